@@ -5,7 +5,7 @@ extension Bottle {
     let isWaiting =
       profile.countsNewRecordsOnly ? unsynced > unsyncedAtWake : unsynced > 0
     let at = activeAt &+ (isWaiting ? profile.awakeUnsynced : profile.awake)
-    // In a backpack it sleeps anyway, so a later time changes nothing.
+    // Deep sleep at `backpackAt` comes first, so a later time has no effect.
     return profile.waitsForStable && !hasStood ? backpackAt : at
   }
 

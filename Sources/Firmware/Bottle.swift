@@ -85,6 +85,7 @@ public struct Bottle<Storage: RecordStorage> {
   /// Takes one input.
   public mutating func handle(_ input: BottleInput, at now: UInt32) -> BottleEffects {
     clock.advance(to: now)
+    let wasAdvertising = isAdvertising
     var effects = expire(at: now)
     switch input {
     case .moved: effects.add(wake(byTap: false, at: now))
@@ -96,14 +97,17 @@ public struct Bottle<Storage: RecordStorage> {
     case .connected: effects.add(connect())
     case .disconnected: effects.add(disconnected(at: now))
     case .sync, .acknowledged, .command, .settings, .configuration:
-      if isConnected { effects.add(written(input, at: now)) }
+      effects.add(isConnected ? written(input, at: now) : .reject)
     }
-    // What came due may be taken back by what happened in the same moment.
+    // The input can cancel effects of timers that expired in this call.
     if power == .awake {
       effects.remove(.sleep)
       effects.remove(.sleepDeeply)
     }
-    if isAdvertising { effects.remove(.stopAdvertising) }
+    if isAdvertising, wasAdvertising {
+      effects.remove(.advertise)
+      effects.remove(.stopAdvertising)
+    }
     return effects
   }
 

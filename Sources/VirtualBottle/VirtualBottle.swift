@@ -122,9 +122,7 @@ public struct VirtualBottle: Sendable {
       return [.answers(attribute, isTaken: false)]
     }
     let effects = bottle.handle(input, at: time)
-    // A bottle that falls asleep in this moment takes nothing.
-    let isTaken = bottle.isConnected && !effects.contains(.reject)
-    return [.answers(attribute, isTaken: isTaken)] + outputs(effects)
+    return [.answers(attribute, isTaken: !effects.contains(.reject))] + outputs(effects)
   }
 
   private mutating func restart(at now: Instant) -> [Output] {

@@ -10,14 +10,15 @@ from toolchain import CACHE, Failure, ROOT, STUBS, digest, library, once, read, 
 ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?P<column>\d+): error: (?P<text>.*)$", re.M)
 # Headers of libraries that are in Apple's SDKs as well; the rest of C is in Stubs/include.
 HEADERS = ["zlib.h", "zconf.h", "sqlite3.h"]
-# Where the bodies of functions are checked of each module. The versions of macOS and watchOS have the
-# same standard library as that of iOS, so what nothing but the platform's name tells apart is
-# checked once.
-EACH = ("ios", "android")
-# What may differ by platform.
-CONDITION = re.compile(r"^\s*(?:#if\b|@available\b|.*#(?:un)?available\b)", re.M)
+# The bodies of functions that cannot depend on the platform are checked for iOS and Android, but not
+# once more for macOS and watchOS: their versions in the manifest have the standard library of iOS.
+FIRST, LIKE_FIRST = "ios", ("macos", "watchos")
+# A platform is told apart by these; Embedded Swift and debug builds are none.
+CONDITION = re.compile(
+    r"#\s*(?:if|elseif)\b(?!\s*!?\s*(?:hasFeature\(Embedded\)|DEBUG)\s*$)|[@#](?:un)?available\b", re.M)
 IMPORT = re.compile(
-    r"^(?:@\w+(?:\(\w+\))? )?(?:(?:public|package|internal|private) )?import (?:\w+ )?(\w+)", re.M)
+    r"^\s*(?:@\w+(?:\([^)\n]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?"
+    r"import\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?(\w+)", re.M)
 PLACES = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu"]
 
 
@@ -46,8 +47,10 @@ def headers():
 class Check:
     """One platform: its modules, the errors in them, and how many were checked anew."""
 
-    def __init__(self, platform, package):
-        self.platform, self.errors, self.fresh, self.outlined = platform, [], 0, 0
+    def __init__(self, platform, package, names):
+        """`names`: those of all platforms of this run."""
+        self.platform, self.errors, self.fresh = platform, [], 0
+        self.names, self.skipped, self.depends = names, 0, set()
         self.targets, self.left_out = manifest.closure(package, platform)
         self.folder = os.path.join(platform.folder, "modules")
         self.std = os.path.join(platform.folder, "std")
@@ -65,10 +68,7 @@ class Check:
                     self.keys[target["name"]] = digest(*map(read, glob.glob(target["path"] + "/*")))
                     continue
                 self.emit(target)
-                if not self.is_own(target):
-                    self.outlined += 1
-                    continue
-                checks.append(pool.submit(self.check, target))
+                checks.append(pool.submit(self.check, target, self.may_differ(target)))
             for check in checks:
                 check.result()
         return self
@@ -123,22 +123,26 @@ class Check:
             "-disable-availability-checking",
             "-o", os.path.join(self.folder, name + ".swiftmodule"), *sources]))
 
-    def is_own(self, target):
-        """Returns whether the bodies of a module's functions may differ from those for iOS."""
-        if self.platform.name in EACH:
-            return True
+    def may_differ(self, target):
+        """Returns whether the bodies of a module's functions may depend on the platform: by a
+        condition, by a module that is not ours, or by one of ours that may differ."""
         text = "\n".join(read(path).decode() for path in self.sources(target))
-        ours = {each["name"] for each in self.targets if each["type"] != "system"}
-        return bool(CONDITION.search(text)) or any(
-            name not in ours for name in IMPORT.findall(text))
+        ours = {each["name"] for each in self.targets}
+        used = set(IMPORT.findall(text))
+        if CONDITION.search(text) or used - ours or used & self.depends:
+            self.depends.add(target["name"])
+        is_like = self.platform.name in LIKE_FIRST and FIRST in self.names
+        return not is_like or target["name"] in self.depends
 
-    def check(self, target):
+    def check(self, target, with_bodies):
         name, sources = target["name"], self.sources(target)
+        self.skipped += not with_bodies
+        more = [] if with_bodies else ["-experimental-skip-all-function-bodies"]
 
         def typecheck():
             self.fresh += 1
             # The compiler warns that Android has no C library here; the stubs stand for it.
-            self.errors += self.typecheck(name, sources, strict=self.platform.is_apple)
+            self.errors += self.typecheck(name, sources, more, strict=self.platform.is_apple)
             if any(error[0] == name for error in self.errors):
                 raise Broken
 
@@ -177,7 +181,7 @@ def report(checks):
         count = sum(target["type"] != "system" for target in check.targets)
         print(f"{check.platform.triple}: {count - len(broken)} of {count} modules type-check, "
               f"{check.fresh} of them checked now"
-              + (f", {check.outlined} by declarations alone: their bodies are those for iOS"
-                 if check.outlined else "")
+              + (f", {check.skipped} without bodies, which do not depend on the platform"
+                 if check.skipped else "")
               + (f"; not built there: {', '.join(check.left_out)}" if check.left_out else ""))
     return len(found)

@@ -55,7 +55,7 @@ extension BottleModel {
       !sync.isRunning || connection?.isReady == true,
       "bottle link: drinks are fetched only while connected")
     check.require(
-      isConnected == (connection?.isReady == true),
+      isConnected == (link.status.phase == .connected),
       "bottle link: connected means that all services were discovered")
     check.require(
       requests.entries.count <= Requests.limit, "bottle link: requests are bounded")

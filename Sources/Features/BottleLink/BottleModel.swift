@@ -127,7 +127,7 @@ public struct BottleModel: Journaled {
   public var isStopped: Bool { !link.isWanted }
 
   /// Whether the bottle is connected and discovered.
-  public var isConnected: Bool { link.status.phase == .connected }
+  public var isConnected: Bool { connection?.isReady == true }
 
   /// What the user sees.
   public var status: BottleStatus { shown }

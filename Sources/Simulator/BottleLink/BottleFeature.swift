@@ -61,7 +61,7 @@ public enum BottleFeature: SimulatedFeature {
     case linked(Bool)
     /// A drink was recorded while connected, and whether the bottle's clock was set.
     case stamped(isValid: Bool)
-    /// Bottle or phone did other than their rules, which are told a second time here.
+    /// The bottle, the phone or its store deviated from its reference model.
     case strayed(String)
   }
 

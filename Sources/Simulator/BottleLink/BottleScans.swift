@@ -188,7 +188,7 @@ struct BottleScans: Sendable {
     if standing.status.phase == .connected { endedFast = false }
     phase = standing.status.phase
     wasKnown = standing.own.isKnown
-    // Any bottle is looked for as long as it takes.
+    // A scan for an unknown bottle has no time limit.
     if !wasKnown { scanning = nil }
   }
 }

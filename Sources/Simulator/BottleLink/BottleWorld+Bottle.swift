@@ -146,7 +146,7 @@ extension BottleWorld {
     case .pauses:
       guard process == .running else { return }
       // A stop takes all holds back.
-      kernel.own.holds = 0
+      (kernel.own.holds, isPaused) = (0, true)
       give(.stop, to: .phone)
     case .forgets: if process == .running { give(.choose(nil), to: .phone) }
     case .drinks, .moves, .carries, .pours, .shakes, .restarts, .flat, .measures, .away, .crowded,
@@ -158,8 +158,7 @@ extension BottleWorld {
   mutating func end(_ act: Act<BottleFeature.Verb>, _ index: Int) {
     switch act.verb {
     case .own(.holds): hold(false)
-    case .own(.pauses):
-      if process == .running, !isUnderWay(.pauses) { give(.start, to: .phone) }
+    case .own(.pauses): turnOn()
     case .own(.flat): if !isUnderWay(.flat) { touch(.battery(90)) }
     case .own(.away): if isInRange { rangeChanged() }
     case .own(.bluetooth): if !isUnderWay(.bluetooth) { setAdapter(.on) }
@@ -171,8 +170,15 @@ extension BottleWorld {
     }
   }
 
+  /// The user turns the feature on again when all pauses are over.
+  mutating func turnOn() {
+    guard isPaused, !isUnderWay(.pauses), process == .running else { return }
+    isPaused = false
+    give(.start, to: .phone)
+  }
+
   private mutating func hold(_ isHeld: Bool) {
-    guard process == .running, own.isLinkWanted else { return }
+    guard process == .running, !isPaused else { return }
     kernel.own.holds = max(0, own.holds + (isHeld ? 1 : -1))
     give(.hold(isHeld), to: .phone)
   }

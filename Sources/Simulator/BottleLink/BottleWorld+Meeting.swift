@@ -179,7 +179,7 @@ extension BottleWorld {
     let isKept = !radio.tickets.isEmpty || isLinked || radio.isScanning
     kernel.own.isKept = isKept
     let mustBeKept =
-      process != .dead && radio.isOn && own.isKnown && own.isLinkWanted && radio.untold.isEmpty
+      process != .dead && radio.isOn && own.isKnown && !isPaused && radio.untold.isEmpty
       && now >= radio.toldBy
     kernel.own.bareSince = mustBeKept && !isKept ? own.bareSince ?? now : nil
     let isThere = process != .dead || !isForced && (radio.keepsConnect || isLinked)

@@ -146,7 +146,7 @@ extension BottleWorld {
     if numbers.overtakes == 1, write.run == run { bring(.tells(told)) }
   }
 
-  /// Answers with a list of activities, as older bottles do.
+  /// Answers with a list of activities, as the original firmware does.
   private mutating func answersList(_ write: BottleFeature.RadioWrite) -> Bool {
     guard numbers.lies == 1, write.attribute == .command,
       let list = BottleLists.answer(write.bytes, &kernel.chance)

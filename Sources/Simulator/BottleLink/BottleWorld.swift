@@ -29,6 +29,8 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   private var lastRequest: UInt64 = 0
   /// Since when the model says that it is connected.
   private(set) var readySince: Instant?
+  /// The user turned the feature off, and not on again.
+  var isPaused = false
   private(set) var isCalm = false
   private(set) var isOver = false
 
@@ -66,7 +68,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     (radio.keepsConnect, radio.keepsScan, radio.isEvicted) = (false, false, false)
     radio.link?.stalled.removeAll(where: \.isForPhone)
     (kernel.own.holds, kernel.own.requests) = (0, 0)
-    diskFree = now
+    (diskFree, isPaused) = (now, false)
   }
 
   mutating func ended(_ host: HostID) {
@@ -101,6 +103,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
       let untold = radio.untold
       radio.untold = []
       for state in untold { give(.central(.adapter(state)), to: phone) }
+      turnOn()
     }
     // The pace of the system follows the app.
     plan()
@@ -189,7 +192,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   // Requests of the user.
 
   mutating func request(_ make: (UInt64) -> BottleModel.Input) {
-    guard process == .running, own.isLinkWanted else { return }
+    guard process == .running, !isPaused else { return }
     lastRequest += 1
     kernel.own.requests += 1
     give(make(lastRequest), to: .phone)

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkWire
 
-/// The summaries and lists of activities that bottles of today send, put together and judged byte by byte.
+/// The summaries and lists of activities that bottles with the original firmware send.
 ///
 /// The firmware of this package has no lists, so the world answers in its place where it plays
 /// such a bottle.

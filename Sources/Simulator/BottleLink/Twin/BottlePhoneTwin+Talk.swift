@@ -13,10 +13,12 @@ extension BottlePhoneTwin {
       connection?.usedAt = now
       if isHeld { keepAwake() }
     case .stop:
-      (holds, isFound) = (0, false)
+      (holds, found) = (0, nil)
       for wish in wishes { end(wish, wish.late) }
       wishes = []
     case .shown(let number): said.append(.confirm(number))
+    case .central(.failed(let attempt, _)), .central(.disconnected(let attempt, _)):
+      if attempt == found { found = nil }
     case .central(.adapter(let state)): adapter = state
     case .discovered(let attempt, let longest, let state, let time):
       discovered(attempt, longest, state, at: time)

@@ -71,7 +71,7 @@ extension BottlePhoneTwin {
     guard !wishes.isEmpty else { return }
     let isReady = connection?.isReady == true
     for place in wishes.indices {
-      if isFound || connection != nil { wishes[place].wasFound = true }
+      if found != nil || connection != nil { wishes[place].wasFound = true }
       if isReady { wishes[place].wasConnected = true }
     }
     switch adapter {

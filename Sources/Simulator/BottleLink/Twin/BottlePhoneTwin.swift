@@ -19,8 +19,10 @@ struct BottlePhoneTwin: Sendable {
   /// The phone's wall clock when the bottle was heard last, and when that was.
   var wall = Timestamp(nanoseconds: 0)
   var heardAt = Instant.zero
-  /// Whether a burst has found the bottle.
-  var isFound = false
+  /// The attempt of a burst that has found the bottle.
+  var found: AttemptID?
+  private var lastWrite = WriteID(0)
+  private var pingedAt = Instant.zero
   var said: [Said] = []
   var now = Instant.zero
 
@@ -124,10 +126,10 @@ struct BottlePhoneTwin: Sendable {
     switch effect {
     case .discover(let attempt):
       connection = Connection(attempt: attempt, usedAt: now)
-      isFound = false
-    case .connect(_, _, isQueued: false): isFound = true
-    case .update(.status(let status)): isFound = status.phase == .connecting
-    case .scan, .stopScan, .connect, .cancel, .write, .commit, .confirm, .update: return
+      found = nil
+    case .connect(let attempt, _, isQueued: false): found = attempt
+    case .cancel(let attempt): if attempt == found { found = nil }
+    case .scan, .stopScan, .connect, .write, .commit, .confirm, .update: return
     }
   }
 
@@ -139,7 +141,11 @@ struct BottlePhoneTwin: Sendable {
     for effect in effects {
       guard let real = real(effect) else { continue }
       let place = expected.firstIndex { $0.isAlike(real) }
-      if case .write(_, let id, _, _) = effect {
+      if case .write(let attempt, let id, _, _) = effect {
+        guard attempt == connection?.attempt, id > lastWrite else {
+          return "it writes as \(attempt) and \(id), which are not the present ones"
+        }
+        lastWrite = id
         guard let purpose = place.flatMap({ expected[$0].purpose }) ?? purpose(of: real) else {
           return "it says \(real), which nothing asks for"
         }
@@ -154,7 +160,7 @@ struct BottlePhoneTwin: Sendable {
           return "it says \(real) before \(earlier)"
         }
         expected.remove(at: place)
-      } else if purpose(of: real) == nil {
+      } else if real.purpose == nil {
         return "it says \(real), which nothing asks for"
       }
     }
@@ -166,14 +172,17 @@ struct BottlePhoneTwin: Sendable {
 
   /// A ping of the link, which keeps a bottle awake that somebody holds.
   private func purpose(of said: Said) -> Purpose? {
-    guard case .write(.command, Self.ping, _) = said, holds > 0, connection?.isReady == true else {
-      return nil
-    }
+    guard case .write(.command, Self.ping, _) = said, holds > 0, connection?.isReady == true,
+      pingedAt.advanced(by: .seconds(1)) < now
+    else { return nil }
     return .ping
   }
 
   private mutating func note(_ id: WriteID, _ purpose: Purpose) {
-    if purpose == .ping { connection?.usedAt = now }
+    if purpose == .ping {
+      connection?.usedAt = now
+      pingedAt = now
+    }
     connection?.writes[id] = purpose
     if purpose == .lastAcknowledgement { sync = .ends(id) }
   }

@@ -9,12 +9,14 @@ extension BottleTwin {
 
   mutating func tick(at time: Instant) -> [Output] {
     advance(to: time)
+    wasAdvertising = isAdvertising
     let signs = expire()
     return outputs(signs)
   }
 
   mutating func handle(_ input: VirtualBottle.Input, at time: Instant) -> [Output] {
     advance(to: time)
+    wasAdvertising = isAdvertising
     switch input {
     case .world(let input):
       // Not in one expression: the outputs show the bottle after the step.
@@ -35,10 +37,9 @@ extension BottleTwin {
       }
       return [.answers(attribute, isTaken: !signs.contains(.refuses))] + outputs(signs)
     case .restarted:
-      let (wasConnected, wasAdvertising) = (isConnected, isAdvertising)
+      let ends: [Output] = isConnected ? [.disconnects] : []
+      let quiet: [Output] = isAdvertising ? [.advertises(false)] : []
       restart(at: time)
-      let ends: [Output] = wasConnected ? [.disconnects] : []
-      let quiet: [Output] = wasAdvertising ? [.advertises(false)] : []
       let signs = expire().union(wake(byTap: true))
       return ends + quiet + outputs(signs)
     }
@@ -60,7 +61,7 @@ extension BottleTwin {
   private func outputs(_ signs: Signs) -> [Output] {
     var signs = signs
     if power == .awake { signs.subtract([.sleeps, .sleepsDeeply]) }
-    if isAdvertising { signs.remove(.stopsAdvertising) }
+    if isAdvertising, wasAdvertising { signs.subtract([.advertises, .stopsAdvertising]) }
     let all: [(Signs, Output)] = [
       (.stores, .stores), (.advertises, .advertises(true)),
       (.stopsAdvertising, .advertises(false)), (.tellsState, .notifies(.state, state)),

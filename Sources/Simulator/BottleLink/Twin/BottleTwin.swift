@@ -1,8 +1,8 @@
 import LinkCore
 
-/// What a bottle must do, told a second time.
+/// A reference model of the firmware.
 ///
-/// It shares nothing with the firmware: its timers are a table of its own, its times do not wrap,
+/// It shares no rule and no codec with the firmware: its timers are a table of its own, its times do not wrap,
 /// its records are a list, and it puts its values together from bytes. What the firmware does is
 /// compared with it after every step.
 struct BottleTwin: Sendable {
@@ -13,6 +13,8 @@ struct BottleTwin: Sendable {
   var power = Power.asleep
   var isConnected = false
   var isAdvertising = false
+  /// Before the present step.
+  var wasAdvertising = false
   /// The longest value that a notification carries.
   var longest = 20
   var records: [Record] = []

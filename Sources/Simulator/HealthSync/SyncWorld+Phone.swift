@@ -84,7 +84,8 @@ extension SyncWorld {
 
   private mutating func halve(_ file: String, _ phone: HostID) {
     let halves = phones[phone.index].files[file].flatMap { SyncPacking.halves(of: $0) }
-    let parts = phones[phone.index].files[file] == nil ? nil : phones[phone.index].sheets[file]?.parts
+    let isThere = phones[phone.index].files[file] != nil
+    let parts = isThere ? phones[phone.index].sheets[file]?.parts : nil
     guard let halves else {
       if parts != nil { note(.strayed("\(file) is not divided")) }
       return kernel.answerLater(

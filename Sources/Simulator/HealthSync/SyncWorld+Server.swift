@@ -28,10 +28,13 @@ extension SyncWorld {
     restoreUploads()
   }
 
-  mutating func drain(_ server: HostID, within time: Duration) { feed(.other(.drain(within: time))) }
+  mutating func drain(_ server: HostID, within time: Duration) {
+    feed(.other(.drain(within: time)))
+  }
 
   func deadline(of host: HostID) -> Instant? {
-    host.kind == .backend && kernel.hosts[host.place].isRunning ? backend.server.rules.deadline : nil
+    let isServer = host.kind == .backend && kernel.hosts[host.place].isRunning
+    return isServer ? backend.server.rules.deadline : nil
   }
 
   mutating func tick(_ host: HostID) {

@@ -6,8 +6,8 @@ import LinkWire
 /// A phone that anything happens to, in any order: its model beside its twin, and a disk and a
 /// network that do what they like.
 ///
-/// It comes to bounds that days of a world do not reach: types that are full, stores that fail again
-/// and again, batches that cannot be divided, answers that are late.
+/// It comes to bounds that days of a world do not reach: types that are full, stores that fail
+/// again and again, batches that cannot be divided, answers that are late.
 struct SyncPhoneWalk {
   private var model: SyncModel
   private var twin: SyncTwin

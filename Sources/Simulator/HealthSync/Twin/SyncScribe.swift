@@ -20,7 +20,8 @@ enum SyncScribe {
       var members = [SyncScribe.member("dataType", type)]
       for (name, isWorkout) in [("records", false), ("workouts", true)] {
         let own = items.filter { $0.isWorkout == isWorkout }
-        if !own.isEmpty { members.append("\"\(name)\":[\(own.map(\.text).joined(separator: ","))]") }
+        guard !own.isEmpty else { continue }
+        members.append("\"\(name)\":[\(own.map(\.text).joined(separator: ","))]")
       }
       let gone = deletions.map { SyncScribe.quoted(SyncScribe.upper($0)) }
       members.append("\"deletedUUIDs\":[\(gone.joined(separator: ","))]")

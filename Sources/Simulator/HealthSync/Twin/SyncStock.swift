@@ -89,6 +89,37 @@ struct SyncStock {
       let all = sorted.map { SyncRaw(place: $0, bytes: own[$0]?.sample.raw ?? []) }
       if found != all { return "the store gives other records of \(type)" }
     }
-    return nil
+    return difference(from: kept, of: user, types.mapValues { $0.map { own[$0]?.sample } })
+  }
+
+  /// What differs in the pages that answers are made of.
+  private func difference(
+    from kept: KeptSync, of user: String, _ types: [String: [SyncParcel.Sample?]]
+  ) -> String? {
+    let names = types.keys.sorted() + ["none"]
+    let samples = names.flatMap { type in
+      (types[type] ?? []).compactMap(\.self).sorted {
+        ($0.start, $0.place.key) < ($1.start, $1.place.key)
+      }
+    }
+    let starts = samples.map(\.start).sorted()
+    guard let from = starts.dropFirst(starts.count / 3).first, let to = starts.last else {
+      return nil
+    }
+    var query = HealthSampleQuery(types: names, from: from, to: to, limit: 3)
+    let must = samples.filter { query.covers(start: $0.start, end: $0.end) }.compactMap { sample in
+      sample.value.map {
+        HealthSample(
+          type: sample.type, value: $0, unit: sample.unit, start: sample.start, end: sample.end,
+          source: sample.source)
+      }
+    }
+    var found: [HealthSample] = []
+    repeat {
+      let page = kept.samples(query, of: user)
+      found += page.samples
+      query.after = page.next
+    } while query.after != nil && found.count <= must.count
+    return found == must ? nil : "the store shows other samples of \(user)"
   }
 }

@@ -19,6 +19,8 @@ extension SyncWorld {
     let chance = Chance(seed: kernel.hosts[server.place].chance.next())
     var walk = SyncPhoneWalk(.healthSync, chance)
     if let stray = walk.walk(160) { note(.strayed(stray)) }
+    var words = SyncWireWalk(Chance(seed: kernel.hosts[server.place].chance.next()))
+    if let stray = words.walk() { note(.strayed(stray)) }
   }
 }
 

@@ -119,8 +119,9 @@ struct SyncDesk {
     let plain = isGzip ? SyncRequest.unpacked(body) : body
     let reading = plain.flatMap { try? SyncReading.read($0) }
     let delivery = reading.map { SyncDelivery(of: $0, user: user, hash: SyncHash.folded) }
-    stray = stray ?? SyncParcel.difference(plain ?? [], reading, delivery)
-    guard let delivery, let parcel = SyncParcel(plain ?? []) else {
+    let parcel = plain.flatMap { SyncParcel($0) }
+    stray = stray ?? SyncParcel.difference(parcel, reading, delivery)
+    guard let delivery, let parcel else {
       return .refused(reason: "it cannot be read")
     }
     let (tally, must) = (kept.apply(delivery), stock.apply(parcel, of: user))

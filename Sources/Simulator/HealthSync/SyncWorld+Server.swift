@@ -107,8 +107,9 @@ extension SyncWorld {
   ) -> (SyncDelivery, SyncParcel)? {
     let reading = try? SyncReading.read(body)
     let delivery = reading.map { SyncDelivery(of: $0, user: user, hash: SyncHash.folded) }
-    if let stray = SyncParcel.difference(body, reading, delivery) { note(.strayed(stray)) }
-    guard let delivery, let parcel = SyncParcel(body) else { return nil }
+    let parcel = SyncParcel(body)
+    if let stray = SyncParcel.difference(parcel, reading, delivery) { note(.strayed(stray)) }
+    guard let delivery, let parcel else { return nil }
     return (delivery, parcel)
   }
 

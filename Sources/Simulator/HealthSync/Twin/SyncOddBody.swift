@@ -3,48 +3,64 @@ import LinkCore
 /// A body as phones of other makes write it, some of which make mistakes.
 struct SyncOddBody {
   private(set) var text = ""
+  private var chance: Chance
 
   init(_ chance: inout Chance) {
-    func pick(_ all: [String]) -> String { all[Int(chance.next() % UInt64(all.count))] }
-    func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
-    /// A value of a member: a wrong one now and then.
-    func value(_ name: String) -> String {
-      if happens(60) { return pick(["null", "true", "{}", "[]", "\"\"", "1", "\"x\"", "{"]) }
-      return pick(Self.values[name] ?? ["1", "{\"a\":[1,null,\"b\"]}", "\"\""])
-    }
-    func object(_ names: [String], required: Int) -> String {
-      var members: [String] = []
-      for (place, name) in names.enumerated() {
-        guard place < required ? !happens(80) : happens(2) else { continue }
-        members.append("\"\(name)\":\(value(name))")
-      }
-      if happens(3) { members.append("\"more\":\(value("more"))") }
-      if happens(12), let name = names.first { members.append("\"\(name)\":\(value(name))") }
-      if happens(2) { members.reverse() }
-      return "{" + members.joined(separator: happens(4) ? " ,\n" : ",") + "}"
-    }
-    func list(_ name: String) -> String {
-      let count = Int(chance.next() % 4)
-      let all = (0..<count).map { _ in
-        switch name {
-        case "records": object(Self.record, required: 4)
-        case "workouts": object(Self.workout, required: 5)
-        case _: value("uuid")
-        }
-      }
-      return happens(40) ? "null" : "[ " + all.joined(separator: happens(2) ? " , " : ",") + "]"
-    }
+    self.chance = chance
+    text = body()
+    chance = self.chance
+  }
+
+  private mutating func pick(_ all: [String]) -> String {
+    all[Int(chance.next() % UInt64(all.count))]
+  }
+
+  /// True once in so many times.
+  private mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
+
+  private mutating func body() -> String {
     var members: [String] = []
     for name in ["dataType", "records", "workouts", "deletedUUIDs", "deviceId", "timestamp"] {
       let isList = ["records", "workouts", "deletedUUIDs"].contains(name)
       guard name == "dataType" ? !happens(40) : !happens(3) else { continue }
-      members.append("\"\(name)\": " + (isList && !happens(60) ? list(name) : value(name)))
+      let isRight = isList && !happens(60)
+      members.append("\"\(name)\": " + (isRight ? list(name) : value(name)))
     }
     if happens(4) { members.append("\"odd\":\(value("odd"))") }
     if happens(15) { members.append("\"records\":\(list("records"))") }
     if happens(2) { members.reverse() }
-    text = (happens(9) ? " \n" : "") + "{" + members.joined(separator: ",") + "}"
-    if happens(40) { text += pick([" ", "x", "{}", ","]) }
+    let body = (happens(9) ? " \n" : "") + "{" + members.joined(separator: ",") + "}"
+    return happens(40) ? body + pick([" ", "x", "{}", ","]) : body
+  }
+
+  /// A value of a member: a wrong one now and then.
+  private mutating func value(_ name: String) -> String {
+    if happens(60) { return pick(["null", "true", "{}", "[]", "\"\"", "1", "\"x\"", "{"]) }
+    return pick(Self.values[name] ?? ["1", "{\"a\":[1,null,\"b\"]}", "\"\""])
+  }
+
+  private mutating func list(_ name: String) -> String {
+    if happens(40) { return "null" }
+    let all = (0..<chance.next() % 4).map { _ in
+      switch name {
+      case "records": object(Self.record, required: 4)
+      case "workouts": object(Self.workout, required: 5)
+      case _: value("uuid")
+      }
+    }
+    return "[ " + all.joined(separator: happens(2) ? " , " : ",") + "]"
+  }
+
+  private mutating func object(_ names: [String], required: Int) -> String {
+    var members: [String] = []
+    for (place, name) in names.enumerated() {
+      guard place < required ? !happens(80) : happens(2) else { continue }
+      members.append("\"\(name)\":\(value(name))")
+    }
+    if happens(3) { members.append("\"more\":\(value("more"))") }
+    if happens(12), let name = names.first { members.append("\"\(name)\":\(value(name))") }
+    if happens(2) { members.reverse() }
+    return "{" + members.joined(separator: happens(4) ? " ,\n" : ",") + "}"
   }
 
   private static let record = [

@@ -83,12 +83,10 @@ public struct SyncParcel: Sendable {
   }
 
   /// What a reading says otherwise; `nil` if it says the same.
-  static func difference(_ body: [UInt8], _ reading: SyncReading?, _ delivery: SyncDelivery?)
-    -> String?
-  {
-    guard let parcel = SyncParcel(body) else {
-      return reading == nil ? nil : "a body is read that is no batch"
-    }
+  static func difference(
+    _ parcel: SyncParcel?, _ reading: SyncReading?, _ delivery: SyncDelivery?
+  ) -> String? {
+    guard let parcel else { return reading == nil ? nil : "a body is read that is no batch" }
     guard let reading, let delivery else { return "a batch is not read" }
     let written = reading.batch.bytes
     if written != Array(parcel.text.utf8) {

@@ -227,6 +227,8 @@ enum SyncScribe {
   }
 
   static func quoted(_ text: String) -> String {
+    let isPlain = text.utf8.allSatisfy { $0 >= 32 && $0 != 34 && $0 != 92 }
+    if isPlain { return "\"\(text)\"" }
     var quoted = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

@@ -15,10 +15,10 @@ struct SyncWireWalk {
 
   mutating func walk() -> String? {
     for _ in 0..<6 { tryNumber() }
-    for _ in 0..<4 { tryPage() }
-    if happens(12) { tryManySamples() }
-    if happens(12) { tryBound() }
-    for _ in 0..<16 { tryBody() }
+    for _ in 0..<3 { tryPage() }
+    if happens(20) { tryManySamples() }
+    if happens(20) { tryBound() }
+    for _ in 0..<10 { tryBody() }
     if let difference = stock.difference(from: kept, of: "a") { expect(false, difference) }
     tryQueue()
     tryCourse()
@@ -153,7 +153,8 @@ struct SyncWireWalk {
     let packed = SyncPacking(deviceID: device).batches(of: type, page, made: made)
     let sheets = SyncScribe.sheets(type, page, made: made, device: device)
     if let difference = SyncScribe.difference(packed, sheets) { expect(false, difference) }
-    for (batch, sheet) in zip(packed, sheets) {
+    // What is large differs in nothing but its size.
+    for (batch, sheet) in zip(packed, sheets) where batch.bytes.count < 9_000 {
       read(batch.bytes)
       let (halves, parts) = (SyncPacking.halves(of: batch.bytes), sheet.parts)
       expect((halves == nil) == (parts == nil), "a batch is divided, or is not")
@@ -170,10 +171,11 @@ struct SyncWireWalk {
   private mutating func read(_ body: [UInt8]) -> (SyncDelivery, SyncParcel)? {
     let reading = try? SyncReading.read(body)
     let delivery = reading.map { SyncDelivery(of: $0, user: "a", hash: SyncHash.folded) }
-    if let difference = SyncParcel.difference(body, reading, delivery) {
+    let parcel = SyncParcel(body)
+    if let difference = SyncParcel.difference(parcel, reading, delivery) {
       expect(false, String(decoding: body.prefix(900), as: UTF8.self) + ": " + difference)
     }
-    guard let delivery, let parcel = SyncParcel(body) else { return nil }
+    guard let delivery, let parcel else { return nil }
     return (delivery, parcel)
   }
 

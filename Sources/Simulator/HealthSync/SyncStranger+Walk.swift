@@ -18,18 +18,22 @@ extension SyncStranger {
   mutating func tryWalk() {
     var walk = Walk()
     let isCrowded = number(0...2) == 0
-    for step in 0..<(isCrowded ? 300 : 120) {
+    let isOdd = number(0...1) == 0
+    for step in 0..<(isCrowded ? 240 : 90) {
       if number(0...7) == 0 { wait() }
       desk.failure = number(0...15) == 0 ? Self.failures[number(0...5)] : nil
-      desk.odd = number(0...20) == 0 ? Self.odd[number(0...6)] : nil
+      desk.odd = isOdd && number(0...20) == 0 ? Self.odd[number(0...6)] : nil
       if number(0...11) == 0 { desk.holds = true }
       if desk.holds, number(0...(isCrowded ? 120 : 9)) == 0 { desk.release() }
+      if isCrowded, desk.holds, number(0...15) == 0 {
+        for _ in 0..<number(20...64) { desk.ask(call("POST", .refresh), of: user) }
+      }
       switch number(0...19) {
       case 0: restore(&walk)
       case 1: desk.feed(.other(.abandoned(walk.asked.randomElement(using: &chance) ?? newID())))
       case 2, 3: announce(&walk)
       case 4...6: endBody(&walk)
-      case 7 where step > 80 && number(0...5) == 0:
+      case 7 where step > 60 && number(0...5) == 0:
         desk.feed(.other(.drain(within: .milliseconds(number(0...9_000)))))
       case _: ask(letter(&walk, isCrowded: isCrowded), &walk)
       }
@@ -193,7 +197,8 @@ extension SyncStranger {
   private mutating func restore(_ walk: inout Walk) {
     var kept: [KeptUpload] = []
     let ages = [86_400, 86_399, 86_401, 5, 0]
-    for _ in 0..<(number(0...5) == 0 ? 250 : number(1...4)) {
+    let isMany = number(0...5) == 0
+    for index in 0..<(isMany ? 256 - number(0...9) : number(1...4)) {
       let name = newName()
       let offset = number(0...1) == 0 ? 4_194_304 - number(0...5) : number(0...9)
       let length = [nil, 4_194_304, offset + number(0...6)][number(0...2)]
@@ -201,7 +206,8 @@ extension SyncStranger {
         KeptUpload(
           id: name,
           record: SyncUploadRecord(
-            user: Self.users[number(0...2)].name, length: length, isGzip: number(0...3) == 0),
+            user: isMany ? "owner \(index)" : Self.users[number(0...2)].name, length: length,
+            isGzip: number(0...3) == 0),
           offset: offset, age: .seconds(ages[number(0...4)])))
       walk.names.append(name)
       walk.offsets = [offset] + walk.offsets.prefix(2)

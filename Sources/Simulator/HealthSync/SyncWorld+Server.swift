@@ -107,7 +107,7 @@ extension SyncWorld {
   ) -> (SyncDelivery, SyncParcel)? {
     let reading = try? SyncReading.read(body)
     let delivery = reading.map { SyncDelivery(of: $0, user: user, hash: SyncHash.folded) }
-    let parcel = SyncParcel(body)
+    let parcel = SyncParcel(body, isShort: body.count > 1_000)
     if let stray = SyncParcel.difference(parcel, reading, delivery) { note(.strayed(stray)) }
     guard let delivery, let parcel else { return nil }
     return (delivery, parcel)

@@ -26,11 +26,13 @@ public struct SyncParcel: Sendable {
   var made: Timestamp?
   var deleted: [UUID128] = []
   var samples: [Sample] = []
-  /// All that it says, as a phone would have written it.
-  var text = ""
+  /// All that it says, as a phone would have written it; `nil` if that is not looked at.
+  var text: String?
 
   /// Reads a body; `nil` if it is no batch.
-  init?(_ body: [UInt8]) {
+  ///
+  /// - Parameter isShort: Whether only what is stored counts.
+  init?(_ body: [UInt8], isShort: Bool = false) {
     guard case .object(let members)? = SyncTree(body)?.root, Self.fits(members) else { return nil }
     let said = SyncMembers(members)
     guard let type = said.text("dataType"), !type.isEmpty else { return nil }
@@ -43,7 +45,7 @@ public struct SyncParcel: Sendable {
         guard case .object(let members) = node, let item = SyncItem(members, name == "workouts")
         else { return nil }
         lists[name, default: []].append(item.sample(Array(body[range])))
-        written.append(item.text)
+        if !isShort { written.append(item.text) }
       }
       texts.append("\"\(name)\":[\(written.joined(separator: ","))]")
     }
@@ -58,7 +60,7 @@ public struct SyncParcel: Sendable {
       made = SyncMembers.time(time)
       texts.append(SyncScribe.member("timestamp", time))
     }
-    text = SyncScribe.object(texts)
+    if !isShort { text = SyncScribe.object(texts) }
   }
 
   /// Whether each known member is of its kind; of repeated ones each counts.
@@ -88,9 +90,11 @@ public struct SyncParcel: Sendable {
   ) -> String? {
     guard let parcel else { return reading == nil ? nil : "a body is read that is no batch" }
     guard let reading, let delivery else { return "a batch is not read" }
-    let written = reading.batch.bytes
-    if written != Array(parcel.text.utf8) {
-      return "\(parcel.text) is read as \(String(decoding: written, as: UTF8.self))"
+    if let text = parcel.text {
+      let written = reading.batch.bytes
+      if written != Array(text.utf8) {
+        return "\(text) is read as \(String(decoding: written, as: UTF8.self))"
+      }
     }
     if delivery.made != parcel.made || delivery.deleted != parcel.deleted {
       return "a batch has another time or other deletions"

@@ -44,7 +44,7 @@ struct SyncPhoneWalk {
     if happens(9) { give(change()) }
     give(beginning())
     for step in 0..<steps where stray == nil {
-      if happens(3) { pass() }
+      if happens(mood >> 20 % 4 == 0 ? 2 : 3) { pass() }
       give(step * 12 > steps * 11 && happens(20) ? .stop : input())
       let broken = model.brokenInvariants(.thorough)
       if let name = broken.first { stray = stray ?? "the invariant \(name) does not hold" }
@@ -122,6 +122,12 @@ struct SyncPhoneWalk {
   }
 
   private mutating func input() -> SyncModel.Input {
+    // A server that goes on failing ends each schedule of tries.
+    if mood >> 20 % 4 == 0, !uploads.isEmpty, !happens(4) {
+      let status = mood >> 24 % 2 == 0 ? 500 : 503
+      let failure = LinkFailure.http(status: status, retryAfter: nil, detail: "")
+      return .uploaded(uploads.removeFirst(), .failed(failure), at: time)
+    }
     if let input = answer() { return input }
     switch number(0...15) {
     case 0: return .ask(Self.types.filter { _ in !happens(4) })

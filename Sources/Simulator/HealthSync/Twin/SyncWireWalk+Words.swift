@@ -64,6 +64,30 @@ extension SyncWireWalk {
     expect((ticket != nil) == isRight, "\(text.prefix(200)) is a ticket or is none")
   }
 
+  // Places of uploads.
+
+  mutating func tryPlaces() {
+    let servers = [
+      ("https://a.example:8443/api/sync", "https://a.example:8443"),
+      ("http://localhost", "http://localhost"), ("http://a//b", "http://a"), ("http:/a/b", nil),
+      ("http:", nil), ("", nil), ("http/", nil), ("a/b/c", nil), ("http//a/b", nil),
+    ]
+    let (server, origin) = servers[number(0...8)]
+    let most = String(repeating: "p", count: 2_047)
+    let paths = ["/u?id=1", "/", "/\(most)", "/~!\"#"]
+    let odd = [
+      "", "u", "//a/u", "/\(most)p", "/a b", "/a\u{7F}", "/\\", "/é", "ftp://a/u", "/\u{1F}",
+    ]
+    let isRight = happens(2)
+    let path = isRight ? paths[number(0...3)] : odd[number(0...9)]
+    let isWhole = isRight && happens(2) && path.count < 100
+    let location = isWhole ? (origin ?? "http://a") + path : path
+    let must = isRight ? origin.map { $0 + path } : nil
+    let reply = UploadReply(201, .tus, of: server) { $0 == "Location" ? location : nil }
+    expect(
+      reply.url == must, "\(location.prefix(60)) at \(server) is \(reply.url ?? "none")")
+  }
+
   // The lines of files of uploads.
 
   mutating func tryRecords() {

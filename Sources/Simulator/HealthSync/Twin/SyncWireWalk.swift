@@ -24,6 +24,7 @@ struct SyncWireWalk {
     tryCourse()
     tryHashes()
     tryTickets()
+    tryPlaces()
     tryRecords()
     tryReplies()
     return stray
@@ -54,7 +55,8 @@ struct SyncWireWalk {
     expect(found == must, "the number \(must) is written as \(found)")
     let odd: [(Double, String)] = [
       (0, "0"), (-0.0, "0"), (.infinity, "Infinity"), (-.infinity, "-Infinity"), (.nan, "NaN"),
-      (.leastNonzeroMagnitude, "5e-324"), (1e21, "1e+21"), (123e18, "123000000000000000000"), (1e-7, "1e-7"),
+      (.leastNonzeroMagnitude, "5e-324"), (1e21, "1e+21"), (123e18, "123000000000000000000"),
+      (18_014_398_509_481_988, "18014398509481988"), (1e-7, "1e-7"),
     ]
     for (value, must) in odd {
       let found = String(decoding: SyncNumber.text(value), as: UTF8.self)

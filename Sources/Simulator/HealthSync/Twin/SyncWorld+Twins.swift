@@ -13,14 +13,19 @@ extension SyncWorld {
     if let stray { note(.strayed(stray)) }
   }
 
-  /// Lets anything happen to a phone of its own.
+  /// Lets anything happen to a phone of its own, or be said between phone and server.
   mutating func checkWalk() {
     guard kernel.hosts[server.place].isRunning else { return }
-    let chance = Chance(seed: kernel.hosts[server.place].chance.next())
-    var walk = SyncPhoneWalk(.healthSync, chance)
-    if let stray = walk.walk(160) { note(.strayed(stray)) }
-    var words = SyncWireWalk(Chance(seed: kernel.hosts[server.place].chance.next()))
-    if let stray = words.walk() { note(.strayed(stray)) }
+    var chance = Chance(seed: kernel.hosts[server.place].chance.next())
+    var stray: String?
+    if chance.next() % 2 == 0 {
+      var walk = SyncPhoneWalk(.healthSync, chance)
+      stray = walk.walk(200)
+    } else {
+      var walk = SyncWireWalk(chance)
+      stray = walk.walk()
+    }
+    if let stray { note(.strayed(stray)) }
   }
 }
 

@@ -113,7 +113,8 @@ struct SyncDesk {
       files[id] = whole
       return (
         token,
-        store(whole, record.isGzip, of: record.user) { .unfinished(offset + bytes.count, $0) })
+        store(whole, record.isGzip, of: record.user) { .unfinished(offset + bytes.count, $0) }
+      )
     case .forget(let id): files[id] = nil
     case .inform(let id, let fields): informed[id] = fields
     case .interrupt(let id): interrupted.insert(id)

@@ -298,4 +298,3 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     checkWalk()
   }
 }
-

@@ -294,9 +294,8 @@ extension SyncAnswer {
         "sync: requests wait for an upload that something is under way for",
         { server in
           server.uploads.all[name]?.open = RequestID(1)
-          server.uploads.all[name]?.waiting = (2...6).map {
-            SyncUploads.Waiting(id: RequestID($0), call: call, user: SyncUser("ann"))
-          }
+          let waiting = SyncUploads.Waiting(id: RequestID(2), call: call, user: SyncUser("ann"))
+          server.uploads.all[name]?.waiting = Array(repeating: waiting, count: 5)
         }
       ),
       ("sync: no upload is longer than was announced", { $0.uploads.all[name]?.offset = 11 }),

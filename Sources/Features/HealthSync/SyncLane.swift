@@ -80,9 +80,9 @@ struct SyncLane: Sendable, Hashable {
 
   func place(of file: String) -> Int? { batches.firstIndex { $0.queued.file == file } }
 
-  /// The next batches that may be handed over, in order.
-  func ready(depth: Int, at now: Instant) -> [Int] {
-    if let retryAt, now < retryAt { return [] }
+  /// The next batches that may be handed over, in order; none during a wait.
+  func ready(depth: Int) -> [Int] {
+    guard retryAt == nil else { return [] }
     let room = (failures > 0 ? 1 : depth) - sending
     guard room > 0 else { return [] }
     var found: [Int] = []

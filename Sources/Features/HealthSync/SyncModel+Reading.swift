@@ -211,7 +211,8 @@ extension SyncModel {
   }
 
   mutating func giveBack(_ ids: [WakeID], _ effects: inout [Effect]) {
-    for id in ids where wakes.removeValue(forKey: id) != nil {
+    for id in ids {
+      wakes[id] = nil
       effects.append(.giveBack(id, .later))
     }
   }

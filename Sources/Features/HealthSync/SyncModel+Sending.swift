@@ -80,15 +80,15 @@ extension SyncModel {
     var uploads: [FileUpload] = []
     if server.failures > 0 {
       // One try shows whether the server is back.
-      guard lanes.allSatisfy({ $0.sending == 0 }), let place = nextToTry(at: now) else { return }
+      guard lanes.allSatisfy({ $0.sending == 0 }), let place = nextToTry else { return }
       guard mayTry(at: now) else { return }
       server.lastTried = lanes[place].type
-      if let index = lanes[place].ready(depth: 1, at: now).first {
+      if let index = lanes[place].ready(depth: 1).first {
         uploads.append(hand(over: index, of: place, at: now, &effects))
       }
     } else {
       for place in lanes.indices {
-        let ready = lanes[place].ready(depth: settings.depth, at: now)
+        let ready = lanes[place].ready(depth: settings.depth)
         guard !ready.isEmpty else { continue }
         if lanes[place].failures > 0, !mayTry(at: now) {
           lanes[place].retryAt = server.retry.earliest(at: now)
@@ -112,10 +112,10 @@ extension SyncModel {
   }
 
   /// The type after the one that was tried last that has something to send.
-  private func nextToTry(at now: Instant) -> Int? {
+  private var nextToTry: Int? {
     let last = server.lastTried.flatMap { lane($0) } ?? lanes.count - 1
     return (1...lanes.count).lazy.map { (last + $0) % lanes.count }
-      .first { !lanes[$0].ready(depth: 1, at: now).isEmpty }
+      .first { !lanes[$0].ready(depth: 1).isEmpty }
   }
 
   private mutating func hand(

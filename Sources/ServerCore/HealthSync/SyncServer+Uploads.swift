@@ -45,7 +45,7 @@ extension SyncServer {
       open(id, candidate, call, user)
       let fields = fields.dialect.fields + [Self.place(of: candidate), Self.limit()]
       effects.append(.inform(id, fields))
-    } else if call.path == .upload, call.method == "PATCH" {
+    } else if call.method == "PATCH" {
       guard let (name, upload) = uploads.find(call.uploadID, of: user), upload.busy == nil,
         upload.open == nil
       else { return }

@@ -50,6 +50,7 @@ public struct SyncCheckers: FeatureCheckers {
       found.add(.leftover, at: standing.now, "\(bytes) bytes of an upload of \(phone) are left")
     case .fact(.misshown(_, let detail)): found.add(.misshown, at: standing.now, detail)
     case .fact(.misanswered(let detail)): found.add(.misanswered, at: standing.now, detail)
+    case .fact(.strayed(let detail)): found.add(.strayed, at: standing.now, detail)
     case .fact(.changed), .told, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm:
       return

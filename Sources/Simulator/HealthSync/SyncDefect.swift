@@ -67,6 +67,13 @@ extension SyncFeature {
     /// Answers before the batch is durable.
     case answersEarly
 
+    /// Sends more batches at once than it may.
+    case hastens
+    /// Names itself otherwise in its batches.
+    case misnames
+    /// The server wants failed requests to come again sooner than it must.
+    case hurriesBack
+
     case timersStopAsleep
     case ignoresWish
 
@@ -88,6 +95,7 @@ extension SyncFeature {
       case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
       case .countsTwice: [.misshown]
       case .hidesWish: [.misanswered]
+      case .hastens, .misnames, .hurriesBack: [.strayed]
       case .keepsUploads, .forgetsUploads: [.leftover]
       case .keepsSecret: [.storm]
       case .ignoresConditions: [.needless]
@@ -210,6 +218,12 @@ struct SyncSeam {
     }
     return [.upload(later)]
   }
+
+  /// How many batches of a type a phone really sends at once.
+  func depth(_ depth: Int) -> Int { defect == .hastens ? depth + 1 : depth }
+
+  /// How a phone really names itself.
+  var deviceID: String { defect == .misnames ? "telephone" : "phone" }
 
   /// What the server really stores of a batch.
   func atServer(_ delivery: SyncDelivery) -> SyncDelivery {

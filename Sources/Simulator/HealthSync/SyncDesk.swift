@@ -5,8 +5,9 @@ import LinkWire
 
 /// The backend of a run beside that run: the same rules and samples, and nothing takes time.
 struct SyncDesk {
-  var rules: SyncServer
+  var server: WatchedServer
   var kept: KeptSync
+  var stock: SyncStock
   var defect: SyncFeature.Defect?
   var zone: SyncZone
   var now: Instant
@@ -23,14 +24,20 @@ struct SyncDesk {
   var holds = false
   /// Why the store does not take anything.
   var failure: StoreFailure?
+  /// What becomes of the next work, whatever it was.
+  var odd: SyncOutcome?
   private var held: [SyncServer.Effect] = []
+  private var stray: String?
+  private var fed = 0
+  private var wasOdd = false
   private var lastRequest: UInt64 = 1 << 50
 
   init(
-    _ rules: SyncServer, _ kept: KeptSync, _ defect: SyncFeature.Defect?, _ zone: SyncZone,
-    at now: Instant, _ wall: Timestamp
+    _ server: WatchedServer, _ stored: (KeptSync, SyncStock), _ defect: SyncFeature.Defect?,
+    _ zone: SyncZone, at now: Instant, _ wall: Timestamp
   ) {
-    (self.rules, self.kept, self.defect, self.zone) = (rules, kept, defect, zone)
+    (self.server, self.defect, self.zone) = (server, defect, zone)
+    (kept, stock) = stored
     (self.now, self.wall) = (now, wall)
   }
 
@@ -42,16 +49,28 @@ struct SyncDesk {
   /// Makes a request; returns its answer, if it has one now.
   @discardableResult
   mutating func ask(
-    _ call: SyncCall, of user: SyncUser?, as id: RequestID? = nil
+    _ letter: SyncLetter, of user: SyncUser?, as id: RequestID? = nil
   ) -> SyncAnswer? {
     let id = id ?? newRequest()
-    feed(.request(id, call, user: user, wall: wall))
+    feed(.request(id, letter, user: user, wall: wall))
     return answers[id]
   }
 
-  mutating func feed(_ input: SyncServer.Input) { perform(rules.handle(input, at: now)) }
+  mutating func feed(_ event: SyncLetter.Event) {
+    perform(server.handle(event, at: now))
+    fed += 1
+    guard fed % 8 == 0, !wasOdd else { return }
+    let broken = server.rules.brokenInvariants(.thorough).first
+    stray = stray ?? broken.map { "the invariant \($0) does not hold" }
+  }
 
-  mutating func tick() { perform(rules.tick(at: now)) }
+  mutating func tick() { perform(server.tick(at: now)) }
+
+  /// What was done other than by the rules since the last call.
+  mutating func newStray() -> String? {
+    defer { stray = nil }
+    return server.newStray() ?? stray
+  }
 
   /// Lets the work end that was held.
   mutating func release() {
@@ -66,32 +85,36 @@ struct SyncDesk {
     while let effect = effects.popFirst() {
       if holds, effect.isWork {
         held.append(effect)
-      } else if let done = carryOut(effect) {
-        effects += rules.handle(done, at: now)
+      } else if let (token, outcome) = carryOut(effect) {
+        effects += server.handle(.other(.done(token, odd ?? outcome)), at: now)
+        // What no store says to such work leaves requests without an answer.
+        wasOdd = wasOdd || odd != nil
+        odd = nil
       }
     }
   }
 
-  private mutating func carryOut(_ effect: SyncServer.Effect) -> SyncServer.Input? {
+  private mutating func carryOut(_ effect: SyncServer.Effect) -> (StoreToken, SyncOutcome)? {
     switch effect {
     case .answer(let id, var answer):
       if defect == .hidesWish { answer.retryAfter = nil }
       answers[id] = answer
     case .tell(let token, let user, let path, let span, let wall):
-      return .done(token, tell(path, span, user, wall))
-    case .check(let token): return .done(token, failure.map { .failed($0) } ?? .checked)
+      return (token, tell(path, span, user, wall))
+    case .check(let token): return (token, failure.map { .failed($0) } ?? .checked)
     case .ingest(let token, let user, let body, let isGzip):
-      return .done(token, store(body, isGzip, of: user.name) { .failed($0) })
+      return (token, store(body, isGzip, of: user.name) { .failed($0) })
     case .keep(let token, let id, _, let offset, let bytes):
-      guard failure == nil else { return failure.map { .done(token, .failed($0)) } }
+      if let failure { return (token, .failed(failure)) }
       files[id] = (files[id] ?? []).prefix(offset) + bytes
-      return .done(token, .kept(offset + bytes.count))
+      return (token, .kept(offset + bytes.count))
     case .finish(let token, let id, let record, let offset, let bytes):
       let whole = Array((files[id] ?? []).prefix(offset) + bytes)
       files[id] = whole
-      return .done(
+      return (
         token,
-        store(whole, record.isGzip, of: record.user) { .unfinished(offset + bytes.count, $0) })
+        store(whole, record.isGzip, of: record.user) { .unfinished(offset + bytes.count, $0) }
+      )
     case .forget(let id): files[id] = nil
     case .inform(let id, let fields): informed[id] = fields
     case .interrupt(let id): interrupted.insert(id)
@@ -105,10 +128,16 @@ struct SyncDesk {
   ) -> SyncOutcome {
     if let failure { return failed(failure) }
     let plain = isGzip ? SyncRequest.unpacked(body) : body
-    guard let reading = plain.flatMap({ try? SyncReading.read($0) }) else {
+    let reading = plain.flatMap { try? SyncReading.read($0) }
+    let delivery = reading.map { SyncDelivery(of: $0, user: user, hash: SyncHash.folded) }
+    let parcel = plain.flatMap { SyncParcel($0) }
+    stray = stray ?? SyncParcel.difference(parcel, reading, delivery)
+    guard let delivery, let parcel else {
       return .refused(reason: "it cannot be read")
     }
-    return .stored(kept.apply(SyncDelivery(of: reading, user: user, hash: SyncHash.folded)))
+    let (tally, must) = (kept.apply(delivery), stock.apply(parcel, of: user))
+    if tally != must { stray = stray ?? "a batch is counted as \(tally), not \(must)" }
+    return .stored(tally)
   }
 
   private func tell(

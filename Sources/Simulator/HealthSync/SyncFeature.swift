@@ -31,6 +31,8 @@ public enum SyncFeature: SimulatedFeature {
     var retryAfter: Duration?
     /// Its header fields, where it was made by the server itself.
     var fields: [UploadField] = []
+    /// The reason that it gives, for people.
+    var detail = ""
   }
 
   /// A future event of the world's own.
@@ -49,12 +51,12 @@ public enum SyncFeature: SimulatedFeature {
     case informs(phone: Int, file: String, TrafficID, [UploadField])
     // The server.
     /// - upTo: How many bytes of an upload it is made of; `nil` if it came in one request.
-    case stores(StoreToken, SyncDelivery, upTo: Int?)
+    case stores(StoreToken, SyncDelivery, SyncParcel, upTo: Int?)
     case keeps(SyncPiece)
     case completes(SyncPiece)
     /// The rest of a body is there, or does not come.
     case bodies(TrafficID)
-    case server(SyncServer.Input)
+    case done(StoreToken, SyncOutcome)
     case repeats(Question)
   }
 
@@ -76,6 +78,8 @@ public enum SyncFeature: SimulatedFeature {
     case misshown(phone: Int, String)
     /// A request is answered in another way than the protocols say.
     case misanswered(String)
+    /// Something is done other than by the rules, which are told a second time here.
+    case strayed(String)
   }
 
   /// What the world counts.
@@ -165,7 +169,7 @@ public enum SyncFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .undeleted, .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue,
-      .unread, .leftover, .misshown, .misanswered, .leaked,
+      .unread, .leftover, .misshown, .misanswered, .strayed, .leaked,
     ] + Finding.Kind.ofLinks
   }
 

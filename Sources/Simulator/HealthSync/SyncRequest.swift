@@ -33,21 +33,15 @@ public struct SyncRequest: Sendable {
     return (String(parts.first ?? ""), id)
   }
 
-  /// What the server reads of it, with so many bytes of its body.
-  func call(_ count: Int? = nil, candidate: UUID128) -> SyncCall? {
+  /// It as it comes to the server, with so many bytes of its body.
+  func letter(_ count: Int? = nil, candidate: UUID128) -> SyncLetter? {
     let (text, id) = target
     guard let path = SyncPath(rawValue: text) else { return nil }
-    return SyncCall(method, path, body: Array(body.prefix(count ?? body.count))) { name in
-      switch name {
-      case "host": Self.host
-      case "content-length": "\(body.count)"
-      case _: fields.value(of: name)
-      }
-    } query: {
-      $0 == "id" ? id : nil
-    } candidate: {
-      candidate
-    }
+    var all = ["host": Self.host, "content-length": "\(body.count)"]
+    for field in fields { all[field.name.lowercased()] = field.value }
+    return SyncLetter(
+      method: method, path: path, fields: all, query: id.map { ["id": $0] } ?? [:],
+      candidate: candidate, body: Array(body.prefix(count ?? body.count)))
   }
 
   /// Stands for gzip: it can be undone, and is no JSON before.
@@ -65,7 +59,8 @@ extension SyncFeature.Reply {
     let fields = answer.headers.map { UploadField($0.0, $0.1) }
     let seconds = fields.value(of: "retry-after").flatMap { Int64($0) }
     self.init(
-      status: answer.status, retryAfter: seconds.map { .seconds($0) }, fields: fields)
+      status: answer.status, retryAfter: seconds.map { .seconds($0) }, fields: fields,
+      detail: SyncReply.reason(of: answer.body) ?? "")
   }
 
   /// Reads it as the answer to a request of an upload.

@@ -1,4 +1,3 @@
-import HealthSync
 import LinkCore
 import LinkHealth
 import LinkWire
@@ -62,7 +61,7 @@ struct SyncSource {
         : plain(type, at: time, word))
     let uuid = UUID128(high: word, low: UInt64(entries.count))
     let source = SourceSample(uuid: uuid, sample: sample)
-    guard let place = twin?.place ?? Self.place(of: source) else { return }
+    let place = twin?.place ?? SyncScribe.place(sample)
     entries.append(Entry(sample: source, place: place, added: newest))
   }
 
@@ -128,17 +127,6 @@ struct SyncSource {
 
   private static func uuid(_ key: HealthSampleKey) -> UUID128 {
     UUID128(high: key.high, low: key.low)
-  }
-
-  /// Where a backend keeps a sample that is sent as batches send it.
-  private static func place(of sample: SourceSample) -> HealthSamplePlace? {
-    let page = SourcePage(added: [sample], anchor: HealthAnchor([]))
-    let packed = SyncPacking(deviceID: "phone").batches(
-      of: sample.sample.type, page, made: sample.sample.start)
-    guard let body = packed.first?.bytes, let reading = try? SyncReading.read(body) else {
-      return nil
-    }
-    return SyncDelivery(of: reading, user: "", hash: SyncHash.folded).samples.first?.place
   }
 }
 

@@ -130,7 +130,7 @@ extension SyncStranger {
   private mutating func refuse(
     _ words: Words, _ id: UUID128, _ offset: Int, _ length: Int?, _ size: Int
   ) {
-    func patch(_ fields: [String: String], of id: UUID128) -> SyncCall {
+    func patch(_ fields: [String: String], of id: UUID128) -> SyncLetter {
       call("PATCH", .upload, body: [1], fields, id: id)
     }
     let other = offset + (happens() || offset == 0 ? 1 : -1)
@@ -205,7 +205,7 @@ extension SyncStranger {
     desk.tick()
     head(words, last, 1, "an upload of almost a day")
     head(words, ids[15], nil, "an upload of more than a day")
-    expect(desk.rules.deadline == desk.now.advanced(by: .nanoseconds(1)), "no deadline")
+    expect(desk.server.rules.deadline == desk.now.advanced(by: .nanoseconds(1)), "no deadline")
     desk.now = desk.now.advanced(by: .nanoseconds(1))
     desk.tick()
     head(words, last, nil, "an upload of a day")
@@ -290,10 +290,11 @@ extension SyncStranger {
     let (young, old) = (newName(), newName())
     let age = Duration.seconds(86_400)
     desk.feed(
-      .restored([
-        KeptUpload(id: old, record: record, offset: 9, age: age),
-        KeptUpload(id: young, record: record, offset: 9, age: age - .seconds(5)),
-      ]))
+      .other(
+        .restored([
+          KeptUpload(id: old, record: record, offset: 9, age: age),
+          KeptUpload(id: young, record: record, offset: 9, age: age - .seconds(5)),
+        ])))
     let state = desk.ask(call("HEAD", .upload, words.fields(), id: young), of: owner)
     expect(state, 204, ["upload-limit": "max-size=4194304, max-age=5"], "a restored upload")
     let gone = desk.ask(call("HEAD", .upload, words.fields(), id: old), of: owner)
@@ -311,7 +312,7 @@ extension SyncStranger {
     desk.holds = true
     let late = desk.newRequest()
     desk.ask(call("POST", .refresh), of: user, as: late)
-    desk.feed(.drain(within: window))
+    desk.feed(.other(.drain(within: window)))
     expect(desk.interrupted == [request], "a body is waited for at the end")
     let seconds = "\(window.components.seconds)"
     expect(

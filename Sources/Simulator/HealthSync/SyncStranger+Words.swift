@@ -12,7 +12,7 @@ extension SyncStranger {
     for path in [SyncPath.steps, .heartRate, .sleep, .workouts, .periods] {
       var call = call("GET", path)
       let date = odd[number(0...odd.count - 1)]
-      if happens() { call.from = date } else { call.to = date }
+      call.query[happens() ? "from" : "to"] = date
       expect(desk.ask(call, of: user), 400, "the date \(date)")
     }
   }

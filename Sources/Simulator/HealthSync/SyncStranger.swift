@@ -9,6 +9,8 @@ struct SyncStranger {
   var chance: Chance
   /// What was answered wrongly.
   private(set) var wrong: [String] = []
+  /// What was done other than by the rules.
+  private(set) var stray: String?
   /// Whose secret it shows.
   let user = SyncUser("stranger")
   private var lastName: UInt64 = 0
@@ -17,7 +19,7 @@ struct SyncStranger {
   init(_ desk: SyncDesk, _ chance: Chance) {
     // The server of the run may be at its end, and its uploads are not the stranger's.
     var desk = desk
-    desk.rules = SyncServer(at: desk.now)
+    desk.server = WatchedServer(at: desk.now)
     (self.desk, first, self.chance) = (desk, desk, chance)
   }
 
@@ -32,7 +34,7 @@ struct SyncStranger {
   /// Makes one visit.
   mutating func visit() {
     desk = first
-    switch number(0...8) {
+    switch number(0...12) {
     case 0: tryDoors()
     case 1: tryMethods()
     case 2: tryBatches()
@@ -40,8 +42,11 @@ struct SyncStranger {
     case 5: tryLimits()
     case 6: tryCuts()
     case 7: tryWords()
-    case _: tryEnd()
+    case 8: tryEnd()
+    case _: tryWalk()
     }
+    desk.server.compareCounts()
+    stray = desk.newStray()
   }
 
   // Requests.
@@ -51,14 +56,10 @@ struct SyncStranger {
   func call(
     _ method: String, _ path: SyncPath, body: [UInt8] = [], _ fields: [String: String] = [:],
     id: UUID128? = nil, candidate: UUID128 = UUID128(high: 0, low: 0)
-  ) -> SyncCall {
-    SyncCall(method, path, body: body) {
-      fields[$0] ?? ($0 == "host" ? "localhost:8443" : nil)
-    } query: {
-      $0 == "id" ? id?.description : nil
-    } candidate: {
-      candidate
-    }
+  ) -> SyncLetter {
+    SyncLetter(
+      method: method, path: path, fields: ["host": "localhost:8443"].merging(fields) { $1 },
+      query: id.map { ["id": $0.description] } ?? [:], candidate: candidate, body: body)
   }
 
   mutating func newName() -> UUID128 {
@@ -133,7 +134,7 @@ struct SyncStranger {
   private mutating func tryDoors() {
     for path in SyncPath.allCases {
       let method = Self.takes[path]?.first ?? "GET"
-      func ask(_ fields: [String: String], _ other: String? = nil) -> SyncCall {
+      func ask(_ fields: [String: String], _ other: String? = nil) -> SyncLetter {
         call(other ?? method, path, fields)
       }
       expect(

@@ -103,6 +103,7 @@ extension SyncFeature {
     case .leftover(let phone, let bytes): [(.server, "keeps \(bytes) bytes of \(phone)")]
     case .misshown(let phone, let detail): [(.server, "shows phone \(phone) \(detail)")]
     case .misanswered(let detail): [(.server, "answers wrongly: \(detail)")]
+    case .strayed(let detail): [(.server, "differs from its twin: \(detail)")]
     case .granted, .changed, .locked: []
     }
   }

@@ -8,7 +8,8 @@ import LinkWire
 extension SyncWorld {
   func desk(of phone: Int) -> SyncDesk {
     SyncDesk(
-      backend.rules, backend.kept, seam.defect, phones[phone].source.zone, at: now, wall(server))
+      backend.server, (backend.kept, backend.stock), seam.defect, phones[phone].source.zone,
+      at: now, wall(server))
   }
 
   /// Compares what each person is shown with what the phone has.
@@ -38,6 +39,7 @@ extension SyncWorld {
     var stranger = SyncStranger(desk(of: 0), chance)
     stranger.visit()
     for wrong in stranger.wrong { note(.misanswered(wrong)) }
+    if let stray = stranger.stray { note(.strayed(stray)) }
   }
 
   private mutating func check(
@@ -46,10 +48,11 @@ extension SyncWorld {
     let word = kernel.hosts[server.place].chance.next()
     let first = word % 3 == 0 ? nil : look.today - Int64(word >> 8 % 60) + 2
     let last = word % 5 == 0 ? nil : (first ?? look.today) + Int64(word >> 16 % 40) - 3
-    let call = SyncCall(
-      "GET", path, host: SyncRequest.host, from: first.map { SyncZone.date($0) },
-      to: last.map { SyncZone.date($0) })
-    let answer = desk.ask(call, of: SyncUser(Self.user(phone)))
+    var letter = SyncLetter(method: "GET", path: path, fields: ["host": SyncRequest.host])
+    letter.query["from"] = first.map { SyncZone.date($0) }
+    letter.query["to"] = last.map { SyncZone.date($0) }
+    let answer = desk.ask(letter, of: SyncUser(Self.user(phone)))
+    if let stray = desk.newStray() { note(.strayed(stray)) }
     guard var must = look.shown(path, first, last) else {
       if answer?.status != 400 { misshown(phone, "\(path.rawValue) answers days of no sense") }
       return

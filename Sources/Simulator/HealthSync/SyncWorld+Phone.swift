@@ -22,6 +22,7 @@ extension SyncWorld {
       for file in files {
         phones[index].files[file] = nil
         phones[index].tickets[file] = nil
+        phones[index].sheets[file] = nil
       }
     case .upload(let all): for upload in all { begin(upload.file, phone) }
     case .halve(let file): halve(file, phone)
@@ -57,32 +58,40 @@ extension SyncWorld {
     let wall = wall(phone)
     let page = phones[phone.index].source.page(type, from: start, limit: limit, at: wall)
     let made = max(wall, stamp)
-    let packed = SyncPacking(deviceID: "phone").batches(of: type, page, made: made)
-    let drafts = name(packed, phone)
+    let packed = SyncPacking(deviceID: seam.deviceID).batches(of: type, page, made: made)
+    let sheets = SyncScribe.sheets(type, page, made: made, device: "phone")
+    let drafts = name(packed, sheets, phone)
     let fetched = FetchedPage(drafts: drafts, anchor: page.anchor, made: made)
     guard !drafts.isEmpty else { return give(.fetched(id, fetched), to: phone) }
     kernel.counts[.batches] += drafts.count
     writeInOrder(.writes(id, fetched, packed.map(\.bytes)), phone)
   }
 
+  /// Names batches, and compares them with what they must be.
   private mutating func name(
-    _ packed: [SyncPacking.Packed], _ phone: HostID
+    _ packed: [SyncPacking.Packed], _ sheets: [SyncScribe.Sheet], _ phone: HostID
   ) -> [PayloadDraft] {
-    packed.map {
+    if let stray = SyncScribe.difference(packed, sheets) { note(.strayed(stray)) }
+    return packed.enumerated().map { place, packed in
       phones[phone.index].lastFile += 1
+      let file = "batch-\(phones[phone.index].lastFile)"
+      phones[phone.index].sheets[file] = sheets.dropFirst(place).first
       return PayloadDraft(
-        file: "batch-\(phones[phone.index].lastFile)", records: $0.records,
-        deletions: $0.deletions, bytes: $0.bytes.count)
+        file: file, records: packed.records, deletions: packed.deletions,
+        bytes: packed.bytes.count)
     }
   }
 
   private mutating func halve(_ file: String, _ phone: HostID) {
-    guard let body = phones[phone.index].files[file], let halves = SyncPacking.halves(of: body)
-    else {
+    let halves = phones[phone.index].files[file].flatMap { SyncPacking.halves(of: $0) }
+    let isThere = phones[phone.index].files[file] != nil
+    let parts = isThere ? phones[phone.index].sheets[file]?.parts : nil
+    guard let halves else {
+      if parts != nil { note(.strayed("\(file) is not divided")) }
       return kernel.answerLater(
         .input(.notHalved(file, nil)), to: phone, after: .milliseconds(2))
     }
-    let drafts = name(halves, phone)
+    let drafts = name(halves, parts ?? [], phone)
     writeInOrder(.halves(file, drafts, halves.map(\.bytes)), phone)
   }
 
@@ -97,11 +106,14 @@ extension SyncWorld {
       keep(drafts, bodies, host)
       return .input(.halved(file, drafts))
     case .commits(let id, let steps):
-      for step in steps { phones[host.index].queue.apply(step) }
+      for step in steps { phones[host.index].apply(step) }
+      if let stray = phones[host.index].ledger.difference(from: phones[host.index].queue) {
+        note(.strayed(stray))
+      }
       return .input(.committed(id))
-    case .stores(let token, let delivery, _): return store(token, delivery)
+    case .stores(let token, let delivery, let parcel, _): return store(token, delivery, parcel)
     case .keeps(let piece): return keep(piece)
-    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .server, .repeats:
+    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats:
       return nil
     }
   }
@@ -117,10 +129,10 @@ extension SyncWorld {
     case .writes(let id, _, _): return .input(.notWritten(id, failure))
     case .halves(let file, _, _): return .input(.notHalved(file, failure))
     case .commits(let id, _): return .input(.notCommitted(id, failure))
-    case .stores(let token, _, let end):
-      return .server(.done(token, end.map { .unfinished($0, failure) } ?? .failed(failure)))
-    case .keeps(let piece): return .server(.done(piece.token, .failed(failure)))
-    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .server, .repeats:
+    case .stores(let token, _, _, let end):
+      return .done(token, end.map { .unfinished($0, failure) } ?? .failed(failure))
+    case .keeps(let piece): return .done(piece.token, .failed(failure))
+    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats:
       return change
     }
   }
@@ -139,7 +151,7 @@ extension SyncWorld {
       informed(file, number, fields, kernel.phones[phone])
     case .completes(let piece): complete(piece)
     case .bodies(let number): bodyEnds(number)
-    case .server(let input): feed(input)
+    case .done(let token, let outcome): feed(.other(.done(token, outcome)))
     case .repeats(let question): repeated(question)
     case .writes, .halves, .commits, .stores, .keeps: return  // become durable instead
     }
@@ -163,8 +175,8 @@ extension SyncWorld {
     case .deletes: change(deletes: true, act.number, phone)
     case .restores: change(deletes: false, act.number, phone)
     case .forceQuits: forceQuit(phone, index)
-    case .retries: restart(phone) { $0.queue.releaseAll() }
-    case .resets: restart(phone) { $0.queue.reset(SyncSource.types[act.number]) }
+    case .retries: restart(phone) { $0.releaseAll() }
+    case .resets: restart(phone) { $0.reset(SyncSource.types[act.number]) }
     case .jettisons: jettison(phone, index)
     case .refreshes: grant(.seconds(30), phone)
     case .processes: grant(.seconds(180), phone)

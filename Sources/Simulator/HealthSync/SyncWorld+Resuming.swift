@@ -157,7 +157,8 @@ extension SyncWorld {
     switch result {
     case .failure(let failure): ended(file, .failed(failure), phone)
     case .success(var reply):
-      course.refusal = .http(status: reply.status, retryAfter: reply.retryAfter, detail: "")
+      course.refusal = .http(
+        status: reply.status, retryAfter: reply.retryAfter, detail: reply.detail)
       noteTold(reply.read(course.dialect, of: request.url), request, file, index)
       if seam.defect == .resumesBlindly, request.method == "HEAD" { reply.forgetOffset() }
       let keep = course.upload.take(reply.read(course.dialect, of: request.url))

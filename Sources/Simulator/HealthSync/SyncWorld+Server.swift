@@ -5,9 +5,10 @@ import LinkWire
 // The server: the real rules over a store that is a value.
 extension SyncWorld {
   struct Backend {
-    var rules = SyncServer(at: .zero)
-    /// What is durable.
+    var server = WatchedServer(at: .zero)
+    /// What is durable, and what must be.
     var kept = KeptSync()
+    var stock = SyncStock()
     /// How often that changed.
     var changes = 0
     /// When the last of the changes under way is written: one after the other.
@@ -21,28 +22,33 @@ extension SyncWorld {
   }
 
   mutating func bootBackend() {
-    backend.rules = SyncServer(at: now)
+    backend.server = WatchedServer(seam.defect, at: now)
     backend.storeFree = now
     backend.coming = [:]
     restoreUploads()
   }
 
-  mutating func drain(_ server: HostID, within time: Duration) { feed(.drain(within: time)) }
+  mutating func drain(_ server: HostID, within time: Duration) {
+    feed(.other(.drain(within: time)))
+  }
 
   func deadline(of host: HostID) -> Instant? {
-    host.kind == .backend && kernel.hosts[host.place].isRunning ? backend.rules.deadline : nil
+    let isServer = host.kind == .backend && kernel.hosts[host.place].isRunning
+    return isServer ? backend.server.rules.deadline : nil
   }
 
   mutating func tick(_ host: HostID) {
-    let effects = backend.rules.tick(at: now)
-    kernel.examine(&backend.rules)
-    perform(effects)
+    examine(backend.server.tick(at: now))
   }
 
-  mutating func feed(_ input: SyncServer.Input) {
+  mutating func feed(_ event: SyncLetter.Event) {
     guard kernel.hosts[server.place].isRunning else { return }
-    let effects = backend.rules.handle(input, at: now)
-    kernel.examine(&backend.rules)
+    examine(backend.server.handle(event, at: now))
+  }
+
+  private mutating func examine(_ effects: [SyncServer.Effect]) {
+    kernel.examine(&backend.server.rules)
+    if let stray = backend.server.newStray() { note(.strayed(stray)) }
     perform(effects)
   }
 
@@ -57,8 +63,8 @@ extension SyncWorld {
     switch effect {
     case .ingest(let token, let user, let body, let isGzip):
       ingest(token, user.name, body, isGzip: isGzip)
-    case .check(let token): later(.done(token, .checked))
-    case .tell(let token, _, _, _, _): later(.done(token, .checked))
+    case .check(let token): later(token, .checked)
+    case .tell(let token, _, _, _, _): later(token, .checked)
     case .answer(let id, let answer):
       self.answer(id.number, Feature.Reply(disguised(answer, to: id.number)))
     case .keep(let token, let id, let record, let offset, let bytes):
@@ -72,8 +78,8 @@ extension SyncWorld {
     }
   }
 
-  mutating func later(_ input: SyncServer.Input) {
-    kernel.later(.server(input), on: server, after: .milliseconds(1))
+  mutating func later(_ token: StoreToken, _ outcome: SyncOutcome) {
+    kernel.later(.done(token, outcome), on: server, after: .milliseconds(1))
   }
 
   /// - Parameter end: How many bytes of an upload it is made of; `nil` for one request.
@@ -81,25 +87,51 @@ extension SyncWorld {
     _ token: StoreToken, _ user: String, _ body: [UInt8], isGzip: Bool, upTo end: Int? = nil
   ) {
     let plain = isGzip ? SyncRequest.unpacked(body) : body
-    guard let reading = plain.flatMap({ try? SyncReading.read($0) }) else {
-      return later(.done(token, .refused(reason: "it cannot be read")))
+    guard let (whole, parcel) = read(plain ?? [], of: user) else {
+      return later(token, .refused(reason: "it cannot be read"))
     }
-    let delivery = seam.atServer(
-      SyncDelivery(of: reading, user: user, hash: SyncHash.folded))
-    if seam.defect == .answersEarly { later(.done(token, .stored(SyncTally()))) }
+    let delivery = seam.atServer(whole)
+    if seam.defect == .answersEarly { later(token, .stored(SyncTally())) }
     let conditions = kernel.hosts[server.place].conditions
     var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
     if conditions.disk == .slow { delay = max(delay, diskDelay(server)) }
     backend.storeFree = max(backend.storeFree, now).advanced(by: delay)
     write(
-      .stores(token, delivery, upTo: end), on: server, after: now.duration(to: backend.storeFree))
+      .stores(token, delivery, parcel, upTo: end), on: server,
+      after: now.duration(to: backend.storeFree))
   }
 
-  mutating func store(_ token: StoreToken, _ delivery: SyncDelivery) -> Feature.Cue {
+  /// Reads a body, and compares what is read with what must be.
+  private mutating func read(
+    _ body: [UInt8], of user: String
+  ) -> (SyncDelivery, SyncParcel)? {
+    let reading = try? SyncReading.read(body)
+    let delivery = reading.map { SyncDelivery(of: $0, user: user, hash: SyncHash.folded) }
+    let parcel = SyncParcel(body, isShort: body.count > 1_000)
+    if let stray = SyncParcel.difference(parcel, reading, delivery) { note(.strayed(stray)) }
+    guard let delivery, let parcel else { return nil }
+    return (delivery, parcel)
+  }
+
+  /// Compares what is stored with what must be.
+  mutating func checkStock() {
+    for phone in phones.indices {
+      let stray = backend.stock.difference(from: backend.kept, of: Self.user(phone))
+      if let stray { note(.strayed(stray)) }
+    }
+    backend.server.compareCounts()
+    if let stray = backend.server.newStray() { note(.strayed(stray)) }
+  }
+
+  mutating func store(
+    _ token: StoreToken, _ delivery: SyncDelivery, _ parcel: SyncParcel
+  ) -> Feature.Cue {
     let tally = backend.kept.apply(delivery)
+    let must = backend.stock.apply(parcel, of: delivery.user)
+    if tally != must { note(.strayed("a batch is counted as \(tally), not \(must)")) }
     backend.changes += 1
     kernel.counts[.stored] += 1
-    return .server(.done(token, .stored(tally)))
+    return .done(token, .stored(tally))
   }
 
   // Requests.
@@ -131,9 +163,8 @@ extension SyncWorld {
       if body.count > kernel.plan.numbers.maxBody {
         return answer(id, Feature.Reply(status: 413))
       }
-      feed(id, SyncCall("POST", .sync, host: Self.host, body: body), phone, secret)
-    case .refresh(let phone, let secret):
-      feed(id, SyncCall("POST", .refresh, host: Self.host), phone, secret)
+      feed(id, letter(.sync, body), phone, secret)
+    case .refresh(let phone, let secret): feed(id, letter(.refresh), phone, secret)
     case .part(let phone, _, let request):
       if request.body.count > kernel.plan.numbers.maxBody {
         return answer(id, Feature.Reply(status: 413))
@@ -142,18 +173,20 @@ extension SyncWorld {
     }
   }
 
+  private func letter(_ path: SyncPath, _ body: [UInt8] = []) -> SyncLetter {
+    SyncLetter(method: "POST", path: path, fields: ["host": SyncRequest.host], body: body)
+  }
+
   private mutating func feed(
-    _ id: TrafficID, _ call: SyncCall, _ phone: Int, _ secret: Int
+    _ id: TrafficID, _ letter: SyncLetter, _ phone: Int, _ secret: Int
   ) {
-    feed(.request(RequestID(id), call, user: user(phone, secret), wall: wall(server)))
+    feed(.request(RequestID(id), letter, user: user(phone, secret), wall: wall(server)))
   }
 
   /// Whose secret a request shows.
   func user(_ phone: Int, _ secret: Int) -> SyncUser? {
     secret == backend.secret ? SyncUser(Self.user(phone)) : nil
   }
-
-  private static let host = SyncRequest.host
 
   func refusal(_ status: Int) -> Feature.Reply { Feature.Reply(status: status) }
 

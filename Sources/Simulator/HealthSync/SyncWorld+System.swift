@@ -227,7 +227,7 @@ extension Result<SyncFeature.Reply, LinkFailure> {
     switch self {
     case .success(let reply) where 200..<300 ~= reply.status: nil
     case .success(let reply):
-      .http(status: reply.status, retryAfter: reply.retryAfter, detail: "")
+      .http(status: reply.status, retryAfter: reply.retryAfter, detail: reply.detail)
     case .failure(let failure): failure
     }
   }

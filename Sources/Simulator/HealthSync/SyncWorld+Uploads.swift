@@ -32,7 +32,7 @@ extension SyncWorld {
     guard !request.body.isEmpty, chance % 4 > 0 else {
       return feed(id, request, candidate, phone)
     }
-    guard let head = request.call(0, candidate: candidate) else { return }
+    guard let head = request.letter(0, candidate: candidate) else { return }
     let isCut = !isCalm && kernel.happens(numbers.cuts)
     let whole = kernel.hosts[server.place].chance.duration(below: .seconds(3))
     backend.coming[id] = Coming(
@@ -45,9 +45,9 @@ extension SyncWorld {
   private mutating func feed(
     _ id: TrafficID, _ request: SyncRequest, _ candidate: UUID128, _ phone: Int
   ) {
-    guard let call = request.call(candidate: candidate) else { return }
+    guard let letter = request.letter(candidate: candidate) else { return }
     feed(
-      .request(RequestID(id), call, user: user(phone, request.secret), wall: wall(server)))
+      .request(RequestID(id), letter, user: user(phone, request.secret), wall: wall(server)))
   }
 
   /// The body of a request is whole, or nothing more of it comes.
@@ -65,8 +65,8 @@ extension SyncWorld {
     let bound = UInt64(max(0, min(most, coming.request.body.count - 1)))
     let count = Int(kernel.hosts[server.place].chance.next() % (bound + 1))
     if let place, isLeft == false { cut(kernel.exchanges[place]) }
-    guard let call = coming.request.call(count, candidate: coming.candidate) else { return }
-    feed(.cut(RequestID(id), call))
+    guard let letter = coming.request.letter(count, candidate: coming.candidate) else { return }
+    feed(.cut(RequestID(id), letter))
   }
 
   /// Ends a request whose body is coming; what came of it is told a moment later.
@@ -128,7 +128,7 @@ extension SyncWorld {
     }
     backend.files[piece.id] = UploadFile(
       bytes: bytes + piece.bytes, changed: now, wall: wall(server))
-    return piece.isLast ? .completes(piece) : .server(.done(piece.token, .kept(piece.end)))
+    return piece.isLast ? .completes(piece) : .done(piece.token, .kept(piece.end))
   }
 
   /// Stores the batch that the file of an upload holds.
@@ -136,7 +136,7 @@ extension SyncWorld {
     let line = piece.record.line.count
     let content = backend.files[piece.id]?.bytes ?? []
     guard content.count >= line + piece.end else {
-      return later(.done(piece.token, .failed(.denied(detail: "the file is too short"))))
+      return later(piece.token, .failed(.denied(detail: "the file is too short")))
     }
     ingest(
       piece.token, piece.record.user, Array(content[line..<(line + piece.end)]),
@@ -160,7 +160,7 @@ extension SyncWorld {
           id: id, record: record, offset: file.bytes.count - line,
           age: max(.zero, file.wall.duration(to: wall(server)))))
     }
-    feed(.restored(seam.defect == .forgetsUploads ? [] : kept))
+    feed(.other(.restored(seam.defect == .forgetsUploads ? [] : kept)))
   }
 
   // The end.
@@ -170,7 +170,7 @@ extension SyncWorld {
   mutating func checkUploads() {
     guard kernel.hosts[server.place].isRunning else { return }
     for (id, file) in backend.files.sorted(by: { $0.key < $1.key }) {
-      var rules = backend.rules
+      var rules = backend.server.rules
       let age = Duration.seconds(24 * 3_600)
       let early = rules.tick(at: file.changed.advanced(by: age - .seconds(1)))
       let late = rules.tick(at: file.changed.advanced(by: age + .seconds(60)))

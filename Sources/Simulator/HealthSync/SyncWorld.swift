@@ -10,6 +10,8 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 
   var kernel: Kernel<SyncFeature>
   var clients: [SyncModel]
+  /// What each of them must do in the present run of its process; `nil` once it did otherwise.
+  var twins: [SyncTwin?]
   var phones: [Phone]
   var backend = Backend()
   var seam: SyncSeam
@@ -19,7 +21,10 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   struct Phone {
     var source: SyncSource
     // The disk.
-    var queue = KeptSyncQueue()
+    private(set) var queue = KeptSyncQueue()
+    /// What it must be, and the batches as they must be written, by file.
+    private(set) var ledger = SyncLedger()
+    var sheets: [String: SyncScribe.Sheet] = [:]
     var files: [String: [UInt8]] = [:]
     /// Where uploads go on, by the file of the payload.
     var tickets: [String: [UInt8]] = [:]
@@ -51,6 +56,26 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     /// How often source and store were compared.
     var compared: (source: Int64, store: Int)?
     var difference = (missing: 0, extra: 0)
+
+    mutating func apply(_ step: SyncQueueStep) {
+      queue.apply(step)
+      ledger.apply(step)
+    }
+
+    /// Lets all parked batches wait again.
+    mutating func releaseAll() {
+      for batch in queue.batches where batch.parked != nil {
+        apply(.park(file: batch.file, reason: nil))
+      }
+    }
+
+    /// Lets a type be read anew, as `holdfast health reset` does.
+    mutating func reset(_ type: String) {
+      apply(.anchor(type: type, nil))
+      for batch in queue.batches where batch.type == type && batch.parked != nil {
+        apply(.park(file: batch.file, reason: nil))
+      }
+    }
   }
 
   /// An upload that was handed over.
@@ -80,6 +105,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     seam = SyncSeam(setup.defect, phones: count)
     let model = SyncModel(SyncSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: count)
+    twins = Array(repeating: nil, count: count)
     phones = (0..<count).map {
       Phone(
         source: SyncSource(
@@ -101,8 +127,11 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   mutating func boot(_ host: HostID) {
     switch host.kind {
     case .phone:
-      let settings = SyncSettings(policy: kernel.policy, depth: kernel.plan.numbers.depth)
-      clients[host.index] = SyncModel(settings, seed: newSeed(host))
+      let depth = kernel.plan.numbers.depth
+      let settings = SyncSettings(policy: kernel.policy, depth: seam.depth(depth))
+      let seed = newSeed(host)
+      clients[host.index] = SyncModel(settings, seed: seed)
+      twins[host.index] = SyncTwin(kernel.policy, depth: depth, seed: seed)
       kernel.bench.views[host.index].standing.own.restsUntil = nil
     case .backend: bootBackend()
     case .client, .peripheral, .system: return
@@ -232,7 +261,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 
   private mutating func useAgain(_ phone: HostID) {
     if phones[phone.index].queue.batches.contains(where: { $0.parked != nil }) {
-      restart(phone) { phone in phone.queue.releaseAll() }
+      restart(phone) { phone in phone.releaseAll() }
     }
     give(.again, to: phone)
     fireSoon(phone, within: .milliseconds(200))
@@ -265,20 +294,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     }
     checkLooks()
     checkStranger()
-  }
-}
-
-extension KeptSyncQueue {
-  /// Lets all parked batches wait again.
-  mutating func releaseAll() {
-    for batch in batches where batch.parked != nil { apply(.park(file: batch.file, reason: nil)) }
-  }
-
-  /// Lets a type be read anew, as `holdfast health reset` does.
-  mutating func reset(_ type: String) {
-    apply(.anchor(type: type, nil))
-    for batch in batches where batch.type == type && batch.parked != nil {
-      apply(.park(file: batch.file, reason: nil))
-    }
+    checkStock()
+    checkWalk()
   }
 }

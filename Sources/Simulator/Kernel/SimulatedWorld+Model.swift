@@ -28,14 +28,18 @@ extension SimulatedWorld where Self: ~Copyable {
 
   private mutating func step(_ input: Feature.Input, isLate: Bool, of phone: HostID) {
     let time = time(phone)
-    let effects = leaving(clients[phone.index].handle(input, at: time), phone)
+    let asked = clients[phone.index].handle(input, at: time)
+    stepped(input, asked, at: time, of: phone)
+    let effects = leaving(asked, phone)
     examine(phone)
     carryOut(effects, of: phone, after: input, isLate: isLate)
   }
 
   mutating func tickModel(_ phone: HostID) {
     let time = time(phone)
-    let effects = leaving(clients[phone.index].tick(at: time), phone)
+    let asked = clients[phone.index].tick(at: time)
+    stepped(nil, asked, at: time, of: phone)
+    let effects = leaving(asked, phone)
     examine(phone)
     carryOut(effects, of: phone, after: nil, isLate: false)
   }

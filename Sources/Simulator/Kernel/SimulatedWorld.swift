@@ -32,6 +32,9 @@ protocol SimulatedWorld: ~Copyable {
   mutating func tellApp(_ phone: HostID, isFirst: Bool)
   /// Whether the user wants the link, as far as the model was told.
   func isWanted(_ phone: HostID) -> Bool
+  /// The model took an input, or let time pass, and asked for this: compare it with what it must.
+  mutating func stepped(
+    _ input: Feature.Input?, _ effects: [Feature.Effect], at time: Instant, of phone: HostID)
   /// Notes how the model stands in the phone's `Standing.own`.
   mutating func look(_ phone: HostID)
   mutating func perform(_ effect: Feature.Effect, of phone: HostID)
@@ -109,6 +112,9 @@ extension SimulatedWorld where Self: ~Copyable {
   typealias Seen = Observation<Feature>
 
   mutating func ended(_ host: HostID) {}
+  mutating func stepped(
+    _ input: Feature.Input?, _ effects: [Feature.Effect], at time: Instant, of phone: HostID
+  ) {}
   mutating func altered(_ input: Feature.Input, of phone: HostID) -> [Feature.Input] { [input] }
   mutating func altered(_ effect: Feature.Effect, of phone: HostID) -> [Feature.Effect] {
     [effect]

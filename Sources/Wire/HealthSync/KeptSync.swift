@@ -123,8 +123,6 @@ private struct Shelf: Sendable, Hashable {
       case .sample(let other, let named)?:
         if let made, made < named { return false }
         time = max(named, time)
-        identities[uuid] = .sample(other, named: time)
-        if other == place { return false }
         former = other
       case nil: break
       }

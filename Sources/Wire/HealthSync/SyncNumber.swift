@@ -22,12 +22,8 @@ package enum SyncNumber {
   private static func text(_ digits: [UInt8], exponent: Int) -> [UInt8] {
     let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
     func zeros(_ count: Int) -> [UInt8] { Array(repeating: zero, count: count) }
-    if ((digits.count - 1)..<21).contains(exponent) {
-      return digits + zeros(exponent + 1 - digits.count)
-    }
-    if (0..<21).contains(exponent) {
-      return digits[...exponent] + [point] + digits[(exponent + 1)...]
-    }
+    // From 2^54 on, where Swift begins to write exponents, no digits stand behind the point.
+    if (0..<21).contains(exponent) { return digits + zeros(exponent + 1 - digits.count) }
     if (-6..<0).contains(exponent) { return [zero, point] + zeros(-exponent - 1) + digits }
     let rest = digits.count > 1 ? [point] + digits[1...] : []
     let sign = exponent < 0 ? "-" : "+"

@@ -72,6 +72,16 @@ import Testing
         + #""energy":[{"date":"2026-01-19","calories":100}],"today":50,"timeZone":"Test/East"}"#)
   }
 
+  @Test func `what is too large for a number is not told`() throws {
+    let records = try ["18T08:00", "18T09:00"].map {
+      try Self.record(
+        "QuantityTypeIdentifierHeartRate", $0, value: 1.7e308, unit: "count/min")
+    }
+    let told = try Self.tell(.heartRate, from: "2026-01-18", to: "2026-01-18", records: records)
+    let daily = #""daily":[{"date":"2026-01-18","avg":null,"min":1.7e+308,"max":1.7e+308}]"#
+    #expect(told.contains(daily))
+  }
+
   @Test func `without samples there are no days`() throws {
     #expect(
       try Self.tell(.steps) == #"{"daily":[],"energy":[],"today":0,"timeZone":"Test/East"}"#)

@@ -242,6 +242,20 @@ extension SyncAnswer {
       ("sync: the work under way is bounded", { $0.work[StoreToken(0)] = RequestID(9) }),
       ("sync: only requests whose work goes on wait", { $0.work = [:] }),
       ("sync: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
+      (
+        "sync: a drain ends when nothing is left to wait for",
+        {
+          $0.mode = .finished
+          $0.requests = [:]
+        }
+      ),
+      (
+        "sync: a drain ends when nothing is left to wait for",
+        {
+          $0.mode = .finished
+          $0.work = [:]
+        }
+      ),
       ("sync: each piece of work was numbered", { $0.lastToken = 0 }),
       ("sync: a request waits for its own work", { $0.work[StoreToken(1)] = RequestID(9) }),
     ]
@@ -276,8 +290,24 @@ extension SyncAnswer {
           ]
         }
       ),
+      (
+        "sync: requests wait for an upload that something is under way for",
+        { server in
+          server.uploads.all[name]?.open = RequestID(1)
+          let waiting = SyncUploads.Waiting(id: RequestID(2), call: call, user: SyncUser("ann"))
+          server.uploads.all[name]?.waiting = Array(repeating: waiting, count: 5)
+        }
+      ),
       ("sync: no upload is longer than was announced", { $0.uploads.all[name]?.offset = 11 }),
     ]
     #expect(unnoticed(plants, in: stage.server) == [])
+  }
+  @Test func `as many uploads are kept as may, each as long as was announced`() {
+    let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
+    var upload = SyncUploads.Upload(record: record, expires: Instant(nanoseconds: 1))
+    upload.offset = 10
+    var stage = SyncStage()
+    for low in 1...256 { stage.server.uploads.all[UUID128(high: 2, low: UInt64(low))] = upload }
+    #expect(stage.server.brokenInvariants(.thorough) == [])
   }
 }

@@ -124,12 +124,14 @@ struct WatchedBottle: Sendable {
     if outputs != expected {
       stray = "after \(input()) the bottle does \(outputs) instead of \(expected)"
     } else if virtual.deadline != twin.deadline {
-      stray = "after \(input()) the bottle is due at \(words(virtual.deadline)) instead of "
+      stray =
+        "after \(input()) the bottle is due at \(words(virtual.deadline)) instead of "
         + words(twin.deadline)
     } else if let attribute = BottleAttribute.allCases.first(where: {
       virtual.value(of: $0) != twin.value(of: $0)
     }) {
-      stray = "after \(input()) \(attribute) is \(virtual.value(of: attribute) ?? []) instead of "
+      stray =
+        "after \(input()) \(attribute) is \(virtual.value(of: attribute) ?? []) instead of "
         + "\(twin.value(of: attribute) ?? [])"
     } else if outputs.contains(.stores) {
       compareRecords(input())
@@ -140,7 +142,8 @@ struct WatchedBottle: Sendable {
     let real = virtual.records
     let expected = twin.records.map(BottleRecord.init)
     guard real != expected else { return }
-    stray = "after \(input) the bottle keeps \(real.count) records, among them "
+    stray =
+      "after \(input) the bottle keeps \(real.count) records, among them "
       + "\(real.first { !expected.contains($0) }.map { "\($0)" } ?? "none that is wrong")"
   }
 

@@ -25,6 +25,25 @@ struct SocketCentralTests {
     }
     far.close()
   }
+
+  @Test func `what hangs up at once is looked for four times a second`() async throws {
+    let scratch = try Scratch()
+    let listener = try LocalSocket.listen(on: scratch("radio"))
+    let central = SocketCentral(path: scratch("radio"))
+    central.events { _ in }
+    let start = ContinuousClock.now
+    central.scan(for: [BottleAttribute.service])
+    for _ in 1...3 {
+      var phone: Int32?
+      while phone == nil {
+        phone = LocalSocket.accept(on: listener)
+        await Task.yield()
+      }
+      phone.map(LocalSocket.end)
+    }
+    #expect(start.duration(to: .now) >= .milliseconds(500))
+    LocalSocket.end(listener)
+  }
 }
 
 /// What a peripheral can do wrong, so that the contract is seen to fail.

@@ -187,6 +187,10 @@ public final class SocketCentral: Central {
       state.withLock { $0.channel = channel }
       return
     }
+    lookLater()
+  }
+
+  private func lookLater() {
     state.withLock { $0.isLooking = true }
     queue.asyncAfter(deadline: .now() + Self.look) { [weak self] in
       self?.state.withLock { $0.isLooking = false }
@@ -248,7 +252,8 @@ public final class SocketCentral: Central {
   private func gone() {
     state.withLock { $0.channel = nil }
     unlinked(.timeout(.silence))
-    lookAround()
+    // What accepts and hangs up at once is looked for at the same pace as what is not there.
+    lookLater()
   }
 }
 

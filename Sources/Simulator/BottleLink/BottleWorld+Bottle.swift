@@ -177,8 +177,8 @@ extension BottleWorld {
     give(.start, to: .phone)
   }
 
-  private mutating func hold(_ isHeld: Bool) {
-    guard process == .running, !isPaused else { return }
+  mutating func hold(_ isHeld: Bool) {
+    guard process == .running, !isPaused || !isHeld else { return }
     kernel.own.holds = max(0, own.holds + (isHeld ? 1 : -1))
     give(.hold(isHeld), to: .phone)
   }

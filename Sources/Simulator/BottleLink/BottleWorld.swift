@@ -252,6 +252,8 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   mutating func becomeCalm() {
     touch(.battery(90))
+    // A screen that was closed while the app was suspended is closed now.
+    while own.holds > 0, process == .running { hold(false) }
     beAround()
     give(.start, to: .phone)
   }

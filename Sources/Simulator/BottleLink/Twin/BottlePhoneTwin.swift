@@ -22,7 +22,6 @@ struct BottlePhoneTwin: Sendable {
   /// The attempt of a burst that has found the bottle.
   var found: AttemptID?
   private var lastWrite = WriteID(0)
-  private var pingedAt = Instant.zero
   var said: [Said] = []
   var now = Instant.zero
 
@@ -172,17 +171,14 @@ struct BottlePhoneTwin: Sendable {
 
   /// A ping of the link, which keeps a bottle awake that somebody holds.
   private func purpose(of said: Said) -> Purpose? {
-    guard case .write(.command, Self.ping, _) = said, holds > 0, connection?.isReady == true,
-      pingedAt.advanced(by: .seconds(1)) < now
-    else { return nil }
+    guard case .write(.command, Self.ping, _) = said, holds > 0, connection?.isReady == true else {
+      return nil
+    }
     return .ping
   }
 
   private mutating func note(_ id: WriteID, _ purpose: Purpose) {
-    if purpose == .ping {
-      connection?.usedAt = now
-      pingedAt = now
-    }
+    if purpose == .ping { connection?.usedAt = now }
     connection?.writes[id] = purpose
     if purpose == .lastAcknowledgement { sync = .ends(id) }
   }

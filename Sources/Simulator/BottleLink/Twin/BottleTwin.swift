@@ -2,9 +2,9 @@ import LinkCore
 
 /// A reference model of the firmware.
 ///
-/// It shares no rule and no codec with the firmware: its timers are a table of its own, its times do
-/// not wrap, its records are a list, and it puts its values together from bytes. What the firmware
-/// does is compared with it after every step.
+/// It shares no rule and no codec with the firmware: its timers are a table of its own, its times
+/// do not wrap, its records are a list, and it puts its values together from bytes. What the
+/// firmware does is compared with it after every step.
 struct BottleTwin: Sendable {
   let timers: Timers
   let capacity: Int

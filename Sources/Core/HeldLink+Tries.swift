@@ -150,6 +150,7 @@ extension HeldLink {
       fail(trying.series, failure, window: nil, generation: trying.generation, counts: true, &step)
     case .ready(let ready):
       let isStable = ready.stableAt == nil
+      standby.noteLink(stood: ready.since.duration(to: step.now))
       var series = isStable ? .reconnect : ready.series
       series.hadLink = true
       // Credentials that a link has stood with have worked: their end is a cause of its own.

@@ -28,6 +28,8 @@ public struct VirtualBottle: Sendable {
     case written(BottleAttribute, [UInt8])
     /// Its battery was taken out and put back: it forgets what is not in its flash.
     case restarted
+    /// Its flash was erased too: its records are gone, and their ids begin again.
+    case erased
   }
 
   /// What a bottle does.
@@ -96,7 +98,13 @@ public struct VirtualBottle: Sendable {
       let effects = bottle.handle(.disconnected, at: time)
       return outputs(effects)
     case .written(let attribute, let bytes): return written(bytes, to: attribute, at: time)
-    case .restarted: return restart(at: now)
+    case .restarted:
+      let ring = Self.ring(
+        records, nextID: bottle.ring.nextID, capacity: bottle.ring.storage.capacity)
+      return restart(with: ring, bottle.configuration, at: now)
+    case .erased:
+      let ring = Self.ring([], nextID: nil, capacity: bottle.ring.storage.capacity)
+      return restart(with: ring, .usual, at: now)
     }
   }
 
@@ -125,15 +133,14 @@ public struct VirtualBottle: Sendable {
     return [.answers(attribute, isTaken: !effects.contains(.reject))] + outputs(effects)
   }
 
-  private mutating func restart(at now: Instant) -> [Output] {
+  private mutating func restart(
+    with ring: RecordRing<ArrayStorage>, _ configuration: FirmwareConfiguration, at now: Instant
+  ) -> [Output] {
     let ends = outputs(bottle.isConnected ? .disconnect : .init())
     let quiet = outputs(bottle.isAdvertising ? .stopAdvertising : .init())
     let counts = bottle.countsDeleted
     start = now
-    bottle = Bottle(
-      profile,
-      ring: Self.ring(records, nextID: bottle.ring.nextID, capacity: bottle.ring.storage.capacity),
-      configuration: bottle.configuration, level: bottle.level)
+    bottle = Bottle(profile, ring: ring, configuration: configuration, level: bottle.level)
     bottle.countsDeleted = counts
     let effects = bottle.handle(.tapped, at: 0)
     return ends + quiet + outputs(effects)

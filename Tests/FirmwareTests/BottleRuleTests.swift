@@ -77,6 +77,26 @@ import VirtualBottle
       ])
   }
 
+  @Test(arguments: [(VirtualBottle.Input.restarted, [1, 2]), (.erased, [1])])
+  func `a restart keeps the records of a bottle, and erased flash begins them again`(
+    _ input: VirtualBottle.Input, _ ids: [UInt32]
+  ) {
+    var bottle = VirtualBottle(.plan035, at: .zero)
+    let configuration = BottleConfiguration(scale: 300, tare: 1, capacity: 500, dailyGoal: 2_000)
+    _ = bottle.handle(.world(.moved), at: .zero)
+    _ = bottle.handle(.connected(longestValue: 20), at: .zero)
+    _ = bottle.handle(.written(.configuration, configuration.bytes), at: .zero)
+    _ = bottle.handle(.world(.poured(250)), at: Instant.zero.advanced(by: .seconds(1)))
+    let usual = VirtualBottle(.plan035, at: .zero).value(of: .configuration)
+    let outputs = bottle.handle(input, at: Instant.zero.advanced(by: .seconds(2)))
+    #expect(outputs.contains(.disconnects))
+    #expect(outputs.contains(.advertises(true)))
+    _ = bottle.handle(.world(.poured(40)), at: Instant.zero.advanced(by: .seconds(3)))
+    #expect(bottle.records.map(\.id) == ids)
+    let kept = input == .erased ? usual : configuration.bytes
+    #expect(bottle.value(of: .configuration) == kept)
+  }
+
   @Test func `a bottle that stands as it stood has done nothing`() {
     var bench = Bench(.plan034)
     #expect(bench.give(.stands(true)).bits == 0)

@@ -13,6 +13,10 @@ public struct RadioSocketError: Error, Sendable, Hashable, CustomStringConvertib
     description = "\(what) \(path): \(reason)"
   }
 
+  fileprivate init(noSocket path: String) {
+    description = "\(path) is no socket"
+  }
+
   fileprivate init(tooLong path: String) {
     description = "the path \(path) is too long for a socket; choose one of at most 100 bytes"
   }
@@ -29,6 +33,21 @@ enum LocalSocket {
     return nil
   }
 
+  /// Looks whether a path can be connected to, now or later.
+  static func check(_ path: String) throws(RadioSocketError) {
+    let descriptor = try make(path)
+    let result = unsafe try address(path) { unsafe systemConnect(descriptor, $0, $1) }
+    let code = errno
+    close(descriptor)
+    var status = stat()
+    if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+      throw RadioSocketError(noSocket: path)
+    }
+    // Out of range, or busy: a peripheral may come.
+    guard result != 0, ![ENOENT, ECONNREFUSED, EAGAIN, EINPROGRESS].contains(code) else { return }
+    throw RadioSocketError("cannot connect to", path, code)
+  }
+
   /// Listens on a socket for its owner only; a file that is left of a process that ended is
   /// replaced.
   static func listen(on path: String) throws(RadioSocketError) -> Int32 {
@@ -37,7 +56,10 @@ enum LocalSocket {
       throw RadioSocketError("cannot listen on", path, EADDRINUSE)
     }
     var status = stat()
-    if unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK {
+    if unsafe lstat(path, &status) == 0 {
+      guard status.st_mode & S_IFMT == S_IFSOCK else {
+        throw RadioSocketError("cannot listen on", path, EEXIST)
+      }
       unsafe unlink(path)
     }
     let descriptor = try make(path)

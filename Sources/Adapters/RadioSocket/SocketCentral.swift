@@ -41,6 +41,15 @@ public final class SocketCentral: Central {
     self.path = path
   }
 
+  /// Looks whether a path can be the socket of a radio.
+  ///
+  /// Nothing there is a peripheral out of range, and no error.
+  ///
+  /// - Throws: `RadioSocketError` if the path is too long, names something else, or is forbidden.
+  public static func check(path: String) throws(RadioSocketError) {
+    try LocalSocket.check(path)
+  }
+
   public func events(_ deliver: @escaping @Sendable (CentralEvent) -> Void) {
     queue.async { [self] in
       state.withLock { $0.deliver = deliver }

@@ -6,6 +6,8 @@ struct Standby: Sendable, Hashable {
   var state = State.off
   /// When a queued connect was armed last; `nil` once the device took it away.
   private(set) var armedAt: Instant?
+  /// Whether the last link ended before the stability time was over.
+  private var wasShort = false
   /// Counts polls, so that a late answer is told from the present one.
   var pollID: UInt64 = 0
 
@@ -163,6 +165,14 @@ struct Standby: Sendable, Hashable {
     else { return false }
     state = .rearming(at: queue.next(after: armedAt, brokeAt: now, in: lifecycle))
     return true
+  }
+
+  /// A link that was ready has ended. A short one is no fast failure, unless the last one was short
+  /// too.
+  mutating func noteLink(stood time: Duration) {
+    let isShort = time < policy.retry.stability.after
+    if isShort, !wasShort { armedAt = nil }
+    wasShort = isShort
   }
 
   mutating func disarm() { state = .off }

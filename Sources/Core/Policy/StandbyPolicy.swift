@@ -14,7 +14,8 @@ public enum StandbyPolicy: Sendable, Hashable {
 public struct QueuePolicy: Sendable, Hashable {
   /// The wait before it is armed again after it broke.
   public var rearm: Duration
-  /// What ends sooner than this after it was armed has failed fast.
+  /// What ends sooner than this after it was armed has failed fast. A link that was ready has not,
+  /// unless the one before it was shorter than the stability time, too.
   public var fastFailure: Duration
   /// After a fast failure it is armed again no sooner than this after it was armed last, so that a
   /// peer that takes and drops every link cannot make it spin.

@@ -109,6 +109,7 @@ public struct BottleCheckers: FeatureCheckers {
     case .stamped(let isValid):
       if isValid { return }
       found.add(.untimed, at: standing.now, "a drink has no time although a phone is connected")
+    case .erased: (waiting, known, chunk) = ([:], [], [])
     case .strayed(let what): found.add(.strayed, at: standing.now, what)
     case .advertises, .linked: return
     }

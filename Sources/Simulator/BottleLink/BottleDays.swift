@@ -25,6 +25,8 @@ extension BottleFeature {
     case forgets
     // The bottle.
     case restarts
+    /// It restarts with empty memory, and somebody drinks.
+    case wipes
     case flat
     /// The battery is measured, at so many percent.
     case measures
@@ -69,6 +71,7 @@ extension BottleFeature {
       .pauses: VerbForm(.span, isOfPeople: true) { "turns it off for \(length($0))" },
       .forgets: VerbForm(isOfPeople: true) { _ in "gives the bottle up" },
       .restarts: VerbForm(of: .peripheral) { _ in "the bottle restarts" },
+      .wipes: VerbForm(of: .peripheral) { _ in "the bottle loses its memory" },
       .flat: VerbForm(.span, of: .peripheral) { "the bottle's battery is flat for \(length($0))" },
       .measures: VerbForm(.count(0...100), of: .peripheral) {
         "the bottle's battery has \($0.number) %"
@@ -166,6 +169,7 @@ extension Sketch<BottleFeature> {
         Act(.garbles, for: $0.seconds(20, 200)))
     }
     if draw.happens(0.05) { add(Act(.timeless), at: .seconds(40)) }
+    if draw.happens(0.1) { scatter(draw.count(1...4)) { _ in Act(.wipes) } }
   }
 
   /// Hours without Bluetooth, with the app away for most of it.

@@ -24,6 +24,8 @@ extension BottleFeature {
     case losesLast
     /// Stores a record that it knows again.
     case storesTwice
+    /// Knows a record by its id and its time alone.
+    case confusesRecords
     /// Takes only the first chunk of a synchronisation.
     case firstChunkOnly
     /// Asks for 20 records in a chunk, whatever the radio carries.
@@ -82,7 +84,7 @@ extension BottleFeature {
       case .noFloor, .scansOn, .hastyBurst, .staysInBackground, .neverIdle: [.storm]
       case .idlesEarly, .pingsAlways: [.needless]
       case .acksEarly: [.unstored]
-      case .losesLast: [.lost, .unhealed]
+      case .losesLast, .confusesRecords: [.lost, .unhealed]
       case .neverAcks, .firstChunkOnly, .asksTooMuch: [.unhealed, .unsynced]
       case .storesTwice, .showsTwice: [.duplicated]
       case .neverSetsTime, .setsTimeOnce: [.untimed]
@@ -95,8 +97,8 @@ extension BottleFeature {
       }
     }
 
-    /// A write of the time is lost seldom.
-    public var seeds: Int { self == .setsTimeOnce ? 600 : 100 }
+    /// A write of the time is lost seldom, and memory too.
+    public var seeds: Int { self == .setsTimeOnce || self == .confusesRecords ? 600 : 100 }
   }
 }
 
@@ -107,6 +109,8 @@ struct BottleSeam {
   private var acknowledged = 0
   /// The attempt for which the time was set last.
   private var timed: AttemptID?
+  /// The ids and times of the records that were given to the store.
+  private var given: Set<[UInt32]> = []
 
   init(_ defect: BottleFeature.Defect?) {
     self.defect = defect
@@ -137,7 +141,7 @@ struct BottleSeam {
     case .neverIdle: return idle(after: .seconds(7_200), policy)
     case .idlesEarly: return idle(after: .seconds(15), policy)
     case .timerOnly, .queueEndsWithBurst, .acksEarly, .neverAcks, .losesLast, .storesTwice,
-      .firstChunkOnly, .asksTooMuch, .showsTwice, .neverSetsTime, .setsTimeOnce,
+      .confusesRecords, .firstChunkOnly, .asksTooMuch, .showsTwice, .neverSetsTime, .setsTimeOnce,
       .ignoresRestored, .ignoresAdapter, .ignoresEnd, .scansOn, .ignoresHolds, .pingsAlways,
       .forgetsRefresh, .dozes, .exaggerates, .misreads, .writesPings, .boasts, .hidesScans,
       .datesWrong, .takesLateEvents, .timersStopAsleep, nil:
@@ -247,10 +251,13 @@ struct BottleSeam {
   /// The change that is really stored.
   ///
   /// - Parameter known: The ids that the store holds.
-  func change(_ change: DrinkChange, known: Set<UInt32>) -> DrinkChange {
+  mutating func change(_ change: DrinkChange, known: Set<UInt32>) -> DrinkChange {
     guard !change.records.isEmpty else { return change }
     var other = change
     if defect == .losesLast { other.records.removeLast() }
+    if defect == .confusesRecords {
+      other.records.removeAll { !given.insert([$0.id, $0.time]).inserted }
+    }
     if defect == .storesTwice {
       for index in other.records.indices where known.contains(other.records[index].id) {
         other.records[index].time += 1

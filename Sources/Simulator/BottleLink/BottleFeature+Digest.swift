@@ -13,6 +13,7 @@ extension BottleFeature {
     case .linked(let isOn): digest.mix(5, isOn ? 1 : 2)
     case .stamped(let isValid): digest.mix(6, isValid ? 1 : 2)
     case .strayed: digest.mix(7)
+    case .erased: digest.mix(8)
     }
   }
 

@@ -61,6 +61,8 @@ public enum BottleFeature: SimulatedFeature {
     case linked(Bool)
     /// A drink was recorded while connected, and whether the bottle's clock was set.
     case stamped(isValid: Bool)
+    /// The bottle lost its memory: its ids begin again.
+    case erased
     /// The bottle, the phone or its store deviated from its reference model.
     case strayed(String)
   }

@@ -20,6 +20,9 @@ struct BottleScans: Sendable {
   /// The queued connect that was armed last, and whether it ended fast.
   private var armed: (attempt: AttemptID, at: Instant)?
   private var endedFast = false
+  /// Since when it is connected, and whether the last connection was short.
+  private var connectedSince: Instant?
+  private var wasShort = false
   private var phase = LinkStatus.Phase.disconnected
   private var isInFront = true
   private var wasKnown = false
@@ -83,11 +86,20 @@ struct BottleScans: Sendable {
 
   private mutating func lost(_ attempt: AttemptID, _ standing: Standing<BottleFeature>) {
     leaveBy = nil
+    if isForgiven(standing) { armed = nil }
     noteEnd(of: attempt, standing)
     guard phase == .connected, isInFront, case .list(let waits) = standing.policy.retry.reconnect,
       let wait = waits.first
     else { return }
     due = Due(at: standing.now.advanced(by: wait), why: "an unexpected loss")
+  }
+
+  /// Whether a connection has ended that was short, where the one before it was not.
+  private mutating func isForgiven(_ standing: Standing<BottleFeature>) -> Bool {
+    guard let since = connectedSince else { return false }
+    let isShort = since.duration(to: standing.now) < standing.policy.retry.stability.after
+    defer { wasShort = isShort }
+    return isShort && !wasShort
   }
 
   private mutating func noteEnd(of attempt: AttemptID, _ standing: Standing<BottleFeature>) {
@@ -183,9 +195,13 @@ struct BottleScans: Sendable {
   }
 
   mutating func settled(_ standing: Standing<BottleFeature>) {
-    if standing.status.phase != .connected { leaveBy = nil }
-    // A connection that stood ends a series of fast failures.
-    if standing.status.phase == .connected { endedFast = false }
+    if standing.status.phase == .connected {
+      connectedSince = connectedSince ?? standing.now
+      // A connection that stood ends a series of fast failures.
+      endedFast = false
+    } else {
+      (leaveBy, connectedSince) = (nil, nil)
+    }
     phase = standing.status.phase
     wasKnown = standing.own.isKnown
     // A scan for an unknown bottle has no time limit.

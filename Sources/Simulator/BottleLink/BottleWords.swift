@@ -89,6 +89,7 @@ extension BottleFeature {
     case .stored(let id): [(.disk, "keeps record \(id)")]
     case .advertises(let isOn): [(.server, "the bottle \(isOn ? "advertises" : "is silent")")]
     case .linked(let isOn): [(.network, isOn ? "phone and bottle meet" : "phone and bottle part")]
+    case .erased: [(.server, "the bottle has lost its memory")]
     case .strayed(let what): [(.server, "differs from its twin: \(what)")]
     case .stamped: []
     }

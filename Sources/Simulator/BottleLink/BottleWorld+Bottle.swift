@@ -45,8 +45,7 @@ extension BottleWorld {
     let ring = bottle.bottle.ring
     while nextRecord < ring.nextID {
       kernel.counts[.drinks] += 1
-      kernel.own.expected.insert(nextRecord)
-      note(.recorded(nextRecord))
+      expect(ring[Int(nextRecord - ring[0].id)])
       if knowsTime { note(.stamped(isValid: bottle.bottle.clock.isValid)) }
       nextRecord += 1
     }
@@ -56,6 +55,31 @@ extension BottleWorld {
       oldestRecord += 1
     }
     if bottle.countsDeleted { noteMarked(ring) }
+  }
+
+  /// A record must reach the store, unless that holds the very same of a memory that was lost.
+  private mutating func expect(_ made: DrinkRecord) {
+    let record = BottleRecord(
+      id: made.id, time: made.time, amount: made.amount, level: made.level, kind: made.kind)
+    self.made[record.id] = record
+    guard !held.contains(record) else {
+      kernel.own.stored.insert(record.id)
+      return
+    }
+    kernel.own.expected.insert(record.id)
+    note(.recorded(record.id))
+  }
+
+  /// The bottle loses its memory; somebody takes it and drinks.
+  private mutating func wipe() {
+    account()
+    for id in own.expected.sorted() { note(gone: id) }
+    note(.erased)
+    (made, nextRecord, oldestRecord) = ([:], 1, 0)
+    (kernel.own.stored, radio.sent) = ([], [])
+    let outputs = watched.handle(.erased, at: now)
+    follow(outputs)
+    drink(1)
   }
 
   /// Notes what a bottle that marks the first records marks without having sent it: its full ring
@@ -120,6 +144,7 @@ extension BottleWorld {
       account()
       let outputs = watched.handle(.restarted, at: now)
       follow(outputs)
+    case .wipes: wipe()
     case .flat: touch(.battery(5))
     case .away: rangeChanged()
     case .crowded, .lossy, .garbles:
@@ -149,8 +174,8 @@ extension BottleWorld {
       (kernel.own.holds, isPaused) = (0, true)
       give(.stop, to: .phone)
     case .forgets: if process == .running { give(.choose(nil), to: .phone) }
-    case .drinks, .moves, .carries, .pours, .shakes, .restarts, .flat, .measures, .away, .crowded,
-      .lossy, .garbles, .bluetooth, .echoes, .timeless, .evict:
+    case .drinks, .moves, .carries, .pours, .shakes, .restarts, .wipes, .flat, .measures, .away,
+      .crowded, .lossy, .garbles, .bluetooth, .echoes, .timeless, .evict:
       return
     }
   }
@@ -229,6 +254,13 @@ extension BottleWorld {
       to: now, isAwake: bottle.bottle.power == .awake, isAdvertising: bottle.bottle.isAdvertising,
       isConnected: radio.link != nil,
       isScanning: radio.isScanning && process == .running && own.isKnown)
+  }
+}
+
+extension BottleRecord {
+  /// It without what became of it.
+  var bare: BottleRecord {
+    BottleRecord(id: id, time: time, amount: amount, level: level, kind: kind)
   }
 }
 

@@ -26,6 +26,9 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   /// The id of the bottle's next record, and of the oldest one that it keeps.
   var nextRecord: UInt32 = 1
   var oldestRecord: UInt32 = 0
+  /// The records of the bottle's present memory, by their ids, and all that the store got.
+  var made: [UInt32: BottleRecord] = [:]
+  private(set) var held: Set<BottleRecord> = []
   private var lastRequest: UInt64 = 0
   /// Since when the model says that it is connected.
   private(set) var readySince: Instant?
@@ -177,6 +180,9 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     let id = drink.record.id
     kernel.counts[.stored] += 1
     kernel.own.unshown = kernel.counts[.stored] - shown.count
+    held.insert(drink.record.bare)
+    // A chunk that came before the bottle lost its memory is stored all the same.
+    guard made[id] == drink.record.bare else { return }
     kernel.own.stored.insert(id)
     kernel.own.expected.remove(id)
     note(.stored(id))

@@ -51,7 +51,7 @@ public struct DrinkChange: Sendable, Hashable, Codable {
   public var via = Drink.Via.sync
   /// When the change is made, by the clock of the phone; new drinks are stored with it.
   public var at: Timestamp
-  /// The id of a record that was deleted on the bottle.
+  /// The id of a record that was deleted on the bottle: the newest one with this id is marked.
   public var deleted: UInt32?
 
   public init(at time: Timestamp) {
@@ -74,17 +74,13 @@ public struct DrinkSnapshot: Sendable, Hashable, Codable {
 
 /// What a phone keeps of a bottle, as a value.
 ///
-/// A record is known by its id and its time together: ids begin again on a bottle whose memory was
-/// erased, and times can be unknown.
+/// A record is known by everything but its flags. A bottle whose memory was erased begins its ids
+/// again, and its seconds too until a phone sets its clock.
 public struct KeptDrinks: Sendable, Hashable {
-  private struct Key: Hashable, Sendable {
-    var id: UInt32
-    var time: UInt32
-  }
-
   private var bottle: KnownBottle?
   private var drinks: [Drink] = []
-  private var known: Set<Key> = []
+  /// The stored records, without flags.
+  private var known: Set<BottleRecord> = []
   private var shown: UInt64 = 0
   private var note: String?
 
@@ -103,8 +99,7 @@ public struct KeptDrinks: Sendable, Hashable {
   public mutating func commit(_ change: DrinkChange) -> [Drink] {
     if let bottle = change.bottle { self.bottle = bottle }
     var new: [Drink] = []
-    for record in change.records
-    where known.insert(Key(id: record.id, time: record.time)).inserted {
+    for record in change.records where known.insert(record.withoutFlags).inserted {
       new.append(
         Drink(
           number: UInt64(drinks.count + new.count + 1), record: record, via: change.via,
@@ -112,9 +107,8 @@ public struct KeptDrinks: Sendable, Hashable {
     }
     drinks += new
     if let id = change.deleted {
-      for index in drinks.indices where drinks[index].record.id == id {
-        drinks[index].isDeleted = true
-      }
+      let newest = drinks.lastIndex { $0.record.id == id }
+      if let newest { drinks[newest].isDeleted = true }
     }
     return new
   }
@@ -134,5 +128,14 @@ public struct KeptDrinks: Sendable, Hashable {
   public var status: String? {
     get { note }
     set { note = newValue }
+  }
+}
+
+extension BottleRecord {
+  /// What identifies it; its flags change.
+  fileprivate var withoutFlags: BottleRecord {
+    var record = self
+    record.flags = []
+    return record
   }
 }

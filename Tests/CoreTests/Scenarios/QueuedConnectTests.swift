@@ -89,6 +89,47 @@ import Testing
     #expect(count == expected, "one at once, and one each 30 s or 8 s of 10 minutes")
   }
 
+  @Test(arguments: [(4_999, true), (5_000, false)])
+  func `a link that was ready and ends early is queued again at once, and the next is not`(
+    _ milliseconds: Int64, _ wasShort: Bool
+  ) throws {
+    var bench = LinkBench.wanted(.bottleLink)
+    bench.pass(.seconds(5))
+    func flash() throws -> Bool {
+      let attempt = try #require(Self.queued(bench))
+      bench.give(.opened(attempt))
+      bench.give(.established(attempt))
+      bench.give(.validData(attempt))
+      bench.give(.lost(attempt, .reset))
+      return Self.queued(bench) != nil
+    }
+    #expect(try flash(), "the one armed 5 s ago")
+    #expect(try !flash(), "the second in a row")
+    bench.pass(.seconds(30))
+    let attempt = try #require(Self.queued(bench))
+    bench.give(.opened(attempt))
+    bench.give(.established(attempt))
+    bench.pass(.milliseconds(milliseconds))
+    bench.give(.lost(attempt, .reset))
+    #expect(try flash() == !wasShort, "the first after one that stood")
+  }
+
+  @Test func `a ready link that ends early again and again cannot spin`() {
+    var bench = LinkBench.wanted(.bottleLink)
+    bench.pass(.seconds(5))
+    let count = Self.arms(&bench) { bench in
+      for _ in 0..<600 {
+        if let attempt = Self.queued(bench) {
+          bench.give(.opened(attempt))
+          bench.give(.established(attempt))
+          bench.give(.lost(attempt, .reset))
+        }
+        bench.pass(.seconds(1))
+      }
+    }
+    #expect(count == 21, "one at once, and one each 30 s of 10 minutes")
+  }
+
   @Test(arguments: [(7_999, false), (8_000, true)])
   func `in background it is armed before the system suspends the app`(
     milliseconds: Int64, isArmed: Bool

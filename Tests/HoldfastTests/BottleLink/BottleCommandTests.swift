@@ -197,7 +197,7 @@ struct BottleCommandTests {
     let scratch = try Scratch()
     let bottle = try Bottle(scratch)
     bottle.act("move", "still")
-    let phone = try Phone(scratch, ["watch", "--set", "standby.fastFailure=100ms"])
+    let phone = try Phone(scratch)
     try await phone.reaches("connected")
     bottle.act("gone")
     let outstanding = try await phone.next { event -> [String]? in
@@ -274,6 +274,62 @@ struct BottleCommandTests {
       "bottle", "virtual", "--socket", "\(scratch.path)/radio", "--script", file)
     #expect(outcome.status == 2)
     #expect(outcome.errors.first?.contains("line 4 is not valid") == true)
+    #expect(outcome.errors.contains { $0.contains("ML is 1 to 1000") })
+  }
+
+  @Test func `a script may end its lines as other systems do`() async throws {
+    let scratch = try Scratch()
+    let file = "\(scratch.path)/script"
+    try Data("move\r\nafter 10ms pour 250\r\n# end\r\nquit\r\n".utf8).write(
+      to: URL(filePath: file))
+    let outcome = try await CommandProcess.run(
+      "bottle", "virtual", "--socket", "\(scratch.path)/radio", "--script", file, "--json")
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains { $0.contains(#""amountML":250"#) })
+  }
+
+  @Test func `a radio that is no socket is told at once`() async throws {
+    let scratch = try Scratch()
+    let file = "\(scratch.path)/file"
+    try Data().write(to: URL(filePath: file))
+    for (words, status, said) in [
+      (["ping", "--radio", file], 1, "\(file) is no socket"),
+      (["watch", "--radio", scratch.path], 1, "\(scratch.path) is no socket"),
+      (["ping", "--radio", "\(file)/radio"], 1, "\(file)/radio: Not a directory"),
+      (["virtual", "--socket", file], 1, "\(file): File exists"),
+      (["virtual", "--name", String(repeating: "x", count: 65)], 2, "1 to 64 bytes"),
+      (["virtual", "--name", ""], 2, "1 to 64 bytes"),
+    ] {
+      let outcome = try await CommandProcess.run(["bottle"] + words)
+      #expect(outcome.status == Int32(status), "\(words)")
+      #expect(outcome.errors.first?.contains(said) == true, "\(outcome.errors)")
+    }
+  }
+
+  @Test func `a drink is not lost where a bottle without a clock has lost its memory`() async throws
+  {
+    let scratch = try Scratch()
+    let bottle = try Bottle(scratch)
+    let phone = try Phone(scratch)
+    bottle.act("move", "still", "pour 250")
+    #expect(try await phone.drink() == 1)
+    bottle.act("erase", "still", "pour 150")
+    #expect(try await phone.drink() == 1)
+    #expect(try await phone.end().status == 0)
+    #expect(await bottle.quit() == 0)
+    #expect(try await Self.stored(scratch) == [1, 1])
+  }
+
+  @Test func `the deletion of a record that is not stored says so`() async throws {
+    let scratch = try Scratch()
+    let bottle = try Bottle(scratch)
+    bottle.act("move", "still")
+    let outcome = try await CommandProcess.run(
+      "bottle", "delete", "77", "--radio", "\(scratch.path)/radio", "--data",
+      "\(scratch.path)/data")
+    #expect(outcome.output == ["done"])
+    #expect(outcome.errors.first?.contains("no stored drink has the id 77") == true)
+    #expect(await bottle.quit() == 0)
   }
 
   @Test func `one bottle at a time has a socket`() async throws {

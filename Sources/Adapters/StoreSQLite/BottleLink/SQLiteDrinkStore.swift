@@ -19,7 +19,18 @@ package struct DrinkTables: Tables {
           amount INTEGER NOT NULL, level INTEGER NOT NULL, kind INTEGER NOT NULL,
           flags INTEGER NOT NULL, via TEXT NOT NULL, stored_at INTEGER NOT NULL,
           is_deleted INTEGER NOT NULL, UNIQUE (id, time)) STRICT;
+        """,
+        // A bottle that lost its memory and was never told the time repeats ids and times.
         """
+        ALTER TABLE drinks RENAME TO old;
+        CREATE TABLE drinks(
+          number INTEGER PRIMARY KEY, id INTEGER NOT NULL, time INTEGER NOT NULL,
+          amount INTEGER NOT NULL, level INTEGER NOT NULL, kind INTEGER NOT NULL,
+          flags INTEGER NOT NULL, via TEXT NOT NULL, stored_at INTEGER NOT NULL,
+          is_deleted INTEGER NOT NULL, UNIQUE (id, time, amount, level, kind)) STRICT;
+        INSERT INTO drinks SELECT * FROM old ORDER BY number;
+        DROP TABLE old;
+        """,
       ]))
 
   package let database: Database
@@ -54,7 +65,11 @@ package struct DrinkTables: Tables {
       if let drink = try add(record, change) { new.append(drink) }
     }
     if let id = change.deleted {
-      try database.run("UPDATE drinks SET is_deleted = 1 WHERE id = ?", [.integer(Int64(id))])
+      try database.run(
+        """
+        UPDATE drinks SET is_deleted = 1
+        WHERE number = (SELECT max(number) FROM drinks WHERE id = ?)
+        """, [.integer(Int64(id))])
     }
     return new
   }
@@ -66,7 +81,8 @@ package struct DrinkTables: Tables {
     let numbers = try database.query(
       """
       INSERT INTO drinks(id, time, amount, level, kind, flags, via, stored_at, is_deleted)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id, time) DO NOTHING RETURNING number
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id, time, amount, level, kind) DO NOTHING
+      RETURNING number
       """,
       [
         .integer(Int64(record.id)), .integer(Int64(record.time)), .integer(Int64(record.amount)),

@@ -5,7 +5,7 @@ import LinkWire
 struct BottleShelf: Sendable {
   private var bottle: PeripheralID?
   private var drinks: [Drink] = []
-  private var ids: [UInt32: [UInt32]] = [:]
+  private var ids: [UInt32: [BottleRecord]] = [:]
   private var confirmed = 0
 
   /// Returns how the drinks that a change added differ from what it had to add.
@@ -13,16 +13,22 @@ struct BottleShelf: Sendable {
     bottle = change.bottle?.id ?? bottle
     var new: [Drink] = []
     for record in change.records {
-      // The same id at another time is another drink: a bottle's memory was erased.
-      if ids[record.id, default: []].contains(record.time) { continue }
-      ids[record.id, default: []].append(record.time)
+      // The same id with another time or amount is another drink: a bottle's memory was erased.
+      let isKnown = ids[record.id, default: []].contains { one in
+        one.time == record.time && one.amount == record.amount && one.level == record.level
+          && one.kind == record.kind
+      }
+      if isKnown { continue }
+      ids[record.id, default: []].append(record)
       let number = drinks.count + new.count + 1
       new.append(
         Drink(number: UInt64(number), record: record, via: change.via, storedAt: change.at))
     }
     drinks += new
-    for place in drinks.indices where drinks[place].record.id == change.deleted {
+    // Only the bottle's present memory can be meant.
+    for place in drinks.indices.reversed() where drinks[place].record.id == change.deleted {
       drinks[place].isDeleted = true
+      break
     }
     return new == added ? nil : "the store adds \(added) instead of \(new)"
   }

@@ -42,6 +42,13 @@ extension BottleTwin {
       restart(at: time)
       let signs = expire().union(wake(byTap: true))
       return ends + quiet + outputs(signs)
+    case .erased:
+      let isHeard = isConnected
+      let wasSeen = isAdvertising
+      erase(at: time)
+      let signs = expire().union(wake(byTap: true))
+      return (isHeard ? [.disconnects] : []) + (wasSeen ? [.advertises(false)] : [])
+        + outputs(signs)
     }
   }
 

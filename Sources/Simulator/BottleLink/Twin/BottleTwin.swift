@@ -134,6 +134,12 @@ struct BottleTwin: Sendable {
       plan: timers.plan, capacity: capacity, countsDeleted: countsDeleted, level: level, at: time)
     (self.records, nextID, configuration) = (records, next, kept)
   }
+
+  /// Its flash was erased too: of what it knew, only the level in it is left.
+  mutating func erase(at time: Instant) {
+    self = BottleTwin(
+      plan: timers.plan, capacity: capacity, countsDeleted: countsDeleted, level: level, at: time)
+  }
 }
 
 extension BottleTwin {

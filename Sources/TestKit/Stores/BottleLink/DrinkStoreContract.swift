@@ -47,11 +47,20 @@ private func storesOnce(_ store: any DrinkStore) async throws {
 
 private func tellsErasedMemory(_ store: any DrinkStore) async throws {
   _ = try await store.commit(change([record(1)]))
-  var other = record(1)
-  other.time += 1
+  var later = record(1)
+  later.time += 1
+  var smaller = record(1)
+  smaller.amount -= 1
+  var lower = record(1)
+  lower.level -= 1
+  var emptied = record(1)
+  emptied.kind = 2
+  let others = [later, smaller, lower, emptied]
   try ContractViolation.unless(
-    try await store.commit(change([other])).map(\.record), is: [other],
-    "the same id at another time is another record")
+    try await store.commit(change(others)).map(\.record), is: others,
+    "the same id with another time, amount, level or kind is another record")
+  try ContractViolation.unless(
+    try await store.commit(change(others)), is: [], "and is stored once")
 }
 
 private func keepsEveryNumber(_ store: any DrinkStore) async throws {
@@ -75,6 +84,16 @@ private func marksDeleted(_ store: any DrinkStore) async throws {
     "a deleted record is marked")
   try ContractViolation.unless(
     try await store.commit(change([record(2)])), is: [], "a deleted record does not come again")
+  var later = record(1)
+  later.time += 1
+  _ = try await store.commit(change([later]))
+  deletion.deleted = 1
+  _ = try await store.commit(deletion)
+  deletion.deleted = 7
+  _ = try await store.commit(deletion)
+  try ContractViolation.unless(
+    try await store.drinks(before: nil, limit: 9).map(\.isDeleted), is: [false, true, true],
+    "a deletion means the newest record of its id")
 }
 
 private func showsOnce(_ store: any DrinkStore) async throws {

@@ -36,13 +36,13 @@ enum BottleWatchCommand {
         """
         Looks for the bottle for 5 s at the start, half a second after SIGUSR2 moves the program \
         to the foreground, and 3 s after an unexpected loss; beside that a connect stays queued. \
-        \(LinkRun.details(onHangup: "looks at once"))
+        \(LinkRun.details(onHangup: "looks at once", once: false))
         """,
         """
         A drink is stored before the bottle may forget it. It is printed once: by the run that \
         stored it, or by the next one if that was killed before it had printed it. A run that is \
         killed between printing a drink and noting that lets the next one print it again, with the \
-        same id and time.
+        same id, time and amount.
         """,
         """
         What waits for the bottle between the scans depends on this machine, and `bottle status` \
@@ -125,7 +125,7 @@ enum BottleDrinksCommand {
         """
       ],
       examples: [.init("holdfast bottle drinks --limit 1000 --json", "for a script")],
-      takes: Shared.data, limit, Shared.json, action: run)
+      takes: Shared.writtenData, limit, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -175,14 +175,14 @@ enum BottleStatusCommand {
         """
       ],
       examples: [.init("holdfast bottle status", "is it still looking for the bottle?")],
-      takes: Shared.data, Shared.json, action: run)
+      takes: Shared.writtenData, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
     let snapshot: DrinkSnapshot
     let newest: Drink?
-    var running: String?
+    let running: String?
     do throws(StoreFailure) {
       let store = try await Platform.drinkStore(in: directory, forReading: true)
       snapshot = try await store.open()
@@ -192,12 +192,21 @@ enum BottleStatusCommand {
     } catch {
       throw CommandFailure(error)
     }
-    // A watch that was killed took back nothing; its lock is free.
-    if running != nil, let unlocked = try? await Platform.drinkStore(in: directory) {
-      await unlocked.close()
-      running = nil
+    let isRunning = running == nil ? false : await isWatched(directory, call)
+    show(snapshot, isRunning ? running : nil, newest, call)
+  }
+
+  /// Whether a watch holds the store: one that was killed took back nothing, and its lock is free.
+  private static func isWatched(_ directory: String, _ call: Invocation) async -> Bool {
+    do throws(StoreFailure) {
+      await (try Platform.drinkStore(in: directory)).close()
+      return false
+    } catch .locked {
+      return true
+    } catch {
+      call.diagnostic("cannot tell whether a watch runs: \(error)")
+      return false
     }
-    show(snapshot, running, newest, call)
   }
 
   private static func show(

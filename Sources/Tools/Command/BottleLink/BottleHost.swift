@@ -135,6 +135,11 @@ actor BottleHost {
     case .restart:
       radio?.disconnect()
       take(bottle.handle(.restarted, at: now))
+    case .erase:
+      radio?.disconnect()
+      lastRecord = 0
+      take(bottle.handle(.erased, at: now))
+      store()
     case .range(true):
       do throws(CommandFailure) {
         try open()

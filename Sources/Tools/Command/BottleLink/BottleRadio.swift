@@ -4,6 +4,7 @@ import Holdfast
 import LinkCore
 import LinkRuntime
 import LinkWire
+import RadioSocket
 
 /// The radio of a command: Bluetooth of this machine, or a Unix socket.
 struct BottleRadio: Sendable {
@@ -26,6 +27,13 @@ struct BottleRadio: Sendable {
     if let path = call[Self.path] {
       guard call[Self.adapter] == nil else {
         throw CommandFailure(.usage, "--radio and --adapter exclude each other")
+      }
+      do throws(RadioSocketError) {
+        try SocketCentral.check(path: path)
+      } catch {
+        throw CommandFailure(
+          .failed, error.description,
+          remedy: "name the socket that `holdfast bottle virtual --socket` makes")
       }
       central = Platform.radio(on: path)
       return

@@ -35,7 +35,7 @@ enum BottleRequestCommands {
   private static let scale = Parameter.operand(
     Format<Float>.scale, "raw units of the scale for each gram, 100 to 800")
   private static let goal = Parameter.operand(
-    .integer("GOAL", 1000...4000), "what to drink each day, in millilitres")
+    .integer("GOAL", 1000...4000), "what to drink each day, 1000 to 4000 millilitres")
   private static let capacity = Parameter.option(
     "capacity", .integer("ML", 1...10_000), default: 830, "what the bottle holds")
   private static let tareWeight = Parameter.option(
@@ -162,6 +162,9 @@ enum BottleRequestCommands {
       await store.close()
       throw CommandFailure(.failed, LinkReason.text(error))
     }
+    if case .command(.delete(let id))? = request, result == .done {
+      await noteUnknown(id, store, call)
+    }
     await store.close()
     guard let result else { throw .stopped("the bottle had answered") }
     let word = BottleText.word(result)
@@ -171,6 +174,17 @@ enum BottleRequestCommands {
       call.console.line(word)
     }
     if let failure = BottleText.failure(result) { throw failure }
+  }
+
+  /// A bottle confirms the deletion of any id.
+  private static func noteUnknown(
+    _ id: UInt32, _ store: any DrinkStore, _ call: Invocation
+  ) async {
+    let drinks = try? await store.drinks(before: nil, limit: DrinkSnapshot.limit)
+    guard let drinks, !drinks.contains(where: { $0.record.id == id }) else { return }
+    call.diagnostic(
+      "no stored drink has the id \(id); a bottle confirms a deletion whether it has the record "
+        + "or not")
   }
 
   private static func ask(

@@ -7,6 +7,8 @@ enum BottleAction: Sendable, Equatable {
   case world(BottleInput)
   /// Its battery is taken out and put back.
   case restart
+  /// The same, and its flash is erased.
+  case erase
   /// It goes out of range, or comes back.
   case range(Bool)
   /// It takes no acknowledgement any more, or does again: as if each was lost on the way.
@@ -16,8 +18,9 @@ enum BottleAction: Sendable, Equatable {
   /// The words that a script and a keyboard give, for help.
   static let help = """
     Actions are move, tap, still, lift, pour ML, refill ML, shake, battery PERCENT, restart (its \
-    battery is taken out and put back), gone and back (out of range), deaf and hear \
-    (acknowledgements are lost, or not), quit.
+    battery is taken out and put back), erase (its records are lost, too), gone and back (out of \
+    range), deaf and hear (acknowledgements are lost, or not), quit. ML is 1 to 1000, PERCENT 0 to \
+    100.
     """
 
   /// Reads one action; `nil` if there is no such one.
@@ -30,6 +33,7 @@ enum BottleAction: Sendable, Equatable {
     case ("lift", nil, 1): self = .world(.stands(false))
     case ("shake", nil, 1): self = .world(.shaken)
     case ("restart", nil, 1): self = .restart
+    case ("erase", nil, 1): self = .erase
     case ("gone", nil, 1): self = .range(false)
     case ("back", nil, 1): self = .range(true)
     case ("deaf", nil, 1): self = .deaf(true)
@@ -62,7 +66,8 @@ struct BottleScript: Sendable, Equatable {
   ///
   /// - Throws: a usage error that names the first line that is not valid.
   init(_ text: String, from path: String) throws(CommandFailure) {
-    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      .enumerated()
     {
       var words = line.prefix { $0 != "#" }.split(separator: " ")
       guard !words.isEmpty else { continue }
@@ -74,7 +79,7 @@ struct BottleScript: Sendable, Equatable {
       guard let action = BottleAction(words), lines.count < Self.longest else {
         throw CommandFailure(
           .usage, "\(path), line \(number + 1) is not valid",
-          remedy: "write an action such as pour 250, or after 2s move; see --help")
+          remedy: "write an action such as pour 250, or after 2s move. \(BottleAction.help)")
       }
       lines.append(Line(wait: wait, action: action))
     }

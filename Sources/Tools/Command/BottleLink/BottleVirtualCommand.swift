@@ -20,9 +20,10 @@ enum BottleVirtualCommand {
     "profile", .word("PLAN", of: ["028", "034", "035"]), default: "035",
     "its timers: those of the seed (028), or of its later plans")
   private static let flash = Parameter.optional(
-    "flash", .text("FILE"), "keep its records in this file, for the next run")
+    "flash", .text("FILE"),
+    "keep its records in this file; without it the next run has lost them, and begins at id 1")
   private static let name = Parameter.option(
-    "name", .text("NAME"), default: "Bottle-0001", "what it calls itself; names make other bottles")
+    "name", .bottleName, default: "Bottle-0001", "what it calls itself; names make other bottles")
   private static let mtu = Parameter.option(
     "mtu", .integer("BYTES", 23...517), default: 247, "what its radio carries at once")
   private static let lies = Parameter.flag(
@@ -124,10 +125,21 @@ enum BottleVirtualCommand {
       let words = (line.text ?? "").split(separator: " ")
       guard !words.isEmpty else { continue }
       guard let action = BottleAction(words) else {
-        call.diagnostic("there is no such action; \(BottleAction.help)")
+        call.diagnostic("that is no action. \(BottleAction.help)")
         continue
       }
       host.give(action)
     }
+  }
+}
+
+extension Format<String> {
+  /// The field of the radio on a socket for it.
+  fileprivate static let bottleName = Format(
+    placeholder: "NAME", expectation: "a name of 1 to 64 bytes"
+  ) {
+    (1...64).contains($0.utf8.count) ? $0 : nil
+  } write: {
+    $0
   }
 }

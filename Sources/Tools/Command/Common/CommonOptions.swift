@@ -11,6 +11,11 @@ enum Shared {
     "data", .text("DIR"), usual: "$XDG_DATA_HOME/holdfast or ~/.local/share/holdfast",
     "keep data in this directory; a missing one is created with mode 700")
 
+  /// The data directory of a command that only reads it.
+  static let writtenData = Parameter.optional(
+    "data", .text("DIR"), usual: "$XDG_DATA_HOME/holdfast or ~/.local/share/holdfast",
+    "read the data in this directory")
+
   static let settings = Parameter.repeated(
     "set", .setting, "change a value of the policy; `policy show` lists the keys")
 

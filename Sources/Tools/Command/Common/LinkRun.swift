@@ -22,12 +22,15 @@ struct LinkRun: Sendable {
 
   /// The paragraph of a help text that describes them.
   ///
-  /// - Parameter refresh: the effect of SIGHUP.
-  static func details(onHangup refresh: String) -> String {
+  /// - Parameters:
+  ///   - refresh: the effect of SIGHUP.
+  ///   - once: whether the command has --once.
+  static func details(onHangup refresh: String, once: Bool = true) -> String {
     """
-    SIGINT (Ctrl-C) and SIGTERM end it with status 0, or 1 before --once is done; a second one \
-    ends it immediately. On the way out it exits with 1 if standard output stays blocked for 2 s. \
-    SIGUSR1 moves it to the background and SIGUSR2 back to the foreground; SIGHUP \(refresh).
+    SIGINT (Ctrl-C) and SIGTERM end it with status 0\(once ? ", or 1 before --once is done" : ""); \
+    a second one ends it immediately. On the way out it exits with 1 if standard output stays \
+    blocked for 2 s. SIGUSR1 moves it to the background and SIGUSR2 back to the foreground; SIGHUP \
+    \(refresh).
     """
   }
 

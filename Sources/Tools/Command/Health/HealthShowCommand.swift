@@ -36,7 +36,7 @@ enum HealthShowCommand {
           "holdfast health show --type HeartRate --from 2026-01-01 --values",
           "the heart rate readings of a year"),
       ],
-      takes: Shared.data, type, from, limit, values, Shared.json, action: run)
+      takes: Shared.writtenData, type, from, limit, values, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {

@@ -26,7 +26,7 @@ enum SyncQueueCommands {
         """
       ],
       examples: [.init("holdfast health status", "one line per type, and one per parked batch")],
-      takes: Shared.data, Shared.json, action: status)
+      takes: Shared.writtenData, Shared.json, action: status)
   }
 
   private static var resetCommand: Command {

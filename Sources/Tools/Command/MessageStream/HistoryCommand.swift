@@ -33,7 +33,7 @@ enum HistoryCommand {
         .init("holdfast history", "the newest 50 messages, or the stored shops"),
         .init("holdfast history --shop bakery --limit 1000 --json", "as JSON, oldest first"),
       ],
-      takes: shop, Shared.data, limit, before, Shared.json, action: run)
+      takes: shop, Shared.writtenData, limit, before, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {

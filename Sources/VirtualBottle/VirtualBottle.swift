@@ -46,14 +46,16 @@ public struct VirtualBottle: Sendable {
   }
 
   /// A bottle that sleeps.
+  ///
+  /// - Parameter nextID: the id of the next record; `nil` for one more than that of the last.
   public init(
-    _ profile: TimerProfile, records: [BottleRecord] = [], level: UInt16 = 600,
-    capacity: Int = RecordRing<ArrayStorage>.usualCapacity, at now: Instant
+    _ profile: TimerProfile, records: [BottleRecord] = [], nextID: UInt32? = nil,
+    level: UInt16 = 600, capacity: Int = RecordRing<ArrayStorage>.usualCapacity, at now: Instant
   ) {
     self.profile = profile
     (start, last) = (now, now)
     bottle = Bottle(
-      profile, ring: Self.ring(records, nextID: nil, capacity: capacity), level: level)
+      profile, ring: Self.ring(records, nextID: nextID, capacity: capacity), level: level)
   }
 
   /// Whether it counts and marks deleted records as bottles did until now.

@@ -22,13 +22,12 @@
     /// What helps.
     public var remedy: String {
       switch self {
-      case .noBus: "start the D-Bus daemon, or use --radio PATH"
-      case .noDaemon:
-        "install the package bluez and start it (systemctl start bluetooth), or use --radio PATH"
+      case .noBus: "start the D-Bus daemon"
+      case .noDaemon: "install the package bluez and start it (systemctl start bluetooth)"
       case .notAllowed: "add the user to the group bluetooth, and log in again"
       case .noAdapter(_, let others) where !others.isEmpty:
         "choose one of \(others.joined(separator: ", "))"
-      case .noAdapter: "plug one in (rfkill and bluetoothctl list show them), or use --radio PATH"
+      case .noAdapter: "plug one in (rfkill and bluetoothctl list show them)"
       }
     }
   }

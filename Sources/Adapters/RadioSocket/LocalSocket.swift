@@ -26,34 +26,43 @@ public struct RadioSocketError: Error, Sendable, Hashable, CustomStringConvertib
 enum LocalSocket {
   /// Connects to a socket; `nil` if nothing listens there.
   static func connect(to path: String) throws(RadioSocketError) -> Int32? {
-    let descriptor = try make(path)
-    let result = unsafe try address(path) { unsafe systemConnect(descriptor, $0, $1) }
-    if result == 0 { return descriptor }
+    let (descriptor, code) = try attempt(path)
+    if code == 0 { return descriptor }
     close(descriptor)
     return nil
   }
 
-  /// Looks whether a path can be connected to, now or later.
-  static func check(_ path: String) throws(RadioSocketError) {
+  /// Connects a new descriptor, which the caller closes; returns it with the error, 0 for none.
+  private static func attempt(
+    _ path: String
+  ) throws(RadioSocketError) -> (descriptor: Int32, code: Int32) {
     let descriptor = try make(path)
     let result = unsafe try address(path) { unsafe systemConnect(descriptor, $0, $1) }
-    let code = errno
+    return (descriptor, result == 0 ? 0 : errno)
+  }
+
+  /// Looks whether a path can be connected to, now or later.
+  static func check(_ path: String) throws(RadioSocketError) {
+    let (descriptor, code) = try attempt(path)
     close(descriptor)
     var status = stat()
     if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
       throw RadioSocketError(noSocket: path)
     }
     // Out of range, or busy: a peripheral may come.
-    guard result != 0, ![ENOENT, ECONNREFUSED, EAGAIN, EINPROGRESS].contains(code) else { return }
+    guard ![0, ENOENT, ECONNREFUSED, EAGAIN, EINPROGRESS].contains(code) else { return }
     throw RadioSocketError("cannot connect to", path, code)
   }
 
   /// Listens on a socket for its owner only; a file that is left of a process that ended is
   /// replaced.
   static func listen(on path: String) throws(RadioSocketError) -> Int32 {
-    if let used = try connect(to: path) {
-      close(used)
-      throw RadioSocketError("cannot listen on", path, EADDRINUSE)
+    let (used, refusal) = try attempt(path)
+    close(used)
+    // Nothing is there, or what listened there has ended; a full one or another kind is used.
+    guard [ENOENT, ECONNREFUSED].contains(refusal) else {
+      let isUsed = [0, EAGAIN, EPROTOTYPE].contains(refusal)
+      throw RadioSocketError("cannot listen on", path, isUsed ? EADDRINUSE : refusal)
     }
     var status = stat()
     if unsafe lstat(path, &status) == 0 {
@@ -166,4 +175,7 @@ private func systemSend(
 
 extension LocalSocket {
   static func end(_ descriptor: Int32) { close(descriptor) }
+
+  /// Removes the file of a socket.
+  static func remove(_ path: String) { unsafe unlink(path) }
 }

@@ -17,6 +17,7 @@ package final class SocketPeripheral: Peripheral {
     var timer: Watch?
   }
 
+  private let path: String
   private let advertisement: RadioFrame
   private let characteristics: Set<GATTID>
   private let longestValue: UInt16
@@ -35,6 +36,7 @@ package final class SocketPeripheral: Peripheral {
     longestValue: UInt16, event: @escaping @Sendable (PeripheralEvent) -> Void
   ) throws(RadioSocketError) {
     advertisement = .advertisement(id, service: service, name: name)
+    self.path = path
     self.characteristics = Set(characteristics)
     (self.longestValue, self.event) = (longestValue, event)
     let descriptor = try LocalSocket.listen(on: path)
@@ -70,7 +72,7 @@ package final class SocketPeripheral: Peripheral {
   /// Answers a request; `nil` refuses it.
   package func reply(_ number: UInt16, _ bytes: [UInt8]?) { send(.reply(number, bytes)) }
 
-  /// Ends everything; phones see a peripheral that is out of range.
+  /// Ends everything and removes the socket; phones see a peripheral that is out of range.
   package func close() {
     queue.sync {
       let (phones, listener, timer) = state.withLock { state in
@@ -79,6 +81,8 @@ package final class SocketPeripheral: Peripheral {
         return all
       }
       timer?.cancel()
+      // The descriptor is closed a moment later: nothing finds it by its path from now on.
+      if listener != nil { LocalSocket.remove(path) }
       listener?.cancel()
       for phone in phones { phone.end() }
     }

@@ -43,7 +43,7 @@ extension SyncStranger {
     expectOffer(tus.merging(["tus-version": "2.0.0"]) { $1 }, nil)
     expectOffer(
       tus.merging(["tus-max-size": "-\(size)"]) { $1 }, UploadOffer(.tus))
-    let digits = String(repeating: "9", count: number(14...16))
+    let digits = String(of: "9", count: number(14...16))
     expectOffer(
       tus.merging(["tus-max-size": digits]) { $1 },
       UploadOffer(.tus, maxSize: digits.utf8.count < 16 ? Int(digits) : nil))
@@ -72,7 +72,7 @@ extension SyncStranger {
   private mutating func tryPlaces() {
     let path = "/u?\(number(0...99))"
     let url = "https://a.example:8443/api/sync"
-    let most = String(repeating: "a", count: 2_047)
+    let most = String(of: "a", count: 2_047)
     let places: [(String, String?)] = [
       (path, "https://a.example:8443" + path),
       ("https://a.example:8443" + path, "https://a.example:8443" + path),

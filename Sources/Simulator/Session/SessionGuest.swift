@@ -199,14 +199,14 @@ extension SessionGuest {
     system: Int? = nil
   ) -> Step {
     var text = "\(name).\(text)"
-    if bytes > 0 { text += " " + String(repeating: "w", count: bytes - text.utf8.count - 1) }
+    if bytes > 0 { text += " " + String(of: "w", count: bytes - text.utf8.count - 1) }
     return .say(
       .prompt(
         SessionPrompt(
           text: text, conversation: conversation ?? name, isNew: isNew,
           idempotencyKey: key.map { number in "\(name)-key-\(number)" },
           number: key.map { UInt64($0) }, workingDirectory: "/tmp", provider: "none",
-          systemPrompt: system.map { String(repeating: "s", count: $0) })))
+          systemPrompt: system.map { String(of: "s", count: $0) })))
   }
 }
 

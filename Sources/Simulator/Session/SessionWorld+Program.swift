@@ -12,7 +12,7 @@ extension SessionWorld {
     let longest = isCalm ? .milliseconds(200) : kernel.plan.numbers.work
     let time = kernel.hosts[server.place].chance.duration(below: longest)
     var text = "re \(prompt.text.firstWord)"
-    if prompt.text.utf8.count > 1_024 { text += " " + String(repeating: "y", count: 5_000) }
+    if prompt.text.utf8.count > 1_024 { text += " " + String(of: "y", count: 5_000) }
     let chance = kernel.hosts[server.place].chance.next()
     if chance % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
     // What it has written is the beginning of what it says.
@@ -29,12 +29,12 @@ extension SessionWorld {
     case .floods:
       backend.hanging.insert(id)
       for seconds in Int64(1)...3 {
-        let text = String(repeating: "z", count: length / 2)
+        let text = String(of: "z", count: length / 2)
         kernel.later(.produces(id, text), on: server, after: .seconds(seconds))
       }
     case .fills, .overflows:
       let count = habit == .fills ? length : length + 1
-      let text = "re " + String(repeating: "z", count: count - 3)
+      let text = "re " + String(of: "z", count: count - 3)
       let result = SessionResponse.Result.success(text: text)
       kernel.later(.ends(id, result), on: server, after: .seconds(1))
     }

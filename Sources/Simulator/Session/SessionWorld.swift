@@ -267,7 +267,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
     // All of it together has that size.
     let name = "\(phone.index).0.\(given[phone.index] + 1) ".utf8.count
-    say(String(repeating: "x", count: kilobytes * 1_024 - name), 0, phone)
+    say(String(of: "x", count: kilobytes * 1_024 - name), 0, phone)
   }
 
   /// The user sees to what failed.

@@ -63,11 +63,9 @@ public struct DrinkChange: Sendable, Hashable, Codable {
 public struct DrinkSnapshot: Sendable, Hashable, Codable {
   /// The bottle that the phone belongs to; `nil` until one was found.
   public var bottle: KnownBottle?
-  /// What no run has confirmed to have shown, in order; at most `limit`, the oldest ones.
+  /// What no run has confirmed to have shown, in order: all of it, since a number that is confirmed
+  /// later covers what is before it.
   public var unshown: [Drink] = []
-
-  /// The most drinks of a snapshot: twice what a bottle records.
-  public static let limit = 1_200
 
   public init() {}
 }
@@ -87,11 +85,11 @@ public struct KeptDrinks: Sendable, Hashable {
   /// Keeps nothing yet.
   public init() {}
 
-  /// The bottle and the oldest drinks that were not confirmed, at most `DrinkSnapshot.limit`.
+  /// The bottle and the drinks that were not confirmed.
   public var snapshot: DrinkSnapshot {
     var snapshot = DrinkSnapshot()
     snapshot.bottle = bottle
-    snapshot.unshown = Array(drinks[Int(clamping: shown)...].prefix(DrinkSnapshot.limit))
+    snapshot.unshown = Array(drinks[Int(clamping: shown)...])
     return snapshot
   }
 

@@ -31,7 +31,7 @@ package struct DrinkTables: Tables {
         INSERT INTO drinks SELECT * FROM old ORDER BY number;
         DROP TABLE old;
         """,
-      ]))
+      ], writer: "`holdfast bottle watch`"))
 
   package let database: Database
 
@@ -51,7 +51,7 @@ package struct DrinkTables: Tables {
     guard let (bottle, name, shown) = rows.first else { return snapshot }
     snapshot.bottle = bottle.map { KnownBottle(PeripheralID($0), name: name) }
     snapshot.unshown = try drinks(
-      "WHERE number > ? ORDER BY number LIMIT ?", [.integer(shown), .integer(DrinkSnapshot.limit)])
+      "WHERE number > ? ORDER BY number", [.integer(shown)])
     return snapshot
   }
 

@@ -45,7 +45,7 @@ extension SyncWireWalk {
     var members = [
       "protocol": "\"8\"", "url": "\"http://a\"", "size": "5", "gzip": "true", "sum": "\"ff\"",
     ]
-    let url = String(repeating: "u", count: 2_048)
+    let url = String(of: "u", count: 2_048)
     let odd: [(String, String?, Bool)] = [
       ("protocol", "\"2\"", false), ("protocol", "\"9\"", false), ("protocol", "\"3\"", true),
       ("protocol", "\"03\"", false), ("protocol", "\"+8\"", false), ("protocol", "\"tus\"", true),
@@ -73,7 +73,7 @@ extension SyncWireWalk {
       ("http:", nil), ("", nil), ("http/", nil), ("a/b/c", nil), ("http//a/b", nil),
     ]
     let (server, origin) = servers[number(0...8)]
-    let most = String(repeating: "p", count: 2_047)
+    let most = String(of: "p", count: 2_047)
     let paths = ["/u?id=1", "/", "/\(most)", "/~!\"#"]
     let odd = [
       "", "u", "//a/u", "/\(most)p", "/a b", "/a\u{7F}", "/\\", "/é", "ftp://a/u", "/\u{1F}",
@@ -91,7 +91,7 @@ extension SyncWireWalk {
   // The lines of files of uploads.
 
   mutating func tryRecords() {
-    let users = ["a", String(repeating: "b", count: 400), String(repeating: "b", count: 401), ""]
+    let users = ["a", String(of: "b", count: 400), String(of: "b", count: 401), ""]
     let user = users[number(0...3)]
     let lengths = [nil, 0, 1, 4_194_304, 4_194_305, -1]
     let length = lengths[number(0...5)]
@@ -100,7 +100,7 @@ extension SyncWireWalk {
     var members = [SyncScribe.member("user", user)]
     if let length { members.append("\"length\":\(length)") }
     if let gzip { members.append("\"gzip\":\(gzip)") }
-    let many = String(repeating: "m", count: 1_900)
+    let many = String(of: "m", count: 1_900)
     if happens(5) { members.append(SyncScribe.member("more", many)) }
     let line = SyncScribe.object(members)
     let text = line + (happens(9) ? "" : "\n") + "abc"

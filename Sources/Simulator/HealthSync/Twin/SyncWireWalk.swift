@@ -144,7 +144,7 @@ struct SyncWireWalk {
     let sheets = SyncScribe.sheets(
       type, page(), made: Timestamp(nanoseconds: 0), device: "d")
     let size = 1_048_576 + number(-1...1) * number(0...1)
-    added[0].sample.source = String(repeating: "s", count: size - sheets[0].bytes.count)
+    added[0].sample.source = String(of: "s", count: size - sheets[0].bytes.count)
     pack(type, page(), made: Timestamp(nanoseconds: 0), device: "d")
   }
 

@@ -102,6 +102,10 @@ private func showsOnce(_ store: any DrinkStore) async throws {
   try await store.confirm(1)
   try ContractViolation.unless(
     try await store.open().unshown.map(\.number), is: [3], "what was confirmed is not shown again")
+  _ = try await store.commit(change((4...1_801).map { record($0) }))
+  try ContractViolation.unless(
+    try await store.open().unshown.map(\.number), is: (3...1_801).map(\.self),
+    "all that was not confirmed is shown")
 }
 
 private func lists(_ store: any DrinkStore) async throws {

@@ -71,6 +71,7 @@ enum BottleWatchCommand {
     let store = try await call.openStore { (directory) throws(StoreFailure) in
       try await Platform.drinkStore(in: directory)
     }
+    let mark = WatchMark(in: try call.namedDirectory())
     let run = LinkRun(call)
     var options = BottleOptions(radio: radio.central, store: store)
     options.settings = BottleSettings(policy: policy)
@@ -95,6 +96,7 @@ enum BottleWatchCommand {
     await noting.value
     try? await store.note(nil)
     await store.close()
+    withExtendedLifetime(mark) {}
   }
 
   private static func show(
@@ -105,6 +107,8 @@ enum BottleWatchCommand {
     if case .drink(let drink) = update { bottle.confirm(drink.number) }
     if case .status(let status) = update {
       await notes.note(LinkState(status).text(at: BootClock().now))
+    } else {
+      await notes.retry()
     }
   }
 }
@@ -171,7 +175,8 @@ enum BottleStatusCommand {
         With --json it is one object: event "bottle-status", bottle (name and id, or null), \
         running (the last status in words, with what waits for the bottle where that is Bluetooth \
         of this machine, or null), drinks (how many are stored), unshown (how \
-        many of them no run has noted as printed), newest (the time of the newest one, or null).
+        many of them no run has noted as printed), newest (the time of the newest one; null if \
+        there is none, or if the bottle's clock was not set).
         """
       ],
       examples: [.init("holdfast bottle status", "is it still looking for the bottle?")],
@@ -192,34 +197,28 @@ enum BottleStatusCommand {
     } catch {
       throw CommandFailure(error)
     }
-    let isRunning = running == nil ? false : await isWatched(directory, call)
-    show(snapshot, isRunning ? running : nil, newest, call)
-  }
-
-  /// Whether a watch holds the store: one that was killed took back nothing, and its lock is free.
-  private static func isWatched(_ directory: String, _ call: Invocation) async -> Bool {
-    do throws(StoreFailure) {
-      await (try Platform.drinkStore(in: directory)).close()
-      return false
-    } catch .locked {
-      return true
-    } catch {
-      call.diagnostic("cannot tell whether a watch runs: \(error)")
-      return false
+    // A watch that was killed took back nothing.
+    let mark = WatchMark.look(in: directory)
+    if case .unknown(let problem) = mark {
+      call.diagnostic("cannot tell whether a watch runs: \(problem)")
     }
+    show(snapshot, mark == .runs ? running : nil, newest, call)
   }
 
   private static func show(
     _ snapshot: DrinkSnapshot, _ running: String?, _ newest: Drink?, _ call: Invocation
   ) {
     let bottle = snapshot.bottle
-    let time = newest.map { $0.record.timestamp ?? $0.storedAt }
+    let time = newest?.record.timestamp.map(RFC3339.format)
     guard call[Shared.json] else {
       let name = bottle.map { ($0.name ?? "unnamed").printable + " \($0.id.id)" }
       call.console.line("bottle: " + (name ?? "none found yet"))
       call.console.line("running: " + (running ?? "no; nothing is outstanding"))
-      let drinks = newest.map { "\($0.number), the newest of " }
-      call.console.line("drinks: " + (drinks ?? "none") + (time.map(RFC3339.format) ?? ""))
+      let drinks = newest.map { newest in
+        let when = time.map { "of \($0)" } ?? "stored at \(newest.storedAt.milliseconds)"
+        return "\(newest.number), the newest \(when)"
+      }
+      call.console.line("drinks: " + (drinks ?? "none"))
       return
     }
     call.console.object {
@@ -228,7 +227,7 @@ enum BottleStatusCommand {
       $0.entry("running", running)
       $0.entry("drinks", newest?.number ?? 0)
       $0.entry("unshown", snapshot.unshown.count)
-      $0.entry("newest", time.map(RFC3339.format))
+      $0.entry("newest", time)
     }
   }
 }

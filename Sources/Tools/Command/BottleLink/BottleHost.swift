@@ -5,7 +5,6 @@ import LinkCore
 import LinkJSON
 import LinkRuntime
 import LinkWire
-import OwnerFiles
 import RadioSocket
 import VirtualBottle
 
@@ -25,7 +24,7 @@ actor BottleHost {
     var profile: TimerProfile
     var flash: BottleFlash?
     var countsDeleted: Bool
-    var records: [BottleRecord]
+    var kept: BottleFlash.Content
   }
 
   private enum Event: Sendable {
@@ -45,15 +44,17 @@ actor BottleHost {
   private var radio: (any Peripheral)?
   private var timer: Task<Void, Never>?
   private var isDeaf = false
+  private var isLinked = false
   private var lastRecord: UInt32 = 0
 
   init(_ setup: Setup, _ telling: BottleTelling) {
     (self.setup, self.telling) = (setup, telling)
     (events, input) = AsyncStream.makeStream()
     (done, ending) = AsyncStream.makeStream()
-    bottle = VirtualBottle(setup.profile, records: setup.records, at: clock.now)
+    bottle = VirtualBottle(
+      setup.profile, records: setup.kept.records, nextID: setup.kept.nextID, at: clock.now)
     bottle.countsDeleted = setup.countsDeleted
-    lastRecord = setup.records.last?.id ?? 0
+    lastRecord = setup.kept.records.last?.id ?? 0
   }
 
   /// Does something to it; never waits.
@@ -92,6 +93,8 @@ actor BottleHost {
   /// Runs until it quits.
   func run() async {
     for await event in events {
+      // What waits is not done any more.
+      guard !Task.isCancelled else { break }
       let now = clock.now
       switch event {
       case .tick: take(bottle.tick(at: now))
@@ -106,10 +109,12 @@ actor BottleHost {
       }
       awaitDeadline()
     }
+    await close()
   }
 
   /// Goes out of range.
   private func leave() async {
+    tellDisconnected()
     await radio?.close()
     radio = nil
   }
@@ -154,13 +159,14 @@ actor BottleHost {
   private func take(_ event: PeripheralEvent, at now: Instant) {
     switch event {
     case .connected(let longest):
+      isLinked = true
       telling.state("connected")
       take(bottle.handle(.connected(longestValue: longest), at: now))
     case .negotiated(let longest):
       let value = min(longest, setup.longestValue)
       take(bottle.handle(.negotiated(longestValue: value), at: now))
     case .disconnected:
-      telling.state("disconnected")
+      tellDisconnected()
       take(bottle.handle(.disconnected, at: now))
     case .read(let number, let id):
       radio?.reply(number, BottleAttribute(id: id).flatMap { bottle.value(of: $0) })
@@ -177,13 +183,21 @@ actor BottleHost {
     }
   }
 
+  /// Either end may end a connection; it is told once.
+  private func tellDisconnected() {
+    if isLinked { telling.state("disconnected") }
+    isLinked = false
+  }
+
   private func take(_ outputs: [VirtualBottle.Output]) {
     for output in outputs {
       switch output {
       case .advertises(let isOn):
         radio?.advertise(isOn)
         telling.state(isOn ? "advertising" : "quiet")
-      case .disconnects: radio?.disconnect()
+      case .disconnects:
+        radio?.disconnect()
+        tellDisconnected()
       case .notifies(let attribute, let bytes): radio?.notify(attribute.id, bytes)
       case .answers: continue
       case .sleeps(let deeply): telling.state(deeply ? "deep-sleep" : "asleep")
@@ -199,7 +213,8 @@ actor BottleHost {
       telling.record(record)
     }
     do throws(CommandFailure) {
-      try setup.flash?.write(records)
+      let next = bottle.bottle.ring.nextID
+      try setup.flash?.write(BottleFlash.Content(records: records, nextID: next))
     } catch {
       telling.problem(error)
     }
@@ -215,6 +230,7 @@ actor BottleHost {
 
 /// What a virtual bottle prints.
 struct BottleTelling: Sendable {
+  let command: String
   let console: Console
   let isJSON: Bool
 
@@ -231,51 +247,7 @@ struct BottleTelling: Sendable {
     }
   }
 
-  func problem(_ failure: CommandFailure) { console.diagnostic(failure.line) }
-}
-
-/// The flash of a virtual bottle in a text file, one record a line.
-struct BottleFlash: Sendable {
-  let path: String
-
-  private var file: OwnerFile { OwnerFile(path, maxBytes: 1 << 20, isSecret: false) }
-
-  func read() throws(CommandFailure) -> [BottleRecord] {
-    let bytes: [UInt8]
-    do throws(OwnerFileError) {
-      bytes = try file.read() ?? []
-    } catch {
-      throw CommandFailure(.failed, "\(path): \(error)", remedy: "choose another --flash")
-    }
-    var records: [BottleRecord] = []
-    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-      let numbers = line.split(separator: " ").compactMap { Int64($0) }
-      guard numbers.count == 6, let id = UInt32(exactly: numbers[0]),
-        let time = UInt32(exactly: numbers[1]), let amount = Int16(exactly: numbers[2]),
-        let level = UInt16(exactly: numbers[3]), let kind = UInt8(exactly: numbers[4]),
-        let flags = UInt8(exactly: numbers[5])
-      else {
-        throw CommandFailure(
-          .failed, "\(path) holds no records of a bottle", remedy: "choose another --flash")
-      }
-      records.append(
-        BottleRecord(
-          id: id, time: time, amount: amount, level: level, kind: kind,
-          flags: BottleRecord.Flags(rawValue: flags)))
-    }
-    return records
-  }
-
-  func write(_ records: [BottleRecord]) throws(CommandFailure) {
-    let lines = records.map {
-      "\($0.id) \($0.time) \($0.amount) \($0.level) \($0.kind) \($0.flags.rawValue)\n"
-    }
-    do throws(OwnerFileError) {
-      try file.replace(with: Array(lines.joined().utf8))
-    } catch {
-      throw CommandFailure(.failed, "\(path): \(error)", remedy: "choose another --flash")
-    }
-  }
+  func problem(_ failure: CommandFailure) { console.diagnostic("\(command): \(failure.line)") }
 }
 
 extension BottleAttribute {

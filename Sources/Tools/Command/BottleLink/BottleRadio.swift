@@ -38,18 +38,20 @@ struct BottleRadio: Sendable {
       central = Platform.radio(on: path)
       return
     }
-    try Self.check(call)
+    try Self.check(call, instead: "--radio PATH")
     central = BlueZCentral(adapter: call[Self.adapter], services: [BottleAttribute.service]) {
       input.yield($0)
     }
   }
 
   /// Looks whether the adapter that a call names can be used.
-  static func check(_ call: Invocation) throws(CommandFailure) {
+  ///
+  /// - Parameter other: the option that needs no adapter.
+  static func check(_ call: Invocation, instead other: String) throws(CommandFailure) {
     do throws(BlueZProblem) {
       try BlueZCheck.run(adapter: call[Self.adapter])
     } catch {
-      throw CommandFailure(.failed, error.text, remedy: error.remedy)
+      throw CommandFailure(.failed, error.text, remedy: "\(error.remedy), or use \(other)")
     }
   }
 }
@@ -59,6 +61,7 @@ actor BottleNotes {
   private let store: any DrinkStore
   private var status: String?
   private var standby: BlueZStandby?
+  private var isWritten = true
 
   init(_ store: any DrinkStore) { self.store = store }
 
@@ -75,9 +78,19 @@ actor BottleNotes {
     }
   }
 
-  /// One that cannot be noted is only older there.
+  /// Writes anew what could not be written.
+  func retry() async {
+    if !isWritten { await write() }
+  }
+
+  /// What cannot be noted is tried again with the next update.
   private func write() async {
     guard let status else { return }
-    try? await store.note(status + (standby.map { " (standby: \($0.rawValue))" } ?? ""))
+    do throws(StoreFailure) {
+      try await store.note(status + (standby.map { " (standby: \($0.rawValue))" } ?? ""))
+      isWritten = true
+    } catch {
+      isWritten = false
+    }
   }
 }

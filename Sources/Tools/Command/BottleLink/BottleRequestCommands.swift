@@ -180,7 +180,7 @@ enum BottleRequestCommands {
   private static func noteUnknown(
     _ id: UInt32, _ store: any DrinkStore, _ call: Invocation
   ) async {
-    let drinks = try? await store.drinks(before: nil, limit: DrinkSnapshot.limit)
+    let drinks = try? await store.drinks(before: nil, limit: .max)
     guard let drinks, !drinks.contains(where: { $0.record.id == id }) else { return }
     call.diagnostic(
       "no stored drink has the id \(id); a bottle confirms a deletion whether it has the record "

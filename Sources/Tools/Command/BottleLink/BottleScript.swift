@@ -69,7 +69,7 @@ struct BottleScript: Sendable, Equatable {
     for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       .enumerated()
     {
-      var words = line.prefix { $0 != "#" }.split(separator: " ")
+      var words = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace)
       guard !words.isEmpty else { continue }
       var wait = Duration.zero
       if words.first == "after", words.count > 2, let given = Duration(text: words[1]) {

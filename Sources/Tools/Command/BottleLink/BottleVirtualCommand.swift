@@ -75,11 +75,19 @@ enum BottleVirtualCommand {
       BottleHost.Setup(
         place: try place(call), name: call[name], longestValue: call[mtu] - 3,
         profile: profiles[call[profile]] ?? .plan035, flash: memory,
-        countsDeleted: call[lies], records: try memory?.read() ?? []),
-      BottleTelling(console: call.console, isJSON: call[Shared.json]))
+        countsDeleted: call[lies], kept: try memory?.read() ?? BottleFlash.Content()),
+      BottleTelling(command: call.command, console: call.console, isJSON: call[Shared.json]))
     try await host.open()
     let isTyped = call[interactive]
-    await CommandSignals.cancelling {
+    let command = call.command
+    await CommandSignals.cancelling(
+      hurry: { CommandSignals.abandon(command) },
+      stopping: {
+        Console.watchOutput {
+          Console.abandon("\(command): standard output is blocked; ended without writing the rest")
+        }
+      }
+    ) {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await host.run() }
         group.addTask { await play(lines ?? [], on: host) }
@@ -99,7 +107,7 @@ enum BottleVirtualCommand {
   /// - Throws: if the call names two, or if this machine has no Bluetooth that can be used.
   private static func place(_ call: Invocation) throws(CommandFailure) -> BottleHost.Place {
     guard let path = call[socket] else {
-      try BottleRadio.check(call)
+      try BottleRadio.check(call, instead: "--socket PATH")
       return .adapter(call[BottleRadio.adapter])
     }
     guard call[BottleRadio.adapter] == nil else {
@@ -121,11 +129,17 @@ enum BottleVirtualCommand {
   }
 
   private static func type(on host: BottleHost, _ call: Invocation) async {
+    var number = 0
     for await line in StandardInput(InputLines(longest: 100)) {
-      let words = (line.text ?? "").split(separator: " ")
+      number += 1
+      guard let text = line.text else {
+        call.diagnostic("line \(number) is longer than 100 bytes, or is no UTF-8")
+        continue
+      }
+      let words = text.split(whereSeparator: \.isWhitespace)
       guard !words.isEmpty else { continue }
       guard let action = BottleAction(words) else {
-        call.diagnostic("that is no action. \(BottleAction.help)")
+        call.diagnostic("line \(number), \(text.printable), is no action. \(BottleAction.help)")
         continue
       }
       host.give(action)

@@ -1,0 +1,90 @@
+import CommandKit
+import LinkWire
+import OwnerFiles
+
+/// The flash of a virtual bottle in a text file: a line for each record, and the next id.
+struct BottleFlash: Sendable {
+  /// What it holds.
+  struct Content: Sendable, Equatable {
+    var records: [BottleRecord] = []
+    /// The id of the next record; `nil` for one more than the last record's.
+    var nextID: UInt32?
+  }
+
+  let path: String
+
+  private var file: OwnerFile { OwnerFile(path, maxBytes: 1 << 20, isSecret: false) }
+
+  /// Reads the file; a missing one is empty.
+  ///
+  /// - Throws: a failure that names the first line that cannot be read.
+  func read() throws(CommandFailure) -> Content {
+    let bytes: [UInt8]
+    do throws(OwnerFileError) {
+      bytes = try file.read() ?? []
+    } catch {
+      throw CommandFailure(.failed, "\(path): \(error)", remedy: "choose another --flash")
+    }
+    let text = String(decoding: bytes, as: UTF8.self)
+    do throws(BottleFlashError) {
+      return try Content(text)
+    } catch {
+      throw CommandFailure(
+        .failed, "\(path), line \(error.line) is no record of a bottle, or its id does not grow",
+        remedy: "choose another --flash")
+    }
+  }
+
+  /// Replaces the file.
+  func write(_ content: Content) throws(CommandFailure) {
+    do throws(OwnerFileError) {
+      try file.replace(with: Array(content.text.utf8))
+    } catch {
+      throw CommandFailure(.failed, "\(path): \(error)", remedy: "choose another --flash")
+    }
+  }
+}
+
+/// A line that cannot be read, from 1.
+struct BottleFlashError: Error, Equatable {
+  var line: Int
+}
+
+extension BottleFlash.Content {
+  /// Reads lines of six numbers, with ids that grow, and one of "next" and an id.
+  init(_ text: String) throws(BottleFlashError) {
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    for (index, line) in lines.enumerated() {
+      let words = line.split(whereSeparator: \.isWhitespace)
+      if words.isEmpty { continue }
+      let least = nextID ?? records.last.map { $0.id &+ 1 } ?? 0
+      if words.count == 2, words[0] == "next", let id = UInt32(words[1]), nextID == nil, id >= least
+      {
+        nextID = id
+      } else if nextID == nil, let record = BottleRecord(words), record.id >= least {
+        records.append(record)
+      } else {
+        throw BottleFlashError(line: index + 1)
+      }
+    }
+  }
+
+  /// The lines.
+  var text: String {
+    let lines = records.map {
+      "\($0.id) \($0.time) \($0.amount) \($0.level) \($0.kind) \($0.flags.rawValue)\n"
+    }
+    return lines.joined() + (nextID.map { "next \($0)\n" } ?? "")
+  }
+}
+
+extension BottleRecord {
+  fileprivate init?(_ words: [Substring]) {
+    guard words.count == 6, let id = UInt32(words[0]), let time = UInt32(words[1]),
+      let amount = Int16(words[2]), let level = UInt16(words[3]), let kind = UInt8(words[4]),
+      let flags = UInt8(words[5])
+    else { return nil }
+    self.init(
+      id: id, time: time, amount: amount, level: level, kind: kind, flags: Flags(rawValue: flags))
+  }
+}

@@ -1,0 +1,46 @@
+import CommandKit
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A locked file that tells `bottle status` that a watch runs, until its process ends.
+///
+/// It is another file than the lock of the store, so that a look at it cannot keep a watch from its
+/// store, and no other command looks like a watch.
+final class WatchMark: Sendable {
+  /// Whether a watch runs.
+  enum Finding: Equatable {
+    case runs, none
+    /// The file cannot be read.
+    case unknown(String)
+  }
+
+  private let descriptor: Int32
+
+  /// Marks a data directory; without the right or the room for the file `status` tells of no watch.
+  init(in directory: String) {
+    descriptor = unsafe open(Self.path(directory), O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    // Only somebody who looks holds it for a moment: the store has one watch.
+    if descriptor >= 0 { flock(descriptor, LOCK_EX) }
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Looks for the mark of a watch.
+  static func look(in directory: String) -> Finding {
+    let descriptor = unsafe open(path(directory), O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return .none }
+      return unsafe .unknown("\(path(directory)): \(String(cString: strerror(errno)))")
+    }
+    defer { close(descriptor) }
+    return flock(descriptor, LOCK_SH | LOCK_NB) == 0 ? .none : .runs
+  }
+
+  private static func path(_ directory: String) -> String { "\(directory)/bottle.watch" }
+}

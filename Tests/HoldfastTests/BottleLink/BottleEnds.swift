@@ -1,0 +1,106 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// A virtual bottle that is typed to.
+struct BottleProgram {
+  let process: LabProcess
+  private let lines: LineReader
+
+  init(_ scratch: Scratch, _ words: [String] = []) throws {
+    process = try CommandProcess.start(
+      [
+        "bottle", "virtual", "--socket", "\(scratch.path)/radio", "--flash",
+        "\(scratch.path)/flash", "--interactive", "--json",
+      ] + words)
+    lines = LineReader(process.lines)
+  }
+
+  func act(_ actions: String...) { for action in actions { process.send(action) } }
+
+  /// Returns when it is in a state.
+  func reaches(_ state: String) async throws {
+    while true {
+      let line = await lines.next()
+      guard !line.isEmpty else { throw PeerFailed(errors: ["the bottle has ended"]) }
+      let event: [String: Any] = try .reading(line)
+      if event["state"] as? String == state { return }
+    }
+  }
+
+  func quit() async -> Int32 {
+    act("quit")
+    return await process.exit()
+  }
+}
+
+/// A run of a command that prints events.
+struct BottlePhone {
+  let process: LabProcess
+  private let lines: LineReader
+
+  init(_ scratch: Scratch, _ words: [String] = ["watch"]) throws {
+    process = try CommandProcess.start(
+      ["bottle"] + words + [
+        "--radio", "\(scratch.path)/radio", "--data", "\(scratch.path)/data", "--json",
+      ])
+    lines = LineReader(process.lines)
+  }
+
+  /// Returns the next event that `pick` accepts.
+  func next<Found>(_ pick: ([String: Any]) -> Found?) async throws -> Found {
+    while true {
+      let line = await lines.next()
+      guard !line.isEmpty else { throw PeerFailed(errors: ["the phone has ended"]) }
+      if let found = pick(try .reading(line)) { return found }
+    }
+  }
+
+  func drink() async throws -> Int {
+    try await next { $0["event"] as? String == "drink" ? $0["id"] as? Int : nil }
+  }
+
+  func reaches(_ status: String) async throws {
+    try await next { $0["status"] as? String == status ? () : nil }
+  }
+
+  /// Stops it, and returns the drinks that it had still to print.
+  func end(_ signal: Int32 = SIGTERM) async throws -> (status: Int32, drinks: [Int]) {
+    process.signal(signal)
+    return try await rest()
+  }
+
+  func rest() async throws -> (status: Int32, drinks: [Int]) {
+    var drinks: [Int] = []
+    while true {
+      let line = await lines.next()
+      if line.isEmpty { break }
+      let event: [String: Any] = try .reading(line)
+      if event["event"] as? String == "drink", let id = event["id"] as? Int { drinks.append(id) }
+    }
+    return (await process.exit(), drinks)
+  }
+}
+
+extension BottlePhone {
+  /// Returns the ids of the stored drinks.
+  static func stored(_ scratch: Scratch) async throws -> [Int] {
+    let outcome = try await CommandProcess.run(
+      "bottle", "drinks", "--data", "\(scratch.path)/data", "--json")
+    return try outcome.output.compactMap { line in
+      let event: [String: Any] = try .reading(line)
+      return event["id"] as? Int
+    }
+  }
+
+  /// Returns when the running phone has noted everything that it printed.
+  static func confirmed(_ scratch: Scratch) async throws {
+    while true {
+      let outcome = try await CommandProcess.run(
+        "bottle", "status", "--data", "\(scratch.path)/data", "--json")
+      let event: [String: Any] = try .reading(outcome.output.first ?? "{}")
+      if event["unshown"] as? Int == 0 { return }
+    }
+  }
+}

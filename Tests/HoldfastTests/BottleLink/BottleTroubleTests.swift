@@ -1,0 +1,137 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// `holdfast bottle` where paths, files, scripts and the bottle's memory are not as they should be.
+@Suite(.timeLimit(.minutes(2)))
+struct BottleTroubleTests {
+  @Test func `a script is read as a whole before the bottle begins`() async throws {
+    let scratch = try Scratch()
+    let file = "\(scratch.path)/script"
+    try Data("move # wake it\n\nafter 10ms pour 250\nafter 1s jump\n".utf8).write(
+      to: URL(filePath: file))
+    let outcome = try await CommandProcess.run(
+      "bottle", "virtual", "--socket", "\(scratch.path)/radio", "--script", file)
+    #expect(outcome.status == 2)
+    #expect(outcome.errors.first?.contains("line 4 is not valid") == true)
+    #expect(outcome.errors.contains { $0.contains("ML is 1 to 1000") })
+  }
+
+  @Test func `a script may end its lines as other systems do`() async throws {
+    let scratch = try Scratch()
+    let file = "\(scratch.path)/script"
+    try Data("move\r\nafter 10ms pour 250\r\n# end\r\nquit\r\n".utf8).write(
+      to: URL(filePath: file))
+    let outcome = try await CommandProcess.run(
+      "bottle", "virtual", "--socket", "\(scratch.path)/radio", "--script", file, "--json")
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains { $0.contains(#""amountML":250"#) })
+  }
+
+  @Test func `a radio that is no socket is told at once`() async throws {
+    let scratch = try Scratch()
+    let file = "\(scratch.path)/file"
+    try Data().write(to: URL(filePath: file))
+    for (words, status, said) in [
+      (["ping", "--radio", file], 1, "\(file) is no socket"),
+      (["watch", "--radio", scratch.path], 1, "\(scratch.path) is no socket"),
+      (["ping", "--radio", "\(file)/radio"], 1, "\(file)/radio: Not a directory"),
+      (["virtual", "--socket", file], 1, "\(file): File exists"),
+      (["virtual", "--name", String(repeating: "x", count: 65)], 2, "1 to 64 bytes"),
+      (["virtual", "--name", ""], 2, "1 to 64 bytes"),
+    ] {
+      let outcome = try await CommandProcess.run(["bottle"] + words)
+      #expect(outcome.status == Int32(status), "\(words)")
+      #expect(outcome.errors.first?.contains(said) == true, "\(outcome.errors)")
+    }
+  }
+
+  @Test func `out of range and back at once, again and again, it is in range`() async throws {
+    let scratch = try Scratch()
+    let bottle = try BottleProgram(scratch)
+    for _ in 1...20 { bottle.act("gone", "back") }
+    bottle.act("move", "still")
+    let phone = try BottlePhone(scratch, ["ping"])
+    #expect(try await phone.next { $0["result"] as? String } == "done")
+    #expect(try await phone.rest().status == 0)
+    #expect(await bottle.quit() == 0)
+  }
+
+  @Test func `ids go on after a bottle was cleared and started anew`() async throws {
+    let scratch = try Scratch()
+    for id in 1...2 {
+      let bottle = try BottleProgram(scratch)
+      bottle.act("move", "still", "pour 250")
+      for (words, result) in [(["refresh"], "synced 1"), (["clear"], "done")] {
+        let phone = try BottlePhone(scratch, words)
+        #expect(try await phone.next { $0["result"] as? String } == result, "\(id)")
+        #expect(try await phone.rest().status == 0)
+      }
+      #expect(await bottle.quit() == 0)
+    }
+    #expect(try await BottlePhone.stored(scratch) == [1, 2])
+  }
+
+  @Test func `what many refreshes have stored is told by the next watch, all of it`() async throws {
+    let scratch = try Scratch()
+    let file = "\(scratch.path)/flash"
+    for run in 0..<3 {
+      let ids = (600 * run + 1)...(600 * run + 600)
+      let lines = ids.map { "\($0) \(1_795_370_000 + $0) 50 100 1 0\n" }.joined()
+      try Data(lines.utf8).write(to: URL(filePath: file))
+      let bottle = try BottleProgram(scratch)
+      bottle.act("move", "still")
+      let phone = try BottlePhone(scratch, ["refresh"])
+      #expect(try await phone.next { $0["result"] as? String } == "synced 600")
+      #expect(try await phone.rest().status == 0)
+      #expect(await bottle.quit() == 0)
+    }
+    let phone = try BottlePhone(scratch)
+    var told: [Int] = []
+    while told.count < 1_800 { told.append(try await phone.drink()) }
+    #expect(told == Array(1...1_800))
+    #expect(try await phone.end().status == 0)
+  }
+
+  @Test func `flash that is no list of records is refused by its line`() async throws {
+    let scratch = try Scratch()
+    let file = "\(scratch.path)/flash"
+    for (text, line) in [
+      ("1 60 250 350 1 0\n1 75 50 300 0 0\n", 2), ("1 60 250 350 1\n", 1),
+      ("next 5\n6 60 250 350 1 0\n", 2), ("7 60 250 350 1 0\nnext 7\n", 2), ("next x", 1),
+    ] {
+      try Data(text.utf8).write(to: URL(filePath: file))
+      let outcome = try await CommandProcess.run(
+        "bottle", "virtual", "--socket", "\(scratch.path)/radio", "--flash", file)
+      #expect(outcome.status == 1, "\(text)")
+      #expect(outcome.errors.first?.contains("line \(line) ") == true, "\(outcome.errors)")
+    }
+  }
+
+  @Test func `a drink is not lost where a bottle without a clock has lost its memory`() async throws
+  {
+    let scratch = try Scratch()
+    let bottle = try BottleProgram(scratch)
+    let phone = try BottlePhone(scratch)
+    bottle.act("move", "still", "pour 250")
+    #expect(try await phone.drink() == 1)
+    bottle.act("erase", "still", "pour 150")
+    #expect(try await phone.drink() == 1)
+    #expect(try await phone.end().status == 0)
+    #expect(await bottle.quit() == 0)
+    #expect(try await BottlePhone.stored(scratch) == [1, 1])
+  }
+
+  @Test func `the deletion of a record that is not stored says so`() async throws {
+    let scratch = try Scratch()
+    let bottle = try BottleProgram(scratch)
+    bottle.act("move", "still")
+    let outcome = try await CommandProcess.run(
+      "bottle", "delete", "77", "--radio", "\(scratch.path)/radio", "--data",
+      "\(scratch.path)/data")
+    #expect(outcome.output == ["done"])
+    #expect(outcome.errors.first?.contains("no stored drink has the id 77") == true)
+    #expect(await bottle.quit() == 0)
+  }
+}

@@ -8,13 +8,13 @@ package enum SyncNumber {
     guard number.isFinite else { return sign + Array("Infinity".utf8) }
     // The digits are the same in Swift; what differs is where the exponent begins.
     var plain = Array(number.magnitude.description.utf8)
-    guard let mark = plain.firstIndex(of: UInt8(ascii: "e")) else {
+    guard let mark = plain.firstIndex(of: UInt8(ascii: "e")),
+      let exponent = Int(String(decoding: plain[(mark + 1)...], as: UTF8.self))
+    else {
       if plain.suffix(2).elementsEqual(".0".utf8) { plain.removeLast(2) }
       return sign + plain
     }
-    let exponent = Int(String(decoding: plain[(mark + 1)...], as: UTF8.self)) ?? 0
-    var digits = plain[..<mark].filter { (0x30...0x39).contains($0) }
-    while digits.count > 1, digits.last == UInt8(ascii: "0") { digits.removeLast() }
+    let digits = plain[..<mark].filter { $0 != UInt8(ascii: ".") }
     return sign + text(digits, exponent: exponent, plain[mark + 1])
   }
 

@@ -94,6 +94,53 @@ import Testing
     #expect(stage.done(1, .kept(2)).answer?.field("Location") == SyncUploadsTests.place)
   }
 
+  @Test func `an upload that was announced ends with the refusal of its body`() {
+    var stage = SyncStage()
+    var call = SyncStage.creation()
+    _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    call.body = [UInt8](repeating: 1, count: 11)
+    #expect(stage.ask(1, call).answer?.status == 400)
+    #expect(stage.server.uploads.all == [:])
+    #expect(stage.server.deadline == nil)
+  }
+
+  @Test func `no upload is announced while bodies come for as many as may be`() {
+    var stage = SyncStage()
+    for number in 0...UInt64(SyncUploads.most) {
+      let call = SyncStage.creation(name: UUID128(high: 9, low: number))
+      let told = stage.feed(.announced(RequestID(number), call, user: SyncStage.ann))
+      #expect(told.count == (number < SyncUploads.most ? 1 : 0))
+    }
+    #expect(stage.server.uploads.all.count == SyncUploads.most)
+  }
+
+  @Test func `a request that waits for an upload is answered although that was not stored`() {
+    var stage = SyncStage()
+    _ = stage.ask(1, SyncStage.creation([1]))
+    #expect(stage.ask(2, SyncStage.call("HEAD")) == [])
+    let answers = stage.done(1, .failed(.full(detail: "no room"))).answers
+    #expect(answers.map(\.status) == [503, 204])
+    #expect(answers.last?.field("Upload-Offset") == "0")
+  }
+
+  @Test func `room is made once for an upload that was announced`() {
+    var stage = SyncStage()
+    func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }
+    for number in 0..<UInt64(SyncUploads.mostOfUser) {
+      stage.now = Instant(nanoseconds: Int64(number))
+      _ = stage.ask(100 + number, SyncStage.creation([1], name: name(number)))
+      _ = stage.done(stage.server.lastToken, .kept(1))
+    }
+    var call = SyncStage.creation()
+    let told = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    #expect(told.first == .forget(name(0)))
+    call.body = [1]
+    let token = StoreToken(stage.server.lastToken + 1)
+    #expect(
+      stage.ask(1, call)
+        == [.keep(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
+  }
+
   @Test func `bytes of another offset that were cut are dropped`() {
     var stage = SyncStage()
     stage.begin(2)

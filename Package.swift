@@ -287,7 +287,10 @@ let checks: [Target] = [
   // Apart from HoldfastTests: an import works on all processors, and no clock waits there.
   tests(
     "HealthImportTests",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "Holdfast", "HoldfastTestKit"]),
+    uses: [
+      "LinkCore", "LinkHealth", "LinkWire", "LinkProtocols", "LinkRuntime", "Holdfast",
+      "HoldfastTestKit",
+    ]),
   tests(
     "SystemTests",
     uses: [

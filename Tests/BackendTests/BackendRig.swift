@@ -1,11 +1,12 @@
 import Foundation
-import HoldfastBackend
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkServerCore
 import LinkWire
 import Synchronization
+
+@testable import HoldfastBackend
 
 /// A running backend over a directory of its own.
 struct BackendRig {
@@ -45,6 +46,8 @@ struct BackendRig {
     let lines = LineLog()
     var configuration = BackendConfiguration(dataDirectory: directory)
     configuration.log = { lines.append($0) }
+    // Its checks end, however long a machine with much to do takes for them.
+    configuration.checkLimit = .seconds(3_600)
     configure(&configuration)
     let stores: [(any Store)?] = [store, relay]
     let backend = Backend(

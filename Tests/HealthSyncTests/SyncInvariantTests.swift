@@ -35,8 +35,12 @@ import Testing
       "sync: the batches of a type are bounded",
       { $0.lanes[0].batches[1].queued.records = 130_000 }
     ),
+    (
+      "sync: the batches of a type are bounded",
+      { $0.lanes[0].batches[1].queued.deletions = 130_000 }
+    ),
     ("sync: the batches of a type are in order", { $0.lanes[0].batches.reverse() }),
-    ("sync: new batches come behind all others", { $0.nextPlace = 1 }),
+    ("sync: new batches come behind all others", { $0.nextPlace = 3 * QueuedBatch.distance }),
     ("sync: a parked batch is not sent", { $0.lanes[0].batches[1].queued.parked = "x" }),
     ("sync: what the server has is being stored", { $0.commits = [:] }),
     (

@@ -82,6 +82,7 @@ import Testing
     #expect(
       bench.give(.fired([Self.steps], WakeID(1), budget: .seconds(9)))
         == [.giveBack(WakeID(1), .later)])
+    #expect(bench.model.deadline == nil)
     #expect(bench.model.standing == .working)
     #expect(!bench.model.canWork)
     #expect(bench.give(.stop) == [])

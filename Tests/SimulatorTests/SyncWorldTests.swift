@@ -83,6 +83,54 @@ import Testing
     #expect(continued > 0 || (dialect == 1 && system == 1))
   }
 
+  /// A day on which the backend dies while it writes, or its disk is full.
+  private static func torn(_ seed: UInt64) -> SyncFeature.Plan {
+    var plan = SyncFeature.Plan(seed: seed, acts: [], length: .seconds(400))
+    (plan.numbers.resumesFrom, plan.numbers.piece) = (300, 700)
+    plan.numbers.storeDelay = .milliseconds(300)
+    for second in stride(from: Int64(5), to: 380, by: 20) {
+      plan.acts += [
+        PlannedAct(at: .seconds(second), Act(.adds, 12)),
+        PlannedAct(at: .milliseconds(second * 1_000 + 2_000), Act(.kill, at: .backend)),
+        PlannedAct(
+          at: .milliseconds(second * 1_000 + 3_500),
+          Act(.storeFull, for: .milliseconds(900), at: .backend)),
+      ]
+    }
+    return plan
+  }
+
+  @Test func `an upload goes on behind what a broken write has left`() {
+    var odd = 0
+    for seed in UInt64(1)...5 {
+      let outcome = SyncFeature.play(Self.torn(seed), RunSetup()) { seen, _ in
+        guard case .fact(.upload(_, _, .appends(_, let from, _))) = seen, from % 700 > 0 else {
+          return
+        }
+        odd += 1
+      }
+      #expect(outcome.findings == [], "seed \(seed)")
+    }
+    #expect(odd > 0, "pieces were written in part")
+  }
+
+  @Test func `a server that writes behind the rest of a broken write is found out`() {
+    let kinds = (UInt64(1)...10).flatMap { seed in
+      SyncFeature.play(Self.torn(seed), RunSetup(defect: .appendsBehind)).findings.map(\.kind)
+    }
+    #expect(kinds.contains(.strayed))
+  }
+
+  @Test func `people see in the middle of a run what is stored, and a stale answer is found out`() {
+    var plan = SyncFeature.Plan(seed: 3, acts: [], length: .seconds(300))
+    for second in stride(from: Int64(5), to: 280, by: 10) {
+      plan.acts.append(PlannedAct(at: .seconds(second), Act(.adds, 4)))
+    }
+    #expect(SyncFeature.play(plan).findings == [])
+    let stale = SyncFeature.play(plan, RunSetup(defect: .readsStale)).findings
+    #expect(Set(stale.map(\.kind)) == [.misshown])
+  }
+
   @Test func `requests that arrive again later change nothing`() {
     var plan = SyncFeature.Plan(seed: 9, acts: [], length: .seconds(600))
     plan.numbers.again = 1

@@ -167,7 +167,7 @@ public struct ResumableUpload: Sendable, Hashable {
   }
 
   /// Whether the same request may meet another answer later, or with another secret.
-  private static func isPassing(_ status: Int) -> Bool {
+  public static func isPassing(_ status: Int) -> Bool {
     switch status {
     case 401, 408, 425, 429: true
     case 501: false

@@ -13,7 +13,6 @@ extension SyncModel {
       return
     }
     gate.credentials.forget()
-    askAt = nil
     askSecret(at: now, &effects)
   }
 

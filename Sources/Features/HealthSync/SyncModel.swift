@@ -144,7 +144,7 @@ public struct SyncModel: Machine {
   public var deadline: Instant? {
     var due = wakes.values.map(\.until)
     switch stage {
-    case .new, .stopped: return due.min()
+    case .new, .stopped: return nil
     case .stopping(let until): due.append(until)
     case .running:
       for lane in lanes {

@@ -25,20 +25,27 @@ extension HTTPUploads {
   }
 
   /// Asks the server once how uploads may resume; again if no answer came.
-  func offered() async -> UploadOffer? {
+  ///
+  /// - Parameter ticket: What an upload was begun with, which counts if no answer came.
+  func offered(_ ticket: UploadTicket?) async -> UploadOffer? {
     let asking = offer ?? Task { await askForOffer() }
     offer = asking
     let answer = await asking.value
     if answer == nil, offer == asking { offer = nil }
-    guard case .made(let found)? = answer else { return nil }
-    return found
+    switch answer {
+    case .made(let found)?: return found
+    case .absent?: return nil
+    case nil: return ticket.map { UploadOffer($0.dialect) }
+    }
   }
 
   private func askForOffer() async -> Offer? {
     let request = HTTPCall(
       method: "OPTIONS", url: ServerURL.http(server, Self.path), timeout: Self.patience,
       maxBodyBytes: Self.maxBodyBytes)
-    guard let answer = try? await http.send(request) else { return nil }
+    guard let answer = try? await http.send(request),
+      !ResumableUpload.isPassing(answer.status)
+    else { return nil }
     guard (200..<300).contains(answer.status),
       let found = UploadOffer(options: { answer.headers[$0.lowercased()] })
     else { return .absent }

@@ -1,3 +1,4 @@
+import HealthSync
 import LinkCore
 import LinkProtocols
 import LinkRuntime
@@ -118,12 +119,13 @@ actor HTTPUploads: UploadQueue {
   private func send(
     _ body: [UInt8], of file: String, by caller: RestCaller
   ) async throws(LinkFailure) {
-    let offer = body.count >= resumesFrom ? await offered() : nil
+    let resumes = body.count >= resumesFrom
+    let ticket = resumes ? files.ticket(of: file) : nil
+    let offer = resumes ? await offered(ticket) : nil
     // tus has no word for the coding of what is uploaded.
     let isTus = offer?.dialect == .tus
-    if !isTus, await isGzipOffered(), let packed = GzipBody.deflate(body),
-      packed.count < body.count
-    {
+    let isGzip = isTus ? false : await isGzipOffered() ?? ticket?.isGzip ?? false
+    if isGzip, let packed = GzipBody.deflate(body), packed.count < body.count {
       do throws(LinkFailure) {
         let payload = Payload(file: file, bytes: packed, isGzip: true)
         return try await send(payload, offer, by: caller)
@@ -159,19 +161,21 @@ actor HTTPUploads: UploadQueue {
   }
 
   /// Asks the server once whether it takes bodies in gzip (RFC 7694); again if no answer came.
-  private func isGzipOffered() async -> Bool {
+  private func isGzipOffered() async -> Bool? {
     let asking = takesGzip ?? Task { await askForGzip() }
     takesGzip = asking
     let isOffered = await asking.value
     if isOffered == nil, takesGzip == asking { takesGzip = nil }
-    return isOffered ?? false
+    return isOffered
   }
 
   private func askForGzip() async -> Bool? {
     let request = HTTPCall(
       method: "GET", url: ServerURL.http(server, Self.path), timeout: Self.patience,
       maxBodyBytes: Self.maxBodyBytes)
-    guard let response = try? await http.send(request) else { return nil }
+    guard let response = try? await http.send(request),
+      !ResumableUpload.isPassing(response.status)
+    else { return nil }
     let offered = (response.headers["accept-encoding"] ?? "").lowercased().split(separator: ",")
     return offered.contains { coding in
       let parts = coding.split(separator: ";").map { $0.filter { !$0.isWhitespace } }

@@ -55,7 +55,7 @@ extension SyncServer {
       return .error(
         405, "Method not allowed", "This route takes \(methods).", allow: methods)
     }
-    guard !call.speaksOtherTus || isAsked || call.method == "OPTIONS" else {
+    guard !call.speaksOtherTus || call.method == "OPTIONS" else {
       var refusal = SyncAnswer.error(412, "Unknown version", "This server speaks tus 1.0.0.")
       refusal.fields = [UploadField("Tus-Version", UploadDialect.tusVersion)]
       return refusal

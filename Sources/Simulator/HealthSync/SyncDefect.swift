@@ -66,6 +66,10 @@ extension SyncFeature {
     case hidesWish
     /// Answers before the batch is durable.
     case answersEarly
+    /// Does not count the bytes of an upload that a broken write has left, and writes behind them.
+    case appendsBehind
+    /// Shows what was stored when its process began.
+    case readsStale
 
     /// Sends more batches at once than it may.
     case hastens
@@ -93,9 +97,9 @@ extension SyncFeature {
       case .parksFailures: [.parked]
       case .overtakes, .trustsClock: [.reordered]
       case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
-      case .countsTwice: [.misshown]
+      case .countsTwice, .readsStale: [.misshown]
       case .hidesWish: [.misanswered]
-      case .hastens, .misnames, .hurriesBack: [.strayed]
+      case .hastens, .misnames, .hurriesBack, .appendsBehind: [.strayed]
       case .keepsUploads, .forgetsUploads: [.leftover]
       case .keepsSecret: [.storm]
       case .ignoresConditions: [.needless]
@@ -103,7 +107,8 @@ extension SyncFeature {
       }
     }
 
-    public var seeds: Int { 100 }
+    /// A write is broken in few runs.
+    public var seeds: Int { self == .appendsBehind ? 600 : 100 }
   }
 }
 

@@ -143,6 +143,14 @@ struct SyncDesk {
   private func tell(
     _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp
   ) -> SyncOutcome {
+    Self.tell(path, span, user, wall, from: kept, zone, defect)
+  }
+
+  /// Computes an answer from what is stored.
+  static func tell(
+    _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp,
+    from kept: KeptSync, _ zone: SyncZone, _ defect: SyncFeature.Defect?
+  ) -> SyncOutcome {
     var report = SyncReport(
       path, span, zone: zone.rules, now: wall, stored: kept.summary(of: user.name))
     while var query = report.wanted {

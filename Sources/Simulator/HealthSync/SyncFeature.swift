@@ -58,6 +58,8 @@ public enum SyncFeature: SimulatedFeature {
     case bodies(TrafficID)
     case done(StoreToken, SyncOutcome)
     case repeats(Question)
+    /// A person looks at the data of a phone.
+    case looks(phone: Int)
   }
 
   /// What only this world knows to have happened.

@@ -113,7 +113,8 @@ extension SyncWorld {
       return .input(.committed(id))
     case .stores(let token, let delivery, let parcel, _): return store(token, delivery, parcel)
     case .keeps(let piece): return keep(piece)
-    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats:
+    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats,
+      .looks:
       return nil
     }
   }
@@ -132,7 +133,8 @@ extension SyncWorld {
     case .stores(let token, _, _, let end):
       return .done(token, end.map { .unfinished($0, failure) } ?? .failed(failure))
     case .keeps(let piece): return .done(piece.token, .failed(failure))
-    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats:
+    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats,
+      .looks:
       return change
     }
   }
@@ -153,6 +155,7 @@ extension SyncWorld {
     case .bodies(let number): bodyEnds(number)
     case .done(let token, let outcome): feed(.other(.done(token, outcome)))
     case .repeats(let question): repeated(question)
+    case .looks(let phone): look(at: phone)
     case .writes, .halves, .commits, .stores, .keeps: return  // become durable instead
     }
   }

@@ -35,23 +35,34 @@ extension SyncWorld {
     if !task.asked.contains("OPTIONS"), phones[index].offer == nil {
       return askFirst("OPTIONS", file, phone)
     }
-    let isTus =
-      if case .made(let offer)? = phones[index].offer { offer.dialect == .tus } else {
-        false
-      }
+    let kept = seam.defect == .losesTickets ? nil : kept(file, index)
+    let offer = offer(kept, index)
+    let isTus = offer?.dialect == .tus
     if numbers.coded == 1, !isTus, !task.asked.contains("GET"), phones[index].takesGzip == nil {
       return askFirst("GET", file, phone)
     }
-    let isGzip = !isTus && numbers.coded == 1 && phones[index].takesGzip == true
+    let takesGzip = phones[index].takesGzip ?? kept?.isGzip ?? false
+    let isGzip = !isTus && numbers.coded == 1 && takesGzip
     let payload = isGzip ? SyncRequest.packed(body) : body
-    guard case .made(let offer)? = phones[index].offer else {
-      return sendWhole(file, payload, isGzip: isGzip, phone)
-    }
+    guard let offer else { return sendWhole(file, payload, isGzip: isGzip, phone) }
     let ticket = ticket(of: file, offer, payload, isGzip: isGzip, index)
     phones[index].tasks[file]?.course = Course(
       payload: payload, isGzip: isGzip, dialect: offer.dialect,
       upload: ResumableUpload(size: payload.count, offer, url: ticket?.url))
     goOn(file, phone)
+  }
+
+  private func kept(_ file: String, _ index: Int) -> UploadTicket? {
+    phones[index].tickets[file].flatMap { try? UploadTicket.read($0) }
+  }
+
+  /// What the server offers; if it did not answer, what it offered when an upload was begun.
+  private func offer(_ kept: UploadTicket?, _ index: Int) -> UploadOffer? {
+    switch phones[index].offer {
+    case .made(let offer)?: offer
+    case .absent?: nil
+    case nil: kept.map { UploadOffer($0.dialect) }
+    }
   }
 
   private mutating func askFirst(_ method: String, _ file: String, _ phone: HostID) {
@@ -63,7 +74,7 @@ extension SyncWorld {
   private mutating func ticket(
     of file: String, _ offer: UploadOffer, _ payload: [UInt8], isGzip: Bool, _ index: Int
   ) -> UploadTicket? {
-    let kept = phones[index].tickets[file].flatMap { try? UploadTicket.read($0) }
+    let kept = kept(file, index)
     if seam.defect != .losesTickets, let kept, kept.dialect == offer.dialect,
       kept.isFor(payload, isGzip: isGzip)
     {
@@ -127,7 +138,7 @@ extension SyncWorld {
     switch request.method {
     case "OPTIONS": learn(result, of: file, phone)
     case "GET":
-      if case .success(let reply) = result {
+      if case .success(let reply) = result, !ResumableUpload.isPassing(reply.status) {
         phones[phone.index].takesGzip = reply.fields.value(of: "accept-encoding") == "gzip"
       }
       tryUpload(file, phone)
@@ -138,7 +149,7 @@ extension SyncWorld {
   private mutating func learn(
     _ result: Result<Feature.Reply, LinkFailure>, of file: String, _ phone: HostID
   ) {
-    if case .success(let reply) = result {
+    if case .success(let reply) = result, !ResumableUpload.isPassing(reply.status) {
       let offer = UploadOffer { reply.fields.value(of: $0.lowercased()) }
       phones[phone.index].offer =
         200..<300 ~= reply.status ? offer.map { .made($0) } ?? .absent : .absent

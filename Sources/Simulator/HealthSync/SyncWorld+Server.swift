@@ -8,6 +8,8 @@ extension SyncWorld {
     var server = WatchedServer(at: .zero)
     /// What is durable, and what must be.
     var kept = KeptSync()
+    /// What was there when its process began.
+    var old = KeptSync()
     var stock = SyncStock()
     /// How often that changed.
     var changes = 0
@@ -25,6 +27,8 @@ extension SyncWorld {
     backend.server = WatchedServer(seam.defect, at: now)
     backend.storeFree = now
     backend.coming = [:]
+    backend.old = backend.kept
+    glances.open = [:]
     restoreUploads()
   }
 
@@ -64,8 +68,10 @@ extension SyncWorld {
     case .ingest(let token, let user, let body, let isGzip):
       ingest(token, user.name, body, isGzip: isGzip)
     case .check(let token): later(token, .checked)
-    case .tell(let token, _, _, _, _): later(token, .checked)
+    case .tell(let token, let user, let path, let span, let wall):
+      later(token, told(path, span, user, wall))
     case .answer(let id, let answer):
+      if seen(id.number, answer) { return }
       self.answer(id.number, Feature.Reply(disguised(answer, to: id.number)))
     case .keep(let token, let id, let record, let offset, let bytes):
       write(token, id, record, offset, bytes, isLast: false)
@@ -88,6 +94,7 @@ extension SyncWorld {
   ) {
     let plain = isGzip ? SyncRequest.unpacked(body) : body
     guard let (whole, parcel) = read(plain ?? [], of: user) else {
+      if end != nil { note(.strayed("the file of an upload holds no batch")) }
       return later(token, .refused(reason: "it cannot be read"))
     }
     let delivery = seam.atServer(whole)
@@ -131,6 +138,7 @@ extension SyncWorld {
     if tally != must { note(.strayed("a batch is counted as \(tally), not \(must)")) }
     backend.changes += 1
     kernel.counts[.stored] += 1
+    lookSoon(delivery.user)
     return .done(token, .stored(tally))
   }
 

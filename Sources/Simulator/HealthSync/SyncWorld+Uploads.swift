@@ -9,6 +9,8 @@ extension SyncWorld {
   struct UploadFile {
     /// The line of its record, and what came.
     var bytes: [UInt8]
+    /// How many of them were written completely: those behind are of a broken write.
+    var told: Int
     /// When they were written last, on the clock of the world and on the server's.
     var changed: Instant
     var wall: Timestamp
@@ -114,21 +116,52 @@ extension SyncWorld {
   ) {
     let piece = SyncPiece(
       token: token, id: id, record: record, offset: offset, bytes: bytes, isLast: isLast)
-    write(.keeps(piece), on: server)
+    write(.keeps(piece), on: server, after: max(diskDelay(server), numbers.storeDelay))
   }
 
   /// Bytes of an upload are in its file: what a failed write left behind the offset is gone.
-  mutating func keep(_ piece: SyncPiece) -> Feature.Cue {
-    let line = piece.record.line
-    var bytes = line
-    if let file = backend.files[piece.id] {
-      bytes = Array(file.bytes.prefix(line.count + piece.offset))
-      let missing = line.count + piece.offset - bytes.count
-      bytes += Array(repeating: 0, count: max(0, missing))
+  mutating func keep(_ piece: SyncPiece) -> Feature.Cue? {
+    // Half of the processes that die with a write do so in the middle of it.
+    if kernel.hosts[server.place].doom == .durable, piece.token.number % 2 == 0 {
+      tear(piece, isKilled: true)
+      return nil
     }
+    let bytes = begun(piece) + piece.bytes
     backend.files[piece.id] = UploadFile(
-      bytes: bytes + piece.bytes, changed: now, wall: wall(server))
+      bytes: bytes, told: bytes.count, changed: now, wall: wall(server))
     return piece.isLast ? .completes(piece) : .done(piece.token, .kept(piece.end))
+  }
+
+  /// The content of a file up to where bytes are written.
+  private func begun(_ piece: SyncPiece) -> [UInt8] {
+    let line = piece.record.line
+    guard let file = backend.files[piece.id] else { return line }
+    if seam.defect == .appendsBehind { return file.bytes }
+    let bytes = Array(file.bytes.prefix(line.count + piece.offset))
+    let missing = line.count + piece.offset - bytes.count
+    return bytes + Array(repeating: 0, count: max(0, missing))
+  }
+
+  /// Some of the bytes of an upload, the first ones, are in its file, and the rest is not.
+  mutating func tear(_ change: Feature.Cue, on host: HostID) {
+    guard case .keeps(let piece) = change else { return }
+    tear(piece, isKilled: !kernel.hosts[host.place].isRunning)
+  }
+
+  private mutating func tear(_ piece: SyncPiece, isKilled: Bool) {
+    var chance = Chance(seed: piece.id.high ^ piece.token.number)
+    if var file = backend.files[piece.id] {
+      let count = Int(chance.next() % UInt64(piece.bytes.count + 1))
+      file.bytes = begun(piece) + piece.bytes.prefix(count)
+      if isKilled { (file.changed, file.wall) = (now, wall(server)) }
+      backend.files[piece.id] = file
+    } else if isKilled {
+      // A write that fails removes the file that it has made.
+      let all = piece.record.line + piece.bytes
+      let bytes = Array(all.prefix(Int(chance.next() % UInt64(all.count + 1))))
+      backend.files[piece.id] = UploadFile(
+        bytes: bytes, told: 0, changed: now, wall: wall(server))
+    }
   }
 
   /// Stores the batch that the file of an upload holds.
@@ -155,9 +188,10 @@ extension SyncWorld {
         backend.files[id] = nil
         continue
       }
+      let end = seam.defect == .appendsBehind ? max(line, file.told) : file.bytes.count
       kept.append(
         KeptUpload(
-          id: id, record: record, offset: file.bytes.count - line,
+          id: id, record: record, offset: end - line,
           age: max(.zero, file.wall.duration(to: wall(server)))))
     }
     feed(.other(.restored(seam.defect == .forgetsUploads ? [] : kept)))

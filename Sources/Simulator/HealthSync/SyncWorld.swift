@@ -15,6 +15,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   var phones: [Phone]
   var backend = Backend()
   var seam: SyncSeam
+  var glances: Glances
   private(set) var isCalm = false
 
   /// What belongs to a phone beside its model: most of it survives the process.
@@ -103,6 +104,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
       + Array(repeating: HostKind.system, count: count)
     kernel = Kernel(plan, setup, hosts: hosts, watch: watch)
     seam = SyncSeam(setup.defect, phones: count)
+    glances = Glances(chance: Chance(seed: plan.seed))
     let model = SyncModel(SyncSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: count)
     twins = Array(repeating: nil, count: count)

@@ -241,6 +241,7 @@ extension SimulatedWorld where Self: ~Copyable {
     switch kernel.hosts[host.place].conditions.disk {
     case .full, .locked:
       let isFull = kernel.hosts[host.place].conditions.disk == .full
+      if isFull { tear(change, on: host) }
       let cue = refusedChange(change, isFull: isFull)
       kernel.answerLater(cue, to: host, after: .milliseconds(2))
     case .works, .slow:
@@ -276,13 +277,16 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// A process ends while the disk writes: some of the changes, from the first on, become durable.
+  /// A process ends while the disk writes: some of the changes, from the first on, become durable;
+  /// the next one may be there in part.
   private mutating func writeLast(_ host: HostID) {
     let writing = kernel.hosts[host.place].writing
     kernel.hosts[host.place].writing = []
     guard keepsLastWrites(host) else { return }
     for (_, change) in writing {
-      guard kernel.hosts[host.place].chance.next() % 2 == 0 else { return }
+      guard kernel.hosts[host.place].chance.next() % 2 == 0 else {
+        return tear(change, on: host)
+      }
       _ = makeDurable(change, on: host)
     }
   }

@@ -82,6 +82,8 @@ protocol SimulatedWorld: ~Copyable {
   func keepsLastWrites(_ host: HostID) -> Bool
   /// What the process is told of a change that the disk refused.
   func refusedChange(_ change: Feature.Cue, isFull: Bool) -> Feature.Cue
+  /// A write ended in the middle, by the end of the process or of the room on the disk.
+  mutating func tear(_ change: Feature.Cue, on host: HostID)
 
   // The plan.
   /// Adds what an act of the feature's own means for the hosts that it concerns, while it lasts.
@@ -128,6 +130,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func prepare() {}
   mutating func prepareCalm() {}
   func keepsLastWrites(_ host: HostID) -> Bool { true }
+  mutating func tear(_ change: Feature.Cue, on host: HostID) {}
 
   var now: Instant { kernel.now }
 }

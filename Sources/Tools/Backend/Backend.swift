@@ -130,7 +130,8 @@ public actor Backend {
   ) async throws(BackendError) -> SocketServer<BackendHandler> {
     do throws(SocketServerError) {
       let sockets = try SocketServer(
-        configuration.sockets, handler: BackendHandler(services, log: log))
+        configuration.sockets,
+        handler: BackendHandler(services, log: log, checkLimit: configuration.checkLimit))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }

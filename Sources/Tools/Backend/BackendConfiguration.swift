@@ -53,6 +53,8 @@ public struct BackendConfiguration: Sendable {
   public var proxies = TrustedProxies()
   /// Over how long clients are told to spread their return when the backend drains.
   public var drainWindow = Duration.seconds(5)
+  /// How long `/healthz` waits for the checks of stores.
+  var checkLimit = StoreChecks.limit
   /// The key that signs tokens, at least 32 bytes; `nil` takes it from the data directory.
   public var secret: [UInt8]?
   /// The form of the log's lines.

@@ -4,8 +4,7 @@ import LinkJSON
 extension SyncBatch {
   /// The batch as the body of a request.
   public var bytes: [UInt8] {
-    let count = (records?.count ?? 0) + (workouts?.count ?? 0)
-    var writer = JSONWriter(capacity: 200 + 320 * count + 40 * deletedUUIDs.count)
+    var writer = JSONWriter()
     writer.object {
       $0.entry("dataType", dataType)
       if let records {
@@ -82,8 +81,8 @@ extension JSONWriter {
   fileprivate mutating func number(_ name: String, _ value: Double?) {
     guard let value, !value.isNaN else { return }
     key(name)
-    let isLarge = value.isInfinite
-    raw(isLarge ? Array((value < 0 ? "-1e999" : "1e999").utf8) : SyncNumber.text(value))
+    let large = value.sign == .minus ? "-1e999" : "1e999"
+    raw(value.isInfinite ? Array(large.utf8) : SyncNumber.text(value))
   }
 
   fileprivate mutating func metadata(_ metadata: [String: String]?) {

@@ -98,7 +98,7 @@ public struct UploadReply: Sendable, Hashable {
 
   /// Returns the absolute URL of a location; `nil` if it is not one of the same server.
   static func resolve(_ location: String, at url: String) -> String? {
-    guard !location.isEmpty, location.utf8.count <= UploadTicket.mostURLBytes,
+    guard location.utf8.count <= UploadTicket.mostURLBytes,
       location.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") })
     else { return nil }
     let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)

@@ -6,18 +6,18 @@ import Testing
 @testable import LinkServerCore
 
 extension SyncStage {
-  fileprivate static let ben = SyncUser("ben")
-  fileprivate static let name = UUID128(high: 1, low: 1)
+  static let ben = SyncUser("ben")
+  static let name = UUID128(high: 1, low: 1)
 
   /// An upload that holds so many bytes.
-  fileprivate mutating func begin(
+  mutating func begin(
     _ count: Int, length: Int? = 10, _ dialect: UploadDialect = .current
   ) {
     _ = ask(100, Self.creation([UInt8](repeating: 7, count: count), length: length, dialect))
     _ = done(server.lastToken, .kept(count))
   }
 
-  fileprivate static func creation(
+  static func creation(
     _ body: [UInt8] = [], length: Int? = 10, isComplete: Bool? = false,
     _ dialect: UploadDialect = .current, name: UUID128 = name
   ) -> SyncCall {
@@ -27,7 +27,7 @@ extension SyncStage {
     return call
   }
 
-  fileprivate static func call(
+  static func call(
     _ method: String, _ body: [UInt8] = [], offset: Int? = nil, isComplete: Bool? = nil,
     _ dialect: UploadDialect = .current, name: UUID128 = name
   ) -> SyncCall {
@@ -40,20 +40,20 @@ extension SyncStage {
 
 extension [SyncServer.Effect] {
   /// The answers among the effects.
-  fileprivate var answers: [SyncAnswer] {
+  var answers: [SyncAnswer] {
     compactMap { if case .answer(_, let answer) = $0 { answer } else { nil } }
   }
 
-  fileprivate var answer: SyncAnswer? { answers.count == 1 ? answers[0] : nil }
+  var answer: SyncAnswer? { answers.count == 1 ? answers[0] : nil }
 }
 
 extension SyncAnswer {
-  fileprivate func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+  func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 }
 
 @Suite struct SyncUploadsTests {
-  private static let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
-  private static let place = "/api/sync/upload?id=\(SyncStage.name)"
+  static let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
+  static let place = "/api/sync/upload?id=\(SyncStage.name)"
 
   @Test func `an upload is begun, appended to and completed`() {
     var stage = SyncStage()
@@ -191,78 +191,6 @@ extension SyncAnswer {
     }
   }
 
-  // MARK: Requests that are cut
-
-  @Test(arguments: [UploadDialect.iOS, .current])
-  func `a client is told where its upload goes on, and what came is kept`(dialect: UploadDialect) {
-    var stage = SyncStage()
-    var call = SyncStage.creation(isComplete: true, dialect)
-    let told = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
-    guard case .inform(RequestID(1), let fields)? = told.first else {
-      Issue.record("nothing is told: \(told)")
-      return
-    }
-    #expect(fields.prefix(dialect.fields.count) == dialect.fields[...])
-    #expect(fields.contains(UploadField("Location", Self.place)))
-    call.body = [1, 2, 3]
-    #expect(
-      stage.feed(.cut(RequestID(1), call))
-        == [.keep(StoreToken(1), SyncStage.name, Self.record, at: 0, [1, 2, 3])])
-    #expect(stage.done(1, .kept(3)) == [])
-    let head = stage.ask(2, SyncStage.call("HEAD", [], dialect)).answer
-    #expect(head?.field("Upload-Offset") == "3")
-  }
-
-  @Test func `a whole payload in one request is a batch, and no upload is left`() {
-    var stage = SyncStage()
-    var call = SyncStage.creation(isComplete: true)
-    _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
-    call.body = [1, 2]
-    #expect(
-      stage.ask(1, call)
-        == [.ingest(StoreToken(1), SyncStage.ann, body: [1, 2], isGzip: false)])
-    let answer = stage.done(1, .stored(SyncTally())).answer
-    #expect(answer?.status == 200)
-    #expect(answer?.field("Upload-Complete") == "?1")
-    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.status == 404)
-  }
-
-  @Test func `a request about an upload ends the one whose body is coming, and waits for it`() {
-    var stage = SyncStage()
-    stage.begin(2)
-    var patch = SyncStage.call("PATCH", offset: 2, isComplete: true)
-    #expect(stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann)) == [])
-    #expect(stage.ask(2, SyncStage.call("HEAD")) == [.interrupt(RequestID(1))])
-    patch.body = [5, 6]
-    let kept = stage.feed(.cut(RequestID(1), patch))
-    #expect(kept == [.keep(StoreToken(2), SyncStage.name, Self.record, at: 2, [5, 6])])
-    #expect(stage.done(2, .kept(4)).answer?.field("Upload-Offset") == "4")
-  }
-
-  @Test func `as many requests wait for an upload as may`() {
-    var stage = SyncStage()
-    stage.begin(2)
-    _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
-    for id in 0..<UInt64(SyncUploads.mostWaiting) {
-      #expect(stage.ask(10 + id, SyncStage.call("HEAD")) == [])
-    }
-    #expect(stage.ask(20, SyncStage.call("HEAD")).answer?.status == 503)
-    #expect(
-      stage.done(2, .kept(3)).answers.map(\.status) == [204]
-        + Array(
-          repeating: 204, count: SyncUploads.mostWaiting))
-  }
-
-  @Test func `bytes of another offset that were cut are dropped`() {
-    var stage = SyncStage()
-    stage.begin(2)
-    var patch = SyncStage.call("PATCH", offset: 1, isComplete: true)
-    _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
-    patch.body = [5]
-    #expect(stage.feed(.cut(RequestID(1), patch)) == [])
-    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
-  }
-
   // MARK: The store, and time
 
   @Test func `a store that fails at the end keeps the bytes`() {
@@ -367,7 +295,7 @@ extension SyncAnswer {
 }
 
 extension SyncUploadRecord {
-  fileprivate static func read(_ bytes: ArraySlice<UInt8>) -> (SyncUploadRecord, Int)? {
+  static func read(_ bytes: ArraySlice<UInt8>) -> (SyncUploadRecord, Int)? {
     read(Array(bytes)).map { ($0.record, $0.bytes) }
   }
 }

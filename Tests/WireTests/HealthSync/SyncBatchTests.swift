@@ -83,6 +83,26 @@ import Testing
     #expect(SyncTime(Timestamp(nanoseconds: nanoseconds)).text == text)
   }
 
+  @Test func `the earliest time is rounded up, since no second before it can be told`() {
+    let time = SyncTime(Timestamp(nanoseconds: .min))
+    #expect(time.text == "1677-09-21T00:12:44Z")
+    #expect(time.instant == Timestamp(nanoseconds: -9_223_372_036_000_000_000))
+    let next = SyncTime(Timestamp(nanoseconds: -9_223_372_035_000_000_001))
+    #expect(next.instant == time.instant)
+  }
+
+  @Test func `numbers that are too large keep their signs`() {
+    var record = SyncRecord(recordType: "r", sourceName: "s", start: Self.start, end: Self.start)
+    for (value, text) in [
+      (Double.infinity, #""value":1e999,"#), (-.infinity, #""value":-1e999,"#),
+      (0.5, #""value":0.5,"#), (-0.5, #""value":-0.5,"#),
+    ] {
+      record.value = value
+      let batch = SyncBatch(dataType: "t", records: [record], timestamp: nil)
+      #expect(batch.bytes.text.contains(text))
+    }
+  }
+
   @Test(arguments: [
     "", " ", "[]", "17", "null", "\"x\"", "{", "{}", #"{"dataType":""}"#, #"{"dataType":null}"#,
     #"{"dataType":"t"} x"#, #"{"dataType":7}"#, #"{"dataType":"t","records":{}}"#,

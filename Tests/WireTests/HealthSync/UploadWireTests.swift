@@ -162,6 +162,14 @@ import Testing
     #expect(((try? UploadTicket.read(Array(text.utf8))) != nil) == isRead)
   }
 
+  @Test(arguments: ["draft-08", "draft-008"])
+  func `a ticket with another word for its protocol tells why it is not read`(word: String) {
+    let text = #"{"protocol":"\#(word)","url":"x","size":1,"gzip":true,"sum":"1"}"#
+    let fault: FieldFault =
+      word.utf8.count > 8 ? .outOfBounds(field: "protocol") : .missing(field: "protocol")
+    #expect(throws: fault) { try UploadTicket.read(Array(text.utf8)) }
+  }
+
   @Test(arguments: [
     (#""size":0"#, true), (#""size":1099511627776"#, true), (#""size":1099511627777"#, false),
     (#""size":-1"#, false), (#""size":1,"sum":"10000000000000000""#, false),

@@ -1,0 +1,153 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// Requests whose bodies are cut, and those that wait for them.
+@Suite struct SyncCutTests {
+  @Test(arguments: [UploadDialect.iOS, .current])
+  func `a client is told where its upload goes on, and what came is kept`(dialect: UploadDialect) {
+    var stage = SyncStage()
+    var call = SyncStage.creation(isComplete: true, dialect)
+    let told = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    guard case .inform(RequestID(1), let fields)? = told.first else {
+      Issue.record("nothing is told: \(told)")
+      return
+    }
+    #expect(fields.prefix(dialect.fields.count) == dialect.fields[...])
+    #expect(fields.contains(UploadField("Location", SyncUploadsTests.place)))
+    call.body = [1, 2, 3]
+    #expect(
+      stage.feed(.cut(RequestID(1), call))
+        == [.keep(StoreToken(1), SyncStage.name, SyncUploadsTests.record, at: 0, [1, 2, 3])])
+    #expect(stage.done(1, .kept(3)) == [])
+    let head = stage.ask(2, SyncStage.call("HEAD", [], dialect)).answer
+    #expect(head?.field("Upload-Offset") == "3")
+  }
+
+  @Test func `a whole payload in one request is a batch, and no upload is left`() {
+    var stage = SyncStage()
+    var call = SyncStage.creation(isComplete: true)
+    _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    call.body = [1, 2]
+    #expect(
+      stage.ask(1, call)
+        == [.ingest(StoreToken(1), SyncStage.ann, body: [1, 2], isGzip: false)])
+    let answer = stage.done(1, .stored(SyncTally())).answer
+    #expect(answer?.status == 200)
+    #expect(answer?.field("Upload-Complete") == "?1")
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.status == 404)
+  }
+
+  @Test func `a request about an upload ends the one whose body is coming, and waits for it`() {
+    var stage = SyncStage()
+    stage.begin(2)
+    var patch = SyncStage.call("PATCH", offset: 2, isComplete: true)
+    #expect(stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann)) == [])
+    #expect(stage.ask(2, SyncStage.call("HEAD")) == [.interrupt(RequestID(1))])
+    patch.body = [5, 6]
+    let kept = stage.feed(.cut(RequestID(1), patch))
+    #expect(kept == [.keep(StoreToken(2), SyncStage.name, SyncUploadsTests.record, at: 2, [5, 6])])
+    #expect(stage.done(2, .kept(4)).answer?.field("Upload-Offset") == "4")
+  }
+
+  @Test func `as many requests wait for an upload as may`() {
+    var stage = SyncStage()
+    stage.begin(2)
+    _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
+    for id in 0..<UInt64(SyncUploads.mostWaiting) {
+      #expect(stage.ask(10 + id, SyncStage.call("HEAD")) == [])
+    }
+    #expect(stage.ask(20, SyncStage.call("HEAD")).answer?.status == 503)
+    #expect(
+      stage.done(2, .kept(3)).answers.map(\.status) == [204]
+        + Array(
+          repeating: 204, count: SyncUploads.mostWaiting))
+  }
+
+  @Test(arguments: [(62, true), (63, true), (64, false)])
+  func `what came of a body that was cut is kept while the store takes work`(
+    work: Int, isKept: Bool
+  ) {
+    var stage = SyncStage()
+    #expect(stage.server.policy.maxRequests == 64)
+    var call = SyncStage.creation(isComplete: true)
+    _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    for id in 0..<UInt64(work) { _ = stage.ask(10 + id, SyncCall("POST", .refresh)) }
+    #expect(stage.server.work.count == work)
+    call.body = [1, 2]
+    let kept = SyncServer.Effect.keep(
+      StoreToken(UInt64(work) + 1), SyncStage.name, SyncUploadsTests.record, at: 0, [1, 2])
+    #expect(stage.feed(.cut(RequestID(1), call)) == (isKept ? [kept] : []))
+    #expect((stage.server.uploads.all[SyncStage.name] != nil) == isKept)
+  }
+
+  @Test func `a body that was announced goes to the upload that its client was told of`() {
+    var stage = SyncStage()
+    var call = SyncStage.creation()
+    _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    (call.body, call.candidate) = ([1, 2], UUID128(high: 7, low: 7))
+    #expect(
+      stage.ask(1, call)
+        == [.keep(StoreToken(1), SyncStage.name, SyncUploadsTests.record, at: 0, [1, 2])])
+    #expect(stage.done(1, .kept(2)).answer?.field("Location") == SyncUploadsTests.place)
+  }
+
+  @Test func `an upload that was announced ends with the refusal of its body`() {
+    var stage = SyncStage()
+    var call = SyncStage.creation()
+    _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    call.body = [UInt8](repeating: 1, count: 11)
+    #expect(stage.ask(1, call).answer?.status == 400)
+    #expect(stage.server.uploads.all == [:])
+    #expect(stage.server.deadline == nil)
+  }
+
+  @Test func `no upload is announced while bodies come for as many as may be`() {
+    var stage = SyncStage()
+    for number in 0...UInt64(SyncUploads.most) {
+      let call = SyncStage.creation(name: UUID128(high: 9, low: number))
+      let told = stage.feed(.announced(RequestID(number), call, user: SyncStage.ann))
+      #expect(told.count == (number < SyncUploads.most ? 1 : 0))
+    }
+    #expect(stage.server.uploads.all.count == SyncUploads.most)
+  }
+
+  @Test func `a request that waits for an upload is answered although that was not stored`() {
+    var stage = SyncStage()
+    _ = stage.ask(1, SyncStage.creation([1]))
+    #expect(stage.ask(2, SyncStage.call("HEAD")) == [])
+    let answers = stage.done(1, .failed(.full(detail: "no room"))).answers
+    #expect(answers.map(\.status) == [503, 204])
+    #expect(answers.last?.field("Upload-Offset") == "0")
+  }
+
+  @Test func `room is made once for an upload that was announced`() {
+    var stage = SyncStage()
+    func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }
+    for number in 0..<UInt64(SyncUploads.mostOfUser) {
+      stage.now = Instant(nanoseconds: Int64(number))
+      _ = stage.ask(100 + number, SyncStage.creation([1], name: name(number)))
+      _ = stage.done(stage.server.lastToken, .kept(1))
+    }
+    var call = SyncStage.creation()
+    let told = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    #expect(told.first == .forget(name(0)))
+    call.body = [1]
+    let token = StoreToken(stage.server.lastToken + 1)
+    #expect(
+      stage.ask(1, call)
+        == [.keep(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
+  }
+
+  @Test func `bytes of another offset that were cut are dropped`() {
+    var stage = SyncStage()
+    stage.begin(2)
+    var patch = SyncStage.call("PATCH", offset: 1, isComplete: true)
+    _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
+    patch.body = [5]
+    #expect(stage.feed(.cut(RequestID(1), patch)) == [])
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
+  }
+}

@@ -109,6 +109,15 @@ public struct SessionRecord: Sendable, Hashable, Codable {
     case failure(LinkFailure)
     case closed(HeldLink.CloseReason)
   }
+
+  package init(
+    attempt: AttemptID, startedAt: Timestamp, endedAt: Timestamp, connecting: Duration?,
+    connected: Duration?, network: String?, roundTrip: Duration?, reason: Reason
+  ) {
+    (self.attempt, self.startedAt, self.endedAt) = (attempt, startedAt, endedAt)
+    (self.connecting, self.connected, self.network) = (connecting, connected, network)
+    (self.roundTrip, self.reason) = (roundTrip, reason)
+  }
 }
 
 /// What deserves a line in a log, and changes nothing by itself.

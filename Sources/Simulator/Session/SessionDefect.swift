@@ -43,6 +43,12 @@ extension SessionsFeature {
     case stretchesRoundTrips
     /// Sends a prompt that it was told to forget.
     case sendsDiscarded
+    /// Writes a number as a text.
+    case quotesNumbers
+    /// Does not say that it knows numbers, or asks for a larger size than it stands for.
+    case hidesResume, widensSizes
+    /// Has one try more stored than there was.
+    case addsTries
 
     // The server.
     /// Runs the program twice.
@@ -93,6 +99,7 @@ extension SessionsFeature {
       case .endsNothing: [.untimely]
       case .showsKey: [.leaked]
       case .losesMembers: [.misread]
+      case .quotesNumbers, .hidesResume, .widensSizes, .addsTries: [.strayed]
       case .sendsDiscarded: [.duplicated]
       case .repeatsPrompts, .neverStale, .losesHeartbeats: [.untimely]
       case .hidesErrors: [.miscounted]
@@ -142,6 +149,9 @@ struct SessionSeam {
 
   /// The bytes of a message on their way to the server.
   func written(_ message: SessionClientMessage) -> [UInt8] {
+    if defect == .quotesNumbers, case .setMaxMessageSize(let size) = message {
+      return Array(#"{"type":"set_max_message_size","size_kb":"\#(size)"}"#.utf8)
+    }
     guard defect == .losesMembers, case .prompt(var prompt) = message else { return message.bytes }
     prompt.number = nil
     return SessionClientMessage.prompt(prompt).bytes
@@ -149,6 +159,7 @@ struct SessionSeam {
 
   mutating func fromPhone(_ effect: SessionModel.Effect) -> [SessionModel.Effect] {
     if case .connect(let attempt, _, _) = effect { self.attempt = attempt }
+    let effect = twisted(effect)
     switch effect {
     case .commit(_, let change) where defect == .acksEarly:
       return change.news.compactMap { acknowledgement(of: $0) } + [effect]
@@ -180,6 +191,22 @@ struct SessionSeam {
       return [.send(attempt, .ping), effect]
     case .open, .close, .connect, .send, .refreshCredentials, .probe, .commit, .update:
       return [effect]
+    }
+  }
+
+  /// What a phone asks for in place of an effect, before its twin too.
+  func twisted(_ effect: SessionModel.Effect) -> SessionModel.Effect {
+    switch effect {
+    case .connect(let attempt, var connect, let challenge) where defect == .hidesResume:
+      connect.features.remove(.resume)
+      return .connect(attempt, connect, challenge: challenge)
+    case .send(let attempt, .setMaxMessageSize(let size)) where defect == .widensSizes:
+      return .send(attempt, .setMaxMessageSize(kilobytes: size + 1))
+    case .commit(let id, var change) where defect == .addsTries && !change.days.isEmpty:
+      change.days[0].tries += 1
+      return .commit(id, change)
+    case .open, .close, .connect, .send, .refreshCredentials, .probe, .commit, .update:
+      return effect
     }
   }
 

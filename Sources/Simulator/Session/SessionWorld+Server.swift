@@ -164,6 +164,7 @@ extension SessionWorld {
       note(.dropped(phone: phone))
     }
     let bytes = real.bytes
+    checkBytes(bytes, real)
     backend.ledger.weigh(message, bytes.count, ConnectionID(number))
     send(.packet(.down(bytes, real, phone: phone)), bytes: bytes.count, over: number)
   }

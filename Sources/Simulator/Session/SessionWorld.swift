@@ -9,6 +9,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   var kernel: Kernel<SessionsFeature>
   var clients: [SessionModel]
+  /// What each phone must do; `nil` once it has done something else.
+  var twins: [SessionPhoneTwin?]
   var backend: Backend
   var seam: SessionSeam
   /// What the disk of each phone holds.
@@ -40,6 +42,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     given = Array(repeating: 0, count: SessionsFeature.phones)
     let model = SessionModel(SessionSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: SessionsFeature.phones)
+    twins = Array(repeating: nil, count: SessionsFeature.phones)
     kernel.bench.views = clients.indices.map { index in
       var state = SessionsFeature.State()
       state.phone = index
@@ -57,7 +60,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch host.kind {
     case .phone:
       let settings = SessionSettings(policy: kernel.policy)
-      clients[host.index] = SessionModel(settings, seed: newSeed(host))
+      let seed = newSeed(host)
+      clients[host.index] = SessionModel(settings, seed: seed)
+      twins[host.index] = SessionPhoneTwin(kernel.policy, seed: seed)
     case .backend: bootBackend()
     case .client, .peripheral, .system: return
     }
@@ -119,6 +124,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     _ message: SessionClientMessage, on attempt: AttemptID, of phone: HostID
   ) {
     let bytes = seam.written(message)
+    if let stray = SessionWire.stray(bytes, of: message) { noteStray(stray) }
     send(phone, attempt, .up(bytes, message), bytes: bytes.count)
   }
 
@@ -180,6 +186,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     _ attempt: AttemptID, _ packet: SessionsFeature.Packet
   ) -> SessionModel.Input {
     guard case .down(let bytes, let sent, let phone) = packet else { return .opened(attempt) }
+    if sent == nil, let stray = SessionWire.strayOfClient(reading: bytes) { noteStray(stray) }
     let message: SessionServerMessage
     do { message = try SessionServerMessage.read(bytes) } catch {
       if let sent { note(.broken(.misread, detail: "\(sent) cannot be read: \(error)")) }
@@ -315,7 +322,10 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   /// What was on its way when calm began may still have ended a link.
   mutating func tryAgain() { for phone in kernel.phones { give(.start, to: phone) } }
   mutating func happenLast() { for phone in kernel.phones { say("", 1, phone) } }
-  mutating func leave() { for phone in kernel.phones { give(.stop, to: phone) } }
+  mutating func leave() {
+    for phone in kernel.phones { give(.stop, to: phone) }
+    checkWords()
+  }
 
   mutating func heal() {
     becomeWhole()
@@ -323,9 +333,4 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     judgeServer()
     for phone in kernel.phones.indices { note(.counted(phone: phone, disks[phone].days)) }
   }
-}
-
-extension KeptPrompt {
-  /// Whether it waits for its user to see to it.
-  fileprivate var isFailed: Bool { if case .failed = state { true } else { false } }
 }

@@ -185,7 +185,7 @@ public enum SessionsFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .unannounced, .unstored, .outranked, .falseGap, .untrue,
-      .untimely, .miscounted, .misread, .leaked,
+      .untimely, .miscounted, .misread, .leaked, .strayed,
     ]
       + Finding.Kind.ofLinks
   }

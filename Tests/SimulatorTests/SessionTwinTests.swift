@@ -45,4 +45,70 @@ import Testing
     #expect(SessionWire.spoken("odd") == SessionVersion(0, 4, 0))
     #expect(SessionWire.spoken("7.0.0") == SessionVersion(0, 5, 0))
   }
+
+  @Test func `a phone that asks for less than it must is found`() {
+    let model = SessionModel(SessionSettings(policy: .session), seed: 7)
+    let snapshot = ClientSessionSnapshot(client: UUID128(high: 1, low: 2))
+    let input = SessionModel.Input.restored(
+      snapshot, conversation: "a", at: Timestamp(nanoseconds: 0))
+    var other = model
+    let effects = other.handle(input, at: .zero)
+    #expect(effects.count == 1)
+    var twin = SessionPhoneTwin(.session, seed: 7)
+    #expect(twin.stray(of: other, after: input, effects, at: .zero) == nil)
+    twin = SessionPhoneTwin(.session, seed: 7)
+    #expect(twin.stray(of: other, after: input, [], at: .zero) != nil)
+    twin = SessionPhoneTwin(.session, seed: 7)
+    #expect(twin.stray(of: model, after: input, effects, at: .zero) != nil)
+  }
+
+  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  func `a phone to which anything is said does what it must`(seed: UInt64) {
+    var walk = SessionPhoneWalk(.session, Chance(seed: seed))
+    #expect(walk.walk(400) == nil)
+  }
+
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func `messages in all forms are written and read as they must be`(seed: UInt64) {
+    var walk = SessionWireWalk(Chance(seed: seed))
+    #expect(walk.walk(20) == nil)
+  }
+
+  @Test func `a server that asks for more or less than it must is found`() {
+    let numbers = SessionHouse.Numbers(SessionsFeature.Numbers())
+    let arrival = SessionServer.Arrival(address: "a", challenge: "c")
+    let input = SessionServer.Input.opened(
+      ConnectionID(1), arrival, wall: Timestamp(nanoseconds: 0))
+    var policy = SessionServerPolicy()
+    (policy.entriesPerConversation, policy.answersPerClient) = (1_000, 1_000)
+    var server = SessionServer(policy: policy, seed: 7, at: .zero)
+    let effects = server.handle(input, at: .zero)
+    var twin = SessionHouse(numbers, seed: 7, at: .zero)
+    #expect(twin.stray(of: server, after: input, effects, at: .zero) == nil)
+    twin = SessionHouse(numbers, seed: 7, at: .zero)
+    #expect(twin.stray(of: server, after: input, effects.dropLast(), at: .zero) != nil)
+    policy.connectWait = .seconds(29)
+    server = SessionServer(policy: policy, seed: 7, at: .zero)
+    let early = server.handle(input, at: .zero)
+    twin = SessionHouse(numbers, seed: 7, at: .zero)
+    #expect(twin.stray(of: server, after: input, early, at: .zero) != nil)
+  }
+
+  @Test func `stores that keep something else are found`() {
+    var (disk, shelf) = (KeptSession(), SessionShelf())
+    var change = ClientSessionChange()
+    change.news = [
+      .message(
+        SessionEntry(id: "m", role: .assistant, text: "re", conversation: "a"), via: .live)
+    ]
+    #expect(shelf.commit(change).map(\.number) == [1])
+    #expect(shelf.difference(from: disk) != nil)
+    #expect(disk.commit(change).count == 1)
+    #expect(shelf.difference(from: disk) == nil)
+    var (kept, cellar) = (SessionKept(), SessionCellar())
+    let began = SessionChange.conversation("a", signature: "1:m")
+    #expect(cellar.stray(began, kept) != nil)
+    kept.apply(began)
+    #expect(cellar.stray(began, kept) == nil)
+  }
 }

@@ -74,6 +74,10 @@ extension SessionsFeature {
     case endsNothing
     /// Does not say that it will stop.
     case hidesDrains
+    /// Says of turns that they were aborted, or sends other instructions.
+    case abortsTurns, misinstructs
+    /// Has an answer stored with the number of another one.
+    case renumbersAnswers
 
     case takesLateEvents
     case timersStopAsleep
@@ -100,6 +104,7 @@ extension SessionsFeature {
       case .showsKey: [.leaked]
       case .losesMembers: [.misread]
       case .quotesNumbers, .hidesResume, .widensSizes, .addsTries: [.strayed]
+      case .abortsTurns, .misinstructs, .renumbersAnswers: [.strayed]
       case .sendsDiscarded: [.duplicated]
       case .repeatsPrompts, .neverStale, .losesHeartbeats: [.untimely]
       case .hidesErrors: [.miscounted]
@@ -216,6 +221,7 @@ struct SessionSeam {
   }
 
   func fromServer(_ effect: SessionServer.Effect) -> [SessionServer.Effect] {
+    let effect = twisted(effect)
     switch effect {
     case .run where defect == .runsTwice: return [effect, effect]
     case .cancel where defect == .endsNothing: return []
@@ -224,6 +230,28 @@ struct SessionSeam {
     case .send(let id, let message): return sent(message).map { .send(id, $0) }
     case .accept, .refuse, .noticeDrain, .ping, .close, .drop, .run, .cancel, .store, .finished:
       return [effect]
+    }
+  }
+
+  /// What the server asks for in place of an effect, before its twin too.
+  func twisted(_ effect: SessionServer.Effect) -> SessionServer.Effect {
+    switch effect {
+    case .send(let id, .turnComplete(let conversation, let isAborted)) where defect == .abortsTurns:
+      return .send(id, .turnComplete(conversation: conversation, isAborted: !isAborted))
+    case .send(let id, .hello(var hello)) where defect == .misinstructs:
+      hello.instructions = "Send connect."
+      return .send(id, .hello(hello))
+    case .store(let token, let changes) where defect == .renumbersAnswers:
+      return .store(
+        token,
+        changes.map { change in
+          guard case .answered(let id, var answer) = change else { return change }
+          answer.number += 1
+          return .answered(id, answer)
+        })
+    case .accept, .refuse, .send, .noticeDrain, .ping, .close, .drop, .run, .cancel, .store,
+      .finished:
+      return effect
     }
   }
 

@@ -8,8 +8,11 @@ extension SessionWorld {
   struct Backend {
     let policy: SessionServerPolicy
     var rules: SessionServer
-    /// What is durable.
+    /// What the rules must do; `nil` once they have done something else.
+    var twin: SessionHouse?
+    /// What is durable, and what must be.
     var kept = SessionKept()
+    var cellar = SessionCellar()
     /// The prompts for which the program runs.
     var handlers: Set<SessionPromptID> = []
     /// Those of them that do not end by themselves.
@@ -33,7 +36,9 @@ extension SessionWorld {
   }
 
   mutating func bootBackend() {
-    backend.rules = SessionServer(policy: backend.policy, seed: newSeed(server), at: now)
+    let seed = newSeed(server)
+    backend.rules = SessionServer(policy: backend.policy, seed: seed, at: now)
+    backend.twin = SessionHouse(SessionHouse.Numbers(kernel.plan.numbers), seed: seed, at: now)
     backend.storeFree = now
     feed(.restored(seam.restored(backend.kept), wall: wall(server)))
   }
@@ -47,6 +52,7 @@ extension SessionWorld {
   mutating func tick(_ host: HostID) {
     backend.ledger.pass(to: now)
     let effects = backend.rules.tick(at: now)
+    checkServer(nil, effects)
     kernel.examine(&backend.rules)
     perform(effects)
   }
@@ -55,6 +61,7 @@ extension SessionWorld {
     guard kernel.hosts[server.place].isRunning else { return }
     backend.ledger.told(input, at: now)
     let effects = backend.rules.handle(input, at: now)
+    checkServer(input, effects)
     kernel.examine(&backend.rules)
     perform(effects)
   }
@@ -82,6 +89,7 @@ extension SessionWorld {
     var page = MetricsPage()
     backend.rules.report(to: &page)
     backend.ledger.compare(page.text)
+    checkCounts(page.text)
     noteFindings()
   }
 
@@ -120,6 +128,7 @@ extension SessionWorld {
   mutating func keep(_ changes: [SessionChange]) {
     for change in changes {
       backend.kept.apply(change)
+      if let stray = backend.cellar.stray(change, backend.kept) { noteStray(stray) }
       guard case .entry(let entry) = change else { continue }
       for phone in kernel.bench.views.indices {
         if entry.role == .assistant {

@@ -15,6 +15,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   var seam: SessionSeam
   /// What the disk of each phone holds.
   private var disks: [KeptSession]
+  /// What the disk of each phone must hold.
+  private var shelves: [SessionShelf]
   /// How many prompts each user has given.
   private var given: [Int]
   /// The program is quick, so that all prompts end in time.
@@ -39,6 +41,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     if plan.numbers.strict == 1 { rules.limit() }
     backend = Backend(policy: rules)
     disks = Array(repeating: KeptSession(), count: SessionsFeature.phones)
+    shelves = Array(repeating: SessionShelf(), count: SessionsFeature.phones)
     given = Array(repeating: 0, count: SessionsFeature.phones)
     let model = SessionModel(SessionSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: SessionsFeature.phones)
@@ -75,8 +78,10 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   mutating func tellApp(_ phone: HostID, isFirst: Bool) {
     guard isFirst else { return }
-    let snapshot = disks[phone.index].open(
-      as: UUID128(high: 0xC11E, low: UInt64(phone.index)))
+    let new = UUID128(high: 0xC11E, low: UInt64(phone.index))
+    let snapshot = disks[phone.index].open(as: new)
+    let must = shelves[phone.index].open(as: new)
+    if snapshot != must { noteStray("the disk gives back \(snapshot), not \(must)") }
     give(
       .restored(
         seam.restored(snapshot), conversation: SessionsFeature.shared, at: wall(phone)), to: phone)
@@ -155,6 +160,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, let change):
       let news = disks[host.index].commit(change)
+      let must = shelves[host.index].commit(change)
+      if news != must { noteStray("the disk calls new \(news), not \(must)") }
       kernel.bench.views[host.index].standing.own.durable
         .formUnion(change.news.compactMap(\.entry?.id))
       if let through = change.shown {
@@ -331,6 +338,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     becomeWhole()
     finish()
     judgeServer()
-    for phone in kernel.phones.indices { note(.counted(phone: phone, disks[phone].days)) }
+    for phone in kernel.phones.indices {
+      note(.counted(phone: phone, disks[phone].days))
+      if let stray = shelves[phone].difference(from: disks[phone]) { noteStray(stray) }
+    }
   }
 }

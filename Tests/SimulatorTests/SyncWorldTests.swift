@@ -21,7 +21,8 @@ import Testing
     #expect(SyncFeature.play(.drawn(.swarm, seed: seed)).findings == [])
   }
 
-  @Test(arguments: SyncFeature.Defect.allCases)
+  /// `appendsBehind` shows in one of hundreds of runs, and has a test with plans of its own below.
+  @Test(arguments: SyncFeature.Defect.allCases.filter { $0 != .appendsBehind })
   func `each deliberate defect of a sync is caught`(defect: SyncFeature.Defect) {
     let caught = (1...UInt64(defect.seeds)).first { seed in
       SyncFeature.play(.drawn(.swarm, seed: seed), RunSetup(defect: defect)).findings

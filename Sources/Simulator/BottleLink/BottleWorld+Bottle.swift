@@ -75,6 +75,7 @@ extension BottleWorld {
     account()
     for id in own.expected.sorted() { note(gone: id) }
     note(.erased)
+    gone.formUnion(made.values)
     (made, nextRecord, oldestRecord) = ([:], 1, 0)
     (kernel.own.stored, radio.sent) = ([], [])
     let outputs = watched.handle(.erased, at: now)

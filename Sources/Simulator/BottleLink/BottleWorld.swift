@@ -29,6 +29,8 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   /// The records of the bottle's present memory, by their ids, and all that the store got.
   var made: [UInt32: BottleRecord] = [:]
   private(set) var held: Set<BottleRecord> = []
+  /// The records of memories that the bottle has lost.
+  var gone: Set<BottleRecord> = []
   private var lastRequest: UInt64 = 0
   /// Since when the model says that it is connected.
   private(set) var readySince: Instant?
@@ -182,7 +184,8 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     kernel.own.unshown = kernel.counts[.stored] - shown.count
     held.insert(drink.record.bare)
     // A chunk that came before the bottle lost its memory is stored all the same.
-    guard made[id] == drink.record.bare else { return }
+    let isOld = made[id] != drink.record.bare && gone.contains(drink.record.bare)
+    guard !isOld else { return }
     kernel.own.stored.insert(id)
     kernel.own.expected.remove(id)
     note(.stored(id))

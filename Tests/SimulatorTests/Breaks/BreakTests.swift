@@ -22,7 +22,7 @@ struct BreakTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: cases)
+  @Test(.timeLimit(.minutes(10)), arguments: cases)
   func `each defect is caught within its seeds, where nothing is found without it`(_ one: Case) {
     let seeds = 1...UInt64(one.defect.seeds)
     let catching = seeds.first { one.finds($0, one.defect) && !one.finds($0, nil) }

@@ -20,10 +20,10 @@ final class WatchMark: Sendable {
 
   private let descriptor: Int32
 
-  /// Marks a data directory; without the right or the room for the file `status` tells of no watch.
+  /// Marks a data directory; where the file cannot be made, `status` tells of no watch.
   init(in directory: String) {
     descriptor = unsafe open(Self.path(directory), O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    // Only somebody who looks holds it for a moment: the store has one watch.
+    // Waits for a look at most: the store has one watch.
     if descriptor >= 0 { flock(descriptor, LOCK_EX) }
   }
 

@@ -42,7 +42,7 @@ extension SessionWorld {
     if let stray = SessionWire.strayOfClient(reading: bytes) { noteStray(stray) }
   }
 
-  /// Lets both ends say what they say seldom, and anything happen to a phone and a server.
+  /// Lets both ends say what they say seldom, and anything happen to a phone.
   mutating func checkWords() {
     var walk = SessionWireWalk(Chance(seed: kernel.plan.seed))
     if let stray = walk.walk(12) { noteStray(stray) }

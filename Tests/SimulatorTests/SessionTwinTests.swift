@@ -74,6 +74,12 @@ import Testing
     #expect(walk.walk(20) == nil)
   }
 
+  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  func `a server to which anything is said does what it must`(seed: UInt64) {
+    var walk = SessionServerWalk(Chance(seed: seed))
+    #expect(walk.walk(500) == nil)
+  }
+
   @Test func `a server that asks for more or less than it must is found`() {
     let numbers = SessionHouse.Numbers(SessionsFeature.Numbers())
     let arrival = SessionServer.Arrival(address: "a", challenge: "c")

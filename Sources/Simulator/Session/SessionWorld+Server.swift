@@ -196,15 +196,23 @@ extension SessionWorld {
 }
 
 extension SessionServerPolicy {
+  /// The policy of a world with these numbers.
+  init(_ numbers: SessionsFeature.Numbers) {
+    self.init()
+    (entriesPerConversation, answersPerClient) = (numbers.kept, numbers.kept)
+    if numbers.tight == 1 { tighten() }
+    if numbers.strict == 1 { limit() }
+  }
+
   /// Room for little: windows, answers and handlers that come one after the other.
-  mutating func tighten() {
+  private mutating func tighten() {
     (windowEntries, laneBytes, maxMessageBytes) = (2, 2_000, 3_000)
     (maxRunning, socketsPerClient) = (1, 1)
     (promptInterval, promptBurst) = (.seconds(1), 3)
   }
 
   /// Bounds that people and guests reach.
-  mutating func limit() {
+  private mutating func limit() {
     (maxSockets, socketsPerAddress, socketsPerClient) = (9, 5, 2)
     (maxPromptBytes, maxSystemPromptBytes, maxResponseBytes) = (100_000, 1_000, 4_000)
     (promptsPerConversation, maxPrompts, maxPromptsBytes) = (4, 7, 250_000)

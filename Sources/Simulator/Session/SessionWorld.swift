@@ -34,12 +34,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     let hosts = Array(repeating: HostKind.phone, count: SessionsFeature.phones) + [.backend]
     kernel = Kernel(plan, setup, hosts: hosts, watch: watch)
     seam = SessionSeam(setup.defect)
-    var rules = SessionServerPolicy()
-    rules.entriesPerConversation = plan.numbers.kept
-    rules.answersPerClient = plan.numbers.kept
-    if plan.numbers.tight == 1 { rules.tighten() }
-    if plan.numbers.strict == 1 { rules.limit() }
-    backend = Backend(policy: rules)
+    backend = Backend(policy: SessionServerPolicy(plan.numbers))
     disks = Array(repeating: KeptSession(), count: SessionsFeature.phones)
     shelves = Array(repeating: SessionShelf(), count: SessionsFeature.phones)
     given = Array(repeating: 0, count: SessionsFeature.phones)

@@ -161,7 +161,7 @@ struct SessionServerWalk {
   private mutating func work() {
     guard !handlers.isEmpty else { return }
     let id = one(handlers)
-    let sizes = [3, 40, 700, 3_999, 4_000, 4_001, 30_000, 110_000]
+    let sizes = [3, 40, 700, 1_299, 1_300, 3_999, 4_000, 4_001, 30_000, 110_000]
     let text = happens(4) ? String(of: "y", count: one(sizes)) : "re \(number(0...9))"
     if happens(2) { return give(.produced(id, text)) }
     handlers.removeAll { $0 == id }

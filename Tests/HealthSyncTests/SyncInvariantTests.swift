@@ -41,6 +41,7 @@ import Testing
     ),
     ("sync: the batches of a type are in order", { $0.lanes[0].batches.reverse() }),
     ("sync: new batches come behind all others", { $0.nextPlace = 3 * QueuedBatch.distance }),
+    ("gate: it is left only in the background", { $0.gate.leavesAt = .zero }),
     ("sync: a parked batch is not sent", { $0.lanes[0].batches[1].queued.parked = "x" }),
     ("sync: what the server has is being stored", { $0.commits = [:] }),
     (
@@ -51,5 +52,14 @@ import Testing
 
   @Test func `a sync that sends is checked`() {
     #expect(unnoticed(Self.plants, in: Self.sending) == [])
+  }
+
+  @Test func `as many records as may wait are no fault, and one more is`() {
+    var model = Self.sending
+    let others = model.lanes[0].batches.reduce(0) { $0 + $1.queued.records + $1.queued.deletions }
+    model.lanes[0].batches[1].queued.records += 130_000 - others
+    #expect(model.brokenInvariants(.thorough) == [])
+    model.lanes[0].batches[1].queued.records += 1
+    #expect(model.brokenInvariants(.thorough) == ["sync: the batches of a type are bounded"])
   }
 }

@@ -26,14 +26,11 @@ public struct SyncDelivery: Sendable, Hashable {
   public init(of reading: SyncReading, user: String, hash: ([UInt8]) -> SyncHash) {
     let batch = reading.batch
     self.init(user: user, made: batch.timestamp?.instant, deleted: batch.deletedUUIDs)
-    samples.reserveCapacity(reading.recordRanges.count + reading.workoutRanges.count)
-    for (record, range) in zip(batch.records ?? [], reading.recordRanges) {
-      samples.append(
-        SyncSample(record, hash: hash(record.hashInput), raw: reading.body[range]))
+    samples = zip(batch.records ?? [], reading.recordRanges).map { record, range in
+      SyncSample(record, hash: hash(record.hashInput), raw: reading.body[range])
     }
-    for (workout, range) in zip(batch.workouts ?? [], reading.workoutRanges) {
-      samples.append(
-        SyncSample(workout, hash: hash(workout.hashInput), raw: reading.body[range]))
+    samples += zip(batch.workouts ?? [], reading.workoutRanges).map { workout, range in
+      SyncSample(workout, hash: hash(workout.hashInput), raw: reading.body[range])
     }
   }
 }

@@ -189,8 +189,6 @@ extension JSONReader {
   /// Takes a number, also one that no `Double` holds.
   fileprivate mutating func optionalNumber() throws(JSONError) -> Double? {
     if try takeNull() { return nil }
-    // The blanks before it.
-    _ = try peek()
     let first = position
     try skipValue()
     guard let number = Double(String(decoding: bytes[first..<position], as: UTF8.self)) else {

@@ -283,6 +283,10 @@ extension SyncAnswer {
         { $0.uploads.all[name]?.busy = StoreToken(7) }
       ),
       (
+        "sync: an upload waits for what is under way",
+        { $0.uploads.all[name]?.open = RequestID(9) }
+      ),
+      (
         "sync: requests wait for an upload that something is under way for",
         {
           $0.uploads.all[name]?.waiting = [
@@ -302,6 +306,7 @@ extension SyncAnswer {
     ]
     #expect(unnoticed(plants, in: stage.server) == [])
   }
+
   @Test func `as many uploads are kept as may, each as long as was announced`() {
     let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
     var upload = SyncUploads.Upload(record: record, expires: Instant(nanoseconds: 1))

@@ -24,6 +24,14 @@ extension SessionHouse {
     var subscriptions = 1_000
     var longestMessage = 2_097_152
     var laneBytes = 262_144
+    var parcels = 4_096
+    var writes = 4_096
+    var clients = 10_000
+    var talks = 10_000
+    var historyBytes = 67_108_864
+    var answersBytes = 16_777_216
+    var over = 20_000
+    var overBytes = 67_108_864
 
     init(_ world: SessionsFeature.Numbers) {
       (answers, entries) = (world.kept, world.kept)

@@ -184,6 +184,10 @@ extension SessionHouse {
       return close(id, 4426, "unsupported protocol version")
     }
     let name = connect.session
+    guard hasPlace(for: name) else {
+      refuse(id, "busy", "The server remembers as many clients as it can; try again later.")
+      return close(id, 1013, "try again later")
+    }
     if clients[name] == nil {
       clients[name] = Client(kept: KeptSessionClient(id: name, seenAt: wall))
     }
@@ -197,6 +201,18 @@ extension SessionHouse {
     clients[name]?.sockets.append(id)
     ring(.beat(id), after: .seconds(45))
     greet(id, connect, version)
+  }
+
+  /// The client that was seen the longest ago, and waits for nothing, makes room.
+  private mutating func hasPlace(for name: String) -> Bool {
+    if clients[name] != nil || clients.count < numbers.clients { return true }
+    let busy = Set(jobs.values.filter { $0.answer == nil }.map(\.client))
+    let away = clients.filter { $0.value.sockets.isEmpty && !busy.contains($0.key) }
+    guard
+      let first = away.min(by: { ($0.value.kept.seenAt, $0.key) < ($1.value.kept.seenAt, $1.key) })
+    else { return false }
+    forget(client: first.key)
+    return true
   }
 
   private mutating func greet(

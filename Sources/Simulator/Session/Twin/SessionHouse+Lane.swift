@@ -6,7 +6,7 @@ import LinkWire
 extension SessionHouse {
   mutating func put(_ parcel: Parcel, on id: ConnectionID) {
     guard isOpen(id), let socket = sockets[id], socket.peer != nil else { return }
-    if socket.lane.count >= 4_096 { return overflow(id) }
+    if socket.lane.count >= numbers.parcels { return overflow(id) }
     // The news of a conversation wait once.
     if case .news = parcel, socket.lane.contains(parcel) { return }
     sockets[id]?.lane.append(parcel)

@@ -46,6 +46,10 @@ extension SessionHouse {
 
   /// So many prompts at once, and one in each interval after that.
   private mutating func isTooFast(_ client: String) -> Bool {
+    if fullAt[client] == nil, fullAt.count >= numbers.clients {
+      fullAt = fullAt.filter { now < $0.value }
+      if fullAt.count >= numbers.clients { return true }
+    }
     let full = max(fullAt[client] ?? now, now)
     if now.duration(to: full) > numbers.interval * (numbers.burst - 1) { return true }
     fullAt[client] = full.advanced(by: numbers.interval)
@@ -69,7 +73,7 @@ extension SessionHouse {
       return ("busy", "Too many prompts of this conversation wait; send it again later.")
     }
     let all = openJobs
-    if all.count >= numbers.prompts || waits.count >= 4_096
+    if all.count >= numbers.prompts || waits.count >= numbers.writes
       || all.reduce(bytes, { $0 + $1.bytes }) > numbers.promptsBytes
     {
       return ("busy", "Too many prompts wait; send it again later.")

@@ -137,9 +137,32 @@ extension SessionHouse {
   }
 
   private mutating func shorten(_ name: String) {
-    guard let talk = talks[name], talk.entries.count > numbers.entries else { return }
-    talks[name]?.entries = talk.entries.suffix(numbers.entries)
-    later(.prune(name, below: talks[name]?.first ?? 0))
+    if let talk = talks[name], talk.entries.count > numbers.entries {
+      talks[name]?.entries = talk.entries.suffix(numbers.entries)
+      later(.prune(name, below: talks[name]?.first ?? 0))
+    }
+    while isFull, let (old, talk) = oldest {
+      if talks.count > numbers.talks || talk.entries.count < 2 {
+        talks[old] = nil
+        later(.endConversation(old))
+      } else {
+        talks[old]?.entries = Array(talk.entries.dropFirst((talk.entries.count + 3) / 4))
+        later(.prune(old, below: talks[old]?.first ?? 0))
+      }
+    }
+  }
+
+  private var isFull: Bool {
+    talks.count > numbers.talks
+      || talks.values.reduce(0) { $0 + $1.bytes } > numbers.historyBytes
+  }
+
+  /// The conversation without a prompt and without a reader that was used the longest ago.
+  private var oldest: (String, Talk)? {
+    let read = Set(sockets.values.flatMap(\.follows.keys))
+    return talks.filter { $0.value.line.isEmpty && !$0.value.isQueued && !read.contains($0.key) }
+      .min { ($0.value.usedAt, $0.key) < ($1.value.usedAt, $1.key) }
+      .map { ($0.key, $0.value) }
   }
 
   /// Forgets a conversation of which nothing is left.
@@ -159,7 +182,7 @@ extension SessionHouse {
     clients[name]?.shelf.append(id)
     while let shelf = clients[name]?.shelf, let first = shelf.first {
       let bytes = shelf.reduce(0) { $0 + (jobs[$1]?.answer?.words.utf8.count ?? 0) }
-      guard shelf.count > numbers.answers || bytes > 16_777_216 else { return }
+      guard shelf.count > numbers.answers || bytes > numbers.answersBytes else { return }
       lose(first)
     }
   }
@@ -191,13 +214,13 @@ extension SessionHouse {
 
   // The memory of a month.
 
-  /// 20,000 prompts that are over are remembered, and 64 MiB of them.
+  /// So many prompts that are over are remembered, and so many bytes of them.
   mutating func forgetExcess() {
     while let first = over.first {
       let bytes = over.reduce(0) { sum, id in
         sum + (jobs[id].map { $0.bytes + ($0.answer?.words.utf8.count ?? 0) } ?? 0)
       }
-      guard over.count > 20_000 || bytes > 67_108_864 else { return }
+      guard over.count > numbers.over || bytes > numbers.overBytes else { return }
       forget(first)
     }
   }
@@ -218,11 +241,15 @@ extension SessionHouse {
       guard let client = clients[name], client.sockets.isEmpty, client.kept.seenAt <= oldest,
         !jobs.values.contains(where: { $0.client == name && $0.answer == nil })
       else { continue }
-      for id in client.shelf { take(id) }
-      clients[name] = nil
-      later(.endClient(name))
+      forget(client: name)
     }
     watchMemory()
+  }
+
+  mutating func forget(client name: String) {
+    for id in clients[name]?.shelf ?? [] { take(id) }
+    clients[name] = nil
+    later(.endClient(name))
   }
 
   mutating func watchMemory() {

@@ -6,7 +6,8 @@ import Session
 /// A server beside its second account, to which anything is said and done.
 struct SessionServerWalk {
   private var chance: Chance
-  private let numbers: SessionsFeature.Numbers
+  private let policy: SessionServerPolicy
+  private let numbers: SessionHouse.Numbers
   private var server: SessionServer
   private var house: SessionHouse
   private var kept = SessionKept()
@@ -34,9 +35,14 @@ struct SessionServerWalk {
     var numbers = SessionsFeature.Numbers()
     numbers.kept = [2, 3, 5, 1_000][Int(chance.next() % 4)]
     (numbers.tight, numbers.strict) = (Int(chance.next() % 2), Int(chance.next() % 2))
-    (self.chance, self.numbers) = (chance, numbers)
-    server = SessionServer(policy: SessionServerPolicy(numbers), seed: 0, at: .zero)
-    house = SessionHouse(SessionHouse.Numbers(numbers), seed: 0, at: .zero)
+    var (policy, house) = (SessionServerPolicy(numbers), SessionHouse.Numbers(numbers))
+    if chance.next() % 2 == 0 {
+      policy.shrink()
+      house.shrink()
+    }
+    (self.chance, self.policy, self.numbers) = (chance, policy, house)
+    server = SessionServer(policy: policy, seed: 0, at: .zero)
+    self.house = SessionHouse(house, seed: 0, at: .zero)
   }
 
   /// Takes so many steps; returns the first difference.
@@ -74,8 +80,8 @@ struct SessionServerWalk {
   /// Starts a process over what is durable.
   private mutating func boot() {
     let seed = chance.next()
-    server = SessionServer(policy: SessionServerPolicy(numbers), seed: seed, at: now)
-    house = SessionHouse(SessionHouse.Numbers(numbers), seed: seed, at: now)
+    server = SessionServer(policy: policy, seed: seed, at: now)
+    house = SessionHouse(numbers, seed: seed, at: now)
     (sockets, ending, full, handlers, writes) = ([], [], [], [], [])
     give(.restored(kept, wall: wall))
   }
@@ -263,5 +269,22 @@ struct SessionServerWalk {
     return SessionSubscription(
       conversation: talk,
       cursor: happens(3) ? .sequence(place) : .offset(place, signature: signature))
+  }
+}
+
+extension SessionServerPolicy {
+  /// Memory for little.
+  fileprivate mutating func shrink() {
+    (maxParcels, maxWrites, maxClients, maxConversations) = (5, 4, 2, 2)
+    (maxHistoryBytes, answersBytesPerClient) = (300, 2_000)
+    (maxEnded, maxEndedBytes) = (6, 3_000)
+  }
+}
+
+extension SessionHouse.Numbers {
+  fileprivate mutating func shrink() {
+    (parcels, writes, clients, talks) = (5, 4, 2, 2)
+    (historyBytes, answersBytes) = (300, 2_000)
+    (over, overBytes) = (6, 3_000)
   }
 }

@@ -186,7 +186,10 @@ import Testing
     var bench = SessionBench.connected()
     for _ in 1...4 { bench.give(.malformed(bench.attempt, detail: "x")) }
     #expect(bench.model.isConnected)
-    bench.give(.malformed(bench.attempt, detail: "x"))
+    let closed = bench.give(.malformed(bench.attempt, detail: "x")).contains {
+      if case .close = $0 { true } else { false }
+    }
+    #expect(closed)
     #expect(!bench.model.isConnected)
     #expect(bench.notices == Array(repeating: .malformed("x"), count: 5))
   }

@@ -40,6 +40,32 @@ import Testing
       bench.notices == Array(repeating: .store(.full(detail: "")), count: 3) + [.storeRecovered])
   }
 
+  @Test func `a late refusal of the store is ignored`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("a")
+    bench.give(.commitFailed(SessionCommitID(99), .full(detail: "")))
+    #expect(bench.notices == [])
+    #expect(bench.changes.count == 1)
+    bench.commit()
+    #expect(bench.states.first == "a queued")
+  }
+
+  @Test func `what the store held is told once`() {
+    var bench = SessionBench.connected()
+    let other = ClientSessionSnapshot(client: UUID128(high: 7, low: 7))
+    #expect(bench.give(.restored(other, conversation: "b", at: bench.wall)) == [])
+    #expect(bench.model.client == SessionBench.client)
+  }
+
+  @Test func `a gap before the first message begins at the start`() {
+    var bench = SessionBench.talking(version: SessionVersion(0, 4, 0))
+    bench.say(
+      .numbered([], next: 1, gap: SessionHistory.Gap(requested: 3, oldest: 0, reason: .clientAhead))
+    )
+    #expect(bench.gaps == [.clientAhead])
+  }
+
   @Test func `the same id as response, history and replay is shown once and acknowledged again`() {
     var bench = SessionBench.talking()
     bench.say(.window([.one("m0", at: 0)], next: 1))

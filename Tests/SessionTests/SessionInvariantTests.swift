@@ -94,6 +94,12 @@ import Testing
     #expect(unnoticed(faults, in: Self.greeted) == [])
   }
 
+  @Test func `as many acknowledgements as may wait are no fault`() {
+    var model = Self.prompting
+    model.owed = Array(repeating: "m", count: 1_000)
+    #expect(model.brokenInvariants(.thorough) == [])
+  }
+
   @Test func `a session that sends is checked`() {
     #expect(unnoticed(Self.plants, in: Self.prompting) == [])
   }

@@ -104,7 +104,7 @@ extension SessionModel {
     _ window: SessionHistory, _ first: UInt64?, _ last: UInt64?, _ known: inout KnownConversation
   ) -> Reach {
     if let gap = window.gap {
-      known.sequence = gap.oldest > 0 ? gap.oldest - 1 : 0
+      known.sequence = max(gap.oldest, 1) - 1
       return .gap(gap.reason == .pruned ? .pruned : .clientAhead)
     }
     guard let first = first ?? window.entries.first?.place,

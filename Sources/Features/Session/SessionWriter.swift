@@ -33,9 +33,6 @@ struct SessionWriter: Sendable, Hashable {
   /// Whether nothing is under way and nothing waits.
   var isDone: Bool { inFlight == nil && waiting.isEmpty }
 
-  /// Messages that may wait for the store; a server that sends more is not read as quickly.
-  var isFull: Bool { waiting.change.news.count >= 2_000 }
-
   mutating func put(_ prompt: KeptPrompt) {
     later.removeAll { $0.id == prompt.id }
     waiting.change.prompts.removeAll { $0.id == prompt.id }

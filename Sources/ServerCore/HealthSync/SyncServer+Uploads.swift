@@ -209,9 +209,9 @@ extension SyncServer {
     }
     let end = offset + call.body.count
     let isLast = dialect == .tus ? end == upload.record.length : fields.isComplete == true
-    if let length = fields.length ?? (isLast ? upload.record.length : nil),
-      length != (isLast ? end : upload.record.length ?? length)
-    {
+    // Each length that was named is the same one, and that of what is whole.
+    let lengths = [upload.record.length, fields.length, isLast ? end : nil].compactMap(\.self)
+    if Set(lengths).count > 1 {
       forget(name)
       return answer(id, Self.inconsistent)
     }

@@ -5,7 +5,7 @@ import LinkWire
 extension SessionServer {
   /// Has something sent in its turn. A client that leaves too much waiting is closed.
   mutating func put(_ parcel: SessionLane.Parcel, on id: ConnectionID) {
-    guard isOpen(id), sockets[id]?.peer != nil else { return }
+    guard isOpen(id) else { return }
     guard (sockets[id]?.lane.count ?? 0) < policy.maxParcels else { return overflowed(id) }
     sockets[id]?.lane.append(parcel)
   }
@@ -25,7 +25,7 @@ extension SessionServer {
       guard let (message, size) = message(of: parcel, to: peer, on: id) else { continue }
       effects.append(.send(id, message))
       sockets[id]?.lane.inFlight += size
-      guard (sockets[id]?.lane.inFlight ?? 0) >= policy.laneBytes else { continue }
+      guard let sum = sockets[id]?.lane.inFlight, sum >= policy.laneBytes else { continue }
       sockets[id]?.lane.awaitsDrain = true
       effects.append(.noticeDrain(id))
     }

@@ -11,7 +11,7 @@ extension SessionServer {
   mutating func restore(_ kept: SessionKept) {
     for client in kept.clients.values { clients[client.id] = SessionClient(kept: client) }
     for (id, conversation) in kept.conversations { restore(id, conversation) }
-    let prompts = kept.prompts.values.sorted { $0.id < $1.id }
+    let prompts = kept.prompts.sorted { $0.key < $1.key }.map(\.value)
     lastTurn = prompts.last?.id.number ?? 0
     var interrupted: [SessionPromptID] = []
     for prompt in prompts where !prompt.isOver { restore(prompt, &interrupted) }

@@ -59,7 +59,8 @@ extension SessionServer {
       case .accepting, .finishing, .ended: return nil
       }
     // The places of one that began anew are below.
-    case .prune(let id, let below): return (talks[id]?.first ?? 0) >= below ? change : nil
+    case .prune(let id, let below):
+      return talks[id].flatMap { $0.first >= below ? change : nil }
     case .endConversation(let id): return talks[id] == nil ? change : nil
     case .started, .answered, .conversation, .entry: return nil
     }

@@ -135,6 +135,24 @@ extension SyncAnswer {
     #expect(short.answer?.status == 400)
   }
 
+  @Test(arguments: [(10, true, true), (9, true, false), (11, true, false), (11, false, false)])
+  func `the length that was announced stays the same`(length: Int, ends: Bool, isTaken: Bool) {
+    var stage = SyncStage()
+    stage.begin(4)
+    let rest = [UInt8](repeating: 1, count: ends ? length - 4 : 2)
+    var call = SyncStage.call("PATCH", rest, offset: 4, isComplete: ends)
+    call.upload?.length = length
+    #expect(stage.ask(1, call).answer?.status == (isTaken ? nil : 400))
+  }
+
+  @Test func `an upload that ends before its announced length is refused, whatever it says then`() {
+    var stage = SyncStage()
+    stage.begin(4)
+    var call = SyncStage.call("PATCH", [1, 2], offset: 4, isComplete: true)
+    call.upload?.length = 6
+    #expect(stage.ask(1, call).answer?.status == 400)
+  }
+
   @Test func `an upload has as many bytes as a body at most`() {
     let most = SyncServerPolicy.maxBodyBytes
     var stage = SyncStage()

@@ -243,6 +243,21 @@ import Testing
     #expect(whole == .failure(error: "the response is longer than 4 bytes"))
   }
 
+  @Test func `no handler starts beyond the bound, although more ran in an earlier process`() {
+    var sessions = Sessions { $0.maxRunning = 2 }
+    sessions.connect(1)
+    sessions.ask(1, in: Sessions.other, key: "k1")
+    sessions.ask(1, key: "k2")
+    sessions.ask(1, in: Sessions.other, key: "k3")
+    let (_, effects) = sessions.restarted { $0.maxRunning = 1 }
+    let started = effects.compactMap { effect -> Bool? in
+      guard case .store(_, let changes) = effect else { return nil }
+      return changes.contains(.started(SessionPromptID(3)))
+    }
+    #expect(started.first == false)
+    #expect(started.count { $0 } == 1)
+  }
+
   @Test func `kill_session cancels a prompt that waits for a handler, which never runs it`() {
     var sessions = Sessions { $0.maxRunning = 1 }
     sessions.connect(1)

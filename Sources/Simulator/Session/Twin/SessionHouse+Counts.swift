@@ -90,16 +90,26 @@ extension SessionHouse {
 /// A text that is too long for a message, cut in its middle.
 enum SessionCut {
   /// The bytes of a text in JSON.
-  static func length(_ text: String) -> Int { text.utf8.reduce(0) { $0 + cost(of: $1) } }
+  static func length(_ text: String) -> Int {
+    var sum = 0
+    // An array is counted many bytes at a time.
+    for byte in Array(text.utf8) { sum &+= cost(of: byte) }
+    return sum
+  }
+
+  /// Whether a text fits into a message of so many bytes.
+  static func fits(_ text: String, in limit: Int) -> Bool {
+    let (count, room) = (text.utf8.count, limit - 700)
+    return count <= room && (6 * count <= room || length(text) <= room)
+  }
 
   private static func cost(of byte: UInt8) -> Int {
-    if byte < 32 { return 6 }
-    return byte == 34 || byte == 92 ? 2 : 1
+    1 &+ (byte < 32 ? 5 : 0) &+ (byte == 34 || byte == 92 ? 1 : 0)
   }
 
   /// Returns the beginning and the end of a text; `nil` if all of it fits.
   static func cut(_ text: String, to limit: Int) -> String? {
-    if length(text) + 700 <= limit { return nil }
+    if fits(text, in: limit) { return nil }
     let bytes = Array(text.utf8)
     let half = max((limit - 780) / 2, 0)
     var (begin, spent) = (0, 0)

@@ -72,15 +72,15 @@ extension SessionHouse {
     guard let job = jobs[id], let answer = job.answer else { return nil }
     var isSuccess = false
     if case .success = answer.result { isSuccess = true }
-    let text = SessionCut.cut(answer.words, to: peer.longest)
+    let isLong = !SessionCut.fits(answer.words, in: peer.longest)
     var count: Int?
-    if text != nil, isSuccess, peer.takesParts, job.prompt.idempotencyKey != nil {
+    if isLong, isSuccess, peer.takesParts, job.prompt.idempotencyKey != nil {
       let whole = Array(answer.words.utf8)
       if let part = part(id, whole, parcel, peer, socket) { return part }
       count = sockets[socket]?.parts[id]?.count
     }
     sockets[socket]?.parts[id] = nil
-    let shown = text ?? answer.words
+    let shown = SessionCut.cut(answer.words, to: peer.longest) ?? answer.words
     let size = shown.utf8.count + 700
     if isSuccess, count == nil, case .replay = parcel {
       let entry = SessionEntry(

@@ -43,6 +43,18 @@ struct SyncSource {
     isVaried ? SyncSamples.types[Int(word % 8)] : Self.types[Int(word % 8) / 3]
   }
 
+  /// The samples among these that a backend keeps, one of each place; `nil` if two of a place
+  /// differ, since a backend keeps the one that came first.
+  func kept(where isThere: (Entry) -> Bool) -> [HealthSample]? {
+    var found: [HealthSamplePlace: HealthSample] = [:]
+    for entry in entries where isThere(entry) {
+      let sample = entry.sample.sample
+      if let other = found[entry.place], other.value != sample.value { return nil }
+      found[entry.place] = found[entry.place] ?? sample
+    }
+    return found.values.sorted { ($0.start, $0.source) < ($1.start, $1.source) }
+  }
+
   /// The places that a backend must hold, and no others.
   var places: Set<HealthSamplePlace> {
     Set(entries.lazy.filter { $0.deleted == nil }.map(\.place))

@@ -17,11 +17,9 @@ extension SyncWorld {
     guard kernel.hosts[server.place].isRunning else { return }
     for phone in phones.indices {
       let own = kernel.bench.views[phone].standing.own
-      guard own.missing == 0, own.extra == 0 else { continue }
-      var seen: Set<HealthSamplePlace> = []
-      let there = phones[phone].source.entries.filter {
-        $0.deleted == nil && seen.insert($0.place).inserted
-      }.map(\.sample.sample)
+      guard own.missing == 0, own.extra == 0,
+        let there = phones[phone].source.kept(where: { $0.deleted == nil })
+      else { continue }
       var desk = desk(of: phone)
       // People look some days later as well.
       desk.wall = desk.wall.advanced(by: .seconds(86_400 * Int64(kernel.plan.seed % 40)))
@@ -117,12 +115,10 @@ extension SyncWorld {
 
   /// Asks the server, which must answer with what it has stored now.
   mutating func look(at phone: Int) {
-    guard kernel.hosts[server.place].isRunning else { return }
-    let held = Set((backend.stock.entries[Self.user(phone)] ?? [:]).keys)
-    var seen: Set<HealthSamplePlace> = []
-    let there = phones[phone].source.entries.filter {
-      held.contains($0.place) && seen.insert($0.place).inserted
-    }.map(\.sample.sample)
+    let held = backend.stock.entries[Self.user(phone)] ?? [:]
+    guard kernel.hosts[server.place].isRunning,
+      let there = phones[phone].source.kept(where: { held[$0.place] != nil })
+    else { return }
     let paths = [SyncPath.steps, .heartRate, .sleep, .workouts, .periods]
     let path = paths[Int(glances.chance.next() % 5)]
     let wall = wall(server)

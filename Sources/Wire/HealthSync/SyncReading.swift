@@ -200,7 +200,7 @@ extension JSONReader {
   fileprivate mutating func optionalTime() throws(JSONError) -> SyncTime? {
     guard let text = try optionalText() else { return nil }
     guard case .instant(let instant, _) = HealthTime(text) else {
-      throw JSONError("no ISO 8601 time with a zone", at: position)
+      throw JSONError("no ISO 8601 time with a zone in the years 1678 to 2261", at: position)
     }
     return SyncTime(text: text, instant: instant)
   }

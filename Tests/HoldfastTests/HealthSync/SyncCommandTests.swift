@@ -166,6 +166,20 @@ import Testing
     }
   }
 
+  @Test func `a server that fails in the middle of a run ends it with 6 as well`() async throws {
+    let rig = try SyncRig()
+    try rig.export([(Self.steps, [1]), (Self.heart, [2])])
+    try await rig.importExport()
+    let failures = Array(repeating: "503", count: 50).joined(separator: ",")
+    try await SyncPeer.run("[200,\(failures)]") { peer in
+      let run = try await rig.sync(
+        peer.url, "--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms")
+      #expect(run.status == 6)
+      #expect(run.records("accepted") == 1)
+      #expect(run.events.contains { $0["kind"] as? String == "unreachable" })
+    }
+  }
+
   @Test func `a reset reads 30 days again`() async throws {
     let rig = try await Self.ten()
     try await SyncPeer.run("[]") { peer in

@@ -18,8 +18,8 @@ enum SyncCommand {
   private static let once = Parameter.flag(
     "once",
     "end when everything is sent: with 0, or with 1 if batches are parked; with 3 if the server "
-      + "refuses the secret; with 6 if it cannot be reached, or cannot serve, in a whole schedule "
-      + "of tries")
+      + "refuses the secret; with 6 if it cannot be reached, or cannot serve, in all tries of "
+      + "retry.first, which is the schedule after an outage too unless retry.reconnect is set")
   private static let watch = Parameter.optional(
     "watch", .text("EXPORT"),
     "import this export of Apple Health first, and again whenever the file changes")
@@ -72,7 +72,7 @@ enum SyncCommand {
     let address = try Connection.address(call)
     let path = call[secretFile]
     _ = try readSecret(path)
-    let policy = try LinkPolicy.healthSync.with(call[Shared.settings])
+    let policy = try policy(call)
     let directory = try call.dataDirectory()
     let network = try Connection.network(call, to: address)
     let stores = try await SyncStores(in: directory, writesHealth: call[watch] != nil)
@@ -100,6 +100,16 @@ enum SyncCommand {
     }
     await stores.close()
     if let failure { throw failure }
+  }
+
+  /// The policy of a run. One that is to end does not wait for hours after an outage, also if the
+  /// server was there before, unless the user says so.
+  private static func policy(_ call: Invocation) throws(CommandFailure) -> LinkPolicy {
+    let policy = try LinkPolicy.healthSync.with(call[Shared.settings])
+    guard call[once], !call[Shared.settings].contains(where: { $0.key == "retry.reconnect" }),
+      let first = policy.values.first(where: { $0.key == "retry.first" })
+    else { return policy }
+    return try policy.with([Setting(key: "retry.reconnect", value: first.value)])
   }
 
   private static func readSecret(_ path: String) throws(CommandFailure) -> String {

@@ -1,3 +1,4 @@
+import LinkCore
 import Testing
 
 @testable import Session
@@ -48,5 +49,17 @@ import Testing
     #expect(size.kilobytes == 123)
     size.noteArrival(bytes: 200_000)
     #expect(size.kilobytes == 135)
+  }
+
+  @Test(arguments: [
+    (LinkFailure.reset, [false]), (.ended, [false]), (.timeout(.silence), [false]),
+    (.unreachable(detail: ""), []),
+  ])
+  func `a connection that breaks counts as a large failure`(failure: LinkFailure, outcomes: [Bool])
+  {
+    var bench = SessionBench.connected()
+    bench.prompt("one")
+    bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
+    #expect(bench.model.payload.outcomes == outcomes)
   }
 }

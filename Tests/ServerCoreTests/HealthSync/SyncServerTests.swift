@@ -283,10 +283,6 @@ extension SyncAnswer {
         { $0.uploads.all[name]?.busy = StoreToken(7) }
       ),
       (
-        "sync: an upload waits for what is under way",
-        { $0.uploads.all[name]?.open = RequestID(9) }
-      ),
-      (
         "sync: requests wait for an upload that something is under way for",
         {
           $0.uploads.all[name]?.waiting = [
@@ -305,6 +301,19 @@ extension SyncAnswer {
       ("sync: no upload is longer than was announced", { $0.uploads.all[name]?.offset = 11 }),
     ]
     #expect(unnoticed(plants, in: stage.server) == [])
+  }
+
+  @Test func `an upload whose body does not come is found`() {
+    let name = UUID128(high: 1, low: 1)
+    let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
+    var stage = SyncStage()
+    stage.server.uploads.all[name] = SyncUploads.Upload(
+      record: record, expires: Instant(nanoseconds: 1))
+    let plant: PlantedFault<SyncServer> = (
+      "sync: an upload waits for what is under way",
+      { $0.uploads.all[name]?.open = RequestID(9) }
+    )
+    #expect(unnoticed([plant], in: stage.server) == [])
   }
 
   @Test func `as many uploads are kept as may, each as long as was announced`() {

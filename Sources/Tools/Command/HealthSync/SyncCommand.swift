@@ -43,9 +43,10 @@ enum SyncCommand {
         """,
         """
         Refused connections, lost answers, 429 and 5xx are tried again by the policy health-sync; \
-        Retry-After is obeyed. 413 divides a batch. 401 pauses until the file contains another \
-        secret. A batch that is refused with another 4xx is parked: it stays, the next ones are \
-        sent, and `health retry` sends it again. Bodies are compressed if the server offers gzip \
+        Retry-After is obeyed. 413 divides a batch. 401 pauses until the file, which is read every \
+        minute then, contains another secret. A batch that is refused with another 4xx is parked: \
+        it stays, the next ones are sent, and `health retry` sends it again. Queued batches are \
+        sent whatever --types says. Bodies are compressed if the server offers gzip \
         in its answer to GET /api/sync. A large upload that was cut goes on where it ended, also \
         after a kill, if the server's answer to OPTIONS /api/sync offers resumable uploads \
         (draft-ietf-httpbis-resumable-upload, or tus 1.0). --set takes the keys of the policy that \

@@ -202,6 +202,23 @@ import Testing
     }
   }
 
+  @Test func `a batch whose refusal cannot be stored is not parked, and is sent again later`()
+    throws
+  {
+    var bench = Self.started(Array(Self.three.prefix(1)))
+    bench.fail("a", SyncBench.http(410))
+    let id = try #require(bench.model.commits.keys.first)
+    bench.give(.notCommitted(id, .full(detail: "full")))
+    #expect(bench.model.parked == 0)
+    bench.pass(.milliseconds(999))
+    #expect(bench.sent == ["a"])
+    bench.pass(.seconds(1))
+    #expect(bench.sent == ["a", "a"])
+    bench.fail("a", SyncBench.http(410))
+    bench.finishCommits()
+    #expect(bench.model.standing == .done(parked: 1))
+  }
+
   @Test func `a file that is missing or unreadable parks its batch`() {
     var bench = SyncBench()
     bench.give(

@@ -68,7 +68,8 @@ extension SyncModel {
     case .halves(let file, let batches):
       effects.append(.delete(batches.map(\.file)))
       putBack(file, at: now)
-    case .park, .ask: break
+    case .park(let file): sendAgain(file, at: now)
+    case .ask: break
     }
     effects.append(.update(.notice(.store(failure))))
   }
@@ -147,6 +148,15 @@ extension SyncModel {
 
   private static let tooLarge = SyncBatchReport.Reason.words(
     "413: the server does not take it, and it cannot be divided")
+
+  /// Lets a batch wait again whose refusal could not be stored: no other process would
+  /// see that it is parked, or could have it sent again.
+  private mutating func sendAgain(_ file: String, at now: Instant) {
+    guard let (place, index) = find(file), lanes[place].batches[index].queued.parked != nil
+    else { return }
+    lanes[place].batches[index].queued.parked = nil
+    putBack(file, at: now)
+  }
 
   private mutating func putBack(_ file: String, at now: Instant) {
     guard let (place, index) = find(file) else { return }

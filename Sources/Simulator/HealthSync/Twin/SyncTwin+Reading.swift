@@ -210,7 +210,13 @@ extension SyncTwin {
     case .parts(let file, let parts):
       effects.append(.delete(parts.map(\.file)))
       putBack(file)
-    case .aside, .wish: break
+    case .aside(let file):
+      guard let (shelf, index) = find(file) else { break }
+      if shelves[shelf].bundles[index].batch.parked == nil { break }
+      // What is not on the disk is not parked.
+      shelves[shelf].bundles[index].batch.parked = nil
+      putBack(file)
+    case .wish: break
     }
     notice(.store(failure))
   }

@@ -1,22 +1,15 @@
 import LinkCore
 
 /// A body as phones of other makes write it, some of which make mistakes.
-struct SyncOddBody {
+struct SyncOddBody: RandomWalk {
   private(set) var text = ""
-  private var chance: Chance
+  var chance: Chance
 
   init(_ chance: inout Chance) {
     self.chance = chance
     text = body()
     chance = self.chance
   }
-
-  private mutating func pick(_ all: [String]) -> String {
-    all[Int(chance.next() % UInt64(all.count))]
-  }
-
-  /// True once in so many times.
-  private mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
 
   private mutating func body() -> String {
     var members: [String] = []
@@ -30,13 +23,13 @@ struct SyncOddBody {
     if happens(15) { members.append("\"records\":\(list("records"))") }
     if happens(2) { members.reverse() }
     let body = (happens(9) ? " \n" : "") + "{" + members.joined(separator: ",") + "}"
-    return happens(40) ? body + pick([" ", "x", "{}", ","]) : body
+    return happens(40) ? body + one([" ", "x", "{}", ","]) : body
   }
 
   /// A value of a member: a wrong one now and then.
   private mutating func value(_ name: String) -> String {
-    if happens(60) { return pick(["null", "true", "{}", "[]", "\"\"", "1", "\"x\"", "{"]) }
-    return pick(Self.values[name] ?? ["1", "{\"a\":[1,null,\"b\"]}", "\"\""])
+    if happens(60) { return one(["null", "true", "{}", "[]", "\"\"", "1", "\"x\"", "{"]) }
+    return one(Self.values[name] ?? ["1", "{\"a\":[1,null,\"b\"]}", "\"\""])
   }
 
   private mutating func list(_ name: String) -> String {

@@ -8,10 +8,10 @@ import LinkWire
 ///
 /// It comes to bounds that days of a world do not reach: types that are full, stores that fail
 /// again and again, batches that cannot be divided, answers that are late.
-struct SyncPhoneWalk {
+struct SyncPhoneWalk: RandomWalk {
   private var model: SyncModel
   private var twin: SyncTwin
-  private var chance: Chance
+  var chance: Chance
   private var now = Instant.zero
   private var wall: Int64 = 1_700_000_000_000_000_000
   /// What was asked for and not answered.
@@ -51,13 +51,6 @@ struct SyncPhoneWalk {
     }
     return stray
   }
-
-  private mutating func number(_ range: ClosedRange<Int>) -> Int {
-    range.lowerBound + Int(chance.next() % UInt64(range.upperBound - range.lowerBound + 1))
-  }
-
-  /// True once in so many times.
-  private mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
 
   private mutating func type() -> String { Self.types[number(0...2)] }
 

@@ -5,7 +5,7 @@ import LinkWire
 
 /// What phones and servers say to each other, in all forms that it can have: numbers, batches,
 /// bodies of other makes, stores, queues.
-struct SyncWireWalk {
+struct SyncWireWalk: RandomWalk {
   var chance: Chance
   private(set) var stray: String?
   private var kept = KeptSync()
@@ -33,13 +33,6 @@ struct SyncWireWalk {
   mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
     if !holds { stray = stray ?? what() }
   }
-
-  mutating func number(_ range: ClosedRange<Int>) -> Int {
-    range.lowerBound + Int(chance.next() % UInt64(range.upperBound - range.lowerBound + 1))
-  }
-
-  /// True once in so many times.
-  mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
 
   // Numbers.
 

@@ -3,8 +3,8 @@ import LinkWire
 import Session
 
 /// A phone beside its twin, to which anything is said and done.
-struct SessionPhoneWalk {
-  private var chance: Chance
+struct SessionPhoneWalk: RandomWalk {
+  var chance: Chance
   private var model: SessionModel
   private var twin: SessionPhoneTwin
   private var disk = KeptSession()
@@ -31,19 +31,6 @@ struct SessionPhoneWalk {
     for _ in 0..<steps where stray == nil { happen() }
     return stray ?? shelf.difference(from: disk)
   }
-
-  // Chance.
-
-  private mutating func number(_ range: ClosedRange<Int>) -> Int {
-    range.lowerBound + Int(chance.next() % UInt64(range.count))
-  }
-
-  private mutating func one<Value>(_ values: [Value]) -> Value {
-    values[number(0...values.count - 1)]
-  }
-
-  /// True once in so many times.
-  private mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
 
   private var wall: Timestamp {
     Timestamp(nanoseconds: 1_768_000_000_000_000_000 + now.nanoseconds)

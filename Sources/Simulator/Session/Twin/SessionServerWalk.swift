@@ -4,8 +4,8 @@ import LinkWire
 import Session
 
 /// A server beside its second account, to which anything is said and done.
-struct SessionServerWalk {
-  private var chance: Chance
+struct SessionServerWalk: RandomWalk {
+  var chance: Chance
   private let policy: SessionServerPolicy
   private let numbers: SessionHouse.Numbers
   private var server: SessionServer
@@ -52,19 +52,6 @@ struct SessionServerWalk {
     compareCounts()
     return stray
   }
-
-  // Chance.
-
-  private mutating func number(_ range: ClosedRange<Int>) -> Int {
-    range.lowerBound + Int(chance.next() % UInt64(range.count))
-  }
-
-  private mutating func one<Value>(_ values: [Value]) -> Value {
-    values[number(0...values.count - 1)]
-  }
-
-  /// True once in so many times.
-  private mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
 
   private var wall: Timestamp {
     Timestamp(nanoseconds: 1_768_000_000_000_000_000 + now.nanoseconds)

@@ -2,8 +2,8 @@ import LinkCore
 import LinkWire
 
 /// What phones and servers of sessions can say to each other, in forms that no end writes too.
-struct SessionWireWalk {
-  private var chance: Chance
+struct SessionWireWalk: RandomWalk {
+  var chance: Chance
   private var stray: String?
 
   init(_ chance: Chance) { self.chance = chance }
@@ -30,19 +30,6 @@ struct SessionWireWalk {
     guard let tree = SessionTree(bytes) else { return note("a message is no JSON") }
     for _ in 0..<6 { note(read(Array(changed(tree).json.utf8))) }
   }
-
-  // Chance.
-
-  private mutating func number(_ range: ClosedRange<Int>) -> Int {
-    range.lowerBound + Int(chance.next() % UInt64(range.count))
-  }
-
-  private mutating func one<Value>(_ values: [Value]) -> Value {
-    values[number(0...values.count - 1)]
-  }
-
-  /// True once in so many times.
-  private mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
 
   private mutating func maybe<Value>(_ value: Value) -> Value? { happens(2) ? value : nil }
 

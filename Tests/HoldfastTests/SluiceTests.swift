@@ -10,7 +10,7 @@ struct SluiceTests {
   private let sluice: Sluice
 
   init() {
-    sluice = Sluice(clock: clock)
+    sluice = Sluice(clock: clock, patience: Sluice.patience)
   }
 
   @Test func `an open sluice lets all pass`() async {
@@ -53,5 +53,22 @@ struct SluiceTests {
     await clock.someoneWaits(for: .second(4))
     sluice.open()
     await next
+  }
+
+  @Test func `without an end a wait outlasts refused commits, which count on`() async {
+    let sluice = Sluice(clock: clock, patience: nil)
+    let told = Mailbox<Bool>()
+    sluice.close()
+    await sluice.pass(1_000)
+    sluice.close()
+    async let passed: Void = sluice.pass(1) { told.put($0) }
+    #expect(await told.next() == true)
+    #expect(clock.deadlines.isEmpty)
+    sluice.open()
+    await passed
+    #expect(await told.next() == false)
+    sluice.close()
+    await sluice.pass(1_000) { told.put($0) }
+    #expect(told.takeAll() == [])
   }
 }

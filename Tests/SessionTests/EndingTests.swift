@@ -33,6 +33,19 @@ import Testing
     #expect(bench.opens == 1)
   }
 
+  @Test func `in background it waits for the ack of a prompt that it asks about again`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.ack(bench.key("a"))
+    bench.lose()
+    bench.connect()
+    #expect(bench.prompts.count == 2)
+    bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
+    #expect(bench.model.isConnected)
+    bench.ack(bench.key("a"))
+    #expect(!bench.model.isConnected)
+  }
+
   @Test func `a stop says how many prompts have no answer`() {
     var bench = SessionBench.connected()
     bench.prompt("a")
@@ -96,6 +109,19 @@ import Testing
     next.restore()
     #expect(next.messages == [])
     #expect(next.states == [])
+  }
+
+  @Test(arguments: [false, true])
+  func `no ping is sent while a stop waits for the store`(isStopping: Bool) {
+    var bench = SessionBench.connected()
+    bench.pass(.seconds(29))
+    bench.holdsStore = true
+    bench.prompt("a")
+    let before = bench.sent.count
+    if isStopping { bench.give(.stop) }
+    bench.pass(.milliseconds(1_999))
+    #expect(bench.sent[before...].contains(.ping) != isStopping)
+    #expect(bench.model.isConnected)
   }
 
   @Test func `a stop waits 2 s for what nothing confirms`() {

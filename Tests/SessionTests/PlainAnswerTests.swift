@@ -76,4 +76,47 @@ import Testing
       .window([.one("u1", .user, "a", at: 1), .one("u2", .assistant, "A", at: 2)], next: 3))
     #expect(bench.states.last == "a answered")
   }
+
+  @Test(arguments: [false, true])
+  func `the answer to another client's prompt does not end one that waits`(isRelaunched: Bool) {
+    var bench = SessionBench.lostByPlainServer()
+    bench.say(.window([.one("u1", .user, "other", at: 0)], next: 1))
+    if isRelaunched {
+      bench.model = SessionModel(SessionSettings(policy: .session), seed: 8)
+      bench.restore()
+      bench.give(.start)
+      bench.connect([])
+    }
+    bench.say(.window([.one("u2", .assistant, "re other", at: 1)], next: 2))
+    #expect(!bench.states.contains("a answered"))
+    let own = [SessionEntry.one("u3", .user, "a", at: 2), .one("u4", .assistant, "A", at: 3)]
+    bench.say(.window(own, next: 4))
+    #expect(bench.states.last == "a answered")
+    #expect(Set(bench.messages.map { $0.prefix(2) }) == ["u1", "u2", "u4"])
+  }
+
+  /// - Parameter last: the last prompt of what comes behind the gap.
+  @Test(arguments: [nil, "a", "later"])
+  func `behind a gap the last prompt that is seen says what a text answers`(last: String?) {
+    var bench = SessionBench.lostByPlainServer()
+    bench.say(.window([.one("u1", .user, "other", at: 0)], next: 1))
+    let prompt = last.map { [SessionEntry.one("u6", .user, $0, at: 6)] } ?? []
+    let behind = [SessionEntry.one("u4", at: 4), .one("u5", at: 5)] + prompt
+    for _ in 1...2 { bench.say(.window(behind, next: 7)) }
+    #expect(bench.gaps == [.hole])
+    bench.say(.window([.one("u7", .assistant, "A", at: 7)], next: 8))
+    #expect(bench.states.contains("a answered") == (last != "later"))
+  }
+
+  @Test func `a prompt that only the history shows opens its conversation for good`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.lose()
+    bench.connect([])
+    bench.say(.window([Self.asked], next: 1))
+    #expect(bench.states.last == "a accepted")
+    let known = KnownConversation(
+      id: SessionBench.conversation, openedBy: bench.key("a"), offset: 1, signature: "s")
+    #expect(bench.store.open(as: SessionBench.client).conversations == [known])
+  }
 }

@@ -51,6 +51,11 @@ import Testing
     return Array("\(member.head)\"\(member.name)\":\"\(value)\"\(member.tail)".utf8)
   }
 
+  @Test func `a client sends 1 MiB at most, and a server 4 MiB`() {
+    #expect(SessionClientMessage.maxBytes == 1_048_576)
+    #expect(SessionServerMessage.maxBytes == 4_194_304)
+  }
+
   @Test func `texts of clients have their bounds`() {
     for member in Self.ofClients {
       #expect(throws: Never.self, "\(member.name)") {

@@ -24,11 +24,14 @@ struct KnownTexts: Sendable, Hashable {
 
   /// Takes a text that a history repeats; false for another one.
   mutating func take(_ entry: SessionEntry) -> Bool {
-    let index = all.firstIndex {
-      $0.conversation == entry.conversation && $0.text == entry.text
-    }
-    guard let index else { return false }
+    guard let index = index(of: entry) else { return false }
     all.remove(at: index)
     return true
+  }
+
+  func contains(_ entry: SessionEntry) -> Bool { index(of: entry) != nil }
+
+  private func index(of entry: SessionEntry) -> Int? {
+    all.firstIndex { $0.conversation == entry.conversation && $0.text == entry.text }
   }
 }

@@ -43,9 +43,7 @@ struct SessionMetrics: Sendable, Hashable {
   }
 
   private mutating func change(_ wall: Timestamp, _ body: (inout SessionDay) -> Void) {
-    let nanoseconds: Int64 = 86_400_000_000_000
-    let whole = wall.nanoseconds / nanoseconds
-    let day = Int(wall.nanoseconds < 0 && wall.nanoseconds % nanoseconds != 0 ? whole - 1 : whole)
+    let day = Int(Gregorian.floorDivide(wall.nanoseconds, by: 86_400_000_000_000).0)
     if days.last?.day != day { days.append(SessionDay(day: day)) }
     // They gather while the store takes nothing: at most two weeks of them.
     if days.count > 14 { days.removeFirst() }

@@ -74,8 +74,9 @@ extension SessionModel {
     if case .gap(let gap) = outcome {
       step.show(.gap(conversation: window.conversation, gap))
     }
-    store(window, isNew: outcome == .whole && known != before, &step)
+    if case .gap = outcome { known.isOthersTurn = endsInOthersTurn(window) }
     if known != before { keep(known) }
+    store(window, isNew: outcome == .whole && known != before, &step)
     goOn(window, outcome, isAhead: known != before, &step)
   }
 
@@ -177,9 +178,10 @@ extension SessionModel {
   private mutating func storePlain(
     _ entry: SessionEntry, _ via: SessionVia, _ step: inout Step
   ) {
-    let open = queue.items.first { $0.conversation == entry.conversation && $0.waiting != nil }
+    let open = open(in: entry.conversation)
     switch entry.role {
     case .user:
+      noteTurn(ofOthers: isOthers(entry), in: entry.conversation)
       // The user's own words, under an id of the server.
       let isOwn = mine.take(entry)
       if isOwn, let open, open.text == entry.text, talk?.sent.contains(open.id) == true {
@@ -192,6 +194,7 @@ extension SessionModel {
       if let open, open.text == entry.text, talk?.sent.contains(open.id) == false { return }
     case .assistant:
       if spoken.take(entry) { return }
+      if conversations[entry.conversation]?.isOthersTurn == true { break }
       talk?.written[entry.conversation] = entry.text
       if let open, talk?.repeated[open.id] == false { talk?.repeated[open.id] = true }
       if let open, open.isAccepted, talk?.sent.contains(open.id) == false {
@@ -200,6 +203,29 @@ extension SessionModel {
     case .system: break
     }
     writer.waiting.change.news.append(.message(entry, via: via))
+  }
+
+  /// The prompt of a conversation that waits for its answer.
+  private func open(in conversation: String) -> KeptPrompt? {
+    queue.items.first { $0.conversation == conversation && $0.waiting != nil }
+  }
+
+  /// Whether a prompt in the history of a plain server is another client's.
+  private func isOthers(_ entry: SessionEntry) -> Bool {
+    !mine.contains(entry) && open(in: entry.conversation)?.text != entry.text
+  }
+
+  private func endsInOthersTurn(_ window: SessionHistory) -> Bool {
+    guard talk?.isIdempotent == false else { return false }
+    return window.entries.last { $0.role == .user }.map(isOthers) ?? false
+  }
+
+  private mutating func noteTurn(ofOthers isOthersTurn: Bool, in conversation: String) {
+    guard var known = conversations[conversation], known.isOthersTurn != isOthersTurn else {
+      return
+    }
+    known.isOthersTurn = isOthersTurn
+    keep(known)
   }
 
   private func answer(
@@ -215,7 +241,7 @@ extension SessionModel {
   /// prompt that waits, if it is new.
   mutating func replayed(_ id: String, _ entry: SessionEntry, _ number: UInt64?) {
     keep(id: id, number: number)
-    let open = queue.items.first { $0.conversation == entry.conversation && $0.waiting != nil }
+    let open = open(in: entry.conversation)
     guard talk?.isIdempotent == false, entry.role == .assistant, let open,
       open.isAccepted || queue.mayHaveArrived(open.id), talk?.sent.contains(open.id) == false
     else {

@@ -58,6 +58,8 @@ extension SessionModel {
         writer.waiting.change.days += metrics.takePast()
         step.effects.append(.open(attempt))
       case .close(let attempt, let reason): close(attempt, reason, &step)
+      // One that leaves needs no sign of life.
+      case .ping where stopsAt != nil: continue
       case .ping(let attempt, let id):
         talk?.pings.append(Talk.Ping(id: id, sentAt: step.now))
         step.effects.append(.send(attempt, .ping))

@@ -33,7 +33,7 @@ actor StreamShell: Shell {
     sockets = SocketDesk(network, policy: configuration.policy, credentials: credentials)
     jobs = Jobs(inlet)
     updates = UpdateChannel(crowd: Self.crowd)
-    sluice = Sluice(clock: clock)
+    sluice = Sluice(clock: clock, patience: Sluice.patience)
   }
 
   /// Drops notices, and replaces a status by the next one; the rest has no bound here, since the

@@ -13,6 +13,7 @@ actor SessionShell: Shell {
   private let sockets: SocketDesk
   private let network: any HTTPClient
   private let jobs: Jobs<SessionModel, Never>
+  private let sluice: Sluice
   /// The key as it was read last.
   private var key = ""
 
@@ -22,6 +23,8 @@ actor SessionShell: Shell {
     self.network = network
     jobs = Jobs(inlet)
     updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
+    // A response comes once on a connection: nothing is dropped, however long the store takes.
+    sluice = Sluice(clock: configuration.clock, patience: nil)
     (self.configuration, self.inlet) = (configuration, inlet)
   }
 
@@ -51,6 +54,7 @@ actor SessionShell: Shell {
   }
 
   func stop() async {
+    sluice.open()
     jobs.stop()
     await sockets.stop()
   }
@@ -102,12 +106,15 @@ actor SessionShell: Shell {
       url: configuration.url, openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: SessionServerMessage.maxBytes)
     let clock = configuration.clock
-    await sockets.open(attempt, request, hiding: [key]) { [inlet, updates] events, redaction in
-      await updates.paced(events) { isPaused in
+    await sockets.open(attempt, request, hiding: [key]) {
+      [inlet, updates, sluice] events, redaction in
+      let paused = { (isPaused: Bool) in
         await inlet.post([.reading(attempt, isPaused: isPaused)])
-      } then: { events in
-        await inlet.post(
-          events.map { SessionModel.Input($0, attempt, at: clock.wall, redaction) })
+      }
+      await updates.paced(events, paused: paused) { events in
+        await sluice.pass(events.reduce(0) { $0 + $1.load }, paused: paused)
+        let wall = clock.wall
+        await inlet.post(events.map { SessionModel.Input($0, attempt, at: wall, redaction) })
       }
     }
   }
@@ -118,12 +125,24 @@ actor SessionShell: Shell {
     }
   }
 
+  /// What the store refuses is handed over again, so only a success lets more messages come.
   private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
-    jobs.start { [store = configuration.store] () throws(StoreFailure) in
-      .committed(id, try await store.commit(change))
+    sluice.close()
+    jobs.start { [store = configuration.store, sluice] () throws(StoreFailure) in
+      let news = try await store.commit(change)
+      sluice.open()
+      return .committed(id, news)
     } failing: {
       .commitFailed(id, $0)
     }
+  }
+}
+
+extension Heard {
+  /// What an event weighs at the sluice: one, and one more for each 16 KiB.
+  fileprivate var load: Int {
+    guard case .message(let message) = self, let bytes = message.bytes else { return 1 }
+    return 1 + bytes.count >> 14
   }
 }
 

@@ -20,9 +20,10 @@ extension SessionServer {
     guard let turn = turns[id], let answer = turn.answer, !answer.isTaken else { return }
     metrics.lost += 1
     markTaken(id)
-    let lost = clients[turn.client]?.kept.lost ?? 0
-    clients[turn.client]?.kept.lost = max(lost, answer.number)
-    if let client = clients[turn.client]?.kept { delay(.client(client)) }
+    guard var client = clients[turn.client]?.kept else { return }
+    client.lost = client.lost.map { max($0, answer.number) } ?? answer.number
+    clients[turn.client]?.kept = client
+    delay(.client(client))
   }
 
   /// A client stored a message; one that is not known, or that belongs to another client, is

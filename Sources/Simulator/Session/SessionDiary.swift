@@ -27,6 +27,8 @@ struct SessionDiary: Sendable {
     var lateFrom: Instant
     var isStale = false
     var isAccepted = false
+    /// Whether it has ended, which is shown once it is stored.
+    var isDecided = false
 
     init(_ conversation: String, _ state: SessionPromptState.State, at now: Instant) {
       (self.conversation, self.state) = (conversation, state)
@@ -200,7 +202,8 @@ struct SessionDiary: Sendable {
       for key in prompts.keys { prompts[key]?.lateFrom = now }
       hasSlept = false
     }
-    for (key, prompt) in prompts where !prompt.isStale && !prompt.isAccepted {
+    for (key, prompt) in prompts
+    where !prompt.isStale && !prompt.isAccepted && !prompt.isDecided {
       guard prompt.lateFrom.advanced(by: .seconds(61)) < now else { continue }
       prompts[key]?.isStale = true
       found.add(.untimely, at: now, "a prompt waits for more than 60 s and is not called stale")
@@ -288,6 +291,7 @@ struct SessionDiary: Sendable {
     }
     refused = nil
     self.change = (id, change)
+    for case .ended(let ending) in change.news { prompts[ending.key]?.isDecided = true }
   }
 
   private mutating func shown(

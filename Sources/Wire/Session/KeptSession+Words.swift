@@ -46,13 +46,16 @@ public struct KnownConversation: Sendable, Hashable, Codable {
   public var offset: UInt64
   /// The signature of the file that the offset belongs to (0.5).
   public var signature: String?
+  /// Whether the last prompt of the history that is stored is another client's, on a server that
+  /// knows no keys: the text of the assistant that follows answers that one.
+  public var isOthersTurn: Bool
 
   public init(
     id: String, openedBy: UUID128? = nil, sequence: UInt64 = 0, offset: UInt64 = 0,
-    signature: String? = nil
+    signature: String? = nil, isOthersTurn: Bool = false
   ) {
     (self.id, self.openedBy, self.sequence) = (id, openedBy, sequence)
-    (self.offset, self.signature) = (offset, signature)
+    (self.offset, self.signature, self.isOthersTurn) = (offset, signature, isOthersTurn)
   }
 }
 

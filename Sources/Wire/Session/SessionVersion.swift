@@ -18,7 +18,7 @@ public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStr
       (1...6).contains(part.utf8.count) && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
     let numbers = parts.compactMap { Int($0) }
-    guard parts.count == 3, digits, numbers.count == 3 else { return nil }
+    guard digits, numbers.count == 3 else { return nil }
     self.init(numbers[0], numbers[1], numbers[2])
   }
 

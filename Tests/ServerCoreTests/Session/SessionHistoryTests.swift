@@ -118,6 +118,16 @@ import Testing
     #expect(sessions.kept.conversations[conversation]?.entries.count ?? 0 >= 4)
   }
 
+  @Test(arguments: [(0, 6), (1, 4)])
+  func `the oldest quarter goes one byte beyond the bound of all histories`(
+    below: Int, left: Int
+  ) {
+    let bytes = talked(3).server.historyBytes
+    let sessions = talked(3) { $0.maxHistoryBytes = bytes - below }
+    let kept = sessions.server.talks[conversation]?.entries ?? []
+    #expect(kept.map(\.text) == ["q1", "a1", "q2", "a2", "q3", "a3"].suffix(left))
+  }
+
   @Test func `an offset below what is left begins with the oldest message, behind a gap`() throws {
     var sessions = talked(3, version: "0.5.0") { $0.entriesPerConversation = 4 }
     let history = try #require(subscribe(&sessions, .offset(1, signature: nil)).first)

@@ -37,7 +37,8 @@ package struct ClientSessionTables: Tables {
           reconnects INTEGER NOT NULL, reconnecting INTEGER NOT NULL,
           round_trips INTEGER NOT NULL, round_trip_sum INTEGER NOT NULL,
           longest INTEGER NOT NULL) STRICT;
-        """
+        """,
+        "ALTER TABLE conversations ADD COLUMN is_others_turn INTEGER NOT NULL DEFAULT 0;",
       ],
       writer: "`holdfast session`"))
 
@@ -166,14 +167,15 @@ package struct ClientSessionTables: Tables {
   private func conversations() throws(StoreFailure) -> [KnownConversation] {
     try database.query(
       """
-      SELECT id, opened_by, sequence, offset, signature FROM conversations
+      SELECT id, opened_by, sequence, offset, signature, is_others_turn FROM conversations
       ORDER BY turn DESC LIMIT ?
       """, [.integer(ClientSessionSnapshot.conversationLimit)]
     ) { row throws(StoreFailure) in
       KnownConversation(
         id: try row.text(0), openedBy: try row.optionalUUID(1),
         sequence: UInt64(bitPattern: try row.integer(2)),
-        offset: UInt64(bitPattern: try row.integer(3)), signature: try row.optionalText(4))
+        offset: UInt64(bitPattern: try row.integer(3)), signature: try row.optionalText(4),
+        isOthersTurn: try row.flag(5))
     }.reversed()
   }
 
@@ -181,13 +183,15 @@ package struct ClientSessionTables: Tables {
   private func put(_ conversation: KnownConversation) throws(StoreFailure) {
     try database.run(
       """
-      INSERT OR REPLACE INTO conversations(id, opened_by, sequence, offset, signature)
-      VALUES (?, ?, ?, ?, ?)
+      INSERT OR REPLACE INTO conversations(
+        id, opened_by, sequence, offset, signature, is_others_turn)
+      VALUES (?, ?, ?, ?, ?, ?)
       """,
       [
         .text(conversation.id), .uuid(conversation.openedBy),
         .integer(Int64(bitPattern: conversation.sequence)),
         .integer(Int64(bitPattern: conversation.offset)), .text(conversation.signature),
+        .integer(conversation.isOthersTurn ? 1 : 0),
       ])
   }
 

@@ -56,11 +56,8 @@ package enum SessionText {
     let bytes = text.utf8
     let begin = bytes.index(bytes.startIndex, offsetBy: min(start, bytes.count))
     let end = bytes.index(begin, offsetBy: limit, limitedBy: bytes.endIndex) ?? bytes.endIndex
-    var cut = end
-    while cut < bytes.endIndex, cut > begin, bytes[cut] & 0xC0 == 0x80 {
-      cut = bytes.index(before: cut)
-    }
-    return text[begin..<cut]
+    // A text is cut before a scalar whose bytes do not all fit (SE-0180).
+    return text[begin..<end]
   }
 
   /// A text without the line end at its end, if there is one.

@@ -71,9 +71,13 @@ extension SessionPhoneTwin {
     if case .begins(let gap) = fit {
       show(.gap(conversation: window.conversation, gap))
     }
+    if case .begins = fit {
+      let asked = window.entries.last { $0.role == .user }
+      next.isOthersTurn = line?.knowsKeys == false && asked.map(isElsewhere) ?? false
+    }
     let moves = next != place
-    store(window, isNew: fit == .joins && moves)
     if moves { keep(next) }
+    store(window, isNew: fit == .joins && moves)
     var isMore = !window.isComplete || window.gap != nil
     switch fit {
     case .leavesHole, .begins(.replaced), .begins(.clientAhead): isMore = true
@@ -157,6 +161,11 @@ extension SessionPhoneTwin {
     switch entry.role {
     case .system: return false
     case .user:
+      let isElsewhere = isElsewhere(entry)
+      if var place = places[entry.conversation], place.isOthersTurn != isElsewhere {
+        place.isOthersTurn = isElsewhere
+        keep(place)
+      }
       let isOwn = Self.take(entry, from: &ownWords)
       guard let open, open.text == entry.text else { return isOwn }
       if isOwn, isSent { line?.repeated[open.id] = false }
@@ -167,6 +176,7 @@ extension SessionPhoneTwin {
       return isOwn || !isSent
     case .assistant:
       if Self.take(entry, from: &programWords) { return true }
+      if places[entry.conversation]?.isOthersTurn == true { return false }
       line?.written[entry.conversation] = entry.text
       guard let open else { return false }
       if line?.repeated[open.id] == false { line?.repeated[open.id] = true }
@@ -174,6 +184,13 @@ extension SessionPhoneTwin {
       answer(open, entry, via)
       return true
     }
+  }
+
+  /// Whether a prompt in a history was said on another phone.
+  private func isElsewhere(_ entry: SessionEntry) -> Bool {
+    var words = ownWords
+    let open = outbox.open(in: entry.conversation)
+    return !Self.take(entry, from: &words) && open?.text != entry.text
   }
 
   private mutating func answer(_ prompt: KeptPrompt, _ entry: SessionEntry, _ via: SessionVia) {

@@ -25,6 +25,7 @@ extension SessionPhoneTwin {
         out.append(.open(attempt))
       case .close(let attempt, let reason): close(attempt, reason)
       case .ping(let attempt, let id):
+        if stopsAt != nil { continue }
         line?.pings.append((id, now))
         out.append(.send(attempt, .ping))
       case .refreshCredentials: out.append(.refreshCredentials)

@@ -2,15 +2,16 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
-/// The backpressure of the store on the network, so that a catch-up has little left to fetch.
+/// The backpressure of the store on the network: what a model has to keep stays few.
 ///
 /// While a commit is under way, 1,000 more messages may pass; the others wait outside the driver,
-/// whose clock continues. Pings queue behind messages, so the wait ends after two seconds even if
-/// the store has not answered; what the model cannot hold then is fetched again later.
+/// whose clock continues. Pings queue behind messages: either the wait has an end, and the model
+/// drops what it cannot hold, or the link is told that it is not read.
 final class Sluice: Sendable {
   /// The messages that may pass during a commit; they fit into the writer with those in the inbox.
   static let limit = 1000
-  /// The longest wait; far below the silence that ends a link (seed 001: 90 s).
+  /// The longest wait where messages can be fetched again; far below the silence that ends a link
+  /// (seed 001: 90 s).
   static let patience = Duration.seconds(2)
 
   fileprivate struct State {
@@ -22,21 +23,25 @@ final class Sluice: Sendable {
     var waiting: [CheckedContinuation<Void, Never>] = []
     /// The timeout of the wait.
     var patience: Task<Void, Never>?
+
+    var isFull: Bool { isClosed && passed > Sluice.limit }
   }
 
   private let state = Mutex(State())
   private let clock: any LinkClock
+  private let patience: Duration?
 
-  init(clock: any LinkClock) {
-    self.clock = clock
+  /// - Parameter patience: the longest wait; `nil` to wait for the store in any case.
+  init(clock: any LinkClock, patience: Duration?) {
+    (self.clock, self.patience) = (clock, patience)
   }
 
-  /// Notes that a commit has begun.
+  /// Notes that a commit has begun; one that follows a refused one counts on.
   func close() {
     state.withLock { state in
+      if !state.isClosed { state.passed = 0 }
       state.isClosed = true
       state.commit += 1
-      state.passed = 0
     }
   }
 
@@ -44,21 +49,30 @@ final class Sluice: Sendable {
   func open() { open(nil) }
 
   /// Returns when this many messages may be posted.
-  func pass(_ count: Int) async {
+  ///
+  /// - Parameter paused: called before and after a wait.
+  func pass(_ count: Int, paused: (Bool) async -> Void = { _ in }) async {
+    let isFull = state.withLock { state in
+      state.passed += count
+      return state.isFull
+    }
+    guard isFull else { return }
+    await paused(true)
     await withCheckedContinuation { continuation in
       let isFree = state.withLock { state in
-        state.passed += count
-        guard state.isClosed, state.passed > Self.limit else { return true }
+        guard state.isFull else { return true }
         state.waiting.append(continuation)
         if state.patience == nil { state.patience = patience(for: state.commit) }
         return false
       }
       if isFree { continuation.resume() }
     }
+    await paused(false)
   }
 
-  private func patience(for commit: UInt64) -> Task<Void, Never> {
-    let end = clock.now.advanced(by: Self.patience)
+  private func patience(for commit: UInt64) -> Task<Void, Never>? {
+    guard let patience else { return nil }
+    let end = clock.now.advanced(by: patience)
     return Task { [clock] in
       guard (try? await clock.wait(until: end)) != nil else { return }
       open(commit)

@@ -1,0 +1,125 @@
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Synchronization
+import Testing
+
+@testable import Session
+
+/// A session whose store takes its time.
+@Suite(.timeLimit(.minutes(2))) struct SessionSlowStoreTests {
+  private let clock = TestClock()
+  private let network: FakeNetwork
+  private let store = HeldSessionStore()
+
+  init() {
+    network = FakeNetwork(clock: clock)
+  }
+
+  @Test(arguments: [false, true])
+  func `a store that stalls or refuses stops the reading, and everything is shown later`(
+    refuses: Bool
+  ) async throws {
+    let sent = Mutex(0)
+    let session = try await open()
+    let socket = try await connected(session)
+    // All are acknowledged.
+    socket.limitUnread(to: 4_000)
+    await store.hold(refuses: refuses)
+    let sending = Task {
+      for number in 1...3_000 {
+        await socket.send(text: Self.answer(number).bytes)
+        sent.withLock { $0 += 1 }
+      }
+    }
+    await session.settled { $0.talk?.isPaused == true }
+    // It is not judged by its silence meanwhile, and the refused change is handed over again.
+    clock.advance(by: .seconds(600))
+    await session.settled { $0.deadline.map { $0 > clock.now } ?? true }
+    #expect((1_000..<2_000).contains(sent.withLock(\.self)))
+    #expect(await session.snapshot.link.status.phase == .connected)
+    if refuses { await session.settled { $0.writer.failures == 2 } }
+    await store.release()
+    clock.advance(by: .seconds(60))
+    var shown: [String] = []
+    for await update in session {
+      guard case .message(let entry, _, let news) = update else { continue }
+      session.confirm(news)
+      shown.append(entry.text)
+      if shown.count == 3_000 { break }
+    }
+    #expect(shown == (1...3_000).map { "\($0)" })
+    await sending.value
+    #expect(network.sockets.count == 0, "it was never dialled again")
+    await session.close()
+  }
+
+  private func open() async throws -> HeldSession {
+    var configuration = SessionConfiguration("ws://127.0.0.1:1/session", store: store) { "key" }
+    configuration.network = network
+    configuration.reachability = AlwaysReachable()
+    configuration.clock = clock
+    return try await HeldSession(configuration)
+  }
+
+  private func connected(_ session: HeldSession) async throws -> FakeSocket {
+    let socket = try #require(await network.sockets.next())
+    await socket.accept()
+    let features: Set<SessionFeature> = [.idempotency]
+    await socket.send(
+      text: SessionServerMessage.hello(SessionHello(message: "hi", features: features)).bytes)
+    let connected = SessionConnected(
+      message: "", session: "s", version: .newest, features: features, isRecovered: nil)
+    await socket.send(text: SessionServerMessage.connected(connected).bytes)
+    await session.settled { $0.isConnected && $0.isSettled }
+    return socket
+  }
+
+  private static func answer(_ number: Int) -> SessionServerMessage {
+    .response(
+      SessionResponse(
+        id: "m\(number)", conversation: "c", idempotencyKey: nil,
+        result: .success(text: "\(number)")))
+  }
+}
+
+/// Holds commits, or refuses them, while it is told to.
+private actor HeldSessionStore: ClientSessionStore {
+  private let store = MemoryClientSessionStore()
+  private var isHeld = false
+  private var refuses = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  func hold(refuses: Bool) { (isHeld, self.refuses) = (!refuses, refuses) }
+
+  func release() {
+    (isHeld, refuses) = (false, false)
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+
+  func open(as client: UUID128) async throws(StoreFailure) -> ClientSessionSnapshot {
+    try await store.open(as: client)
+  }
+
+  func commit(
+    _ change: ClientSessionChange
+  ) async throws(StoreFailure) -> [NumberedSessionNews] {
+    if isHeld { await withCheckedContinuation { waiting.append($0) } }
+    if refuses { throw .full(detail: "no room") }
+    return try await store.commit(change)
+  }
+
+  func history(
+    of conversation: String, before number: UInt64?, limit: Int
+  ) async throws(StoreFailure) -> [NumberedSessionNews] {
+    try await store.history(of: conversation, before: number, limit: limit)
+  }
+
+  func days() async throws(StoreFailure) -> [SessionDay] { try await store.days() }
+
+  func check() async throws(StoreFailure) { try await store.check() }
+  func close() async { await store.close() }
+}

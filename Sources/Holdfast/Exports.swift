@@ -98,6 +98,7 @@
 @_exported public import struct LinkWire.Drink
 @_exported public import struct LinkWire.DrinkChange
 @_exported public import struct LinkWire.DrinkSnapshot
+@_exported public import struct LinkWire.FileUpload
 @_exported public import typealias LinkWire.GATTID
 @_exported public import struct LinkWire.Gap
 @_exported public import enum LinkWire.HealthPageStart
@@ -137,6 +138,7 @@
 @_exported public import struct LinkWire.TimelineCommit
 @_exported public import struct LinkWire.TimelineKey
 @_exported public import struct LinkWire.TimelineSnapshot
+@_exported public import enum LinkWire.UploadOutcome
 @_exported public import enum LinkWire.WakeResult
 @_exported public import protocol LinkRuntime.BackgroundTime
 @_exported public import struct LinkRuntime.BootClock

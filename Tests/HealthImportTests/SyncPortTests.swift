@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastTestKit
 import LinkCore
 import LinkHealth
@@ -29,6 +30,39 @@ import Testing
       try await store.add(Self.samples($0, before: clock.wall))
     }
     await store.close()
+  }
+
+  @Test func `all samples of a store that replaced another one are new`() async throws {
+    let scratch = try Scratch()
+    let wall = BootClock().wall
+    let anchor = try await Self.read(scratch("old"), adding: Self.samples(3, before: wall)).anchor
+    let month = Self.samples(1, before: wall.advanced(by: .seconds(-90 * 86_400)))
+    let page = try await Self.read(
+      scratch("new"), adding: Self.samples(2, before: wall) + month, after: anchor)
+    #expect(page.added.count == 3)
+  }
+
+  @Test func `all samples of a store that was put back are new`() async throws {
+    let scratch = try Scratch()
+    let wall = BootClock().wall
+    _ = try await Self.read(scratch("now"), adding: Self.samples(1, before: wall))
+    try FileManager.default.copyItem(atPath: scratch("now"), toPath: scratch("then"))
+    let later = Self.samples(5, before: wall)
+    let anchor = try await Self.read(scratch("now"), adding: Array(later.dropFirst())).anchor
+    let page = try await Self.read(scratch("then"), adding: [later[4]], after: anchor)
+    #expect(page.added.count == 2)
+  }
+
+  /// Adds samples to the store of a directory, in changes of their own, and reads what is new.
+  private static func read(
+    _ directory: String, adding samples: [HealthSample], after anchor: HealthAnchor? = nil
+  ) async throws -> SourcePage {
+    let store = try await Platform.healthStore(in: directory)
+    for sample in samples { _ = try await store.add([sample]) }
+    let start = anchor.map { HealthPageStart.after($0) } ?? .last(.seconds(30 * 86_400))
+    let page = try await StoredHealthSource(store).page(steps, from: start, limit: 100)
+    await store.close()
+    return page
   }
 
   @Test func `a fake source keeps the contract`() async throws {
@@ -207,6 +241,8 @@ import Testing
         await deliver?(UploadEvent(file: upload.file, outcome: .accepted))
       }
     }
+    func renewSecret() -> Bool { false }
+    func refresh() -> LinkFailure? { nil }
     func stop() {}
   }
 }

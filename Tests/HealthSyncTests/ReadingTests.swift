@@ -221,6 +221,38 @@ import Testing
     #expect(bench.steps.last?.last == .stamp(SyncBench.time(100)))
   }
 
+  @Test(arguments: [(63, 1), (64, 0), (65, 0)])
+  func `batches that an earlier process left count against the bound`(_ left: Int, _ fetches: Int) {
+    var bench = SyncBench()
+    let batches = (1...left).map { SyncBench.batch("b\($0)", Self.steps, UInt64($0)) }
+    bench.give(
+      .restored(
+        KeptSyncQueue(asked: [Self.steps], types: [], batches: batches, stamp: SyncBench.time(0)),
+        running: [], missing: []))
+    bench.fire(wake: 1)
+    bench.pass(.seconds(1))
+    #expect(bench.fetches.count == fetches)
+    #expect(bench.givenBack == (fetches == 0 ? [WakeID(1): [.later]] : [:]))
+  }
+
+  @Test func `what is accepted while the server is told is told once more`() throws {
+    var bench = SyncBench.asked()
+    func told() -> Int { bench.log.count { $0 == .refresh } }
+    for number in 1...2 {
+      bench.fire(wake: UInt64(number))
+      bench.pass(.seconds(1))
+      try bench.read(1, anchor: UInt8(number))
+      bench.accept("f\(number)")
+      bench.finishCommits()
+    }
+    #expect(told() == 1)
+    bench.give(.refreshed(nil))
+    #expect(told() == 2)
+    bench.give(.refreshed(nil))
+    #expect(told() == 2)
+    #expect(bench.model.standing == .done(parked: 0))
+  }
+
   @Test func `a page that comes after the end is deleted`() throws {
     var bench = SyncBench.asked()
     bench.fire()

@@ -48,7 +48,7 @@ import Testing
       types: [SyncedType(type: Self.heart, anchor: HealthAnchor([1]), synced: 7)],
       batches: [lost, waits], stamp: SyncBench.time(3))
     var parked = lost
-    parked.parked = "its file is missing; reset the type to read its samples again"
+    parked.parked = "its file is missing; reset the type to read its last 30 days again"
     let words = parked.parked ?? ""
     #expect(
       bench.give(.restored(kept, running: [], missing: ["a", "unknown"])) == [

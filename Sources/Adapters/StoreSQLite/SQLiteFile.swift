@@ -6,8 +6,6 @@ package struct StoreKind: Sendable {
   /// The file's name without `.sqlite`.
   let name: String
   let schema: Schema
-  /// What a commit survives; a store may choose otherwise for single commits.
-  var durability = Database.Durability.powerCut
   /// More settings of a writer's connection, as SQL.
   var settings = ""
 }
@@ -114,7 +112,8 @@ package actor SQLiteFile<T: Tables>: Store {
       path: file.path, access: access, busyTimeout: busyTimeout, schema: kind.schema)
     if access == .write {
       lock?.noteMade(true)
-      try database.setDurability(kind.durability)
+      // A store may choose otherwise for single commits.
+      try database.setDurability(.powerCut)
       try database.execute(kind.settings)
     }
     tables = try T(database)

@@ -30,7 +30,8 @@ extension SyncModel {
   }
 
   private static let missingFile =
-    SyncBatchReport.Reason.words("its file is missing; reset the type to read its samples again")
+    SyncBatchReport.Reason.words(
+      "its file is missing; reset the type to read its last 30 days again")
 
   private mutating func laneOrNew(_ type: String) -> Int {
     if let place = lane(type) { return place }
@@ -87,7 +88,8 @@ extension SyncModel {
       guard now >= until, conditions.isUnlocked else { return }
       lanes[place].begun += 1
       lanes[place].isAgain = false
-      fetch(place, &effects)
+      // Batches that an earlier process left count, too.
+      if isFull(place) { fill(place, &effects) } else { fetch(place, &effects) }
     case .full:
       guard lanes[place].batches.count <= SyncSettings.mostBatches / 2 else { return }
       fetch(place, &effects)
@@ -150,12 +152,17 @@ extension SyncModel {
     for batch in batches { effects.append(.update(.batch(SyncBatchReport(batch, .queued)))) }
     report(place, &effects)
     guard stage == .running else { return }
-    guard lanes[place].batches.count < SyncSettings.mostBatches else {
-      lanes[place].run = .full
-      // What is stored is safe, and the rest lies behind the anchor.
-      return conclude(place, .later, &effects)
-    }
-    fetch(place, &effects)
+    if isFull(place) { fill(place, &effects) } else { fetch(place, &effects) }
+  }
+
+  private func isFull(_ place: Int) -> Bool {
+    lanes[place].batches.count >= SyncSettings.mostBatches
+  }
+
+  /// Interrupts a run: what is stored is safe, and the rest lies behind the anchor.
+  private mutating func fill(_ place: Int, _ effects: inout [Effect]) {
+    lanes[place].run = .full
+    conclude(place, .later, &effects)
   }
 
   private mutating func endRun(_ place: Int, at now: Instant, _ effects: inout [Effect]) {

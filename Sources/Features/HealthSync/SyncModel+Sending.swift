@@ -160,7 +160,10 @@ extension SyncModel {
     server.wasReached = true
     server.answered(at: now)
     if server.heldUntil == nil { server.retry.noteStable() }
-    refresh = refresh == .running ? .running : .owed
+    switch refresh {
+    case .none, .owed: refresh = .owed
+    case .running, .runningAndOwed: refresh = .runningAndOwed
+    }
   }
 
   private mutating func failed(
@@ -238,8 +241,11 @@ extension SyncModel {
   }
 
   mutating func refreshed(_ failure: LinkFailure?, _ effects: inout [Effect]) {
-    guard refresh == .running else { return }
-    refresh = .none
+    switch refresh {
+    case .none, .owed: return
+    case .running: refresh = .none
+    case .runningAndOwed: refresh = .owed
+    }
     if let failure { effects.append(.update(.notice(.notRefreshed(failure)))) }
   }
 }

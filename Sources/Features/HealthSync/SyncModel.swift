@@ -75,6 +75,8 @@ public struct SyncModel: Machine {
     /// Something was accepted since the last time.
     case owed
     case running
+    /// Something was accepted while the server was told.
+    case runningAndOwed
   }
 
   /// Takes one input.

@@ -18,7 +18,7 @@ public struct SyncSettings: Sendable, Hashable, Codable {
   /// Samples and deletions of one page; ours: two batches, so that little is read twice.
   static let pageLimit = 2 * SyncPacking.mostRecords
   /// Batches of a type that may wait; at the bound its source is not read until half are gone.
-  static let mostBatches = 64
+  package static let mostBatches = 64
   /// How long callouts are gathered before the source is read; ours: between the 16 ms and the 2 s
   /// of peers, and little beside the budget of a wake-up.
   static let gathering = Duration.milliseconds(50)

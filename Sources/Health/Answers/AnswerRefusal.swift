@@ -34,7 +34,9 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     case .outOfRange: "start_time and end_time must be within the years 1900 to 2199"
     case .tooMuchAtOnce: "more at one time than an answer can hold; ask with group_by"
     case .tooManyDays: "more days than one answer can take together; ask for a shorter time"
-    case .sumTooLarge: "the samples add up to more than a number can hold; ask without group_by"
+    case .sumTooLarge:
+      "the samples add up to more than a number can hold, so some of them are wrong; ask for the "
+        + "samples themselves, or for a time without them"
     case .unreadable(let reason): "the phone's health data cannot be read: \(reason)"
     }
   }

@@ -21,7 +21,8 @@ public struct HealthChangeQuery: Sendable, Hashable {
   public var type: String
   /// The anchor of the page before; without one the page begins with samples from `from` on.
   public var after: HealthAnchor?
-  /// Where the first page begins, if there is no anchor: samples that start earlier are left out.
+  /// Where the first page begins, if there is no anchor of this store: samples that start earlier
+  /// are left out.
   public var from: Timestamp
   /// The most samples and deletions of a page together; less than 1 counts as 1.
   public var limit: Int
@@ -112,6 +113,14 @@ package struct HealthWalk: Sendable, Hashable {
 
   private static let version: UInt8 = 1
 
+  /// The highest number that it knows of.
+  private var reach: Int64 {
+    switch stage {
+    case .none: done
+    case .deleted(let until, _), .added(let until, _): until
+    }
+  }
+
   /// The walk as an anchor.
   package var anchor: HealthAnchor {
     var bytes = [Self.version] + Self.bytes(of: store) + Self.bytes(of: UInt64(bitPattern: done))
@@ -174,8 +183,7 @@ extension HealthWalk {
     deletions: (HealthChangeSpan, HealthSampleKey?, Int) throws(Failure) -> [HealthSampleKey],
     additions: (HealthChangeSpan, HealthPlace, Int) throws(Failure) -> [KeyedHealthSample]
   ) throws(Failure) -> HealthChangePage {
-    var walk = query.after.flatMap { HealthWalk($0, of: store) } ?? HealthWalk(store)
-    let limit = max(1, query.limit)
+    var walk = begin(query, of: store, newest: newest)
     if case .none = walk.stage {
       let span = HealthChangeSpan(type: query.type, done: walk.done, until: newest)
       if walk.done >= 0, try !hasChanges(span) { return HealthChangePage(anchor: walk.anchor) }
@@ -183,6 +191,7 @@ extension HealthWalk {
         walk.done < 0
         ? .added(until: newest, after: .before(query.from)) : .deleted(until: newest, after: nil)
     }
+    let limit = max(1, query.limit)
     var page = HealthChangePage(anchor: walk.anchor)
     if case .deleted(let until, let key) = walk.stage {
       let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
@@ -206,6 +215,16 @@ extension HealthWalk {
     }
     page.anchor = walk.anchor
     return page
+  }
+
+  /// Goes on from an anchor, or begins anew: also in a store that was put back to an earlier state,
+  /// which gives numbers again that were taken before.
+  private static func begin(
+    _ query: HealthChangeQuery, of store: UInt64, newest: Int64
+  ) -> HealthWalk {
+    guard let walk = query.after.flatMap({ HealthWalk($0, of: store) }), walk.reach <= newest
+    else { return HealthWalk(store) }
+    return walk
   }
 }
 

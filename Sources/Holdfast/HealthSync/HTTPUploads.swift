@@ -97,9 +97,13 @@ actor HTTPUploads: UploadQueue {
   private func post(_ upload: FileUpload) async -> UploadOutcome {
     let body: [UInt8]
     do throws(StoreFailure) {
-      body = try files.read(upload.file)
+      guard let found = try files.find(upload.file) else {
+        return .unreadable(detail: files.missing(upload.file))
+      }
+      body = found
     } catch {
-      return .unreadable(detail: error.description)
+      // A file that cannot be read now may be readable later.
+      return .failed(.local(detail: error.description))
     }
     do throws(LinkFailure) {
       let caller = try await caller()

@@ -36,16 +36,22 @@ struct PayloadFiles: Sendable {
   ///
   /// - Throws: also if there is no such file.
   func read(_ path: String) throws(StoreFailure) -> [UInt8] {
+    guard let bytes = try find(path) else { throw .denied(detail: missing(path)) }
+    return bytes
+  }
+
+  /// Returns the content of a file; `nil` if there is no such file.
+  func find(_ path: String) throws(StoreFailure) -> [UInt8]? {
     let file = file(path)
-    let bytes: [UInt8]?
     do throws(OwnerFileError) {
-      bytes = try file.read()
+      return try file.read()
     } catch {
       throw StoreFailure(error, at: file.path)
     }
-    guard let bytes else { throw .denied(detail: "\(file.path) is not there.") }
-    return bytes
   }
+
+  /// That there is no such file, for people.
+  func missing(_ path: String) -> String { "\(file(path).path) is not there." }
 
   /// Deletes files. One that cannot be deleted now is deleted at the next start.
   func delete(_ paths: [String]) {
@@ -77,10 +83,18 @@ struct PayloadFiles: Sendable {
 
   private static let ticketEnd = ".upload"
 
-  /// Deletes the files that no batch names, and returns those that batches name and are missing.
+  /// Deletes the files that no batch names, and returns those that batches name and are missing. A
+  /// directory that cannot be read says nothing about them.
   func tidy(_ named: Set<String>) -> Set<String> {
     let directory = "\(root)/\(Self.folder)"
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: directory)
+    } catch CocoaError.fileReadNoSuchFile {
+      names = []
+    } catch {
+      return []
+    }
     let found = Set(names.map { "\(Self.folder)/\($0)" })
     let tickets = named.map { $0 + Self.ticketEnd }
     delete(Array(found.subtracting(named).subtracting(tickets)))

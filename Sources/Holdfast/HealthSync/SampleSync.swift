@@ -37,7 +37,10 @@ public final class SampleSync: Sendable, AsyncSequence {
     let clock = configuration.clock
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<SyncModel>(
-        SyncSettings(policy: configuration.policy), journal: configuration.journal,
+        SyncSettings(
+          policy: configuration.policy,
+          depth: configuration.uploads == nil ? 1 : SyncSettings.mostBatches),
+        journal: configuration.journal,
         at: clock.wall, notice: notice)
     }
     let kept = try await LinkFailure.local { () throws(StoreFailure) in

@@ -44,7 +44,10 @@ public actor StoredHealthSource: HealthSource {
     _ type: String, from start: HealthPageStart, limit: Int
   ) async throws(HealthSourceFailure) -> SourcePage {
     do throws(StoreFailure) {
-      var query = HealthChangeQuery(type: type, from: clock.wall, limit: limit)
+      // The store may have been replaced, or put back to an earlier state, since the anchor: then
+      // all that it has counts as new.
+      var query = HealthChangeQuery(
+        type: type, from: Timestamp(nanoseconds: .min), limit: limit)
       switch start {
       case .after(let anchor): query.after = anchor
       case .last(let span): query.from = try await newest().advanced(by: .zero - span)

@@ -18,6 +18,9 @@ public struct SyncConfiguration: Sendable {
   public var queue: any SyncQueueStore
   /// The directory of the queue, below which batches wait as files.
   public var directory: String
+  /// Uploads the files of batches, which are named relative to `directory`, and is given all of
+  /// them at once; `nil` for uploads by this process, of each type one after the other.
+  public var uploads: (any UploadQueue)?
   /// When to try again.
   public var policy = LinkPolicy.healthSync
   /// From so many bytes on, compressed if the server takes that, uploads resume in the middle.

@@ -10,16 +10,18 @@ actor SyncShell: Shell {
   let updates: UpdateChannel<SyncUpdate>
   private let configuration: SyncConfiguration
   private let files: PayloadFiles
-  private let uploads: HTTPUploads
+  private let uploads: any UploadQueue
   private let jobs: Jobs<SyncModel, Never>
   private let wakes = GrantedWakes()
 
   init(_ configuration: SyncConfiguration, _ files: PayloadFiles, _ http: any HTTPClient) {
     let inlet = Inlet<SyncModel>()
     (self.configuration, self.files, self.inlet) = (configuration, files, inlet)
-    uploads = HTTPUploads(
-      server: configuration.server, http: http, files: files,
-      resumesFrom: configuration.resumesFrom, secret: configuration.secret)
+    uploads =
+      configuration.uploads
+      ?? HTTPUploads(
+        server: configuration.server, http: http, files: files,
+        resumesFrom: configuration.resumesFrom, secret: configuration.secret)
     jobs = Jobs(inlet)
     updates = UpdateChannel(crowd: Self.crowd)
   }

@@ -6,8 +6,10 @@ extension SyncDashboard {
     const show = state => { document.body.dataset.state = state; };
     const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
     const tenth = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-    const clock = zone => new Intl.DateTimeFormat(undefined,
-      { dateStyle: 'medium', timeStyle: 'short', timeZone: zone });
+    // Times of workouts are readings of the user's own clock, without a zone.
+    const wall = text => new Date(text + 'Z');
+    const clock = new Intl.DateTimeFormat(undefined,
+      { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
     let turn = 0;
 
     function make(name, text, fields = {}) {
@@ -145,15 +147,14 @@ extension SyncDashboard {
 
     function workouts(reply) {
       const found = [...reply.workouts].reverse();
-      const minutes = one => (Date.parse(one.end) - Date.parse(one.start)) / 60000;
+      const minutes = one => (wall(one.end) - wall(one.start)) / 60000;
       id('workouts').querySelector('p').textContent = found.length === 0
         ? 'No workouts in this period.'
         : count(found.length, 'workout') + ', ' + tenth.format(
             found.reduce((sum, one) => sum + minutes(one), 0) / 60) + ' hours.';
-      const format = clock(reply.timeZone);
       id('workouts').querySelector('div').replaceChildren(...(found.length === 0 ? [] : [table(
         ['Start', 'Kind', 'Minutes', 'Distance (km)', 'Energy (kcal)', 'Source'],
-        found.map(one => [format.format(new Date(one.start)), one.type,
+        found.map(one => [clock.format(wall(one.start)), one.type,
           number.format(minutes(one)),
           one.distanceMeters == null ? null : tenth.format(one.distanceMeters / 1000),
           one.energyKcal == null ? null : number.format(one.energyKcal), one.source]))]));

@@ -148,7 +148,10 @@ extension SyncWorld {
       if let host { read(id, type, start, limit, notBefore: stamp, host) }
     case .fires(let phone): fire(kernel.phones[phone])
     case .naps(let phone): nap(kernel.phones[phone])
-    case .tries(let phone, let file): tryUpload(file, kernel.phones[phone])
+    case .tries(let phone, let file):
+      // A task of the same file that was cancelled may have asked for it.
+      guard phones[phone].tasks[file]?.exchange == nil else { return }
+      tryUpload(file, kernel.phones[phone])
     case .informs(let phone, let file, let number, let fields):
       informed(file, number, fields, kernel.phones[phone])
     case .completes(let piece): complete(piece)

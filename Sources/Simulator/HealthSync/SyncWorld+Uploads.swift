@@ -116,7 +116,9 @@ extension SyncWorld {
   ) {
     let piece = SyncPiece(
       token: token, id: id, record: record, offset: offset, bytes: bytes, isLast: isLast)
-    write(.keeps(piece), on: server, after: max(diskDelay(server), numbers.storeDelay))
+    // A plan may have hundreds of pieces left when calm comes, which a slow store makes minutes.
+    let delay = isCalm ? .milliseconds(2) : numbers.storeDelay
+    write(.keeps(piece), on: server, after: max(diskDelay(server), delay))
   }
 
   /// Bytes of an upload are in its file: what a failed write left behind the offset is gone.

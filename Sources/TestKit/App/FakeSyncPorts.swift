@@ -124,6 +124,10 @@ public final class FakeUploadQueue: UploadQueue {
 
   public func running() async -> Set<String> { state.withLock(\.running) }
 
+  public func renewSecret() async -> Bool { false }
+
+  public func refresh() async -> LinkFailure? { nil }
+
   public func enqueue(_ uploads: [FileUpload]) async {
     state.withLock { state in
       state.enqueued += uploads

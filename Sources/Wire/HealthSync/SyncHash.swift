@@ -4,12 +4,10 @@ public struct SyncHash: Sendable, Hashable, Comparable, Codable {
   package let words: SIMD4<UInt64>
 
   /// A hash; `nil` unless it has 32 bytes.
-  public init?(_ bytes: some Collection<UInt8>) {
+  public init?(_ bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     var words = SIMD4<UInt64>()
-    for (index, byte) in bytes.enumerated() {
-      words[index / 8] = words[index / 8] << 8 | UInt64(byte)
-    }
+    for index in 0..<32 { words[index / 8] = words[index / 8] << 8 | UInt64(bytes[index]) }
     self.words = words
   }
 
@@ -62,6 +60,7 @@ extension SyncHash {
       bytes.append(contentsOf: text.utf8)
       bytes.append(UInt8(ascii: "|"))
     }
-    return bytes + last
+    bytes.append(contentsOf: last)
+    return bytes
   }
 }

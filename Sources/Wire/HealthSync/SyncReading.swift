@@ -198,16 +198,20 @@ extension JSONReader {
   }
 
   fileprivate mutating func optionalTime() throws(JSONError) -> SyncTime? {
-    guard let text = try optionalText() else { return nil }
-    guard case .instant(let instant, _) = HealthTime(text) else {
+    if try takeNull() { return nil }
+    let found = try scanString()
+    guard case .instant(let instant, _) = HealthTime(utf8: utf8(of: found)) else {
       throw JSONError("no ISO 8601 time with a zone in the years 1678 to 2261", at: position)
     }
-    return SyncTime(text: text, instant: instant)
+    return SyncTime(text: text(of: found), instant: instant)
   }
 
   fileprivate mutating func optionalUUID() throws(JSONError) -> UUID128? {
-    guard let text = try optionalText() else { return nil }
-    guard let uuid = UUID128(text) else { throw JSONError("no UUID", at: position) }
+    if try takeNull() { return nil }
+    let found = try scanString()
+    guard let uuid = UUID128(utf8: utf8(of: found)) else {
+      throw JSONError("no UUID", at: position)
+    }
     return uuid
   }
 

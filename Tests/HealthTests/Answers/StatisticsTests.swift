@@ -273,6 +273,8 @@ import Testing
     #expect(points.map(\.value) == [.number(sum), .number(sum)])
     #expect(
       answer(1e308)
-        == .failure("the samples add up to more than a number can hold; ask without group_by"))
+        == .failure(
+          "the samples add up to more than a number can hold, so some of them are wrong; ask for "
+            + "the samples themselves, or for a time without them"))
   }
 }

@@ -194,6 +194,16 @@ import Testing
     #expect(unknown.status == 2)
   }
 
+  @Test(arguments: [["reset", "stepcount"], ["retry"]])
+  func `a data directory that is not there is not created`(_ words: [String]) async throws {
+    let rig = try SyncRig()
+    let wrong = rig.data + "-wrong"
+    let run = try await CommandProcess.run(["health"] + words + ["--data", wrong])
+    #expect(run.status == 1)
+    #expect(run.errors.count == 1 && run.errors[0].contains("There is no store at \(wrong)/"))
+    #expect(!FileManager.default.fileExists(atPath: wrong))
+  }
+
   @Test func `only the types that were named are read`() async throws {
     let rig = try SyncRig()
     try rig.export([(Self.steps, [1]), (Self.heart, [2])])

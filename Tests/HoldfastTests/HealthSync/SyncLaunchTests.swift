@@ -36,22 +36,43 @@ import Testing
     }
   }
 
-  /// A sync with one batch that an earlier process has left, and a network without answers.
+  @Test func `a system that uploads is given all at once, and what it still uploads is adopted`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let files = (1...3).map { "health-sync/batch_\($0).json" }
+    let system = FakeUploadQueue(running: [files[0]]) { _ in nil }
+    let sync = try await Self.sync(scratch, FakeLifecycle(known: []), files, system)
+    sync.again()
+    await sync.settled { $0.sending.count == 3 }
+    #expect(system.enqueued.map(\.file) == Array(files.dropFirst()))
+    for file in files { await system.end(file, .accepted) }
+    await sync.settled { $0.standing == .done(parked: 0) }
+    await sync.close()
+  }
+
+  /// A sync with batches that an earlier process has left, and a network without answers.
   private static func sync(
-    _ scratch: Scratch, _ lifecycle: FakeLifecycle
+    _ scratch: Scratch, _ lifecycle: FakeLifecycle, _ files: [String] = [file],
+    _ uploads: (any UploadQueue)? = nil
   ) async throws -> SampleSync {
     try FileManager.default.createDirectory(
       atPath: scratch("health-sync"), withIntermediateDirectories: true)
-    try scratch.write(Array("{}".utf8), to: file)
-    let batch = QueuedBatch(
-      file: file, type: "a", place: QueuedBatch.distance, records: 1, deletions: 0, bytes: 2)
+    var batches: [QueuedBatch] = []
+    for file in files {
+      try scratch.write(Array("{}".utf8), to: file)
+      let place = QueuedBatch.distance * UInt64(batches.count + 1)
+      batches.append(
+        QueuedBatch(file: file, type: "a", place: place, records: 1, deletions: 0, bytes: 2))
+    }
     let kept = KeptSyncQueue(
-      asked: [], types: [], batches: [batch], stamp: Timestamp(nanoseconds: 0))
+      asked: [], types: [], batches: batches, stamp: Timestamp(nanoseconds: 0))
     var configuration = SyncConfiguration(
       "https://health.example", source: NoSource(), queue: MemoryStore(kept),
       directory: scratch.path
     ) { "hush-hush-hush" }
     configuration.types = []
+    configuration.uploads = uploads
     configuration.network = FakeNetwork(clock: BootClock())
     (configuration.lifecycle, configuration.reachability) = (lifecycle, FakeReachability())
     return try await SampleSync(configuration)

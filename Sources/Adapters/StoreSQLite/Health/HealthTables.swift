@@ -55,7 +55,7 @@ package final class HealthTables: Tables {
   private static let mostTexts = 20_000
 
   package static let kind = StoreKind(
-    name: "health", schema: schema, durability: .processEnd,
+    name: "health", schema: schema,
     // 8 MiB hold the ends of many types at once. Marks need no memory in a file.
     settings: "PRAGMA cache_size = -8192; PRAGMA temp_store = FILE")
 

@@ -1,3 +1,4 @@
+public import LinkCore
 public import LinkWire
 
 /// Uploads of files, which may go on while the process does not: a background session of the
@@ -15,6 +16,13 @@ public protocol UploadQueue: Sendable {
 
   /// Begins uploads, all at once.
   func enqueue(_ uploads: [FileUpload]) async
+
+  /// Reads the secret again for the uploads that follow; returns whether it is another one than the
+  /// server refused.
+  func renewSecret() async -> Bool
+
+  /// Tells the server that all was sent; returns why it did not do its part.
+  func refresh() async -> LinkFailure?
 
   /// Cancels all uploads of this process; no event follows.
   func stop() async

@@ -22,7 +22,7 @@ extension SyncTwin {
       if batch.place + 1_048_576 > nextPlace { nextPlace = batch.place + 1_048_576 }
     }
     for file in missing.sorted() {
-      park(file, .words("its file is missing; reset the type to read its samples again"))
+      park(file, .words("its file is missing; reset the type to read its last 30 days again"))
     }
     want(queue.asked)
     for shelf in shelves { tell(shelf) }
@@ -71,11 +71,17 @@ extension SyncTwin {
       if at <= now, conditions.isUnlocked {
         shelves[index].run += 1
         (shelves[index].isRunning, shelves[index].isDueAgain) = (true, false)
-        ask(index)
+        askIfThereIsRoom(index)
       }
     case .full: if shelves[index].bundles.count < 33 { ask(index) }
     case .none, .reads, .stores: return
     }
+  }
+
+  private mutating func askIfThereIsRoom(_ index: Int) {
+    guard shelves[index].bundles.count > 63 else { return ask(index) }
+    shelves[index].work = .full
+    answer(index, isShort: true)
   }
 
   private mutating func ask(_ index: Int) {
@@ -173,13 +179,7 @@ extension SyncTwin {
     (shelves[index].troubles, shelves[index].trouble) = (0, nil)
     for batch in batches { tell(batch, .queued) }
     tell(shelves[index])
-    guard life == .lives else { return }
-    if shelves[index].bundles.count > 63 {
-      shelves[index].work = .full
-      answer(index, isShort: true)
-    } else {
-      ask(index)
-    }
+    if life == .lives { askIfThereIsRoom(index) }
   }
 
   private mutating func landed(_ all: [Landed]) {

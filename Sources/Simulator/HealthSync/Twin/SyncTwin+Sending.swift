@@ -100,7 +100,7 @@ extension SyncTwin {
     backend.wasThere = true
     isThere()
     if backend.rests == nil { backend.retry.noteStable() }
-    if case .none = report { report = .due }
+    if case .underWay = report { report = .underWay(isStale: true) } else { report = .due }
   }
 
   /// The server answers; what it wished still counts.

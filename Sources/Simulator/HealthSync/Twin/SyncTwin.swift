@@ -46,7 +46,7 @@ struct SyncTwin: Sendable {
   }
 
   /// Whether the server is told that all was sent.
-  enum Report: Sendable { case none, due, underWay }
+  enum Report: Sendable { case none, due, underWay(isStale: Bool) }
 
   struct Landed: Sendable {
     var file: String
@@ -164,8 +164,8 @@ struct SyncTwin: Sendable {
     case .notHalved(let file, let failure): unsplit(file, failure)
     case .secret(let isNew): told(isNew)
     case .refreshed(let failure):
-      guard case .underWay = report else { return }
-      report = .none
+      guard case .underWay(let isStale) = report else { return }
+      report = isStale ? .due : .none
       if let failure { notice(.notRefreshed(failure)) }
     case .device(let change): changed(change)
     case .conditions(let conditions): self.conditions = conditions
@@ -231,7 +231,7 @@ struct SyncTwin: Sendable {
       mindSecret()
       send()
       if case .due = report, isEmpty {
-        report = .underWay
+        report = .underWay(isStale: false)
         effects.append(.refresh)
       }
     }

@@ -15,7 +15,8 @@ extension SyncWireWalk {
     }
     expect(left.bytes == one, "a hash has other bytes")
     expect((left < right) == (one[place] < two[place]), "hashes are in another order")
-    expect(SyncHash(one.dropLast()) == nil && SyncHash(one + [0]) == nil, "a hash has 32 bytes")
+    expect(
+      SyncHash(Array(one.dropLast())) == nil && SyncHash(one + [0]) == nil, "a hash has 32 bytes")
   }
 
   // Tickets.

@@ -14,6 +14,8 @@ struct ExportWatch: Sendable {
 
   /// How often the file is looked at; it is read when it was the same twice, so that it is whole.
   private static let pause = Duration.seconds(2)
+  /// After so long an import is tried again that the store refused; ours.
+  private static let patience = Duration.seconds(60)
 
   init(_ path: String, into store: any HealthStore, _ view: SyncView) {
     (self.path, self.store, self.view) = (path, store, view)
@@ -22,41 +24,59 @@ struct ExportWatch: Sendable {
   /// Imports the file before the sync begins.
   ///
   /// - Parameter isRequired: Whether a failure ends the command, and is no notice.
-  func first(isRequired: Bool) async throws(CommandFailure) {
-    guard let failure = await importOnce() else { return }
-    guard isRequired else { return await view.note("export", failure.line) }
+  /// - Returns: What `run(after:)` goes on from.
+  func first(isRequired: Bool) async throws(CommandFailure) -> Look {
+    let state = FileState(of: path)
+    let (failure, isStores) = await importOnce()
+    guard let failure else { return Look(imported: state) }
+    guard isRequired else {
+      await view.note("export", failure.line)
+      return Look(imported: state, again: isStores ? clock.now.advanced(by: Self.patience) : nil)
+    }
     throw failure
   }
 
-  /// Imports the file after each change, until cancelled.
-  func run() async {
-    var imported = FileState(of: path)
-    var seen = imported
+  /// Imports the file after each change, and again if the store refused it, until cancelled.
+  func run(after first: Look) async {
+    var last = first
+    var seen = first.imported
     while (try? await clock.wait(until: clock.now.advanced(by: Self.pause))) != nil {
       let state = FileState(of: path)
       defer { seen = state }
-      guard let state, state == seen, state != imported else { continue }
-      imported = state
-      if let failure = await importOnce() { await view.note("export", failure.line) }
+      let isDue = last.again.map { clock.now >= $0 } ?? false
+      guard let state, state == seen, state != last.imported || isDue else { continue }
+      // Its state before it is read: what changes meanwhile is read again.
+      last = Look(imported: state)
+      let (failure, isStores) = await importOnce()
+      guard let failure else { continue }
+      if isStores { last.again = clock.now.advanced(by: Self.patience) }
+      await view.note("export", failure.line)
     }
   }
 
-  /// Returns why the file was not imported, or not to its end.
-  private func importOnce() async -> CommandFailure? {
+  /// What was seen of the file before it was imported last.
+  struct Look: Sendable {
+    fileprivate var imported: FileState?
+    /// When the same file is imported again, which the store refused.
+    fileprivate var again: Instant?
+  }
+
+  /// Returns why the file was not imported, or not to its end, and whether the store is the reason.
+  private func importOnce() async -> (failure: CommandFailure?, isStores: Bool) {
     do throws(HealthImport.Failure) {
       let report = try await HealthImport.run(path, into: store) { Task.isCancelled }
       let removed = report.types.reduce(0) { $0 + $1.removed }
       await view.note("imported", "\(report.addition.added) added, \(removed) removed")
       switch report.ending {
-      case .complete, .stopped: return nil
-      case .truncated: return CommandFailure(.failed, "\(path) is cut off")
-      case .damaged(let reason): return CommandFailure(.failed, "\(path): \(reason)")
+      case .complete, .stopped: return (nil, false)
+      case .truncated: return (CommandFailure(.failed, "\(path) is cut off"), false)
+      case .damaged(let reason): return (CommandFailure(.failed, "\(path): \(reason)"), false)
       }
     } catch {
       switch error {
       case .file(let reason, let remedy):
-        return CommandFailure(.failed, "\(path): \(reason)", remedy: remedy ?? "")
-      case .store(let failure): return CommandFailure(failure)
+        return (CommandFailure(.failed, "\(path): \(reason)", remedy: remedy ?? ""), false)
+      case .store(let failure): return (CommandFailure(failure), true)
       }
     }
   }

@@ -123,7 +123,7 @@ enum SyncCommand {
     let run = LinkRun(call)
     let view = SyncView(call)
     let exports = call[watch].map { ExportWatch($0, into: health, view) }
-    if let exports { try await exports.first(isRequired: call[once]) }
+    let look = try await exports?.first(isRequired: call[once])
     var configuration = configuration
     configuration.lifecycle = run.lifecycle
     let sync: SampleSync
@@ -145,8 +145,8 @@ enum SyncCommand {
           work.end(.done)
           await end()
         }
-      } else if let exports {
-        group.addTask { await exports.run() }
+      } else if let exports, let look {
+        group.addTask { await exports.run(after: look) }
       }
       for await update in sync { await view.show(update) }
     }

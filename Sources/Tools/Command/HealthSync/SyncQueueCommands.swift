@@ -1,4 +1,5 @@
 import CommandKit
+import Foundation
 import HealthSync
 import Holdfast
 import LinkCore
@@ -38,7 +39,8 @@ enum SyncQueueCommands {
         the samples of 30 days again, and all deletions that the store knows; a server that has \
         them counts them as duplicates. Batches \
         of the type that wait are sent nevertheless, and those that are parked wait again, since \
-        they may hold deletions that are nowhere else. No `health sync` may be running with this \
+        they may hold deletions that are nowhere else; those whose files are missing are \
+        forgotten. No `health sync` may be running with this \
         data directory.
         """
       ],
@@ -89,17 +91,20 @@ enum SyncQueueCommands {
   }
 
   private static func reset(_ call: Invocation) async throws(CommandFailure) {
+    let directory = try call.dataDirectory()
     try await change(call) { queue throws(CommandFailure) in
       let known = SyncTypes.usual + queue.types.map(\.type) + queue.batches.map(\.type)
       let type = try SyncTypeNames.type(call[type], among: known)
-      let parked = queue.batches.filter { $0.type == type && $0.parked != nil }
+      let batches = queue.batches.filter { $0.type == type }
+      let gone = batches.filter { isGone($0, directory) }
+      let parked = batches.filter { $0.parked != nil && !isGone($0, directory) }
       return (
-        [.anchor(type: type, nil)] + parked.map { .park(file: $0.file, reason: nil) },
+        [.anchor(type: type, nil)] + gone.map { .remove(file: $0.file) }
+          + parked.map { .park(file: $0.file, reason: nil) },
         {
           if call[Shared.json] {
             let report = SyncTypeReport(
-              type: type, pending: queue.batches.count { $0.type == type }, parked: 0, synced: 0,
-              anchor: nil)
+              type: type, pending: batches.count - gone.count, parked: 0, synced: 0, anchor: nil)
             write(SyncedType(type: type), report, call)
           } else {
             call.console.line("\(HealthCommands.short(type)) is read anew by the next sync")
@@ -107,6 +112,12 @@ enum SyncQueueCommands {
         }
       )
     }
+  }
+
+  /// Whether a batch has lost its file: it cannot be sent, and only a reset helps.
+  private static func isGone(_ batch: QueuedBatch, _ directory: String) -> Bool {
+    let path = "\(directory)/\(batch.file)"
+    return !FileManager.default.fileExists(atPath: path)
   }
 
   private static func retry(_ call: Invocation) async throws(CommandFailure) {
@@ -134,6 +145,8 @@ enum SyncQueueCommands {
     _ steps: (KeptSyncQueue) throws(CommandFailure) -> ([SyncQueueStep], say: () -> Void)
   ) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
+    // A reader does not create a queue that is not there.
+    _ = try await kept(in: directory)
     let say: () -> Void
     do {
       let store = try await Platform.syncQueue(in: directory)

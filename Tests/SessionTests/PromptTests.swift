@@ -262,6 +262,18 @@ import Testing
     #expect(Set(bench.prompts.map(\.idempotencyKey)).count == 2)
   }
 
+  @Test func `a failed prompt that is sent again while the session ends stays`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.refuse(key, "conflict")
+    bench.holdsStore = true
+    bench.prompt("b")
+    bench.give(.stop)
+    bench.give(.retry(key))
+    #expect(bench.model.queue[key]?.text == "a")
+  }
+
   @Test func `an interrupted prompt says so`() {
     var bench = SessionBench.connected()
     bench.prompt("a")

@@ -39,6 +39,8 @@ extension SessionModel {
   mutating func retry(_ key: UUID128, _ step: inout Step) {
     guard let old = queue[key], case .failed = old.state else { return }
     if old.isRefused {
+      // It stays as it is: a new one is taken no more.
+      guard stopsAt == nil else { return }
       discard(key, &step)
       prompt(old.text, in: old.conversation, &step)
     } else if let again = queue.retry(key) {

@@ -20,6 +20,7 @@ extension SessionServer {
     guard let turn = turns[id], let answer = turn.answer, !answer.isTaken else { return }
     metrics.lost += 1
     markTaken(id)
+    turns[id]?.isLost = true
     guard var client = clients[turn.client]?.kept else { return }
     client.lost = client.lost.map { max($0, answer.number) } ?? answer.number
     clients[turn.client]?.kept = client
@@ -45,11 +46,12 @@ extension SessionServer {
     delay(.taken(id))
   }
 
-  /// Forgets the prompts beyond the bounds, the ones that ended first before the others.
+  /// Forgets the prompts beyond the bounds: those that a client acknowledged, which it does not send
+  /// again, before the others, and of each the ones that ended first.
   mutating func forgetExcess() {
-    while let first = ended.first,
-      ended.count > policy.maxEnded || endedBytes > policy.maxEndedBytes
-    { forget(first) }
+    while ended.count > policy.maxEnded || endedBytes > policy.maxEndedBytes,
+      let next = ended.first(where: { turns[$0]?.isAcknowledged == true }) ?? ended.first
+    { forget(next) }
   }
 
   /// Forgets a prompt that has ended, with its key and its answer.

@@ -27,7 +27,7 @@ extension SessionServer {
       addresses.count <= sockets.count,
       "session server: addresses are counted only while they have sockets")
     check.require(
-      mode != .finished || (sockets.isEmpty && waits.isEmpty),
+      mode != .finished || (sockets.isEmpty && waits.isEmpty && owed.isEmpty),
       "session server: a drain ends when nothing is left to wait for")
     alarms.check(&check)
     rate.check(&check)
@@ -86,6 +86,10 @@ extension SessionServer {
         } && talk.end <= talk.next
       }, "session server: the messages of a conversation have no hole")
     check.require(
+      talks.values.allSatisfy { talk in
+        !talk.entries.isEmpty || !talk.line.isEmpty || !talk.readers.isEmpty || talk.isQueued
+      }, "session server: a conversation has a message, a prompt or a reader")
+    check.require(
       historyBytes
         == talks.values.reduce(0) { $0 + $1.entries.reduce(0) { $0 + $1.size } },
       "session server: the bytes are those of the conversations")
@@ -140,7 +144,10 @@ extension SessionServer {
           socket.peer.map { clients[$0.client]?.sockets.contains(id) ?? false } ?? true
         }, "session server: a connected socket is of its client")
     check.require(
-      sockets.values.allSatisfy { $0.lane.count <= policy.maxParcels + policy.answersPerClient },
+      sockets.values.allSatisfy {
+        // At the bound, a batch of 100 subscriptions is still taken.
+        $0.lane.count <= policy.maxParcels + max(policy.answersPerClient, 100)
+      },
       "session server: what waits for a socket is bounded")
     check.require(
       sockets.values.allSatisfy { !$0.life.isOpen || $0.lane.count == 0 || $0.lane.awaitsDrain },

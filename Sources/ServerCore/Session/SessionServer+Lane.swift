@@ -77,18 +77,21 @@ extension SessionServer {
         id: answer.message, role: .assistant, text: text, conversation: turn.prompt.conversation,
         timestamp: answer.at)
       return (.replay(id: answer.message, entry, number: answer.number), size)
-    case (_, .success): return (response(turn, answer, .success(text: text), parts: parts), size)
-    case (_, .failure): return (response(turn, answer, .failure(error: text)), size)
+    case (_, .success):
+      return (response(turn, answer, .success(text: text), peer, parts: parts), size)
+    case (_, .failure): return (response(turn, answer, .failure(error: text), peer), size)
     }
   }
 
+  /// The number is one of the client whose prompt it was; others do not count by it.
   private func response(
     _ turn: SessionTurn, _ answer: KeptSessionAnswer, _ result: SessionResponse.Result,
-    parts: Int? = nil
+    _ peer: SessionSocket.Peer, parts: Int? = nil
   ) -> SessionServerMessage {
     .response(
       SessionResponse(
-        id: answer.message, number: answer.number, conversation: turn.prompt.conversation,
+        id: answer.message, number: turn.client == peer.client ? answer.number : nil,
+        conversation: turn.prompt.conversation,
         idempotencyKey: turn.prompt.idempotencyKey, result: result, parts: parts))
   }
 

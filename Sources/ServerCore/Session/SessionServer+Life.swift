@@ -84,7 +84,7 @@ extension SessionServer {
 
   /// Refuses new prompts from now on and warns the clients; handlers may end during the grace.
   mutating func drain(within window: Duration) {
-    let isIdle = running == 0 && waits.isEmpty
+    let isIdle = running == 0 && waits.isEmpty && owed.isEmpty
     let begins = mode.drain(
       within: window, at: now, grace: isIdle ? .zero : policy.drainGrace,
       limit: policy.drainLimit)
@@ -104,7 +104,7 @@ extension SessionServer {
     case .serving, .draining, .finished: return
     case .leaving: break
     }
-    guard sockets.isEmpty, waits.isEmpty, mode.finish() else { return }
+    guard sockets.isEmpty, waits.isEmpty, owed.isEmpty, mode.finish() else { return }
     effects.append(.finished)
   }
 
@@ -119,7 +119,7 @@ extension SessionServer {
       case .accepting, .waiting, .starting, .finishing, .ended: break
       }
     }
-    store([])
+    storeOwed()
     for id in sockets.keys.sorted() { close(id, .draining(within: window)) }
   }
 
@@ -129,7 +129,7 @@ extension SessionServer {
       forget(id)
       effects.append(.drop(id))
     }
-    waits = [:]
+    (waits, owed) = ([:], [])
   }
 }
 

@@ -33,13 +33,21 @@ extension SessionServer {
     turn.stage = .accepting(starts: starts)
     enter(turn)
     if starts { running += 1 }
-    if let number = prompt.number {
-      let last = clients[peer.client]?.kept.lastPrompt ?? 0
-      clients[peer.client]?.kept.lastPrompt = max(last, number)
-    }
     var changes = [SessionChange.prompt(turn.kept)]
-    if let client = clients[peer.client]?.kept { changes.append(.client(client)) }
+    if let client = client(numbering: turn) { changes.append(.client(client)) }
     store(changes, then: [.accepted(turn.id)])
+  }
+
+  /// The client of a prompt, which has its number once the prompt is durable.
+  private func client(numbering turn: SessionTurn) -> KeptSessionClient? {
+    var client = clients[turn.client]?.kept
+    client?.lastPrompt = max(client?.lastPrompt ?? 0, turn.prompt.number ?? 0)
+    return client
+  }
+
+  private mutating func noteNumber(of turn: SessionTurn) {
+    guard let client = client(numbering: turn) else { return }
+    clients[turn.client]?.kept = client
   }
 
   private enum Known {
@@ -152,9 +160,11 @@ extension SessionServer {
           asker, "store_failed", "The server cannot store the prompt now; send it again later.",
           conversation: conversation, key: turn.prompt.idempotencyKey)
       }
+      advanceQueue()
       advance(conversation)
-      return advanceQueue()
+      return forgetIfEmpty(conversation)
     }
+    if !turn.isGiven { noteNumber(of: turn) }
     turns[id]?.stage = starts ? .starting : .waiting
     if turn.isGiven, let kept = turns[id]?.kept { delay(.prompt(kept)) }
     acknowledge(turn)
@@ -236,14 +246,14 @@ extension SessionServer {
   }
 
   /// Leaves a prompt that was marked as started to the next run: no handler starts while the server
-  /// leaves. If the store does not take the mark back, it is answered as interrupted then.
+  /// leaves. If the store takes the mark back at no try, it is answered as interrupted then.
   private mutating func putOff(_ id: SessionPromptID) {
     guard turns[id]?.killers.isEmpty == true else {
       return finish(id, .failure(error: Self.cancelled))
     }
     running -= 1
     turns[id]?.stage = .waiting
-    if let kept = turns[id]?.kept { store([.prompt(kept)]) }
+    if let kept = turns[id]?.kept { store([.prompt(kept)], then: [.putOff(id)]) }
   }
 
   /// Takes a prompt out of its line.

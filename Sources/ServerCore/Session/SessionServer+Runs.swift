@@ -103,8 +103,9 @@ extension SessionServer {
       waits.append(.started(next))
     }
     store(changes, then: waits)
-    advance(conversation)
+    // Others that wait for a handler come before its next prompt.
     advanceQueue()
+    advance(conversation)
   }
 
   /// The answer to a prompt is durable, or the store failed to keep it.

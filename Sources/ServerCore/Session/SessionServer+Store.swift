@@ -35,6 +35,7 @@ extension SessionServer {
       case .accepted(let id): accepted(id, failure)
       case .started(let id): started(id, failure)
       case .answered(let id): answered(id, failure)
+      case .putOff(let id): if failure != nil { owe(id) }
       case .delayed(let change): delayed(change, failure)
       }
     }
@@ -66,7 +67,7 @@ extension SessionServer {
     }
   }
 
-  /// Notes that the mark or the answer of a prompt is not durable.
+  /// Notes that the mark of a prompt, its end or its answer is not durable.
   mutating func owe(_ id: SessionPromptID) {
     owed.insert(id)
     alarms.set(.store, at: now.advanced(by: policy.storeRetry))
@@ -84,7 +85,11 @@ extension SessionServer {
       case .starting:
         changes.append(.started(id))
         waits.append(.started(id))
-      case nil, .accepting, .waiting, .running, .cancelling, .ended: continue
+      case .waiting:
+        guard let kept = turns[id]?.kept else { continue }
+        changes.append(.prompt(kept))
+        waits.append(.putOff(id))
+      case nil, .accepting, .running, .cancelling, .ended: continue
       }
     }
     owed = []

@@ -65,6 +65,8 @@ public struct SessionServer: ServerRules {
     case accepted(SessionPromptID)
     case started(SessionPromptID)
     case answered(SessionPromptID)
+    /// The mark of a start was taken back.
+    case putOff(SessionPromptID)
     /// One that could wait.
     case delayed(SessionChange)
   }

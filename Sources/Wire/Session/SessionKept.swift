@@ -159,7 +159,8 @@ public struct SessionKept: Sendable, Hashable, Codable {
     case .taken(let id): prompts[id]?.take()
     case .endPrompt(let id): prompts[id] = nil
     case .conversation(let id, let signature):
-      if conversations[id] == nil { conversations[id] = KeptConversation(signature: signature) }
+      guard conversations[id]?.signature != signature else { return }
+      conversations[id] = KeptConversation(signature: signature)
     case .entry(let entry): conversations[entry.conversation]?.entries.append(entry)
     case .prune(let id, let place):
       conversations[id]?.entries.removeAll { ($0.place ?? 0) < place }

@@ -268,4 +268,38 @@ import Testing
     sessions.ask(key: "k3")
     #expect(sessions.answer(3).contains(.close(one, .slowReader)))
   }
+
+  @Test func `a batch of subscriptions counts as so many parcels`() {
+    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 4) }
+    sessions.connect(1)
+    let batch = SessionClientMessage.subscribeBatch(
+      ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) })
+    // The first one is on its way, and the second one waits.
+    _ = sessions.say(1, batch)
+    _ = sessions.say(1, batch)
+    #expect(!sessions.say(1, batch).contains(.close(one, .slowReader)))
+    #expect(sessions.say(1, batch).contains(.close(one, .slowReader)))
+  }
+
+  @Test func `what was acknowledged is forgotten before what waits or was lost`() {
+    var (sessions, ids) = answered(3) { ($0.maxEnded, $0.answersPerClient) = (3, 2) }
+    _ = sessions.say(1, .messageAck(ids[2]))
+    sessions.ask(key: "k4")
+    _ = sessions.answer(4)
+    #expect(sessions.server.ended == [1, 2, 4].map { SessionPromptID($0) })
+    // The lost answer of the first one is still that of its key.
+    #expect(sessions.ask(key: "k1").responses(to: 1).map(\.id) == [ids[0]])
+    sessions.ask(key: "k5")
+    _ = sessions.answer(5)
+    #expect(sessions.server.ended == [2, 4, 5].map { SessionPromptID($0) })
+    #expect(sessions.runs == [1, 2, 3, 4, 5].map { SessionPromptID($0) })
+  }
+
+  @Test func `another client that sends the same prompt gets its answer without a number`() {
+    var (sessions, ids) = answered(1)
+    sessions.connect(2, as: "bob")
+    let responses = sessions.ask(2, key: "k1").responses(to: 2)
+    #expect(responses.map(\.id) == ids)
+    #expect(responses.map(\.number) == [nil])
+  }
 }

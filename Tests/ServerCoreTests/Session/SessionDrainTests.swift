@@ -126,4 +126,55 @@ import Testing
     let effects = sessions.wait(.nanoseconds(1))
     #expect(effects.contains(.finished))
   }
+
+  @Test func `an answer that the store failed is stored before a drain ends`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
+    _ = sessions.commit(failure: .full(detail: ""))
+    #expect(!sessions.take(.drain(within: window)).contains(.close(one, .draining(within: window))))
+    #expect(sessions.wait(.seconds(1)).contains(.close(one, .draining(within: window))))
+    _ = sessions.commit(failure: .full(detail: ""))
+    #expect(!sessions.gone(1).contains(.finished))
+    _ = sessions.wait(.seconds(2))
+    #expect(sessions.commitAll().contains(.finished))
+    #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage.answer?.text == "hi")
+  }
+
+  @Test func `the mark of a start that the store does not take back is taken back later`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.say(1, .prompt(Sessions.prompt()))
+    _ = sessions.take(.drain(within: window))
+    _ = sessions.commit()
+    _ = sessions.commit(failure: .locked(detail: ""))
+    #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage == .started)
+    _ = sessions.wait(.seconds(1))
+    #expect(!sessions.gone(1).contains(.finished))
+    #expect(sessions.commitAll().contains(.finished))
+    #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage == .accepted)
+  }
+
+  @Test func `a drain whose store fails to the end is over after 10 s`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
+    _ = sessions.take(.drain(within: window)) + sessions.gone(1)
+    for _ in 0..<5 {
+      _ = sessions.commit(failure: .full(detail: ""))
+      #expect(!sessions.wait(.milliseconds(1_999)).contains(.finished))
+    }
+    #expect(sessions.wait(.milliseconds(5)).contains(.finished))
+  }
+}
+
+extension KeptSessionPrompt.Stage {
+  fileprivate var answer: KeptSessionAnswer? {
+    switch self {
+    case .ended(let answer): answer
+    case .accepted, .started: nil
+    }
+  }
 }

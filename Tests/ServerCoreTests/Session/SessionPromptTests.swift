@@ -137,6 +137,17 @@ import Testing
     #expect(sessions.runs.last == SessionPromptID(4))
   }
 
+  @Test func `a conversation that waits for a handler comes before the next prompt of another`() {
+    var sessions = Sessions { $0.maxRunning = 1 }
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    sessions.ask(key: "k2")
+    sessions.ask(in: Sessions.other, key: "k3")
+    _ = sessions.answer(1)
+    _ = sessions.answer(3)
+    #expect(sessions.runs == [1, 3, 2].map { SessionPromptID($0) })
+  }
+
   @Test func `a text is bounded`() {
     var sessions = Sessions { $0.maxPromptBytes = 5 }
     sessions.connect(1)

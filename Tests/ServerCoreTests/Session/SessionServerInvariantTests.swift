@@ -96,6 +96,10 @@ import Testing
         "session server: the messages of a conversation have no hole",
         { $0.talks[Self.conversation]?.entries[0].place = 7 }
       ),
+      (
+        "session server: a conversation has a message, a prompt or a reader",
+        { $0.talks["x"] = SessionTalk() }
+      ),
       ("session server: the bytes are those of the conversations", { $0.historyBytes += 1 }),
       ("session server: a conversation waits for a handler once", { $0.queue = [] }),
       (

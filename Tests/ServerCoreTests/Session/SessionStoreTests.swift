@@ -94,4 +94,39 @@ import Testing
     prompt.systemPrompt = String(repeating: "s", count: count)
     #expect(sessions.say(1, .prompt(prompt)).codes(to: 1) == codes)
   }
+
+  @Test func `a refused prompt leaves no conversation, and its number was not received`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.say(1, .prompt(Sessions.prompt(number: 7)))
+    #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
+    #expect(sessions.server.talks.isEmpty)
+    #expect(received(sessions.connect(2), by: 2) == [0])
+    _ = sessions.say(2, .prompt(Sessions.prompt(number: 7)))
+    #expect(received(sessions.connect(3), by: 3) == [0])
+    _ = sessions.commitAll()
+    #expect(received(sessions.connect(4), by: 4) == [7])
+  }
+
+  private func received(_ effects: [Sessions.Effect], by connection: UInt64) -> [UInt64?] {
+    effects.messages(to: connection).compactMap {
+      if case .connected(let connected) = $0 { connected.received } else { nil }
+    }
+  }
+
+  @Test func `a conversation that begins anew has nothing of the one whose end was not stored`() {
+    var sessions = Sessions { $0.maxConversations = 1 }
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    _ = sessions.answer(1, "old")
+    sessions.ask(in: Sessions.other, key: "k2")
+    _ = sessions.answer(2)
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.say(1, .prompt(Sessions.prompt("anew", key: "k3")))
+    _ = sessions.commit(failure: .full(detail: ""))
+    _ = sessions.commitAll() + sessions.answer(3, "new")
+    let next = sessions.restarted { $0.maxConversations = 1 }.0
+    let texts = next.server.talks[Sessions.conversation]?.entries.map(\.text)
+    #expect(texts == ["anew", "new"])
+  }
 }

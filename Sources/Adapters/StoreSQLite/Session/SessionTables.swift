@@ -60,6 +60,8 @@ package final class SessionTables: Tables {
       try database.run("DELETE FROM prompts WHERE id = ?", [.integer(Int64(id.number))])
     case .conversation(let id, let signature):
       try database.run(
+        "DELETE FROM conversations WHERE id = ? AND signature <> ?", [.text(id), .text(signature)])
+      try database.run(
         "INSERT OR IGNORE INTO conversations(id, signature) VALUES (?, ?)",
         [.text(id), .text(signature)])
     case .entry(let entry): try keep(entry)

@@ -81,12 +81,17 @@ struct SessionLane: Sendable, Equatable {
   /// The conversations whose news wait, each once.
   private(set) var news: Set<String> = []
 
-  var count: Int { parcels.count - first }
+  /// How many subscriptions beyond the first one of each batch wait.
+  private var batched = 0
+
+  /// Parcels that wait; a batch counts as its subscriptions.
+  var count: Int { parcels.count - first + batched }
 
   mutating func append(_ parcel: Parcel) {
     if case .news(let conversation) = parcel {
       guard news.insert(conversation).inserted else { return }
     }
+    batched += parcel.more
     parcels.append(parcel)
   }
 
@@ -96,6 +101,7 @@ struct SessionLane: Sendable, Equatable {
     let parcel = parcels[first]
     first += 1
     if case .news(let conversation) = parcel { news.remove(conversation) }
+    batched -= parcel.more
     if first == parcels.count || first > 64 && first > parcels.count / 2 {
       parcels.removeFirst(first)
       first = 0
@@ -106,11 +112,22 @@ struct SessionLane: Sendable, Equatable {
   /// Puts a parcel in front of all others: it is sent in several messages.
   mutating func putBack(_ parcel: Parcel) {
     if case .news(let conversation) = parcel { news.insert(conversation) }
+    batched += parcel.more
     if first > 0 {
       first -= 1
       parcels[first] = parcel
     } else {
       parcels.insert(parcel, at: 0)
+    }
+  }
+}
+
+extension SessionLane.Parcel {
+  /// Its subscriptions beyond the first one.
+  fileprivate var more: Int {
+    switch self {
+    case .batch(let all): all.count - 1
+    case .replay, .response, .turnComplete, .part, .window, .news: 0
     }
   }
 }

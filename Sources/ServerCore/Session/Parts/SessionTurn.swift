@@ -37,6 +37,8 @@ struct SessionTurn: Sendable {
   var entries: [SessionEntry] = []
   /// Whether another client sent it while the store was asked to remember it.
   var isGiven = false
+  /// Whether its answer was removed from those that wait for the client, in this run of the process.
+  var isLost = false
   /// Who asked for its end by `kill_session`.
   var killers: [ConnectionID] = []
 
@@ -46,6 +48,9 @@ struct SessionTurn: Sendable {
     case .accepting, .waiting, .starting, .running, .cancelling, .finishing: nil
     }
   }
+
+  /// Whether its client has stored the answer.
+  var isAcknowledged: Bool { answer?.isTaken == true && !isLost }
 
   /// Whether it takes one of the handlers, or is about to.
   var isUnderWay: Bool {

@@ -6,7 +6,7 @@ import LinkWire
 extension SessionHouse {
   mutating func put(_ parcel: Parcel, on id: ConnectionID) {
     guard isOpen(id), let socket = sockets[id], socket.peer != nil else { return }
-    if socket.lane.count >= numbers.parcels { return overflow(id) }
+    if socket.lane.reduce(0, { $0 + $1.weight }) >= numbers.parcels { return overflow(id) }
     // The news of a conversation wait once.
     if case .news = parcel, socket.lane.contains(parcel) { return }
     sockets[id]?.lane.append(parcel)
@@ -89,7 +89,8 @@ extension SessionHouse {
       return (.replay(id: answer.message, entry, number: answer.number), size)
     }
     let response = SessionResponse(
-      id: answer.message, number: answer.number, conversation: job.prompt.conversation,
+      id: answer.message, number: job.client == peer.client ? answer.number : nil,
+      conversation: job.prompt.conversation,
       idempotencyKey: job.prompt.idempotencyKey,
       result: isSuccess ? .success(text: shown) : .failure(error: shown), parts: count)
     return (.response(response), size)
@@ -259,6 +260,11 @@ extension SessionHouse {
     if place + 1 < talk.end { putFirst(.news(name), on: id) }
     return (.history(form(name, entries, place + 1, peer, false, true, nil)), size)
   }
+}
+
+extension SessionHouse.Parcel {
+  /// A batch counts as its subscriptions.
+  fileprivate var weight: Int { if case .batch(let all) = self { all.count } else { 1 } }
 }
 
 extension KeptSessionAnswer {

@@ -30,12 +30,11 @@ extension SessionHouse {
         id: place, client: client, prompt: prompt, asker: id, at: wall,
         stage: .arrives(starts: starts)))
     count("session_prompts_total")
-    if let number = prompt.number {
-      let last = clients[client]?.kept.lastPrompt ?? 0
-      clients[client]?.kept.lastPrompt = max(number, last)
-    }
     var changes = jobs[place].map { [SessionChange.prompt($0.kept)] } ?? []
-    if let kept = clients[client]?.kept { changes.append(.client(kept)) }
+    if var kept = clients[client]?.kept {
+      kept.lastPrompt = max(prompt.number ?? 0, kept.lastPrompt)
+      changes.append(.client(kept))
+    }
     store(changes, [.accepted(place)])
   }
 
@@ -129,8 +128,13 @@ extension SessionHouse {
         let words = "The server cannot store the prompt now; send it again later."
         refuse(asker, "store_failed", words, of: job.prompt)
       }
+      fillPlaces()
       goOn(conversation)
-      return fillPlaces()
+      return drop(conversation)
+    }
+    if !job.isGiven, let number = job.prompt.number {
+      let last = clients[job.client]?.kept.lastPrompt ?? 0
+      clients[job.client]?.kept.lastPrompt = max(number, last)
     }
     jobs[id]?.stage = starts ? .starts : .waits
     if job.isGiven, let kept = jobs[id]?.kept { later(.prompt(kept)) }
@@ -151,7 +155,7 @@ extension SessionHouse {
     if mode != .serves {
       if isCancelled { return finish(id, .failure(error: "cancelled")) }
       jobs[id]?.stage = .waits
-      if let kept = jobs[id]?.kept { store([.prompt(kept)], []) }
+      if let kept = jobs[id]?.kept { store([.prompt(kept)], [.putOff(id)]) }
       return
     }
     jobs[id]?.stage = .runs
@@ -272,8 +276,8 @@ extension SessionHouse {
       waits.append(.started(next))
     }
     store(changes, waits)
-    goOn(conversation)
     fillPlaces()
+    goOn(conversation)
   }
 
   mutating func answered(_ id: SessionPromptID, _ failure: StoreFailure?) {

@@ -30,6 +30,7 @@ extension SessionHouse {
       case .accepted(let id): accepted(id, failure)
       case .started(let id): started(id, failure)
       case .answered(let id): answered(id, failure)
+      case .putOff(let id): if failure != nil { owe(id) }
       case .delayed(let change):
         guard failure != nil, let again = again(change), !delayed.contains(again) else { continue }
         later(again)
@@ -72,6 +73,9 @@ extension SessionHouse {
       } else if job.stage == .starts {
         all.append(.started(id))
         then.append(.started(id))
+      } else if job.stage == .waits {
+        all.append(.prompt(job.kept))
+        then.append(.putOff(id))
       }
     }
     owed = []
@@ -192,6 +196,7 @@ extension SessionHouse {
     guard let job = jobs[id], let answer = job.answer, !answer.isTaken else { return }
     count("session_lost_total")
     take(id)
+    jobs[id]?.isLost = true
     let lost = clients[job.client]?.kept.lost ?? 0
     clients[job.client]?.kept.lost = max(lost, answer.number)
     if let kept = clients[job.client]?.kept { later(.client(kept)) }
@@ -214,14 +219,16 @@ extension SessionHouse {
 
   // The memory of a month.
 
-  /// So many prompts that are over are remembered, and so many bytes of them.
+  /// So many prompts that are over are remembered, and so many bytes of them; those whose answers
+  /// were acknowledged go first.
   mutating func forgetExcess() {
     while let first = over.first {
       let bytes = over.reduce(0) { sum, id in
         sum + (jobs[id].map { $0.bytes + ($0.answer?.words.utf8.count ?? 0) } ?? 0)
       }
       guard over.count > numbers.over || bytes > numbers.overBytes else { return }
-      forget(first)
+      let known = over.first { jobs[$0]?.answer?.isTaken == true && jobs[$0]?.isLost == false }
+      forget(known ?? first)
     }
   }
 

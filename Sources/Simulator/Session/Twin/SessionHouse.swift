@@ -21,6 +21,8 @@ struct SessionHouse: Sendable {
     var output = ""
     var entries: [SessionEntry] = []
     var isGiven = false
+    /// Whether its answer made room for others.
+    var isLost = false
     var killers: [ConnectionID] = []
   }
 
@@ -111,6 +113,7 @@ struct SessionHouse: Sendable {
     case accepted(SessionPromptID)
     case started(SessionPromptID)
     case answered(SessionPromptID)
+    case putOff(SessionPromptID)
     case delayed(SessionChange)
   }
 
@@ -241,7 +244,7 @@ struct SessionHouse: Sendable {
 
   private mutating func drain(within window: Duration) {
     guard mode == .serves else { return }
-    let grace: Duration = running == 0 && waits.isEmpty ? .zero : .seconds(1)
+    let grace: Duration = running == 0 && waits.isEmpty && owed.isEmpty ? .zero : .seconds(1)
     mode = .warns(
       within: window, closeAt: now.advanced(by: grace), until: now.advanced(by: .seconds(10)))
     for id in sockets.keys.sorted() where isOpen(id) && sockets[id]?.peer != nil {
@@ -257,7 +260,7 @@ struct SessionHouse: Sendable {
         out.append(.cancel(id))
         finish(id, .failure(error: "interrupted"))
       }
-      store([], [])
+      storeOwed()
       let words = "draining within_ms=\(window.nanoseconds / 1_000_000)"
       for id in sockets.keys.sorted() { close(id, 1001, words) }
     }
@@ -267,9 +270,9 @@ struct SessionHouse: Sendable {
         gone(id)
         out.append(.drop(id))
       }
-      waits = [:]
+      (waits, owed) = ([:], [])
     }
-    guard sockets.isEmpty, waits.isEmpty else { return }
+    guard sockets.isEmpty, waits.isEmpty, owed.isEmpty else { return }
     mode = .ended
     out.append(.finished)
   }

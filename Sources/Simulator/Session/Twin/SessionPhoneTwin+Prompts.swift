@@ -45,6 +45,7 @@ extension SessionPhoneTwin {
   mutating func retry(_ key: UUID128) {
     guard let old = outbox[key], old.isFailed else { return }
     if old.isRefused {
+      if stopsAt != nil { return }
       discard(key)
       return prompt(old.text, old.conversation)
     }

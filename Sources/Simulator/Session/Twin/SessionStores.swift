@@ -150,7 +150,7 @@ struct SessionCellar: Sendable {
         prompts[id]?.stage = .ended(answer)
       }
     case .conversation(let id, let signature):
-      if talks[id] == nil { talks[id] = (signature, []) }
+      if talks[id]?.signature != signature { talks[id] = (signature, []) }
     case .entry(let entry): talks[entry.conversation]?.entries.append(entry)
     case .prune(let id, let place):
       let left = talks[id]?.entries.filter { $0.place ?? 0 >= place } ?? []

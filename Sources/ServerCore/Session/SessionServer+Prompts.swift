@@ -40,8 +40,8 @@ extension SessionServer {
 
   /// The client of a prompt, which has its number once the prompt is durable.
   private func client(numbering turn: SessionTurn) -> KeptSessionClient? {
-    var client = clients[turn.client]?.kept
-    client?.lastPrompt = max(client?.lastPrompt ?? 0, turn.prompt.number ?? 0)
+    guard var client = clients[turn.client]?.kept else { return nil }
+    client.lastPrompt = max(client.lastPrompt, turn.prompt.number ?? 0)
     return client
   }
 

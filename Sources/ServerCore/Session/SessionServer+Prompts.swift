@@ -41,7 +41,9 @@ extension SessionServer {
   /// The client of a prompt, which has its number once the prompt is durable.
   private func client(numbering turn: SessionTurn) -> KeptSessionClient? {
     guard var client = clients[turn.client]?.kept else { return nil }
-    client.lastPrompt = max(client.lastPrompt, turn.prompt.number ?? 0)
+    if let number = turn.prompt.number {
+      client.lastPrompt = max(client.lastPrompt ?? 0, number)
+    }
     return client
   }
 

@@ -32,7 +32,7 @@ extension SessionHouse {
     count("session_prompts_total")
     var changes = jobs[place].map { [SessionChange.prompt($0.kept)] } ?? []
     if var kept = clients[client]?.kept {
-      kept.lastPrompt = max(prompt.number ?? 0, kept.lastPrompt)
+      if let number = prompt.number { kept.lastPrompt = max(number, kept.lastPrompt ?? 0) }
       changes.append(.client(kept))
     }
     store(changes, [.accepted(place)])

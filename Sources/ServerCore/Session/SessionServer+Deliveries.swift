@@ -46,8 +46,8 @@ extension SessionServer {
     delay(.taken(id))
   }
 
-  /// Forgets the prompts beyond the bounds: those that a client acknowledged, which it does not send
-  /// again, before the others, and of each the ones that ended first.
+  /// Forgets the prompts beyond the bounds: those that a client acknowledged, which it does not
+  /// send again, before the others, and of each the ones that ended first.
   mutating func forgetExcess() {
     while ended.count > policy.maxEnded || endedBytes > policy.maxEndedBytes,
       let next = ended.first(where: { turns[$0]?.isAcknowledged == true }) ?? ended.first

@@ -38,18 +38,13 @@ extension SessionServer {
     store(changes, then: [.accepted(turn.id)])
   }
 
-  /// The client of a prompt, which has its number once the prompt is durable.
+  /// The client that sent a prompt, which has its number once the prompt is durable.
   private func client(numbering turn: SessionTurn) -> KeptSessionClient? {
-    guard var client = clients[turn.client]?.kept else { return nil }
+    guard var client = clients[turn.sender ?? turn.client]?.kept else { return nil }
     if let number = turn.prompt.number {
       client.lastPrompt = max(client.lastPrompt ?? 0, number)
     }
     return client
-  }
-
-  private mutating func noteNumber(of turn: SessionTurn) {
-    guard let client = client(numbering: turn) else { return }
-    clients[turn.client]?.kept = client
   }
 
   private enum Known {
@@ -102,7 +97,7 @@ extension SessionServer {
       return
     }
     // The store may still fail to take it, and must not get it by another way.
-    turns[id]?.isGiven = true
+    turns[id]?.sender = turn.sender ?? turn.client
   }
 
   private func refusal(
@@ -166,9 +161,9 @@ extension SessionServer {
       advance(conversation)
       return forgetIfEmpty(conversation)
     }
-    if !turn.isGiven { noteNumber(of: turn) }
+    if let client = client(numbering: turn) { clients[client.id]?.kept = client }
     turns[id]?.stage = starts ? .starting : .waiting
-    if turn.isGiven, let kept = turns[id]?.kept { delay(.prompt(kept)) }
+    if turn.sender != nil, let kept = turns[id]?.kept { delay(.prompt(kept)) }
     acknowledge(turn)
     if starts { return run(id) }
     guard turn.killers.isEmpty else { return finish(id, .failure(error: Self.cancelled)) }

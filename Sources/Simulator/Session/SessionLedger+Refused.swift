@@ -199,9 +199,6 @@ extension SessionLedger {
     }
     lastPrompt = max(lastPrompt, prompt.id.number)
     expected = nil
-    if let number = prompt.prompt.number {
-      lastPrompts[prompt.client] = max(lastPrompts[prompt.client] ?? 0, number)
-    }
   }
 
   /// The store has failed to take a new prompt: who sent it is told.

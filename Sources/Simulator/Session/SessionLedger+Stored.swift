@@ -151,6 +151,9 @@ extension SessionLedger {
   private mutating func acknowledgeSoon(_ prompt: KeptSessionPrompt) {
     guard table[prompt.id]?.isKnown == false else { return }
     table[prompt.id]?.isKnown = true
+    if let number = prompt.prompt.number {
+      lastPrompts[prompt.client] = max(lastPrompts[prompt.client] ?? 0, number)
+    }
     if prompt.prompt.idempotencyKey == nil, let asker = table[prompt.id]?.asker,
       let socket = sockets[asker], !socket.isClosing
     {

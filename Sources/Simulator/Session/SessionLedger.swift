@@ -69,7 +69,7 @@ struct SessionLedger: Sendable {
   /// The prompts that the server remembers.
   var table: [SessionPromptID: Asked] = [:]
   var lastPrompt: UInt64 = 0
-  /// The number of each client's last prompt, and when its bucket of prompts is full again.
+  /// The number of each client's last durable prompt, and when its bucket of prompts is full again.
   var lastPrompts: [String: UInt64] = [:]
   var fullAt: [String: Instant] = [:]
   var lastOrder = 0

@@ -35,9 +35,9 @@ struct SessionTurn: Sendable {
   var output = ""
   /// What it adds to its conversation; set with its answer.
   var entries: [SessionEntry] = []
-  /// Whether another client sent it while the store was asked to remember it.
-  var isGiven = false
-  /// Whether its answer was removed from those that wait for the client, in this run of the process.
+  /// The client that sent it first, if another one sent it while the store was asked to remember it.
+  var sender: String?
+  /// Whether its answer was removed from those that wait for the client, in this process.
   var isLost = false
   /// Who asked for its end by `kill_session`.
   var killers: [ConnectionID] = []

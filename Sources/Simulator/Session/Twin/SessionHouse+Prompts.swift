@@ -96,7 +96,7 @@ extension SessionHouse {
     if job.client != client, job.answer == nil, job.ending == nil {
       jobs[id]?.client = client
       if case .arrives = job.stage {
-        jobs[id]?.isGiven = true
+        jobs[id]?.giver = job.giver ?? job.client
       } else if let kept = jobs[id]?.kept {
         later(.prompt(kept))
       }
@@ -132,12 +132,12 @@ extension SessionHouse {
       goOn(conversation)
       return drop(conversation)
     }
-    if !job.isGiven, let number = job.prompt.number {
-      let last = clients[job.client]?.kept.lastPrompt ?? 0
-      clients[job.client]?.kept.lastPrompt = max(number, last)
+    if let number = job.prompt.number {
+      let sender = job.giver ?? job.client
+      clients[sender]?.kept.lastPrompt = max(number, clients[sender]?.kept.lastPrompt ?? 0)
     }
     jobs[id]?.stage = starts ? .starts : .waits
-    if job.isGiven, let kept = jobs[id]?.kept { later(.prompt(kept)) }
+    if job.giver != nil, let kept = jobs[id]?.kept { later(.prompt(kept)) }
     confirm(id)
     if starts { return run(id) }
     if !job.killers.isEmpty { return finish(id, .failure(error: "cancelled")) }

@@ -20,7 +20,8 @@ struct SessionHouse: Sendable {
     var stage: Stage
     var output = ""
     var entries: [SessionEntry] = []
-    var isGiven = false
+    /// The client that it was of when the store was asked for it, if that is another one now.
+    var giver: String?
     /// Whether its answer made room for others.
     var isLost = false
     var killers: [ConnectionID] = []

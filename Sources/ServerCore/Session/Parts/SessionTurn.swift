@@ -35,7 +35,7 @@ struct SessionTurn: Sendable {
   var output = ""
   /// What it adds to its conversation; set with its answer.
   var entries: [SessionEntry] = []
-  /// The client that sent it first, if another one sent it while the store was asked to remember it.
+  /// The client that sent it first, if another one sent it too while the store was asked for it.
   var sender: String?
   /// Whether its answer was removed from those that wait for the client, in this process.
   var isLost = false

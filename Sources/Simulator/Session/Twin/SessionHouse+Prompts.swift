@@ -134,7 +134,8 @@ extension SessionHouse {
     }
     if let number = job.prompt.number {
       let sender = job.giver ?? job.client
-      clients[sender]?.kept.lastPrompt = max(number, clients[sender]?.kept.lastPrompt ?? 0)
+      let last = clients[sender]?.kept.lastPrompt ?? 0
+      clients[sender]?.kept.lastPrompt = max(number, last)
     }
     jobs[id]?.stage = starts ? .starts : .waits
     if job.giver != nil, let kept = jobs[id]?.kept { later(.prompt(kept)) }

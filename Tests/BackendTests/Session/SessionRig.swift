@@ -59,8 +59,12 @@ struct SessionClient {
     }
   }
 
+  /// The next message that is no heartbeat, of which a busy machine sees some.
   func message() throws -> SessionServerMessage {
-    try SessionServerMessage.read(try frame().payload)
+    while true {
+      let message = try SessionServerMessage.read(try frame().payload)
+      guard case .heartbeat = message else { return message }
+    }
   }
 
   /// The next message that `pick` accepts; others are skipped.

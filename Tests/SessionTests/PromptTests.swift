@@ -340,6 +340,20 @@ import Testing
     #expect(bench.prompts.count == (isTaken ? 1 : 0))
   }
 
+  @Test(arguments: [(0, true), (1, false)])
+  func `a prompt has at most 983,040 bytes as JSON`(more: Int, isTaken: Bool) {
+    var bench = SessionBench.connected()
+    bench.isChecked = false
+    let empty = SessionClientMessage.prompt(
+      SessionPrompt(
+        text: "", conversation: "c", isNew: false,
+        idempotencyKey: UUID128(high: 0, low: 0).description, number: 1))
+    let room = 983_040 - empty.bytes.count
+    let text = String(repeating: "\"", count: room / 2)
+    bench.prompt(text + String(repeating: "x", count: room % 2 + more))
+    #expect(bench.prompts.count == (isTaken ? 1 : 0))
+  }
+
   @Test func `a cancelled prompt is asked for by its conversation`() {
     var bench = SessionBench.connected()
     bench.prompt("a")

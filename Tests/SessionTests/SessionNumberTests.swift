@@ -24,14 +24,14 @@ import Testing
   @Test func `the counts of a session`() {
     let counts = [
       "outbox": SessionSettings.outboxLimit, "failed": SessionSettings.failedLimit,
-      "prompt": SessionSettings.longestPrompt, "upload": SessionSettings.uploadRate,
-      "malformed": SessionSettings.malformedLimit, "ahead": SessionSettings.numbersAhead,
-      "owed": SessionSettings.owedLimit,
+      "prompt": SessionSettings.longestPrompt, "message": SessionSettings.longestMessage,
+      "upload": SessionSettings.uploadRate, "malformed": SessionSettings.malformedLimit,
+      "ahead": SessionSettings.numbersAhead, "owed": SessionSettings.owedLimit,
     ]
     #expect(
       counts == [
-        "outbox": 1_000, "failed": 100, "prompt": 524_288, "upload": 16_384, "malformed": 5,
-        "ahead": 1_000, "owed": 1_000,
+        "outbox": 1_000, "failed": 100, "prompt": 524_288, "message": 983_040, "upload": 16_384,
+        "malformed": 5, "ahead": 1_000, "owed": 1_000,
       ])
     #expect(
       SessionSettings.retries

@@ -25,7 +25,23 @@ extension SessionModel {
     guard prompt.text.utf8.count <= SessionSettings.longestPrompt else {
       return "a prompt has at most \(SessionSettings.longestPrompt) bytes"
     }
+    guard Self.fits(prompt) else {
+      return "a prompt has at most \(SessionSettings.longestMessage) bytes as JSON"
+    }
     return queue.add(prompt) ? nil : "too many prompts wait for an answer"
+  }
+
+  private static func fits(_ prompt: KeptPrompt) -> Bool {
+    // Few are so long that they must be measured.
+    guard prompt.text.utf8.count * 6 > SessionSettings.longestMessage / 2 else { return true }
+    return message(of: prompt, isNew: false).bytes.count <= SessionSettings.longestMessage
+  }
+
+  private static func message(of prompt: KeptPrompt, isNew: Bool) -> SessionClientMessage {
+    .prompt(
+      SessionPrompt(
+        text: prompt.text, conversation: prompt.conversation, isNew: isNew,
+        idempotencyKey: prompt.id.description, number: prompt.number))
   }
 
   /// Begins to watch whether a prompt becomes stale.
@@ -121,10 +137,7 @@ extension SessionModel {
     _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
     let opener = conversations[prompt.conversation]?.openedBy
-    let message = SessionPrompt(
-      text: prompt.text, conversation: prompt.conversation,
-      isNew: opener == nil || opener == prompt.id, idempotencyKey: prompt.id.description,
-      number: prompt.number)
+    let message = Self.message(of: prompt, isNew: opener == nil || opener == prompt.id)
     let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.uploadRate)
     let grace = min(time + SessionSettings.uploadTime, SessionSettings.longestUpload)
     let deaf = talk?.wasDeaf == true ? .zero : min(time, SessionSettings.longestUpload)
@@ -142,7 +155,7 @@ extension SessionModel {
       talk?.written[prompt.conversation] = nil
       mine.add(prompt.text, of: prompt.id, in: prompt.conversation)
     }
-    step.effects.append(.send(attempt, .prompt(message)))
+    step.effects.append(.send(attempt, message))
     if !prompt.isAccepted { show(prompt, .sent, &step) }
   }
 

@@ -17,6 +17,9 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let failedLimit = 100
   /// The longest text of a prompt in bytes; within what our server reads.
   static let longestPrompt = 524_288
+  /// The longest message of a prompt in bytes, in which a control character may take 6: within the
+  /// 1 MiB that our server reads, and that a socket queues with what waits there already.
+  static let longestMessage = 983_040
   /// A prompt that the server has not accepted for this long is marked as stale (seed 003).
   static let staleAfter = Duration.seconds(60)
   /// How long a server without idempotency keys may take for an accepted prompt (seed 003); with

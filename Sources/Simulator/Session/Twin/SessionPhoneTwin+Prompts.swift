@@ -21,6 +21,13 @@ extension SessionPhoneTwin {
     if client == nil || stopsAt != nil { return "the session is closed" }
     if prompt.text == "" { return "the prompt is empty" }
     if prompt.text.utf8.count > 524_288 { return "a prompt has at most 524288 bytes" }
+    let message = SessionPrompt(
+      text: prompt.text, conversation: prompt.conversation, isNew: false,
+      idempotencyKey: prompt.id.description, number: prompt.number)
+    // Six times its bytes are the most that it takes; short ones are not measured.
+    if prompt.text.utf8.count > 80_000, SessionClientMessage.prompt(message).bytes.count > 983_040 {
+      return "a prompt has at most 983040 bytes as JSON"
+    }
     return outbox.add(prompt) ? nil : "too many prompts wait for an answer"
   }
 

@@ -10,12 +10,13 @@ struct ServerAddress: Equatable {
 
   /// - Parameters:
   ///   - schemes: the scheme with TLS and the one without.
+  ///   - alike: what else is accepted, for errors.
   ///   - option: how the command line names it, for errors.
   ///   - allowsQuery: whether it may contain a query.
   /// - Throws: a usage error, whose text does not repeat the URL's credentials.
   init(
     _ text: String, schemes: (secure: String, plain: String) = ("https", "http"),
-    option: String, allowsQuery: Bool = false, allowsPlaintext: Bool
+    alike: String = "", option: String, allowsQuery: Bool = false, allowsPlaintext: Bool
   ) throws(CommandFailure) {
     func fault(_ remedy: String) -> CommandFailure {
       CommandFailure(.usage, "\(option) is not a valid URL", remedy: remedy)
@@ -23,7 +24,7 @@ struct ServerAddress: Equatable {
     let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
     let scheme = parts[0].lowercased()
     guard parts.count == 2, scheme == schemes.secure || scheme == schemes.plain else {
-      throw fault("it must begin with \(schemes.secure):// or \(schemes.plain)://")
+      throw fault("it must begin with \(schemes.secure):// or \(schemes.plain)://\(alike)")
     }
     let authority = parts[1].prefix { !"/?#".contains($0) }
     guard !authority.contains("@") else { throw fault("it must not contain a user name") }

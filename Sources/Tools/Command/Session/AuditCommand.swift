@@ -74,6 +74,9 @@ enum AuditCommand {
         return evidence
       })
     if let failure = evidence.obstacle { throw CommandFailure(failure) }
+    if evidence.isKeyRefused {
+      call.diagnostic("the server refused the key: what needs a login is unseen; check --key-file")
+    }
     let report = evidence.report(server: address.url)
     AuditText.print(
       report, as: call[Shared.json] ? .json : call[markdown] ? .markdown : .text, call)

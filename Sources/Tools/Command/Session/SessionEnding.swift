@@ -51,9 +51,13 @@ struct SessionRunEnding {
   }
 
   private mutating func failure(of record: SessionRecord) -> CommandFailure? {
-    guard isOnce, !wasConnected, case .failure(let failure) = record.reason,
-      failure.meansServerUnreachable
-    else { return nil }
+    guard isOnce, !wasConnected, case .failure(let failure) = record.reason else { return nil }
+    if case .http(404, _, _) = failure {
+      return CommandFailure(
+        .failed, "the server has no sessions there (\(LinkReason.text(failure).printable))",
+        remedy: "check the path of --server")
+    }
+    guard failure.meansServerUnreachable else { return nil }
     failures += 1
     return failures >= Self.firstTries ? CommandFailure(failure) : nil
   }

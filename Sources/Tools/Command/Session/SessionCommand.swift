@@ -39,9 +39,9 @@ enum SessionCommand {
         """
         It ends with 3 if the server refuses the key, with 4 if the server needs a newer version, \
         with 5 if TLS fails, and with 6 if the server cannot be reached. A line has at most \
-        524,288 bytes of UTF-8, and 983,040 as JSON; another one is refused with a notice. The end \
-        of a pipe ends the command only with --once. At most 1,000 prompts wait for an answer; then the pipe is not \
-        read.
+        524,288 bytes of UTF-8, and 983,040 as JSON; another one is refused with a notice. The \
+        end of a pipe ends the command only with --once. At most 1,000 prompts wait for an \
+        answer; then the pipe is not read.
         """,
         SessionUpdate.details,
       ],

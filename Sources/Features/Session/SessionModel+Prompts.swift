@@ -125,7 +125,7 @@ extension SessionModel {
   /// The prompts that may not be sent on this connection yet: a plain server, which may have them,
   /// is asked for the history first.
   private func held(by talk: Talk) -> Set<UUID128> {
-    guard !talk.isIdempotent, !queue.unsure.isEmpty else { return [] }
+    guard !talk.isIdempotent else { return [] }
     let unsure = queue.items.filter { prompt in
       queue.unsure.contains(prompt.id) && !prompt.isAccepted
         && !talk.current.contains(prompt.conversation)

@@ -113,7 +113,7 @@ public struct SessionModel: Journaled {
   }
 
   /// Whether prompts can be handed over now.
-  public var isConnected: Bool { link.status.phase == .connected && talk?.stage == .connected }
+  public var isConnected: Bool { link.status.phase == .connected }
 
   /// Whether nothing is under way and nothing will be until the next start.
   public var isStopped: Bool {

@@ -57,7 +57,7 @@ extension SessionServer {
   /// Forgets a prompt that has ended, with its key and its answer.
   private mutating func forget(_ id: SessionPromptID) {
     lose(id)
-    if ended.first == id { ended.removeFirst() } else { ended.removeAll { $0 == id } }
+    ended.removeAll { $0 == id }
     endedBytes -= turns[id]?.size ?? 0
     erase(id)
     delay(.endPrompt(id))

@@ -302,4 +302,15 @@ import Testing
     #expect(responses.map(\.id) == ids)
     #expect(responses.map(\.number) == [nil])
   }
+
+  @Test func `what is left of a batch counts as so many parcels`() {
+    let all = ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) }
+    var lane = SessionLane()
+    lane.append(.batch(all))
+    #expect(lane.count == 3)
+    #expect(lane.next() == .batch(all))
+    #expect(lane.count == 0)
+    lane.putBack(.batch(Array(all.dropFirst())))
+    #expect(lane.count == 2)
+  }
 }

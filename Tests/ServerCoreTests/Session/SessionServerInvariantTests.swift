@@ -143,7 +143,7 @@ import Testing
       (
         "session server: what waits for a socket is bounded",
         { server in
-          for _ in 0...5_096 { server.sockets[Self.one]?.lane.append(.response(Self.ended)) }
+          for _ in 0...5_196 { server.sockets[Self.one]?.lane.append(.response(Self.ended)) }
         }
       ),
       (

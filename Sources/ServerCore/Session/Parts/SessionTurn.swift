@@ -144,5 +144,5 @@ struct SessionTalk: Sendable {
   /// The sequence number of the oldest message that is left; the next one if there is none.
   var first: UInt64 { entries.first?.place ?? end }
   /// The sequence number behind the newest message that can be sent.
-  var end: UInt64 { entries.last.map { ($0.place ?? 0) + 1 } ?? 1 }
+  var end: UInt64 { entries.last?.place.map { $0 + 1 } ?? 1 }
 }

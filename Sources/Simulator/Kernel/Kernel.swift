@@ -213,7 +213,12 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   /// When the last of these bytes has left, given what else has to be carried for a phone.
   mutating func carry(_ bytes: Int, of host: HostID, down: Bool) -> Instant {
     let bandwidth = hosts[host.place].conditions.bandwidth
-    guard bandwidth > 0 else { return now }
+    guard bandwidth > 0 else {
+      // A wide way carries at once what waited for a narrow one.
+      if down { hosts[host.place].network.downFree = .zero }
+      if !down { hosts[host.place].network.upFree = .zero }
+      return now
+    }
     let time = Duration.nanoseconds(Int64(bytes) * 1_000_000_000 / bandwidth)
     if down {
       let free = max(hosts[host.place].network.downFree, now).advanced(by: time)

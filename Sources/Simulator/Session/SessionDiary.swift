@@ -160,7 +160,13 @@ struct SessionDiary: Sendable {
       if isFirst, !isTold { found.add(.untrue, at: now, "the first round trip was not shown") }
     case .heartbeat(let time): heardBeat(time, attempt, wall, updates, at: now, &found)
     case .response(let response): ended(response.idempotencyKey, response.conversation, attempt)
-    case .error(let error): ended(error.idempotencyKey, error.conversation, attempt)
+    case .error(let error):
+      ended(error.idempotencyKey, error.conversation, attempt)
+      // One that is refused for good waits only for the store.
+      let isForNow = ["busy", "rate_limited", "store_failed", "draining"].contains(error.code)
+      if let key = error.idempotencyKey.flatMap({ UUID128($0) }), !isForNow {
+        prompts[key]?.isDecided = true
+      }
     case .replay(_, let entry, _): ended(nil, entry.conversation, attempt)
     case .history(let window): ended(nil, window.conversation, attempt)
     case .historyBatch(let all): for one in all { ended(nil, one.conversation, attempt) }

@@ -85,7 +85,8 @@ extension SessionWorld {
 
   /// Compares what is left of the server when nothing has happened for a while.
   mutating func judgeServer() {
-    guard kernel.hosts[server.place].isRunning else { return }
+    // A guest that came late is not done.
+    guard kernel.hosts[server.place].isRunning, backend.guests.isEmpty else { return }
     var page = MetricsPage()
     backend.rules.report(to: &page)
     backend.ledger.compare(page.text)

@@ -86,6 +86,20 @@ struct SessionCommandTests {
     }
   }
 
+  @Test func `a path without sessions ends a run with once`() async throws {
+    let scratch = try Scratch()
+    try await CommandShop.run { shop in
+      let run = try SessionRun(port: Int(shop.port), path: "/nope", in: scratch)
+      run.prompt("one")
+      #expect(try await run.end().status == 1)
+      #expect(
+        await run.errors() == [
+          "holdfast session: the server has no sessions there (http-404: no such route); "
+            + "check the path of --server"
+        ])
+    }
+  }
+
   @Test func `nothing but connect is sent before connected`() async throws {
     let scratch = try Scratch()
     let plan = #"{"plan": [{"forget": ["connected"]}, {}]}"#

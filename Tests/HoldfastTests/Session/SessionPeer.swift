@@ -95,13 +95,14 @@ struct SessionRun {
   private let lines: LineReader
 
   init(
-    port: Int, in scratch: Scratch, key: String = SessionPeer.key, _ words: [String] = ["--once"]
+    port: Int, path: String = "/session", in scratch: Scratch, key: String = SessionPeer.key,
+    _ words: [String] = ["--once"]
   ) throws {
     let file = "\(scratch.path)/key"
     try Data(key.utf8).write(to: URL(filePath: file))
     process = try CommandProcess.start(
       [
-        "session", "--server", "http://127.0.0.1:\(port)/session", "--key-file", file, "--data",
+        "session", "--server", "http://127.0.0.1:\(port)\(path)", "--key-file", file, "--data",
         "\(scratch.path)/data", "--json",
       ] + SocketRun.brisk + words)
     lines = LineReader(process.lines)

@@ -20,7 +20,8 @@ enum SessionCommand {
   private static let once = Parameter.flag(
     "once",
     "end when all prompts, and those that earlier runs left, are answered and stored: with status "
-      + "0, with 1 if one failed, or with 6 if the server cannot be reached in 6 attempts")
+      + "0, with 1 if one failed or the server has no sessions there, or with 6 if the server "
+      + "cannot be reached in 6 attempts")
 
   /// The longest line, in bytes: the longest prompt.
   private static let longestLine = 524_288

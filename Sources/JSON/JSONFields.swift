@@ -56,7 +56,8 @@ package struct JSONFields: Sendable {
   private func read<Found>(
     _ value: Value, _ body: (inout JSONReader) throws(JSONError) -> Found
   ) throws(FieldFault) -> Found {
-    var reader = JSONReader(Array(bytes[value.range]))
+    var reader = JSONReader(bytes)
+    reader.position = value.range.lowerBound
     do throws(JSONError) {
       return try body(&reader)
     } catch {

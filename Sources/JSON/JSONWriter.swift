@@ -115,9 +115,10 @@ public struct JSONWriter: Sendable {
     let start = bytes.count
     // Copying first and looking at the array is quicker than looking at the string's view.
     bytes.append(contentsOf: text.utf8)
-    if bytes[start...].contains(where: Self.isEscaped) {
-      bytes.removeSubrange(start...)
-      for byte in text.utf8 { append(escaping: byte) }
+    if let first = bytes[start...].firstIndex(where: Self.isEscaped) {
+      let rest = Array(bytes[first...])
+      bytes.removeSubrange(first...)
+      for byte in rest { append(escaping: byte) }
     }
     bytes.append(UInt8(ascii: "\""))
   }
@@ -129,17 +130,26 @@ public struct JSONWriter: Sendable {
   /// The short escapes of RFC 8259 section 7, `\u00xx` for the other control characters.
   private mutating func append(escaping byte: UInt8) {
     switch byte {
-    case 0x22, 0x5C: bytes += [0x5C, byte]
-    case 0x08: bytes += [0x5C, UInt8(ascii: "b")]
-    case 0x09: bytes += [0x5C, UInt8(ascii: "t")]
-    case 0x0A: bytes += [0x5C, UInt8(ascii: "n")]
-    case 0x0C: bytes += [0x5C, UInt8(ascii: "f")]
-    case 0x0D: bytes += [0x5C, UInt8(ascii: "r")]
+    case 0x22, 0x5C: appendEscape(byte)
+    case 0x08: appendEscape(UInt8(ascii: "b"))
+    case 0x09: appendEscape(UInt8(ascii: "t"))
+    case 0x0A: appendEscape(UInt8(ascii: "n"))
+    case 0x0C: appendEscape(UInt8(ascii: "f"))
+    case 0x0D: appendEscape(UInt8(ascii: "r"))
     case 0..<0x20:
       let low = byte & 0xF
-      bytes += [0x5C, UInt8(ascii: "u"), 0x30, 0x30, 0x30 + byte >> 4]
+      appendEscape(UInt8(ascii: "u"))
+      bytes.append(0x30)
+      bytes.append(0x30)
+      bytes.append(0x30 + byte >> 4)
       bytes.append(low < 10 ? 0x30 + low : UInt8(ascii: "a") - 10 + low)
     case _: bytes.append(byte)
     }
+  }
+
+  /// Appends byte by byte: an array of two would be allocated for each escape.
+  private mutating func appendEscape(_ letter: UInt8) {
+    bytes.append(0x5C)
+    bytes.append(letter)
   }
 }

@@ -3,18 +3,14 @@ package enum SessionText {
   /// Bytes of a message besides its text.
   static let envelope = 700
 
-  /// The bytes of a character in JSON (RFC 8259 section 7).
-  private static func cost(of scalar: Unicode.Scalar) -> Int {
-    switch scalar.value {
-    case 0x22, 0x5C: 2
-    case 0..<0x20: 6
-    case _: UTF8.width(scalar)
-    }
+  /// The bytes of a byte of a text in JSON (RFC 8259 section 7).
+  private static func cost(of byte: UInt8) -> Int {
+    byte < 0x20 ? 6 : byte == 0x22 || byte == 0x5C ? 2 : 1
   }
 
   /// The bytes of a text in JSON.
   static func length(_ text: String) -> Int {
-    text.utf8.reduce(0) { $0 + ($1 < 0x20 ? 6 : $1 == 0x22 || $1 == 0x5C ? 2 : 1) }
+    text.utf8.reduce(0) { $0 + cost(of: $1) }
   }
 
   /// Whether a text fits into a message of at most `limit` bytes.
@@ -29,22 +25,24 @@ package enum SessionText {
   static func cut(_ text: String, toFit limit: Int) -> String {
     guard !fits(text, in: limit) else { return text }
     let half = max(0, limit - envelope - 80) / 2
-    let head = prefix(of: text.unicodeScalars, atMost: half)
-    let tail = prefix(of: text.unicodeScalars.reversed(), atMost: half)
-    let scalars = text.unicodeScalars
-    let end = scalars.index(scalars.startIndex, offsetBy: head)
-    let start = scalars.index(scalars.endIndex, offsetBy: -tail)
-    guard end <= start else { return text }
-    let left = text.utf8.distance(from: end, to: start)
-    return String(scalars[..<end]) + "\n\n[... \(left) bytes left out ...]\n\n"
-      + String(scalars[start...])
+    // One byte more than can fit, which tells whether a character is divided.
+    let (head, tail) = (Array(text.utf8.prefix(half + 1)), Array(text.utf8.suffix(half + 1)))
+    var end = count(of: head, thatFit: half)
+    while end > 0, end < head.count, UTF8.isContinuation(head[end]) { end -= 1 }
+    var start = tail.count - count(of: tail.reversed(), thatFit: half)
+    while start < tail.count, UTF8.isContinuation(tail[start]) { start += 1 }
+    let left = text.utf8.count - end - (tail.count - start)
+    guard left >= 0 else { return text }
+    return String(decoding: head[..<end], as: UTF8.self)
+      + "\n\n[... \(left) bytes left out ...]\n\n"
+      + String(decoding: tail[start...], as: UTF8.self)
   }
 
-  /// How many characters from the start fit.
-  private static func prefix(of scalars: some Sequence<Unicode.Scalar>, atMost limit: Int) -> Int {
+  /// How many bytes from the first on take at most `limit` bytes in JSON.
+  private static func count(of bytes: some Sequence<UInt8>, thatFit limit: Int) -> Int {
     var (count, cost) = (0, 0)
-    for scalar in scalars {
-      cost += self.cost(of: scalar)
+    for byte in bytes {
+      cost += self.cost(of: byte)
       guard cost <= limit else { break }
       count += 1
     }

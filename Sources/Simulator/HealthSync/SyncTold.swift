@@ -62,8 +62,8 @@ struct SyncTold {
   ]
 
   static func put(_ lines: [[SyncLook.Shown]], _ shown: inout [String: SyncLook.Shown]) {
-    let sorted = lines.sorted { "\($0)" < "\($1)" }
-    for (place, line) in sorted.enumerated() {
+    let sorted = lines.map { (text: "\($0)", line: $0) }.sorted { $0.text < $1.text }
+    for (place, line) in sorted.map(\.line).enumerated() {
       for (name, value) in zip(names, line) { shown["workouts.\(place).\(name)"] = value }
     }
   }

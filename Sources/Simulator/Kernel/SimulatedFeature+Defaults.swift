@@ -16,6 +16,7 @@ extension SimulatedFeature {
     _ standing: Standing<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void
   ) {}
   public static func expose(_ effect: Effect, _ look: (_ text: String, _ place: String) -> Void) {}
+  public static func isLogged(_ effect: Effect) -> Bool { false }
 
   // The tape: a description tells values apart, if not fast.
   public static func mix(_ input: Input, into digest: inout Digest) { digest.mix("\(input)") }

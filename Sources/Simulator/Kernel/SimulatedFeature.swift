@@ -87,6 +87,8 @@ public protocol SimulatedFeature: SendableMetatype {
     _ standing: Standing<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void)
   /// Shows each text that an effect writes, sends or shows, with the place where it goes.
   static func expose(_ effect: Effect, _ look: (_ text: String, _ place: String) -> Void)
+  /// Whether a log could hold an effect's description, besides the texts that are shown.
+  static func isLogged(_ effect: Effect) -> Bool
 
   // The tape: what of a value tells runs apart, beside its role.
   /// Mixes what tells a value from others of its kind.

@@ -58,9 +58,9 @@ struct Progress: StreamChecker {
 
   mutating func settled(_ facts: Facts) {
     clock.pass(facts)
-    let late = open.filter { $0.value <= facts.now }
-    if !late.isEmpty {
-      for id in late.keys { open[id] = nil }
+    let now = facts.now
+    if open.values.contains(where: { $0 <= now }) {
+      open = open.filter { $0.value > now }
       since = nil
     }
     guard facts.isAwake, facts.isWanted, facts.status.phase == .connected, !facts.storeFails,

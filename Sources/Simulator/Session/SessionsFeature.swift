@@ -255,8 +255,18 @@ public enum SessionsFeature: SimulatedFeature {
     case .update(.message(let entry, _, _)): look(entry.text, "a message")
     case .update(.part(_, _, _, let text)): look(text, "a message")
     case .update(.prompt(let prompt, _)): look(prompt.reason ?? prompt.text, "a prompt")
-    case .connect, .update, .send: look("\(effect)", "a log")
-    case .open, .close, .refreshCredentials, .probe, .commit: return
+    case .update(.status(let status)):
+      if let text = status.reason?.text { look(text, "a status") }
+    case .connect: look("\(effect)", "a log")
+    case .update, .send, .open, .close, .refreshCredentials, .probe, .commit: return
+    }
+  }
+
+  public static func isLogged(_ effect: Effect) -> Bool {
+    switch effect {
+    case .send(_, .prompt), .update(.message), .update(.part), .update(.prompt): false
+    case .send, .update: true
+    case .connect, .open, .close, .refreshCredentials, .probe, .commit: false
     }
   }
 

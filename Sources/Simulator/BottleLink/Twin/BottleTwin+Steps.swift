@@ -141,16 +141,16 @@ struct WatchedBottle: Sendable {
         "after \(input()) \(attribute) is \(virtual.value(of: attribute) ?? []) instead of "
         + "\(twin.value(of: attribute) ?? [])"
     } else if outputs.contains(.stores) {
-      compareRecords(input())
+      compareRecords(after: input)
     }
   }
 
-  private mutating func compareRecords(_ input: String) {
+  private mutating func compareRecords(after input: () -> String) {
     let real = virtual.records
     let expected = twin.records.map(BottleRecord.init)
     guard real != expected else { return }
     stray =
-      "after \(input) the bottle keeps \(real.count) records, among them "
+      "after \(input()) the bottle keeps \(real.count) records, among them "
       + "\(real.first { !expected.contains($0) }.map { "\($0)" } ?? "none that is wrong")"
   }
 

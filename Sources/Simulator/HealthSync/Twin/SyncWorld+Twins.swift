@@ -7,7 +7,7 @@ extension SyncWorld {
   mutating func stepped(
     _ input: SyncModel.Input?, _ effects: [SyncModel.Effect], at time: Instant, of phone: HostID
   ) {
-    guard var twin = twins[phone.index] else { return }
+    guard var twin = twins[phone.index].take() else { return }
     let stray = twin.stray(of: clients[phone.index], after: input, effects, at: time)
     twins[phone.index] = stray == nil ? twin : nil
     if let stray { note(.strayed(stray)) }

@@ -46,7 +46,7 @@ extension SessionHouse {
     case .part(let job):
       sockets[id]?.parts[job]?.isQueued = false
       guard let run = jobs[job], run.stage == .runs else { return nil }
-      var text = Array(run.output.utf8)
+      var text = run.output.utf8[...]
       if text.last == 10 { text.removeLast(text.dropLast().last == 13 ? 2 : 1) }
       return part(job, text, parcel, peer, id)
     case .window(let one):
@@ -75,8 +75,7 @@ extension SessionHouse {
     let isLong = !SessionCut.fits(answer.words, in: peer.longest)
     var count: Int?
     if isLong, isSuccess, peer.takesParts, job.prompt.idempotencyKey != nil {
-      let whole = Array(answer.words.utf8)
-      if let part = part(id, whole, parcel, peer, socket) { return part }
+      if let part = part(id, answer.words.utf8[...], parcel, peer, socket) { return part }
       count = sockets[socket]?.parts[id]?.count
     }
     sockets[socket]?.parts[id] = nil
@@ -98,27 +97,29 @@ extension SessionHouse {
 
   /// The next part of a text for a socket; it has a sixth of a message, 32 KiB at most.
   private mutating func part(
-    _ id: SessionPromptID, _ text: [UInt8], _ parcel: Parcel, _ peer: Peer,
+    _ id: SessionPromptID, _ text: Substring.UTF8View, _ parcel: Parcel, _ peer: Peer,
     _ socket: ConnectionID
   ) -> (SessionServerMessage, Int)? {
     guard let job = jobs[id], let key = job.prompt.idempotencyKey else { return nil }
     let sent = sockets[socket]?.parts[id] ?? Parts()
     let length = min(32_768, max(64, (peer.longest - 700) / 6))
-    let begin = min(sent.bytes, text.count)
-    var end = min(begin + length, text.count)
-    // No character is divided.
-    while end < text.count, end > begin, text[end] >> 6 == 2 { end -= 1 }
-    guard end > begin else { return nil }
+    // One byte more, which tells whether a character ends before it.
+    var piece = Array(text.dropFirst(sent.bytes).prefix(length + 1))
+    let isLast = piece.count <= length
+    if !isLast {
+      while piece.count > 1, piece[piece.count - 1] >> 6 == 2 { piece.removeLast() }
+      piece.removeLast()
+    }
+    guard !piece.isEmpty else { return nil }
     var isQueued = sent.isQueued
-    let isLast = end >= text.count
     if parcel == .part(id) { isQueued = !isLast }
     sockets[socket]?.parts[id] = Parts(
-      count: sent.count + 1, bytes: sent.bytes + end - begin, isQueued: isQueued)
+      count: sent.count + 1, bytes: sent.bytes + piece.count, isQueued: isQueued)
     if !isLast || parcel != .part(id) { putFirst(parcel, on: socket) }
     let message = SessionServerMessage.responsePart(
       conversation: job.prompt.conversation, idempotencyKey: key, index: sent.count,
-      text: String(decoding: text[begin..<end], as: UTF8.self))
-    return (message, end - begin + 200)
+      text: String(decoding: piece, as: UTF8.self))
+    return (message, piece.count + 200)
   }
 
   // Windows.

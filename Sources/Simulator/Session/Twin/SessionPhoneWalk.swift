@@ -100,8 +100,8 @@ struct SessionPhoneWalk: RandomWalk {
     switch number(0...11) {
     case 0...5:
       let sizes = [1, 9, 16_383, 16_384, 70_000, 524_288]
-      let letter = one(["x", "x", "\"", "\u{1}"])
-      let text = happens(9) ? String(repeating: letter, count: one(sizes)) : "ask \(number(0...6))"
+      let letter: Unicode.Scalar = one(["x", "x", "\"", "\u{1}"])
+      let text = happens(9) ? String(of: letter, count: one(sizes)) : "ask \(number(0...6))"
       give(.prompt(happens(30) ? "" : text, conversation: place(), at: wall))
     case 6: give(.retry(key))
     case 7: give(.discard(key))

@@ -42,7 +42,7 @@ struct SessionWireWalk: RandomWalk {
 
   private mutating func word() -> String {
     let length = one([0, 1, 5, 36, 64, 65, 128, 129, 4_096, 4_097])
-    let text = String(repeating: "a", count: length)
+    let text = String(of: "a", count: length)
     return happens(4) ? one(["é\"\\\n", "\u{1}\u{1F}\u{7F}\r\t/", "𝄞 ", "0.5.0", "user"]) : text
   }
 

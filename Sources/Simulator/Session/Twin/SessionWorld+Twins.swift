@@ -11,7 +11,7 @@ extension SessionWorld {
     _ input: SessionModel.Input?, _ effects: [SessionModel.Effect], at time: Instant,
     of phone: HostID
   ) {
-    guard var twin = twins[phone.index] else { return }
+    guard var twin = twins[phone.index].take() else { return }
     let effects = seam.defect == nil ? effects : effects.map { seam.twisted($0) }
     let stray = twin.stray(of: clients[phone.index], after: input, effects, at: time)
     twins[phone.index] = stray == nil ? twin : nil
@@ -20,7 +20,7 @@ extension SessionWorld {
 
   /// Compares what the server asked for with what it must.
   mutating func checkServer(_ input: SessionServer.Input?, _ effects: [SessionServer.Effect]) {
-    guard var twin = backend.twin else { return }
+    guard var twin = backend.twin.take() else { return }
     let effects = seam.defect == nil ? effects : effects.map { seam.twisted($0) }
     let stray = twin.stray(of: backend.rules, after: input, effects, at: now)
     backend.twin = stray == nil ? twin : nil

@@ -7,10 +7,10 @@ extension SyncWorld {
   mutating func stepped(
     _ input: SyncModel.Input?, _ effects: [SyncModel.Effect], at time: Instant, of phone: HostID
   ) {
-    guard var twin = twins[phone.index].take() else { return }
-    let stray = twin.stray(of: clients[phone.index], after: input, effects, at: time)
-    twins[phone.index] = stray == nil ? twin : nil
-    if let stray { note(.strayed(stray)) }
+    let model = clients[phone.index]
+    if let stray = twins[phone.index].stray(of: model, after: input, effects, at: time) {
+      note(.strayed(stray))
+    }
   }
 
   /// Lets anything happen to a phone of its own, or be said between phone and server.
@@ -29,27 +29,12 @@ extension SyncWorld {
   }
 }
 
-extension SyncTwin {
-  /// Takes a step, and returns what a model did otherwise in it.
-  mutating func stray(
-    of model: SyncModel, after input: SyncModel.Input?, _ effects: [SyncModel.Effect],
-    at time: Instant
-  ) -> String? {
-    let must = step(input, at: time)
-    if effects != must {
-      let place = zip(effects, must).prefix { $0 == $1 }.count
-      let (one, two) = (effects.dropFirst(place).first, must.dropFirst(place).first)
-      return "the phone asks for \(Self.short(one)), and must for \(Self.short(two))"
-    }
-    if model.deadline != deadline {
-      return "the phone waits until \(Self.short(model.deadline)), not \(Self.short(deadline))"
-    }
-    let (stands, mustStand) = (SyncGlance(model), glance)
-    return stands == mustStand ? nil : "the phone says that it is \(stands), not \(mustStand)"
-  }
+extension SyncTwin: Twin {
+  static var name: String { "the phone" }
 
-  private static func short(_ value: (some Any)?) -> String {
-    value.map { String("\($0)".prefix(400)) } ?? "nothing"
+  func difference(from model: SyncModel, after input: SyncModel.Input?) -> String? {
+    let (stands, mustStand) = (SyncGlance(model), glance)
+    return stands == mustStand ? nil : "says that it is \(stands), not \(mustStand)"
   }
 }
 

@@ -11,20 +11,20 @@ extension SessionWorld {
     _ input: SessionModel.Input?, _ effects: [SessionModel.Effect], at time: Instant,
     of phone: HostID
   ) {
-    guard var twin = twins[phone.index].take() else { return }
     let effects = seam.defect == nil ? effects : effects.map { seam.twisted($0) }
-    let stray = twin.stray(of: clients[phone.index], after: input, effects, at: time)
-    twins[phone.index] = stray == nil ? twin : nil
-    if let stray { noteStray(stray) }
+    let model = clients[phone.index]
+    if let stray = twins[phone.index].stray(of: model, after: input, effects, at: time) {
+      noteStray(stray)
+    }
   }
 
   /// Compares what the server asked for with what it must.
   mutating func checkServer(_ input: SessionServer.Input?, _ effects: [SessionServer.Effect]) {
-    guard var twin = backend.twin.take() else { return }
     let effects = seam.defect == nil ? effects : effects.map { seam.twisted($0) }
-    let stray = twin.stray(of: backend.rules, after: input, effects, at: now)
-    backend.twin = stray == nil ? twin : nil
-    if let stray { noteStray(stray) }
+    let server = backend.rules
+    if let stray = backend.twin.stray(of: server, after: input, effects, at: now) {
+      noteStray(stray)
+    }
   }
 
   /// Compares what the server counts.
@@ -53,23 +53,12 @@ extension SessionWorld {
   }
 }
 
-extension SessionPhoneTwin {
-  /// Takes a step, and returns what a model did otherwise in it.
-  mutating func stray(
-    of model: SessionModel, after input: SessionModel.Input?, _ effects: [Effect],
-    at time: Instant
-  ) -> String? {
-    let must = step(input, at: time)
-    if effects != must {
-      let place = zip(effects, must).prefix { $0 == $1 }.count
-      let (one, two) = (effects.dropFirst(place).first, must.dropFirst(place).first)
-      return "the phone asks for \(short(one)), and must for \(short(two))"
-    }
-    if model.deadline != deadline {
-      return "the phone waits until \(short(model.deadline)), not \(short(deadline))"
-    }
+extension SessionPhoneTwin: Twin {
+  static var name: String { "the phone" }
+
+  func difference(from model: SessionModel, after input: SessionModel.Input?) -> String? {
     let (stands, mustStand) = (SessionGlance(model), glance)
-    return stands == mustStand ? nil : "the phone says that it is \(stands), not \(mustStand)"
+    return stands == mustStand ? nil : "says that it is \(stands), not \(mustStand)"
   }
 
   /// How a phone must say that it stands.
@@ -83,32 +72,17 @@ extension SessionPhoneTwin {
   }
 }
 
-extension SessionHouse {
-  /// Takes a step, and returns what a server did otherwise in it.
-  mutating func stray(
-    of server: SessionServer, after input: SessionServer.Input?, _ effects: [Effect],
-    at time: Instant
-  ) -> String? {
-    let must = step(input, at: time)
-    if effects != must {
-      let place = zip(effects, must).prefix { $0 == $1 }.count
-      let (one, two) = (effects.dropFirst(place).first, must.dropFirst(place).first)
-      return "the server asks for \(short(one)), and must for \(short(two))"
-    }
-    if server.deadline != deadline {
-      return "the server waits until \(short(server.deadline)), not \(short(deadline))"
-    }
+extension SessionHouse: Twin {
+  static var name: String { "the server" }
+
+  func difference(from server: SessionServer, after input: SessionServer.Input?) -> String? {
     if server.isFinished != (mode == .ended) || server.serviceHealth != health {
-      return "the server says that it is \(server.serviceHealth), not \(health)"
+      return "says that it is \(server.serviceHealth), not \(health)"
     }
     guard case .opened(let id, _, _) = input else { return nil }
     let challenge = sockets[id].flatMap { $0.peer == nil ? $0.challenge : nil }
-    return server.challenge(of: id) == challenge ? nil : "the server has another challenge"
+    return server.challenge(of: id) == challenge ? nil : "has another challenge"
   }
-}
-
-private func short(_ value: (some Any)?) -> String {
-  value.map { String("\($0)".prefix(700)) } ?? "nothing"
 }
 
 /// How a session says that it stands.

@@ -50,6 +50,16 @@ struct OwnMessageTests {
     #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
 
+  @Test func `the same words in answer to another message are no echo`() {
+    var hand = Hand.plain(user: "me")
+    hand.send("ok")
+    #expect(hand.posts.count == 1)
+    var other = Self.mine("ok", at: 9)
+    other.parent = Hand.message(3).id
+    hand.hear(other)
+    #expect(hand.texts == ["ok"])
+  }
+
   @Test(arguments: [(-120, true), (-121, false)])
   func `the newest stamp known at the first try bounds what can be its message`(
     seconds: Int64, isTaken: Bool

@@ -33,6 +33,19 @@ struct StoreTests {
     #expect(world.ledger.problems == [])
   }
 
+  @Test func `a change that is tried again has a number of its own`() {
+    var hand = Hand.connected(at: 3)
+    hand.keepsPromptly = false
+    hand.hear(Hand.message(4))
+    hand.refuseCommit()
+    hand.pass(31)
+    let numbers = hand.effects.compactMap {
+      if case .commit(let id, _) = $0 { id } else { CommitID?.none }
+    }
+    #expect(numbers.count > 1)
+    #expect(Set(numbers).count == numbers.count)
+  }
+
   @Test(arguments: Shop.Kind.allCases)
   func `a kill while the store fails loses nothing`(kind: Shop.Kind) {
     var world = StreamWorld.connected(kind)

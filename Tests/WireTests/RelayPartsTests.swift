@@ -58,6 +58,17 @@ import Testing
     }
   }
 
+  @Test func `a space needs one byte, a quote two`() {
+    func count(_ text: String) -> Int {
+      let object = Self.object(String(repeating: text, count: 20_000))
+      return Self.parts(
+        PhoneMessage.frames(answering: .healthData, RelaySample.id, object, atMost: 4_096)
+      ).count
+    }
+    #expect(count(" ") == count("a"))
+    #expect(count("\"") > count("a"))
+  }
+
   @Test func `pieces must follow each other`() throws {
     let object = Self.object(String(repeating: "a", count: 4_000))
     let parts = Self.parts(

@@ -230,6 +230,36 @@ struct RelayStateTests {
       ])
   }
 
+  @Test func `the notification counts the tries`() {
+    var bench = RelayBench(.service)
+    bench.give(.start)
+    bench.connect()
+    bench.lose()
+    bench.pass(.seconds(2))
+    bench.lose()
+    bench.pass(.seconds(30))
+    bench.lose()
+    let tries: [Int] = bench.log.compactMap {
+      guard case .notify(let status) = $0, status.state == .reconnecting else { return nil }
+      return status.attempt
+    }
+    #expect(Array(tries.prefix(3)) == [1, 2, 3])
+  }
+
+  @Test(arguments: [("!", true), ("~", true), ("\u{20}", false), ("\u{7F}", false)])
+  func `a token to resume with is kept if a header field can hold it`(
+    last: String, isKept: Bool
+  ) {
+    let code = ConnectionCode(
+      code: "123456", word: "harbour", message: "", expiresIn: nil, resumeToken: "t" + last,
+      resumed: false, acceptsParts: true)
+    guard case .paired(let welcome) = RelayModel.Message(.connectionCode(code)) else {
+      Issue.record("no pair")
+      return
+    }
+    #expect(welcome.resume == (isKept ? Secret("t" + last) : nil))
+  }
+
   @Test func `without a service there is no notification`() {
     var bench = RelayBench.running(.foreground)
     bench.lose()

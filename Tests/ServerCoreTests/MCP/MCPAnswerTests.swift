@@ -89,8 +89,13 @@ import Testing
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call(
-      "get_summary", #"{\#(Self.span),"metrics":[{"value_type":"SHOES"}]}"#, session: session)
+      "get_summary",
+      #"{\#(Self.span),"metrics":[{"value_type":"SHOES"},{"value_type":"HRV","statistic":5}]}"#,
+      session: session)
     #expect(stage.asks.isEmpty)
     #expect(stage[id].body.contains(#""error":"invalid_arguments""#))
+    // The first line that makes no sense is told of.
+    #expect(stage[id].body.contains("value_type must be one of"))
+    #expect(!stage[id].body.contains("statistic must be a text"))
   }
 }

@@ -115,8 +115,9 @@ import Testing
     #expect(
       stage[id].body
         == #"{"jsonrpc":"2.0","id":5,"error":{"code":-32800,"message":"Request cancelled"}}"#)
-    stage.post(cancel, session: one)
+    let again = stage.post(cancel, session: one)
     #expect(stage.abandoned.count == 1)
+    #expect(stage[again].reply == MCPReply(202))
   }
 
   @Test func `an id that still waits is refused, and free again afterwards`() {

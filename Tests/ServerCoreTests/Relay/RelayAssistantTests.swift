@@ -210,6 +210,12 @@ struct RelayAssistantTests {
     #expect(((try? PairedAssistants.read(list)) != nil) == isRead)
   }
 
+  @Test(arguments: ["", "}", " x"])
+  func `a list that ends otherwise than JSON is refused`(end: String) {
+    let list = Array((#"{"limit":8,"assistants":[]"# + end).utf8)
+    #expect(((try? PairedAssistants.read(list)) != nil) == (end == "}"))
+  }
+
   private static func text(_ length: Int) -> String { String(repeating: "a", count: length) }
 
   @Test(arguments: [

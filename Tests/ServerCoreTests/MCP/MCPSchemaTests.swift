@@ -1,0 +1,51 @@
+import Foundation
+import LinkServerCore
+import Testing
+
+struct MCPSchemaTests {
+  /// The names that a tool declares for its results, sorted.
+  private static func names(_ tool: String) throws -> [String] {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let id = stage.post(#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, session: session)
+    let body = try JSONSerialization.jsonObject(with: Data(stage[id].body.utf8))
+    let result = try #require((body as? [String: Any])?["result"] as? [String: Any])
+    let tools = try #require(result["tools"] as? [[String: Any]])
+    let found = try #require(tools.first { $0["name"] as? String == tool })
+    let output = try #require(found["outputSchema"] as? [String: Any])
+    return try #require(output["properties"] as? [String: Any]).keys.sorted()
+  }
+
+  private static let refusal = ["error", "message", "success"]
+  private static let freshness = [
+    "answered_at", "clock_difference_seconds", "clock_warning", "last_import", "time_zone",
+  ]
+
+  @Test(arguments: [
+    ("logout", []),
+    ("direct_login", ["access_token", "expires_in", "token_type", "user_id"]),
+    ("get_summary", ["end_time", "error_message", "results", "start_time"] + freshness),
+    (
+      "get_health_metrics",
+      [
+        "count", "end_time", "error_message", "group_by", "healthData", "is_aggregated",
+        "last_samples", "next_start_time", "notes", "start_time", "statistic_type", "truncated",
+        "value_type",
+      ] + freshness
+    ),
+  ])
+  func `a tool declares all that its results can hold`(tool: String, own: [String]) throws {
+    #expect(try Self.names(tool) == (Self.refusal + own).sorted())
+  }
+
+  @Test func `a server says of itself what it can do`() throws {
+    var stage = MCPStage()
+    let id = stage.post(
+      #"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#)
+    let body = try JSONSerialization.jsonObject(with: Data(stage[id].body.utf8))
+    let result = try #require((body as? [String: Any])?["result"] as? [String: Any])
+    let capabilities = try #require(result["capabilities"] as? [String: [String: Bool]])
+    #expect(capabilities == ["tools": ["listChanged": false]])
+    #expect((result["instructions"] as? String)?.isEmpty == false)
+  }
+}

@@ -87,7 +87,8 @@ public protocol SimulatedFeature: SendableMetatype {
     _ standing: Standing<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void)
   /// Shows each text that an effect writes, sends or shows, with the place where it goes.
   static func expose(_ effect: Effect, _ look: (_ text: String, _ place: String) -> Void)
-  /// Whether a log could hold an effect's description, besides the texts that are shown.
+  /// Whether an effect is of a frequent kind whose description a log could hold: no secret may
+  /// stand in it, which is looked at for every eighth of them.
   static func isLogged(_ effect: Effect) -> Bool
 
   // The tape: what of a value tells runs apart, beside its role.

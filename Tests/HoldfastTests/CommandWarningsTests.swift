@@ -13,7 +13,7 @@ import Testing
     try await CommandProcess.scratch { directory in
       _ = try await CommandProcess.run(
         "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
-        "--timeout", "100ms", "hello", environment: Self.token)
+        "--timeout", "2s", "hello", environment: Self.token)
       for (shop, hint) in [
         ("bakrey", "did you mean bakery?"), ("zoo", "messages are stored of bakery"),
       ] {
@@ -94,7 +94,7 @@ import Testing
   func `says that a proxy is not used for this machine`(url: String) async throws {
     let outcome = try await CommandProcess.run(
       "send", "--server", "http://[::1]:1", "--shop", "bakery", "--proxy", url, "--timeout",
-      "1s", "hello", environment: Self.token)
+      "5s", "hello", environment: Self.token)
     #expect(outcome.status == 6)
     #expect(outcome.errors.first == "holdfast send: --proxy is not used: ::1 is this machine")
     #expect(outcome.errors.last?.contains("(refused)") == true)
@@ -152,7 +152,7 @@ import Testing
       let socket = "ws" + shop.url.dropFirst(4) + "/messages/bakery/stream"
       let words =
         command == "send"
-        ? shop.words("send", ["--timeout", "500ms", "hello"]) : ["socket", socket, "--once"]
+        ? shop.words("send", ["--timeout", "5s", "hello"]) : ["socket", socket, "--once"]
       let outcome = try await CommandProcess.run(words + ["--token-command", "exit 7"])
       #expect(outcome.status == 1)
       #expect(

@@ -59,16 +59,16 @@ private struct FullServer {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 
   @Test(arguments: [
-    (503, Int32(1), "the server could not store the message within 2s (http-503"),
-    (507, 1, "the server could not store the message within 2s (http-507"),
-    (502, 1, "the server did not confirm the message within 2s (http-502"),
+    (503, Int32(1), "the server could not store the message within 5s (http-503"),
+    (507, 1, "the server could not store the message within 5s (http-507"),
+    (502, 1, "the server did not confirm the message within 5s (http-502"),
   ])
   func `send tells that the server could not store the message`(
     status: Int, code: Int32, words: String
   ) async throws {
     let server = try await FullServer(status)
     let outcome = try await CommandProcess.run(
-      "send", "--server", server.url, "--shop", "bakery", "--timeout", "2s", "hello",
+      "send", "--server", server.url, "--shop", "bakery", "--timeout", "5s", "hello",
       environment: Self.token)
     await server.end()
     #expect(outcome.status == code)
@@ -101,7 +101,7 @@ private struct FullServer {
     try await CommandProcess.scratch { directory in
       let line =
         "printf 'hello\\n' | \(CommandProcess.path) stream --server \(server.url) --shop bakery "
-        + "--data \(directory) --send-stdin --once --no-realtime --duration 2s --json"
+        + "--data \(directory) --send-stdin --once --no-realtime --duration 5s --json"
       let outcome = await CommandProcess.outcome(
         of: try LabProcess(["sh", "-c", line], environment: Self.token))
       #expect(outcome.status == 1)
@@ -109,7 +109,7 @@ private struct FullServer {
       #expect(notice.contains("http-503: the store failed"))
       #expect(
         outcome.errors == [
-          "holdfast stream: the server could not store the message within 2s "
+          "holdfast stream: the server could not store the message within 5s "
             + "(http-503: the store failed)"
         ])
     }

@@ -32,7 +32,7 @@ import Testing
       for shop in ["bakery", "cellar"] {
         _ = try await CommandProcess.run(
           "send", "--server", "http://127.0.0.1:1", "--shop", shop, "--data", directory,
-          "--timeout", "100ms", "to the \(shop)", environment: ["HOLDFAST_TOKEN": "a.good.token"])
+          "--timeout", "2s", "to the \(shop)", environment: ["HOLDFAST_TOKEN": "a.good.token"])
       }
       let shops = try await CommandProcess.run("history", "--data", directory)
       #expect(shops == .init(status: 0, output: ["bakery", "cellar"], errors: []))

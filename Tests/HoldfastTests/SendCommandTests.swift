@@ -27,7 +27,7 @@ import Testing
       let first = try await CommandProcess.run(
         [
           "send", "--server", "http://127.0.0.1:1", "--shop", CommandShop.name, "--data",
-          shop.directory, "--timeout", "100ms", "patient",
+          shop.directory, "--timeout", "2s", "patient",
         ], environment: token)
       #expect(first.status == 6)
       #expect(first.errors.first?.contains("the next stream or send with this --data") == true)

@@ -113,7 +113,7 @@ import Testing
       _ = try await CommandProcess.run(
         [
           "send", "--server", "http://127.0.0.1:1", "--shop", CommandShop.name, "--data",
-          shop.directory, "--timeout", "50ms", "0",
+          shop.directory, "--timeout", "2s", "0",
         ], environment: ["HOLDFAST_TOKEN": "any.good.token"])
       let words = shop.words(
         "stream", ["--data", shop.directory, "--json", "--send-stdin", "--once"])

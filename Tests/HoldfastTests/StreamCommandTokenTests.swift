@@ -75,7 +75,7 @@ import Testing
   ) async throws {
     let outcome = try await CommandProcess.run(
       "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--token-command", command,
-      "--timeout", "1s", "hello")
+      "--timeout", "10s", "hello")
     #expect(outcome.status == status)
     #expect(outcome.errors.first == "holdfast send: \(words)")
   }

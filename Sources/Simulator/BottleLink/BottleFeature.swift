@@ -197,6 +197,4 @@ extension Finding.Kind {
   public static let unsynced = Finding.Kind(rawValue: "unsynced")
   /// A drink without a time although a phone was connected.
   public static let untimed = Finding.Kind(rawValue: "untimed")
-  /// What a bottle did, or a phone read, other than by the rules.
-  public static let strayed = Finding.Kind(rawValue: "strayed")
 }

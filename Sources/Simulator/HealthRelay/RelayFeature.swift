@@ -47,7 +47,7 @@ public enum RelayFeature: SimulatedFeature {
       .unanswered, .doubled, .afterLeaving, .wrongAnswer, .dishonest, .kept, .falselyRunning,
       .misleading, .withheld, .reordered, .unwoken, .trespass, .stuck, .storm, .needless,
       .falselyConnected, .late, .leaked, .unbounded,
-      .brokenInvariant, .endless, .unhealed,
+      .brokenInvariant, .strayed, .endless, .unhealed,
     ]
   }
 

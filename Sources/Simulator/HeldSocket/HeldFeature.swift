@@ -94,7 +94,7 @@ public enum HeldFeature: SimulatedFeature {
   }
   public static var policy: LinkPolicy { .socket }
   public static var kinds: [Finding.Kind] {
-    [.lost, .duplicated, .reordered, .unannounced] + Finding.Kind.ofLinks
+    [.lost, .duplicated, .reordered, .unannounced, .strayed] + Finding.Kind.ofLinks
   }
 
   public static func play(

@@ -150,6 +150,11 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     for name in names where broken.insert(name).inserted { find(.brokenInvariant, name) }
   }
 
+  /// Reports what a machine or a codec did otherwise than its twin.
+  mutating func report(stray: String?) {
+    if let stray { find(.strayed, stray) }
+  }
+
   /// Refreshes how a phone stands.
   mutating func stand(_ phone: HostID, isWanted: Bool) {
     let place = phone.place

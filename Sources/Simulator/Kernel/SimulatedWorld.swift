@@ -108,7 +108,14 @@ protocol SimulatedWorld: ~Copyable {
   mutating func happenLast()
   /// The user leaves.
   mutating func leave()
+
+  /// What happens by chance to machines and words beside their twins, once the run is over; each
+  /// returns the first difference.
+  static var walks: [Walk] { get }
 }
+
+/// A random walk of a machine or a codec beside its twin; returns the first difference.
+typealias Walk = (Chance) -> String?
 
 extension SimulatedWorld where Self: ~Copyable {
   typealias Seen = Observation<Feature>
@@ -131,6 +138,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func prepareCalm() {}
   func keepsLastWrites(_ host: HostID) -> Bool { true }
   mutating func tear(_ change: Feature.Cue, on host: HostID) {}
+  static var walks: [Walk] { [] }
 
   var now: Instant { kernel.now }
 }
@@ -148,11 +156,20 @@ extension SimulatedWorld where Self: ~Copyable {
     run(until: Instant.zero.advanced(by: kernel.plan.length))
     calm()
     heal()
+    walk()
     kernel.counts.runs = 1
     kernel.counts.simulated = Instant.zero.duration(to: now)
     for phone in kernel.phones.indices { kernel.bench.views[phone].standing.now = now }
     kernel.bench.conclude()
     return kernel.outcome()
+  }
+
+  /// Takes the walks, which are others for each server that the plan can be played against.
+  private mutating func walk() {
+    let servers = Array(Feature.Server.allCases)
+    let place = servers.firstIndex(of: kernel.plan.server) ?? 0
+    var chance = Chance(seed: kernel.plan.seed &* UInt64(servers.count) &+ UInt64(place))
+    for walk in Self.walks { kernel.report(stray: walk(Chance(seed: chance.next()))) }
   }
 
   /// Lets the world go on to `end`, or until `isDone` says so after something happened.

@@ -1,0 +1,6 @@
+// What of the stream is told a second time: see `Twin`.
+extension StreamWorld {
+  static var walks: [Walk] {
+    []
+  }
+}

@@ -3,8 +3,7 @@ import LinkCore
 /// Finds a token in anything that the model asks to write, to send or to show.
 struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// How many effects came that a log would tell of.
-  private var logged = 0
+  private var logged = LogSample()
 
   mutating func asked(
     _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
@@ -13,13 +12,23 @@ struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
     Feature.expose(effect) { text, place in
       if leak == nil, standing.secrets.appear(in: text) { leak = place }
     }
-    if leak == nil, Feature.isLogged(effect) {
-      // A description costs more than a step, and all of one kind are made by the same lines.
-      if logged.isMultiple(of: 8), standing.secrets.appear(in: "\(effect)") { leak = "a log" }
-      logged += 1
+    if leak == nil, Feature.isLogged(effect), logged.takesNext() {
+      if standing.secrets.appear(in: "\(effect)") { leak = "a log" }
     }
     guard let leak else { return }
     found.add(.leaked, at: standing.now, "a token stands in \(leak)")
+  }
+}
+
+/// Each eighth of the values that a log would describe: a description costs more than a step, and
+/// all of one kind are made by the same lines.
+struct LogSample {
+  private var seen = 0
+
+  /// Counts one more; returns whether it is looked at.
+  mutating func takesNext() -> Bool {
+    seen += 1
+    return seen % 8 == 1
   }
 }
 

@@ -21,8 +21,8 @@ extension RelayWorld {
     var pulls: [TrafficID: Int] = [:]
     /// The question that is being taken.
     var taking: AskID?
-    /// How many outcomes assistants were told.
-    var answers = 0
+    /// The outcomes that assistants were told, as a log describes them.
+    var logged = LogSample()
 
     init(policy: RelayServerPolicy) {
       self.policy = policy
@@ -81,8 +81,7 @@ extension RelayWorld {
       kernel.add(.hungUp(id.number, code: 1006), after: .zero)
     case .answer(let ask, let outcome):
       // A description costs more than an answer, and only this kind is made of a secret.
-      backend.answers += 1
-      if outcome.isGrant || backend.answers.isMultiple(of: 8) { checkLog("\(effect)") }
+      if backend.logged.takesNext() || outcome.isGrant { checkLog("\(effect)") }
       tell(ask, outcome)
     case .respond(let request, let reply): respond(request.number, reply)
     case .mint(let mint): draw(mint)

@@ -1,6 +1,15 @@
 // What of the stream is told a second time: see `Twin`.
 extension StreamWorld {
   static var walks: [Walk] {
-    []
+    [
+      { chance in
+        var walk = StreamWireWalk(chance)
+        return walk.walk(4)
+      },
+      { chance in
+        var walk = TokenWalk(chance)
+        return walk.walk(4)
+      },
+    ]
   }
 }

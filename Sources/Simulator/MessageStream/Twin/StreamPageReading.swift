@@ -45,7 +45,8 @@ struct StreamPageReading {
         if head == nil { spoil(.badIdentifier(field: "head")) }
       case ("recovered", .flag(let flag)): recovered = flag
       case ("next_cursor", .text(let text)): hasCursor = !text.isEmpty
-      case (_, let value): takeOdd(member.name, isNull: value == .null)
+      case (_, let value):  // open set: names
+        takeOdd(member.name, isNull: value == .null)
       }
     }
   }

@@ -226,7 +226,7 @@ struct ClaimsReading {
       }
       return true
     case ("sub", .text), ("name", .text), ("exp", .number), ("nbf", .number): return true
-    case (_, let value):
+    case (_, let value):  // open set: names
       let isKnown = ["sub", "name", "shops", "exp", "nbf"].contains(member.name)
       if isKnown, value != .null { spoil(.wrongType(field: member.name)) }
       return false

@@ -4,11 +4,11 @@ extension StreamWorld {
     [
       { chance in
         var walk = StreamWireWalk(chance)
-        return walk.walk(4)
+        return walk.walk(1)
       },
       { chance in
         var walk = TokenWalk(chance)
-        return walk.walk(4)
+        return walk.walk(2)
       },
     ]
   }

@@ -119,7 +119,7 @@ import Testing
     let report = PretendAudit.report(key: "untethered-wrong")
     let seen = report.entries.filter { $0.verdict != .unseen }.map(\.practice.number)
     #expect(seen == [3, 6, 14, 15, 18, 36])
-    #expect(report.entries[3].evidence.contains("the key was refused"))
+    #expect(report.entries[3].evidence.contains("the server refused the key"))
   }
 
   @Test(arguments: [true, false])

@@ -88,8 +88,8 @@ extension AuditEvidence {
   func session(_ name: AuditScript.Name) throws(Finding) -> AuditRecord {
     try expectSession()
     guard hasKey else { throw .unseen("it needs a login, and no --key-file was given") }
-    if isKeyRefused, let login = records[.login] {
-      throw .unseen("it needs a login, and the key was refused: " + login.outline)
+    if isKeyRefused {
+      throw .unseen("it needs a login, and the server refused the key with `auth_error`")
     }
     let record = try record(name)
     guard record.first("connected") != nil else {

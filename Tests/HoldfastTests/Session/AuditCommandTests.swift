@@ -113,6 +113,27 @@ import Testing
     }
   }
 
+  @Test func `a refused key is said, and what needs a login is unseen`() async throws {
+    try await CommandProcess.scratch { directory in
+      let backend = Backend(BackendConfiguration(dataDirectory: directory + "/data"))
+      let url = try await backend.start().url + "/session"
+      try "another-key\n".write(toFile: directory + "/key", atomically: true, encoding: .utf8)
+      let outcome = try await CommandProcess.run(
+        ["audit", url, "--json", "--key-file", directory + "/key"])
+      await backend.kill()
+      #expect(outcome.status == 0)
+      #expect(
+        outcome.errors == [
+          "holdfast audit: the server refused the key: what needs a login is unseen; "
+            + "check --key-file"
+        ])
+      let review = try Review(outcome.output)
+      let observed = "observed: it needs a login, and the server refused the key with `auth_error`"
+      #expect(review.evidence[2]?.hasPrefix(observed) == true)
+      #expect(review.verdicts[3] == "met")
+    }
+  }
+
   @Test(arguments: Maker.installed)
   func `a server that echoes shows what a plain WebSocket shows`(maker: Maker) async throws {
     try await PeerServer.run(maker, [.echo]) { server in
@@ -171,6 +192,18 @@ import Testing
   ])
   func `ends with 2 for what is no command line`(words: [String]) async throws {
     #expect(try await CommandProcess.run(["audit"] + words).status == 2)
+  }
+
+  @Test(arguments: ["audit", "session"])
+  func `a URL with another scheme is refused with the schemes that are taken`(
+    name: String
+  ) async throws {
+    let words = name == "audit" ? ["ftp://host/"] : ["--server", "ftp://host/", "--key-file", "k"]
+    let outcome = try await CommandProcess.run([name] + words)
+    #expect(outcome.status == 2)
+    #expect(
+      outcome.errors.joined(separator: " ").contains(
+        "it must begin with wss:// or ws:// (or https:// or http://)"))
   }
 
   @Test func `a key file that is missing ends it`() async throws {

@@ -54,6 +54,20 @@ struct ServerAddress: Equatable {
     }
   }
 
+  /// Checks the URL of a socket, which may be written with `https` or `http` too.
+  static func socket(
+    _ text: String, option: String, allowsPlaintext: Bool
+  ) throws(CommandFailure) -> ServerAddress {
+    var text = text
+    for (http, socket) in [("https://", "wss://"), ("http://", "ws://")]
+    where text.lowercased().hasPrefix(http) {
+      text = socket + text.dropFirst(http.count)
+    }
+    return try ServerAddress(
+      text, schemes: ("wss", "ws"), alike: " (or https:// or http://)", option: option,
+      allowsQuery: true, allowsPlaintext: allowsPlaintext)
+  }
+
   /// Whether a text is `HOST` or `HOST:PORT`, with an IPv6 address in brackets.
   static func isAuthority(_ text: Substring) -> Bool {
     let isLiteral = text.first == "["

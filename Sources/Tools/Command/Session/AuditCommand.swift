@@ -54,9 +54,8 @@ enum AuditCommand {
       throw CommandFailure(
         .usage, "--json and --markdown exclude each other", remedy: "remove one")
     }
-    let address = try ServerAddress(
-      socketURL(call[url]), schemes: ("wss", "ws"), option: "URL", allowsQuery: true,
-      allowsPlaintext: call[Connection.plaintext])
+    let address = try ServerAddress.socket(
+      call[url], option: "URL", allowsPlaintext: call[Connection.plaintext])
     let key = try key(call)
     let audit = AuditRun(
       url: address.url, origin: origin(of: address.url), key: key,
@@ -80,15 +79,6 @@ enum AuditCommand {
     let report = evidence.report(server: address.url)
     AuditText.print(
       report, as: call[Shared.json] ? .json : call[markdown] ? .markdown : .text, call)
-  }
-
-  /// Returns a URL with the scheme of a socket.
-  private static func socketURL(_ text: String) -> String {
-    for (from, to) in [("http://", "ws://"), ("https://", "wss://")]
-    where text.lowercased().hasPrefix(from) {
-      return to + text.dropFirst(from.count)
-    }
-    return text
   }
 
   /// Returns the URL of the same server without a path.

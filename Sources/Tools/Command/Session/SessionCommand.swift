@@ -91,14 +91,8 @@ enum SessionCommand {
 
   /// Returns the address with a scheme of WebSockets and a path.
   private static func address(_ call: Invocation) throws(CommandFailure) -> ServerAddress {
-    var text = call[server]
-    for (http, socket) in [("https://", "wss://"), ("http://", "ws://")]
-    where text.lowercased().hasPrefix(http) {
-      text = socket + text.dropFirst(http.count)
-    }
-    var address = try ServerAddress(
-      text, schemes: ("wss", "ws"), alike: " (or https:// or http://)",
-      option: call.source(of: server), allowsQuery: true,
+    var address = try ServerAddress.socket(
+      call[server], option: call.source(of: server),
       allowsPlaintext: call[Connection.plaintext])
     let rest = address.url.drop { $0 != ":" }.dropFirst(3)
     guard let slash = rest.firstIndex(where: { $0 == "/" || $0 == "?" }) else {

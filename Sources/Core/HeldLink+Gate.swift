@@ -14,7 +14,8 @@ extension HeldLink {
       closeCurrent(.leaving, &step)
       proceed(.first, after: nil, &step)
     case .live:
-      guard isNew || isEnded else { return }
+      // What the queue brought, while only the standby was wanted, stays.
+      guard isNew || isEnded, currentAttempt == nil else { return }
       if standby.forbidsTriggers, isEnded { standby.disarm() }
       proceed(.first, after: nil, &step)
     }

@@ -177,7 +177,10 @@ extension HeldLink {
     guard runsStandby else { return nil }
     switch standby.state {
     case .polling(let polling):
-      guard case .resting = state, gate.wish == .live else { return polling.nextPoll }
+      // In background with only the standby left, a probe would come to nothing again and again.
+      guard case .resting = state, gate.wish == .live, !isLeftForStandby else {
+        return polling.nextPoll
+      }
       return min(polling.nextProbe, polling.nextPoll)
     case .rearming(let at): return at
     case .off, .queued: return nil

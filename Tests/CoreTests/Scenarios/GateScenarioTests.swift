@@ -155,6 +155,18 @@ struct GateScenarioTests {
     #expect(bench.opens.count == 1)
   }
 
+  @Test func `a link that polls in background is not probed before the foreground`() throws {
+    let policy = try LinkPolicy.messageStream.setting([("gate.background", "0s standby")])
+    var bench = LinkBench.connected(policy)
+    bench.give(.lifecycle(.background))
+    bench.pass(.seconds(3600))
+    #expect(bench.opens == [])
+    #expect(bench.polls.count > 100)
+    bench.give(.lifecycle(.foreground))
+    bench.give(.prepared(bench.attempt))
+    #expect(bench.opens.count == 1)
+  }
+
   @Test func `nothing is outstanding once nobody wants the link`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.want(.none))

@@ -41,6 +41,18 @@ import Testing
     #expect(Self.queued(bench) != nil)
   }
 
+  @Test func `what the queue brought stays when the live link is wanted again`() throws {
+    var bench = LinkBench.wanted(.bottleLink)
+    bench.give(.want(.standbyOnly))
+    let queued = try #require(Self.queued(bench))
+    bench.give(.opened(queued))
+    bench.give(.established(queued))
+    let effects = bench.give(.want(.live))
+    #expect(effects == [])
+    #expect(bench.link.currentAttempt == queued)
+    #expect(bench.link.status.phase == .connected)
+  }
+
   @Test func `the user's end is the only one that queues nothing`() {
     var bench = LinkBench.connected(.bottleLink)
     bench.give(.want(.none))

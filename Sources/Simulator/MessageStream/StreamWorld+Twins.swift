@@ -10,6 +10,10 @@ extension StreamWorld {
         var walk = TokenWalk(chance)
         return walk.walk(2)
       },
+      { chance in
+        var walk = StreamKeptWalk(chance)
+        return walk.walk(60)
+      },
     ]
   }
 }

@@ -1,0 +1,70 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkSimulator
+
+/// The second account of what phones and servers keep of a message stream.
+@Suite struct StreamKeptTwinTests {
+  private static func message(_ number: UInt64, at second: Int64) throws -> Message {
+    Message(
+      id: UUID128(high: 0, low: number), shop: try #require(ShopID("shop")), user: "u",
+      username: nil, text: "\(number)",
+      createdAt: Timestamp(nanoseconds: second * 1_000_000_000))
+  }
+
+  private static func edit(_ number: UInt64, at second: Int64) throws -> Message {
+    var message = try message(number, at: second)
+    message.text = "edited"
+    message.updatedAt = Timestamp(nanoseconds: (second + 1) * 1_000_000_000)
+    return message
+  }
+
+  @Test func `the account keeps messages in order and takes later words`() throws {
+    var book = StreamKeptBook()
+    let (one, two) = (try Self.message(1, at: 5), try Self.message(2, at: 4))
+    let first = book.commit(TimelineChange(messages: [one, two, one]))
+    #expect(first == TimelineCommit(inserted: [two.id, one.id]))
+    let edit = try Self.edit(2, at: 4)
+    #expect(book.commit(TimelineChange(messages: [edit, edit])).edited == [two.id])
+    #expect(book.load(1).messages == [one])
+    #expect(book.load(1).hasOlder)
+    #expect(book.older(one.key, 9).map(\.text) == ["edited"])
+  }
+
+  @Test func `the account delivers to a consumer what it has not acknowledged`() throws {
+    var book = StreamKeptBook()
+    let name = try #require(ConsumerName("x"))
+    _ = book.commit(TimelineChange(messages: [try Self.message(1, at: 1)]))
+    #expect(book.add(name, .all) == nil)
+    _ = book.commit(TimelineChange(messages: [try Self.message(2, at: 2)]))
+    #expect(book.acknowledge(name, 1) == nil)
+    #expect(book.deliveries(name, after: 0, 9).map(\.number) == [2])
+    #expect(book.acknowledge(name, 3) != nil)
+    #expect(book.remove(name))
+    #expect(!book.remove(name))
+  }
+
+  @Test func `the account of a log counts positions and knows keys`() throws {
+    var roll = StreamKeptRoll("e")
+    let key = UUID128(high: 0, low: 9)
+    for _ in 0..<2 {
+      let entry = LogEntry(message: try Self.message(1, at: 1), key: key)
+      guard case .success(let found) = roll.append(entry) else { continue }
+      #expect(found.message.position == Position(epoch: "e", offset: 1))
+    }
+    _ = roll.append(LogEntry(message: try Self.message(2, at: 2), key: nil))
+    let page = roll.page(.page(number: 2, limit: 1), byTime: true)
+    #expect(page.messages.map(\.text) == ["1"])
+    #expect(!page.hasNext)
+    #expect(roll.count(.after(Position(epoch: "e", offset: 1), limit: 0)) == 1)
+    roll.begin("f", keeping: 1)
+    #expect(roll.head == Position(epoch: "f", offset: 1))
+  }
+
+  @Test func `what is kept differs from its account where a walk finds it`() {
+    var walk = StreamKeptWalk(Chance(seed: 1))
+    walk.compare("a page", 1, 2)
+    #expect(walk.walk(0) == "a page is 1, and must be 2")
+  }
+}

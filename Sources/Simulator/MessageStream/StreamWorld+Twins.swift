@@ -14,6 +14,10 @@ extension StreamWorld {
         var walk = StreamKeptWalk(chance)
         return walk.walk(60)
       },
+      { chance in
+        var walk = StreamPhoneWalk(chance)
+        return walk?.walk(200)
+      },
     ]
   }
 }

@@ -95,4 +95,19 @@ struct StreamKeptRoll {
       messages: messages.filter { offset($0) > UInt64(max(0, first)) }, hasNext: false, head: head,
       recovered: false)
   }
+
+  // What a log never does by itself.
+
+  /// Loses the newest messages within its epoch, as a log that was put back.
+  mutating func cut(_ count: Int) {
+    messages.removeLast(min(count, messages.count))
+    posts = posts.filter { $0.offset <= messages.count }
+  }
+
+  /// Gives a message other words.
+  mutating func edit(_ place: Int, _ text: String, _ time: Timestamp) {
+    messages[place].text = text
+    messages[place].updatedAt = time
+    messages[place].isEdited = true
+  }
 }

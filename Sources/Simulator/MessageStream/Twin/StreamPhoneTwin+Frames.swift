@@ -1,0 +1,136 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+// What comes over the socket of the twin, and what it keeps.
+extension StreamPhoneTwin {
+  mutating func received(_ frame: StreamModel.Frame, _ attempt: AttemptID) {
+    guard attempt == link.currentAttempt else { return }
+    mend.arrears?.until = now.advanced(by: settings.fetchTimeout)
+    switch frame {
+    case .message(let message):
+      drive(.validData(attempt))
+      if message.position != nil, mend.via(message) == .live { mend.arrears = nil }
+      takeLive(message)
+    case .draining(let window):
+      drive(.heard(attempt))
+      drive(.draining(attempt, within: window))
+      notice(.draining(within: window))
+    case .unknown(let type):
+      drive(.heard(attempt))
+      notice(.unknownType(type))
+    case .malformed(let error):
+      drive(.heard(attempt))
+      notice(.malformed(error))
+      malformed = malformed.filter { $0.duration(to: now) < .seconds(60) } + [now]
+      if malformed.count < settings.malformedLimit { return }
+      malformed = []
+      let words = "too many malformed messages within a minute"
+      drive(.reject(attempt, .protocolError(detail: words)))
+    }
+  }
+
+  /// Takes a message of the socket, or the server's answer to a post.
+  mutating func takeLive(_ message: Message) {
+    if isOld(message), kept.contains(where: { $0.position == message.position }) {
+      goBack(before: message)
+    }
+    if takesNothing {
+      mend.again = true
+      return
+    }
+    if isOld(message) {
+      if mend.run != nil {
+        mend.again = true
+      } else if mend.isSettled, isConnected {
+        catchUp(.live)
+      }
+      return
+    }
+    if isBelowAll(message) { openGap(below: allKeys.min()) }
+    add([message], mend.via(message))
+    arrive(message)
+  }
+
+  /// Whether a message lies in what is whole, and is not known.
+  private func isOld(_ message: Message) -> Bool {
+    message.position != nil && mend.covers(message) && !isSeen(message.id)
+  }
+
+  /// Another message stands at a place: what lies before it may be another log, too.
+  private mutating func goBack(before message: Message) {
+    guard let place = message.position else { return }
+    let span = UInt64(settings.catchUpPage) + 1
+    let offset = place.offset > span ? place.offset - span : 0
+    mend.cursor.position = Position(epoch: place.epoch, offset: offset)
+    mend.ahead = []
+    mend.arrears = nil
+    mend.isCurrent = false
+    noteCursor()
+    let causes = mend.run?.causes ?? []
+    mend.run = nil
+    for cause in causes { catchUp(cause) }
+  }
+
+  private func isBelowAll(_ message: Message) -> Bool {
+    guard message.position == nil, past.hasMore, let time = mend.cursor.time,
+      let oldest = allKeys.min()
+    else { return false }
+    return message.createdAt < time.advanced(by: .zero - settings.overlap) && message.key < oldest
+  }
+
+  private mutating func arrive(_ message: Message) {
+    let isSettled = mend.isSettled
+    if let place = message.position {
+      mend.hasPositions = true
+      let isWhole = mend.take(place, advancing: isSettled)
+      if !isSettled { return }
+      if !isWhole {
+        let isToCome = mend.unprepared != nil && mend.unprepared == link.currentAttempt
+        if !isToCome, !settings.sendsOnly { catchUp(.live) }
+        return
+      }
+    } else {
+      if !isSettled || !isConnected { return }
+      mend.cursor.time = max(mend.cursor.time ?? message.createdAt, message.createdAt)
+    }
+    if mend.arrears == nil { mend.cursor.wholeAt = wall }
+    noteCursor()
+  }
+
+  /// Hands over what was not seen, or says later words.
+  mutating func add(_ messages: [Message], _ via: Via) {
+    let new = messages.filter { message in
+      if pen.holds(message.id) { return pen.isOutdated(by: message) }
+      return known(message.id).map { message.isLater(than: $0) } ?? true
+    }
+    let isPlaced = mend.isSettled && isConnected
+    var taken: [Message] = []
+    for message in new where !withholds(message) {
+      if !isPlaced, message.position == nil, !mend.loose.contains(message.id) {
+        mend.loose.append(message.id)
+      }
+      taken.append(message)
+    }
+    pen.add(taken, via)
+  }
+
+  /// Makes a gap that is not there yet.
+  @discardableResult
+  mutating func openGap(below edge: TimelineKey?) -> Gap? {
+    guard let edge, !gaps.contains(where: { $0.before == edge }) else { return nil }
+    let whole = (kept + pen.messages).filter { $0.key < edge && mend.covers($0) }
+    let gap = Gap(after: whole.map(\.key).max(), before: edge)
+    gaps = (gaps + [gap]).sorted { $0.before < $1.before }
+    pen.write(gaps)
+    show(.gap(gap))
+    return gap
+  }
+
+  mutating func close(_ gap: Gap) {
+    guard gaps.contains(gap) else { return }
+    gaps = gaps.filter { $0 != gap }
+    pen.write(gaps)
+    show(.gapClosed(gap))
+  }
+}

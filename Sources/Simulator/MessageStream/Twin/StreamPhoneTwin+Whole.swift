@@ -1,0 +1,142 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+// What a page of a catch-up says of what is whole.
+extension StreamPhoneTwin {
+  /// How far a newest page reaches into what is whole.
+  enum Reach {
+    case none, edge, whole
+  }
+
+  /// The place where a page ends: in the order of a server without positions, the last message.
+  static func end(of page: Page, _ aim: StreamPhoneMend.Aim) -> TimelineKey? {
+    aim != .position && page.head == nil ? page.messages.last?.key : page.messages.map(\.key).min()
+  }
+
+  /// The position up to which a page says all; what could not be read has an offset, too.
+  static func end(of page: Page, after position: Position) -> Position {
+    if let last = page.messages.last?.position { return last }
+    let more = UInt64(max(page.rejected, 0))
+    if position.offset > .max - more { return position }
+    return Position(epoch: position.epoch, offset: position.offset + more)
+  }
+
+  func leadsOn(_ page: Page, _ run: StreamPhoneMend.Run) -> Bool {
+    guard run.aim == .position, page.recovered, case .after(let asked, _) = run.query else {
+      return false
+    }
+    return Self.end(of: page, after: asked) != asked
+  }
+
+  // What a page reaches.
+
+  func reach(_ page: Page) -> Reach {
+    guard page.hasNext else { return .whole }
+    guard let oldest = page.messages.map(\.createdAt).min() else { return .none }
+    if let place = mend.cursor.position {
+      if let first = page.messages.compactMap({ $0.position?.offset }).min() {
+        let follows = first <= place.offset || first - 1 == place.offset
+        return follows && page.head?.epoch == place.epoch ? .whole : .none
+      }
+      return reach(by: oldest)
+    }
+    let reach = reach(by: oldest)
+    if !touches(page) { return .none }
+    return hidesLate(page) && reach == .whole ? .edge : reach
+  }
+
+  private func reach(by oldest: Timestamp) -> Reach {
+    guard let time = mend.cursor.time, time >= oldest else { return .none }
+    return time.advanced(by: .zero - settings.overlap) >= oldest ? .whole : .edge
+  }
+
+  func meets(_ page: Page) -> Bool { touches(page) && !hidesLate(page) }
+
+  /// Whether it holds something before which nothing is missing.
+  private func touches(_ page: Page) -> Bool {
+    guard let time = mend.cursor.time else { return false }
+    return page.messages.contains { message in
+      message.createdAt <= time && isSeen(message.id) && !mend.loose.contains(message.id)
+    }
+  }
+
+  private func hidesLate(_ page: Page) -> Bool {
+    guard let time = mend.cursor.time?.advanced(by: .zero - settings.overlap) else { return false }
+    return page.messages.contains { $0.createdAt < time && !isSeen($0.id) }
+  }
+
+  func goesBack(_ page: Page, _ run: StreamPhoneMend.Run) -> Bool {
+    guard case .newest = run.aim, let time = mend.cursor.time else { return false }
+    return page.messages.contains { $0.createdAt <= time && !isSeen($0.id) }
+  }
+
+  // Holes.
+
+  func leavesHole(_ page: Page, _ run: StreamPhoneMend.Run) -> Bool {
+    switch run.aim {
+    case .first: return page.hasNext
+    case .recent: return reach(page) != .whole
+    case .newest: return page.hasNext && !meets(page)
+    case .since(let since):
+      return page.hasNext && page.messages.allSatisfy { $0.createdAt >= since }
+    case .position:
+      let meets = page.messages.contains { known($0.id).map { mend.covers($0) } ?? false }
+      return !page.recovered && !meets
+    }
+  }
+
+  /// The last page of a run was not enough.
+  mutating func noteHole(_ page: Page, _ run: StreamPhoneMend.Run) {
+    guard leavesHole(page, run) else { return }
+    let edge = run.aim == .position ? Self.end(of: page, .position) : run.oldest
+    guard let edge else { return }
+    if run.aim == .first, allKeys.allSatisfy({ $0 >= edge }) { return }
+    openGap(below: edge)
+  }
+
+  // The end of a run.
+
+  mutating func finish(_ run: StreamPhoneMend.Run, _ page: Page) {
+    mend.run = nil
+    mend.unprepared = nil
+    let isWhole = settle(run, page)
+    let isCut = page.hasNext && page.recovered && run.aim == .position
+    mend.isCurrent = !isCut
+    if isCut { mend.again = true }
+    mend.cursor.wholeAt = wall
+    noteCursor()
+    drive(.requested(nil))
+    sought += queue.makeSure(run.unsure)
+    release(run.causes)
+    if run.aim == .first { noteBeginning(page.hasNext || run.pages > 1) }
+    if isWhole { mend.failures = 0 }
+    if mend.again { return catchUpAgain() }
+    mend.loose = []
+    if !isWhole { askLater() }
+  }
+
+  /// Moves the cursor to what a run covered; whether nothing lies beyond it.
+  private mutating func settle(_ run: StreamPhoneMend.Run, _ page: Page) -> Bool {
+    if let newest = run.newest { mend.cursor.time = max(mend.cursor.time ?? newest, newest) }
+    if let place = covered(run, page) { move(to: place, page) }
+    if let head = page.head, !isConnected { mend.forget(beyond: head) }
+    return mend.advance()
+  }
+
+  private mutating func move(to place: Position, _ page: Page) {
+    let old = mend.cursor.position
+    if let old, old.epoch != place.epoch { notice(.newEpoch(place)) }
+    let isNew = old?.epoch != place.epoch
+    let isBack = !page.recovered && place.offset < (old?.offset ?? 0)
+    if isNew || isBack { mend.ahead = [] }
+    if isNew || isBack || place.offset > (old?.offset ?? 0) { mend.cursor.position = place }
+  }
+
+  private func covered(_ run: StreamPhoneMend.Run, _ page: Page) -> Position? {
+    guard run.aim == .position else { return run.head }
+    guard case .after(let asked, _) = run.query else { return page.head }
+    if page.hasNext, page.recovered { return Self.end(of: page, after: asked) }
+    return page.head ?? page.messages.last?.position
+  }
+}

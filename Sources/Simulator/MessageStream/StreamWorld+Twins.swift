@@ -16,7 +16,7 @@ extension StreamWorld {
       },
       { chance in
         var walk = StreamPhoneWalk(chance)
-        return walk?.walk(200)
+        return walk?.walk(260)
       },
     ]
   }

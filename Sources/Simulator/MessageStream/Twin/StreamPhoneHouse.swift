@@ -8,6 +8,8 @@ struct StreamPhoneHouse: RandomWalk {
   private let shop: ShopID
   private var roll = StreamKeptRoll("e")
   private var count: UInt64 = 0
+  /// How far behind its clock is.
+  private var lag: Int64 = 0
 
   init(_ shop: ShopID, isPlain: Bool, _ chance: Chance) {
     (self.shop, self.isPlain, self.chance) = (shop, isPlain, chance)
@@ -38,7 +40,7 @@ struct StreamPhoneHouse: RandomWalk {
 
   private mutating func message(_ user: String, _ text: String, _ wall: Timestamp) -> Message {
     count += 1
-    let seconds = wall.nanoseconds / 1_000_000_000 - Int64(one([0, 0, 0, 1, 3, 4, 5, 9, 100]))
+    let seconds = wall.nanoseconds / 1_000_000_000 - lag - Int64(one([0, 0, 0, 1, 3, 4, 5, 9]))
     return Message(
       id: UUID128(high: UInt64(number(0...2)), low: count), shop: shop, user: user, username: nil,
       text: text, createdAt: Timestamp(nanoseconds: seconds * 1_000_000_000))
@@ -67,8 +69,12 @@ struct StreamPhoneHouse: RandomWalk {
   /// Edits a message, or loses some.
   mutating func change(at wall: Timestamp) {
     switch number(0...7) {
-    case 0: roll.begin(one(["e", "f"]), keeping: number(0...9))
-    case 1: roll.cut(number(1...6))
+    case 0: if happens(2) { roll.begin(one(["e", "f"]), keeping: number(0...9)) }
+    case 1:
+      let lost = number(1...6)
+      roll.cut(lost)
+      for _ in 0..<lost where !happens(4) { talk(at: wall) }
+    case 2: lag = one([0, 0, 6, 60])
     case _:
       if roll.messages.isEmpty { return }
       let time = wall.advanced(by: .seconds(number(-3...3)))

@@ -20,6 +20,7 @@ struct StreamPhoneWalk: RandomWalk {
   private var posts: [OutboxEntry] = []
   private var dial: (attempt: AttemptID, after: Position?)?
   private var pings: [(AttemptID, UInt64)] = []
+  private var wantsToken = false
   /// How many messages of the log went over the present socket.
   private var sent = 0
 
@@ -47,7 +48,7 @@ struct StreamPhoneWalk: RandomWalk {
     model = StreamModel(settings: settings, seed: seed)
     twin = StreamPhoneTwin(settings, seed: seed)
     (commit, isLoading, reads, dial) = (nil, false, nil, nil)
-    (fetches, posts, pings) = ([], [], [])
+    (fetches, posts, pings, wantsToken) = ([], [], [], false)
     give(.credentials(.available(expiresIn: nil)))
     give(.reachability(.reachable(path: PathID("wifi"))))
     give(.lifecycle(.foreground, at: wall))
@@ -73,7 +74,8 @@ struct StreamPhoneWalk: RandomWalk {
     case .load: isLoading = true
     case .commit(let id, let change): commit = (id, change)
     case .readOlder(let key, let limit): reads = (key, limit)
-    case .refreshCredentials, .update: return
+    case .refreshCredentials: wantsToken = true
+    case .update: return
     }
   }
 
@@ -81,18 +83,36 @@ struct StreamPhoneWalk: RandomWalk {
 
   private mutating func happen() {
     pass()
-    switch number(0...29) {
+    if wantsToken, happens(3) { renew() }
+    switch number(0...32) {
     case 0...6: store()
     case 7...11: answer()
     case 12...18: hear()
     case 19...21: user()
-    case 22: write()
-    case 23: device()
-    case 24: odd()
-    case 25...27: reply()
-    case 28: if happens(3) { house.change(at: wall) } else { house.talk(at: wall) }
-    case _: if happens(5) { launch() }
+    case 22, 23: write()
+    case 24: device()
+    case 25: odd()
+    case 26...28: reply()
+    case 29: house.change(at: wall)
+    case 30: for _ in 0..<number(1...9) { house.talk(at: wall) }
+    case 31: if happens(3) { leave() }
+    case _: if happens(6) { launch() }
     }
+  }
+
+  private mutating func renew() {
+    wantsToken = false
+    give(.credentials(.available(expiresIn: nil)))
+  }
+
+  /// The app is left for a while.
+  private mutating func leave() {
+    give(.lifecycle(.background, at: wall))
+    if happens(2) { pass() }
+    for _ in 0..<number(0...6) { house.talk(at: wall) }
+    if happens(3) { now = now.advanced(by: .seconds(number(10...40))) }
+    give(nil)
+    give(.lifecycle(.foreground, at: wall))
   }
 
   private mutating func pass() {
@@ -129,7 +149,10 @@ struct StreamPhoneWalk: RandomWalk {
   }
 
   private var failure: LinkFailure {
-    mutating get { StreamPhoneHouse.failures[number(0...StreamPhoneHouse.failures.count - 1)] }
+    mutating get {
+      if happens(3) { return .http(status: 401, retryAfter: nil, detail: "") }
+      return StreamPhoneHouse.failures[number(0...StreamPhoneHouse.failures.count - 1)]
+    }
   }
 
   /// A request for a page is answered, or fails.
@@ -138,7 +161,10 @@ struct StreamPhoneWalk: RandomWalk {
     let place = number(0...fetches.count - 1)
     let (id, query) = fetches[place]
     if !happens(12) { fetches.remove(at: place) }
-    if happens(10) { return give(.fetchFailed(id, failure)) }
+    if happens(10) {
+      if happens(3) { renew() }
+      return give(.fetchFailed(id, failure))
+    }
     give(.fetched(id, house.page(query)))
   }
 
@@ -148,7 +174,11 @@ struct StreamPhoneWalk: RandomWalk {
     let place = number(0...posts.count - 1)
     let entry = posts[place]
     if !happens(9) { posts.remove(at: place) }
-    if happens(4) { return give(.postFailed(entry.id, failure)) }
+    if happens(4) {
+      if happens(4) { renew() }
+      let long = LinkFailure.http(status: 413, retryAfter: nil, detail: one(["", "long"]))
+      return give(.postFailed(entry.id, happens(6) ? long : failure))
+    }
     let message = house.take(entry, at: wall)
     switch number(0...5) {
     case 0: give(.postFailed(entry.id, happens(2) ? .timeout(.response) : .reset))
@@ -197,6 +227,7 @@ struct StreamPhoneWalk: RandomWalk {
     let inputs: [StreamModel.Input] = [
       .frame(attempt, .unknown(type: "x")), .frame(attempt, .malformed(.badDate(field: "x"))),
       .frame(attempt, .malformed(.missing(field: "x"))),
+      .frame(attempt, .malformed(.missing(field: "y"))),
       .frame(attempt, .draining(within: .seconds(number(0...9)))), .ping(attempt),
       .oversized(attempt, bytes: 9), .lost(attempt, failure), .lost(attempt, failure),
     ]
@@ -214,6 +245,8 @@ struct StreamPhoneWalk: RandomWalk {
       sent = start.map { Int($0.offset) } ?? house.messages.count
       return give(.opened(attempt, head: tells ? house.head : nil, after: start))
     }
+    // A log that was put back goes on from there.
+    if sent > house.messages.count { sent = max(0, house.messages.count - number(0...3)) }
     if sent >= house.messages.count, happens(2) { house.talk(at: wall) }
     if happens(9) { sent += 1 }
     guard sent < house.messages.count, !happens(6) else {
@@ -239,7 +272,7 @@ extension StreamPhoneWalk {
     settings.catchUpPage = draw(2...5)
     settings.catchUpPages = draw(2...5)
     settings.memory = draw(8...27)
-    settings.longAbsence = .seconds(60)
+    settings.longAbsence = .seconds(draw(8...60))
     settings.overlap = .seconds(4)
     settings.outboxLimit = 3
     settings.malformedLimit = 2

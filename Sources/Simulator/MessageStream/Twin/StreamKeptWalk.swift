@@ -139,11 +139,16 @@ struct StreamKeptWalk: RandomWalk {
       }
       compare("whether \(name) is gone", found, .success(must))
     }
+    compareConsumers(place, name)
+  }
+
+  private mutating func compareConsumers(_ place: Int, _ name: ConsumerName) {
+    let shop = shops[place]
     compare("the consumers", shelf[shop].consumers, books[place].states)
     compare(
       "what waits", shelf[shop].consumers.map(\.waiting),
       books[place].states.map { $0.last - $0.acknowledged })
-    let (after, limit) = (UInt64(self.number(0...9)), bound())
+    let (after, limit) = (UInt64(number(0...9)), bound())
     compare(
       "what \(name) gets", shelf[shop].deliveries(to: name, after: after, limit: limit),
       books[place].deliveries(name, after: after, limit))

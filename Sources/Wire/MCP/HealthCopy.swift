@@ -104,7 +104,8 @@ struct HealthCopy {
         writer.failure(line.reason)
         writer.endObject()
         left.removeFirst()
-        place += 1
+        // Lines beyond the last result follow it, all of them: no place is counted then.
+        if place < .max { place += 1 }
       }
     }
     try reader.beginArray()

@@ -33,6 +33,23 @@ import Testing
     #expect(result(failed, succeeded: false).isError)
   }
 
+  @Test func `rejected lines beyond the results of a short answer follow them`() {
+    let answer = HealthObject(
+      succeeded: true, bytes: [UInt8](text: #"{"success":true,"results":[{"a":1}]}"#))
+    let rejected = [
+      RejectedMetric(place: 5, valueType: "Y", reason: "none"),
+      RejectedMetric(place: 1, valueType: "X", reason: "no"),
+      RejectedMetric(place: 3, valueType: "Z", reason: "never"),
+    ]
+    let told =
+      #"{"success":false,"results":[{"a":1},"#
+      + #"{"value_type":"X","success":false,"error_message":"no"},"#
+      + #"{"value_type":"Z","success":false,"error_message":"never"},"#
+      + #"{"value_type":"Y","success":false,"error_message":"none"}],"#
+      + #""error_message":"no answer for X, Z, Y"}"#
+    #expect(MCPCallResult(answer, of: .summary, rejected: rejected).text == told)
+  }
+
   @Test(arguments: ["", "[]", "{", #"{"a":1} x"#])
   func `an answer that cannot be read is refused`(text: String) {
     #expect(

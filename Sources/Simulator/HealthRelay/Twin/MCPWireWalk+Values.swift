@@ -54,7 +54,7 @@ extension MCPWireWalk {
   }
 
   private mutating func lines() -> [SessionTree] {
-    if happens(20) {
+    if happens(6) {
       let line = SessionBranch(name: "value_type", value: .text("STEPS"))
       return [SessionTree](repeating: .object([line]), count: one([32, 33, 34]))
     }
@@ -105,6 +105,7 @@ extension MCPWireWalk {
     case _: break
     }
     if happens(4) { all.append(SessionBranch(name: "access_token", value: .text("t"))) }
+    if happens(12) { all.append(SessionBranch(name: "z" + Self.long(70), value: .null)) }
     if happens(6) {
       let name = one(Self.names)
       all.append(SessionBranch(name: name, value: one(values(of: name) + [.null, .flag(true)])))

@@ -115,10 +115,10 @@ extension RelayWireWalk {
   }
 
   private mutating func code() -> ConnectionCode {
-    let time = Duration.milliseconds(one([-1_500, -1, 0, 999, 1_000, 600_000]))
+    let time = Duration.milliseconds(one([-1_500, -1, 0, 999, 1_000, 31_536_000_000]))
     return ConnectionCode(
       code: one(["123456", Self.long(64)]), word: one(["tiger \"", Self.long(64)]),
-      message: one(["", "Say it."]), expiresIn: maybe(time),
+      message: one(["", "Say it.", Self.long(4_096)]), expiresIn: maybe(time),
       resumeToken: maybe(one(["t", Self.long(512)])), resumed: happens(2), acceptsParts: happens(2))
   }
 
@@ -128,9 +128,10 @@ extension RelayWireWalk {
     case 0: return .healthData(id, object())
     case 1: return .summary(id, object())
     case 2, 3:
-      let count = number(1...3)
+      let count = one([1, 2, 3, 8_388_608])
+      let index = number(0...min(count, 3) - 1)
       let part = HealthPart(
-        kind: one([.healthData, .summary]), index: number(0...count - 1), count: count,
+        kind: one([.healthData, .summary]), index: index, count: count,
         text: one(["{\"a\":", "é", "x"]))
       return .part(id, part)
     case 4: return .failure(maybe(id), reason: one(["", "No \"data\"."]))

@@ -81,7 +81,7 @@ struct RelayWireWalk: RelayWireForms {
     let leased = LeasedQuestions(
       questions: (0..<number(0...2)).map { _ in
         LeasedQuestion(id: id(), question: question(), lease: one(["l", "\"", Self.long(128)]))
-      }, expiresIn: .milliseconds(one([-1_500, -1, 0, 999, 1_000, 60_000])))
+      }, expiresIn: .milliseconds(one([-1_500, -1, 0, 999, 1_000, 86_400_000])))
     let tree = RelayWireScribe.tree(leased)
     compare("leased questions", text(leased.bytes), tree.json)
     for bytes in forms(tree) + [crowd("requests", 100, #","lease_expires_in":1"#)] {

@@ -8,7 +8,9 @@ extension RelayWorld {
         var kept = RelayKeptWalk(wire.chance)
         if let stray = kept.walk(2) { return stray }
         var calls = MCPWireWalk(kept.chance)
-        return calls.walk(2)
+        return calls.walk(2),
+        var walk = MCPServerWalk(chance)
+        return walk.walk(60)
       }
     ]
   }

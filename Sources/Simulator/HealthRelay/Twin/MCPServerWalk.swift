@@ -1,0 +1,171 @@
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+
+/// A server of assistants beside its second account, to which anything is said and done.
+struct MCPServerWalk: RandomWalk {
+  /// A call that the relay has.
+  struct Asked {
+    var ask: AskID
+    var request: RequestID
+    var wants: RelayAsk
+  }
+
+  var chance: Chance
+  private var server: MCPServer
+  private var house: MCPHouse
+  private(set) var now = Instant.zero
+  private var stray: String?
+  /// Whether the intervals are the shortest.
+  private let isHasty: Bool
+
+  private(set) var sessions: [String] = []
+  /// Those of them that take batches.
+  private(set) var batching: [String] = []
+  private var asked: [Asked] = []
+  /// Requests whose answer is not complete.
+  private var open: [RequestID] = []
+  private var lastRequest: UInt64 = 0
+
+  init(_ chance: Chance) {
+    var chance = chance
+    func number<Value>(_ values: [Value]) -> Value {
+      values[Int(chance.next() % UInt64(values.count))]
+    }
+    var numbers = MCPHouse.Numbers()
+    let isUsual = MCPPolicy() == numbers.policy
+    isHasty = number([0, 1, 2, 3, 4, 5, 6]) == 0
+    if number([0, 1, 2, 3]) > 0 {
+      (numbers.rooms, numbers.calls) = (number([0, 1, 2, 3, 3]), number([0, 1, 2, 4, 1_024]))
+      numbers.callsOfRoom = number([0, 1, 2, 16])
+      (numbers.busy, numbers.call) = (number([.seconds(2), .seconds(3)]), .milliseconds(7_900))
+      numbers.idle = number([.seconds(3), .seconds(8), .seconds(40)])
+      (numbers.progress, numbers.comment) = (.seconds(1), number([.seconds(2), .seconds(3)]))
+      numbers.eventBytes = number([0, 300, 500, 900, 2_000])
+      numbers.batchBytes = number([0, 250, 400, 600, 900, 2_000])
+      numbers.isLocal = number([true, true, false])
+      numbers.isNamed = number([false, false, true])
+      (numbers.hasOwnName, numbers.letsPageIn) = (number([true, false]), number([true, false]))
+    }
+    if isHasty {
+      (numbers.idle, numbers.progress) = (number([.zero, .milliseconds(2)]), .zero)
+      numbers.comment = number([.zero, .seconds(-1), .milliseconds(1)])
+    }
+    self.chance = chance
+    server = MCPServer(policy: numbers.policy, at: .zero)
+    house = MCPHouse(numbers.sound, at: .zero)
+    if !isUsual { stray = "the usual numbers of the assistants' server are others" }
+  }
+
+  /// Takes so many steps; returns the first difference.
+  mutating func walk(_ steps: Int) -> String? {
+    for _ in 0..<steps where stray == nil { happen() }
+    comparePage()
+    return stray
+  }
+
+  // Steps.
+
+  mutating func give(_ input: MCPServer.Input?) {
+    guard stray == nil else { return }
+    let effects = input.map { server.handle($0, at: now) } ?? server.tick(at: now)
+    stray = house.stray(of: server, after: input, effects, at: now)
+    for effect in effects { perform(effect) }
+  }
+
+  private mutating func perform(_ effect: MCPServer.Effect) {
+    switch effect {
+    case .answer(let id, let reply):
+      open.removeAll { $0 == id }
+      if let session = reply.session { enter(session.text, reply.body) }
+    case .begin(let id, let session, _):
+      if !open.contains(id) { open.append(id) }
+      if let session { enter(session.text, []) }
+    case .watch(let id): open.append(id)
+    case .end(let id): open.removeAll { $0 == id }
+    case .ask(let ask, let wants, _, _):
+      asked.append(Asked(ask: ask, request: RequestID(lastRequest), wants: wants))
+    case .abandon(let ask): if !happens(9) { asked.removeAll { $0.ask == ask } }
+    case .write: return
+    }
+  }
+
+  private mutating func enter(_ name: String, _ body: [UInt8]) {
+    sessions = sessions.suffix(4) + [name]
+    let isOld = String(decoding: body, as: UTF8.self).contains("\"2025-03-26\"")
+    if isOld { batching = batching.suffix(2) + [name] }
+  }
+
+  private mutating func happen() {
+    pass()
+    switch number(0...39) {
+    case 0...10: settle()
+    case 11, 12: leave()
+    case 13: if happens(3) { give(.drain) } else { comparePage() }
+    case 14...18: send(plain())
+    case 19, 20: send(stream())
+    case 21: send(odd())
+    case 22...25: send(stateless())
+    case 26...28: send(greeting())
+    case 29...31: send(batch())
+    case _: send(message())
+    }
+  }
+
+  private mutating func pass() {
+    let waits: [Duration] =
+      isHasty
+      ? [.zero, .zero, .milliseconds(1), .microseconds(1_999)]
+      : [
+        .zero, .zero, .zero, .milliseconds(1), .milliseconds(999), .seconds(1), .seconds(1),
+        .seconds(2), .seconds(happens(8) ? 41 : 3),
+      ]
+    let until = now.advanced(by: one(waits))
+    while let due = server.deadline, due <= until, stray == nil, !happens(30) {
+      now = max(now, due)
+      give(nil)
+    }
+    if happens(40) { give(nil) }
+    now = max(now, until)
+  }
+
+  /// A request comes.
+  private mutating func send(_ call: MCPCall) {
+    lastRequest += 1
+    let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
+    let fresh = MCPSessionID(random: bytes)
+    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    if fresh.text != digits { stray = stray ?? "a session is called \(fresh.text), not \(digits)" }
+    give(.request(RequestID(lastRequest), call, fresh: fresh))
+  }
+
+  /// A client leaves; seldom one that there is not.
+  private mutating func leave() {
+    let id = open.isEmpty || happens(12) ? RequestID(77_777) : one(open)
+    open.removeAll { $0 == id }
+    give(.abandoned(id))
+  }
+
+  /// The relay says what became of a call; seldom of one that nobody waits for.
+  private mutating func settle() {
+    if asked.isEmpty { return send(message()) }
+    let place = number(0...asked.count - 1)
+    let ask = happens(30) ? AskID(55_555) : asked[place].ask
+    let outcome = outcome(of: asked[place].wants)
+    if !happens(20) { asked.remove(at: place) }
+    let token = happens(6) ? nil : hash()
+    let skews: [Duration] = [
+      .seconds(-31), .seconds(-30), .zero, .seconds(29), .seconds(30), .seconds(31), .seconds(32),
+      .seconds(34),
+    ]
+    let wall = Timestamp(nanoseconds: Self.answered).advanced(by: one(skews))
+    give(.outcome(ask, outcome, token: token, wall: wall))
+  }
+
+  private mutating func comparePage() {
+    var page = MetricsPage()
+    server.report(to: &page)
+    if let other = house.difference(from: page.text) { stray = stray ?? other }
+  }
+}

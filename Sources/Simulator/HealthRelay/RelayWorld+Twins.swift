@@ -10,7 +10,7 @@ extension RelayWorld {
         var calls = MCPWireWalk(kept.chance)
         return calls.walk(2),
         var walk = MCPServerWalk(chance)
-        return walk.walk(60)
+        return walk.walk(48)
       }
     ]
   }

@@ -97,12 +97,15 @@ struct HealthCopy {
   ) throws(JSONError) {
     var left = rejected[...]
     var place = 0
+    func write(_ line: RejectedMetric, _ writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.entry("value_type", line.valueType)
+      writer.failure(line.reason)
+      writer.endObject()
+    }
     func writeRejected(_ writer: inout JSONWriter) {
       while let line = left.first, line.place <= place {
-        writer.beginObject()
-        writer.entry("value_type", line.valueType)
-        writer.failure(line.reason)
-        writer.endObject()
+        write(line, &writer)
         left.removeFirst()
         // Lines beyond the last result follow it, all of them: no place is counted then.
         if place < .max { place += 1 }
@@ -116,8 +119,8 @@ struct HealthCopy {
       place += 1
       writeRejected(&writer)
     }
-    place = .max
-    writeRejected(&writer)
+    // A phone may answer fewer lines than it was asked.
+    for line in left { write(line, &writer) }
     writer.endArray()
   }
 

@@ -85,6 +85,20 @@ import Testing
     #expect(stage[id].body.contains(told))
   }
 
+  @Test func `lines that were not asked stand behind those of a phone that left some out`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let metrics =
+      #"[{"value_type":"STEPS"},{"value_type":"SLEEP"},{"value_type":"HRV","statistic":5}]"#
+    let id = stage.call(
+      "get_summary", #"{\#(Self.span),"metrics":\#(metrics)}"#, session: session)
+    stage.settle(.data(#"{"success":true,"results":[]}"#))
+    let told =
+      #""results":[{"value_type":"HRV","success":false,"#
+      + #""error_message":"statistic must be a text"}],"error_message":"no answer for HRV""#
+    #expect(stage[id].body.contains(told))
+  }
+
   @Test func `a summary of which no line makes sense is not asked`() {
     var stage = MCPStage()
     let session = stage.initialize()

@@ -67,6 +67,14 @@ extension MCPHouse {
     }
   }
 
+  /// The bytes of the response to a logout with an id of one digit in a session.
+  static var bytesOfLogout: Int {
+    let takes = Media(json: false, events: true)
+    let envelope = Envelope(id: .number(1), version: .june2025, takes: takes)
+    let json = #"{"success":true,"message":"Logged out."}"#
+    return Result(text: json, object: json).response(to: envelope).count
+  }
+
   mutating func callTool(
     _ id: RequestID, _ params: MCPMembers, _ envelope: Envelope, _ call: MCPCall
   ) {

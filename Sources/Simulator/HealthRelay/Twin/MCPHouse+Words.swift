@@ -89,6 +89,7 @@ enum MCPWords {
     ("application/json;q=0, text/event-stream ; q=1", false, true), ("", false, false),
     ("text/event-stream; q=0.000,APPLICATION/JSON", true, false),
     ("application/json;v=1; q=0.00 , */*;q=0.0", false, false),
+    ("\tapplication/json;\tq=0,text/event-stream\t", false, true),
   ]
 
   static func media(_ accept: String?) -> MCPHouse.Media {
@@ -98,8 +99,8 @@ enum MCPWords {
 
   static let types: [(text: String?, isJSON: Bool)] = [
     ("application/json", true), ("Application/JSON; charset=utf-8", true),
-    ("application/json ;a", true), ("text/plain", false), (nil, false), ("", false),
-    ("application/jsonp", false),
+    ("application/json ;a", true), ("\tapplication/json", true),
+    ("text/plain", false), (nil, false), ("", false), ("application/jsonp", false),
   ]
 
   static let agents: [(text: String?, client: AssistantName?)] = [

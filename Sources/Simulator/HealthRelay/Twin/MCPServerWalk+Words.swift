@@ -27,7 +27,7 @@ extension MCPServerWalk {
     call.fields.accept = happens(3) ? one(MCPWords.accepts.map(\.text)) : MCPWords.accepts[0].text
     call.fields.contentType = mostly(MCPWords.types.map(\.text), 12)
     call.fields.userAgent = one(MCPWords.agents.map(\.text))
-    if happens(5) { call.fields.bearer = hash() }
+    if happens(4) { call.fields.bearer = hash() }
     return call
   }
 
@@ -146,7 +146,8 @@ extension MCPServerWalk {
     var text = request(method, params)
     if happens(9) {
       text = one([
-        strange(), #"{"jsonrpc":"2.0","method":"n"}"#, #"{"jsonrpc":"2.0","result":1}"#, "{", "[]",
+        strange(), #"{"jsonrpc":"2.0","method":"n"}"#, #"{"jsonrpc":"2.0","method":"n"}"#,
+        #"{"jsonrpc":"2.0","result":1}"#, "{", "[]",
       ])
     }
     var call = call(happens(25) ? one([.get, .delete, .options]) : .post, .mcp, text)
@@ -159,6 +160,21 @@ extension MCPServerWalk {
   mutating func stream() -> MCPCall {
     var call = call(happens(4) ? .delete : .get, .mcp)
     call.fields.session = session()
+    return call
+  }
+
+  mutating func ending(of id: String, in session: String?) -> MCPCall {
+    let params = #"{"requestId":\#(id)}"#
+    let cancel = #"{"jsonrpc":"2.0","method":"notifications/cancelled","params":\#(params)}"#
+    var call = happens(4) ? call(.delete, .mcp) : call(.post, .mcp, cancel)
+    call.fields.session = session
+    return call
+  }
+
+  /// A client that is signed in asks, and shows a token perhaps.
+  mutating func signedIn(_ session: String) -> MCPCall {
+    var call = call(.post, .mcp, request("tools/call", #"{"name":"logout"}"#))
+    call.fields.session = session
     return call
   }
 

@@ -6,19 +6,20 @@ import LinkWire
 /// A server of assistants beside its second account, to which anything is said and done.
 struct MCPServerWalk: RandomWalk {
   /// A call that the relay has.
-  struct Asked {
+  private struct Asked {
     var ask: AskID
-    var request: RequestID
     var wants: RelayAsk
   }
 
   var chance: Chance
   private var server: MCPServer
   private var house: MCPHouse
-  private(set) var now = Instant.zero
+  private var now = Instant.zero
   private var stray: String?
   /// Whether the intervals are the shortest.
   private let isHasty: Bool
+  /// Whether it goes away soon.
+  private let isLeaving: Bool
 
   private(set) var sessions: [String] = []
   /// Those of them that take batches.
@@ -34,15 +35,17 @@ struct MCPServerWalk: RandomWalk {
       values[Int(chance.next() % UInt64(values.count))]
     }
     var numbers = MCPHouse.Numbers()
-    let isUsual = MCPPolicy() == numbers.policy
+    let isUsual = numbers.policy == MCPPolicy()
     isHasty = number([0, 1, 2, 3, 4, 5, 6]) == 0
+    isLeaving = number([0, 1, 2, 3]) == 0
     if number([0, 1, 2, 3]) > 0 {
       (numbers.rooms, numbers.calls) = (number([0, 1, 2, 3, 3]), number([0, 1, 2, 4, 1_024]))
       numbers.callsOfRoom = number([0, 1, 2, 16])
       (numbers.busy, numbers.call) = (number([.seconds(2), .seconds(3)]), .milliseconds(7_900))
       numbers.idle = number([.seconds(3), .seconds(8), .seconds(40)])
       (numbers.progress, numbers.comment) = (.seconds(1), number([.seconds(2), .seconds(3)]))
-      numbers.eventBytes = number([0, 300, 500, 900, 2_000])
+      let exact = MCPHouse.bytesOfLogout
+      numbers.eventBytes = number([0, exact - 1, exact, exact, 300, 500, 900, 2_000])
       numbers.batchBytes = number([0, 250, 400, 600, 900, 2_000])
       numbers.isLocal = number([true, true, false])
       numbers.isNamed = number([false, false, true])
@@ -55,6 +58,7 @@ struct MCPServerWalk: RandomWalk {
     self.chance = chance
     server = MCPServer(policy: numbers.policy, at: .zero)
     house = MCPHouse(numbers.sound, at: .zero)
+    if MCPReply(204).isPreflight { stray = "each answer is one to a question before a request" }
     if !isUsual { stray = "the usual numbers of the assistants' server are others" }
   }
 
@@ -71,6 +75,7 @@ struct MCPServerWalk: RandomWalk {
     guard stray == nil else { return }
     let effects = input.map { server.handle($0, at: now) } ?? server.tick(at: now)
     stray = house.stray(of: server, after: input, effects, at: now)
+    if let broken = server.brokenInvariants(.thorough).first { stray = stray ?? broken }
     for effect in effects { perform(effect) }
   }
 
@@ -85,7 +90,7 @@ struct MCPServerWalk: RandomWalk {
     case .watch(let id): open.append(id)
     case .end(let id): open.removeAll { $0 == id }
     case .ask(let ask, let wants, _, _):
-      asked.append(Asked(ask: ask, request: RequestID(lastRequest), wants: wants))
+      asked.append(Asked(ask: ask, wants: wants))
     case .abandon(let ask): if !happens(9) { asked.removeAll { $0.ask == ask } }
     case .write: return
     }
@@ -100,9 +105,11 @@ struct MCPServerWalk: RandomWalk {
   private mutating func happen() {
     pass()
     switch number(0...39) {
-    case 0...10: settle()
-    case 11, 12: leave()
-    case 13: if happens(3) { give(.drain) } else { comparePage() }
+    case 0...9: settle()
+    case 11: leave()
+    case 12: if let call = ending() { send(call) }
+    case 10: if let name = signedIn() { send(signedIn(name)) } else { settle() }
+    case 13: if isLeaving || happens(6) { give(.drain) } else { comparePage() }
     case 14...18: send(plain())
     case 19, 20: send(stream())
     case 21: send(odd())
@@ -136,7 +143,7 @@ struct MCPServerWalk: RandomWalk {
     let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
     let fresh = MCPSessionID(random: bytes)
     let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    if fresh.text != digits { stray = stray ?? "a session is called \(fresh.text), not \(digits)" }
+    compare("the name of a session", fresh.text, digits)
     give(.request(RequestID(lastRequest), call, fresh: fresh))
   }
 
@@ -163,9 +170,28 @@ struct MCPServerWalk: RandomWalk {
     give(.outcome(ask, outcome, token: token, wall: wall))
   }
 
+  /// A session whose client is signed in.
+  private mutating func signedIn() -> String? {
+    let names = house.rooms.filter { $0.bearer != nil }.map(\.name)
+    return names.isEmpty ? nil : one(names)
+  }
+
+  /// The end of a call that waits in a session, or of such a session.
+  private mutating func ending() -> MCPCall? {
+    let calls = house.jobs.compactMap(\.shape.envelope).filter { $0.room != nil }
+    guard !calls.isEmpty else { return nil }
+    let call = one(calls)
+    return ending(of: call.id.mcpTree.json, in: call.room)
+  }
+
   private mutating func comparePage() {
     var page = MetricsPage()
     server.report(to: &page)
     if let other = house.difference(from: page.text) { stray = stray ?? other }
+  }
+
+  /// Notes the first value that is not what it must be.
+  mutating func compare<Value: Equatable>(_ name: String, _ value: Value, _ must: Value) {
+    if stray == nil, value != must { stray = "\(name) is \(value), not \(must)" }
   }
 }

@@ -61,7 +61,7 @@ extension MCPServerWalk {
 
   mutating func batch() -> MCPCall {
     let counts = [1, 2, 2, 3, 3, 4]
-    let count = happens(25) ? one([0, 32, 33]) : one(counts)
+    let count = happens(12) ? one([0, 32, 33]) : one(counts)
     let all = (0..<count).map { _ in
       count > 4 ? #"{"jsonrpc":"2.0","method":"n"}"# : happens(8) ? strange() : oneMessage()
     }
@@ -211,6 +211,13 @@ extension MCPServerWalk {
     }
     let long = String(repeating: "c", count: one([256, 257]))
     if !happens(3) { call.fields.conversation = one(["k", "k", "l", "m", happens(3) ? long : ""]) }
+    return call
+  }
+
+  /// A question of a conversation.
+  mutating func plain(_ conversation: String) -> MCPCall {
+    var call = call(.get, .logout)
+    call.fields.conversation = conversation
     return call
   }
 

@@ -106,11 +106,11 @@ struct MCPServerWalk: RandomWalk {
     pass()
     switch number(0...39) {
     case 0...9: settle()
-    case 11: leave()
+    case 10: askSignedIn()
+    case 11, 14: leave()
     case 12: if let call = ending() { send(call) }
-    case 10: if let name = signedIn() { send(signedIn(name)) } else { settle() }
     case 13: if isLeaving || happens(6) { give(.drain) } else { comparePage() }
-    case 14...18: send(plain())
+    case 15...18: send(plain())
     case 19, 20: send(stream())
     case 21: send(odd())
     case 22...25: send(stateless())
@@ -170,10 +170,12 @@ struct MCPServerWalk: RandomWalk {
     give(.outcome(ask, outcome, token: token, wall: wall))
   }
 
-  /// A session whose client is signed in.
-  private mutating func signedIn() -> String? {
-    let names = house.rooms.filter { $0.bearer != nil }.map(\.name)
-    return names.isEmpty ? nil : one(names)
+  /// A client that is signed in asks, in its session or its conversation.
+  private mutating func askSignedIn() {
+    let (rooms, talks) = (house.rooms.filter { $0.bearer != nil }, house.talks)
+    let talk = talks.first { $0.bearer != nil } ?? talks.last
+    if let talk, rooms.isEmpty || happens(2) { return send(plain(talk.name)) }
+    if rooms.isEmpty { settle() } else { send(signedIn(one(rooms).name)) }
   }
 
   /// The end of a call that waits in a session, or of such a session.

@@ -41,12 +41,7 @@ extension MCPHouse {
           ("success", .flag(true)), ("message", .text("Logged out.")),
         ]).json
         self.init(text: json, object: json)
-      case .data(let data):
-        let kind: HealthQuestion.Kind = job.tool == .getSummary ? .summary : .healthData
-        let copy = MCPCallResult(data, of: kind, rejected: job.rejected, window: first...last)
-        self.init(
-          text: copy.text, object: copy.structured.map { String(decoding: $0, as: UTF8.self) },
-          brief: copy.brief, isError: copy.isError)
+      case .data(let data): self.init(data, of: job, from: first, to: last)
       case .refused(let refusal): self.init(refusal)
       }
     }

@@ -77,10 +77,13 @@ extension MCPServerWalk {
     }
     let filler = String(repeating: "f", count: one([0, 0, 100, 250, 400, number(0...900)]))
     let isGood = !happens(4)
-    var json = #"{"success":\#(isGood),"# + "\"filler\":\"\(filler)\",\"notes\":[\n1,\r\n2],"
+    let notes = MCPHouse.Result.notes
+    var json = #"{"success":\#(isGood),"filler":"\#(filler)","notes":\#(notes),"#
     switch kind {
     case .healthData: json += #""health_data":[{"value":1}],"count":1,"value_type":"STEPS""#
-    case .summary: json += #""results":[{"value_type":"STEPS","success":\#(isGood)}]"#
+    case .summary:
+      let line = #"{"value_type":"STEPS","success":\#(isGood)}"#
+      json += #""results":[\#(one(["", line, line, line + "," + line]))]"#
     }
     json += happens(2) ? #","answered_at":"2026-01-10T00:00:00Z"}"# : "}"
     return HealthObject(succeeded: isGood, bytes: Array(json.utf8))

@@ -10,7 +10,9 @@ extension RelayWorld {
         var calls = MCPWireWalk(kept.chance)
         return calls.walk(2),
         var walk = MCPServerWalk(chance)
-        return walk.walk(48)
+        return walk.walk(48),
+        var walk = RelayPhoneWalk(chance)
+        return walk.walk(150)
       }
     ]
   }

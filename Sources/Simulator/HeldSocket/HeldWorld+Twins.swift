@@ -5,7 +5,9 @@ extension HeldWorld {
       { chance in
         var parts = LinkPartsWalk(chance)
         var walk = LinkWalk(chance)
-        return parts.walk(2) ?? walk.walk(2, 90)
+        return parts.walk(2) ?? walk.walk(2, 90),
+        var walk = SocketWalk(chance)
+        return walk.walk(150)
       }
     ]
   }

@@ -12,7 +12,7 @@ extension RelayWorld {
         var walk = MCPServerWalk(chance)
         return walk.walk(48),
         var walk = RelayPhoneWalk(chance)
-        return walk.walk(150)
+        return walk.walk(300)
       }
     ]
   }

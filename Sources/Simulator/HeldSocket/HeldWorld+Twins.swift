@@ -7,7 +7,7 @@ extension HeldWorld {
         var walk = LinkWalk(chance)
         return parts.walk(2) ?? walk.walk(2, 90),
         var walk = SocketWalk(chance)
-        return walk.walk(150)
+        return walk.walk(300)
       }
     ]
   }

@@ -10,9 +10,10 @@ extension RelayPhoneWalk {
   mutating func talk() {
     let id = name(number(0...9))
     switch number(0...15) {
-    case 0...3: give(.message(attempt, read(.question(id, question()))))
+    case 0...3: ask(number(0...9))
     case 4...6: give(.prepared(happens(9) ? WorkID(UInt64(number(1...9))) : reading, answer()))
-    case 7...10: give(.pong(attempt, happens(9) ? one(pings) : pings[pings.count - 1]))
+    case 7...9: give(.pong(attempt, happens(9) ? one(pings) : pings[pings.count - 1]))
+    case 10: give(.pong(AttemptID(attempt.number &- 1), pings[pings.count - 1]))
     case 11: give(.message(attempt, read(.cancel(twin.line.isEmpty ? id : one(twin.line).id))))
     case 12: give(.message(attempt, nonsense()))
     case 13: give(.message(attempt, welcome()))
@@ -65,6 +66,11 @@ extension RelayPhoneWalk {
       .closed(code: 1001, reason: ""), .timeout(.connect), .refused,
     ]
     return odd < failures.count ? failures[odd] : .reset
+  }
+
+  /// Asks by the name with a number.
+  mutating func ask(_ number: Int) {
+    give(.message(attempt, read(.question(name(number), question()))))
   }
 
   // Words.

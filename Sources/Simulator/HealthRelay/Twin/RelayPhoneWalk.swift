@@ -190,6 +190,7 @@ struct RelayPhoneWalk: RandomWalk {
       return isOver || happens(6) ? give(.start) : advance(to: model.deadline)
     }
     if model.link.status.phase == .connected { return talk() }
+    if opened != attempt, happens(6) { return ask(number(0...9)) }
     if opened != attempt, !happens(9) {
       opened = attempt
       return give(.opened(attempt))

@@ -81,9 +81,10 @@ extension SocketWalk {
   mutating func restore() {
     var messages: [SocketMessage] = []
     var first = UInt64(number(1...3))
-    switch number(0...5) {
+    let kind = number(0...4)
+    switch kind {
     case 0:
-      messages = [SocketMessage](repeating: Self.zeros[0], count: number(996...999))
+      messages = [SocketMessage](repeating: Self.zeros[0], count: number(997...999))
     case 1, 2:
       messages = [SocketMessage](repeating: Self.large[9], count: 16)
       messages.append(Self.large[number(6...8)])
@@ -98,6 +99,6 @@ extension SocketWalk {
         messages.indices.map {
           ProvenQueue.Entry(id: first &+ UInt64($0), message: messages[$0])
         }))
-    for _ in 0..<number(0...6) { give(.send(one(Self.zeros))) }
+    for _ in 0..<(kind < 3 ? number(3...6) : number(0...3)) { give(.send(one(Self.zeros))) }
   }
 }

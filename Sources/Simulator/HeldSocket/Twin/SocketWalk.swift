@@ -11,6 +11,9 @@ struct SocketWalk: RandomWalk {
   /// The newest pings, and the messages that are being stored.
   var pings: [UInt64] = [1]
   var storing: [UInt64] = []
+  /// What a store keeps, twice.
+  private var kept = KeptOutbox()
+  private var shelf: [ProvenQueue.Entry] = []
   /// The socket that was told to be open.
   var opened: AttemptID?
   /// Whether pings are seldom answered.
@@ -51,6 +54,10 @@ struct SocketWalk: RandomWalk {
 
   /// Takes so many steps; returns the first difference.
   mutating func walk(_ steps: Int) -> String? {
+    let first: UInt64 = 4_294_967_296
+    if ProvenQueue.asked(first) || !ProvenQueue.asked(first + 1) {
+      return "the pings of a queue are other ones"
+    }
     if model.settings.outbox == .durable, happens(2) { restore() }
     give(.credentials(.available(expiresIn: happens(2) ? nil : .seconds(90))))
     give(.start)
@@ -75,14 +82,22 @@ struct SocketWalk: RandomWalk {
     guard model.queue.entries == twin.box.letters.map(\.entry) else {
       return "the socket holds other messages"
     }
+    if kept.all != shelf { return "the store keeps other messages" }
     return model.queue.bytes == twin.box.bytes ? nil : "the socket counts other bytes"
   }
 
   private mutating func note(_ effect: SocketModel.Effect) {
     switch effect {
     case .ping(_, let id): pings = (pings + [id]).suffix(3)
-    case .store(let entry): storing.append(entry.id)
-    case .open, .close, .greet, .resume, .send, .ask, .refreshCredentials, .remove, .update: return
+    case .store(let entry):
+      storing.append(entry.id)
+      kept.add(entry)
+      let place = shelf.firstIndex { $0.id >= entry.id } ?? shelf.count
+      shelf.insert(entry, at: place)
+    case .remove(let ids):
+      kept.remove(ids)
+      shelf.removeAll { ids.contains($0.id) }
+    case .open, .close, .greet, .resume, .send, .ask, .refreshCredentials, .update: return
     }
   }
 

@@ -12,7 +12,9 @@ extension RelayWorld {
         var walk = MCPServerWalk(chance)
         return walk.walk(48),
         var walk = RelayPhoneWalk(chance)
-        return walk.walk(300)
+        return walk.walk(300),
+        var (server, shapes) = (RelayServerWalk(chance), RelayShapeWalk(chance))
+        return server.walk(120) ?? shapes.walk(8)
       }
     ]
   }

@@ -14,7 +14,7 @@ extension RelayWorld {
         var walk = RelayPhoneWalk(chance)
         return walk.walk(300),
         var (server, shapes) = (RelayServerWalk(chance), RelayShapeWalk(chance))
-        return server.walk(120) ?? shapes.walk(8)
+        return server.walk(90) ?? shapes.walk(8)
       }
     ]
   }

@@ -28,7 +28,7 @@ extension RelayHouse {
     times(\.wrongInterval, 100, [1_000, 2_000]),
     times(\.callLimit, 45_000, [5_000, 12_000, 45_000]),
     times(\.returnWait, 10_000, [2_000, 4_000]),
-    times(\.lease, 25_000, [2_000, 6_000]),
+    times(\.lease, 25_000, [2_000, 6_000, 25_000]),
     times(\.pushGap, 20_000, [1_000, 4_000]),
     times(\.pushInterval, 180_000, [1_000, 5_000]),
     times(\.pingInterval, 25_000, [3_000, 7_000, 25_000]),

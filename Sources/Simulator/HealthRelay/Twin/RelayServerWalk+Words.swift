@@ -20,6 +20,15 @@ extension RelayServerWalk {
     give(.ask(id, ask, bearer: bearer, from: one(Self.addresses), wall: wall))
   }
 
+  mutating func logIn(by pair: RelayPair) {
+    give(.login(word: pair.word, code: pair.code))
+  }
+
+  /// An assistant asks again what it asked before a restart.
+  mutating func askAgain(_ kept: KeptQuestion) {
+    give(.question(happens(6) ? question() : kept.question), bearer: kept.asker)
+  }
+
   mutating func logIn() {
     let names = [nil, AssistantName("claude"), AssistantName("claude", version: "1")]
     let name = one(names)
@@ -132,9 +141,7 @@ extension RelayServerWalk {
     switch number(0...9) {
     case 0...2: lease(request, bearer)
     case 3...6: answer(request, bearer)
-    case 7:
-      let address = PushAddress.hook(one(["x", "y"]))
-      give(.pull(request, .push(address), bearer: bearer, wall: wall))
+    case 7: register()
     case 8:
       let name = tokens.isEmpty ? "none" : RelayHouse.name(of: one(tokens))
       let orders: [AssistantsOrder] = [.list, .list, .list, .end(name), .end("none"), .endAll]
@@ -143,11 +150,24 @@ extension RelayServerWalk {
     }
   }
 
+  /// A phone says where it is woken.
+  mutating func register() {
+    puller = resumes.last?.token
+    let address = PushAddress.hook(one(["x", "y"]))
+    give(.pull(RequestID(fresh()), .push(address), bearer: puller, wall: wall))
+  }
+
+  mutating func listAssistants() {
+    puller = resumes.last?.token
+    give(.pull(RequestID(fresh()), .assistants(.list), bearer: puller, wall: wall))
+  }
+
   private mutating func lease(_ request: RequestID, _ bearer: TokenHash?) {
     give(
       .pull(request, .lease(LeaseOrder(max: one([1, 1, 2, 100]))), bearer: bearer, wall: wall))
     guard let bearer, let found = lastReply(to: request) else { return }
     leased = leased.suffix(4) + found.map { (bearer, $0) }
+    if !found.isEmpty, happens(2) { answer(RequestID(fresh()), bearer) }
   }
 
   private mutating func answer(_ request: RequestID, _ bearer: TokenHash?) {
@@ -168,7 +188,8 @@ extension RelayServerWalk {
   mutating func ring() {
     guard let (phone, address) = pushes.last.map({ happens(3) ? one(pushes) : $0 }) else { return }
     let outcomes: [PushOutcome] = [
-      .delivered, .failed(cause: "none"), .tooMany(retryAfter: .seconds(3)), .gone,
+      .delivered, .failed(cause: "none"), .tooMany(retryAfter: .seconds(3)),
+      .failed(cause: "none"), .tooMany(retryAfter: .seconds(1)), happens(2) ? .gone : .delivered,
     ]
     give(.pushed(phone, to: happens(9) ? .hook("z") : address, one(outcomes)))
   }

@@ -8,12 +8,14 @@ import LinkWire
 struct RelayServerWalk: RandomWalk {
   /// What there is most of in a walk.
   enum Mood: CaseIterable {
-    case everything, guesses, pulls, answers, restarts
+    case everything, guesses, pulls, pushes, answers, restarts
   }
 
   var chance: Chance
   let mood: Mood
-  let policy: RelayServerPolicy
+  /// How seldom what is asked for waits.
+  private let haste: UInt64
+  private(set) var policy: RelayServerPolicy
   private var server: RelayServer
   private var house: RelayHouse
   private var kept = RelayKept()
@@ -54,6 +56,7 @@ struct RelayServerWalk: RandomWalk {
   init(_ chance: Chance) {
     self.chance = chance
     mood = Mood.allCases[Int(self.chance.next() % UInt64(Mood.allCases.count))]
+    haste = self.chance.next() % 3 == 0 ? 2 : 6
     policy = RelayHouse.drawn(&self.chance)
     server = RelayServer(policy: policy, life: "a", at: .zero)
     house = RelayHouse(policy, life: "a", at: .zero)
@@ -98,28 +101,38 @@ struct RelayServerWalk: RandomWalk {
   /// Starts a process over what is durable.
   private mutating func boot() {
     run += 1
+    if run > 1, happens(3) { policy = RelayHouse.drawn(&chance) }
     let life = happens(9) ? String(repeating: "r", count: 40) + "\(run)" : "r\(run)"
     server = RelayServer(policy: policy, life: life, at: now)
     house = RelayHouse(policy, life: life, at: now)
     (sockets, ending, mints, writes, pushes, pairs) = ([], [], [], [], [], [])
     (asks, given, leased, parts, devices) = ([], [], [], [:], [:])
     give(.restored(kept, wall: wall))
+    if run > 1, !resumes.isEmpty, happens(2) { listAssistants() }
+    if let question = kept.questions.first, happens(2) { askAgain(question) }
     if run == 1 || happens(3) { settleIn() }
   }
 
-  /// Lets a phone come and an assistant log in.
+  /// Lets phones come and assistants log in.
   private mutating func settleIn() {
     for _ in 0..<number(1...2) {
       arrive()
-      for _ in 0..<2 {
-        draw()
-        write()
+      catchUp()
+      for _ in 0..<(mood == .restarts ? number(1...3) : 1) {
+        if let pair = pairs.last, !happens(9) { logIn(by: pair) } else { logIn() }
+        catchUp()
       }
-      logIn()
-      for _ in 0..<2 {
-        draw()
-        write()
-      }
+      guard mood == .pulls || mood == .pushes else { continue }
+      register()
+      catchUp()
+      if let id = sockets.last, !happens(6) { leave(id) }
+    }
+  }
+
+  private mutating func catchUp() {
+    for _ in 0..<2 {
+      draw()
+      write()
     }
   }
 
@@ -182,22 +195,29 @@ struct RelayServerWalk: RandomWalk {
     pass()
     if happens(2) { act(mood) } else { act(.everything) }
     for _ in 0..<3 {
-      if !happens(6) { draw() }
-      if !happens(6) { write() }
+      if !happens(haste) { draw() }
+      if !happens(haste) { write() }
     }
   }
 
   private mutating func act(_ mood: Mood) {
-    if sockets.count < 2, happens(3) { return arrive() }
+    let isAway = mood == .pulls || mood == .pushes
+    if isAway, tokens.isEmpty, happens(3) { return settleIn() }
+    if sockets.count < 2, !isAway, happens(3) { return arrive() }
     if tokens.isEmpty, happens(2) { return logIn() }
     switch mood {
     case .guesses: return logIn()
     case .pulls:
-      if happens(20) { return leave() }
+      if let id = sockets.last, happens(8) { return leave(id) }
       return happens(3) ? ask() : pushes.isEmpty || !happens(3) ? pull() : ring()
+    case .pushes:
+      if let id = sockets.last, happens(3) { return leave(id) }
+      if happens(9) { return happens(2) ? register() : pull() }
+      return happens(2) ? ask() : ring()
     case .answers: return happens(2) ? ask() : speak()
     case .restarts:
-      if happens(30) { return restart() }
+      if happens(15) { return restart() }
+      if happens(60) { return stop() }
       return happens(6) ? leave() : happens(2) ? pull() : ask()
     case .everything: break
     }
@@ -219,8 +239,10 @@ struct RelayServerWalk: RandomWalk {
     ]
     let longer: [Duration] = [.seconds(4), .seconds(5), .seconds(20), .seconds(61), .seconds(700)]
     let until = now.advanced(by: happens(50) ? one(longer) : one(waits))
-    while let due = server.deadline, due <= until, stray == nil, !happens(30) {
+    while let due = server.deadline, due <= until, stray == nil, !happens(40) {
       now = max(now, due)
+      // Something is said at the same moment.
+      if happens(12) { return }
       give(nil)
       while let id = pinged.popLast() { if !happens(9) { give(.heard(id)) } }
     }
@@ -231,7 +253,8 @@ struct RelayServerWalk: RandomWalk {
   private mutating func arrive() {
     let id = ConnectionID(fresh())
     let device =
-      happens(4) ? nil : UUID128(high: 0xD, low: UInt64(number(1...(mood == .pulls ? 1 : 3))))
+      happens(mood == .answers ? 2 : 6)
+      ? nil : UUID128(high: 0xD, low: UInt64(number(1...(mood == .everything ? 3 : 1))))
     var arrival = RelayServer.Arrival(device: device, address: one(Self.addresses))
     if !happens(4), let known = resumes.last(where: { $0.device == device }) {
       arrival.resume = known.token
@@ -248,6 +271,7 @@ struct RelayServerWalk: RandomWalk {
     let pair = happens(9) && !pairs.isEmpty ? one(pairs) : newPair()
     switch mint {
     case .phone(let id):
+      if happens(15) { mints.append(mint) }
       let phone = PhoneID(UUID128(high: chance.next(), low: fresh()))
       give(.minted(.phone(id, phone, secret(), pair)))
     case .pair(let id): give(.minted(.pair(id, pair)))
@@ -289,6 +313,10 @@ struct RelayServerWalk: RandomWalk {
 
   private mutating func leave() {
     let id = ending.isEmpty || happens(4) ? socket() : ending.removeFirst()
+    leave(id)
+  }
+
+  private mutating func leave(_ id: ConnectionID) {
     sockets.removeAll { $0 == id }
     ending.removeAll { $0 == id }
     give(.phoneGone(id, code: one([1000, 1006, 1009]), wall: wall))
@@ -314,10 +342,25 @@ struct RelayServerWalk: RandomWalk {
     for write in writes.prefix(number(0...writes.count)) {
       for change in write.changes { kept.apply(change) }
     }
-    if happens(4), !kept.phones.isEmpty { kept.phones.removeFirst() }
+    if happens(6), !kept.phones.isEmpty { kept.phones.removeFirst() }
+    if happens(6), !kept.accesses.isEmpty { kept.accesses.removeFirst() }
+    if let due = server.deadline, due > now, now.duration(to: due) < .seconds(20), happens(3) {
+      now = due
+    }
     if happens(4) {
       for place in kept.accesses.indices { kept.accesses[place].since = nil }
     }
     boot()
+  }
+
+  /// The process is to end while much is on its way.
+  private mutating func stop() {
+    logIn()
+    draw()
+    register()
+    logIn()
+    give(.drain(within: .seconds(1)))
+    for _ in 0..<number(1...8) { pass() }
+    restart()
   }
 }

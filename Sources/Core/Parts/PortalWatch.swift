@@ -80,7 +80,10 @@ public struct PortalWatch: Sendable, Hashable {
   /// The host of an absolute URL in lower case, without brackets; `nil` for a relative one.
   private static func host(of url: String) -> String? {
     let url = Substring(url.lowercased())
-    guard let slashes = url.range(of: "//"), url[..<slashes.lower].last ?? ":" == ":" else {
+    guard let slashes = url.range(of: "//") else { return nil }
+    // What is before it is a scheme, or nothing: a relative URL may name another one in its query.
+    let scheme = url[..<slashes.lower]
+    guard scheme.last ?? ":" == ":", !scheme.contains(where: { "/?#".contains($0) }) else {
       return nil
     }
     let authority = url[slashes.upper...].prefix { !"/?#".contains($0) }

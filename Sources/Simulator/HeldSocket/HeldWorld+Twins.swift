@@ -8,7 +8,30 @@ extension HeldWorld {
         return parts.walk(2) ?? walk.walk(2, 90),
         var walk = SocketWalk(chance)
         return walk.walk(300)
-      }
+      },
+        var walk = QueueWalk(chance)
+        return walk.walk(45)
+      },
+      { chance in
+        var walk = QueueProofWalk(chance)
+        return walk.walk(25)
+      },
+      { chance in
+        var walk = QueueWindowsWalk(chance)
+        return walk.walk(15)
+      },
+      { chance in
+        var walk = TimeWalk(chance)
+        return walk.walk(3)
+      },
+      { chance in
+        var walk = NameWalk(chance)
+        return walk.walk(2)
+      },
+      { chance in
+        var walk = FailureWalk(chance)
+        return walk.walk(1)
+      },
     ]
   }
 }

@@ -13,6 +13,7 @@ import Testing
       (301, nil, "https://server.example/healthz", false),
       (301, nil, "https://SERVER.example:8443/healthz", false),
       (302, nil, "/login?to=//login.example", false), (302, nil, nil, false),
+      (302, nil, "/login?to=https://login.example/", false),
       (404, "text/html", nil, false), (400, "text/plain", nil, false), (503, nil, nil, false),
     ] as [(Int, String?, String?, Bool)])
   func `a redirect to another host, a page for people and 511 are login pages`(

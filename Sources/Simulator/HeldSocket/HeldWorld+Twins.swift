@@ -32,6 +32,14 @@ extension HeldWorld {
         var walk = FailureWalk(chance)
         return walk.walk(1)
       },
+      { chance in
+        var walk = PolicyTextWalk(chance)
+        return walk.walk(3)
+      },
+      { chance in
+        var walk = PolicyWalk(chance)
+        return walk.walk(4)
+      },
     ]
   }
 }

@@ -1,0 +1,68 @@
+import LinkCore
+import Testing
+
+@testable import LinkSimulator
+
+/// The second accounts of policies.
+@Suite struct PolicyTwinTests {
+  @Test(arguments: [
+    ("1.5s", Duration.milliseconds(1_500)), ("90m", .seconds(5_400)),
+    ("10000h", .seconds(36_000_000)),
+    ("40us", .microseconds(40)), ("7ns", .nanoseconds(7)),
+  ])
+  func `the account reads durations`(text: String, duration: Duration) {
+    #expect(PolicyText.duration(text) == duration)
+  }
+
+  @Test(arguments: ["", "5", "10001h", "1.s", ".5s", "-1s", "0.1ns", "1 s"])
+  func `the account refuses what is no duration`(text: String) {
+    #expect(PolicyText.duration(text) == nil)
+  }
+
+  @Test func `the account writes and reads schedules`() {
+    let text = "1s*2 max 30s +-0.25 min 500ms x20"
+    let schedule = Schedule.exponential(
+      first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .milliseconds(500),
+      attempts: 20)
+    #expect(PolicyText.text(schedule) == text)
+    #expect(PolicyText.schedule(text) == schedule)
+    #expect(PolicyText.text(.list([])) == "none")
+    #expect(PolicyText.schedule("0s,90s") == .list([.zero, .seconds(90)]))
+    #expect(PolicyText.schedule("0s, 90s") == nil)
+  }
+
+  @Test func `the account says what cannot be`() {
+    var sheet = PolicySheet(.socket)
+    #expect(PolicyProblems(sheet).list == [])
+    #expect(sheet.change("liveness.silence", to: "25s") == nil)
+    #expect(sheet.change("liveness.idle", to: "1s standby") == nil)
+    #expect(
+      PolicyProblems(sheet).list == [
+        "liveness.ping must be shorter than liveness.silence",
+        "liveness.idle=standby needs a standby",
+      ])
+    #expect(
+      sheet.change("gate.settle", to: "x")
+        == "gate.settle cannot be \"x\"; it is the wait after a change of network "
+        + "(a duration such as 250ms, 30s, 15m); its range is 0s to 10000h")
+    #expect(sheet.change("standby.probe", to: "1s") == "standby.probe has no meaning for socket")
+  }
+
+  @Test func `the account of presets has the numbers of the seeds`() {
+    let session = PolicyPresets.numbers("session")
+    #expect(session["retry.first"] == "1s*2 max 30s +-0.25 min 1s x20")
+    #expect(session["liveness.poorPing"] == "1m")
+    #expect(session["standby.probe"] == nil)
+    #expect(PolicyPresets.numbers("message-stream")["standby.probe"] == "5m")
+  }
+
+  @Test func `walks of policies return the first difference that they find`() {
+    var policy = PolicyWalk(Chance(seed: 1))
+    #expect(policy.walk(4) == nil)
+    policy.compare("a policy", 1, 2)
+    policy.compare("a policy", 3, 4)
+    #expect(policy.walk(4) == "a policy is 1, and must be 2")
+    var text = PolicyTextWalk(Chance(seed: 1))
+    #expect(text.walk(3) == nil)
+  }
+}

@@ -40,6 +40,10 @@ extension HeldWorld {
         var walk = PolicyWalk(chance)
         return walk.walk(4)
       },
+      { chance in
+        var walk = CodedWalk(chance)
+        return walk.walk(1)
+      },
     ]
   }
 }

@@ -42,7 +42,8 @@ struct QueueWalk: HeldWalk {
       compare("a stored item", queue.stored(id), rows.stored(id))
       return "stored(\(id.low))"
     case 5...8: return take()
-    case 9...13: return end(happens(3) ? one(Self.ids) : sending())
+    case 9...12: return end(happens(3) ? one(Self.ids) : sending())
+    case 13: return answer()
     case 14: return wait()
     case 15: return restore()
     case 16: return renew()
@@ -127,9 +128,7 @@ extension QueueWalk {
   /// The end of a try, or what is said of an item that has none.
   private mutating func end(_ id: UUID128) -> String {
     switch number(0...7) {
-    case 0:
-      compare("whether it is answered", queue.isAnswered(id), rows.isAnswered(id))
-      return "isAnswered(\(id.low))"
+    case 0: return answer()
     case 1:
       queue.remove(id)
       rows.remove(id)
@@ -152,6 +151,16 @@ extension QueueWalk {
       rows.extend(id, until)
       return "extend(\(id.low))"
     }
+  }
+
+  /// Answers, often to tries that were given up.
+  private mutating func answer() -> String {
+    let late = rows.rows.filter { $0.late > 0 }.map { $0.parcel.id }
+    let id = late.isEmpty || happens(4) ? one(Self.ids) : one(late)
+    for _ in 0..<number(1...3) {
+      compare("whether it is answered", queue.isAnswered(id), rows.isAnswered(id))
+    }
+    return "isAnswered(\(id.low))"
   }
 
   private mutating func retryLater(_ id: UUID128) -> String {

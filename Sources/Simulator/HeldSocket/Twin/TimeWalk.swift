@@ -132,7 +132,8 @@ struct TimeWalk: HeldWalk {
 
   private mutating func tryDigits() {
     let letters = (0..<number(0...14)).map { _ in one(Array("0123456789012345-.:9")) }
-    let text = happens(3) ? "2024-02-29-" + String(letters) : String(letters)
+    let day = one(["2024-02-29-", "0001-02-28.", "0000-01-31", "1900-02-29"])
+    let text = happens(2) ? day + String(letters) : String(letters)
     var digits = TimeDigits(ArraySlice(text.utf8))
     var reading = TimeReading(text)
     let what = "what is taken of \(text)"

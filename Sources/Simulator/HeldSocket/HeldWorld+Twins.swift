@@ -38,7 +38,7 @@ extension HeldWorld {
       },
       { chance in
         var walk = PolicyWalk(chance)
-        return walk.walk(4)
+        return walk.walk(7)
       },
       { chance in
         var walk = CodedWalk(chance)

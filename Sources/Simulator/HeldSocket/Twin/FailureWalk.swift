@@ -15,7 +15,7 @@ struct FailureWalk: HeldWalk {
       for _ in 0..<8 { tryFailure() }
       for _ in 0..<3 { tryPage() }
       tryDevice()
-      watch(12)
+      watch(20)
     }
     return stray
   }
@@ -121,6 +121,8 @@ struct FailureWalk: HeldWalk {
   private mutating func tryDevice() {
     let way = way()
     compare("what \(way) costs", way.traits, FailureAccount.traits(way))
+    let bits = [PathTraits.cellular, .expensive, .constrained, .onDemand].map { $0.rawValue }
+    compare("the bits of what a way costs", bits, [1, 2, 4, 8])
     let change: DeviceChange = one([
       .again, .woke, .reachability(way), .lifecycle(.foreground), .lifecycle(.background),
     ])
@@ -130,7 +132,7 @@ struct FailureWalk: HeldWalk {
   /// A watch for login pages, in steps by chance.
   private mutating func watch(_ steps: Int) {
     let probe: Duration? = happens(5) ? nil : .seconds(1)
-    let policy = PortalPolicy(probe: probe, wait: .seconds(number(1...4)))
+    let policy = PortalPolicy(probe: probe, wait: .seconds(number(1...2)))
     var gate = Self.policies[0].gate
     gate.portal = happens(9) ? nil : policy
     var (found, must) = (PortalWatch(gate), FailurePortal(gate.portal))
@@ -144,7 +146,7 @@ struct FailureWalk: HeldWalk {
           "the check after \(failure)", found.tryEnded(by: failure, at: now),
           must.tryEnded(failure, now))
       case 4...5:
-        let isPortal = happens(3) ? false : true
+        let isPortal = happens(2)
         compare(
           "whether a link is held", found.checked(isPortal: isPortal, at: now),
           must.checked(isPortal, now))

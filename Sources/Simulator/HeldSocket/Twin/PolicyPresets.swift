@@ -202,10 +202,17 @@ enum PolicyPresets {
   ]
 
   /// The text of each number of a preset, by its key.
-  static func numbers(_ name: String) -> [String: String] {
+  static func numbers(_ name: String) -> [String: String] { table[name] ?? [:] }
+
+  private static let table: [String: [String: String]] = {
+    var table: [String: [String: String]] = [:]
+    for preset in all { table[preset.name] = read(usual + "\n" + preset.numbers) }
+    return table
+  }()
+
+  private static func read(_ rows: String) -> [String: String] {
     var all: [String: String] = [:]
-    let own = Self.all.first { $0.name == name }?.numbers ?? ""
-    for row in (usual + "\n" + own).split(separator: "\n") {
+    for row in rows.split(separator: "\n") {
       let words = row.split(separator: "=", maxSplits: 1).map { String($0) }
       all[words[0]] = words[1] == "-" ? nil : words[1]
     }

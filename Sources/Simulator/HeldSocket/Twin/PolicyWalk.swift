@@ -6,6 +6,8 @@ struct PolicyWalk: HeldWalk {
   var stray: String?
 
   private static let presets = LinkPolicy.presets
+  /// Those with numbers that the others do not have.
+  private static let rich = presets.filter { $0.gate.portal != nil || $0.standby != .none }
 
   init(_ chance: Chance) { self.chance = chance }
 
@@ -15,9 +17,9 @@ struct PolicyWalk: HeldWalk {
     tryPreset()
     var policy = one(Self.presets)
     for step in 0..<times where stray == nil {
-      if happens(4) { policy = one(Self.presets) }
+      if happens(3) { policy = one(Self.presets + Self.rich) }
       change(&policy)
-      if step % 4 == 0 { tryValues(policy) }
+      if step == 2 { tryValues(policy) }
       tryParts(policy)
     }
     return stray
@@ -59,7 +61,7 @@ struct PolicyWalk: HeldWalk {
 
   private mutating func change(_ policy: inout LinkPolicy) {
     var sheet = PolicySheet(policy)
-    let changes = (0..<number(0...3)).map { _ in change(of: sheet) }
+    let changes = (0..<one([0, 1, 1, 1, 1, 2, 3])).map { _ in change(of: sheet) }
     var problems = changes.compactMap { sheet.change($0.key, to: $0.value) }
     if problems.isEmpty { problems = PolicyProblems(sheet).list }
     let before = policy.name
@@ -90,7 +92,8 @@ struct PolicyWalk: HeldWalk {
   /// Parts that no text says, taken together.
   private mutating func tryParts(_ policy: LinkPolicy) {
     var sheet = PolicySheet(policy)
-    for _ in 0..<number(1...2) { spoil(&sheet) }
+    for _ in 0..<number(0...2) { spoil(&sheet) }
+    if happens(2) { spoilStandby(&sheet) }
     var full = sheet
     if happens(3) { sheet.verdicts = sheet.verdicts.filter { $0.value != .retry } }
     // Rows that are not named mean a retry.
@@ -131,7 +134,8 @@ extension PolicyWalk {
       "1/1s,1/1s,1/1s,1/1s,1/1s,1/1s,1/1s,1/1s,1/1s,1/1s,1/1s",
     ],
     "retry.breaker": [
-      "off", "20/10m:5m", "0/1s:1s", "1/0s:1s", "1/1s:0s", "1000/24h:1s", "1001/1s:1s", "1/1s",
+      "off", "off", "off", "1000/24h:1s", "20/10m:5m", "0/1s:1s", "1/0s:1s", "1/1s:0s",
+      "1000/24h:1s", "1001/1s:1s", "1/1s",
       "1/1s:1s:1s", "1/25h:1s", "x",
     ],
     "gate.background": [
@@ -143,11 +147,17 @@ extension PolicyWalk {
     "establish.milestone": EstablishPolicy.Milestone.allCases.map { $0.rawValue } + ["odd"],
   ]
 
+  /// All keys but those of verdicts, which are many and alike.
+  private static let numbers = PolicySheetKey.all.dropLast(FailureClass.allCases.count).map { $0 }
+  /// The keys whose values have a form of their own.
+  private static let own = PolicySheetKey.all.filter { key in
+    if case .own = key.place { true } else { false }
+  }
+
   /// A key, and a text: one of its own, one that another preset has, or one of any kind.
   private mutating func change(of sheet: PolicySheet) -> (key: String, value: String) {
     let all = PolicySheetKey.all
-    // Verdicts are many, and all are alike.
-    let key = happens(5) ? one(all) : all[number(0...all.count - FailureClass.allCases.count - 1)]
+    let key = happens(9) ? one(all) : one(happens(3) ? Self.own : Self.numbers)
     if happens(30) { return ("retry.odd", "1s") }
     if happens(3), let text = PolicySheet(one(Self.presets)).read(key) { return (key.name, text) }
     if let words = Self.words[key.name] { return (key.name, one(words)) }
@@ -170,13 +180,13 @@ extension PolicyWalk {
 
   private mutating func spoil(_ sheet: inout PolicySheet) {
     let edge = one(Self.edges)
-    switch one(PolicySheetKey.all).place {
+    switch one(happens(9) ? PolicySheetKey.all : Self.numbers).place {
     case .duration(let place): sheet[keyPath: place] = edge
     case .optional(let place): sheet[keyPath: place] = happens(5) ? nil : edge
     case .poll(let place): sheet.poll?[keyPath: place] = edge
     case .queue(let place): sheet.queue?[keyPath: place] = edge
     case .count(let place): sheet[keyPath: place] = one([-1, 0, 1, 10, 11, 100, 101])
-    case .flag: sheet.standby = one([.none, PolicyWalk.poll, PolicyWalk.queue])
+    case .flag: sheet.standby = .none
     case .schedule(let place): sheet[keyPath: place] = schedule()
     case .verdict(let row): sheet.verdicts[row] = one(Verdict.allCases)
     case .own: spoilOwn(&sheet, edge)
@@ -201,13 +211,32 @@ extension PolicyWalk {
     }
   }
 
-  private static let poll = StandbyPolicy.poll(
-    PollPolicy(interval: .seconds(1), jitter: 0, probe: .seconds(2), slowProbe: .seconds(2)))
-  private static let queue = StandbyPolicy.queuedConnect(
-    QueuePolicy(rearm: .seconds(1), fastFailure: .milliseconds(100), floor: .seconds(1)))
+  /// Another standby, with at most one number that is at the edge of what may be.
+  private mutating func spoilStandby(_ sheet: inout PolicySheet) {
+    if happens(2) {
+      var poll = PollPolicy(
+        interval: .seconds(1), jitter: one([0, 0.5, 0.51, -0.1]), probe: .seconds(2),
+        slowProbe: .seconds(2))
+      let place: WritableKeyPath<PollPolicy, Duration> = one([
+        \.interval, \.probe, \.slowProbe,
+      ])
+      poll[keyPath: place] = one(Self.edges)
+      sheet.standby = .poll(poll)
+    } else {
+      let (rearm, fast) = one([(1, 1), (1, 2), (2, 1)])
+      var queue = QueuePolicy(
+        rearm: .seconds(rearm), fastFailure: .seconds(fast), floor: .seconds(3),
+        background: .seconds(3))
+      let place: WritableKeyPath<QueuePolicy, Duration> = one([
+        \.rearm, \.fastFailure, \.floor, \.background,
+      ])
+      queue[keyPath: place] = one(Self.edges)
+      sheet.standby = .queuedConnect(queue)
+    }
+  }
 
   private mutating func schedule() -> Schedule {
-    if happens(20) { return .list(Array(repeating: .seconds(1), count: number(999...1_001))) }
+    if happens(5) { return .list(Array(repeating: .seconds(1), count: number(999...1_001))) }
     if happens(3) { return .list([one(Self.edges), one(Self.edges)]) }
     return .exponential(
       first: one(Self.edges), factor: number(-1...2), cap: one(Self.edges),

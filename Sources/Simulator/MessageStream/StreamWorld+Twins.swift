@@ -18,6 +18,10 @@ extension StreamWorld {
         var walk = StreamPhoneWalk(chance)
         return walk?.walk(260)
       },
+      { chance in
+        var (parts, words, shop) = (PartsWalk(chance), ShopWordsWalk(chance), ShopWalk(chance))
+        return parts.walkAll(8) ?? words.walk(6) ?? shop.walk(150)
+      },
     ]
   }
 }

@@ -1,0 +1,177 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+
+/// What the servers of all services share, each beside what documents say of it.
+struct PartsWalk: RandomWalk {
+  var chance: Chance
+  private var stray: String?
+
+  init(_ chance: Chance) { self.chance = chance }
+
+  /// Tries so many values of each, and what proxies and browsers send.
+  mutating func walkAll(_ times: Int) -> String? {
+    var proxies = PartsProxiesWalk(Chance(seed: chance.next()))
+    var doors = PartsDoorsWalk(Chance(seed: chance.next()))
+    return walk(times) ?? proxies.walk(4 * times) ?? doors.walk(4 * times)
+  }
+
+  /// Tries so many values of each; returns the first difference.
+  mutating func walk(_ times: Int) -> String? {
+    compare("a slow reader", Closure.slowReader, Closure(1013, "slow reader"))
+    compare("json", lines(HTTPFields.json), Self.json)
+    compare(
+      "a route of sockets", lines(HTTPFields.upgradeRequired),
+      ["Upgrade: websocket", "Sec-WebSocket-Version: 13"])
+    for _ in 0..<times where stray == nil {
+      tryTimes()
+      tryRefusal()
+      tryHealth()
+      tryPage()
+    }
+    return stray
+  }
+
+  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
+    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
+  }
+
+  static let json = ["Content-Type: application/json", "Cache-Control: no-store"]
+
+  private func lines(_ fields: [(String, String)]) -> [String] { Self.lines(fields) }
+
+  static func lines(_ fields: [(String, String)]) -> [String] {
+    fields.map { name, value in "\(name): \(value)" }
+  }
+
+  /// The header fields that a status, a time and methods need.
+  static func fields(_ status: Int, _ again: Duration?, _ allow: String?) -> [String] {
+    var lines: [String] = []
+    if status == 401 { lines = ["WWW-Authenticate: Bearer"] }
+    if let allow { lines.append("Allow: " + allow) }
+    if let again { lines.append("Retry-After: \(seconds(again))") }
+    return lines
+  }
+
+  /// The fewest whole seconds from 1 on that are no shorter.
+  static func seconds(_ time: Duration) -> Int64 {
+    var seconds = max(1, time.components.seconds)
+    while .seconds(seconds) < time { seconds += 1 }
+    return seconds
+  }
+
+  // What is tried.
+
+  private mutating func time() -> Duration {
+    let base: Duration = one([.zero, .milliseconds(4), .seconds(1), .seconds(2), .seconds(70)])
+    return base
+      + one([
+        .zero, .zero, .nanoseconds(1), .milliseconds(1), .nanoseconds(-1), .milliseconds(-500),
+        .microseconds(999_999), .milliseconds(1_250),
+      ])
+  }
+
+  private mutating func tryTimes() {
+    let time = time()
+    compare("\(time) in seconds", time.retrySeconds, Self.seconds(time))
+    let long = max(time, .zero)
+    let milliseconds =
+      long.components.seconds * 1_000 + long.components.attoseconds / 1_000 / 1_000
+      / 1_000 / 1_000 / 1_000
+    compare(
+      "a drain within \(long)", Closure.draining(within: long),
+      Closure(1001, "draining within_ms=\(milliseconds)"))
+    let token = UInt64(number(0...9))
+    compare("a token", StoreToken(token).number, token)
+    let other = UInt64(number(0...9))
+    compare("whether one is older", StoreToken(token) < StoreToken(other), token < other)
+  }
+
+  private mutating func tryRefusal() {
+    let status = one([400, 401, 401, 403, 404, 405, 426, 429, 503])
+    let words = one(["no", "not \"here\"", ""])
+    let (again, allow) = (happens(2) ? time() : nil, happens(2) ? "GET, HEAD" : nil)
+    let refusal = HTTPRefusal(status, words, retryAfter: again, allow: allow)
+    let must = Self.fields(status, again, allow)
+    compare("the fields of \(refusal)", lines(refusal.headers), Self.json + must)
+    compare(
+      "the fields of \(status)",
+      lines(HTTPFields.of(status: status, retryAfter: again, allow: allow)), must)
+    compare(
+      "the body of \(refusal)", String(decoding: refusal.bytes, as: UTF8.self),
+      StreamScribe.envelope(status, words, .null).json)
+  }
+
+  // Health.
+
+  private static let failures: [(StoreFailure, String)] = [
+    (.full(detail: "/a"), "the disk of the log is full"),
+    (.locked(detail: "/a"), "another program holds the log"),
+    (.corrupt(detail: "/a"), "the log is damaged"),
+    (.fromTheFuture(found: 2, supported: 1), "the log is of a newer version"),
+    (.denied(detail: "/a"), "the log cannot be written"), (.other(detail: "/a"), "the log failed"),
+  ]
+
+  private mutating func tryHealth() {
+    let health: ServiceHealth = one([.ok, .ok, .draining, .failing(reason: "odd \"x\"")])
+    let isWell = health == .ok
+    let (failure, reason) = one(Self.failures)
+    compare(
+      "\(health), checked,", health.checked(failure, of: "the log"),
+      isWell ? .failing(reason: reason) : health)
+    compare("\(health), checked well,", health.checked(nil, of: "the log"), health)
+    compare(
+      "\(health) without an answer", health.unanswered(by: "the log"),
+      isWell ? .failing(reason: "the log does not answer") : health)
+    compare("the status of \(health)", health.status, isWell ? 200 : 503)
+    let must =
+      switch health {
+      case .ok: #"{"status":"ok"}"#
+      case .draining: #"{"status":"draining"}"#
+      case .failing: #"{"status":"failing","reason":"odd \"x\""}"#
+      }
+    compare("the body of \(health)", String(decoding: health.bytes, as: UTF8.self), must)
+    let all: [ServiceHealth] = (0..<number(0...3)).map { place in
+      one([.ok, .failing(reason: "\(place)"), .failing(reason: "b"), happens(3) ? .draining : .ok])
+    }
+    compare("\(all) together", ServiceHealth.overall(all), overall(all))
+  }
+
+  private func overall(_ all: [ServiceHealth]) -> ServiceHealth {
+    var reasons = ""
+    for health in all {
+      switch health {
+      case .ok: continue
+      case .draining: return .draining
+      case .failing(let reason): reasons += reasons == "" ? reason : "; " + reason
+      }
+    }
+    return reasons == "" ? .ok : .failing(reason: reasons)
+  }
+
+  // Metrics.
+
+  private mutating func tryPage() {
+    var (page, more) = (MetricsPage(), RequestCounts())
+    var answers: [PartsPage.Answer] = []
+    compare("counts of nothing", more == page.requests, true)
+    for _ in 0..<number(0...8) {
+      let bound: Duration = .milliseconds(one([0, 5, 25, 100, 500, 2_500, 3_000]))
+      let rest: Duration = one([.zero, .microseconds(999), .milliseconds(1), .milliseconds(17)])
+      let answer = PartsPage.Answer(
+        route: one(["send", "all", "a"]), status: one([200, 404, 503]), time: bound + rest)
+      answers.append(answer)
+      if happens(2) {
+        page.requests.answered(answer.route, status: answer.status, after: answer.time)
+      } else {
+        more.answered(answer.route, status: answer.status, after: answer.time)
+      }
+    }
+    page.requests.add(more)
+    if happens(4) { page.requests.add(RequestCounts()) }
+    var must = PartsPage()
+    must.add(answers)
+    compare("a page of metrics", page.text, must.text)
+    compare("a page that is read twice", page.text, must.text)
+  }
+}

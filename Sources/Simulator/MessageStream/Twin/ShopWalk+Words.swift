@@ -99,8 +99,14 @@ extension ShopWalk {
     }
   }
 
+  /// The bytes of a frame besides the text, about.
+  private static let frameBytes = 214
+
   private mutating func draft() -> Draft {
-    let text = String(of: "x", count: happens(60) ? number(9_900...10_000) : number(1...60))
+    let isSmall = house.numbers.frameBytes < 1_000
+    let room = house.numbers.frameBytes - Self.frameBytes + number(-3...3)
+    let isEdge = room > 0 && (isSmall ? happens(3) : happens(60))
+    let text = String(of: "x", count: isEdge ? room : number(1...60))
     let parent = happens(6) ? UUID128(high: 0, low: UInt64(number(1...2))) : nil
     let known = happens(3) ? "again" : text
     return Draft(

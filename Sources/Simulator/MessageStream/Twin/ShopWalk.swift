@@ -170,7 +170,9 @@ struct ShopWalk: RandomWalk {
     case 8: if happens(3) { stock.begin(one(Self.shops), keeping: number(0...3)) }
     case 9: give(.stored(StoreToken(999_999), .failed(.locked(detail: "late"))))
     case 10: comparePage()
-    case _: if happens(4) { give(.drain(within: one([.seconds(3), .milliseconds(1_500)]))) }
+    case _:
+      for _ in 0..<number(0...2) { arrive() }
+      if happens(2) { give(.drain(within: one([.seconds(3), .milliseconds(1_500)]))) }
     }
   }
 }

@@ -76,6 +76,6 @@ import Testing
     #expect(stray?.hasPrefix("the assistants' server asks for nothing, and must for") == true)
     var walk = MCPServerWalk(Chance(seed: 1))
     walk.compare("a page", 1, 2)
-    #expect(walk.walk(60) == "a page is 1, not 2")
+    #expect(walk.walk(60) == "a page is 1, and must be 2")
   }
 }

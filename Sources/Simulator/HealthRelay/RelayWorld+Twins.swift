@@ -2,20 +2,8 @@
 extension RelayWorld {
   static var walks: [Walk] {
     [
-      { chance in
-        var wire = RelayWireWalk(chance)
-        if let stray = wire.walk(2) { return stray }
-        var kept = RelayKeptWalk(wire.chance)
-        if let stray = kept.walk(2) { return stray }
-        var calls = MCPWireWalk(kept.chance)
-        return calls.walk(2),
-        var walk = MCPServerWalk(chance)
-        return walk.walk(48),
-        var walk = RelayPhoneWalk(chance)
-        return walk.walk(300),
-        var (server, shapes) = (RelayServerWalk(chance), RelayShapeWalk(chance))
-        return server.walk(90) ?? shapes.walk(8)
-      }
+      RelayWireWalk.steps(2), RelayKeptWalk.steps(2), MCPWireWalk.steps(2), MCPServerWalk.steps(48),
+      RelayPhoneWalk.steps(300), RelayServerWalk.steps(90), RelayShapeWalk.steps(8),
     ]
   }
 }

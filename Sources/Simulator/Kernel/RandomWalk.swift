@@ -19,3 +19,35 @@ extension RandomWalk {
   /// Returns true once in so many times.
   mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
 }
+
+/// A random walk beside a twin, which ends at the first difference.
+protocol TwinWalk: RandomWalk {
+  /// The first difference that was found.
+  var stray: String? { get set }
+  init?(_ chance: Chance)
+  /// Takes so many steps, or until there is a difference; returns it.
+  mutating func walk(_ steps: Int) -> String?
+}
+
+extension TwinWalk {
+  /// A walk of so many steps.
+  static func steps(_ count: Int) -> Walk {
+    { chance in
+      guard var walk = Self(chance) else { return "\(Self.self) cannot begin" }
+      return walk.walk(count)
+    }
+  }
+
+  /// Notes a difference, if there is one and it is the first.
+  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
+    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
+  }
+
+  /// Notes the invariants of a value that do not hold.
+  mutating func compareInvariants(of value: some SelfChecking, after what: String) {
+    guard stray == nil else { return }
+    var check = InvariantCheck(happens(2) ? .thorough : .quick)
+    value.check(&check)
+    compare("what is wrong after \(what)", check.broken, [])
+  }
+}

@@ -2,26 +2,9 @@
 extension StreamWorld {
   static var walks: [Walk] {
     [
-      { chance in
-        var walk = StreamWireWalk(chance)
-        return walk.walk(1)
-      },
-      { chance in
-        var walk = TokenWalk(chance)
-        return walk.walk(2)
-      },
-      { chance in
-        var walk = StreamKeptWalk(chance)
-        return walk.walk(60)
-      },
-      { chance in
-        var walk = StreamPhoneWalk(chance)
-        return walk?.walk(260)
-      },
-      { chance in
-        var (parts, words, shop) = (PartsWalk(chance), ShopWordsWalk(chance), ShopWalk(chance))
-        return parts.walkAll(8) ?? words.walk(6) ?? shop.walk(150)
-      },
+      StreamWireWalk.steps(1), TokenWalk.steps(2), StreamKeptWalk.steps(60),
+      StreamPhoneWalk.steps(260), PartsWalk.steps(8), PartsProxiesWalk.steps(32),
+      PartsDoorsWalk.steps(32), ShopWordsWalk.steps(6), ShopWalk.steps(150),
     ]
   }
 }

@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 
 /// A server of assistants beside its second account, to which anything is said and done.
-struct MCPServerWalk: RandomWalk {
+struct MCPServerWalk: TwinWalk {
   /// A call that the relay has.
   private struct Asked {
     var ask: AskID
@@ -15,7 +15,7 @@ struct MCPServerWalk: RandomWalk {
   private var server: MCPServer
   private var house: MCPHouse
   private var now = Instant.zero
-  private var stray: String?
+  var stray: String?
   /// Whether the intervals are the shortest.
   private let isHasty: Bool
   /// Whether it goes away soon.
@@ -190,10 +190,5 @@ struct MCPServerWalk: RandomWalk {
     var page = MetricsPage()
     server.report(to: &page)
     if let other = house.difference(from: page.text) { stray = stray ?? other }
-  }
-
-  /// Notes the first value that is not what it must be.
-  mutating func compare<Value: Equatable>(_ name: String, _ value: Value, _ must: Value) {
-    if stray == nil, value != must { stray = "\(name) is \(value), not \(must)" }
   }
 }

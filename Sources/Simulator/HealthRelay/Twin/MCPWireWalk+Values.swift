@@ -119,12 +119,13 @@ extension MCPWireWalk {
       SessionBranch(name: "arguments", value: happens(9) ? .null : .object(arguments())),
     ]
     if happens(3) {
-      params = client() + [
-        SessionBranch(name: "protocolVersion", value: .text("2025-11-25")),
-        SessionBranch(name: "clientInfo", value: .object(client())),
-        SessionBranch(name: "requestId", value: MCPWireReading.tree(id())),
-        SessionBranch(name: "_meta", value: .object(client())),
-      ]
+      params =
+        client() + [
+          SessionBranch(name: "protocolVersion", value: .text("2025-11-25")),
+          SessionBranch(name: "clientInfo", value: .object(client())),
+          SessionBranch(name: "requestId", value: MCPWireReading.tree(id())),
+          SessionBranch(name: "_meta", value: .object(client())),
+        ]
     }
     var all = [
       SessionBranch(name: "jsonrpc", value: .text("2.0")),

@@ -4,9 +4,9 @@ import LinkJSON
 import LinkWire
 
 /// What a relay keeps, and the pieces of its answers, told a second time.
-struct RelayKeptWalk: RandomWalk {
+struct RelayKeptWalk: TwinWalk {
   var chance: Chance
-  private var stray: String?
+  var stray: String?
 
   init(_ chance: Chance) { self.chance = chance }
 
@@ -20,10 +20,6 @@ struct RelayKeptWalk: RandomWalk {
       if happens(2) { tryFrames() }
     }
     return stray
-  }
-
-  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
-    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
   }
 
   // What is kept.

@@ -4,7 +4,7 @@ import LinkHealth
 import LinkWire
 
 /// A phone of the relay beside its twin, to which anything is said and done.
-struct RelayPhoneWalk: RandomWalk {
+struct RelayPhoneWalk: TwinWalk {
   var chance: Chance
   var model: RelayModel
   var twin: RelayPhoneTwin

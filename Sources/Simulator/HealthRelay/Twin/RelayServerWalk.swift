@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkWire
 
 /// A server of the relay beside its second account, to which anything is said and done.
-struct RelayServerWalk: RandomWalk {
+struct RelayServerWalk: TwinWalk {
   /// What there is most of in a walk.
   enum Mood: CaseIterable {
     case everything, guesses, pulls, pushes, answers, restarts
@@ -22,7 +22,7 @@ struct RelayServerWalk: RandomWalk {
   var now = Instant.zero
   private var skew = Duration.zero
   private var run = 0
-  private(set) var stray: String?
+  var stray: String?
 
   var sockets: [ConnectionID] = []
   /// Sockets that are told to end.

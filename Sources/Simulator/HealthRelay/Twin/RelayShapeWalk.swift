@@ -4,8 +4,9 @@ import LinkServerCore
 import LinkWire
 
 /// A phone that answers in any shape, beside the second account of shapes.
-struct RelayShapeWalk: RandomWalk {
+struct RelayShapeWalk: TwinWalk {
   var chance: Chance
+  var stray: String?
   private var server: RelayServer
   private var last: UInt64 = 0
 
@@ -21,12 +22,12 @@ struct RelayShapeWalk: RandomWalk {
   /// Lets the phone answer so many questions; returns the first difference.
   mutating func walk(_ steps: Int) -> String? {
     pair()
-    for _ in 0..<steps {
+    for _ in 0..<steps where stray == nil {
       let kind = one(HealthQuestion.Kind.allCases)
       let text = Self.text(kind, &chance, isShort: false)
-      if let stray = stray(of: Array(text.utf8), kind) { return "\(stray): \(text)" }
+      stray = stray(of: Array(text.utf8), kind).map { "\($0): \(text)" }
     }
-    return nil
+    return stray
   }
 
   private mutating func give(_ input: RelayServer.Input) -> [RelayServer.Effect] {

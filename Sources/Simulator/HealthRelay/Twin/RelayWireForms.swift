@@ -1,9 +1,7 @@
 import LinkCore
 
 /// A walk that reads texts in forms that nobody writes, too.
-protocol RelayWireForms: RandomWalk {
-  /// The first difference that was found.
-  var stray: String? { get set }
+protocol RelayWireForms: TwinWalk {
   /// Names of members that readers look for.
   static var names: [String] { get }
   /// Values that a member of this name may have, those at its bounds among them.
@@ -11,10 +9,6 @@ protocol RelayWireForms: RandomWalk {
 }
 
 extension RelayWireForms {
-  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
-    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
-  }
-
   /// Texts without what they are about: long ones would fill findings.
   func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 

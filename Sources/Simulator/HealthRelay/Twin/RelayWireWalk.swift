@@ -138,9 +138,10 @@ struct RelayWireWalk: RelayWireForms {
   }
 
   private mutating func tryPush() {
-    guard let apns = APNsAddress(
-      token: one(["aB", "0123456789abcdef"]), topic: maybe("com.A-z.09"),
-      environment: one([.production, .sandbox]))
+    guard
+      let apns = APNsAddress(
+        token: one(["aB", "0123456789abcdef"]), topic: maybe("com.A-z.09"),
+        environment: one([.production, .sandbox]))
     else { return compare("a push address", false, true) }
     let word = one(["w", "a~\"b", Self.long(1_024)])
     let address: PushAddress = happens(2) ? .apns(apns) : .hook(word)

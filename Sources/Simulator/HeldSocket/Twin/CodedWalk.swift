@@ -1,7 +1,7 @@
 import LinkCore
 
 /// Values in the form that journals keep, written and read a second time.
-struct CodedWalk: HeldWalk {
+struct CodedWalk: TwinWalk {
   var chance: Chance
   var stray: String?
 

@@ -1,7 +1,7 @@
 import LinkCore
 
 /// Failures of all kinds, and what follows from them, told a second time.
-struct FailureWalk: HeldWalk {
+struct FailureWalk: TwinWalk {
   var chance: Chance
   var stray: String?
 

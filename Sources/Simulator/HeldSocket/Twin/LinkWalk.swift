@@ -2,12 +2,12 @@ import LinkCore
 
 /// A link of any policy beside its twin: each thing happens to it at any time, above all at, right
 /// before and right after what it waits for.
-struct LinkWalk: RandomWalk {
+struct LinkWalk: TwinWalk {
   var chance: Chance
   private(set) var link: HeldLink
   var twin: LinkTwin
   private(set) var now = Instant.zero
-  private(set) var stray: String?
+  var stray: String?
   /// What was asked for last.
   private(set) var ping: UInt64 = 0
   private(set) var poll: UInt64 = 0
@@ -19,6 +19,8 @@ struct LinkWalk: RandomWalk {
     link = HeldLink(policy: .messageStream, seed: 0)
     twin = LinkTwin(.messageStream, seed: 0)
   }
+
+  mutating func walk(_ steps: Int) -> String? { walk(max(1, steps / 90), 90) }
 
   /// Takes so many links so many steps; returns the first difference.
   mutating func walk(_ links: Int, _ steps: Int) -> String? {

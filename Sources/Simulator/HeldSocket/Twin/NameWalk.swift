@@ -1,7 +1,7 @@
 import LinkCore
 
 /// Names of all forms, of addresses and of things, read and written a second time.
-struct NameWalk: HeldWalk {
+struct NameWalk: TwinWalk {
   var chance: Chance
   var stray: String?
 

@@ -1,7 +1,7 @@
 import LinkCore
 
 /// The words of policies of all forms, and the waits of schedules, told a second time.
-struct PolicyTextWalk: HeldWalk {
+struct PolicyTextWalk: TwinWalk {
   var chance: Chance
   var stray: String?
 

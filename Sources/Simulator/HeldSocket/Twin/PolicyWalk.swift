@@ -1,7 +1,7 @@
 import LinkCore
 
 /// Policies that are changed number by number, valid and not, beside their second account.
-struct PolicyWalk: HeldWalk {
+struct PolicyWalk: TwinWalk {
   var chance: Chance
   var stray: String?
 

@@ -1,7 +1,7 @@
 import LinkCore
 
 /// Queues of messages that wait for a proof, in steps by chance beside their second account.
-struct QueueProofWalk: HeldWalk {
+struct QueueProofWalk: TwinWalk {
   var chance: Chance
   var stray: String?
   private var queue = ProvenQueue()

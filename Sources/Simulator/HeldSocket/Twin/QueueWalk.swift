@@ -1,7 +1,7 @@
 import LinkCore
 
 /// Queues of what a user sent, in steps by chance beside their second account.
-struct QueueWalk: HeldWalk {
+struct QueueWalk: TwinWalk {
   var chance: Chance
   var stray: String?
   private var queue = SendQueue<QueueParcel>(limit: 3)

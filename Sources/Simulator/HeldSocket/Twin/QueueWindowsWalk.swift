@@ -1,7 +1,7 @@
 import LinkCore
 
 /// Counts of recent events, in steps by chance beside a list of all events.
-struct QueueWindowsWalk: HeldWalk {
+struct QueueWindowsWalk: TwinWalk {
   var chance: Chance
   var stray: String?
   private var all: [Instant] = []

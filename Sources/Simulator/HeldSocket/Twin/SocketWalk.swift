@@ -2,7 +2,7 @@ import HeldSocket
 import LinkCore
 
 /// A held socket beside its twin, to which anything is said and done.
-struct SocketWalk: RandomWalk {
+struct SocketWalk: TwinWalk {
   var chance: Chance
   var model: SocketModel
   var twin: SocketTwin

@@ -1,7 +1,7 @@
 import LinkCore
 
 /// Moments, lengths of time and dates of all forms, read, written and counted a second time.
-struct TimeWalk: HeldWalk {
+struct TimeWalk: TwinWalk {
   var chance: Chance
   var stray: String?
 

@@ -2,7 +2,7 @@ import LinkCore
 import LinkServerCore
 
 /// Names of hosts and origins of pages, each with what is known of it, before a server's doors.
-struct PartsDoorsWalk: RandomWalk {
+struct PartsDoorsWalk: TwinWalk {
   /// The value of a Host field without its port.
   private struct Name {
     var text: String
@@ -13,7 +13,7 @@ struct PartsDoorsWalk: RandomWalk {
   }
 
   var chance: Chance
-  private var stray: String?
+  var stray: String?
 
   private static let seven: [UInt8] = [0xFD] + [UInt8](repeating: 0, count: 14) + [7]
 
@@ -50,10 +50,6 @@ struct PartsDoorsWalk: RandomWalk {
     compare("a new door is local", new.isLocal, true)
     for _ in 0..<times where stray == nil { tryOne() }
     return stray
-  }
-
-  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
-    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
   }
 
   private mutating func tryOne() {

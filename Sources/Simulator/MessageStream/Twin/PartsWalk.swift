@@ -3,18 +3,11 @@ import LinkServerCore
 import LinkWire
 
 /// What the servers of all services share, each beside what documents say of it.
-struct PartsWalk: RandomWalk {
+struct PartsWalk: TwinWalk {
   var chance: Chance
-  private var stray: String?
+  var stray: String?
 
   init(_ chance: Chance) { self.chance = chance }
-
-  /// Tries so many values of each, and what proxies and browsers send.
-  mutating func walkAll(_ times: Int) -> String? {
-    var proxies = PartsProxiesWalk(Chance(seed: chance.next()))
-    var doors = PartsDoorsWalk(Chance(seed: chance.next()))
-    return walk(times) ?? proxies.walk(4 * times) ?? doors.walk(4 * times)
-  }
 
   /// Tries so many values of each; returns the first difference.
   mutating func walk(_ times: Int) -> String? {
@@ -30,10 +23,6 @@ struct PartsWalk: RandomWalk {
       tryPage()
     }
     return stray
-  }
-
-  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
-    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
   }
 
   static let json = ["Content-Type: application/json", "Cache-Control: no-store"]

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 
 /// A server of message streams beside its second account, to which anything is said and done.
-struct ShopWalk: RandomWalk {
+struct ShopWalk: TwinWalk {
   var chance: Chance
   var house: ShopHouse
   var stock = ShopStock(isPlain: false)
@@ -15,7 +15,7 @@ struct ShopWalk: RandomWalk {
   var ending: [ConnectionID] = []
   var open: [RequestID] = []
   private var server: ShopServer
-  private var stray: String?
+  var stray: String?
   private var lastID: UInt64 = 0
 
   static let shops = ["a", "b", "c"].compactMap { ShopID($0) }

@@ -3,9 +3,9 @@ import LinkServerCore
 import LinkWire
 
 /// Requests as they come to a server of streams, and answers as they leave it.
-struct ShopWordsWalk: RandomWalk {
+struct ShopWordsWalk: TwinWalk {
   var chance: Chance
-  private var stray: String?
+  var stray: String?
   private var shop = ShopWalk.shops[0]
 
   init(_ chance: Chance) { self.chance = chance }
@@ -21,10 +21,6 @@ struct ShopWordsWalk: RandomWalk {
       tryNames()
     }
     return stray
-  }
-
-  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
-    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
   }
 
   // Requests.

@@ -2,9 +2,9 @@ import LinkCore
 import LinkWire
 
 /// What a phone and a server keep of shops, beside plain lists of the same.
-struct StreamKeptWalk: RandomWalk {
+struct StreamKeptWalk: TwinWalk {
   var chance: Chance
-  private var stray: String?
+  var stray: String?
   private var shelf = KeptTimelines()
   private var logs = KeptLogs(epoch: "e")
   private var log = KeptLog(epoch: "e")
@@ -32,10 +32,6 @@ struct StreamKeptWalk: RandomWalk {
       }
     }
     return stray
-  }
-
-  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
-    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
   }
 
   // Things.
@@ -96,7 +92,8 @@ struct StreamKeptWalk: RandomWalk {
     }
     compare("what a commit of \(change) did", found, must)
     compare(
-      "what is kept", shelf.shops, [shops[1], shops[0]].filter { shop in
+      "what is kept", shelf.shops,
+      [shops[1], shops[0]].filter { shop in
         zip(shops, books).contains { $0 == shop && !$1.isEmpty }
       })
   }

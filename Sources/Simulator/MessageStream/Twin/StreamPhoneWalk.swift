@@ -3,7 +3,7 @@ import LinkWire
 import MessageStream
 
 /// A phone of a message stream beside its twin, to which anything is said and done.
-struct StreamPhoneWalk: RandomWalk {
+struct StreamPhoneWalk: TwinWalk {
   var chance: Chance
   var house: StreamPhoneHouse
   let settings: StreamSettings
@@ -11,7 +11,7 @@ struct StreamPhoneWalk: RandomWalk {
   private var twin: StreamPhoneTwin
   private var disk = KeptTimeline()
   private(set) var now = Instant.zero
-  private var stray: String?
+  var stray: String?
   // What was asked for and is not answered yet.
   private var commit: (id: CommitID, change: TimelineChange)?
   private var isLoading = false

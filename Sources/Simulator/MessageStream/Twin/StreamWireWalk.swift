@@ -2,9 +2,9 @@ import LinkCore
 import LinkWire
 
 /// What the ends of a message stream can say to each other, in forms that no end writes too.
-struct StreamWireWalk: RandomWalk {
+struct StreamWireWalk: TwinWalk {
   var chance: Chance
-  private var stray: String?
+  var stray: String?
   private var shop = StreamWireWalk.shops[0]
   private var limits = MessageLimits()
 
@@ -23,10 +23,6 @@ struct StreamWireWalk: RandomWalk {
       tryPath()
     }
     return stray
-  }
-
-  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
-    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
   }
 
   /// Errors of texts that are no JSON say where, which no account does.

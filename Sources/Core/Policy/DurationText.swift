@@ -33,15 +33,16 @@ extension Duration {
     let parts = text[..<split].split(separator: ".", omittingEmptySubsequences: false)
     guard (1...2).contains(parts.count), let whole = Int64(parts[0]) else { return nil }
     let (scaled, overflow) = whole.multipliedReportingOverflow(by: scale)
-    guard !overflow else { return nil }
+    guard !overflow, Self.written.contains(.nanoseconds(scaled)) else { return nil }
     var total = scaled
     if parts.count == 2 {
       guard (1...9).contains(parts[1].count), let digits = Int64(parts[1]) else { return nil }
       var divisor: Int64 = 1
       for _ in parts[1] { divisor *= 10 }
-      let (share, carried) = digits.multipliedReportingOverflow(by: scale)
-      guard !carried, share % divisor == 0 else { return nil }
-      total += share / divisor
+      // Twice as wide, since nine digits of hours have more bits than a clock.
+      let share = divisor.dividingFullWidth(digits.multipliedFullWidth(by: scale))
+      guard share.remainder == 0 else { return nil }
+      total += share.quotient
     }
     guard Self.written.contains(.nanoseconds(total)) else { return nil }
     self = .nanoseconds(total)

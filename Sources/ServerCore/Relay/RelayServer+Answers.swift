@@ -94,6 +94,8 @@ extension RelayServer {
   }
 
   /// Takes a part of an answer; ends the question with the last one.
+  ///
+  /// An answer that is whole and cannot be read may come anew.
   mutating func gather(_ part: HealthPart, for id: CallID) -> Result<Void, AnswerFault> {
     guard var call = calls[id] else { return .success(()) }
     guard part.kind == call.question.kind else {
@@ -113,12 +115,21 @@ extension RelayServer {
       call.bytes += length
       gathered += length
     } catch {
+      if call.assembly.isWhole { forgetParts(of: id) }
       return .failure(.malformed(error.description))
     }
     guard let whole else { return .success(()) }
-    if let fault = whole.shapeFault(as: part.kind) { return .failure(.malformed(fault)) }
+    if let fault = whole.shapeFault(as: part.kind) {
+      forgetParts(of: id)
+      return .failure(.malformed(fault))
+    }
     settle(id, .data(whole), byPhone: true)
     return .success(())
+  }
+
+  private mutating func forgetParts(of id: CallID) {
+    gathered -= calls[id]?.bytes ?? 0
+    calls[id]?.forgetParts()
   }
 
   /// Why an answer cannot be passed on.
@@ -147,7 +158,8 @@ extension RelayServer {
     }
   }
 
-  private static func text(_ reason: String) -> String {
+  /// Why a phone did not answer, in words even if it gives none.
+  static func text(_ reason: String) -> String {
     reason.isEmpty ? "the phone could not answer" : reason
   }
 }

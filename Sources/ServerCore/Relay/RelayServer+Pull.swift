@@ -107,7 +107,7 @@ extension RelayServer {
     case .summary(_, let object): return answer(object, as: .summary, call)
     case .part(_, let part): return gather(part, for: call)
     case .failure(_, let reason):
-      settle(call, .data(.failure(reason)), byPhone: true)
+      settle(call, .data(.failure(Self.text(reason))), byPhone: true)
       return .success(())
     case .unknown: return .failure(.malformed("a message of an unknown type"))
     }

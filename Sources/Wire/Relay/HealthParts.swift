@@ -84,6 +84,9 @@ package struct HealthAssembly: Sendable, Hashable, Codable {
   /// Nothing has come yet.
   package init() {}
 
+  /// Whether all pieces have come.
+  package var isWhole: Bool { kind != nil && next == count }
+
   /// Takes one piece; the object, once it is whole. Throws if it does not follow the one before.
   package mutating func take(
     _ part: HealthPart, of id: RelayRequestID

@@ -152,13 +152,18 @@ struct PolicyTests {
     ("0s", Duration.zero), ("250ms", .milliseconds(250)), ("30s", .seconds(30)),
     ("15m", .seconds(900)), ("1h", .seconds(3600)), ("40us", .microseconds(40)),
     ("7ns", .nanoseconds(7)), ("1.5s", .milliseconds(1500)),
+    ("1.1234567h", .nanoseconds(4_044_444_120_000)), ("0.000000001s", .nanoseconds(1)),
+    ("9999.999999999h", .nanoseconds(35_999_999_999_996_400)),
   ])
   func `durations are read`(text: String, duration: Duration) {
     #expect(Duration(text: text) == duration)
     #expect(Duration(text: duration.text) == duration)
   }
 
-  @Test(arguments: ["", "s", "5", "-1s", "1 s", "1.s", "1d", "99999999999999999h", "1.23ns"])
+  @Test(arguments: [
+    "", "s", "5", "-1s", "1 s", "1.s", "1d", "99999999999999999h", "1.23ns", "2562047.9h",
+    "10000.000000001h", "1.0000000001s",
+  ])
   func `what is no duration is refused`(text: String) {
     #expect(Duration(text: text) == nil)
   }

@@ -140,6 +140,11 @@ struct RelayCall: Sendable {
   /// Goes back into the line; what came of an answer is thrown away.
   mutating func wait(from now: Instant) {
     stage = .waiting(since: now)
+    forgetParts()
+  }
+
+  /// Forgets what came of an answer.
+  mutating func forgetParts() {
     assembly = HealthAssembly()
     (parts, bytes) = (0, 0)
   }

@@ -114,21 +114,22 @@ extension RelayHouse {
     if part.index > call.pieces || part.count != call.wanted ?? part.count {
       return .failure(.malformed("index is out of bounds"))
     }
-    var whole: HealthObject?
-    if part.index + 1 == part.count {
-      do {
-        whole = try HealthObject(reading: Array(text.utf8))
-      } catch {
-        return .failure(.malformed(error.description))
+    guard part.index + 1 == part.count else {
+      (calls[place].text, calls[place].pieces, calls[place].wanted) =
+        (text, call.pieces + 1, part.count)
+      return .success(())
+    }
+    // Another answer may follow one that cannot be read.
+    (calls[place].text, calls[place].pieces, calls[place].wanted) = ("", 0, nil)
+    do {
+      let whole = try HealthObject(reading: Array(text.utf8))
+      if let fault = RelayHouseShape.fault(whole.bytes, part.kind) {
+        return .failure(.malformed(fault))
       }
+      settle(number, .data(whole), byPhone: true)
+      return .success(())
+    } catch {
+      return .failure(.malformed(error.description))
     }
-    (calls[place].text, calls[place].pieces, calls[place].wanted) =
-      (text, call.pieces + 1, part.count)
-    guard let whole else { return .success(()) }
-    if let fault = RelayHouseShape.fault(whole.bytes, part.kind) {
-      return .failure(.malformed(fault))
-    }
-    settle(number, .data(whole), byPhone: true)
-    return .success(())
   }
 }

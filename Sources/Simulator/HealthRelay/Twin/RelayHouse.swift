@@ -7,8 +7,7 @@ import LinkWire
 /// and 0030).
 ///
 /// It shares no rule with the server, and looks up in its lists what the server counts as it goes.
-/// Left out are the bound of 4,096 accesses that are remembered as ended, and a whole answer in
-/// parts that cannot be read and is repaired under the same lease.
+/// Left out is the bound of 4,096 accesses that are remembered as ended.
 struct RelayHouse: Sendable {
   typealias Effect = RelayServer.Effect
 

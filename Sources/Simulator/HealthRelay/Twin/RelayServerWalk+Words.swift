@@ -90,12 +90,10 @@ extension RelayServerWalk {
     let other: HealthQuestion.Kind = kind == .summary ? .healthData : .summary
     switch number(0...15) {
     case 0: return .unknown(type: "news", id: happens(2) ? id : nil)
-    case 1: return .failure(happens(2) ? id : nil, reason: isLeased || happens(2) ? "no" : "")
+    case 1: return .failure(happens(2) ? id : nil, reason: happens(2) ? "no" : "")
     case 2: return .answer(other, id, object(other))
     case 3: return .answer(kind, RelayRequestID("none") ?? id, object(kind))
-    case 4...7:
-      if isLeased, spoilt.contains(id) { break }
-      return .part(id, part(id, kind))
+    case 4...7: return .part(id, part(id, kind))
     case _: break
     }
     return .answer(kind, id, object(kind))
@@ -181,7 +179,6 @@ extension RelayServerWalk {
     puller = happens(20) ? bearer : token
     give(.pull(request, .result(result), bearer: puller, wall: wall))
     if case .part = said {} else if !happens(4) { leased.removeAll { $0.question == question } }
-    if case .part = said, wasMalformed { spoilt.insert(question.id) }
   }
 
   /// What became of a push.

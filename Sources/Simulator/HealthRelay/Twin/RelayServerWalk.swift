@@ -44,8 +44,6 @@ struct RelayServerWalk: TwinWalk {
   /// Questions that phones were sent, or leased with a token.
   var given: [(line: ConnectionID, id: RelayRequestID, question: HealthQuestion)] = []
   var leased: [(token: TokenHash, question: LeasedQuestion)] = []
-  /// Questions whose parts were refused under their lease.
-  var spoilt: Set<RelayRequestID> = []
   /// What is left of an answer in parts.
   var parts: [RelayRequestID: [HealthPart]] = [:]
   /// The token of the last pull, and what it was answered.
@@ -89,11 +87,6 @@ struct RelayServerWalk: TwinWalk {
   func lastReply(to request: RequestID) -> [LeasedQuestion]? {
     guard let reply, reply.to == request, case .leased(let leased) = reply.1 else { return nil }
     return leased.questions
-  }
-
-  /// Whether the last pull was told that it is no answer.
-  var wasMalformed: Bool {
-    if case .refused(.malformed)? = reply?.1 { true } else { false }
   }
 
   // Steps.

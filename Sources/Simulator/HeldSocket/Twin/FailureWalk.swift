@@ -105,7 +105,7 @@ struct FailureWalk: TwinWalk {
       ("https://a:b@c@host#x", "host"), ("https://other", "other"), ("https://[::1]:80/", "::1"),
       ("https://[FE80::2]", "fe80::2"), ("https://host?x//y", "host"), ("a//host", nil),
       ("https://host.other/", "host.other"), ("/a?to=//other/", nil), ("a/b//other", nil),
-      ("https:/other", nil),
+      ("https:/other", nil), ("/login?to=https://other/", nil), ("#https://other/", nil),
     ])
     let (asked, plain) = one([
       ("host", "host"), ("HOST", "host"), ("other", "other"), ("[::1]", "::1"), ("::1", "::1"),

@@ -168,41 +168,6 @@ struct RelayPullTests {
     #expect(last.unstored == [.respond(again, .taken)])
   }
 
-  @Test(arguments: [#"{"success":1}"#, #"{"success":true,"count":-1}"#])
-  func `a result in parts that cannot be read is put right while the lease holds`(text: String) {
-    var relay = away()
-    let (ask, _) = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
-    func said(_ texts: [String]) -> [(RequestID, [RelayServer.Effect])] {
-      texts.enumerated().map { index, text in
-        let part = HealthPart(kind: .healthData, index: index, count: texts.count, text: text)
-        return relay.pull(
-          .result(LeasedResult(lease: "a-l1", message: .part(request(1), part))))
-      }
-    }
-    for _ in 0..<2 {
-      let halves = said([String(text.prefix(5)), String(text.dropFirst(5))])
-      #expect(halves[0].1.unstored == [.respond(halves[0].0, .taken)])
-      let isRefused = halves[1].1.unstored.contains {
-        if case .respond(halves[1].0, .refused(.malformed)) = $0 { true } else { false }
-      }
-      #expect(isRefused)
-    }
-    let (id, effects) = said([#"{"success":true}"#])[0]
-    let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
-    #expect(effects.unstored == [.answer(ask, .data(whole)), .respond(id, .taken)])
-  }
-
-  @Test func `a failure without a reason has words for the assistant`() {
-    var relay = away()
-    let (ask, _) = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
-    let failure = LeasedResult(lease: "a-l1", message: .failure(request(1), reason: ""))
-    let (id, effects) = relay.pull(.result(failure))
-    let told = HealthObject.failure("the phone could not answer")
-    #expect(effects.unstored == [.answer(ask, .data(told)), .respond(id, .taken)])
-  }
-
   @Test(arguments: [(16, false), (15, true)])
   func `a result has a bound`(limit: Int, isRefused: Bool) {
     var relay = away { $0.maxAnswerBytes = limit }

@@ -68,7 +68,7 @@ extension RelayHouse {
     if let owed = sockets[connection]?.owed, owed > 0 { sockets[connection]?.owed = owed - 1 }
   }
 
-  private mutating func fail(_ number: UInt64, _ reason: String) {
+  mutating func fail(_ number: UInt64, _ reason: String) {
     let reason = reason == "" ? "the phone could not answer" : reason
     settle(number, .data(.failure(reason)), byPhone: true)
   }

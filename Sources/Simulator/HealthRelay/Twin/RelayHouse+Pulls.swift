@@ -99,7 +99,7 @@ extension RelayHouse {
       settle(number, .data(object), byPhone: true)
     case .part(_, let part):
       if case .failure(let fault) = add(part, to: number) { return fault }
-    case .failure(_, let reason): settle(number, .data(.failure(reason)), byPhone: true)
+    case .failure(_, let reason): fail(number, reason)
     case .unknown: return .malformed("a message of an unknown type")
     }
     return nil

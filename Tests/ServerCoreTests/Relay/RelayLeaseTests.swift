@@ -1,0 +1,52 @@
+import LinkHealth
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// What a phone says under the lease of its first question.
+struct RelayLeaseTests {
+  private var relay = Relayed()
+  private let ask: AskID
+
+  init() {
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.settle(relay.gone(1))
+    (ask, _) = relay.question(1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+  }
+
+  private mutating func say(_ message: PhoneMessage) -> (RequestID, [RelayServer.Effect]) {
+    let (id, effects) = relay.pull(.result(LeasedResult(lease: "a-l1", message: message)))
+    return (id, effects.unstored)
+  }
+
+  private mutating func say(_ index: Int, of texts: [String]) -> (RequestID, [RelayServer.Effect]) {
+    let part = HealthPart(
+      kind: .healthData, index: index, count: texts.count, text: texts[index])
+    return say(.part(RelayStage.request("a-1"), part))
+  }
+
+  @Test(arguments: [#"{"success":1}"#, #"{"success":true,"count":-1}"#])
+  mutating func `a result in parts that cannot be read is put right`(text: String) {
+    let halves = [String(text.prefix(5)), String(text.dropFirst(5))]
+    for _ in 0..<2 {
+      let (first, taken) = say(0, of: halves)
+      #expect(taken == [.respond(first, .taken)])
+      let (second, effects) = say(1, of: halves)
+      let isRefused = effects.contains {
+        if case .respond(second, .refused(.malformed)) = $0 { true } else { false }
+      }
+      #expect(isRefused)
+    }
+    let (id, effects) = say(0, of: [#"{"success":true}"#])
+    let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
+    #expect(effects == [.answer(ask, .data(whole)), .respond(id, .taken)])
+  }
+
+  @Test mutating func `a failure without a reason has words for the assistant`() {
+    let (id, effects) = say(.failure(RelayStage.request("a-1"), reason: ""))
+    let told = HealthObject.failure("the phone could not answer")
+    #expect(effects == [.answer(ask, .data(told)), .respond(id, .taken)])
+  }
+}

@@ -1,3 +1,4 @@
+import LinkCore
 import LinkHealth
 import LinkServerCore
 import LinkWire

@@ -4,7 +4,7 @@ extension HeldWorld {
     [
       LinkPartsWalk.steps(2), LinkWalk.steps(180), SocketWalk.steps(300), QueueWalk.steps(45),
       QueueProofWalk.steps(25), QueueWindowsWalk.steps(15), TimeWalk.steps(3), NameWalk.steps(2),
-      FailureWalk.steps(1), PolicyTextWalk.steps(3), PolicyWalk.steps(7), CodedWalk.steps(1),
+      FailureWalk.steps(1), PolicyTextWalk.steps(3), PolicyWalk.steps(3), CodedWalk.steps(1),
     ]
   }
 }

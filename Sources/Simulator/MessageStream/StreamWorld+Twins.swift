@@ -3,8 +3,8 @@ extension StreamWorld {
   static var walks: [Walk] {
     [
       StreamWireWalk.steps(1), TokenWalk.steps(2), StreamKeptWalk.steps(60),
-      StreamPhoneWalk.steps(260), PartsWalk.steps(8), PartsProxiesWalk.steps(32),
-      PartsDoorsWalk.steps(32), ShopWordsWalk.steps(6), ShopWalk.steps(150),
+      StreamPhoneWalk.steps(260), PartsWalk.steps(8), PartsProxiesWalk.steps(16),
+      PartsDoorsWalk.steps(16), ShopWordsWalk.steps(6), ShopWalk.steps(150),
     ]
   }
 }

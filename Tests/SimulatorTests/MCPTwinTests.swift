@@ -38,7 +38,7 @@ import Testing
     #expect(Self.body(house.step(post(body), at: .zero)) == answer)
   }
 
-  @Test func `the account forgets a session that nobody used`() {
+  @Test func `the account forgets a session that is not used`() {
     var house = house
     let body =
       #"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}"#

@@ -66,7 +66,7 @@ extension MCPHouse {
     reply(id, status, MCPWords.error(code, words, to: asked).json)
   }
 
-  /// Tells a response, as a stream of one event to who takes no JSON.
+  /// Tells a response, as a stream of one event to a client that takes no JSON.
   mutating func tell(
     _ id: RequestID, _ json: [UInt8], _ takes: Media, begins session: MCPSessionID? = nil
   ) {

@@ -62,7 +62,8 @@ extension MCPHouse {
       id, tool, request, .mcpResult, bearer, call, MCPWords.client(call.fields.userAgent))
   }
 
-  /// Who is not signed in, or comes too often, gets an HTTP error; every other refusal is a result.
+  /// A caller that is not signed in, or comes too often, gets an HTTP error; every other refusal is
+  /// a result.
   mutating func finishPlainly(
     _ id: RequestID, _ result: Result, _ refusal: RelayRefusal?, _ status: Int
   ) {

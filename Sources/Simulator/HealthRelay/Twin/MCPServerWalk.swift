@@ -154,7 +154,7 @@ struct MCPServerWalk: TwinWalk {
     give(.abandoned(id))
   }
 
-  /// The relay says what became of a call; seldom of one that nobody waits for.
+  /// The relay says what became of a call; seldom of one without a waiting caller.
   private mutating func settle() {
     if asked.isEmpty { return send(message()) }
     let place = number(0...asked.count - 1)

@@ -138,6 +138,7 @@ extension MCPWireWalk {
     compare("whether \(left) reads objects", left.takesStructured, one > 1)
     let agreed = MCPVersion.agreed(on: MCPWireScribe.versions[one]).rawValue
     compare("what \(left) agrees on", agreed, MCPWireScribe.versions[min(one, 3)])
-    compare("what nobody knows", MCPVersion.agreed(on: "2030-01-01").rawValue, "2025-11-25")
+    compare(
+      "the version for an unknown one", MCPVersion.agreed(on: "2030-01-01").rawValue, "2025-11-25")
   }
 }

@@ -16,7 +16,7 @@ extension RelayHouse {
     let until = now.advanced(by: numbers.callLimit)
     let untilWall = wall.advanced(by: numbers.callLimit)
     let line = calls(to: phone.id)
-    // One of before a restart is given to the one who asks it again.
+    // One of before a restart is given to the assistant that asks it again.
     let orphan = line.first { $0.ask == nil && $0.asker == bearer && $0.question == question }
     if let orphan, let place = place(of: orphan.number) {
       (calls[place].ask, calls[place].stage) = (id, .waits(since: now))

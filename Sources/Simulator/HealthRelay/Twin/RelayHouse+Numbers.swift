@@ -76,7 +76,7 @@ extension RelayHouse {
     return policy
   }
 
-  /// What is otherwise among the numbers that a relay goes by if nobody chooses others.
+  /// The default numbers of a relay that are otherwise.
   static func strayOfNumbers(_ policy: RelayServerPolicy = RelayServerPolicy()) -> String? {
     for (place, time) in times.enumerated() where policy[keyPath: time.path] != time.usual {
       return "time \(place) of the relay is \(policy[keyPath: time.path]), not \(time.usual)"

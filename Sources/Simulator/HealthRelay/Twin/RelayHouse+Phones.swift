@@ -200,7 +200,7 @@ extension RelayHouse {
     if phones[id]?.isOver == true, accesses(to: id).isEmpty { phones[id] = nil }
   }
 
-  /// A phone that is away is waited for; with an address as long as somebody may ask it.
+  /// A phone that is away is waited for; with an address as long as an assistant may ask it.
   mutating func watchGrace(of id: PhoneID) {
     guard let phone = phones[id], phone.isAway else { return }
     var until = phone.seenAt.advanced(by: numbers.grace)

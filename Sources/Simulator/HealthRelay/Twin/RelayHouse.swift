@@ -11,7 +11,7 @@ import LinkWire
 struct RelayHouse: Sendable {
   typealias Effect = RelayServer.Effect
 
-  /// A phone, as long as somebody may ask for it.
+  /// A phone, as long as an assistant may ask for it.
   struct Phone: Sendable {
     let id: PhoneID
     let device: UUID128?
@@ -48,7 +48,7 @@ struct RelayHouse: Sendable {
   struct Socket: Sendable {
     let address: String
     var phone: PhoneID?
-    /// Who wants to be named.
+    /// The arrival of a phone that waits for its name.
     var arrival: RelayServer.Arrival?
     /// Answers of a plain phone that may still come, and are worth nothing.
     var owed = 0

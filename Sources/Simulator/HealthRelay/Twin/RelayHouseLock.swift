@@ -1,7 +1,7 @@
 import LinkCore
 import LinkServerCore
 
-/// Who gave wrong pairs and has to wait, told a second time (decision 0030).
+/// Addresses that gave wrong pairs and have to wait, told a second time (decision 0030).
 struct RelayHouseLock: Sendable {
   /// An address, or a network of addresses, that gave wrong pairs.
   struct Suspect: Sendable {

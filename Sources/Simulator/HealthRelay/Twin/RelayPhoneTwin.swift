@@ -37,7 +37,7 @@ struct RelayPhoneTwin: Sendable {
   /// The state of the user's wish.
   enum Mode: Sendable, Equatable {
     case off, on, quiet
-    /// The goodbye to a socket, and when nobody waits for it any more.
+    /// The goodbye to a socket, and when its wait ends.
     case leaving(AttemptID, until: Instant)
   }
 

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// A walk that reads texts in forms that nobody writes, too.
+/// A walk that also reads texts in forms that no end writes.
 protocol RelayWireForms: TwinWalk {
   /// Names of members that readers look for.
   static var names: [String] { get }

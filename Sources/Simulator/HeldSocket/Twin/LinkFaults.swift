@@ -58,7 +58,7 @@ enum LinkFaults {
 
   static func verdict(_ failure: LinkFailure, _ policy: LinkPolicy) -> Verdict {
     let verdict = policy.verdicts[row(failure)] ?? .retry
-    // Who names a time still offers the link.
+    // A server that names a time still offers the link.
     if verdict == .standbySlow, wish(failure) != nil { return .retrySpread }
     return verdict
   }

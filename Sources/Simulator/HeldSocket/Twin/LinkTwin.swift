@@ -119,7 +119,7 @@ struct LinkTwin: Twin {
     return due.compactMap(\.self).min()
   }
 
-  /// Credentials are kept fresh while something is wanted and somebody looks.
+  /// Credentials are kept fresh while something is wanted and the app is in use.
   private var keysDue: Instant? {
     if place == .idle || place == .failed { return nil }
     return place == .held && hold == .background ? nil : keys.deadline
@@ -158,7 +158,7 @@ struct LinkTwin: Twin {
     }
   }
 
-  /// Whether only the standby is left, since nobody looks.
+  /// Whether only the standby is left, in background.
   var isLeft: Bool {
     policy.leavesForStandby && phase == .background && leavesAt == nil
   }

@@ -57,7 +57,7 @@ struct PartsProxiesWalk: TwinWalk {
         fields.hops += elements.map(\.address)
         continue
       }
-      // A quote without an end makes one hop that nobody knows.
+      // A quote without an end makes one unknown hop.
       fields.values.append(
         value + one([";x=\"", ",for=\"10.0.0.3", "\"", ", for=\"", ";x=\"\\\""]))
       fields.hops.append(nil)

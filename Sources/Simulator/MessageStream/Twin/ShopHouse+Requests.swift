@@ -4,10 +4,10 @@ import LinkWire
 
 // Requests, from their arrival to their answer.
 extension ShopHouse {
-  /// Why somebody is not let in.
+  /// Why a client is not let in.
   struct Fault: Error { var answer: Answer }
 
-  /// Who a token names, if the server serves them.
+  /// The user that a token names, if the server serves them.
   private mutating func identify(
     _ credential: Credential, _ wall: Timestamp
   ) -> Result<Claims, Fault> {

@@ -185,7 +185,7 @@ extension ShopHouse {
     return Answer(200, .message(inAnswer(message), note: "Message already created"))
   }
 
-  /// Sends a message to all who listen.
+  /// Sends a message to all sockets of a room.
   private mutating func tell(_ message: Message, _ shop: ShopID, _ place: Int) {
     if sockets.contains(where: { $0.shop == shop && $0.stage == .wantsPage }) {
       rooms[place].recent = (rooms[place].recent + [message]).suffix(numbers.arrears)

@@ -137,7 +137,7 @@ extension ShopHouse {
     clearRecent(shop)
   }
 
-  /// Ends the sockets of those who are no members any more.
+  /// Ends the sockets of users that are no members any more.
   mutating func cut(_ memberships: [Membership]) {
     let all = ids { socket in
       memberships.contains { $0.shop == socket.shop && $0.user == socket.user }
@@ -198,7 +198,7 @@ extension ShopHouse {
     for message in missed { say(.send(.message(message), to: [id])) }
   }
 
-  /// Where nobody waits for what came before, nothing is kept.
+  /// Keeps nothing where no socket waits for what came before.
   private mutating func clearRecent(_ shop: ShopID) {
     if sockets.contains(where: { $0.shop == shop && $0.stage == .wantsPage }) { return }
     for place in rooms.indices where rooms[place].shop == shop { rooms[place].recent = [] }

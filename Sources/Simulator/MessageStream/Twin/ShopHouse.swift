@@ -56,7 +56,7 @@ struct ShopHouse: Sendable {
     var posts: [Post] = []
     /// How many answers about its log are to come.
     var owed = 0
-    /// What was sent to all since somebody began to wait for what came before.
+    /// What was sent to all since a socket began to wait for what came before.
     var recent: [Message] = []
   }
 
@@ -205,7 +205,7 @@ struct ShopHouse: Sendable {
     waits = []
   }
 
-  /// What is said to everybody while the server goes away.
+  /// What is said to every client while the server goes away.
   var farewell: Answer? {
     switch mode {
     case .serves: nil
@@ -215,7 +215,7 @@ struct ShopHouse: Sendable {
     }
   }
 
-  /// What is said of it to those who watch over it.
+  /// What is said of it to monitors.
   var health: ServiceHealth {
     guard mode == .serves else { return .draining }
     guard let failure else { return .ok }

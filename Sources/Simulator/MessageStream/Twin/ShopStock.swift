@@ -77,7 +77,7 @@ struct ShopStock: Sendable {
     }
   }
 
-  /// Somebody else writes to the log of a shop.
+  /// Another program writes to the log of a shop.
   mutating func write(_ shop: ShopID, at time: Timestamp, text: String = "other") {
     strangers += 1
     let whole = Timestamp(nanoseconds: time.nanoseconds / 1_000 * 1_000)

@@ -45,7 +45,7 @@ extension ShopWalk {
     both.numbers[keyPath: other] = value
   }
 
-  // Who asks.
+  // Callers.
 
   private mutating func credential() -> Credential {
     if happens(30) { return .missing }

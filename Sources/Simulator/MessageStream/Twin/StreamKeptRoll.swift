@@ -5,7 +5,7 @@ import LinkWire
 struct StreamKeptRoll {
   private(set) var epoch: String
   private(set) var messages: [Message] = []
-  /// Who stored which offset by which key.
+  /// The keys, each with its user and the offset that was stored by it.
   private var posts: [Post] = []
 
   /// A key that a user stored a message by.

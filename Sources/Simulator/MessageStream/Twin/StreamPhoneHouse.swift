@@ -53,7 +53,7 @@ struct StreamPhoneHouse: RandomWalk {
     return worded(message)
   }
 
-  /// Somebody says something.
+  /// Another user says something.
   mutating func talk(at wall: Timestamp) {
     let message = message(one(["you", "you", "me"]), one(["a", "b", "c"]), wall)
     _ = append(message, key: nil)

@@ -26,7 +26,7 @@ struct StreamPhoneMend {
   var isSettled: Bool { run == nil && retryAt == nil && !again }
   var deadline: Instant? { run.map(\.until) ?? retryAt ?? arrears?.until }
 
-  /// Who waits for a run.
+  /// What waits for a run.
   enum Cause: Equatable {
     case prepare(AttemptID)
     case live

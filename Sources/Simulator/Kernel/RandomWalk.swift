@@ -18,6 +18,9 @@ extension RandomWalk {
 
   /// Returns true once in so many times.
   mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
+
+  /// Returns the value, or nothing, equally often.
+  mutating func maybe<Value>(_ value: Value) -> Value? { happens(2) ? value : nil }
 }
 
 /// A random walk beside a twin, which ends at the first difference.
@@ -37,6 +40,8 @@ extension TwinWalk {
       return walk.walk(count)
     }
   }
+
+  func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
   /// Notes a difference, if there is one and it is the first.
   mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {

@@ -9,11 +9,6 @@ protocol RelayWireForms: TwinWalk {
 }
 
 extension RelayWireForms {
-  /// Texts without what they are about: long ones would fill findings.
-  func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-
-  mutating func maybe<Value>(_ value: Value) -> Value? { happens(2) ? value : nil }
-
   /// Returns a text in its own form, cut off, and with changes.
   mutating func forms(_ tree: SessionTree, _ times: Int = 8) -> [[UInt8]] {
     let bytes = Array(tree.json.utf8)

@@ -196,3 +196,17 @@ struct StreamReading {
     return members
   }
 }
+
+extension MessageError {
+  /// Reads a text; errors of texts that are no JSON lose their place, which no account tells.
+  static func plain<Value>(
+    _ read: () throws(MessageError) -> Value
+  ) -> Result<Value, MessageError> {
+    do throws(MessageError) {
+      return .success(try read())
+    } catch {
+      if case .malformed = error { return .failure(.malformed(detail: "")) }
+      return .failure(error)
+    }
+  }
+}

@@ -25,18 +25,6 @@ struct StreamWireWalk: TwinWalk {
     return stray
   }
 
-  /// Errors of texts that are no JSON say where, which no account does.
-  private func plain<Value>(
-    _ read: () throws(MessageError) -> Value
-  ) -> Result<Value, MessageError> {
-    do throws(MessageError) {
-      return .success(try read())
-    } catch {
-      if case .malformed = error { return .failure(.malformed(detail: "")) }
-      return .failure(error)
-    }
-  }
-
   /// Reads a text in its own form, cut off, and with changes.
   private mutating func forms(_ tree: SessionTree) -> [[UInt8]] {
     let bytes = Array(tree.json.utf8)
@@ -74,10 +62,10 @@ struct StreamWireWalk: TwinWalk {
     var limits = limits
     let shop = shop
     if happens(4) { limits.maxFrameBytes = bytes.count + number(-1...1) }
-    let found = plain { () throws(MessageError) in
+    let found = MessageError.plain { () throws(MessageError) in
       try StreamCodec.decode(bytes, shop: shop, limits: limits)
     }
-    let must = plain { () throws(MessageError) in
+    let must = MessageError.plain { () throws(MessageError) in
       var reading = StreamReading(shop, limits)
       return try reading.frame(bytes)
     }
@@ -86,10 +74,10 @@ struct StreamWireWalk: TwinWalk {
 
   private mutating func tryAnswer(_ bytes: [UInt8]) {
     let (shop, limits) = (shop, limits)
-    let found = plain { () throws(MessageError) in
+    let found = MessageError.plain { () throws(MessageError) in
       try Envelope.decodeMessage(bytes, shop: shop, limits: limits)
     }
-    let must = plain { () throws(MessageError) in
+    let must = MessageError.plain { () throws(MessageError) in
       var reading = StreamReading(shop, limits)
       return try reading.answer(bytes)
     }
@@ -106,10 +94,10 @@ struct StreamWireWalk: TwinWalk {
     compare("a page", text(PageCodec.encode(page, query: query, total: total)), tree.json)
     let (shop, limits) = (shop, limits)
     for bytes in forms(tree) {
-      let found = plain { () throws(MessageError) in
+      let found = MessageError.plain { () throws(MessageError) in
         try PageCodec.decode(bytes, shop: shop, limits: limits)
       }
-      let must = plain { () throws(MessageError) in
+      let must = MessageError.plain { () throws(MessageError) in
         var reading = StreamPageReading(shop, limits)
         return try reading.page(bytes)
       }
@@ -123,8 +111,12 @@ struct StreamWireWalk: TwinWalk {
     compare("a post", text(new.encode()), tree.json)
     let (shop, limits) = (shop, limits)
     for bytes in forms(tree) {
-      let found = plain { () throws(MessageError) in try NewMessage.decode(bytes, limits: limits) }
-      let must = plain { () throws(MessageError) in try StreamReading(shop, limits).new(bytes) }
+      let found = MessageError.plain { () throws(MessageError) in
+        try NewMessage.decode(bytes, limits: limits)
+      }
+      let must = MessageError.plain { () throws(MessageError) in
+        try StreamReading(shop, limits).new(bytes)
+      }
       compare("\(text(bytes)), read as a post,", found, must)
     }
   }
@@ -166,8 +158,6 @@ struct StreamWireWalk: TwinWalk {
     let words = one(Self.places)
     compare("the position \(words)", Position(words), StreamReading.position(words))
   }
-
-  private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 }
 
 // Values.
@@ -190,8 +180,6 @@ extension StreamWireWalk {
     "2026-01-31T08:30:00Z", "2026-01-31t08:30:00.5z", "2026-01-31", "2026-02-30T00:00:00Z",
     "2026-01-31T08:30:00+01:00", "2026-01-31T08:30:60Z", "yesterday",
   ]
-
-  private mutating func maybe<Value>(_ value: Value) -> Value? { happens(2) ? value : nil }
 
   private mutating func id() -> MessageID { UUID128(high: chance.next(), low: chance.next()) }
 

@@ -101,8 +101,8 @@ struct TokenWalk: TwinWalk {
     compare("a payload", String(decoding: claims.encode(), as: UTF8.self), tree.json)
     for _ in 0..<8 {
       let bytes = Array(changed(tree).json.utf8)
-      let found = Self.plain { () throws(MessageError) in try Claims.decode(json: bytes) }
-      let must = Self.plain { () throws(MessageError) in
+      let found = MessageError.plain { () throws(MessageError) in try Claims.decode(json: bytes) }
+      let must = MessageError.plain { () throws(MessageError) in
         var reading = ClaimsReading()
         return try reading.claims(bytes)
       }
@@ -114,17 +114,6 @@ struct TokenWalk: TwinWalk {
       "whether a token is valid already", claims.hasBegun(by: now, within: leeway),
       now.nanoseconds >= begin
         - Int64(begin == .min ? 0 : leeway.components.seconds * 1_000_000_000))
-  }
-
-  private static func plain<Value>(
-    _ read: () throws(MessageError) -> Value
-  ) -> Result<Value, MessageError> {
-    do throws(MessageError) {
-      return .success(try read())
-    } catch {
-      if case .malformed = error { return .failure(.malformed(detail: "")) }
-      return .failure(error)
-    }
   }
 
   private mutating func changed(_ tree: SessionTree) -> SessionTree {

@@ -31,8 +31,6 @@ struct SessionWireWalk: RandomWalk {
     for _ in 0..<6 { note(read(Array(changed(tree).json.utf8))) }
   }
 
-  private mutating func maybe<Value>(_ value: Value) -> Value? { happens(2) ? value : nil }
-
   // Values.
 
   private static let versions: [String?] = [

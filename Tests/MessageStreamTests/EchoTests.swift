@@ -56,6 +56,20 @@ struct EchoTests {
     #expect(hand.posts.count == 2)
   }
 
+  @Test func `the answer to a post leaves the cursor where it is, until the socket brings it`()
+    throws
+  {
+    var hand = Hand.plain(user: "me")
+    let before = hand.model.recovery.cursor.time
+    hand.send("ok")
+    let entry = try #require(hand.posts.last)
+    let own = Hand.message(9, text: "ok", user: "me", isPlain: true)
+    hand.give(.posted(entry.id, own))
+    #expect(hand.model.recovery.cursor.time == before)
+    hand.hear(own)
+    #expect(hand.model.recovery.cursor.time == own.createdAt)
+  }
+
   @Test func `without a known author an unanswered message goes out again`() throws {
     var hand = Hand.plain()
     hand.send("ok")

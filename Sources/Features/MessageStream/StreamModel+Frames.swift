@@ -45,7 +45,7 @@ extension StreamModel {
   }
 
   /// A message of the socket, or the server's answer to one that was sent.
-  mutating func takeLive(_ message: Message, _ step: inout Step) {
+  mutating func takeLive(_ message: Message, isAnswer: Bool = false, _ step: inout Step) {
     if let position = message.position, takesOtherPlace(message) { goBack(before: position, &step) }
     guard !takesNoMore else {
       // What is not taken now is fetched when the store works and the app reads again.
@@ -58,7 +58,7 @@ extension StreamModel {
     }
     if liesBelowAll(message) { openGap(below: oldestKnown, &step) }
     add([message], via: recovery.via(of: message), &step)
-    switch noteArrival(message) {
+    switch noteArrival(message, isAnswer: isAnswer) {
     case .whole:
       if recovery.arrears == nil { recovery.cursor.wholeAt = wall(at: step.now) }
       writer.set(cursor: recovery.cursor)
@@ -117,7 +117,7 @@ extension StreamModel {
   }
 
   /// Moves the cursor if nothing is missing before the message.
-  private mutating func noteArrival(_ message: Message) -> Arrival {
+  private mutating func noteArrival(_ message: Message, isAnswer: Bool) -> Arrival {
     let isSettled = recovery.isSettled
     if let position = message.position {
       recovery.hasPositions = true
@@ -127,7 +127,8 @@ extension StreamModel {
       let isToCome = recovery.unprepared != nil && recovery.unprepared == link.currentAttempt
       return isWhole ? .whole : isToCome ? .undecided : .hole
     }
-    guard isSettled, link.status.phase == .connected else { return .undecided }
+    // The socket may be dead when a post is answered: only what it brings itself came in order.
+    guard isSettled, link.status.phase == .connected, !isAnswer else { return .undecided }
     recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)
     return .whole
   }

@@ -123,7 +123,7 @@ extension StreamModel {
     author = message.user
     outbox.remove(id)
     writer.remove(id)
-    takeLive(message, &step)
+    takeLive(message, isAnswer: true, &step)
     step.show(.outboxDone(id, message: message.id))
     drive(.trigger(.messageSent), &step)
   }

@@ -31,7 +31,7 @@ extension StreamPhoneTwin {
   }
 
   /// Takes a message of the socket, or the server's answer to a post.
-  mutating func takeLive(_ message: Message) {
+  mutating func takeLive(_ message: Message, answers isAnswer: Bool = false) {
     if isOld(message), kept.contains(where: { $0.position == message.position }) {
       goBack(before: message)
     }
@@ -49,7 +49,7 @@ extension StreamPhoneTwin {
     }
     if isBelowAll(message) { openGap(below: allKeys.min()) }
     add([message], mend.via(message))
-    arrive(message)
+    arrive(message, answers: isAnswer)
   }
 
   /// Whether a message lies in what is whole, and is not known.
@@ -79,7 +79,7 @@ extension StreamPhoneTwin {
     return message.createdAt < time.advanced(by: .zero - settings.overlap) && message.key < oldest
   }
 
-  private mutating func arrive(_ message: Message) {
+  private mutating func arrive(_ message: Message, answers isAnswer: Bool) {
     let isSettled = mend.isSettled
     if let place = message.position {
       mend.hasPositions = true
@@ -91,7 +91,7 @@ extension StreamPhoneTwin {
         return
       }
     } else {
-      if !isSettled || !isConnected { return }
+      if !isSettled || !isConnected || isAnswer { return }
       mend.cursor.time = max(mend.cursor.time ?? message.createdAt, message.createdAt)
     }
     if mend.arrears == nil { mend.cursor.wholeAt = wall }

@@ -130,7 +130,7 @@ extension StreamPhoneTwin {
     guard queue[id] != nil else { return }
     author = message.user
     drop(id)
-    takeLive(message)
+    takeLive(message, answers: true)
     show(.outboxDone(id, message: message.id))
     drive(.trigger(.messageSent))
   }

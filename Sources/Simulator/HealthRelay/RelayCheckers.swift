@@ -14,6 +14,8 @@ public struct RelayCheckers: FeatureCheckers {
   private var left: Set<AskID> = []
   /// What each token lets its holder ask.
   private var grants: [String: Grant] = [:]
+  /// Logins whose outcome was never told: the backend may have let an assistant in all the same.
+  private var untold: [(phone: Int, at: Instant)] = []
   /// When the pairings of a phone last may have ended.
   private var unpairedAt: [Int: Instant] = [:]
   /// How far the backend's wall clock may be wrong.
@@ -124,14 +126,20 @@ public struct RelayCheckers: FeatureCheckers {
     dues.forget(ask)
     guard let (since, facts) = open.removeValue(forKey: ask) else { return }
     checkTime(ask, since, now)
+    noteUntold(facts, now)
     lines.ended(ask, of: facts.phone, now, &found)
     dues.hold(facts.phone, until: lines.leased(facts.phone), now)
+  }
+
+  private mutating func noteUntold(_ facts: RelayCallFacts, _ now: Instant) {
+    if facts.pair?.isGuess == false { untold.append((facts.phone, now)) }
   }
 
   /// Waiting assistants hear that the connection broke.
   private mutating func endBackend(_ now: Instant) {
     for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
       checkTime(ask, call.at, now)
+      noteUntold(call.facts, now)
       dues.forget(ask)
     }
     open = [:]
@@ -250,7 +258,9 @@ public struct RelayCheckers: FeatureCheckers {
     }
     let life = life(standing) - Self.clockSlack - clockError
     // A login under way signs another assistant out before it is told.
-    let logins = open.values.count { $0.facts.pair != nil && $0.facts.phone == grant.phone }
+    let logins =
+      open.values.count { $0.facts.pair != nil && $0.facts.phone == grant.phone }
+      + untold.count { $0.phone == grant.phone && $0.at > grant.since }
     return grant.since.duration(to: standing.now) < life
       && newer(than: grant) + logins < RelayServerPolicy().tokensPerPhone
   }

@@ -12,6 +12,8 @@ struct Durability: StreamChecker {
   /// Everything that was ever accepted.
   private var known: Set<MessageID> = []
   private var lateness = Stamps()
+  /// Whether the log lost its newest messages, and went on under the same epoch.
+  private var wasPutBack = false
   /// What was found below the cursor already: a finding tells of a state, not of each commit in it.
   private var told: Set<MessageID> = []
 
@@ -39,7 +41,8 @@ struct Durability: StreamChecker {
       known.insert(message.id)
       lateness.note(message, facts)
       absent.accept(message, isKept: facts.own.disk.messages[message.id] != nil)
-    case .fact(.beganAnew(_, let kept)):
+    case .fact(.beganAnew(let epoch, let kept)):
+      if log.last?.position?.epoch == epoch { wasPutBack = true }
       log = kept
       known.formUnion(kept.map(\.id))
       absent.reset(to: log, isByStamp: absent.isByStamp, keeping: facts.own.disk)
@@ -95,6 +98,7 @@ struct Durability: StreamChecker {
       }
       let isExcused =
         disk.messages[message.id] != nil || disk.hasGap(at: message.key)
+        || wasPutBack && disk.awaitsAnswer(to: message)
         || isPlain && lateness.isBeyond(message.id)
         || isPlain && disk.hasGap(near: message.createdAt, within: overlap)
       if !isExcused { missing.append(message) }
@@ -104,6 +108,12 @@ struct Durability: StreamChecker {
 }
 
 extension KeptTimeline {
+  /// Whether it is the user's own message whose answer has not come: by the position in that the
+  /// phone learns that the log was put back.
+  fileprivate func awaitsAnswer(to message: Message) -> Bool {
+    message.user == "me" && outbox.contains { $0.text == message.text }
+  }
+
   /// Whether the reader of a plain server's pages may find it in a hole: ids do not tell the order
   /// within its last instant, and where it begins stamps may be late by the overlap.
   fileprivate func hasGap(near time: Timestamp, within overlap: Duration) -> Bool {

@@ -208,7 +208,7 @@ extension StreamWorld {
 
   /// Others post something that is too large for the phone's sockets.
   mutating func postLarge() {
-    guard isServerRunning else { return }
+    guard isServerRunning, !isAheadOfLog else { return }
     backend.isNextOversized = true
     post(text: "large \(backend.said + 1)")
   }

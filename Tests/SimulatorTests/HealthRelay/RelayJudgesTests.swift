@@ -111,6 +111,28 @@ struct RelayDuesTests {
     #expect(script.found == [])
   }
 
+  /// How a login ended whose outcome its assistant was not told.
+  enum Untold: CaseIterable { case none, backendEnded, left, guessed }
+
+  @Test(arguments: [
+    (Untold.none, [Finding.Kind.dishonest]), (.backendEnded, []), (.left, []),
+    (.guessed, [.dishonest]),
+  ])
+  mutating func `a login whose outcome was lost may have signed the first of eight assistants out`(
+    untold: Untold, found: [Finding.Kind]
+  ) {
+    for login in UInt64(2)...8 { script.signIn("t\(login)", as: login, at: Double(login)) }
+    if untold != .none {
+      var facts = RelayCallFacts(asker: 0)
+      facts.pair = RelayGivenPair(text: "own t9", isGuess: untold == .guessed)
+      script.see(.asked(AskID(9), facts), at: 9)
+      script.see(untold == .left ? .left(AskID(9)) : .backendEnded, at: 10)
+    }
+    script.ask(30, 1, at: 100, isSound: false)
+    script.refuse(30, .signedOut(.byAnother(limit: 8)), at: 101)
+    #expect(script.found == found)
+  }
+
   @Test mutating func `a question that nobody took back is not cancelled`() {
     script.ask(2, 1, at: 100, isSound: false)
     script.refuse(2, .cancelled, at: 101)

@@ -111,6 +111,40 @@ struct DurabilityTests {
     #expect(script.findings.count == count)
   }
 
+  @Test(arguments: [("me", true, 0), ("me", false, 1), ("you", true, 1)])
+  mutating func `an own message may fill up a log that was put back, until its answer comes`(
+    user: String, isOwed: Bool, count: Int
+  ) {
+    script.accept(Array(all.prefix(2)))
+    script.store(
+      TimelineChange(
+        messages: Array(all.prefix(2)), cursor: Cursor(position: all[1].position),
+        outboxPut: [.number(1)]))
+    script.see(.fact(.beganAnew(epoch: "e", kept: [all[0]])), at: 1)
+    var own = Message(
+      id: Message.number(9).id, shop: all[0].shop, user: user, username: nil, text: "own 1",
+      createdAt: all[1].createdAt)
+    own.position = all[1].position
+    script.accept([own], at: 2)
+    if !isOwed { script.store(TimelineChange(outboxRemove: [OutboxEntry.number(1).id]), at: 3) }
+    script.store(TimelineChange(cursor: Cursor(position: own.position)), at: 4)
+    #expect(script.findings.count == count)
+  }
+
+  @Test mutating func `an own message below the cursor of a log that was not put back is found`() {
+    script.store(
+      TimelineChange(
+        messages: [all[0]], cursor: Cursor(position: all[0].position), outboxPut: [.number(1)]))
+    script.accept([all[0]])
+    var own = Message(
+      id: Message.number(9).id, shop: all[0].shop, user: "me", username: nil, text: "own 1",
+      createdAt: all[1].createdAt)
+    own.position = all[1].position
+    script.accept([own], at: 2)
+    script.store(TimelineChange(cursor: Cursor(position: own.position)), at: 4)
+    #expect(script.findings.count == 1)
+  }
+
   @Test mutating func `a gap says what the cursor does not cover`() {
     #expect(findings(cursor: 5, gaps: [Gap(after: all[1].key, before: all[4].key)]) == [])
   }

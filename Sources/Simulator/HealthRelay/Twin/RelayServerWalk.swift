@@ -95,7 +95,8 @@ struct RelayServerWalk: TwinWalk {
   private mutating func boot() {
     run += 1
     if run > 1, happens(3) { policy = RelayHouse.drawn(&chance) }
-    let life = happens(9) ? String(repeating: "r", count: 40) + "\(run)" : "r\(run)"
+    // Of one that is too long the first 32 characters count, which no other run has.
+    let life = "r\(run)" + (happens(9) ? "-" + String(repeating: "r", count: 40) : "")
     server = RelayServer(policy: policy, life: life, at: now)
     house = RelayHouse(policy, life: life, at: now)
     (sockets, ending, mints, writes, pushes, pairs) = ([], [], [], [], [], [])

@@ -41,18 +41,25 @@ extension TwinWalk {
     }
   }
 
-  func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+  static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
   /// Notes a difference, if there is one and it is the first.
-  mutating func compare<Value: Equatable>(_ what: String, _ found: Value, _ must: Value) {
-    if found != must, stray == nil { stray = "\(what) is \(found), and must be \(must)" }
+  ///
+  /// - Parameter what: What is compared, in words; evaluated for a difference alone, since words take
+  ///   longer than most comparisons.
+  mutating func compare<Value: Equatable>(
+    _ what: @autoclosure () -> String, _ found: Value, _ must: Value
+  ) {
+    if found != must, stray == nil { stray = "\(what()) is \(found), and must be \(must)" }
   }
 
   /// Notes the invariants of a value that do not hold.
-  mutating func compareInvariants(of value: some SelfChecking, after what: String) {
+  mutating func compareInvariants(
+    of value: some SelfChecking, after what: @autoclosure () -> String
+  ) {
     guard stray == nil else { return }
     var check = InvariantCheck(happens(2) ? .thorough : .quick)
     value.check(&check)
-    compare("what is wrong after \(what)", check.broken, [])
+    compare("what is wrong after \(what())", check.broken, [])
   }
 }

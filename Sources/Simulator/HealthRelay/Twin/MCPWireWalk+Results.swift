@@ -14,7 +14,7 @@ extension MCPWireWalk {
         let window = maybe(first...first.advanced(by: .seconds(one([0, 5]))))
         let found = MCPCallResult(object, of: kind, rejected: lines, window: window)
         let must = MCPWireCopy.result(object, kind, lines, window)
-        compare("\(text(bytes)) for an assistant, without \(lines),", found, must)
+        compare("\(Self.text(bytes)) for an assistant, without \(lines),", found, must)
         let version = number(0...4)
         compare(
           "a result told in \(version)", found.told(in: MCPVersion.allCases[version]),
@@ -75,21 +75,22 @@ extension MCPWireWalk {
     if result == .tools {
       if happens(2) { compareTools(response, must) }
     } else {
-      compare("the response to \(result)", text(response), must.json)
+      compare("the response to \(result)", Self.text(response), must.json)
     }
     let error = RPCError(
       one(RPCError.Code.allCases), one(["no", "\"\n"]), requestedVersion: maybe("2030-01-01"))
     let wanted = maybe(id)
     compare(
-      "the response to \(error)", text(error.response(to: wanted)),
+      "the response to \(error)", Self.text(error.response(to: wanted)),
       MCPWireScribe.response(error, to: wanted).json)
-    compare("a welcome", text(PlainToolCall.welcome()), MCPWireScribe.welcome.json)
+    compare("a welcome", Self.text(PlainToolCall.welcome()), MCPWireScribe.welcome.json)
     let (called, word) = (called(), maybe("gone"))
     compare(
-      "a plain answer", text(PlainToolCall.answer(called, refusal: word)),
+      "a plain answer", Self.text(PlainToolCall.answer(called, refusal: word)),
       MCPWireScribe.answer(called, word).json)
     compare(
-      "a detail", text(PlainToolCall.detail("a", "b\"")), MCPWireScribe.detail("a", "b\"").json)
+      "a detail", Self.text(PlainToolCall.detail("a", "b\"")), MCPWireScribe.detail("a", "b\"").json
+    )
     compare("a refusal", MCPCallResult.refused("a", "b\""), MCPWireScribe.refused("a", "b\""))
     if happens(9) {
       compare(
@@ -120,12 +121,12 @@ extension MCPWireWalk {
 
   mutating func tryEvents() {
     let json = one(["{}", "{\n \"a\":\r\n[1]}", "{\"\u{C}é\"\t:0}"])
-    compare("an event", text(MCPEvents.message(Array(json.utf8))), MCPWireScribe.event(json))
-    compare("a comment", text(MCPEvents.comment), ": wait\r\n\r\n")
+    compare("an event", Self.text(MCPEvents.message(Array(json.utf8))), MCPWireScribe.event(json))
+    compare("a comment", Self.text(MCPEvents.comment), ": wait\r\n\r\n")
     let (id, waited, limit) = (id(), number(0...60), number(0...60))
     compare(
       "progress",
-      text(MCPEvents.progress(id, waited: Int64(waited), of: Int64(limit), message: "w\"")),
+      Self.text(MCPEvents.progress(id, waited: Int64(waited), of: Int64(limit), message: "w\"")),
       MCPWireScribe.event(MCPWireScribe.progress(id, waited, limit, "w\"").json))
   }
 

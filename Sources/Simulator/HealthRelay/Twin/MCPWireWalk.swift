@@ -31,7 +31,7 @@ struct MCPWireWalk: RelayWireForms {
     for bytes in forms(message(), 12) {
       let found = Result { () throws(RPCMessage.Fault) in try RPCMessage.read(bytes) }
       var reading = MCPWireReading()
-      let what = "\(text(bytes)), read as a message,"
+      let what = "\(Self.text(bytes)), read as a message,"
       do throws(RPCError) {
         let must = try reading.message(bytes)
         guard case .success(let message) = found else {
@@ -99,7 +99,7 @@ struct MCPWireWalk: RelayWireForms {
     let all = (0..<number(0...3)).map { _ in message() }
     for bytes in forms(.list(all), 3) {
       let first = bytes.first { ![9, 10, 13, 32].contains($0) }
-      compare("whether \(text(bytes)) is a batch", RPCMessage.isBatch(bytes), first == 0x5B)
+      compare("whether \(Self.text(bytes)) is a batch", RPCMessage.isBatch(bytes), first == 0x5B)
       let most = number(1...3)
       let found = Result { () throws(RPCMessage.Fault) in
         try RPCMessage.batch(bytes, atMost: most)
@@ -107,7 +107,7 @@ struct MCPWireWalk: RelayWireForms {
       let must = Result { () throws(RPCError) in
         try MCPWireReading.batch(bytes, atMost: most)
       }
-      compare("\(text(bytes)), read as a batch,", found.mapError(\.error), must)
+      compare("\(Self.text(bytes)), read as a batch,", found.mapError(\.error), must)
       if case .failure(let fault) = found { compare("a batch's id", fault.id, nil) }
     }
   }
@@ -116,7 +116,7 @@ struct MCPWireWalk: RelayWireForms {
 
   private mutating func tryPlain() {
     for bytes in forms(call(), 10) {
-      let what = "\(text(bytes)), read as a call,"
+      let what = "\(Self.text(bytes)), read as a call,"
       let found = Result { () throws(MCPArguments.Fault) in try PlainToolCall.read(bytes) }
       do throws(MCPWireFault) {
         let must = try MCPWireReading.plain(bytes)

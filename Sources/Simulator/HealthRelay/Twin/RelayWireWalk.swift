@@ -29,7 +29,7 @@ struct RelayWireWalk: RelayWireForms {
   private mutating func tryBackend() {
     let message = backend()
     let tree = RelayWireScribe.tree(message)
-    compare("a message of the backend", text(message.bytes), tree.json)
+    compare("a message of the backend", Self.text(message.bytes), tree.json)
     if case .connectionCode(let code) = message {
       let words = ["connection code"] + (code.resumed ? ["resumed"] : [])
       let all = words + (code.acceptsParts ? ["accepts parts"] : [])
@@ -45,13 +45,13 @@ struct RelayWireWalk: RelayWireForms {
   private mutating func tryBackend(_ bytes: [UInt8]) {
     let found = Result { () throws(RelayWireError) in try BackendMessage.read(bytes) }
     let must = Result { () throws(RelayWireError) in try RelayWireReading.backend(bytes) }
-    compare("\(text(bytes)), read from a backend,", found, must)
+    compare("\(Self.text(bytes)), read from a backend,", found, must)
   }
 
   private mutating func tryPhone() {
     let message = phone()
     let tree = RelayWireScribe.object(RelayWireScribe.members(message))
-    compare("a message of a phone", text(message.bytes), tree.json)
+    compare("a message of a phone", Self.text(message.bytes), tree.json)
     compare("the id of a message", message.id, RelayWireScribe.id(of: message))
     for bytes in forms(tree) {
       let most = happens(6) ? bytes.count - number(0...1) : 8 << 20
@@ -61,7 +61,7 @@ struct RelayWireWalk: RelayWireForms {
       let must = Result { () throws(RelayWireError) in
         try RelayWireReading.phone(bytes, upTo: most)
       }
-      compare("\(text(bytes)), read from a phone,", found, must)
+      compare("\(Self.text(bytes)), read from a phone,", found, must)
     }
     let error = RelayWireError(
       one([.missing(field: "a"), .tooLong(bytes: 7)]), id: maybe(id()),
@@ -83,15 +83,15 @@ struct RelayWireWalk: RelayWireForms {
         LeasedQuestion(id: id(), question: question(), lease: one(["l", "\"", Self.long(128)]))
       }, expiresIn: .milliseconds(one([-1_500, -1, 0, 999, 1_000, 86_400_000])))
     let tree = RelayWireScribe.tree(leased)
-    compare("leased questions", text(leased.bytes), tree.json)
+    compare("leased questions", Self.text(leased.bytes), tree.json)
     for bytes in forms(tree) + [crowd("requests", 100, #","lease_expires_in":1"#)] {
       let found = Result { () throws(RelayWireError) in try LeasedQuestions.read(bytes) }
       let must = Result { () throws(RelayWireError) in try RelayWireReading.leased(bytes) }
-      compare("\(text(bytes)), read as leased questions,", found, must)
+      compare("\(Self.text(bytes)), read as leased questions,", found, must)
     }
     let result = LeasedResult(lease: one(["l", Self.long(128)]), message: phone())
     let body = RelayWireScribe.tree(result)
-    compare("a result", text(result.bytes), body.json)
+    compare("a result", Self.text(result.bytes), body.json)
     for bytes in forms(body) {
       let most = happens(6) ? bytes.count - number(0...1) : 8 << 20
       let found = Result { () throws(RelayWireError) in
@@ -100,26 +100,26 @@ struct RelayWireWalk: RelayWireForms {
       let must = Result { () throws(RelayWireError) in
         try RelayWireReading.result(bytes, upTo: most)
       }
-      compare("\(text(bytes)), read as a result,", found, must)
+      compare("\(Self.text(bytes)), read as a result,", found, must)
     }
   }
 
   private mutating func tryOrder() {
     let order = LeaseOrder(max: number(0...101))
     let tree = RelayWireScribe.object([("max", RelayWireScribe.whole(order.max))])
-    compare("an order", text(order.bytes), tree.json)
+    compare("an order", Self.text(order.bytes), tree.json)
     for bytes in forms(tree, 4) {
       let found = Result { () throws(RelayWireError) in try LeaseOrder.read(bytes) }
       let must = Result { () throws(RelayWireError) in try RelayWireReading.order(bytes) }
-      compare("\(text(bytes)), read as an order,", found, must)
+      compare("\(Self.text(bytes)), read as an order,", found, must)
     }
     let ending: AssistantsOrder = one([.list, .endAll, .end("a"), .end(Self.long(64))])
     let other = RelayWireScribe.tree(ending)
-    compare("an order of assistants", text(ending.bytes), other.json)
+    compare("an order of assistants", Self.text(ending.bytes), other.json)
     for bytes in forms(other, 4) {
       let found = Result { () throws(RelayWireError) in try AssistantsOrder.read(bytes) }
       let must = Result { () throws(RelayWireError) in try RelayWireReading.ending(bytes) }
-      compare("\(text(bytes)), read as an order of assistants,", found, must)
+      compare("\(Self.text(bytes)), read as an order of assistants,", found, must)
     }
   }
 
@@ -127,13 +127,13 @@ struct RelayWireWalk: RelayWireForms {
     let paired = PairedAssistants(
       limit: one([1, 8, 1_000_000]), assistants: (0..<number(0...2)).map { _ in assistant() })
     let tree = RelayWireScribe.tree(paired)
-    compare("a list of assistants", text(paired.bytes), tree.json)
+    compare("a list of assistants", Self.text(paired.bytes), tree.json)
     var all = forms(tree)
     if happens(9) { all.append(crowd("assistants", 1_000, #","limit":1"#)) }
     for bytes in all {
       let found = Result { () throws(RelayWireError) in try PairedAssistants.read(bytes) }
       let must = Result { () throws(RelayWireError) in try RelayWireReading.paired(bytes) }
-      compare("\(text(bytes)), read as a list of assistants,", found, must)
+      compare("\(Self.text(bytes)), read as a list of assistants,", found, must)
     }
   }
 
@@ -146,7 +146,7 @@ struct RelayWireWalk: RelayWireForms {
     let word = one(["w", "a~\"b", Self.long(1_024)])
     let address: PushAddress = happens(2) ? .apns(apns) : .hook(word)
     let tree = RelayWireScribe.tree(address)
-    compare("a push address", text(address.encode()), tree.json)
+    compare("a push address", Self.text(address.encode()), tree.json)
     for bytes in forms(tree, 9) {
       let found = Result { () throws(MessageError) in
         RelayWireReading.parts(try PushAddress.decode(bytes))
@@ -155,10 +155,10 @@ struct RelayWireWalk: RelayWireForms {
       // Errors of texts that are no JSON objects say where, which no account does.
       if case .failure(.malformed(detail: "")) = must {
         guard case .failure(.malformed) = found else {
-          return compare("\(text(bytes)), read as an address,", found, must)
+          return compare("\(Self.text(bytes)), read as an address,", found, must)
         }
       } else {
-        compare("\(text(bytes)), read as an address,", found, must)
+        compare("\(Self.text(bytes)), read as an address,", found, must)
       }
     }
   }

@@ -42,17 +42,17 @@ struct StreamWireWalk: TwinWalk {
   private mutating func tryMessage() {
     let message = message()
     let tree = StreamScribe.tree(message)
-    compare("a frame", text(StreamCodec.encode(message)), tree.json)
+    compare("a frame", Self.text(StreamCodec.encode(message)), tree.json)
     let time = one([-1, 0, 1, 1_500, 30_000])
     let notice = StreamScribe.draining(milliseconds: time)
     let written = StreamCodec.encodeDraining(
       within: .milliseconds(time) + .microseconds(time < 0 ? 0 : 999))
-    compare("a notice", text(written), notice.json)
+    compare("a notice", Self.text(written), notice.json)
     let answer = StreamScribe.envelope(201, "sent", tree)
     compare(
-      "an answer", text(Envelope.message(message, status: 201, note: "sent")), answer.json)
+      "an answer", Self.text(Envelope.message(message, status: 201, note: "sent")), answer.json)
     compare(
-      "a refusal", text(Envelope.error(status: 404, message: message.text)),
+      "a refusal", Self.text(Envelope.error(status: 404, message: message.text)),
       StreamScribe.envelope(404, message.text, .null).json)
     for bytes in forms(tree) + forms(notice) { tryFrame(bytes) }
     for bytes in forms(answer) + forms(tree) { tryAnswer(bytes) }
@@ -69,7 +69,7 @@ struct StreamWireWalk: TwinWalk {
       var reading = StreamReading(shop, limits)
       return try reading.frame(bytes)
     }
-    compare("\(text(bytes)), read as a frame,", found, must)
+    compare("\(Self.text(bytes)), read as a frame,", found, must)
   }
 
   private mutating func tryAnswer(_ bytes: [UInt8]) {
@@ -81,8 +81,9 @@ struct StreamWireWalk: TwinWalk {
       var reading = StreamReading(shop, limits)
       return try reading.answer(bytes)
     }
-    compare("\(text(bytes)), read as an answer,", found, must)
-    compare("the note of \(text(bytes))", Envelope.decodeNote(bytes), StreamReading.note(bytes))
+    compare("\(Self.text(bytes)), read as an answer,", found, must)
+    compare(
+      "the note of \(Self.text(bytes))", Envelope.decodeNote(bytes), StreamReading.note(bytes))
   }
 
   private mutating func tryPage() {
@@ -91,7 +92,7 @@ struct StreamWireWalk: TwinWalk {
       head: maybe(place()), recovered: happens(2))
     let (query, total) = (query(), UInt64(one([0, 1, 19, 20, 21, 100, 101])))
     let tree = StreamScribe.tree(page, query, total: total)
-    compare("a page", text(PageCodec.encode(page, query: query, total: total)), tree.json)
+    compare("a page", Self.text(PageCodec.encode(page, query: query, total: total)), tree.json)
     let (shop, limits) = (shop, limits)
     for bytes in forms(tree) {
       let found = MessageError.plain { () throws(MessageError) in
@@ -101,14 +102,14 @@ struct StreamWireWalk: TwinWalk {
         var reading = StreamPageReading(shop, limits)
         return try reading.page(bytes)
       }
-      compare("\(text(bytes)), read as a page,", found, must)
+      compare("\(Self.text(bytes)), read as a page,", found, must)
     }
   }
 
   private mutating func tryPost() {
     let new = NewMessage(shop: shop, text: word(), parent: maybe(id()))
     let tree = StreamScribe.tree(new)
-    compare("a post", text(new.encode()), tree.json)
+    compare("a post", Self.text(new.encode()), tree.json)
     let (shop, limits) = (shop, limits)
     for bytes in forms(tree) {
       let found = MessageError.plain { () throws(MessageError) in
@@ -117,7 +118,7 @@ struct StreamWireWalk: TwinWalk {
       let must = MessageError.plain { () throws(MessageError) in
         try StreamReading(shop, limits).new(bytes)
       }
-      compare("\(text(bytes)), read as a post,", found, must)
+      compare("\(Self.text(bytes)), read as a post,", found, must)
     }
   }
 

@@ -69,15 +69,14 @@ public enum RelayFeature: SimulatedFeature {
     switch effect {
     case .refuse(_, _, _, let reason), .fail(_, _, _, let reason): look(reason, "a refusal")
     case .notify(let status): if let text = status.reason?.text { look(text, "a notification") }
-    case .update(.pair), .update(.problem): look("\(effect)", "a log")
     case .open, .update, .close, .ping, .read, .send, .discard, .unnotify: return
     }
   }
 
   public static func isLogged(_ effect: Effect) -> Bool {
     switch effect {
-    case .open, .update(.status), .update(.ended): true
-    case .update(.pair), .update(.problem), .refuse, .fail, .notify, .close, .ping, .read, .send,
+    case .open, .update: true
+    case .refuse, .fail, .notify, .close, .ping, .read, .send,
       .discard, .unnotify:
       false
     }

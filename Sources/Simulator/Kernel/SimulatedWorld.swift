@@ -145,8 +145,15 @@ extension SimulatedWorld where Self: ~Copyable {
 
 // The run.
 extension SimulatedWorld where Self: ~Copyable {
-  /// Plays the plan and the calm after it.
+  /// Plays the plan and the calm after it, then takes the walks.
   mutating func play() -> RunOutcome<Feature> {
+    if kernel.setup.only != .walks { playDays() }
+    if kernel.setup.only != .days, !kernel.isBroken { walk() }
+    kernel.counts.runs = 1
+    return kernel.outcome()
+  }
+
+  private mutating func playDays() {
     for host in kernel.hosts where host.id.kind != .phone { start(host.id) }
     prepare()
     for index in kernel.plan.acts.indices {
@@ -156,12 +163,9 @@ extension SimulatedWorld where Self: ~Copyable {
     run(until: Instant.zero.advanced(by: kernel.plan.length))
     calm()
     heal()
-    walk()
-    kernel.counts.runs = 1
     kernel.counts.simulated = Instant.zero.duration(to: now)
     for phone in kernel.phones.indices { kernel.bench.views[phone].standing.now = now }
     kernel.bench.conclude()
-    return kernel.outcome()
   }
 
   /// Takes the walks, which are others for each server that the plan can be played against.

@@ -28,7 +28,8 @@ enum SimulateAllCommand {
         .init("holdfast simulate all --break all", "proves that the checkers can see"),
       ],
       takes: SimulateParameters.preset([.swarm]), SimulateParameters.seeds, defect,
-      SimulateParameters.jobs, SimulateParameters.runLimit, Shared.json, action: run)
+      SimulateParameters.jobs, SimulateParameters.runLimit, SimulateParameters.part, Shared.json,
+      action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {

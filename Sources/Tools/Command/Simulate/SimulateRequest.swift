@@ -28,7 +28,8 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     self.watchdog = watchdog
     simulation = Simulation(
       servers: server.map { [$0] } ?? Array(Feature.Server.allCases),
-      setup: RunSetup(policy: try Self.policy(call), defect: defect),
+      setup: RunSetup(
+        policy: try Self.policy(call), defect: defect, only: call[SimulateParameters.part]),
       jobs: call[SimulateParameters.jobs]
     ) { seed, server in
       .drawn(
@@ -80,6 +81,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     if Feature.Server.isChoice { words += ["--server", outcome.server.rawValue] }
     words += ["--seeds", "\(outcome.seed)"]
     words += self.words
+    if let part = simulation.setup.only { words += ["--only", part.rawValue] }
     if let defect = simulation.setup.defect { words += ["--break", defect.rawValue] }
     return (words + ["--trace"]).map(Self.quoted).joined(separator: " ")
   }

@@ -13,6 +13,7 @@ import play
 import report
 import selftest
 import sieve
+import tried
 
 SAMPLE = 200
 HELP = """Plants bugs into the pure modules, and counts which the simulator and the tests catch.
@@ -31,7 +32,10 @@ def parser():
         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument(
         "--sample", type=int, default=SAMPLE, metavar="N", help=f"try N bugs ({SAMPLE})")
-    made.add_argument("--all", action="store_true", help="try every bug; takes days")
+    made.add_argument(
+        "--all", action="store_true",
+        help="try every bug, which takes many hours, and keep what was found in "
+        "scripts/mutation/tried.json: the next run goes on, on any machine")
     made.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
     made.add_argument(
         "--seeds", type=seeds, default=play.SEEDS, metavar="N",
@@ -151,7 +155,8 @@ def attempt(package, reach, results, row, is_anew=False):
     if simulator is None:
         simulator = trial.simulate(before)
     if tests is None:
-        tests = trial.test()
+        # What the simulator catches is caught; the suites would take most of the time.
+        tests = {"reached": [], "caught": None} if simulator["caught"] else trial.test()
     results.add(row, simulator, tests)
     return simulator, tests
 
@@ -177,12 +182,17 @@ def perform(options):
     if options.self_test:
         return selftest.run()
     end = time.monotonic() + options.minutes * 60 if options.minutes else None
-    package = plant.Package(options.modules)
+    package, found = plant.Package(options.modules), sieve.Sieve()
+    places = plant.plant(
+        plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(), [])
+    before = tried.Tried(places, found.digest)
+    before.sift(found)
     if options.show or options.report:
         rows = package.load_rows() or plant.plant(
-            plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(), [])
+            plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(),
+            found.dropped())
     else:
-        package.build(sieve.Sieve(), plant.say)
+        package.build(found, plant.say)
         rows = package.rows
     if options.show:
         print("\n".join(report.describe(find(rows, options.show))))
@@ -190,6 +200,8 @@ def perform(options):
     build = package.world()
     versions = {suite: package.suite(suite) for suite in package.suites}
     results = report.Results(build, versions, options.seeds)
+    if options.all:
+        before.adopt(results)
     chosen = sample(rows, options)
     if not options.report:
         reach = play.Reach(package, build, options.seeds)
@@ -200,7 +212,11 @@ def perform(options):
         jobs = [
             lambda row=row: attempt(package, reach, results, row) for row in chosen
             if results.simulated(row["key"]) is None or results.tested(row["key"]) is None]
-        work(jobs, options.jobs, "mutants", end)
+        try:
+            work(jobs, options.jobs, "mutants", end)
+        finally:
+            if options.all:
+                before.keep(rows, results)
     tell(options, [row for row in rows if is_wanted(row, options)], results, rows)
     return 0
 

@@ -14,7 +14,7 @@ SEEDS = 3000
 # How many seeds one process watches, so that a broken-off run loses little.
 CHUNK = 250
 # Seeds are played in growing ranges: most bugs are caught by the first.
-STAGES = (100, 1000)
+STAGES = (10, 100, 1000)
 MEMORY = 8 << 30
 FAILED_TEST = re.compile(rb"\xe2\x9c\x98[^\n]*?Test (.*?) (?:recorded|failed)")
 

@@ -43,8 +43,8 @@ class Results:
         """Returns what the suites said, unless a suite that matters has changed."""
         entry = self.entries.get(key, {})
         tests, versions = entry.get("tests"), entry.get("versions")
-        if not tests:
-            return None
+        if not tests or self.simulated(key) and entry["simulator"]["caught"]:
+            return tests
         suites = [tests["suite"]] if tests["caught"] else self.versions
         is_valid = all(versions.get(suite) == self.versions.get(suite) for suite in suites)
         return tests if is_valid else None

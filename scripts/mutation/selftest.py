@@ -12,6 +12,7 @@ import plant
 import play
 import report
 import sieve
+import tried
 
 SNIPPET = """\
 struct Box {
@@ -105,7 +106,8 @@ PROGRAM = """\
 
 def run():
     """Returns the exit code; prints what is wrong."""
-    wrong = [text for check in (generates, catches, blames, sieves, adds_up) for text in check()]
+    wrong = [text for check in (
+        generates, catches, blames, sieves, adds_up, keeps) for text in check()]
     for text in wrong:
         print(f"self-test: {text}")
     print(f"self-test: {'failed' if wrong else 'all is well'}")
@@ -316,3 +318,40 @@ def adds_up():
         yield "a sample is not what was asked for"
     if not json.dumps(report.data(sums, survivors)):
         yield "the report is no JSON"
+
+
+def keeps():
+    """What was tried is read again, letter by letter, until its file changes."""
+    folder = tempfile.mkdtemp()
+    path, said = os.path.join(folder, "tried.json"), {}
+    rows = [{"file": "A.swift", "key": key, "isPlanted": key != "x"} for key in "sTtRrux."]
+    for key in "sTtRru":
+        said[key] = (
+            {"caught": "x" if key == "s" else None, "reached": int(key in "sTR"), "seeds": 50},
+            {"caught": "y" if key in "Tt" else None, "reached": ["s"] if key in "Ttr" else [],
+             "suite": "s"})
+    first = report.Results(os.path.join(folder, "first"), {"s": "1"}, 50)
+    first.entries = {
+        key: {"simulator": simulator, "tests": tests, "versions": {"s": "1"}}
+        for key, (simulator, tests) in said.items()}
+    tried.Tried(rows, lambda file: "d", path).keep(rows, first)
+    for digest, seeds, expected in [("d", 50, "sTtRrux."), ("d", 100, "sTtRrux."), ("e", 50, "")]:
+        again = tried.Tried(rows, lambda file, digest=digest: digest, path)
+        known = again.known("A.swift")
+        if (known["bugs"] if known else "") != expected:
+            yield f"{expected} is read as {known}"
+        results = report.Results(os.path.join(folder, "again"), {"s": "2"}, seeds)
+        again.adopt(results)
+        letters = "".join(tried.letter(row, results) for row in rows)
+        # With more seeds than were played, what the simulator did not catch is tried again.
+        after = "sTtRrux." if digest == "d" and seeds == 50 else "s.....x." if expected else "......x."
+        if letters != after:
+            yield f"{expected} with {seeds} seeds is {letters} instead of {after}"
+
+        class Found:
+            """A sieve that has checked nothing."""
+            found = {}
+        again.sift(Found)
+        if Found.found != ({"A.swift": {"digest": "d", "dropped": ["x"]}} if expected else {}):
+            yield f"the sieve is told {Found.found}"
+    shutil.rmtree(folder)

@@ -45,8 +45,8 @@ extension TwinWalk {
 
   /// Notes a difference, if there is one and it is the first.
   ///
-  /// - Parameter what: What is compared, in words; evaluated for a difference alone, since words take
-  ///   longer than most comparisons.
+  /// - Parameter what: What is compared, in words; evaluated only if there is a difference, since
+  ///   words take longer than most comparisons.
   mutating func compare<Value: Equatable>(
     _ what: @autoclosure () -> String, _ found: Value, _ must: Value
   ) {

@@ -26,6 +26,20 @@ struct RewoundLogTests {
     #expect(hand.model.recovery.ahead == [])
   }
 
+  @Test(arguments: [(UInt64(149), UInt64?.none), (150, nil), (151, 150)])
+  func `a gap reaches down to no message at whose position a log that was put back has another one`(
+    offset: UInt64, after: UInt64?
+  ) {
+    var hand = Hand.connected(at: 149)
+    hand.hear(Hand.message(150))
+    hand.reconnect(head: offset == 150 ? 149 : offset, settles: false)
+    let theirs = Self.other(offset, "theirs")
+    hand.answer(
+      Page(messages: [theirs], hasNext: false, head: Hand.at(offset), recovered: false))
+    #expect(
+      hand.model.gaps == [Gap(after: after.map { Hand.message($0).key }, before: theirs.key)])
+  }
+
   @Test func `a message below the cursor that nobody knows makes it ask the server`() {
     var hand = Hand.connected(at: 150)
     hand.hear(Hand.message(101))

@@ -173,27 +173,7 @@ extension StreamModel {
     {
       return
     }
-    openGap(below: oldest, &step)
-  }
-
-  /// Returns the gap, unless there is one already.
-  @discardableResult
-  mutating func openGap(below edge: TimelineKey?, _ step: inout Step) -> Gap? {
-    guard let edge, !gaps.contains(where: { $0.before == edge }) else { return nil }
-    let kept = (timeline.messages + writer.messages).filter { $0.key < edge }
-    let gap = Gap(after: kept.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
-    gaps.append(gap)
-    gaps.sort { $0.before < $1.before }
-    writer.set(gaps: gaps)
-    step.show(.gap(gap))
-    return gap
-  }
-
-  private mutating func close(_ gap: Gap, _ step: inout Step) {
-    guard let index = gaps.firstIndex(of: gap) else { return }
-    gaps.remove(at: index)
-    writer.set(gaps: gaps)
-    step.show(.gapClosed(gap))
+    openGap(below: oldest, at: page.messages.first { $0.key == oldest }?.position, &step)
   }
 
   private func leavesHole(_ page: Page, _ run: Recovery.Run) -> Bool {

@@ -117,9 +117,15 @@ extension StreamPhoneTwin {
 
   /// Makes a gap that is not there yet.
   @discardableResult
-  mutating func openGap(below edge: TimelineKey?) -> Gap? {
+  mutating func openGap(below edge: TimelineKey?, at place: Position? = nil) -> Gap? {
     guard let edge, !gaps.contains(where: { $0.before == edge }) else { return nil }
-    let whole = (kept + pen.messages).filter { $0.key < edge && mend.covers($0) }
+    let whole = (kept + pen.messages).filter { message in
+      // What a log that was put back has lost stands at offsets that others have now.
+      let isLost = place.map { place in
+        message.position.map { $0.epoch == place.epoch && $0.offset >= place.offset } ?? false
+      }
+      return message.key < edge && mend.covers(message) && isLost != true
+    }
     let gap = Gap(after: whole.map(\.key).max(), before: edge)
     gaps = (gaps + [gap]).sorted { $0.before < $1.before }
     pen.write(gaps)

@@ -92,7 +92,7 @@ extension StreamPhoneTwin {
     let edge = run.aim == .position ? Self.end(of: page, .position) : run.oldest
     guard let edge else { return }
     if run.aim == .first, allKeys.allSatisfy({ $0 >= edge }) { return }
-    openGap(below: edge)
+    openGap(below: edge, at: page.messages.first { $0.key == edge }?.position)
   }
 
   // The end of a run.

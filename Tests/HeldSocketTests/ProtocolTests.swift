@@ -106,4 +106,16 @@ struct ProtocolTests {
     var input: SocketModel.Input
     var effects: [SocketModel.Effect]
   }
+
+  @Test func `a message about which the app said nothing proves life, and answers nothing`() {
+    let marks = SocketMarks()
+    #expect(marks.provesLife)
+    #expect(!marks.confirms && !marks.answersPing && marks.position == nil)
+  }
+
+  @Test func `an input holds the event of a link that it was made of, and no other input does`() {
+    let event = LinkEvent.ping(AttemptID(1))
+    #expect(SocketModel.Input(event, at: Timestamp(nanoseconds: 0)).event == event)
+    #expect(SocketModel.Input.start.event == nil)
+  }
 }

@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
 import Testing
 
 @testable import HeldSocket
+@testable import LinkCore
 
 /// Each invariant of a held socket can fail.
 @Suite struct SocketInvariantTests {
@@ -31,9 +31,24 @@ import Testing
       "held socket: the app is shown the present state",
       { $0.shown.status = LinkStatus(phase: .failed) }
     ),
+    ("link: it is idle exactly while it is not wanted", { $0.link.gate.wish = .none }),
+    ("proven queue: an empty queue has no bytes", { $0.queue.bytes = -1 }),
   ]
 
   @Test func `a held socket that sends is checked`() {
     #expect(unnoticed(Self.plants, in: Self.sending) == [])
+  }
+
+  @Test func `a protocol's own ping is asked only while connected`() {
+    let plants: [PlantedFault<SocketModel>] = [
+      (
+        "held socket: the app's own ping is asked only while connected",
+        {
+          $0.link = HeldLink(policy: .socket, seed: 1)
+          $0.asked = 1
+        }
+      )
+    ]
+    #expect(unnoticed(plants, in: SocketBench.connected(.withPing).model) == [])
   }
 }

@@ -283,6 +283,10 @@ def adds_up():
         yield f"adds up {own} instead of {expected}"
     if [row["key"] for row, _, _ in survivors] != ["c"]:
         yield "another one survives"
+    rows[2]["key"] = "A.swift | A.check(_:) | skipped guard" + report.THOROUGH
+    Known.entries[rows[2]["key"]] = Known.entries["c"]
+    if report.add_up(rows, Known(), {"d": "it is never read"})[1]:
+        yield "a check of all that is made more often survives"
     for scope, expected in [
             ("Talk.check(_:)", True), ("Server.checkTurns(_:)", True), ("Server.checked(_:)", False),
             ("Server.check(_:_:)", False), ("Server.recheck(_:)", False)]:

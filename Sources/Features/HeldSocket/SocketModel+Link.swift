@@ -7,7 +7,7 @@ extension SocketModel {
     case .start: begin(&step)
     case .link(.device(.again)):
       // Asks for another attempt; what was told to stop stays stopped.
-      if stopsAt == nil, link.isWanted || link.status.phase == .failed { begin(&step) }
+      if stopsAt == nil, link.isWanted { begin(&step) }
     case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SocketSettings.flushTimeout)
     case .send(let message): send(message, &step)
     case .link(let event):

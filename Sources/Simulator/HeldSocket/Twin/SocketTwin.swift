@@ -142,8 +142,7 @@ struct SocketTwin: Sendable {
   private mutating func hear(_ change: DeviceChange) {
     switch change {
     case .again:
-      let isOver = !link.isWanted && link.status.phase != .failed
-      if !isOver, stopsAt == nil { begin() }
+      if link.isWanted, stopsAt == nil { begin() }
     case .woke: drive(.trigger(.woke))
     case .lifecycle(let lifecycle): drive(.lifecycle(lifecycle))
     case .reachability(let way): drive(.reachability(way))

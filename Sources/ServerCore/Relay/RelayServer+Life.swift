@@ -39,6 +39,7 @@ extension RelayServer {
       push: kept.push, seenAt: since)
     phone.leftAt = kept.leftAt ?? wall
     phones[kept.id] = phone
+    if let other = devices[kept.device] { formers[kept.device, default: []].append(other) }
     devices[kept.device] = kept.id
     resumes[kept.resume] = kept.id
     return kept.leftAt == nil ? phone.kept.map { [.phone($0)] } ?? [] : []

@@ -60,6 +60,7 @@ extension RelayServer {
   }
 
   private mutating func resume(_ id: PhoneID, on connection: ConnectionID) {
+    if let device = phones[id]?.device { endOthers(of: device, than: id) }
     guard var phone = phones[id] else { return }
     metrics.resumed += 1
     if let former = phone.connection {
@@ -76,6 +77,14 @@ extension RelayServer {
     phones[id] = phone
     store([phone.kept.map { .phone($0) }].compactMap(\.self))
     if pairs.pair(of: id) == nil { effects.append(.mint(.pair(id))) } else { greet(id) }
+  }
+
+  /// Ends all that a device was before it was this phone. Where the store failed to keep an end,
+  /// a process that restarts finds more than one phone of a device.
+  private mutating func endOthers(of device: UUID128, than id: PhoneID) {
+    let others = (formers.removeValue(forKey: device) ?? []) + [devices[device]].compactMap(\.self)
+    for other in others.sorted() where other != id { end(other, .replaced) }
+    if phones[id] != nil { devices[device] = id }
   }
 
   /// What was drawn came.
@@ -101,7 +110,7 @@ extension RelayServer {
       return
     }
     let device = arrival.device
-    if let former = device.flatMap({ devices[$0] }) { end(former, .replaced) }
+    if let device { endOthers(of: device, than: id) }
     sockets[connection]?.phone = id
     let phone = RelayPhone(
       id: id, device: device, resume: secret.hash,

@@ -28,6 +28,8 @@ public struct RelayServer: ServerRules {
   var arrivals: [ConnectionID: Arrival] = [:]
   var phones: [PhoneID: RelayPhone] = [:]
   var devices: [UUID128: PhoneID] = [:]
+  /// Phones that a device was before, as far as the store still had them when the process began.
+  var formers: [UUID128: [PhoneID]] = [:]
   var resumes: [TokenHash: PhoneID] = [:]
   var accesses: [TokenHash: Access] = [:]
   /// Tokens that asked since the store was told when they did.

@@ -50,6 +50,23 @@ struct RelayLifeTests {
         == [.send(one, .question(RelayStage.request("b-2"), RelayStage.question(2)))])
   }
 
+  @Test(arguments: [false, true])
+  func `a phone that resumes ends what its device was before, which the store had failed to end`(
+    isLast: Bool
+  ) {
+    var old = kept()
+    let new = KeptPhone(
+      id: RelayStage.phone(2), device: RelayStage.device(1), resume: RelayStage.hash("resume-2"),
+      push: nil, leftAt: RelayStage.dawn)
+    old.phones.insert(new, at: isLast ? 1 : 0)
+    var (relay, _) = restored(old)
+    let opened = relay.open(1, resume: "resume-2")
+    #expect(opened.changes.contains(.endPhone(phone)))
+    let (id, effects) = relay.question()
+    #expect(effects == [.answer(id, .refused(.phoneReplaced))])
+    #expect(relay.open(2, resume: "resume-1").unstored.count == 2)
+  }
+
   @Test func `a list after a restart tells name, since when, and the last question`() {
     var old = kept()
     let asked = RelayStage.dawn.advanced(by: .seconds(61))

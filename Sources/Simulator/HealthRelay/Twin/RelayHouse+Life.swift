@@ -12,7 +12,6 @@ extension RelayHouse {
       phones[phone.id] = Phone(
         id: phone.id, device: phone.device, resume: phone.resume, place: .away(since: since),
         push: phone.push, seenAt: since, leftAt: phone.leftAt ?? wall)
-      devices[phone.device] = phone.id
       if phone.leftAt == nil, let now = phones[phone.id]?.kept { changes.append(.phone(now)) }
     }
     let byAge = kept.accesses.sorted { left, right in

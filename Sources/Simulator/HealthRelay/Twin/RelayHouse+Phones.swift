@@ -46,6 +46,7 @@ extension RelayHouse {
   }
 
   private mutating func resume(_ id: PhoneID, on connection: ConnectionID) {
+    endOthers(of: phones[id]?.device, than: id)
     count("relay_resumed_total")
     if let former = phones[id]?.connection {
       count("relay_replaced_total")
@@ -73,16 +74,22 @@ extension RelayHouse {
       return out.append(.mint(.phone(connection)))
     }
     sockets[connection]?.arrival = nil
-    if let device = arrival.device, let former = devices[device] { end(former, isReplaced: true) }
+    endOthers(of: arrival.device, than: id)
     sockets[connection]?.phone = id
     let token = arrival.device == nil ? nil : secret.text
     phones[id] = Phone(
       id: id, device: arrival.device, resume: arrival.device.map { _ in secret.hash },
       place: .arriving(connection, token: token), seenAt: now)
     hang(pair, by: id)
-    guard let device = arrival.device else { return greet(id) }
-    devices[device] = id
+    guard arrival.device != nil else { return greet(id) }
     keep(id, then: .phone(id))
+  }
+
+  /// A device is one phone: the one that came last.
+  private mutating func endOthers(of device: UUID128?, than id: PhoneID) {
+    guard let device else { return }
+    let others = phones.values.filter { $0.device == device && $0.id != id && !$0.isOver }
+    for other in others.map(\.id).sorted() { end(other, isReplaced: true) }
   }
 
   // Pairs.
@@ -189,10 +196,7 @@ extension RelayHouse {
     for call in calls(to: id) { settle(call.number, .refused(absence(of: id))) }
     phones[id]?.shown = nil
     for bell in [Bell.pair(id), .grace(id), .knock(id)] { bells[bell] = nil }
-    if let device = phone.device {
-      if devices[device] == id { devices[device] = nil }
-      store([.endPhone(id)])
-    }
+    if phone.device != nil { store([.endPhone(id)]) }
     forgetIfUnasked(id)
   }
 

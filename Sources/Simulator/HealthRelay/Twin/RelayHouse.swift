@@ -146,8 +146,6 @@ struct RelayHouse: Sendable {
   var mode = Mode.serves
   var sockets: [ConnectionID: Socket] = [:]
   var phones: [PhoneID: Phone] = [:]
-  /// The phone that each device was last.
-  var devices: [UUID128: PhoneID] = [:]
   /// In the order of their arrival.
   var calls: [Call] = []
   /// In the order in which they were let in.

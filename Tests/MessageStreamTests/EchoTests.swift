@@ -66,8 +66,11 @@ struct EchoTests {
     let own = Hand.message(9, text: "ok", user: "me", isPlain: true)
     hand.give(.posted(entry.id, own))
     #expect(hand.model.recovery.cursor.time == before)
+    // Nothing says yet that all that came before it is there.
+    #expect(hand.model.recovery.unplaced == [own.id])
     hand.hear(own)
     #expect(hand.model.recovery.cursor.time == own.createdAt)
+    #expect(hand.model.recovery.unplaced == [])
   }
 
   @Test func `without a known author an unanswered message goes out again`() throws {

@@ -50,6 +50,26 @@ struct OwnMessageTests {
     #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
 
+  @Test func `the answer to one message is not the answer to another one with the same words`()
+    throws
+  {
+    let entries = [UInt64(1), 2].map { number in
+      OutboxEntry(
+        id: UUID128(high: 9, low: number), shop: Hand.message(1).shop, text: "ok",
+        createdAt: Hand.wall)
+    }
+    var hand = Hand(
+      cursor: Cursor(time: Hand.wall, wholeAt: Hand.wall), user: "me", outbox: entries)
+    let nothing = Page(messages: [], hasNext: false)
+    hand.connect(nothing, head: nil)
+    hand.answer(nothing)
+    hand.pass(5, answering: nothing)
+    #expect(hand.posts.map(\.id) == [entries[0].id])
+    hand.give(.posted(entries[0].id, Self.mine("ok", at: 9)))
+    hand.pass(5, answering: nothing)
+    #expect(hand.posts.map(\.id) == entries.map(\.id))
+  }
+
   @Test func `the same words in answer to another message are no echo`() {
     var hand = Hand.plain(user: "me")
     hand.send("ok")

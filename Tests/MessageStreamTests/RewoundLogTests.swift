@@ -26,18 +26,45 @@ struct RewoundLogTests {
     #expect(hand.model.recovery.ahead == [])
   }
 
-  @Test(arguments: [(UInt64(149), UInt64?.none), (150, nil), (151, 150)])
-  func `a gap reaches down to no message at whose position a log that was put back has another one`(
-    offset: UInt64, after: UInt64?
-  ) {
-    var hand = Hand.connected(at: 149)
-    hand.hear(Hand.message(150))
-    hand.reconnect(head: offset == 150 ? 149 : offset, settles: false)
-    let theirs = Self.other(offset, "theirs")
+  /// Messages 141 to 150 are kept, and the log was put back to 145 and has grown to 148 again; the
+  /// reader has asked for what lies before the last one.
+  private static func regrown() -> Hand {
+    var hand = Hand.connected(at: 140)
+    for number in UInt64(141)...150 { hand.hear(Hand.message(number)) }
+    hand.reconnect(head: 148, settles: false)
     hand.answer(
-      Page(messages: [theirs], hasNext: false, head: Hand.at(offset), recovered: false))
-    #expect(
-      hand.model.gaps == [Gap(after: after.map { Hand.message($0).key }, before: theirs.key)])
+      Page(
+        messages: [other(148, "theirs")], hasNext: false, head: Hand.at(148), recovered: false))
+    hand.answer(Hand.page([], head: 148))
+    hand.effects = []
+    hand.give(.loadOlder)
+    return hand
+  }
+
+  @Test func `a gap is not closed by other messages at the positions that lie beyond it`() {
+    var hand = Self.regrown()
+    #expect(hand.fetches.map(\.query) == [.before(Hand.at(148), limit: 50)])
+    hand.answer(Page(messages: [Self.other(147, "theirs")], hasNext: true, head: Hand.at(148)))
+    #expect(hand.model.gaps.map(\.before) == [Self.other(147, "theirs").key])
+  }
+
+  @Test func `it is closed by a page with a message that is kept there`() {
+    var hand = Self.regrown()
+    let page = [Hand.message(145), Self.other(146, "theirs"), Self.other(147, "theirs")]
+    hand.answer(Page(messages: page, hasNext: true, head: Hand.at(148)))
+    #expect(hand.model.gaps == [])
+  }
+
+  @Test(arguments: [(UInt64(149), 1), (150, 0), (151, 0)])
+  func `after a long absence the newest page of a log that ends before the cursor leaves a gap`(
+    head: UInt64, gaps: Int
+  ) throws {
+    let long = Hand.wall.advanced(by: .seconds(-86_400))
+    var hand = Hand(cursor: Cursor(position: Hand.at(150), wholeAt: long))
+    #expect(hand.fetches.map(\.query) == [.page(number: 1, limit: 100)])
+    let page = (head - 99...head).map { Self.other($0, "theirs") }
+    hand.answer(Page(messages: page, hasNext: true, head: Hand.at(head)))
+    #expect(hand.model.gaps.count == gaps)
   }
 
   @Test func `a message below the cursor that nobody knows makes it ask the server`() {

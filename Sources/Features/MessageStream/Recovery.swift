@@ -118,6 +118,12 @@ struct Recovery: Sendable, Hashable {
     return oldest <= time.advanced(by: .zero - overlap) ? .whole : .touching
   }
 
+  /// Whether a log ends before the cursor, so that it was put back.
+  func isBeyond(_ head: Position?) -> Bool {
+    guard let head, let cursor = cursor.position else { return false }
+    return head.epoch == cursor.epoch && head.offset < cursor.offset
+  }
+
   /// Whether a kept message lies where nothing is missing before it.
   func covers(_ message: Message) -> Bool {
     if let position = cursor.position, let place = message.position {

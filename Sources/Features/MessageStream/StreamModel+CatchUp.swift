@@ -173,7 +173,7 @@ extension StreamModel {
     {
       return
     }
-    openGap(below: oldest, at: page.messages.first { $0.key == oldest }?.position, &step)
+    openGap(below: oldest, &step)
   }
 
   private func leavesHole(_ page: Page, _ run: Recovery.Run) -> Bool {
@@ -181,15 +181,20 @@ extension StreamModel {
     case .initial: page.hasNext
     case .recent: reach(of: page) != .whole
     case .newest: page.hasNext && !meetsKept(page)
-    case .position:
-      !page.recovered
-        && !page.messages.contains { timeline[$0.id].map { recovery.covers($0) } ?? false }
+    case .position: !page.recovered && !holdsWhole(page)
     case .since(let since): page.hasNext && !reaches(since, page)
     }
   }
 
+  /// Whether a page holds a message before which nothing is missing.
+  private func holdsWhole(_ page: Page) -> Bool {
+    page.messages.contains { timeline[$0.id].map { recovery.covers($0) } ?? false }
+  }
+
   private func reach(of page: Page) -> Recovery.Reach {
     let reach = recovery.reach(of: page, overlap: settings.overlap)
+    // In a log that was put back other messages may stand below the cursor.
+    if page.hasNext, recovery.isBeyond(page.head), !holdsWhole(page) { return .short }
     guard page.hasNext, recovery.cursor.position == nil else { return reach }
     guard leadsToKept(page) else { return .short }
     return reach == .whole && hidesLate(page) ? .touching : reach

@@ -57,7 +57,7 @@ extension StreamModel {
       return
     }
     if liesBelowAll(message) { openGap(below: oldestKnown, &step) }
-    add([message], via: recovery.via(of: message), &step)
+    add([message], via: recovery.via(of: message), isAnswer: isAnswer, &step)
     switch noteArrival(message, isAnswer: isAnswer) {
     case .whole:
       if recovery.arrears == nil { recovery.cursor.wholeAt = wall(at: step.now) }
@@ -130,11 +130,16 @@ extension StreamModel {
     // The socket may be dead when a post is answered: only what it brings itself came in order.
     guard isSettled, link.status.phase == .connected, !isAnswer else { return .undecided }
     recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)
+    recovery.unplaced.remove(message.id)
     return .whole
   }
 
   /// Hands messages on that were not seen yet, as far as memory knows; the store knows the rest.
-  mutating func add(_ messages: [Message], via: Via, _ step: inout Step) {
+  ///
+  /// - Parameter isAnswer: Whether it is the answer to a post, which is no other entry's message.
+  mutating func add(
+    _ messages: [Message], via: Via, isAnswer: Bool = false, _ step: inout Step
+  ) {
     let unseen = messages.filter { message in
       if writer.holds(message.id) { return writer.isEdited(by: message) }
       guard timeline.contains(message.id) else { return true }
@@ -143,9 +148,9 @@ extension StreamModel {
       return message.isEdit(of: kept)
     }
     guard !unseen.isEmpty else { return }
-    let isPlaced = recovery.isSettled && link.status.phase == .connected
+    let isPlaced = recovery.isSettled && link.status.phase == .connected && !isAnswer
     let kept = unseen.filter { message in
-      if claim(message, &step) { return false }
+      if !isAnswer, claim(message, &step) { return false }
       if !isPlaced { recovery.noteUnplaced(message) }
       return true
     }

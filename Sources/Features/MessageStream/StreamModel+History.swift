@@ -159,6 +159,11 @@ extension StreamModel {
   private mutating func take(_ page: Page, _ fetch: inout History.Fetch) {
     let isUnseen = page.messages.contains { !isSeen($0.id) }
     let gap = gaps.first { $0.before == fetch.below }
+    if let after = gap?.after, let end = timeline[after.id]?.position,
+      page.messages.contains(where: { isSeen($0.id) && $0.stands(upTo: end) })
+    {
+      fetch.meetsBeyond = true
+    }
     if let place = fetch.take(page, bringsUnseen: isUnseen, beyond: gap?.after) {
       history.excess = max(0, fetch.counted - place)
     }
@@ -196,13 +201,15 @@ extension StreamModel {
   }
 
   /// Whether pages reach what lies beyond a gap: by position where there are any, else by id, and
-  /// by time as far back as late stamps may lie.
+  /// by time as far back as late stamps may lie. Where a log was put back other messages may stand
+  /// at the positions beyond: a page that has these holds a message, too, that was kept there.
   private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
     guard let after = gap.after, let reached = fetch.reached else { return false }
     if let place = timeline[after.id]?.position, let lowest = fetch.lowest,
       place.epoch == lowest.epoch
     {
-      return lowest.offset <= place.following
+      return lowest.offset == place.following
+        || lowest.offset <= place.offset && fetch.meetsBeyond
     }
     return fetch.meetsBeyond
       && reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
@@ -252,5 +259,12 @@ extension StreamModel {
     guard !messages.isEmpty else { return }
     history.noteShown(messages)
     step.show(.messages(messages, via: via))
+  }
+}
+
+extension Message {
+  /// Whether it stands at a position of its epoch, or before it.
+  fileprivate func stands(upTo end: Position) -> Bool {
+    position.map { $0.epoch == end.epoch && $0.offset <= end.offset } ?? false
   }
 }

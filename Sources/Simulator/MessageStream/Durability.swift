@@ -12,8 +12,9 @@ struct Durability: StreamChecker {
   /// Everything that was ever accepted.
   private var known: Set<MessageID> = []
   private var lateness = Stamps()
-  /// Whether the log lost its newest messages, and went on under the same epoch.
-  private var wasPutBack = false
+  /// Own messages that were accepted at positions below the cursor, which a log has that was put
+  /// back: the answer tells the phone.
+  private var fillers: Set<MessageID> = []
   /// What was found below the cursor already: a finding tells of a state, not of each commit in it.
   private var told: Set<MessageID> = []
 
@@ -40,9 +41,12 @@ struct Durability: StreamChecker {
       log.append(message)
       known.insert(message.id)
       lateness.note(message, facts)
+      let cursor = facts.own.disk.cursor
+      if cursor.position != nil, cursor.covers(message, overlap: .zero) {
+        fillers.insert(message.id)
+      }
       absent.accept(message, isKept: facts.own.disk.messages[message.id] != nil)
-    case .fact(.beganAnew(let epoch, let kept)):
-      if log.last?.position?.epoch == epoch { wasPutBack = true }
+    case .fact(.beganAnew(_, let kept)):
       log = kept
       known.formUnion(kept.map(\.id))
       absent.reset(to: log, isByStamp: absent.isByStamp, keeping: facts.own.disk)
@@ -98,7 +102,7 @@ struct Durability: StreamChecker {
       }
       let isExcused =
         disk.messages[message.id] != nil || disk.hasGap(at: message.key)
-        || wasPutBack && disk.awaitsAnswer(to: message)
+        || fillers.contains(message.id) && disk.awaitsAnswer(to: message)
         || isPlain && lateness.isBeyond(message.id)
         || isPlain && disk.hasGap(near: message.createdAt, within: overlap)
       if !isExcused { missing.append(message) }
@@ -108,10 +112,12 @@ struct Durability: StreamChecker {
 }
 
 extension KeptTimeline {
-  /// Whether it is the user's own message whose answer has not come: by the position in that the
-  /// phone learns that the log was put back.
+  /// Whether it is the user's own message, and its answer has not come.
   fileprivate func awaitsAnswer(to message: Message) -> Bool {
-    message.user == "me" && outbox.contains { $0.text == message.text }
+    message.user == "me"
+      && outbox.contains { entry in
+        if case .failed = entry.state { false } else { entry.text == message.text }
+      }
   }
 
   /// Whether the reader of a plain server's pages may find it in a hole: ids do not tell the order

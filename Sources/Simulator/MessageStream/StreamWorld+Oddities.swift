@@ -40,11 +40,11 @@ extension StreamWorld {
     note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
   }
 
-  /// Whether the phone knows more of the log than there is, and cannot yet know that it went back:
-  /// who then fills the offsets up again makes one that no client can tell from the old.
-  var isAheadOfLog: Bool {
+  /// Whether the next message reaches what the phone knows of the log that went back, which it
+  /// cannot know yet: no client can tell a log that was filled up again from the old one.
+  var fillsLogUp: Bool {
     guard let cursor = disk.cursor.position else { return false }
-    return cursor.epoch == backend.log.epoch && cursor.offset > backend.log.head.offset
+    return cursor.epoch == backend.log.epoch && cursor.offset == backend.log.head.offset + 1
   }
 
   /// Others change their newest messages, and everybody on a socket hears of it.

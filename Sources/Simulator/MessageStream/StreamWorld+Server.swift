@@ -187,7 +187,7 @@ extension StreamWorld {
   mutating func othersPost(_ left: Int) {
     // In calm only the last word is said.
     guard left > 0, now < Instant.zero.advanced(by: kernel.plan.length) else { return }
-    if !isAheadOfLog { post(text: "other \(backend.said + 1)") }
+    if !fillsLogUp { post(text: "other \(backend.said + 1)") }
     let wait = kernel.hosts[server.place].chance.duration(below: .milliseconds(200))
     kernel.later(.othersPost(left: left - 1), after: .milliseconds(30) + wait)
   }
@@ -208,7 +208,7 @@ extension StreamWorld {
 
   /// Others post something that is too large for the phone's sockets.
   mutating func postLarge() {
-    guard isServerRunning, !isAheadOfLog else { return }
+    guard isServerRunning, !fillsLogUp else { return }
     backend.isNextOversized = true
     post(text: "large \(backend.said + 1)")
   }

@@ -48,7 +48,7 @@ extension StreamPhoneTwin {
       return
     }
     if isBelowAll(message) { openGap(below: allKeys.min()) }
-    add([message], mend.via(message))
+    add([message], mend.via(message), answers: isAnswer)
     arrive(message, answers: isAnswer)
   }
 
@@ -93,20 +93,22 @@ extension StreamPhoneTwin {
     } else {
       if !isSettled || !isConnected || isAnswer { return }
       mend.cursor.time = max(mend.cursor.time ?? message.createdAt, message.createdAt)
+      mend.loose = mend.loose.filter { $0 != message.id }
     }
     if mend.arrears == nil { mend.cursor.wholeAt = wall }
     noteCursor()
   }
 
   /// Hands over what was not seen, or says later words.
-  mutating func add(_ messages: [Message], _ via: Via) {
+  mutating func add(_ messages: [Message], _ via: Via, answers isAnswer: Bool = false) {
     let new = messages.filter { message in
       if pen.holds(message.id) { return pen.isOutdated(by: message) }
       return known(message.id).map { message.isLater(than: $0) } ?? true
     }
-    let isPlaced = mend.isSettled && isConnected
+    let isPlaced = mend.isSettled && isConnected && !isAnswer
     var taken: [Message] = []
-    for message in new where !withholds(message) {
+    // What answers one entry is the message of no other.
+    for message in new where isAnswer || !withholds(message) {
       if !isPlaced, message.position == nil, !mend.loose.contains(message.id) {
         mend.loose.append(message.id)
       }
@@ -117,15 +119,9 @@ extension StreamPhoneTwin {
 
   /// Makes a gap that is not there yet.
   @discardableResult
-  mutating func openGap(below edge: TimelineKey?, at place: Position? = nil) -> Gap? {
+  mutating func openGap(below edge: TimelineKey?) -> Gap? {
     guard let edge, !gaps.contains(where: { $0.before == edge }) else { return nil }
-    let whole = (kept + pen.messages).filter { message in
-      // What a log that was put back has lost stands at offsets that others have now.
-      let isLost = place.map { place in
-        message.position.map { $0.epoch == place.epoch && $0.offset >= place.offset } ?? false
-      }
-      return message.key < edge && mend.covers(message) && isLost != true
-    }
+    let whole = (kept + pen.messages).filter { $0.key < edge && mend.covers($0) }
     let gap = Gap(after: whole.map(\.key).max(), before: edge)
     gaps = (gaps + [gap]).sorted { $0.before < $1.before }
     pen.write(gaps)

@@ -139,6 +139,7 @@ extension StreamPhoneTwin {
   /// Notes what a page says of what lies below the message where the search began.
   private mutating func follow(_ page: Page, _ search: inout StreamPhonePast.Search) {
     search.lowest = page.messages.compactMap(\.position).min { $0.offset < $1.offset }
+    if isAtKept(page, search) { search.isAcross = true }
     let bringsNew = page.messages.contains { !isSeen($0.id) }
     if case .page(number: 1, _) = search.query, search.tie == .none { search.tie = .newest }
     var start: Int?
@@ -157,6 +158,17 @@ extension StreamPhoneTwin {
     }
     guard let start, case .page(let number, let limit) = search.query else { return }
     past.excess = max(0, search.counted - ((number - 1) * limit + start + 1))
+  }
+
+  /// Whether a page has a message that is kept where the search ends or before: it is of the same log.
+  private func isAtKept(_ page: Page, _ search: StreamPhonePast.Search) -> Bool {
+    guard let edge = gaps.first(where: { $0.before == search.below })?.after,
+      let end = known(edge.id)?.position
+    else { return false }
+    return page.messages.contains { message in
+      guard let place = message.position, isSeen(message.id) else { return false }
+      return place.epoch == end.epoch && place.offset <= end.offset
+    }
   }
 
   /// Whether a page that was found by counting lies too far down, or none is tied to the screen.
@@ -178,7 +190,9 @@ extension StreamPhoneTwin {
     if let place = known(after.id)?.position, let lowest = search.lowest,
       lowest.epoch == place.epoch
     {
-      return lowest.offset <= place.offset || lowest.offset - 1 == place.offset
+      // Beyond its place another log may go on: one that was put back.
+      if lowest.offset <= place.offset { return search.isAcross }
+      return lowest.offset - 1 == place.offset
     }
     let late = after.createdAt.advanced(by: .zero - settings.overlap)
     return search.isAcross && reached.createdAt <= late

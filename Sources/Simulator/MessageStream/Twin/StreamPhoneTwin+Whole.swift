@@ -33,6 +33,11 @@ extension StreamPhoneTwin {
 
   func reach(_ page: Page) -> Reach {
     guard page.hasNext else { return .whole }
+    if let place = mend.cursor.position, let head = page.head, head.epoch == place.epoch,
+      head.offset < place.offset, !holdsWhole(page)
+    {
+      return .none
+    }
     guard let oldest = page.messages.map(\.createdAt).min() else { return .none }
     if let place = mend.cursor.position {
       if let first = page.messages.compactMap({ $0.position?.offset }).min() {
@@ -49,6 +54,10 @@ extension StreamPhoneTwin {
   private func reach(by oldest: Timestamp) -> Reach {
     guard let time = mend.cursor.time, time >= oldest else { return .none }
     return time.advanced(by: .zero - settings.overlap) >= oldest ? .whole : .edge
+  }
+
+  private func holdsWhole(_ page: Page) -> Bool {
+    page.messages.contains { known($0.id).map { mend.covers($0) } ?? false }
   }
 
   func meets(_ page: Page) -> Bool { touches(page) && !hidesLate(page) }
@@ -81,8 +90,7 @@ extension StreamPhoneTwin {
     case .since(let since):
       return page.hasNext && page.messages.allSatisfy { $0.createdAt >= since }
     case .position:
-      let meets = page.messages.contains { known($0.id).map { mend.covers($0) } ?? false }
-      return !page.recovered && !meets
+      return !page.recovered && !holdsWhole(page)
     }
   }
 
@@ -92,7 +100,7 @@ extension StreamPhoneTwin {
     let edge = run.aim == .position ? Self.end(of: page, .position) : run.oldest
     guard let edge else { return }
     if run.aim == .first, allKeys.allSatisfy({ $0 >= edge }) { return }
-    openGap(below: edge, at: page.messages.first { $0.key == edge }?.position)
+    openGap(below: edge)
   }
 
   // The end of a run.

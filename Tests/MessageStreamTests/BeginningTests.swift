@@ -6,6 +6,22 @@ import Testing
 
 /// Where history begins, what is whole, and where asking ends.
 struct BeginningTests {
+  @Test(arguments: [(4, 1), (3, 0)])
+  func `a message stamped before all that is kept leaves a gap, unless memory may not hold all`(
+    memory: Int, gaps: Int
+  ) {
+    var hand = Hand { $0.memory = memory }
+    let page = Page(
+      messages: [102, 101, 100].map { Hand.message($0, isPlain: true) }, hasNext: true)
+    hand.connect(page, head: nil)
+    hand.answer(Page(messages: page.messages, hasNext: false))
+    hand.answer(page)
+    #expect(hand.model.gaps == [])
+    #expect(hand.model.isWhole)
+    hand.hear(Hand.message(99, isPlain: true))
+    #expect(hand.model.gaps.map(\.before) == Array(repeating: page.messages[2].key, count: gaps))
+  }
+
   private static func anew(_ numbers: ClosedRange<UInt64>, hasNext: Bool, recovered: Bool) -> Page {
     let messages = numbers.reversed().map { number in
       var message = Hand.message(number)

@@ -89,13 +89,16 @@ extension StreamModel {
     for purpose in run.purposes { catchUp(purpose, &step) }
   }
 
-  /// A message without a position that a clock stamped which went back behind all that is kept: it
-  /// follows no neighbour, and the pages between them were never fetched.
+  /// A message without a position that was stamped before all that is kept: it follows no neighbour,
+  /// and the pages between them were never fetched.
+  ///
+  /// Where memory is full the store may have what lies between, unless a clock went back.
   private func liesBelowAll(_ message: Message) -> Bool {
-    guard message.position == nil, history.hasMore, let time = recovery.cursor.time,
-      message.createdAt < time.advanced(by: .zero - settings.overlap), let oldestKnown
+    guard message.position == nil, history.hasMore, let time = recovery.cursor.time, let oldestKnown
     else { return false }
     return message.key < oldestKnown
+      && (timeline.messages.count < settings.memory
+        || message.createdAt < time.advanced(by: .zero - settings.overlap))
   }
 
   /// Either the store has it, or the log went back: the server knows which.

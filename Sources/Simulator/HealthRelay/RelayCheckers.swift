@@ -32,6 +32,8 @@ public struct RelayCheckers: FeatureCheckers {
 
   private struct Grant {
     var phone: Int
+    /// Its login arrived; the token counts from some time between this and `since`.
+    var askedAt: Instant
     var since: Instant
     /// Its holder wants to end it; nothing may be asked with it once that is confirmed.
     var isEnding = false
@@ -193,7 +195,8 @@ public struct RelayCheckers: FeatureCheckers {
     dues.told(ask, outcome, isEntitled: isEntitled(facts, standing) && isPaired(facts), now, &found)
     door.told(facts, outcome, now, &found)
     switch outcome {
-    case .loggedIn(let grant): grants[grant.accessToken] = Grant(phone: facts.phone, since: now)
+    case .loggedIn(let grant):
+      grants[grant.accessToken] = Grant(phone: facts.phone, askedAt: since, since: now)
     case .loggedOut: if let token = facts.token { grants[token]?.isOver = true }
     case .data(let object): check(object, facts, since: since, standing)
     case .refused(let reason): check(reason, facts, standing)
@@ -261,7 +264,7 @@ public struct RelayCheckers: FeatureCheckers {
     let logins =
       open.values.count { $0.facts.pair != nil && $0.facts.phone == grant.phone }
       + untold.count { $0.phone == grant.phone && $0.at > grant.since }
-    return grant.since.duration(to: standing.now) < life
+    return grant.askedAt.duration(to: standing.now) < life
       && newer(than: grant) + logins < RelayServerPolicy().tokensPerPhone
   }
 

@@ -84,7 +84,11 @@ struct Edits: StreamChecker {
       pending = [:]
       isReaderBehind = false
     case .fact(.stored(let change, _)):
-      for message in change.messages where !pending.isEmpty && pending[message.id] == message {
+      guard !pending.isEmpty else { return }
+      for message in change.messages {
+        guard let edited = pending[message.id]?.updatedAt, let kept = message.updatedAt,
+          kept >= edited
+        else { continue }
         pending[message.id] = nil
       }
     case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,

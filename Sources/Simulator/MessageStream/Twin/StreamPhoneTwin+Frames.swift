@@ -74,9 +74,11 @@ extension StreamPhoneTwin {
 
   private func isBelowAll(_ message: Message) -> Bool {
     guard message.position == nil, past.hasMore, let time = mend.cursor.time,
-      let oldest = allKeys.min()
+      let oldest = allKeys.min(), message.key < oldest
     else { return false }
-    return message.createdAt < time.advanced(by: .zero - settings.overlap) && message.key < oldest
+    // With more in the store than memory holds, only a clock that went far back tells.
+    let isAllKnown = kept.count < settings.memory
+    return isAllKnown || message.createdAt < time.advanced(by: .zero - settings.overlap)
   }
 
   private mutating func arrive(_ message: Message, answers isAnswer: Bool) {

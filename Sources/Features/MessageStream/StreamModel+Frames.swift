@@ -89,8 +89,8 @@ extension StreamModel {
     for purpose in run.purposes { catchUp(purpose, &step) }
   }
 
-  /// A message without a position that was stamped before all that is kept: it follows no neighbour,
-  /// and the pages between them were never fetched.
+  /// A message without a position that was stamped before all that is kept: it follows no
+  /// neighbour, and the pages between them were never fetched.
   ///
   /// Where memory is full the store may have what lies between, unless a clock went back.
   private func liesBelowAll(_ message: Message) -> Bool {

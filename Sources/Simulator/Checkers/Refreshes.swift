@@ -11,7 +11,12 @@ struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
   private var isForRefusal = false
   /// Refreshes for a refusal that brought new credentials. One that brought none is made again.
   private var inRow = 0
+  /// When the last new credentials came.
+  private var broughtAt: Instant?
 
+  /// Credentials that are refused later than this may have expired, which is another cause: the
+  /// shortest life of a token in plans (120 s), less 10 s that its answer may take.
+  private static var life: Duration { .seconds(110) }
   /// One for the socket, one for the requests beside it.
   private static var causes: Int { 2 }
 
@@ -20,10 +25,14 @@ struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
     switch role {
     case .credentials(let event):
       running = nil
-      if case .available = event, isForRefusal { inRow += 1 }
+      if case .available = event {
+        broughtAt = standing.now
+        if isForRefusal { inRow += 1 }
+      }
       isForRefusal = false
     case .lost(_, let failure), .refused(let failure):
       isRefused = standing.policy.verdict(on: failure) == .refresh
+      if let broughtAt, broughtAt.duration(to: standing.now) >= Self.life { inRow = 0 }
     case .opened, .answered, .wanted, .left, .changed, .lifecycle: inRow = 0
     case .trigger, .data, .draining, .heard, .other: return
     }

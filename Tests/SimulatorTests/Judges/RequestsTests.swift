@@ -112,6 +112,16 @@ struct RefreshesTests {
     #expect(script.findings == [Finding(.storm, at: .second(40), detail)])
   }
 
+  @Test(arguments: [(130.9, true), (131, false), (131.1, false)])
+  mutating func `a third refusal in a row is well if the credentials may have expired`(
+    second: Double, isFound: Bool
+  ) {
+    refuse(2)
+    script.tell(.lost(AttemptID(1), refused), at: second, [.refreshCredentials])
+    let detail = "refreshed 3 times in a row for refusals"
+    #expect(script.findings == (isFound ? [Finding(.storm, at: .second(second), detail)] : []))
+  }
+
   @Test(arguments: [HeldLink.CredentialsEvent.refreshFailed, nil])
   mutating func `a refresh that brought nothing may be made again`(
     answer: HeldLink.CredentialsEvent?

@@ -160,7 +160,8 @@ extension StreamPhoneTwin {
     past.excess = max(0, search.counted - ((number - 1) * limit + start + 1))
   }
 
-  /// Whether a page has a message that is kept where the search ends or before: it is of the same log.
+  /// Whether a page has a message that is kept where the search ends, or before: it is of the same
+  /// log.
   private func isAtKept(_ page: Page, _ search: StreamPhonePast.Search) -> Bool {
     guard let edge = gaps.first(where: { $0.before == search.below })?.after,
       let end = known(edge.id)?.position

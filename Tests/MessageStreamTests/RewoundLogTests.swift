@@ -128,9 +128,11 @@ struct RewoundLogTests {
   }
 
   /// Messages up to 208 are kept; the socket is lost, and the log is put back.
-  private static func filledUp() throws -> Hand {
-    var hand = Hand.connected(at: 205)
-    for number in UInt64(206)...208 { hand.hear(Hand.message(number)) }
+  private static func filledUp(
+    from start: UInt64 = 205, _ change: (inout StreamSettings) -> Void = { _ in }
+  ) throws -> Hand {
+    var hand = Hand.connected(at: start, change: change)
+    for number in start + 1...208 { hand.hear(Hand.message(number)) }
     hand.lose()
     hand.send("mine")
     hand.effects = []
@@ -163,6 +165,31 @@ struct RewoundLogTests {
     #expect(hand.model.recovery.cursor.position == Hand.at(207))
     hand.answer(Hand.page([], head: 207))
     #expect(hand.model.isWhole)
+  }
+
+  @Test func `pages of other messages lead further back, until one begins with what is kept`()
+    throws
+  {
+    var hand = try Self.filledUp(from: 190) { $0.catchUpPage = 2 }
+    try Self.post(&hand)
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(207)))
+    for offset in [UInt64(205), 203] {
+      let page = [Self.other(offset, "theirs"), Self.other(offset + 1, "theirs")]
+      hand.answer(Page(messages: page, hasNext: true, head: Hand.at(207)))
+    }
+    let queries = Array(hand.fetches.map(\.query).suffix(3))
+    let wanted = [UInt64(204), 202, 200].map { PageQuery.after(Hand.at($0), limit: 2) }
+    #expect(queries == wanted)
+    let page = [Hand.message(201), Self.other(202, "theirs")]
+    hand.answer(Page(messages: page, hasNext: true, head: Hand.at(207)))
+    #expect(hand.fetches.last?.query == .after(Hand.at(202), limit: 2))
+    // The way up again is no reason to go back.
+    hand.answer(
+      Page(
+        messages: [Self.other(203, "theirs"), Self.other(204, "theirs")], hasNext: true,
+        head: Hand.at(207)))
+    #expect(hand.fetches.last?.query == .after(Hand.at(204), limit: 2))
   }
 
   @Test func `it shows that to a reader who is behind, too`() throws {

@@ -64,6 +64,7 @@ extension StreamModel {
       postponeLooked(until: step.now.advanced(by: .seconds(5)), &step)
       return
     }
+    if stepsBack(before: page, in: run, &step) { return }
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
     run.oldest = page.end(in: run.kind) ?? run.oldest
     let repeats = run.repetition.note(page)
@@ -83,6 +84,19 @@ extension StreamModel {
     } else {
       finish(run, page, &step)
     }
+  }
+
+  /// Goes back by a page more in a log that was put back, if a run begins with another message than
+  /// the one that is kept at its position. Memory tells, and ends this.
+  private mutating func stepsBack(
+    before page: Page, in run: Recovery.Run, _ step: inout Step
+  ) -> Bool {
+    guard run.pages == 1, page.recovered, case .after(let asked, _) = run.query, asked.offset > 0,
+      let first = page.messages.first, let place = first.position, !isSeen(first.id),
+      timeline.messages.contains(where: { $0.position == place })
+    else { return false }
+    goBack(before: place, &step)
+    return true
   }
 
   private mutating func goOn(

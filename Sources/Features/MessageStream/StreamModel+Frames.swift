@@ -81,7 +81,7 @@ extension StreamModel {
   }
 
   /// What lies shortly before may be other messages, too: a page of it is fetched again.
-  private mutating func goBack(before position: Position, _ step: inout Step) {
+  mutating func goBack(before position: Position, _ step: inout Step) {
     recovery.goBack(before: position, by: settings.catchUpPage)
     writer.set(cursor: recovery.cursor)
     guard let run = recovery.run else { return }

@@ -103,6 +103,7 @@ struct Durability: StreamChecker {
       let isExcused =
         disk.messages[message.id] != nil || disk.hasGap(at: message.key)
         || fillers.contains(message.id) && disk.awaitsAnswer(to: message)
+        || disk.hasOther(atPositionOf: message)
         || isPlain && lateness.isBeyond(message.id)
         || isPlain && disk.hasGap(near: message.createdAt, within: overlap)
       if !isExcused { missing.append(message) }
@@ -112,6 +113,15 @@ struct Durability: StreamChecker {
 }
 
 extension KeptTimeline {
+  /// Whether another message is kept at its position, and the cursor went back below such messages:
+  /// how far the log was put back is not known before a page begins with what is kept.
+  fileprivate func hasOther(atPositionOf message: Message) -> Bool {
+    guard let position = message.position, let end = cursor.position else { return false }
+    let kept = messages.values.lazy.compactMap(\.position)
+    return kept.contains { $0 == position }
+      && kept.contains { $0.epoch == end.epoch && $0.offset > end.offset }
+  }
+
   /// Whether it is the user's own message, and its answer has not come.
   fileprivate func awaitsAnswer(to message: Message) -> Bool {
     message.user == "me"

@@ -36,6 +36,7 @@ extension StreamWorld {
   /// The log loses its newest messages, and goes on under the same epoch.
   mutating func putBack(by count: Int, _ index: Int) {
     stop(server, for: index)
+    backend.longest = backend.log.head.offset
     backend.log.putBack(by: count)
     note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
   }
@@ -43,8 +44,11 @@ extension StreamWorld {
   /// Whether the next message reaches what the phone knows of the log that went back, which it
   /// cannot know yet: no client can tell a log that was filled up again from the old one.
   var fillsLogUp: Bool {
-    guard let cursor = disk.cursor.position else { return false }
-    return cursor.epoch == backend.log.epoch && cursor.offset == backend.log.head.offset + 1
+    guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
+    let next = backend.log.head.offset + 1
+    // What its store does not take yet it knows, too.
+    let isUnstored = kernel.bench.views[0].standing.own.backlog.unstored > 0
+    return cursor.offset == next || isUnstored && next <= backend.longest
   }
 
   /// Others change their newest messages, and everybody on a socket hears of it.

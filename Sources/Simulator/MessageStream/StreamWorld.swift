@@ -62,6 +62,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     var isNextOversized = false
     /// Requests of others: their answers go nowhere.
     var lastRequest: UInt64 = 1 << 40
+    /// The last offset that the log had when it was put back.
+    var longest: UInt64 = 0
     /// Messages of others so far.
     var said = 0
     /// Sockets of the user's other devices, and the act that each is of.

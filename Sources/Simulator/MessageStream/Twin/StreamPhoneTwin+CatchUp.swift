@@ -109,6 +109,13 @@ extension StreamPhoneTwin {
       release(run.causes)
       return postpone(until: now.advanced(by: .seconds(5)))
     }
+    // Another message is kept where a run begins: the log was put back, and that further back.
+    if case .after(let asked, _) = run.query, asked.offset > 0, run.pages == 1, page.recovered,
+      let first = page.messages.first, let place = first.position, !isSeen(first.id),
+      kept.contains(where: { $0.position == place })
+    {
+      return goBack(before: first)
+    }
     run.newest = ([run.newest].compactMap(\.self) + page.messages.map(\.createdAt)).max()
     run.oldest = Self.end(of: page, run.aim) ?? run.oldest
     let isOver = run.sameness.isOver(page)

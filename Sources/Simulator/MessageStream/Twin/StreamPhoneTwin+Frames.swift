@@ -58,7 +58,7 @@ extension StreamPhoneTwin {
   }
 
   /// Another message stands at a place: what lies before it may be another log, too.
-  private mutating func goBack(before message: Message) {
+  mutating func goBack(before message: Message) {
     guard let place = message.position else { return }
     let span = UInt64(settings.catchUpPage) + 1
     let offset = place.offset > span ? place.offset - span : 0

@@ -208,8 +208,7 @@ extension StreamModel {
     if let place = timeline[after.id]?.position, let lowest = fetch.lowest,
       place.epoch == lowest.epoch
     {
-      return lowest.offset == place.following
-        || lowest.offset <= place.offset && fetch.meetsBeyond
+      return lowest.offset <= place.offset && fetch.meetsBeyond
     }
     return fetch.meetsBeyond
       && reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)

@@ -14,7 +14,7 @@ struct Durability: StreamChecker {
   private var lateness = Stamps()
   /// Own messages that were accepted at positions below the cursor, which a log has that was put
   /// back: the answer tells the phone.
-  private var fillers: Set<MessageID> = []
+  private var fillers: [Message] = []
   /// What was found below the cursor already: a finding tells of a state, not of each commit in it.
   private var told: Set<MessageID> = []
 
@@ -43,7 +43,7 @@ struct Durability: StreamChecker {
       lateness.note(message, facts)
       let cursor = facts.own.disk.cursor
       if cursor.position != nil, cursor.covers(message, overlap: .zero) {
-        fillers.insert(message.id)
+        fillers.append(message)
       }
       absent.accept(message, isKept: facts.own.disk.messages[message.id] != nil)
     case .fact(.beganAnew(_, let kept)):
@@ -92,7 +92,9 @@ struct Durability: StreamChecker {
     let oldest =
       absent.isByStamp
       ? disk.ordered.first { !lateness.isBeyond($0.id) } : absent.lowestKept
-    guard absent.isByStamp || oldest != nil, !isBehindCursor(disk) else { return [] }
+    guard absent.isByStamp || oldest != nil, !isBehindCursor(disk),
+      !fillers.contains(where: { disk.awaitsAnswer(to: $0) })
+    else { return [] }
     var missing: [Message] = []
     for (_, message) in absent.from(oldest) {
       guard disk.cursor.covers(message, overlap: overlap) else {
@@ -102,7 +104,6 @@ struct Durability: StreamChecker {
       }
       let isExcused =
         disk.messages[message.id] != nil || disk.hasGap(at: message.key)
-        || fillers.contains(message.id) && disk.awaitsAnswer(to: message)
         || disk.hasOther(atPositionOf: message)
         || isPlain && lateness.isBeyond(message.id)
         || isPlain && disk.hasGap(near: message.createdAt, within: overlap)

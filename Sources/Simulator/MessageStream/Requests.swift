@@ -6,7 +6,9 @@ import MessageStream
 struct Requests: StreamChecker {
   private(set) var found = Findings()
   /// The first pages that were asked for, and are not answered.
-  private var questions: [FetchID] = []
+  private var questions: [(id: FetchID, query: PageQuery)] = []
+  /// The last one that was answered.
+  private var answered: PageQuery?
   /// Within the last minute: requests that failed or brought nothing, and causes to ask.
   private var vain = Minute()
   private var causes = Minute()
@@ -41,14 +43,15 @@ struct Requests: StreamChecker {
     if case .loadOlder = input { isReading = true }
     switch input {
     case .fetched(let id, let page):
-      guard forget(id) else { return }
+      guard let query = forget(id) else { return }
+      defer { answered = query }
       let disk = facts.own.disk
       let isOld = [page.messages.first, page.messages.last].allSatisfy { message in
         message.map { disk.messages[$0.id] != nil } ?? true
       }
-      if isOld { noteVain(facts) }
+      if isOld, !leadsOn(page, query) { noteVain(facts) }
     case .fetchFailed(let id, _):
-      if forget(id) { noteVain(facts) }
+      if forget(id) != nil { noteVain(facts) }
     case .postFailed: noteVain(facts)
     case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,
       .reachability,
@@ -61,7 +64,7 @@ struct Requests: StreamChecker {
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
     switch effect {
     case .fetch(let id, let query):
-      if query.isFirst { questions.append(id) }
+      if query.isFirst { questions.append((id, query)) }
       if questions.count > 8 { questions.removeFirst() }
       if !isReading { checkEnd("a page was asked for", facts) }
     case .post: checkEnd("a message was sent", facts)
@@ -83,10 +86,16 @@ struct Requests: StreamChecker {
     hasEnded = facts.isAwake && facts.status.phase == .failed
   }
 
-  private mutating func forget(_ id: FetchID) -> Bool {
-    guard let index = questions.firstIndex(of: id) else { return false }
-    questions.remove(at: index)
-    return true
+  private mutating func forget(_ id: FetchID) -> PageQuery? {
+    guard let index = questions.firstIndex(where: { $0.id == id }) else { return nil }
+    return questions.remove(at: index).query
+  }
+
+  /// Whether a page moves the cursor on, although all of it is kept: what came out of turn before a
+  /// kill is passed page by page.
+  private func leadsOn(_ page: Page, _ query: PageQuery) -> Bool {
+    guard page.hasNext, query != answered, case .after(let asked, _) = query else { return false }
+    return page.messages.contains { $0.position?.offset ?? 0 > asked.offset }
   }
 
   private mutating func noteVain(_ facts: Facts) {

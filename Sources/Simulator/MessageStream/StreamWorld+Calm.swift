@@ -57,6 +57,7 @@ extension StreamWorld {
       && standing.own.isWhole
       && disk.outbox.isEmpty
       && standing.own.backlog.unsent == 0
+      && !isAheadOfLog
       && !kernel.exchanges.contains { $0.isAbandoned || $0.question.isPost }
       && hasLast
   }

@@ -45,10 +45,17 @@ extension StreamWorld {
   /// cannot know yet: no client can tell a log that was filled up again from the old one.
   var fillsLogUp: Bool {
     guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
-    let next = backend.log.head.offset + 1
+    let head = backend.log.head.offset
+    let next = head + UInt64(backend.appending) + 1
     // What its store does not take yet it knows, too.
     let isUnstored = kernel.bench.views[0].standing.own.backlog.unstored > 0
-    return cursor.offset == next || isUnstored && next <= backend.longest
+    return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest
+  }
+
+  /// Whether the phone knows more of the log than there is.
+  var isAheadOfLog: Bool {
+    guard let cursor = disk.cursor.position else { return false }
+    return cursor.epoch == backend.log.epoch && cursor.offset > backend.log.head.offset
   }
 
   /// Others change their newest messages, and everybody on a socket hears of it.

@@ -31,6 +31,23 @@ struct RequestsTests {
     #expect(script.findings == [Finding(.storm, at: .second(45), detail)])
   }
 
+  @Test(arguments: [(true, true, false), (true, false, true), (false, true, true)])
+  mutating func `pages of what is kept lead on if each follows the one before and there is more`(
+    moves: Bool, hasNext: Bool, isFound: Bool
+  ) {
+    let all = (1...183).map { Message.number($0) }
+    script.store(TimelineChange(messages: all))
+    for number in 0..<182 {
+      let at = Double(number) / 4
+      let place = Position(epoch: "e", offset: UInt64(moves ? number : 0))
+      let id = FetchID(UInt64(number))
+      script.tick(at: at, [.fetch(id, .after(place, limit: 1))])
+      let page = Page(messages: [all[moves ? number : 0]], hasNext: hasNext)
+      script.tell(.fetched(id, page), at: at)
+    }
+    #expect(script.findings.isEmpty == !isFound)
+  }
+
   @Test mutating func `an answer that brings something, or a cause for each, is well`() {
     ask(300, apart: 0.1) { .fetched($0, Page(messages: [.number(1)], hasNext: false)) }
     #expect(script.findings == [])

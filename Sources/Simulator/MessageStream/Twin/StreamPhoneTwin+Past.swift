@@ -192,8 +192,7 @@ extension StreamPhoneTwin {
       lowest.epoch == place.epoch
     {
       // Beyond its place another log may go on: one that was put back.
-      if lowest.offset <= place.offset { return search.isAcross }
-      return lowest.offset - 1 == place.offset
+      return lowest.offset <= place.offset && search.isAcross
     }
     let late = after.createdAt.advanced(by: .zero - settings.overlap)
     return search.isAcross && reached.createdAt <= late

@@ -92,8 +92,7 @@ extension StreamModel {
     before page: Page, in run: Recovery.Run, _ step: inout Step
   ) -> Bool {
     guard run.pages == 1, page.recovered, case .after(let asked, _) = run.query, asked.offset > 0,
-      let first = page.messages.first, let place = first.position, !isSeen(first.id),
-      timeline.messages.contains(where: { $0.position == place })
+      let first = page.messages.first, let place = first.position, isDisplaced(by: first)
     else { return false }
     goBack(before: place, &step)
     return true
@@ -208,7 +207,8 @@ extension StreamModel {
   private func reach(of page: Page) -> Recovery.Reach {
     let reach = recovery.reach(of: page, overlap: settings.overlap)
     // In a log that was put back other messages may stand below the cursor.
-    if page.hasNext, recovery.isBeyond(page.head), !holdsWhole(page) { return .short }
+    let isPutBack = recovery.isBeyond(page.head) || page.messages.contains { isDisplaced(by: $0) }
+    if page.hasNext, isPutBack, !holdsWhole(page) { return .short }
     guard page.hasNext, recovery.cursor.position == nil else { return reach }
     guard leadsToKept(page) else { return .short }
     return reach == .whole && hidesLate(page) ? .touching : reach

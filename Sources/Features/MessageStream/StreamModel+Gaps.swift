@@ -15,6 +15,13 @@ extension StreamModel {
     return gap
   }
 
+  /// Whether another message is kept at the position of a message: the log was put back, and has
+  /// grown again since.
+  func isDisplaced(by message: Message) -> Bool {
+    guard let place = message.position else { return false }
+    return timeline.messages.contains { $0.position == place && $0.id != message.id }
+  }
+
   mutating func close(_ gap: Gap, _ step: inout Step) {
     guard let index = gaps.firstIndex(of: gap) else { return }
     gaps.remove(at: index)

@@ -111,8 +111,7 @@ extension StreamPhoneTwin {
     }
     // Another message is kept where a run begins: the log was put back, and that further back.
     if case .after(let asked, _) = run.query, asked.offset > 0, run.pages == 1, page.recovered,
-      let first = page.messages.first, let place = first.position, !isSeen(first.id),
-      kept.contains(where: { $0.position == place })
+      let first = page.messages.first, tookPlace(first)
     {
       return goBack(before: first)
     }

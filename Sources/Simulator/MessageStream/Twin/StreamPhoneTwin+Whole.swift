@@ -33,10 +33,13 @@ extension StreamPhoneTwin {
 
   func reach(_ page: Page) -> Reach {
     guard page.hasNext else { return .whole }
-    if let place = mend.cursor.position, let head = page.head, head.epoch == place.epoch,
-      head.offset < place.offset, !holdsWhole(page)
-    {
-      return .none
+    if !holdsWhole(page) {
+      if page.messages.contains(where: { tookPlace($0) }) { return .none }
+      if let place = mend.cursor.position, let head = page.head, head.epoch == place.epoch,
+        head.offset < place.offset
+      {
+        return .none
+      }
     }
     guard let oldest = page.messages.map(\.createdAt).min() else { return .none }
     if let place = mend.cursor.position {
@@ -54,6 +57,12 @@ extension StreamPhoneTwin {
   private func reach(by oldest: Timestamp) -> Reach {
     guard let time = mend.cursor.time, time >= oldest else { return .none }
     return time.advanced(by: .zero - settings.overlap) >= oldest ? .whole : .edge
+  }
+
+  /// Whether it stands where another message is kept.
+  func tookPlace(_ message: Message) -> Bool {
+    message.position != nil
+      && kept.contains { $0.position == message.position && $0.id != message.id }
   }
 
   private func holdsWhole(_ page: Page) -> Bool {

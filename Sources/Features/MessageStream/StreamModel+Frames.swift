@@ -46,7 +46,11 @@ extension StreamModel {
 
   /// A message of the socket, or the server's answer to one that was sent.
   mutating func takeLive(_ message: Message, isAnswer: Bool = false, _ step: inout Step) {
-    if let position = message.position, takesOtherPlace(message) { goBack(before: position, &step) }
+    if let position = message.position,
+      takesOtherPlace(message) || beginsAmongOthers(message, position)
+    {
+      goBack(before: position, &step)
+    }
     guard !takesNoMore else {
       // What is not taken now is fetched when the store works and the app reads again.
       recovery.again = true
@@ -78,6 +82,18 @@ extension StreamModel {
   /// epoch, and has grown again since.
   private func takesOtherPlace(_ message: Message) -> Bool {
     isOfThePast(message) && timeline.messages.contains { $0.position == message.position }
+  }
+
+  /// Whether what a socket brings first of what was missed is another message than the one that is
+  /// kept at its position.
+  private func beginsAmongOthers(_ message: Message, _ position: Position) -> Bool {
+    guard recovery.arrears != nil, let opening = recovery.opening, opening.offset > 0,
+      opening.epoch == position.epoch
+    else {
+      return false
+    }
+    return position.offset == opening.following && opening == recovery.cursor.position
+      && isDisplaced(by: message)
   }
 
   /// What lies shortly before may be other messages, too: a page of it is fetched again.

@@ -32,9 +32,8 @@ extension StreamPhoneTwin {
 
   /// Takes a message of the socket, or the server's answer to a post.
   mutating func takeLive(_ message: Message, answers isAnswer: Bool = false) {
-    if isOld(message), kept.contains(where: { $0.position == message.position }) {
-      goBack(before: message)
-    }
+    let isOther = isOld(message) && kept.contains { $0.position == message.position }
+    if isOther || startsElsewhere(message) { goBack(before: message) }
     if takesNothing {
       mend.again = true
       return
@@ -55,6 +54,17 @@ extension StreamPhoneTwin {
   /// Whether a message lies in what is whole, and is not known.
   private func isOld(_ message: Message) -> Bool {
     message.position != nil && mend.covers(message) && !isSeen(message.id)
+  }
+
+  /// Whether the first message behind the place where a socket began is not the one that is kept.
+  private func startsElsewhere(_ message: Message) -> Bool {
+    guard mend.arrears != nil, let start = mend.opening, start == mend.cursor.position,
+      start.offset > 0
+    else {
+      return false
+    }
+    let next = Position(epoch: start.epoch, offset: start.offset &+ 1)
+    return message.position == next && start.offset < .max && tookPlace(message)
   }
 
   /// Another message stands at a place: what lies before it may be another log, too.

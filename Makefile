@@ -74,10 +74,10 @@ uninstall: ## removes what install put below PREFIX
 
 SIMULATE = .build/release/holdfast simulate
 
-sim: setup ## plays 1,300 seeds of every world, and every deliberate defect
+sim: setup ## plays 2,600 seeds of every world, and every deliberate defect
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	$(SIMULATE) all --break all
-	$(SIMULATE) all --preset all --seeds 1..1300
+	$(SIMULATE) all --preset all --seeds 1..2600
 
 nightly: setup ## plays 100,000 seeds of every world
 	$(SWIFT) build -c release --product holdfast $(STRICT)

@@ -46,7 +46,7 @@ extension StreamWorld {
   var fillsLogUp: Bool {
     guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
     let head = backend.log.head.offset
-    let next = head + UInt64(backend.appending) + 1
+    let next = head + UInt64(backend.posting) + 1
     // What its store does not take yet it knows, too.
     let isUnstored = kernel.bench.views[0].standing.own.backlog.unstored > 0
     return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest

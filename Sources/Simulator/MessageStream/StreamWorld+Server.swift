@@ -12,7 +12,7 @@ extension StreamWorld {
       policy: Self.policy(kernel.plan),
       seed: kernel.hosts[server.place].chance.next(), at: now)
     backend.rivals = [:]
-    backend.appending = 0
+    backend.posting = 0
     if isUnderWay(.removeMember) { feed(.removals([membership])) }
   }
 
@@ -135,13 +135,14 @@ extension StreamWorld {
   // The log.
 
   private mutating func ask(_ token: StoreToken, _ question: LogQuestion) {
-    if case .append = question { backend.appending += 1 }
     let delay = kernel.hosts[server.place].conditions.storeDelay
     kernel.later(.logAnswers(token, question), on: server, after: delay)
   }
 
   mutating func answer(_ token: StoreToken, _ question: LogQuestion) {
-    if case .append = question { backend.appending -= 1 }
+    if case .append(let draft, _) = question, draft.user != "me" {
+      backend.posting = max(0, backend.posting - 1)
+    }
     if let failure = failure(of: question) { return feed(.stored(token, .failed(failure))) }
     switch question {
     case .head: feed(.stored(token, .head(backend.log.head, newest: backend.log.newest)))
@@ -199,6 +200,7 @@ extension StreamWorld {
   mutating func post(text: String) {
     backend.said += 1
     guard isServerRunning else { return }
+    backend.posting += 1
     backend.lastRequest += 1
     let user = "other-\(backend.said % 5)"
     let claims = Claims(

@@ -62,8 +62,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     var isNextOversized = false
     /// Requests of others: their answers go nowhere.
     var lastRequest: UInt64 = 1 << 40
-    /// Messages on their way to the log.
-    var appending = 0
+    /// Messages of others on their way to the log; one that is refused counts until a restart.
+    var posting = 0
     /// The last offset that the log had when it was put back.
     var longest: UInt64 = 0
     /// Messages of others so far.

@@ -81,7 +81,7 @@ extension StreamModel {
   /// Whether it has the position of another message that is kept: the log was put back within its
   /// epoch, and has grown again since.
   private func takesOtherPlace(_ message: Message) -> Bool {
-    isOfThePast(message) && timeline.messages.contains { $0.position == message.position }
+    isOfThePast(message) && isDisplaced(by: message)
   }
 
   /// Whether what a socket brings first of what was missed is another message than the one that is

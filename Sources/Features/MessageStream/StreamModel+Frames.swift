@@ -88,11 +88,9 @@ extension StreamModel {
   /// kept at its position.
   private func beginsAmongOthers(_ message: Message, _ position: Position) -> Bool {
     guard recovery.arrears != nil, let opening = recovery.opening, opening.offset > 0,
-      opening.epoch == position.epoch
-    else {
-      return false
-    }
-    return position.offset == opening.following && opening == recovery.cursor.position
+      opening == recovery.cursor.position
+    else { return false }
+    return position == Position(epoch: opening.epoch, offset: opening.following)
       && isDisplaced(by: message)
   }
 

@@ -2,6 +2,7 @@
 import argparse
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import signal
@@ -85,12 +86,13 @@ def is_wanted(row, options):
 
 
 def sample(rows, options):
-    """Returns the mutants to try: those whose hashes with the seed are least."""
+    """Returns the mutants to try: those whose hashes with the seed are least.
+
+    All of them are tried in the same order, so that a run that was ended is a sample too.
+    """
     rows = [row for row in rows if row["isPlanted"] and is_wanted(row, options)]
-    if options.all:
-        return rows
-    return sorted(rows, key=lambda row: hashlib.sha256(
-        f"{options.seed} {row['key']}".encode()).digest())[:max(0, options.sample)]
+    rows.sort(key=lambda row: hashlib.sha256(f"{options.seed} {row['key']}".encode()).digest())
+    return rows if options.all else rows[:max(0, options.sample)]
 
 
 class Progress:
@@ -127,7 +129,9 @@ def work(jobs, count, what, end):
         return
     progress = Progress(len(jobs), what)
     pool = concurrent.futures.ThreadPoolExecutor(max(1, count))
-    waiting = {pool.submit(job) for job in jobs}
+    # A wait looks at each future: only those of the next jobs are there.
+    rest = iter(jobs)
+    waiting = {pool.submit(job) for job in itertools.islice(rest, 2 * max(1, count))}
     try:
         while waiting:
             done, waiting = concurrent.futures.wait(
@@ -135,6 +139,7 @@ def work(jobs, count, what, end):
             for one in done:
                 one.result()
                 progress.add()
+            waiting |= {pool.submit(job) for job in itertools.islice(rest, len(done))}
             if end and time.monotonic() > end and waiting:
                 raise Late
     finally:

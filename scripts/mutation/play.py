@@ -12,7 +12,7 @@ import plant
 
 SEEDS = 3000
 # How many seeds one process watches, so that a broken-off run loses little.
-CHUNK = 250
+CHUNK = 50
 # Seeds are played in growing ranges: most bugs are caught by the first.
 STAGES = (10, 100, 1000)
 MEMORY = 8 << 30
@@ -109,8 +109,13 @@ def give(child, feed):
         pass
 
 
-def test_command(suite):
-    return ["--testing-library", "swift-testing", "--filter", f"^{suite}\\."]
+def test_command(suite, part=None):
+    """Returns the arguments that run a suite; or only its tests that take seconds, or the others."""
+    words = ["--testing-library", "swift-testing"]
+    slow = "|".join(plant.SLOW.get(suite, []))
+    if part == "slow":
+        return [*words, "--filter", slow]
+    return [*words, "--filter", f"^{suite}\\.", *(["--skip", slow] if part == "quick" and slow else [])]
 
 
 class Reach:
@@ -257,12 +262,14 @@ class Trial:
         return True
 
     def test(self):
-        """Returns what the suites say."""
+        """Returns what the suites say: their quick tests first."""
         suites = self.reach.suites_of(self.row)
+        parts = [(suite, "quick") for suite in suites] + [
+            (suite, "slow") for suite in suites if suite in plant.SLOW]
         result = {"reached": suites, "caught": None}
-        for suite in suites:
+        for suite, part in parts:
             how, lines, _ = run(
-                [self.package.tests, *test_command(suite)], self.environment,
+                [self.package.tests, *test_command(suite, part)], self.environment,
                 20 + 5 * self.reach.seconds[suite], watch=lambda line: b"\xe2\x9c\x98" in line)
             if how == "ok":
                 continue

@@ -268,10 +268,10 @@ public struct RelayCheckers: FeatureCheckers {
       && newer(than: grant) + logins < RelayServerPolicy().tokensPerPhone
   }
 
-  /// Whether the phone has not ended its pairings since the assistant logged in.
+  /// Whether the phone has not ended its pairings since the assistant began to log in.
   private func isPaired(_ facts: RelayCallFacts) -> Bool {
     guard let grant = facts.token.flatMap({ grants[$0] }) else { return false }
-    return unpairedAt[grant.phone].map { $0 < grant.since } ?? true
+    return unpairedAt[grant.phone].map { $0 < grant.askedAt } ?? true
   }
 
   private mutating func check(

@@ -243,6 +243,19 @@ struct RelayLinesTests {
     #expect(script.found == [])
   }
 
+  @Test(arguments: [(nil, [Finding.Kind.reordered]), (RelayFact.unpaired(phone: 0), [])])
+  mutating func `a login during which the phone becomes another one may be for the former`(
+    meanwhile: RelayFact?, found: [Finding.Kind]
+  ) {
+    script.see(.unpaired(phone: 0), at: 2)
+    script.signIn("n", as: 8, at: 3, meanwhile: meanwhile)
+    script.ask(9, 4, at: 5, isSound: false, token: "n")
+    script.signIn("o", as: 10, at: 6)
+    script.ask(11, 5, at: 7, isSound: false, token: "o")
+    script.send("q5", 5, at: 7)
+    #expect(script.found == found)
+  }
+
   @Test mutating func `a question is kept beyond its deadline only while an assistant waits`() {
     guard let id = RelayRequestID("q1") else { return }
     let kept = KeptQuestion(

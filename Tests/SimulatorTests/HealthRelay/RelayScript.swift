@@ -33,11 +33,12 @@ struct RelayScript {
 
   mutating func signIn(
     _ token: String, as ask: UInt64, at second: Double, pair: String = "own", isGuess: Bool = false,
-    asker: Int = 0
+    asker: Int = 0, meanwhile: RelayFact? = nil
   ) {
     var facts = RelayCallFacts(asker: asker)
     facts.pair = RelayGivenPair(text: pair + (pair == "own" ? token : ""), isGuess: isGuess)
     see(.asked(AskID(ask), facts), at: second)
+    if let meanwhile { see(meanwhile, at: second) }
     let grant = RelayGrant(accessToken: token, expiresIn: .seconds(7_200), user: "u")
     see(.told(AskID(ask), .loggedIn(grant)), at: second)
   }

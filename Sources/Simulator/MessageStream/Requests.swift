@@ -49,7 +49,7 @@ struct Requests: StreamChecker {
       let isOld = [page.messages.first, page.messages.last].allSatisfy { message in
         message.map { disk.messages[$0.id] != nil } ?? true
       }
-      if isOld, !leadsOn(page, query) { noteVain(facts) }
+      if isOld, !leadsOn(page, query), !leadsDown(page, query, disk, facts) { noteVain(facts) }
     case .fetchFailed(let id, _):
       if forget(id) != nil { noteVain(facts) }
     case .postFailed: noteVain(facts)
@@ -96,6 +96,20 @@ struct Requests: StreamChecker {
   private func leadsOn(_ page: Page, _ query: PageQuery) -> Bool {
     guard page.hasNext, query != answered, case .after(let asked, _) = query else { return false }
     return page.messages.contains { $0.position?.offset ?? 0 > asked.offset }
+  }
+
+  /// Whether a page leads down through a gap to what memory holds no more: the phone cannot tell
+  /// that it is kept.
+  private func leadsDown(
+    _ page: Page, _ query: PageQuery, _ disk: KeptTimeline, _ facts: Facts
+  ) -> Bool {
+    guard !disk.gaps.isEmpty, query != answered, case .before(let asked, _) = query,
+      !page.messages.isEmpty
+    else { return false }
+    return page.messages.allSatisfy { message in
+      message.position.map { $0.epoch == asked.epoch && $0.offset < asked.offset } ?? false
+        && !disk.isNewest(message.key, of: facts.own.settings.memory)
+    }
   }
 
   private mutating func noteVain(_ facts: Facts) {

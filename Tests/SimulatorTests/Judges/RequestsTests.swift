@@ -48,6 +48,24 @@ struct RequestsTests {
     #expect(script.findings.isEmpty == !isFound)
   }
 
+  @Test(arguments: [(1, true, false), (1, false, true), (1000, true, true)])
+  mutating func `pages through a gap lead down where memory holds no more of what is kept`(
+    memory: Int, hasGap: Bool, isFound: Bool
+  ) {
+    let all = (1...183).map { Message.number($0) }
+    let gaps = hasGap ? [Gap(after: nil, before: all[182].key)] : []
+    script.store(TimelineChange(messages: all, gaps: gaps))
+    script.facts.own.settings.memory = memory
+    for number in 0..<182 {
+      let id = FetchID(UInt64(number))
+      let at = Double(number) / 4
+      let place = Position(epoch: "e", offset: UInt64(183 - number))
+      script.tick(at: at, [.fetch(id, .before(place, limit: 1))])
+      script.tell(.fetched(id, Page(messages: [all[181 - number]], hasNext: true)), at: at)
+    }
+    #expect(script.findings.isEmpty == !isFound)
+  }
+
   @Test mutating func `an answer that brings something, or a cause for each, is well`() {
     ask(300, apart: 0.1) { .fetched($0, Page(messages: [.number(1)], hasNext: false)) }
     #expect(script.findings == [])

@@ -55,15 +55,15 @@ struct RewoundLogTests {
     #expect(hand.model.gaps == [])
   }
 
-  @Test(arguments: [(UInt64(149), 1), (150, 0), (151, 0)])
+  @Test(arguments: [(UInt64(149), true, 1), (149, false, 0), (150, true, 0), (151, true, 0)])
   func `after a long absence the newest page of a log that ends before the cursor leaves a gap`(
-    head: UInt64, gaps: Int
+    head: UInt64, hasNext: Bool, gaps: Int
   ) throws {
     let long = Hand.wall.advanced(by: .seconds(-86_400))
     var hand = Hand(cursor: Cursor(position: Hand.at(150), wholeAt: long))
     #expect(hand.fetches.map(\.query) == [.page(number: 1, limit: 100)])
     let page = (head - 99...head).map { Self.other($0, "theirs") }
-    hand.answer(Page(messages: page, hasNext: true, head: Hand.at(head)))
+    hand.answer(Page(messages: page, hasNext: hasNext, head: Hand.at(head)))
     #expect(hand.model.gaps.count == gaps)
   }
 
@@ -129,7 +129,7 @@ struct RewoundLogTests {
 
   /// Messages up to 208 are kept; the socket is lost, and the log is put back.
   private static func filledUp(
-    from start: UInt64 = 205, _ change: (inout StreamSettings) -> Void = { _ in }
+    from start: UInt64 = 100, _ change: (inout StreamSettings) -> Void = { _ in }
   ) throws -> Hand {
     var hand = Hand.connected(at: start, change: change)
     for number in start + 1...208 { hand.hear(Hand.message(number)) }
@@ -192,6 +192,35 @@ struct RewoundLogTests {
     #expect(hand.fetches.last?.query == .after(Hand.at(204), limit: 2))
   }
 
+  @Test func `where memory knows nothing that is still there the newest page comes, and a gap`()
+    throws
+  {
+    var hand = try Self.filledUp(from: 205)
+    try Self.post(&hand)
+    #expect(hand.commits.last?.cursor?.position == Hand.at(205))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(207)))
+    #expect(hand.fetches.last?.query == .after(Hand.at(205), limit: 100))
+    let gone = [Self.other(206, "theirs"), Self.other(207, "mine")]
+    hand.answer(Page(messages: gone, hasNext: false, head: Hand.at(207)))
+    let lost = Cursor(position: Hand.at(0), wholeAt: Timestamp(nanoseconds: 0))
+    #expect(hand.commits.last?.cursor == lost)
+    #expect(hand.fetches.last?.query == .page(number: 1, limit: 100))
+    let newest = (UInt64(108)...206).map { Self.other($0, "theirs") } + [Self.other(207, "mine")]
+    hand.answer(Page(messages: newest, hasNext: true, head: Hand.at(207)))
+    #expect(hand.model.gaps == [Gap(after: nil, before: newest[0].key)])
+    #expect(hand.model.recovery.cursor.position == Hand.at(207))
+  }
+
+  @Test(arguments: [UInt64(0), 1])
+  func `a log is asked for from where memory knows it`(start: UInt64) {
+    var hand = Hand.connected(at: start)
+    for number in start + 1...3 { hand.hear(Hand.message(number)) }
+    hand.effects = []
+    hand.hear(Self.other(start + 2, "theirs"))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(start), limit: 100)])
+  }
+
   @Test func `it shows that to a reader who is behind, too`() throws {
     var hand = try Self.filledUp()
     hand.give(.reader(isBehind: true))
@@ -208,6 +237,28 @@ struct RewoundLogTests {
     #expect(hand.fetches.last?.query == .after(Hand.at(106), limit: 100))
     hand.give(.fetched(late.id, Hand.page([], head: 208)))
     #expect(hand.model.recovery.cursor.position == Hand.at(106))
+  }
+
+  @Test func `a socket that begins with other messages leads further back`() throws {
+    var hand = Hand.connected(at: 0) { $0.catchUpPage = 2 }
+    for number in UInt64(1)...8 { hand.hear(Hand.message(number)) }
+    hand.hear(Self.other(8, "theirs"))
+    #expect(hand.model.recovery.cursor.position == Hand.at(5))
+    hand.lose()
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), .reset))
+    #expect(hand.named == Hand.at(5))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(8), after: hand.named))
+    #expect(hand.model.recovery.arrears?.end == Hand.at(8))
+    hand.hear(Self.other(6, "theirs"))
+    #expect(hand.model.recovery.cursor.position == Hand.at(3))
+  }
+
+  @Test func `a page of a log that forgot what was asked for reads upwards without a head, too`() {
+    var hand = Hand.connected(at: 50, head: 350)
+    let page = (UInt64(251)...350).map { Hand.message($0) }
+    hand.answer(Page(messages: page, hasNext: false, head: nil, recovered: false))
+    #expect(hand.model.gaps.map(\.before) == [Hand.message(251).key])
   }
 
   @Test func `what a log forgot between two pages is a gap between them`() {

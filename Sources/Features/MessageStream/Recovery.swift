@@ -195,8 +195,18 @@ struct Recovery: Sendable, Hashable {
   }
 
   /// Takes back what the cursor says of a position and of so many before it.
-  mutating func goBack(before position: Position, by count: Int) {
-    let offset = position.offset - min(position.offset, UInt64(count) + 1)
+  ///
+  /// - Parameter lowest: The lowest offset that memory holds a message at. Where another message
+  ///   stands there, too, memory cannot tell how far the log was put back: it counts as whole
+  ///   long ago, so that its newest page comes, above a gap.
+  mutating func goBack(before position: Position, by count: Int, lowest: UInt64?) {
+    let lowest = lowest ?? 0
+    var offset = position.offset - min(position.offset, UInt64(count) + 1)
+    if lowest > 1 {
+      let isKnown = position.offset > lowest
+      offset = isKnown ? max(offset, lowest - 1) : 0
+      if !isKnown { cursor.wholeAt = Timestamp(nanoseconds: 0) }
+    }
     cursor.position = Position(epoch: position.epoch, offset: offset)
     ahead = []
     arrears = nil

@@ -96,7 +96,8 @@ extension StreamModel {
 
   /// What lies shortly before may be other messages, too: a page of it is fetched again.
   mutating func goBack(before position: Position, _ step: inout Step) {
-    recovery.goBack(before: position, by: settings.catchUpPage)
+    recovery.goBack(
+      before: position, by: settings.catchUpPage, lowest: lowestOffset(in: position.epoch))
     writer.set(cursor: recovery.cursor)
     guard let run = recovery.run else { return }
     recovery.run = nil

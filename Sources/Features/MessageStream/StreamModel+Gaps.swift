@@ -22,6 +22,12 @@ extension StreamModel {
     return timeline.messages.contains { $0.position == place && $0.id != message.id }
   }
 
+  /// Returns the lowest offset of an epoch at which memory holds a message.
+  func lowestOffset(in epoch: String) -> UInt64? {
+    let places = timeline.messages.lazy.compactMap(\.position).filter { $0.epoch == epoch }
+    return places.map(\.offset).min()
+  }
+
   mutating func close(_ gap: Gap, _ step: inout Step) {
     guard let index = gaps.firstIndex(of: gap) else { return }
     gaps.remove(at: index)

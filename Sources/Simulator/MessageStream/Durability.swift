@@ -104,25 +104,24 @@ struct Durability: StreamChecker {
       }
       let isExcused =
         disk.messages[message.id] != nil || disk.hasGap(at: message.key)
-        || disk.hasOther(atPositionOf: message)
         || isPlain && lateness.isBeyond(message.id)
         || isPlain && disk.hasGap(near: message.createdAt, within: overlap)
       if !isExcused { missing.append(message) }
     }
-    return missing
+    return missing.isEmpty || isGoingBack(disk) ? [] : missing
+  }
+
+  /// Whether what follows the cursor is another message than one that is kept there: the log was
+  /// put back, and the next page or socket, which begins with that message, leads further back.
+  private func isGoingBack(_ disk: KeptTimeline) -> Bool {
+    guard let cursor = disk.cursor.position else { return false }
+    let next = Position(epoch: cursor.epoch, offset: cursor.offset + 1)
+    guard let message = log.first(where: { $0.position == next }) else { return false }
+    return disk.messages.values.contains { $0.position == next && $0.id != message.id }
   }
 }
 
 extension KeptTimeline {
-  /// Whether another message is kept at its position, and the cursor went back below such messages:
-  /// how far the log was put back is not known before a page begins with what is kept.
-  fileprivate func hasOther(atPositionOf message: Message) -> Bool {
-    guard let position = message.position, let end = cursor.position else { return false }
-    let kept = messages.values.lazy.compactMap(\.position)
-    return kept.contains { $0 == position }
-      && kept.contains { $0.epoch == end.epoch && $0.offset > end.offset }
-  }
-
   /// Whether it is the user's own message, and its answer has not come.
   fileprivate func awaitsAnswer(to message: Message) -> Bool {
     message.user == "me"

@@ -111,6 +111,24 @@ struct DurabilityTests {
     #expect(script.findings.count == count)
   }
 
+  @Test(arguments: [(2, 1), (3, 0)])
+  mutating func `a cursor may go back among other messages while what is kept behind it tells`(
+    kept: Int, count: Int
+  ) {
+    script.accept(Array(all.prefix(3)))
+    let messages = Array(all.prefix(kept))
+    script.store(
+      TimelineChange(messages: messages, cursor: Cursor(position: all[kept - 1].position)))
+    script.see(.fact(.beganAnew(epoch: "e", kept: [all[0]])), at: 1)
+    for offset in 2...3 {
+      var other = Message.number(10 + offset)
+      other.position = Position(epoch: "e", offset: UInt64(offset))
+      script.accept([other], at: 2)
+    }
+    script.store(TimelineChange(cursor: Cursor(position: all[1].position)), at: 3)
+    #expect(script.findings.count == count)
+  }
+
   @Test(arguments: [("me", true, 0), ("me", false, 1), ("you", true, 1)])
   mutating func `an own message may fill up a log that was put back, until its answer comes`(
     user: String, isOwed: Bool, count: Int

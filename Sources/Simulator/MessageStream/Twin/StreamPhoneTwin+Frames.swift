@@ -71,7 +71,16 @@ extension StreamPhoneTwin {
   mutating func goBack(before message: Message) {
     guard let place = message.position else { return }
     let span = UInt64(settings.catchUpPage) + 1
-    let offset = place.offset > span ? place.offset - span : 0
+    let known = kept.compactMap(\.position).filter { $0.epoch == place.epoch }.map(\.offset)
+    let least = known.min() ?? 1
+    var offset = place.offset > span ? place.offset - span : 0
+    if least > 1, place.offset <= least {
+      // All that is known of this log is gone from it: its newest page comes, as after long.
+      offset = 0
+      mend.cursor.wholeAt = Timestamp(nanoseconds: 0)
+    } else if least > 1 {
+      offset = max(offset, least - 1)
+    }
     mend.cursor.position = Position(epoch: place.epoch, offset: offset)
     mend.ahead = []
     mend.arrears = nil

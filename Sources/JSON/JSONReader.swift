@@ -122,7 +122,7 @@ public struct JSONReader: Sendable {
   private mutating func take(word: String) throws(JSONError) {
     _ = try nextByte()
     let end = position + word.utf8.count
-    guard end <= bytes.count, bytes[position..<end].elementsEqual(word.utf8) else {
+    guard end <= bytes.count, holds(word, at: position) else {
       throw JSONError("expected '\(word)'", at: position)
     }
     position = end

@@ -115,7 +115,9 @@ public struct JSONWriter: Sendable {
     let start = bytes.count
     // Copying first and looking at the array is quicker than looking at the string's view.
     bytes.append(contentsOf: text.utf8)
-    if let first = bytes[start...].firstIndex(where: Self.isEscaped) {
+    var first = start
+    while first < bytes.count, !Self.isEscaped(bytes[first]) { first += 1 }
+    if first < bytes.count {
       let rest = Array(bytes[first...])
       bytes.removeSubrange(first...)
       for byte in rest { append(escaping: byte) }

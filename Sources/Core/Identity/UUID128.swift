@@ -56,20 +56,28 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
 
   /// The 36-character lower-case form.
   public var description: String {
-    unsafe String(unsafeUninitializedCapacity: 36) { buffer in
-      var position = 0
-      for digit in 0..<32 {
-        if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
-          unsafe buffer[position] = UInt8(ascii: "-")
-          position += 1
-        }
-        let word = digit < 16 ? high : low
-        let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit % 16)) & 0xF)
-        unsafe buffer[position] =
-          nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+    unsafe String(unsafeUninitializedCapacity: 36) { unsafe write(to: $0) }
+  }
+
+  /// The same as UTF-8.
+  package var utf8: [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: 36) { unsafe $1 = write(to: $0) }
+  }
+
+  /// Writes the 36 characters; returns their number.
+  private func write(to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    var position = 0
+    for digit in 0..<32 {
+      if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
+        unsafe buffer[position] = UInt8(ascii: "-")
         position += 1
       }
-      return 36
+      let word = digit < 16 ? high : low
+      let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit % 16)) & 0xF)
+      unsafe buffer[position] =
+        nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+      position += 1
     }
+    return position
   }
 }

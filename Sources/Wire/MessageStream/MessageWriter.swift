@@ -8,7 +8,7 @@ extension JSONWriter {
   mutating func message(_ message: Message) {
     beginObject()
     member("id")
-    string(message.id.description)
+    plain(message.id.utf8)
     member("shop_id")
     string(message.shop.text)
     member("user_id")
@@ -24,7 +24,7 @@ extension JSONWriter {
     member("is_edited")
     bool(message.isEdited)
     member("parent_id")
-    string(message.parent?.description)
+    if let parent = message.parent { plain(parent.utf8) } else { null() }
     if let position = message.position {
       member("position")
       string(position.description)

@@ -15,12 +15,14 @@ package enum ShopRoute: Sendable, Hashable {
   ///
   /// Exact: letter case counts, no empty or dot segments, no slash at the end.
   package init?(path: String) {
-    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    // Bytes are split faster than characters.
+    let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      .map(Substring.init)
     switch segments.count {
     case 5 where path == Self.streamHealth.path: self = .streamHealth
     case 6 where path == Self.send.path: self = .send
     case 7, 8:
-      guard path.hasPrefix(Self.base + "/"), segments[6] == "messages",
+      guard path.hasPrefix(Self.base), segments[6] == "messages",
         let shop = ShopID(segments[5])
       else { return nil }
       guard segments.count == 8 else { self = .all(shop); return }
@@ -36,13 +38,13 @@ package enum ShopRoute: Sendable, Hashable {
   /// The path; shop ids need no percent-encoding.
   package var path: String {
     switch self {
-    case .send: "\(Self.base)/messages"
-    case .all(let shop): "\(Self.base)/\(shop)/messages"
-    case .paginated(let shop): "\(Self.base)/\(shop)/messages/paginated"
-    case .stream(let shop): "\(Self.base)/\(shop)/messages/stream"
+    case .send: "\(Self.base)messages"
+    case .all(let shop): "\(Self.base)\(shop)/messages"
+    case .paginated(let shop): "\(Self.base)\(shop)/messages/paginated"
+    case .stream(let shop): "\(Self.base)\(shop)/messages/stream"
     case .streamHealth: "/api/v1/health/websocket"
     }
   }
 
-  private static let base = "/api/v1/auth/shops"
+  private static let base = "/api/v1/auth/shops/"
 }

@@ -115,6 +115,11 @@ struct PolicyTests {
       ])
   }
 
+  @Test(arguments: ["10/1m,,20/2m", ",10/1m", "10/1m,", "10/1m;20/2m", "10"])
+  func `windows that cannot be read are refused`(text: String) {
+    #expect(throws: PolicyError.self) { try LinkPolicy.session.setting([("retry.windows", text)]) }
+  }
+
   @Test func `unknown keys and unreadable values are all named`() {
     let error = #expect(throws: PolicyError.self) {
       try LinkPolicy.session.setting([("retry.frist", "1s"), ("gate.settle", "soon")])

@@ -45,6 +45,11 @@ import Testing
     #expect(scale(value) == expected)
   }
 
+  @Test(arguments: ["mmol", "mmol<180.1558800000541>/dL", "mol<180.1558800000541>/L", "mg"])
+  func `a unit that is no concentration per litre has no scale`(unit: String) {
+    #expect(Dimension.glucose.scale(from: unit) == nil)
+  }
+
   @Test(arguments: Dimension.allCases)
   func `each unit has a round figure above`(dimension: Dimension) {
     let shown = Set(Self.figures.filter { $0.0 == dimension }.map(\.unit))

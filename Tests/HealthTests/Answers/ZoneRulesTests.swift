@@ -20,6 +20,15 @@ private func local(_ text: String) -> CivilTime {
   }
 
   @Test(arguments: [
+    (0, "UTC+00:00"), (34_200, "UTC+09:30"), (36_000, "UTC+10:00"), (-35_100, "UTC-09:45"),
+    (50_940, "UTC+14:09"),
+  ])
+  func `a zone without a name is called by its offset`(secondsEast: Int, title: String) {
+    let zone = ZoneRules(initialSecondsEast: secondsEast)
+    #expect(zone.title(at: at("2026-03-29T00:00:00Z")) == title)
+  }
+
+  @Test(arguments: [
     ("2026-03-29T01:59:59", "2026-03-29T00:59:59Z"),
     // Left out: as far after the gap as it is into it.
     ("2026-03-29T02:00:00", "2026-03-29T01:00:00Z"),

@@ -64,6 +64,7 @@ import Testing
     let names = [
       "&lt;&gt;&amp;&quot;&apos;": "<>&\"'", "&#65;&#x42;&#x1F600;": "AB😀",
       "&nope; & &#xD800; &#; &amp": "&nope; & &#xD800; &#; &amp", "a>b": "a>b", "a<b": "a<b",
+      "&#000000065;": "A", "&#0000000065;": "&#0000000065;",
     ]
     for (raw, text) in names.sorted(by: { $0.key < $1.key }) {
       let export = try Export(body: Export.record("unit=\"\(raw)\" value=\"1\""))
@@ -121,6 +122,29 @@ import Testing
       #expect(export.skipped == skipped, "\(text)")
     }
     for reason in HealthExportSkip.allCases { #expect(!reason.text.isEmpty) }
+  }
+
+  @Test func `what is left out is counted by type, where there is one`() throws {
+    let date = "startDate=\"2026-01-05 08:00:00 +0000\""
+    let body = """
+      <Record type="t" sourceName="s" value="1"/><Record type="t" sourceName="s" \(date)/>\
+      <Record type="u" sourceName="s" value="1"/><Record sourceName="s" value="1"/>
+      """
+    let export = try Export(body: body)
+    #expect(export.tally.skippedOfType == ["t": 2, "u": 1])
+  }
+
+  @Test func `a workout has the zone that is told, and no other metadata is one`() throws {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
+    let body = """
+      <Workout workoutActivityType="a" sourceName="s" \(dates)>\
+      <MetadataEntry key="HKTimeZone" value="Europe/Berlin"/>\
+      <MetadataEntry key="HKTimeZoneOfPast" value="UTC"/>\
+      <MetadataEntry key="HKWeatherT" value="1"/></Workout>
+      """
+    let export = try Export(body: body)
+    #expect(export.samples.map(\.zone) == ["Europe/Berlin"])
+    #expect(export.skipped == [.metadata: 2])
   }
 
   @Test func `a tag without an end is given up after 64 KiB, and what stands in it is read`() throws

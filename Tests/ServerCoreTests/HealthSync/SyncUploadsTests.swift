@@ -197,6 +197,10 @@ extension SyncAnswer {
     let refusal = stage.ask(3, other).answer
     #expect(refusal?.status == 412)
     #expect(refusal?.field("Tus-Version") == "1.0.0")
+    // The protocol lets any version ask which ones are spoken.
+    var question = SyncCall("OPTIONS", .sync)
+    question.speaksOtherTus = true
+    #expect(stage.ask(4, question).answer?.status == 204)
   }
 
   @Test func `OPTIONS tells how uploads resume`() {

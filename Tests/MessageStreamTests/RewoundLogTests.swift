@@ -16,6 +16,14 @@ struct RewoundLogTests {
     #expect(hand.model.recovery.ahead == [])
   }
 
+  @Test func `a page that leads to the last offset of all ends there, whatever came before`() {
+    var hand = Hand.connected(at: .max - 3)
+    hand.hear(Hand.message(.max))
+    hand.answer(Hand.page([.max - 2, .max - 1, .max], head: .max, hasNext: true))
+    #expect(hand.model.recovery.cursor.position == Hand.at(.max))
+    #expect(hand.fetches.last?.query == .after(Hand.at(.max), limit: 100))
+  }
+
   @Test func `a log that went back under its epoch is followed from where it stands`() {
     var hand = Hand.connected(at: 150, head: 100)
     hand.answer(Hand.page(51...100, head: 100, recovered: false))

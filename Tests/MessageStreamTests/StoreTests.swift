@@ -33,6 +33,25 @@ struct StoreTests {
     #expect(world.ledger.problems == [])
   }
 
+  @Test func `a late refusal of a change says nothing`() {
+    var hand = Hand.connected(at: 3)
+    hand.effects = []
+    hand.give(.commitFailed(CommitID(999), .full(detail: "")))
+    #expect(hand.effects == [])
+    #expect(hand.model.isStored)
+  }
+
+  @Test func `a store that gives more than was asked for fills memory, and no more`() {
+    var settings = StreamWorld(.ours).settings
+    settings.memory = 2
+    var model = StreamModel(settings: settings, seed: 1)
+    _ = model.handle(.open(at: Hand.wall), at: .zero)
+    let messages = (UInt64(1)...3).map { Hand.message($0) }
+    _ = model.handle(.loaded(TimelineSnapshot(messages: messages)), at: .zero)
+    #expect(model.timeline.messages == [messages[1], messages[2]])
+    #expect(model.brokenInvariants(.thorough) == [])
+  }
+
   @Test func `a change that is tried again has a number of its own`() {
     var hand = Hand.connected(at: 3)
     hand.keepsPromptly = false

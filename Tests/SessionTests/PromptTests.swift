@@ -191,6 +191,8 @@ import Testing
     #expect(bench.states.last == "a failed")
     #expect(bench.reason == "no answer within 300s")
     #expect(bench.prompts.count == 1)
+    let kept = bench.store.open(as: SessionBench.client).prompts
+    #expect(kept.map(\.isRefused) == [true], "the server has the words under their key")
   }
 
   @Test func `an accepted prompt is not sent to a plain server after a loss`() {

@@ -81,6 +81,26 @@ struct PolicyTests {
       "session", "retry.first", "1s*2 max 9s +-0.25 min 1250ms x3",
       "1s*2 max 9s +-0.25 min 1249ms x3", "1s*2 max 9s +-0 min 1250ms x3"
     ),
+    (
+      "session", "retry.first", "1s*0 max 9s +-0 min 0s x3", "1s*1 max 9s +-0 min 0s x3",
+      "1s*2 max 9s +-0 min 0s x3"
+    ),
+    (
+      "session", "retry.first", "1s*2 max 999ms +-0 min 0s x3", "1s*2 max 1s +-0 min 0s x3",
+      "1s*2 max 1001ms +-0 min 0s x3"
+    ),
+    (
+      "session", "retry.first", "1s*2 max 9s +-1.1 min 1s x3", "1s*2 max 9s +-1 min 1s x3",
+      "1s*2 max 9s +-0.9 min 1s x3"
+    ),
+    (
+      "session", "retry.first", "1s*2 max 9s +-0 min 9001ms x3", "1s*2 max 9s +-0 min 9s x3",
+      "1s*2 max 9s +-0 min 8999ms x3"
+    ),
+    (
+      "session", "retry.first", "1s*2 max 9s +-0 min 0s x0", "1s*2 max 9s +-0 min 0s x1",
+      "1s*2 max 9s +-0 min 0s x2"
+    ),
     ("message-stream", "retry.windows", "10/4999ms", "10/5s", "10/5001ms"),
     ("message-stream", "retry.windows", "10/1s,20/9s", "10/1s,20/10s", "10/1s,10/1m"),
   ])

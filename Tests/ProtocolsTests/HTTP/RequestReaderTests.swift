@@ -105,13 +105,33 @@ import Testing
     #expect(found.map { $0.headers.values("host") } == [[host]])
   }
 
+  @Test func `the size of a chunk is hexadecimal, of either case, with zeros before it`() {
+    let first = String(repeating: "a", count: 0x1A)
+    let second = String(repeating: "b", count: 0x10B)
+    let text = "1a\r\n\(first)\r\n00010B;x=y\r\n\(second)\r\n000\r\n\r\n"
+    let events = requests(post("Transfer-Encoding: chunked\r\n", text))
+    guard case .request(_, let body)? = events.first else {
+      Issue.record("no request")
+      return
+    }
+    #expect(body == octets(first + second))
+  }
+
+  @Test func `names of fields are known in either case, and no other character has one`() {
+    let head = heads("GET / HTTP/1.1\r\nHOST: a\r\nX_^`|~Z: 1\r\n\r\n").first
+    #expect(head?.headers.values("host") == ["a"])
+    #expect(head?.headers.values("x_^`|~z") == ["1"])
+  }
+
   @Test func `OPTIONS may ask for the server itself`() {
     let found = heads("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")
     #expect(found.map(\.path) == ["*"])
     #expect(refusal(get(target: "*")) == 400)
   }
 
-  @Test(arguments: ["a", "a.b-c_d", "127.0.0.1:80", "[::1]", "[fe80::1]:65535", "a:"])
+  @Test(arguments: [
+    "a", "a.b-c_d", "127.0.0.1:80", "[::1]", "[fe80::1]:65535", "[fe80::1%250]", "a:",
+  ])
   func `a host is a name or an address with a port`(_ host: String) {
     #expect(refusal("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n") == nil)
   }

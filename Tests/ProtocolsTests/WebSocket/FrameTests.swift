@@ -121,5 +121,9 @@ import Testing
     #expect(Set(keys).count == 1000)
     #expect((0..<1000).map { _ in again.next() } == keys)
     #expect((0..<1000).map { _ in other.next() } != keys)
+    for bit in 0..<64 {
+      var near = MaskSource(seed: 1 ^ 1 << UInt64(bit))
+      #expect(near.next() != keys[0], "bit \(bit)")
+    }
   }
 }

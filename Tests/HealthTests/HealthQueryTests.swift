@@ -1,0 +1,33 @@
+import LinkHealth
+import LinkJSON
+import Testing
+
+/// Payloads of questions that are damaged behind what they need.
+@Suite struct HealthQueryTests {
+  private static let time = "\"start_time\":\"2026-01-01\",\"end_time\":\"2026-01-02\""
+  private static let data = "{\"value_type\":\"\(HealthValueType.allCases[0].rawValue)\",\(time)}"
+  private static let summary = "{\"metrics\":[],\(time)}"
+
+  private func isMalformed(_ read: () throws(FieldFault) -> Void) -> Bool {
+    do throws(FieldFault) {
+      try read()
+    } catch {
+      if case .malformed = error { return true }
+    }
+    return false
+  }
+
+  @Test(arguments: ["x", "{}", ",", "\u{0}"])
+  func `a payload with something behind it is malformed`(rest: String) throws {
+    _ = try HealthDataQuery.read(Array(Self.data.utf8))
+    let (data, summary) = (Array((Self.data + rest).utf8), Array((Self.summary + rest).utf8))
+    #expect(isMalformed { () throws(FieldFault) in _ = try HealthDataQuery.read(data) })
+    #expect(isMalformed { () throws(FieldFault) in _ = try SummaryQuery.read(summary) })
+  }
+
+  @Test func `a payload without its end is malformed`() {
+    let (data, summary) = (Array(Self.data.utf8.dropLast()), Array(Self.summary.utf8.dropLast()))
+    #expect(isMalformed { () throws(FieldFault) in _ = try HealthDataQuery.read(data) })
+    #expect(isMalformed { () throws(FieldFault) in _ = try SummaryQuery.read(summary) })
+  }
+}

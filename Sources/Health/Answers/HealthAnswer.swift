@@ -123,9 +123,7 @@ struct HealthAnswer: Sendable {
   /// The number of a sample in the unit that is told; `nil` if nothing is known of its unit, or if
   /// it is none.
   mutating func number(_ sample: HealthSample, _ dimension: Dimension?) -> Double? {
-    guard let dimension, case .quantity(let value) = sample.value, value.isFinite else {
-      return nil
-    }
+    guard let dimension, case .quantity(let value) = sample.value else { return nil }
     if scale?.unit != sample.unit || scale == nil {
       scale = (sample.unit, dimension.scale(from: sample.unit))
     }

@@ -44,6 +44,7 @@ import Testing
             sum="150.5" unit="Cal"/>
           <WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning"
             sum="2.5" unit="km"/>
+          <WorkoutStatistics type="HKQuantityTypeIdentifierSwimmingStrokeCount" sum="9" unit="m"/>
           <WorkoutEvent type="HKWorkoutEventTypePause"/>
         </Workout>
         """)

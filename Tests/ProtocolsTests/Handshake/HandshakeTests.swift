@@ -60,7 +60,7 @@ import Testing
     #expect(Self.verdict(Self.answer() + "\u{1}")?.rest == [1])
     var client = Self.client()
     #expect(client.receive(octets(Self.answer()) + [0x81]) == expected)
-    #expect(client.receive([1]) == nil)
+    #expect(client.receive(octets(Self.answer())) == nil)
   }
 
   @Test func `interim responses are passed over`() {
@@ -96,6 +96,15 @@ import Testing
       Issue.record("\(String(describing: Self.verdict(text)))")
       return
     }
+  }
+
+  @Test func `nothing is read behind what is no answer`() {
+    var client = Self.client()
+    guard case .malformed? = client.receive(octets("nonsense\r\n\r\n")) else {
+      Issue.record("a verdict is missing")
+      return
+    }
+    #expect(client.receive(octets(Self.answer())) == nil)
   }
 
   @Test func `an endless answer is malformed at the limit`() {

@@ -127,6 +127,19 @@ struct RewoundLogTests {
     #expect(hand.fetches.count == 1)
   }
 
+  @Test func `it says nothing of a log that begins anew`() throws {
+    var hand = Hand.connected(at: 5)
+    hand.hear(Hand.message(9))
+    let new = (UInt64(1)...8).map { offset in
+      var message = Self.other(offset, "new")
+      message.position = Position(epoch: "f", offset: offset)
+      return message
+    }
+    hand.answer(Page(messages: new, hasNext: false, head: new[7].position, recovered: false))
+    #expect(hand.model.recovery.cursor.position == new[7].position)
+    #expect(hand.model.recovery.ahead == [])
+  }
+
   @Test func `it is not forgotten where the log still holds it`() throws {
     var hand = try Self.ahead()
     hand.reconnect(head: 9, settles: false)

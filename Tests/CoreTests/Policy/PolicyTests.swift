@@ -61,6 +61,7 @@ struct PolicyTests {
     ("message-stream", "liveness.silence", "999ms", "1s", "1001ms"),
     ("session", "liveness.ping", "999ms", "1s", "1001ms"),
     ("session", "liveness.pongTries", "0", "1", "2"),
+    ("session", "liveness.pongTries", "11", "10", "9"),
     ("session", "liveness.idle", "999ms idle", "1s idle", "1001ms idle"),
     ("session", "liveness.pongTimeout", "99ms", "100ms", "101ms"),
     ("session", "establish.openTimeout", "99ms", "100ms", "101ms"),
@@ -171,6 +172,13 @@ struct PolicyTests {
   @Test(arguments: LinkPolicy.presets)
   func `every key can be read and written back`(policy: LinkPolicy) throws {
     #expect(try policy.setting(policy.values) == policy)
+  }
+
+  @Test(arguments: LinkPolicy.presets)
+  func `no key takes a word that it does not know`(policy: LinkPolicy) {
+    for (key, _) in policy.values where key != "name" {
+      #expect(throws: PolicyError.self, "\(key)") { try policy.setting([(key, "what?")]) }
+    }
   }
 
   @Test(arguments: [

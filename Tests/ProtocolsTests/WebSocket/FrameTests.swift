@@ -31,7 +31,7 @@ import Testing
     connection.ping(Self.hello, into: &out)
     #expect(out == hex("89 05 48 65 6c 6c 6f"))
     out = []
-    connection.send(binary: [UInt8](repeating: 1, count: 256), into: &out)
+    #expect(connection.send(binary: [UInt8](repeating: 1, count: 256), into: &out))
     #expect(out.prefix(4) == hex("82 7E 01 00")[...])
     out = []
     connection.send(binary: [UInt8](repeating: 1, count: 65_536), into: &out)

@@ -73,6 +73,7 @@ struct RewoundLogTests {
     let page = (head - 99...head).map { Self.other($0, "theirs") }
     hand.answer(Page(messages: page, hasNext: hasNext, head: Hand.at(head)))
     #expect(hand.model.gaps.count == gaps)
+    #expect(hand.model.recovery.cursor.position == Hand.at(head))
   }
 
   @Test func `a message below the cursor that nobody knows makes it ask the server`() {
@@ -231,6 +232,55 @@ struct RewoundLogTests {
     hand.answer(Page(messages: newest, hasNext: true, head: Hand.at(207)))
     #expect(hand.model.gaps == [Gap(after: nil, before: newest[0].key)])
     #expect(hand.model.recovery.cursor.position == Hand.at(207))
+  }
+
+  @Test func `a page that leads no lower, since it could not be read, ends the way back`() throws {
+    var hand = try Self.filledUp(from: 205)
+    try Self.post(&hand)
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(207)))
+    #expect(hand.fetches.last?.query == .after(Hand.at(205), limit: 100))
+    let page = [Self.other(207, "mine")]
+    hand.answer(Page(messages: page, hasNext: false, head: Hand.at(207), rejected: 1))
+    #expect(hand.fetches.last?.query == .page(number: 1, limit: 100))
+  }
+
+  @Test func `the way back ends at a hole in what is known`() throws {
+    var hand = Hand.connected(at: 0)
+    for number in UInt64(1)...50 { hand.hear(Hand.message(number)) }
+    hand.hear(Hand.message(60))
+    hand.answer(Hand.page(55...60, head: 60, rejected: 4))
+    hand.hear(Self.other(60, "theirs"))
+    #expect(hand.fetches.last?.query == .after(Hand.at(54), limit: 100))
+    let page = (UInt64(55)...60).map { Self.other($0, "theirs") }
+    hand.answer(Page(messages: page, hasNext: false, head: Hand.at(60)))
+    #expect(hand.fetches.last?.query == .page(number: 1, limit: 100))
+  }
+
+  @Test func `what is not stored yet shows a log that was put back, too`() throws {
+    var hand = Hand.connected(at: 100)
+    for number in UInt64(101)...206 { hand.hear(Hand.message(number)) }
+    hand.send("mine")
+    hand.keepsPromptly = false
+    for number in UInt64(207)...208 { hand.hear(Hand.message(number)) }
+    hand.lose()
+    let entry = try #require(hand.model.outbox.entries.first)
+    hand.give(.posted(entry.id, Self.other(208, "mine")))
+    #expect(hand.model.recovery.cursor.position == Hand.at(107))
+  }
+
+  @Test func `a gap that shrinks past an older one stands below it`() throws {
+    var model = StreamModel(settings: StreamWorld(.ours).settings, seed: 1)
+    _ = model.handle(.open(at: Hand.wall), at: .zero)
+    let gaps = [UInt64(50), 100].map { Gap(after: nil, before: Hand.message($0).key) }
+    let messages = (Array(50...60) + Array(100...110)).map { Hand.message($0) }
+    _ = model.handle(.loaded(TimelineSnapshot(messages: messages, gaps: gaps)), at: .zero)
+    let asked = model.handle(.loadOlder, at: .zero)
+    let query = PageQuery.before(Hand.at(100), limit: 50)
+    #expect(asked.contains(.fetch(FetchID(model.lastFetch), query)))
+    let page = Hand.page(40...99, head: 110, hasNext: true)
+    _ = model.handle(.fetched(FetchID(model.lastFetch), page), at: .zero)
+    #expect(model.gaps.map(\.before) == [Hand.message(40).key, Hand.message(50).key])
   }
 
   @Test(arguments: [UInt64(0), 1])

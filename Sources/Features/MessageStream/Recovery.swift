@@ -196,16 +196,17 @@ struct Recovery: Sendable, Hashable {
 
   /// Takes back what the cursor says of a position and of so many before it.
   ///
-  /// - Parameter lowest: The lowest offset that memory holds a message at. Where another message
-  ///   stands there, too, memory cannot tell how far the log was put back: it counts as whole
-  ///   long ago, so that its newest page comes, above a gap.
-  mutating func goBack(before position: Position, by count: Int, lowest: UInt64?) {
-    let lowest = lowest ?? 0
+  /// - Parameter lowest: The lowest offset that is known down from there without a hole. Where
+  ///   another message stands there, too, or nothing leads lower than the cursor, it is not known
+  ///   how far the log was put back: it counts as whole long ago, so that its newest page comes,
+  ///   above a gap.
+  mutating func goBack(before position: Position, by count: Int, lowest: UInt64) {
     var offset = position.offset - min(position.offset, UInt64(count) + 1)
-    if lowest > 1 {
-      let isKnown = position.offset > lowest
-      offset = isKnown ? max(offset, lowest - 1) : 0
-      if !isKnown { cursor.wholeAt = Timestamp(nanoseconds: 0) }
+    offset = max(offset, lowest - min(lowest, 1))
+    let present = cursor.position.flatMap { $0.epoch == position.epoch ? $0.offset : nil }
+    if lowest > 1 && position.offset <= lowest || offset >= present ?? .max {
+      offset = 0
+      cursor.wholeAt = Timestamp(nanoseconds: 0)
     }
     cursor.position = Position(epoch: position.epoch, offset: offset)
     ahead = []

@@ -318,7 +318,9 @@ extension StreamModel {
       let isNew = covered.epoch != recovery.cursor.position?.epoch
       if isNew, recovery.cursor.position != nil { step.show(.notice(.newEpoch(covered))) }
       // A log that was put back to an earlier state goes on from there under the same epoch.
-      let isBack = !page.recovered && covered.offset < recovery.cursor.position?.offset ?? 0
+      let isBack =
+        (!page.recovered || run.kind == .recent)
+        && covered.offset < recovery.cursor.position?.offset ?? 0
       if isNew || isBack { recovery.ahead = [] }
       if isNew || isBack || covered.offset > recovery.cursor.position?.offset ?? 0 {
         recovery.cursor.position = covered

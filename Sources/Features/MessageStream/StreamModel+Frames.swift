@@ -96,8 +96,8 @@ extension StreamModel {
 
   /// What lies shortly before may be other messages, too: a page of it is fetched again.
   mutating func goBack(before position: Position, _ step: inout Step) {
-    recovery.goBack(
-      before: position, by: settings.catchUpPage, lowest: lowestOffset(in: position.epoch))
+    let lowest = (timeline.messages + writer.messages).lowestOffset(from: position)
+    recovery.goBack(before: position, by: settings.catchUpPage, lowest: lowest)
     writer.set(cursor: recovery.cursor)
     guard let run = recovery.run else { return }
     recovery.run = nil

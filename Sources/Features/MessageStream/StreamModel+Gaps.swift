@@ -19,13 +19,8 @@ extension StreamModel {
   /// grown again since.
   func isDisplaced(by message: Message) -> Bool {
     guard let place = message.position else { return false }
-    return timeline.messages.contains { $0.position == place && $0.id != message.id }
-  }
-
-  /// Returns the lowest offset of an epoch at which memory holds a message.
-  func lowestOffset(in epoch: String) -> UInt64? {
-    let places = timeline.messages.lazy.compactMap(\.position).filter { $0.epoch == epoch }
-    return places.map(\.offset).min()
+    func takes(_ other: Message) -> Bool { other.position == place && other.id != message.id }
+    return timeline.messages.contains(where: takes) || writer.messages.contains(where: takes)
   }
 
   mutating func close(_ gap: Gap, _ step: inout Step) {
@@ -33,5 +28,16 @@ extension StreamModel {
     gaps.remove(at: index)
     writer.set(gaps: gaps)
     step.show(.gapClosed(gap))
+  }
+}
+
+extension [Message] {
+  /// Returns the lowest offset of those that follow each other down from a position.
+  func lowestOffset(from position: Position) -> UInt64 {
+    let places = lazy.compactMap(\.position).filter { $0.epoch == position.epoch }
+    let offsets = Set(places.map(\.offset))
+    var lowest = position.offset
+    while lowest > 1, offsets.contains(lowest - 1) { lowest -= 1 }
+    return lowest
   }
 }

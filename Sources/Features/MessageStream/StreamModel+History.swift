@@ -96,11 +96,8 @@ extension StreamModel {
   /// oldest message in the log is shown already, further down. In a gap that is not known.
   private func lowest(from position: Position, above key: TimelineKey) -> Position {
     guard !gaps.contains(where: { $0.before == key }) else { return position }
-    let places = timeline.messages.compactMap(\.position).filter { $0.epoch == position.epoch }
-    let offsets = Set(places.map(\.offset))
-    var lowest = position
-    while lowest.offset > 1, offsets.contains(lowest.offset - 1) { lowest.offset -= 1 }
-    return lowest
+    return Position(
+      epoch: position.epoch, offset: timeline.messages.lowestOffset(from: position))
   }
 
   private mutating func ask(
@@ -223,6 +220,7 @@ extension StreamModel {
       step.show(.gapClosed(gap))
     } else {
       gaps[index].before = min(gap.before, fetch.reached ?? gap.before)
+      gaps.sort { $0.before < $1.before }
     }
     writer.set(gaps: gaps)
   }

@@ -32,7 +32,7 @@ extension StreamPhoneTwin {
 
   /// Takes a message of the socket, or the server's answer to a post.
   mutating func takeLive(_ message: Message, answers isAnswer: Bool = false) {
-    let isOther = isOld(message) && kept.contains { $0.position == message.position }
+    let isOther = isOld(message) && tookPlace(message)
     if isOther || startsElsewhere(message) { goBack(before: message) }
     if takesNothing {
       mend.again = true
@@ -71,15 +71,15 @@ extension StreamPhoneTwin {
   mutating func goBack(before message: Message) {
     guard let place = message.position else { return }
     let span = UInt64(settings.catchUpPage) + 1
-    let known = kept.compactMap(\.position).filter { $0.epoch == place.epoch }.map(\.offset)
-    let least = known.min() ?? 1
-    var offset = place.offset > span ? place.offset - span : 0
-    if least > 1, place.offset <= least {
+    let known = (kept + pen.messages).compactMap(\.position).filter { $0.epoch == place.epoch }
+    var least = place.offset
+    while least > 1, known.contains(where: { $0.offset == least - 1 }) { least -= 1 }
+    var offset = max(place.offset > span ? place.offset - span : 0, least > 0 ? least - 1 : 0)
+    let isLower = mend.cursor.position.map { $0.epoch != place.epoch || offset < $0.offset } ?? true
+    if !isLower || least == place.offset && least > 1 {
       // All that is known of this log is gone from it: its newest page comes, as after long.
       offset = 0
       mend.cursor.wholeAt = Timestamp(nanoseconds: 0)
-    } else if least > 1 {
-      offset = max(offset, least - 1)
     }
     mend.cursor.position = Position(epoch: place.epoch, offset: offset)
     mend.ahead = []

@@ -206,6 +206,7 @@ extension StreamPhoneTwin {
       show(.gapClosed(gap))
     } else if let reached = search.reached, reached < gap.before {
       gaps[index].before = reached
+      gaps.sort { $0.before < $1.before }
     }
     pen.write(gaps)
   }

@@ -62,7 +62,9 @@ extension StreamPhoneTwin {
   /// Whether it stands where another message is kept.
   func tookPlace(_ message: Message) -> Bool {
     message.position != nil
-      && kept.contains { $0.position == message.position && $0.id != message.id }
+      && (kept + pen.messages).contains {
+        $0.position == message.position && $0.id != message.id
+      }
   }
 
   private func holdsWhole(_ page: Page) -> Bool {
@@ -136,16 +138,19 @@ extension StreamPhoneTwin {
   /// Moves the cursor to what a run covered; whether nothing lies beyond it.
   private mutating func settle(_ run: StreamPhoneMend.Run, _ page: Page) -> Bool {
     if let newest = run.newest { mend.cursor.time = max(mend.cursor.time ?? newest, newest) }
-    if let place = covered(run, page) { move(to: place, page) }
+    if let place = covered(run, page) { move(to: place, page, run.aim) }
     if let head = page.head, !isConnected { mend.forget(beyond: head) }
     return mend.advance()
   }
 
-  private mutating func move(to place: Position, _ page: Page) {
+  private mutating func move(
+    to place: Position, _ page: Page, _ aim: StreamPhoneMend.Aim
+  ) {
     let old = mend.cursor.position
     if let old, old.epoch != place.epoch { notice(.newEpoch(place)) }
     let isNew = old?.epoch != place.epoch
-    let isBack = !page.recovered && place.offset < (old?.offset ?? 0)
+    let isTold = !page.recovered || aim == .recent
+    let isBack = isTold && place.offset < (old?.offset ?? 0)
     if isNew || isBack { mend.ahead = [] }
     if isNew || isBack || place.offset > (old?.offset ?? 0) { mend.cursor.position = place }
   }

@@ -1,5 +1,6 @@
 """What was found out about the whole list of bugs: kept in the repository, so that a run of all of
 them goes on where one ended, on any machine."""
+import hashlib
 import json
 import os
 
@@ -10,7 +11,8 @@ NOTE = (
     "Written by scripts/mutants --all. Each file has one letter for each of its bugs, in order. "
     "s: the simulator catches it. T, t: the tests catch it, and the simulator does not; seeds reach "
     "it, or none does. R, r, u: nothing catches it; seeds reach it, only tests do, nothing does. "
-    "x: it does not compile. .: not tried yet. A file that changes is tried anew.")
+    "x: it does not compile. .: not tried yet. A file that changes is tried anew, and so is what "
+    "nothing caught once the tests have changed.")
 
 
 class Tried:
@@ -43,9 +45,10 @@ class Tried:
     def adopt(self, results):
         """Adds what is known to results that do not know it."""
         for file, rows in self.rows.items():
-            known = self.known(file)
-            for row, letter in zip(rows, known["bugs"] if known else ""):
-                if letter not in "x." and row["key"] not in results.entries:
+            known = self.known(file) or {"bugs": ""}
+            unknown = "x." if known.get("tests") == suites(results) else "x.Rru"
+            for row, letter in zip(rows, known["bugs"]):
+                if letter not in unknown and row["key"] not in results.entries:
                     results.entries[row["key"]] = entry(letter, known["seeds"], results.versions)
 
     def keep(self, rows, results):
@@ -56,9 +59,15 @@ class Tried:
         for file, bugs in letters.items():
             if bugs.strip("x."):
                 self.files[file] = {
-                    "digest": self.digests[file], "seeds": results.seeds, "bugs": bugs}
+                    "digest": self.digests[file], "seeds": results.seeds, "bugs": bugs,
+                    "tests": suites(results)}
         text = json.dumps({"note": NOTE, "files": self.files}, indent=1, sort_keys=True)
         plant.write(self.path, (text + "\n").encode())
+
+
+def suites(results):
+    """Returns a hash of the tests."""
+    return hashlib.sha256(json.dumps(results.versions, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def letter(row, results):

@@ -311,6 +311,14 @@ def adds_up():
         yield "the worlds of a feature are others"
     if plant.Package(["Core"]).suites != plant.SUITES or plant.Package().worlds(["x"]) != ["x"]:
         yield "shared modules are not tried everywhere"
+    for suite, names in plant.SLOW.items():
+        tests = ""
+        for file in plant.files_below(plant.ROOT, f"Tests/{suite}"):
+            with open(os.path.join(plant.ROOT, file), encoding="utf-8") as content:
+                tests += content.read()
+        for name in names:
+            if not re.search(f"func `[^`]*{name}", tests):
+                yield f"{suite} has no slow test with the words: {name}"
     names = {plant.module_of(f"Sources/{name}/A.swift") for name in (
         "Core/Parts", "ServerCore/Session/Parts", "ServerCore/Shop", "Features/Session")}
     if names != {"Core", "ServerCore/Session", "ServerCore", "Features/Session"}:

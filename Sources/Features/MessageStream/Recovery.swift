@@ -196,10 +196,11 @@ struct Recovery: Sendable, Hashable {
 
   /// Takes back what the cursor says of a position and of so many before it.
   ///
-  /// - Parameter lowest: The lowest offset that is known down from there without a hole. Where
-  ///   another message stands there, too, or nothing leads lower than the cursor, it is not known
-  ///   how far the log was put back: it counts as whole long ago, so that its newest page comes,
-  ///   above a gap.
+  /// If that leads no lower than the cursor, or another message stands at `lowest` too, it is not
+  /// known how far the log was put back. Then the cursor moves to the beginning, and the timeline
+  /// counts as last whole long ago: the newest page is fetched, above a gap.
+  ///
+  /// - Parameter lowest: The lowest offset of those known without a hole down from the position.
   mutating func goBack(before position: Position, by count: Int, lowest: UInt64) {
     var offset = position.offset - min(position.offset, UInt64(count) + 1)
     offset = max(offset, lowest - min(lowest, 1))

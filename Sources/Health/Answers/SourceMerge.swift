@@ -77,10 +77,7 @@ struct SourceMerge: Sendable {
       let stop = min(first.end, bucket.members.upperBound)
       guard stop <= time else { break }
       pass(to: stop, ranks)
-      if stop == bucket.members.upperBound {
-        closeBucket()
-        self.bucket = calendar.bucket(at: stop)
-      }
+      if stop == bucket.members.upperBound { beginBucket(at: stop) }
       while let first = parts.first, first.end <= stop {
         settle(first)
         active.end(first.lane, ranks)
@@ -88,9 +85,14 @@ struct SourceMerge: Sendable {
       }
     }
     pass(to: time, ranks)
-    guard bucket?.members.contains(time) != true else { return }
+    if bucket?.members.contains(time) != true { beginBucket(at: time) }
+  }
+
+  /// Ends the span at hand and begins that of a moment; there is none behind that of `total`.
+  private mutating func beginBucket(at time: Timestamp) {
     closeBucket()
-    bucket = calendar.bucket(at: time)
+    let next = calendar.bucket(at: time)
+    bucket = next.members.upperBound > time ? next : nil
   }
 
   /// Lets time pass in which nothing begins or ends.

@@ -147,8 +147,17 @@ import Testing
     return sums
   }
 
-  @Test(arguments: 1...12)
-  func `merges like a count of each second`(seed: UInt64) throws {
+  @Test func `a sample that goes on behind the end of a total counts up to there`() throws {
+    let samples = [
+      steps(60, "2026-01-06T23:50:00Z", "2026-01-07T00:10:00Z"),
+      steps(60, "2026-01-06T23:40:00Z", "2026-01-07T00:20:00Z", source: "iPhone"),
+    ]
+    // The watch's half of its steps, and those of the phone before it.
+    #expect(try Self.merged(samples, .total) == [.number(30 + 15)])
+  }
+
+  @Test(arguments: 1...12, [HealthGrouping.day, .total])
+  func `merges like a count of each second`(seed: UInt64, groupBy: HealthGrouping) throws {
     var chance = Chance(seed: seed)
     let from = at("2026-01-05T23:30:00Z")
     let to = at("2026-01-06T00:30:00Z")
@@ -164,8 +173,9 @@ import Testing
     }
     let query = HealthDataQuery(
       valueType: .steps, start: .instant(from, minutesEast: nil),
-      end: .instant(to, minutesEast: nil), groupBy: .day, statistic: .sum)
-    let expected = Self.slow(samples, from..<to)
+      end: .instant(to, minutesEast: nil), groupBy: groupBy, statistic: .sum)
+    var expected = Self.slow(samples, from..<to)
+    if groupBy == .total { expected = [from: expected.values.reduce(0, +)] }
     for point in try Shelf(samples).merged(query) {
       guard case .number(let value) = point.value, case .instant(let day, _) = point.start else {
         throw FieldFaultInTest()

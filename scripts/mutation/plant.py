@@ -50,16 +50,6 @@ REACHING = {
     "Wire/BottleLink": ["WireTests", "BottleLinkTests"],
     "Firmware": ["FirmwareTests", "BottleLinkTests"], "Tools/Audit": ["AuditTests"],
 }
-# Tests that take most of the time of their suites, by words of their names.
-SLOW = {
-    "CoreTests": ["every reachable state and edge", "a machine that forgets its windows"],
-    "HealthTests": [
-        "has the same edges as Foundation", "spans follow each other without a hole",
-        "a newer export", "the spans add up", "merges like a count", "samples that do not fit",
-        "a size that is asked for", "statistics that do not fit"],
-    "MessageStreamTests": ["a slow store with more than it can take"],
-    "AuditTests": ["a flood ends a script"],
-}
 SWIFT = os.environ.get("SWIFT", "swift")
 
 

@@ -1,4 +1,5 @@
 """Runs the simulator and the suites, with one bug or watching all."""
+import hashlib
 import os
 import re
 import resource
@@ -15,6 +16,8 @@ SEEDS = 3000
 CHUNK = 50
 # Seeds are played in growing ranges: most bugs are caught by the first.
 STAGES = (10, 100, 1000)
+# A group of tests that takes more seconds of a processor than this runs after all others.
+SLOW = 2
 MEMORY = 8 << 30
 FAILED_TEST = re.compile(rb"\xe2\x9c\x98[^\n]*?Test (.*?) (?:recorded|failed)")
 
@@ -109,13 +112,21 @@ def give(child, feed):
         pass
 
 
-def test_command(suite, part=None):
-    """Returns the arguments that run a suite; or only its tests that take seconds, or the others."""
-    words, all_of = ["--testing-library", "swift-testing", "--filter"], f"^{suite}\\."
-    slow = all_of + ".*(" + "|".join(plant.SLOW.get(suite, [])) + ")"
-    if part == "slow":
-        return [*words, slow]
-    return [*words, all_of, *(["--skip", slow] if part == "quick" and suite in plant.SLOW else [])]
+def group_of(test):
+    """Returns the group of a test that `--list-tests` names: its outermost type, or itself."""
+    return re.match(r"(?:`[^`]*`|[^/`])+", test)[0]
+
+
+def groups_of(listing, suites):
+    """Returns the groups of the tests of suites, which are modules."""
+    found = dict.fromkeys(group_of(line) for line in listing.splitlines())
+    return [group for group in found if group.split(".")[0] in suites]
+
+
+def test_command(groups):
+    """Returns the arguments that run groups of tests."""
+    names = "|".join(re.escape(group) for group in groups)
+    return ["--testing-library", "swift-testing", "--filter", f"^({names})(/|$)"]
 
 
 class Reach:
@@ -129,7 +140,7 @@ class Reach:
         self.versions = {suite: package.suite(suite) for suite in package.suites}
         self.worlds = []
         self.maps = {}
-        self.suites = {}
+        self.groups = {}
         self.seconds = {}
 
     def jobs(self):
@@ -139,9 +150,13 @@ class Reach:
             [self.package.runs, "list"], check=False, capture_output=True, text=True).stdout
         self.worlds = self.package.worlds(told.split()[1:])
         jobs = []
-        for suite in self.package.suites:
-            if not os.path.exists(self.path(suite, "seconds")):
-                jobs.append((suite, lambda suite=suite: self.watch_suite(suite)))
+        listing = subprocess.run(
+            [self.package.tests, "--testing-library", "swift-testing", "--list-tests"],
+            check=True, capture_output=True, text=True).stdout
+        self.groups = dict.fromkeys(groups_of(listing, self.package.suites))
+        for group in self.groups:
+            if not os.path.exists(self.path(group, "seconds")):
+                jobs.append((group, lambda group=group: self.watch_group(group)))
         for world in self.worlds:
             for first in range(1, self.last + 1, CHUNK):
                 if not os.path.exists(self.path(f"{world}-{first}", "seen")):
@@ -151,8 +166,11 @@ class Reach:
         return jobs
 
     def path(self, name, ending):
-        version = self.versions.get(name)
-        return os.path.join(self.folder, f"{name}{'-' + version if version else ''}.{ending}")
+        """Returns where a file of a world, or of a group of tests, is kept."""
+        version = self.versions.get(name.split(".")[0])
+        if version:
+            name = hashlib.sha256(f"{version} {name}".encode()).hexdigest()[:16]
+        return os.path.join(self.folder, f"{name}.{ending}")
 
     def watch_world(self, world, first):
         name = f"{world}-{first}"
@@ -162,18 +180,18 @@ class Reach:
         if how != "ok":
             raise plant.Failure(f"{name} {how} without a mutant: {tail(lines)}")
 
-    def watch_suite(self, suite):
-        seen = self.path(suite, "seen")
+    def watch_group(self, group):
+        seen = self.path(group, "seen")
         if os.path.exists(seen):
             os.unlink(seen)
         how, lines, seconds = run(
-            [self.package.tests, *test_command(suite)], {"MUTANTS_SEEN": seen}, 1800)
+            [self.package.tests, *test_command([group])], {"MUTANTS_SEEN": seen}, 1800)
         if how != "ok":
             raise plant.Failure(
-                f"{suite} {how} without a mutant: "
+                f"{group} {how} without a mutant: "
                 + tail([line for line in lines if b"\xe2\x9c\x98" in line] or lines))
-        with open(self.path(suite, "seconds"), "w", encoding="utf-8") as file:
-            file.write(f"{seconds:.1f}")
+        with open(self.path(group, "seconds"), "w", encoding="utf-8") as file:
+            file.write(f"{seconds:.2f}")
 
     def load(self):
         width = (self.count + 7) // 8
@@ -194,11 +212,11 @@ class Reach:
                     digests += file.read()
             with open(self.path(world, "digests"), "wb") as file:
                 file.write(digests)
-        for suite in self.package.suites:
-            with open(self.path(suite, "seen"), "rb") as file:
-                self.suites[suite] = file.read()
-            with open(self.path(suite, "seconds"), encoding="utf-8") as file:
-                self.seconds[suite] = float(file.read())
+        for group in self.groups:
+            with open(self.path(group, "seen"), "rb") as file:
+                self.groups[group] = file.read()
+            with open(self.path(group, "seconds"), encoding="utf-8") as file:
+                self.seconds[group] = float(file.read())
 
     def seeds(self, world, row):
         """Returns the seeds of a world to which a mutant would make a difference."""
@@ -209,10 +227,17 @@ class Reach:
         seeds = [seed for seed, seen in enumerate(maps, 1) if seen[index] & bit]
         return list(range(1, self.last + 1)) if seeds and row["isOnce"] else seeds
 
-    def suites_of(self, row):
-        """Returns the suites to which a mutant would make a difference, the cheapest first."""
-        suites = [suite for suite in self.package.suites if self.suites[suite][row["number"]]]
-        return sorted(suites, key=self.seconds.get)
+    def tests_of(self, row):
+        """Returns the groups to which a mutant would make a difference, in those that one process
+        runs: of one suite each, the cheapest first, and the slow groups of all suites last."""
+        batches = {}
+        for group, seen in self.groups.items():
+            if seen[row["number"]]:
+                key = (self.seconds[group] > SLOW, group.split(".")[0])
+                batches.setdefault(key, []).append(group)
+        return sorted(batches.values(), key=lambda batch: (
+            max(self.seconds[group] for group in batch) > SLOW,
+            sum(self.seconds[group] for group in batch)))
 
 
 def tail(lines):
@@ -262,15 +287,16 @@ class Trial:
         return True
 
     def test(self):
-        """Returns what the suites say: their quick tests first."""
-        suites = self.reach.suites_of(self.row)
-        parts = [(suite, "quick") for suite in suites] + [
-            (suite, "slow") for suite in suites if suite in plant.SLOW]
+        """Returns what the tests say: the quick ones first."""
+        batches = self.reach.tests_of(self.row)
+        suites = sorted({batch[0].split(".")[0] for batch in batches})
         result = {"reached": suites, "caught": None}
-        for suite, part in parts:
+        for batch in batches:
+            suite = batch[0].split(".")[0]
+            limit = 10 + 5 * sum(self.reach.seconds[group] for group in batch)
             how, lines, _ = run(
-                [self.package.tests, *test_command(suite, part)], self.environment,
-                20 + 5 * self.reach.seconds[suite], watch=lambda line: b"\xe2\x9c\x98" in line)
+                [self.package.tests, *test_command(batch)], self.environment, limit,
+                watch=lambda line: b"\xe2\x9c\x98" in line, wall=2 * limit)
             if how == "ok":
                 continue
             failed = FAILED_TEST.search(lines[-1]) if how == "watched" and lines else None

@@ -311,14 +311,24 @@ def adds_up():
         yield "the worlds of a feature are others"
     if plant.Package(["Core"]).suites != plant.SUITES or plant.Package().worlds(["x"]) != ["x"]:
         yield "shared modules are not tried everywhere"
-    for suite, names in plant.SLOW.items():
-        tests = ""
-        for file in plant.files_below(plant.ROOT, f"Tests/{suite}"):
-            with open(os.path.join(plant.ROOT, file), encoding="utf-8") as content:
-                tests += content.read()
-        for name in names:
-            if not re.search(f"func `[^`]*{name}", tests):
-                yield f"{suite} has no slow test with the words: {name}"
+    listing = (
+        "ATests.First/`is a/b`()\nATests.First/other()\nATests.`A second/`/x()\n"
+        "ATests.`free a/b`(kind:)\nBTests.First/x()\n")
+    groups = play.groups_of(listing, ["ATests"])
+    if groups != ["ATests.First", "ATests.`A second/`", "ATests.`free a/b`(kind:)"]:
+        yield f"the groups of tests are {groups}"
+    words = re.compile(play.test_command(groups)[-1])
+    if [bool(words.match(line)) for line in [*listing.splitlines(), "ATests.First2/x()"]] != [
+            True, True, True, True, False, False]:
+        yield f"what runs groups of tests runs others: {words.pattern}"
+    reach = play.Reach.__new__(play.Reach)
+    reach.groups = {name: seen for name, seen in [
+        ("ATests.Slow", b"\1"), ("ATests.One", b"\1"), ("ATests.Two", b"\1"),
+        ("BTests.One", b"\1"), ("BTests.Two", b"\0")]}
+    reach.seconds = dict(zip(reach.groups, [play.SLOW + 1, 1, 1, 1, 1]))
+    batches = reach.tests_of({"number": 0})
+    if batches != [["BTests.One"], ["ATests.One", "ATests.Two"], ["ATests.Slow"]]:
+        yield f"tests run in the order {batches}"
     names = {plant.module_of(f"Sources/{name}/A.swift") for name in (
         "Core/Parts", "ServerCore/Session/Parts", "ServerCore/Shop", "Features/Session")}
     if names != {"Core", "ServerCore/Session", "ServerCore", "Features/Session"}:

@@ -238,6 +238,7 @@ let checks: [Target] = [
   tests("JSONTests", uses: ["LinkCore", "LinkJSON", "HoldfastTestKit"]),
   tests(
     "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"],
+    besides: ["Answers/Kept", "Export/Kept"],
     with: optimised),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests(
@@ -249,7 +250,9 @@ let checks: [Target] = [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "Holdfast",
       "HoldfastTestKit",
     ]),
-  tests("AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"]),
+  tests(
+    "AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"],
+    besides: ["Kept"]),
   tests("FirmwareTests", uses: ["BottleFirmware", "LinkCore", "LinkWire", "VirtualBottle"]),
   tests(
     "BottleLinkTests",

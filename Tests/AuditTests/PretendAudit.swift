@@ -36,10 +36,10 @@ enum PretendAudit {
     return evidence
   }
 
-  /// Plays one script to its end.
+  /// Plays one script to its end; `note` is told what is done, and when.
   static func play(
     _ script: AuditScript, _ key: AuditKey?, with server: inout PretendServer,
-    until limit: Duration = .seconds(1_000)
+    until limit: Duration = .seconds(1_000), note: (Instant, ScriptRun.Effect) -> Void = { _, _ in }
   ) -> AuditRecord {
     var now = Instant.zero
     var run = ScriptRun(script, key: key, at: now, wall: Timestamp(nanoseconds: 0))
@@ -47,6 +47,7 @@ enum PretendAudit {
     var number = 0
     func add(_ effects: [ScriptRun.Effect], _ server: inout PretendServer) {
       for effect in effects {
+        note(now, effect)
         for (after, input) in server.take(effect) {
           number += 1
           queue.append((now.advanced(by: after), number, input))
@@ -70,10 +71,24 @@ enum PretendAudit {
         let input = queue.removeFirst().input
         guard server.stillHappens(input) else { continue }
         add(run.handle(input, at: now), &server)
-      } else {
-        break
+        // Nothing comes on a connection that is over.
+        if let line = input.ended { queue.removeAll { $0.input.line == line } }
       }
     }
     return run.record
+  }
+}
+
+extension ScriptRun.Input {
+  /// The number of the connection that it ends.
+  fileprivate var ended: Int? { if case .ended(let line, _) = self { line } else { nil } }
+
+  /// The number of its connection.
+  fileprivate var line: Int {
+    switch self {
+    case .opened(let line, _), .text(let line, _), .binary(let line, _), .ping(let line),
+      .pong(let line), .ended(let line, _):
+      line
+    }
   }
 }

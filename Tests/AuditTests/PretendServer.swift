@@ -115,8 +115,9 @@ struct PretendServer {
     (.milliseconds(1), .text(line, Array(text.utf8)))
   }
 
-  private func end(_ line: Int) -> Timed {
-    (.milliseconds(2), .ended(line, .closed(code: 4401, reason: "")))
+  private mutating func end(_ line: Int) -> Timed {
+    lines[line] = nil
+    return (.milliseconds(2), .ended(line, .closed(code: 4401, reason: "")))
   }
 
   private mutating func raw(_ bytes: [UInt8], on line: Int) -> [Timed] {
@@ -130,7 +131,7 @@ struct PretendServer {
     return faults.contains(.hugeFrameEndsAll) ? [over, (.zero, .ended(0, .reset))] : [over]
   }
 
-  private func invalid(_ line: Int, closes fault: Fault) -> [Timed] {
+  private mutating func invalid(_ line: Int, closes fault: Fault) -> [Timed] {
     if faults.contains(fault) { return [end(line)] }
     if faults.contains(.ignoresInvalid) { return [] }
     return [say(.error(SessionError(message: "not valid")), on: line)]
@@ -161,7 +162,7 @@ extension PretendServer {
     return answer(message, from: client, on: line)
   }
 
-  private func refuse(_ line: Int) -> [Timed] {
+  private mutating func refuse(_ line: Int) -> [Timed] {
     if faults.contains(.closesWithoutError) { return [end(line)] }
     return [say(.authError(message: "no"), on: line), end(line)]
   }

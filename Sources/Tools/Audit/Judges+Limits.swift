@@ -133,11 +133,12 @@ extension AuditEvidence {
       return record.absence(after: start, most: 8)
     }
     let quiet = record.events[ping].at - record.events[start].at
-    let words = "said nothing for \(quiet.shown), then " + record.aftermath(of: ping, most: 1)
+    let silence = "said nothing for \(quiet.shown), then "
+    let words = silence + record.aftermath(of: ping, most: 1)
     guard record.first("pong", after: ping) != nil else {
       // A server that answers no ping at all does not show whether the connection works.
       let isUnknown = record.end(of: 0) == nil && !answersPings
-      return isUnknown ? .unseen(words) : record.absence(after: ping, words)
+      return isUnknown ? .unseen(words) : record.absence(after: ping, silence, most: 1)
     }
     return quiet >= Self.silence ? .shown(words) : .unseen(words)
   }

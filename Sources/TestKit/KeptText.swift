@@ -1,0 +1,48 @@
+import Foundation
+
+/// A text in the folder `Kept` next to a test, which a long result must equal word by word.
+///
+/// With `HOLDFAST_KEEP_TEXTS=1` results take the place of what was kept; read the difference before
+/// you commit it.
+public struct KeptText: Sendable {
+  private let name: String
+  private let file: URL
+
+  /// The text of this name, next to the file that asks for it.
+  public init(_ name: String, beside test: String = #filePath) {
+    self.name = name
+    file = URL(filePath: test).deletingLastPathComponent().appending(path: "Kept/\(name)")
+  }
+
+  /// Returns how a result differs from the text: the first line that does; `nil` if it is the same.
+  public func difference(_ lines: [String]) throws -> String? {
+    if ProcessInfo.processInfo.environment["HOLDFAST_KEEP_TEXTS"] == "1" {
+      try keep(lines)
+    }
+    return try compare(lines)
+  }
+
+  /// Compares without keeping.
+  func compare(_ lines: [String]) throws -> String? {
+    let text = try String(contentsOf: file, encoding: .utf8)
+    let kept = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    for (place, (old, new)) in zip(kept, lines).enumerated() where old != new {
+      return "\(name):\(place + 1): \(new)\ninstead of: \(old)"
+    }
+    return kept.count == lines.count ? nil : "\(lines.count) lines instead of \(kept.count)"
+  }
+
+  private func keep(_ lines: [String]) throws {
+    try FileManager.default.createDirectory(
+      at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(lines.map { $0 + "\n" }.joined().utf8).write(to: file)
+  }
+
+  /// Returns a few characters that differ wherever bytes do: FNV-1a with 64 bits.
+  public static func digest(_ bytes: some Sequence<UInt8>) -> String {
+    let hash = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+    }
+    return String(hash, radix: 16)
+  }
+}

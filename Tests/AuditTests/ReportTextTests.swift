@@ -1,0 +1,75 @@
+import LinkCore
+import SessionAudit
+import Testing
+
+@testable import HoldfastTestKit
+
+/// What an audit does and says, to the letter.
+@Suite struct ReportTextTests {
+  @Test(arguments: [PretendServer.Kind.session, .echo, .silent])
+  func `a report of a server is written to the letter`(kind: PretendServer.Kind) throws {
+    let report = PretendAudit.report(kind, isEncrypted: kind == .session)
+    #expect(try KeptText("\(kind).md").difference(report.markdown) == nil)
+  }
+
+  @Test func `a report without a key is written to the letter`() throws {
+    let report = PretendAudit.report(hasKey: false)
+    #expect(try KeptText("no-key.md").difference(report.markdown) == nil)
+  }
+
+  /// The findings that a server's fault changes.
+  private static func changes(
+    _ sound: AuditEvidence, _ faults: Set<PretendServer.Fault>
+  ) -> [String] {
+    let found = PretendAudit.evidence(.session, faults)
+    return Probe.allCases.compactMap { probe in
+      let finding = found.finding(probe)
+      guard finding != sound.finding(probe) else { return nil }
+      return "\(probe) \(finding.outcome): \(finding.evidence)"
+    }
+  }
+
+  @Test func `what each fault of a server changes is found to the letter`() throws {
+    let sound = PretendAudit.evidence()
+    let lines = PretendServer.Fault.allCases.flatMap { fault in
+      ["# \(fault)", ""] + Self.changes(sound, [fault]) + [""]
+    }
+    #expect(try KeptText("faults.txt").difference(lines) == nil)
+  }
+
+  @Test(arguments: [PretendServer.Kind.session, .silent])
+  func `scripts are played to the letter`(kind: PretendServer.Kind) throws {
+    let key = AuditKey(key: Secret(PretendServer.key), sign: { PretendServer.sign($0) })
+    var lines: [String] = []
+    for script in AuditPlan(chance: Chance(seed: 1)).scripts {
+      lines += ["# \(script.name), \(script.phase), needs a login: \(script.needsLogin)", ""]
+      var server = PretendServer(kind)
+      let record = PretendAudit.play(script, key, with: &server) { now, effect in
+        let time = Instant.zero.duration(to: now) / .milliseconds(1)
+        lines.append("\(time) ms: \(Self.words(effect))")
+      }
+      lines += ["complete: \(record.isComplete)", ""]
+    }
+    #expect(try KeptText("scripts-\(kind).txt").difference(lines) == nil)
+  }
+
+  private static func words(_ effect: ScriptRun.Effect) -> String {
+    switch effect {
+    case .open(let line): return "open \(line)"
+    case .send(let line, let bytes):
+      let text = String(decoding: bytes, as: UTF8.self)
+      return "send \(line): \(text.prefix(600))" + (text.count > 600 ? " of \(text.count)" : "")
+    case .sendBinary(let line, let bytes): return "send \(line) in binary: \(bytes)"
+    case .sendRaw(let line, let bytes): return "send \(line) raw: \(bytes)"
+    case .ping(let line): return "ping \(line)"
+    case .drop(let line): return "drop \(line)"
+    }
+  }
+
+  @Test func `a text with another word, or with another length, is told apart`() throws {
+    let report = PretendAudit.report(.silent).markdown
+    for wrong in [report + [""], Array(report.dropLast()), ["# Another"] + report.dropFirst()] {
+      #expect(try KeptText("silent.md").compare(wrong) != nil)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import Testing
+
+/// Answers to all kinds of questions about the same days, as they were before.
+///
+/// Where one differs, the answers before and after tell why.
+@Suite struct KeptAnswerTests {
+  /// Days around a change of the clocks in Europe.
+  private static let samples: [HealthSample] =
+    (try? Export(Export.generated(firstDay: 20_538, days: 5, density: 0.05)).samples) ?? []
+  private static let shelf = Shelf(samples)
+  private static let limits = AnswerLimits(maxBytes: 8 << 20)
+  private static let statistics = [nil] + HealthStatistic.allCases.map(Optional.some)
+
+  private static func line(_ name: String, _ answer: HealthObject) -> String {
+    "\(name): \(answer.bytes.count) bytes, \(KeptText.digest(answer.bytes))"
+  }
+
+  private static func answers(
+    _ zone: String, _ valueTypes: [HealthValueType], _ statistics: [HealthStatistic?],
+    limits: AnswerLimits = limits
+  ) -> [String] {
+    valueTypes.flatMap { valueType in
+      ([nil] + HealthGrouping.allCases.map(Optional.some)).flatMap { groupBy in
+        statistics.map { statistic in
+          let query = ask(
+            valueType, "2026-03-26T13:05:00", "2026-03-31T07:00:00", groupBy, statistic)
+          let words = [valueType.rawValue, groupBy?.rawValue, statistic?.rawValue]
+          return line(
+            words.compactMap(\.self).joined(separator: " "),
+            shelf.answer(
+              .healthData(query), zone: Zones.rules(zone), now: "2026-03-30T12:00:00Z",
+              limits: limits))
+        }
+      }
+    }
+  }
+
+  @Test func `a question of each kind has the answer that it had`() throws {
+    #expect(Self.samples.count > 500)
+    let lines = Self.answers("UTC", HealthValueType.allCases, Self.statistics)
+    #expect(try KeptText("answers.txt").difference(lines) == nil)
+  }
+
+  @Test func `the days and hours of other zones have the answers that they had`() throws {
+    let lines = ["Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"].flatMap { zone in
+      [zone] + Self.answers(zone, [.steps, .heartRate, .sleep, .calories], [nil, .average, .sum])
+    }
+    #expect(try KeptText("zones.txt").difference(lines) == nil)
+  }
+
+  @Test func `an answer that is cut has the beginning that it had`() throws {
+    let lines = [1_500, 2_500, 5_000, 20_000].flatMap { maxBytes in
+      ["\(maxBytes)"]
+        + Self.answers(
+          "Europe/Berlin", HealthValueType.allCases, [nil],
+          limits: AnswerLimits(maxBytes: maxBytes, pageLimit: 50))
+    }
+    #expect(try KeptText("cut.txt").difference(lines) == nil)
+  }
+
+  @Test func `a summary has the lines that it had`() throws {
+    let metrics = HealthValueType.allCases.flatMap { valueType in
+      [
+        SummaryMetric(valueType: valueType),
+        SummaryMetric(valueType: valueType, groupBy: .hour, statistic: .max),
+      ]
+    }
+    let rejected = [RejectedMetric(place: 3, valueType: "MOOD", reason: "it is not known")]
+    let lines = [[], metrics].flatMap { metrics in
+      [AnswerLimits(maxBytes: 8 << 20), AnswerLimits(maxBytes: 20_000)].map { limits in
+        var query = SummaryQuery(
+          start: time("2026-03-26T00:00:00"), end: time("2026-03-31T00:00:00"), metrics: metrics)
+        if !metrics.isEmpty { query.rejected = rejected }
+        return Self.line(
+          "\(metrics.count) of \(limits.maxBytes)",
+          Self.shelf.answer(
+            .summary(query), zone: Zones.berlin, now: "2026-03-31T08:20:00Z", limits: limits,
+            stored: StoredHealth(
+              lastSamples: ["HKQuantityTypeIdentifierStepCount": at("2026-03-30T21:00:00Z")],
+              lastImport: at("2026-03-31T08:20:00Z"))))
+      }
+    }
+    #expect(try KeptText("summaries.txt").difference(lines) == nil)
+  }
+}

@@ -1,0 +1,48 @@
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import Testing
+
+/// What is read of damaged exports, as it was before.
+@Suite struct KeptExportTests {
+  private static let sound = Export.generated(seed: 7, days: 1, density: 0.01)
+
+  /// The same bytes with changes in some places.
+  private static func damaged(_ seed: UInt64) -> [UInt8] {
+    var chance = Chance(seed: seed)
+    var bytes = sound
+    let odd = Array("<>\"'/=&;!?[]-:+.x09 \u{0B}".utf8)
+    for _ in 0..<(1 + chance.next() % 60) {
+      let place = Int(chance.next() % UInt64(bytes.count))
+      switch chance.next() % 5 {
+      case 0: bytes[place] = UInt8(truncatingIfNeeded: chance.next())
+      case 1, 2: bytes[place] = odd[Int(chance.next() % UInt64(odd.count))]
+      case 3: bytes.removeSubrange(place..<min(bytes.count, place + 1 + Int(seed % 20)))
+      case _: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 50)], at: place)
+      }
+    }
+    return bytes
+  }
+
+  private static func line(_ seed: UInt64) -> String {
+    do throws(HealthExportError) {
+      let export = try Export(damaged(seed), pieces: 100 + Int(seed))
+      let keys = export.samples.flatMap { "\($0.key) \($0.zone ?? "") \($0.device ?? "")".utf8 }
+      let tally = export.tally
+      let skipped = tally.skipped.map { "\($0.reason) \($0.count)" }.joined(separator: ", ")
+      let types = tally.skippedOfType.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+      return "\(seed): \(export.samples.count) samples, \(KeptText.digest(keys)), "
+        + "\(export.digests.count) stretches, \(tally.bytes) bytes, version "
+        + "\(tally.version.map(String.init) ?? "none"), repaired \(tally.repaired), "
+        + "\(tally.isWhole ? "whole" : "cut off"), left out: \(skipped); by type: "
+        + KeptText.digest(types.joined(separator: " ").utf8)
+    } catch {
+      return "\(seed): \(error)"
+    }
+  }
+
+  @Test func `of damaged exports is read what was read before`() throws {
+    let lines = (0..<200).map { Self.line($0) }
+    #expect(try KeptText("damaged.txt").difference(lines) == nil)
+  }
+}

@@ -1,0 +1,57 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+/// Sums of the same time, cut into spans of different lengths.
+@Suite struct TotalsTests {
+  /// Steps of some sources around a span, also across both of its ends.
+  private static func samples(
+    around span: Range<Timestamp>, from chance: inout Chance
+  ) -> [HealthSample] {
+    let length = Int(span.lowerBound.distance(to: span.upperBound) / 1e9)
+    return (0..<40).map { _ in
+      let start = span.lowerBound.advanced(
+        by: .seconds(Int.random(in: -100_000..<length + 10_000, using: &chance)))
+      let seconds = [0, 60, 3_600, 100_000].randomElement(using: &chance) ?? 0
+      return HealthSample(
+        type: "HKQuantityTypeIdentifierStepCount",
+        value: .quantity(Double(Int.random(in: 1...900, using: &chance))), unit: "count",
+        start: start, end: start.advanced(by: .seconds(seconds)),
+        source: ["Watch", "iPhone", "Diary"].randomElement(using: &chance) ?? "")
+    }
+  }
+
+  /// The sum of all spans for each source, and of all of them merged.
+  private static func sums(_ points: [HealthPoint]) -> [String: Double] {
+    points.reduce(into: [:]) { sums, point in
+      if case .number(let value) = point.value { sums[point.source ?? "", default: 0] += value }
+    }
+  }
+
+  @Test(arguments: Zones.names)
+  func `hours, days, weeks and months add up to the total`(zone: String) throws {
+    var chance = Chance(seed: UInt64(zone.utf8.reduce(0) { $0 * 31 % 65_521 + Int($1) }))
+    for _ in 0..<8 {
+      let start = at("2026-01-01T00:00:00Z").advanced(
+        by: .seconds(Int.random(in: 0..<30_000_000, using: &chance)))
+      let end = start.advanced(by: .seconds(Int.random(in: 1..<900_000, using: &chance)))
+      let shelf = Shelf(Self.samples(around: start..<end, from: &chance))
+      let parts = try HealthGrouping.allCases.map { groupBy in
+        let query = HealthDataQuery(
+          valueType: .steps, start: .instant(start, minutesEast: nil),
+          end: .instant(end, minutesEast: nil), groupBy: groupBy, statistic: .sum)
+        return Self.sums(
+          try HealthReply.read(shelf.answer(.healthData(query), zone: Zones.rules(zone)).bytes)
+            .points)
+      }
+      let total = try #require(parts.last)
+      for (groupBy, sums) in zip(HealthGrouping.allCases, parts) {
+        let isSame =
+          sums.keys == total.keys
+          && sums.allSatisfy { abs($0.value - (total[$0.key] ?? 0)) < 1e-6 * (1 + $0.value) }
+        #expect(isSame, "\(groupBy) from \(start) to \(end): \(sums) instead of \(total)")
+      }
+    }
+  }
+}

@@ -50,8 +50,11 @@ struct RelayLines: Sendable {
   private var phones: [Int: Phone] = [:]
   /// How often each question was asked: those of one number cannot be told apart for certain.
   private var times: [Int: Int] = [:]
-  /// What waited when the backend ended.
+  /// What was asked of the backend before it ended. Also what had its outcome: a slow store may
+  /// keep the question without it, and the same one takes its place in line.
   private var before: Set<Asked> = []
+  /// The same since the backend began.
+  private var since: Set<Asked> = []
 
   /// A question reached the backend.
   ///
@@ -59,7 +62,9 @@ struct RelayLines: Sendable {
   mutating func asked(_ ask: AskID, _ facts: RelayCallFacts, isPaired: Bool, _ now: Instant) {
     guard let number = facts.question else { return }
     times[number, default: 0] += 1
-    let wasAsked = before.contains(Asked(token: facts.token, number: number))
+    let question = Asked(token: facts.token, number: number)
+    let wasAsked = before.contains(question)
+    since.insert(question)
     var entry = Entry(
       ask: ask, token: facts.token, number: number, wasAsked: wasAsked, isApart: !isPaired)
     if phones[facts.phone]?.here == nil { entry.absentSince = now }
@@ -75,11 +80,8 @@ struct RelayLines: Sendable {
   }
 
   mutating func backendEnded() {
-    before = []
+    (before, since) = (since, [])
     for phone in phones.keys {
-      for entry in phones[phone]?.line ?? [] {
-        before.insert(Asked(token: entry.token, number: entry.number))
-      }
       phones[phone]?.line = []
       phones[phone]?.here = nil
       phones[phone]?.pushes = []

@@ -179,6 +179,17 @@ struct RelayLinesTests {
     #expect(script.found == [])
   }
 
+  @Test mutating func `so may what had its answer, which a slow store may not have noted`() {
+    script.send("q1", 1, at: 2)
+    script.answer(2, 1, at: 3)
+    script.see(.backendEnded, at: 3)
+    script.see(.joined(phone: 0, over: 8), at: 4)
+    script.ask(4, 9, at: 5, isSound: false)
+    script.ask(5, 1, at: 6, isSound: false)
+    script.send("q1", 1, over: 8, at: 6)
+    #expect(script.found == [])
+  }
+
   @Test mutating func `a question is repeated on another connection only`() {
     script.send("q1", 1, at: 2)
     script.see(.parted(phone: 0, over: 7), at: 3)

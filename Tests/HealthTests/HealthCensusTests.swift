@@ -52,6 +52,12 @@ import Testing
     #expect(!census.isAll("a", stored: Self.count([Self.sample("a", 7), one])))
   }
 
+  @Test func `a sample of any type that is read again far behind is known`() {
+    let samples = (0..<20).map { Self.sample($0 % 2 == 0 ? "a" : "b", Int64($0)) }
+    let census = Self.census(samples + samples)
+    #expect(["a", "b"].map { census.repeated($0) } == [10, 10])
+  }
+
   @Test func `stretches with another number of samples are suspect, cut to what is covered`() {
     let census = Self.census([
       Self.sample("a", 5), Self.sample("a", Self.bucket + 5), Self.sample("a", 2 * Self.bucket + 5),
@@ -136,6 +142,8 @@ import Testing
     #expect(note((1, 0, 9), (2, 0, 9)) == [[2, 0, 9]])
     #expect(note((1, 0, 9), (2, 1, 9)) == [[1, 0, 9], [2, 1, 9]])
     #expect(note((2, 0, 9), (2, 0, 9)) == [[2, 0, 9]])
+    #expect(note((2, 0, 9), (2, 1, 8)) == [[2, 0, 9]])
+    #expect(note((2, 1, 8), (2, 0, 9)) == [[2, 0, 9]])
     #expect(note((2, 0, 9), (1, 9, 12), replacing: true) == [[1, 9, 12]])
     #expect(note((2, 0, 9), (1, 10, 12), replacing: true) == [[2, 0, 9], [1, 10, 12]])
   }

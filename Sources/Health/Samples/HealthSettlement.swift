@@ -45,7 +45,8 @@ extension [HealthCoverage] {
       removeAll { $0.stretch.from <= stretch.to && stretch.from <= $0.stretch.to }
     }
     guard let exported = settlement.exported else { return }
-    guard !contains(where: { exported < $0.exported && $0.stretch.covers(stretch) }) else { return }
+    let isKnown = contains { exported <= $0.exported && $0.stretch.covers(stretch) }
+    guard !isKnown else { return }
     removeAll { $0.exported <= exported && stretch.covers($0.stretch) }
     append(HealthCoverage(stretch, exported: exported))
   }

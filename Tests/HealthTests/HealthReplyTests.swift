@@ -46,6 +46,16 @@ import Testing
     #expect(Self.summary.object.reason == "no answer for SLEEP")
   }
 
+  @Test(arguments: ["1", "\"x\"", "[]", "null"])
+  func `a summary with a result that is no object says so`(result: String) {
+    let text = """
+      {"success":true,"start_time":"2026-01-05","end_time":"2026-01-06","results":[\(result)]}
+      """
+    #expect(throws: FieldFault.wrongType(field: "results")) {
+      try SummaryReply.read(Array(text.utf8))
+    }
+  }
+
   @Test func `an error is no reply`() {
     #expect(throws: FieldFault.missing(field: "success")) {
       try HealthReply.read(HealthObject.failure("x").bytes)

@@ -36,19 +36,22 @@ WORLDS = {
 SUITES = [
     "CoreTests", "JSONTests", "WireTests", "HealthTests", "ProtocolsTests", "MessageStreamTests",
     "HealthRelayTests", "HeldSocketTests", "SessionTests", "HealthSyncTests", "BottleLinkTests",
-    "FirmwareTests", "AuditTests", "ServerCoreTests",
+    "FirmwareTests", "AuditTests", "ServerCoreTests", "FuzzTests",
 ]
 # The only suites that reach a feature. SimulatorTests are in no run: most of their tests play the
 # worlds that the simulator plays anyway, for minutes.
 REACHING = {
-    "Features/MessageStream": ["MessageStreamTests"], "Features/HealthRelay": ["HealthRelayTests"],
-    "Features/HeldSocket": ["HeldSocketTests"], "Features/Session": ["SessionTests"],
-    "Wire/Session": ["WireTests", "SessionTests", "AuditTests", "ServerCoreTests"],
-    "ServerCore/Session": ["ServerCoreTests"], "Features/HealthSync": ["HealthSyncTests"],
-    "Wire/HealthSync": ["WireTests", "HealthSyncTests", "ServerCoreTests"],
-    "ServerCore/HealthSync": ["ServerCoreTests"], "Features/BottleLink": ["BottleLinkTests"],
-    "Wire/BottleLink": ["WireTests", "BottleLinkTests"],
-    "Firmware": ["FirmwareTests", "BottleLinkTests"], "Tools/Audit": ["AuditTests"],
+    "Features/MessageStream": ["MessageStreamTests", "FuzzTests"],
+    "Features/HealthRelay": ["HealthRelayTests"],
+    "Features/HeldSocket": ["HeldSocketTests", "FuzzTests"], "Features/Session": ["SessionTests"],
+    "Wire/Session": ["WireTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests"],
+    "ServerCore/Session": ["ServerCoreTests", "FuzzTests"],
+    "Features/HealthSync": ["HealthSyncTests", "FuzzTests"],
+    "Wire/HealthSync": ["WireTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests"],
+    "ServerCore/HealthSync": ["ServerCoreTests", "FuzzTests"],
+    "Features/BottleLink": ["BottleLinkTests", "FuzzTests"],
+    "Wire/BottleLink": ["WireTests", "BottleLinkTests", "FuzzTests"],
+    "Firmware": ["FirmwareTests", "BottleLinkTests", "FuzzTests"], "Tools/Audit": ["AuditTests"],
 }
 SWIFT = os.environ.get("SWIFT", "swift")
 

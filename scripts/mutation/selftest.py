@@ -305,7 +305,8 @@ def adds_up():
         if paths != (text.split(",") if expected is None else expected):
             yield f"--modules {text} means {paths}"
     package = plant.Package(["Features/Session", "Wire/Session/KeptSession.swift"])
-    if package.suites != ["WireTests", "SessionTests", "AuditTests", "ServerCoreTests"]:
+    expected = ["WireTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests"]
+    if package.suites != expected:
         yield f"the suites of a feature are {package.suites}"
     if package.worlds(["relay", "session"]) != ["session"]:
         yield "the worlds of a feature are others"

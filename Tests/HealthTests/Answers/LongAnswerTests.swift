@@ -60,6 +60,35 @@ import Testing
     }
   }
 
+  @Test func `an answer that is full reads no further`() throws {
+    var chance = Chance(seed: 43)
+    let shelf = Shelf(Self.samples(2_000, of: HealthValueType.heartRate.kinds, from: &chance))
+    let limits = AnswerLimits(maxBytes: 5_000, pageLimit: 10)
+    var answering = HealthAnswering(
+      .healthData(ask(.heartRate, "2026-01-01T00:00:00Z", "2026-12-31T00:00:00Z")), zone: .utc,
+      now: at("2027-01-01T00:00:00Z"), limits: limits)
+    var pages = 0
+    while case .read(let query) = answering.step {
+      answering.take(shelf.page(query))
+      pages += 1
+    }
+    // A point takes more than 50 bytes: fewer than 100 of them fill the answer, on 10 pages.
+    #expect(pages <= 10)
+  }
+
+  @Test func `there are as many cells as there may be, and one more is refused`() {
+    let calendar = CalendarBuckets(zone: .utc, grouping: .day)
+    var cells = Cells(limit: 3)
+    func update(_ type: Int, _ source: Int, _ day: Int64) -> Bool {
+      let bucket = calendar.bucket(at: Timestamp(nanoseconds: day * 86_400_000_000_000))
+      return cells.update(type: type, source: source, bucket: bucket) { $0.take(1, for: .sum) }
+    }
+    #expect([update(0, 0, 1), update(0, 0, 2), update(0, 1, 2)] == [true, true, true])
+    #expect([update(0, 1, 1), update(1, 0, 1), update(0, 0, 3)] == [false, false, false])
+    #expect([update(0, 0, 1), update(0, 1, 2)] == [true, true])
+    #expect(cells.all.count == 3)
+  }
+
   @Test(arguments: [
     (HealthValueType.steps, HealthGrouping.day), (.heartRate, .hour), (.bodyMetrics, .week),
     (.calories, .month),

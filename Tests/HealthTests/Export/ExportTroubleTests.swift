@@ -124,6 +124,23 @@ import Testing
     for reason in HealthExportSkip.allCases { #expect(!reason.text.isEmpty) }
   }
 
+  @Test func `a name with the beginning and the length of a known one is another one`() throws {
+    let body = """
+      \(Export.record("value=\"1\" sourceNamX=\"other\" startDatX=\"x\""))\
+      <WorkoutStatisticX/><ActivitySummarX/><WorkoutEvenX/>
+      """
+    let export = try Export(body: body)
+    #expect(export.samples == [Export.sample()])
+    #expect(export.skipped == [.unknown: 3])
+  }
+
+  @Test func `a zone behind a record that has ended is not that record's`() throws {
+    let zone = "<MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/>"
+    let export = try Export(
+      body: "<Correlation type=\"c\">\(Self.one)\(zone)\(Export.record(body: ""))\(zone)")
+    #expect(export.samples.map(\.zone) == [nil, nil])
+  }
+
   @Test func `what is left out is counted by type, where there is one`() throws {
     let date = "startDate=\"2026-01-05 08:00:00 +0000\""
     let body = """

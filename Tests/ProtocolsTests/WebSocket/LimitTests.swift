@@ -112,6 +112,17 @@ import Testing
     #expect(events == [.oversized(bytes: UInt64(long.count)), .binary(Array(noise[500..<600]))])
   }
 
+  @Test func `the rest of a compressed text that is skipped is not looked at`() {
+    let deflate = DeflateParameters(serverNoContextTakeover: false)
+    var deflater = Deflater(windowBits: 15)
+    // Its first 1,001 octets end within a character.
+    let long = deflater?.message(Array(String(repeating: "é", count: 200_000).utf8)) ?? []
+    let short = deflater?.message(Array("ééé".utf8)) ?? []
+    let bytes = frame(1, long, reserved: 4) + frame(1, short, reserved: 4)
+    let events = Self.end(.skip, bytes: 1_001, deflate: deflate).events(bytes)
+    #expect(events == [.oversized(bytes: UInt64(long.count)), .text(Array("ééé".utf8))])
+  }
+
   @Test func `compressed bytes far beyond the limit are refused by the head`() {
     let end = Self.end(.close, deflate: DeflateParameters())
     // 10 + 10 / 8 + 16384 octets are the most that can still be a message of 10.

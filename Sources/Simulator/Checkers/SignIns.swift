@@ -15,6 +15,7 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
   private var requests = Fate.fine
   /// How often there were new credentials; what was opened with which.
   private var renewals = 0
+  private var renewedAt: Instant?
   private var opening: (attempt: AttemptID, renewals: Int)?
   private var openedAt: Instant?
   /// What is told now is a reason to ask the user.
@@ -32,16 +33,21 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
 
   /// A connection that stood for so long has shown that its credentials were taken.
   private static var proof: Duration { .seconds(1) }
+  /// An answer may come twice; its copy comes within this time, and shows nothing of newer
+  /// credentials.
+  private static var echo: Duration { .seconds(30) }
 
   mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
     isAllowed = false
     switch role {
-    case .credentials(let event): take(event)
+    case .credentials(let event): take(event, at: standing.now)
     case .opened:
       guard !isLate else { return }
       requests = .fine
       openedAt = standing.now
-    case .answered: requests = .fine
+    case .answered:
+      let isProof = renewedAt.map { $0.duration(to: standing.now) >= Self.echo } ?? true
+      if isProof { requests = .fine }
     case .lost(let attempt, let failure):
       if !isLate { lose(attempt, failure, standing) }
     case .refused(let failure):
@@ -75,12 +81,13 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  private mutating func take(_ event: HeldLink.CredentialsEvent) {
+  private mutating func take(_ event: HeldLink.CredentialsEvent, at now: Instant) {
     switch event {
     case .available:
       isThere = true
       isRefused = false
       renewals += 1
+      renewedAt = now
       socket.renew()
       requests.renew()
     case .refreshFailed: return

@@ -52,11 +52,12 @@ struct Needs: StreamChecker {
       answered = page.head ?? answered
       close(id, isWhole: page.recovered && !page.hasNext, facts)
     case .fetchFailed(let id, _): close(id, isWhole: false, facts)
+    case .posted(_, let message): if isDisplaced(by: message, facts) { isUnsure = true }
     case .loadOlder: isReading = true
     case .reader, .oversized, .commitFailed, .loadFailed: isUnsure = true
     case .open, .close, .realtime, .refresh, .send, .retry, .discard, .reachability, .lifecycle,
-      .woke, .credentials, .user, .frame, .ping, .pong, .lost, .posted, .postFailed, .loaded,
-      .committed, .older, .olderFailed:
+      .woke, .credentials, .user, .frame, .ping, .pong, .lost, .postFailed, .loaded, .committed,
+      .older, .olderFailed:
       return
     }
   }
@@ -114,6 +115,15 @@ struct Needs: StreamChecker {
     // One that comes after its time is not taken.
     let isInTime = asked.map { $0.duration(to: facts.now) < facts.own.settings.fetchTimeout }
     isUnsure = isUnsure && !isWhole || !(isWhole && isInTime ?? false)
+  }
+
+  /// Whether the server gave an own message a position up to which the disk has everything: the
+  /// log was put back.
+  private func isDisplaced(by message: Message, _ facts: Facts) -> Bool {
+    guard let position = message.position, let cursor = facts.own.disk.cursor.position,
+      facts.own.disk.messages[message.id] == nil
+    else { return false }
+    return position.epoch == cursor.epoch && position.offset <= cursor.offset
   }
 
   private mutating func judge(_ facts: Facts) {

@@ -285,6 +285,21 @@ struct SignInsTests {
     #expect(script.findings == [Finding(.needless, at: .second(6), Self.detail)])
   }
 
+  @Test(arguments: [(29.9, 0), (30, 1)])
+  mutating func `an answer soon after new credentials may be a copy of an older one`(
+    wait: Double, count: Int
+  ) {
+    script.tell(renewed, at: 0)
+    open(1, at: 0)
+    script.tell(.opened(AttemptID(1), head: nil), at: 0.5)
+    script.tell(.fetchFailed(FetchID(1), refused), at: 1)
+    script.tell(renewed, at: 2)
+    script.tell(.fetched(FetchID(2), Page(messages: [], hasNext: false)), at: 2 + wait)
+    script.tell(.lost(AttemptID(1), .reset), at: 35)
+    script.tell(.fetchFailed(FetchID(3), refused), at: 40, [signIn])
+    #expect(script.findings.count == count)
+  }
+
   @Test(arguments: [false, true])
   mutating func `an issuer that gives none asks the user if the server refused those there are`(
     isRefused: Bool

@@ -32,6 +32,19 @@ struct NeedsTests {
         == Array(repeating: Finding(.needless, at: .second(1), Self.detail), count: count))
   }
 
+  @Test(arguments: [(5, 0), (6, 1)])
+  mutating func `a post that gets the position of another message is a reason to ask`(
+    offset: UInt64, count: Int
+  ) {
+    keep()
+    script.facts.own.isWhole = false
+    var own = Message.number(9)
+    own.position = Position(epoch: "e", offset: offset)
+    script.tell(.posted(UUID128(high: 0, low: 9), own), at: 1)
+    script.tell(.opened(one, head: nil), at: 2, [after(0)])
+    #expect(script.findings.count == count)
+  }
+
   @Test mutating func `it does while a fetch is under way, or one failed`() {
     keep()
     script.facts.own.isWhole = false

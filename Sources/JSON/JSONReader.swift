@@ -106,12 +106,16 @@ public struct JSONReader: Sendable {
   // MARK: - Parts
 
   /// The next byte that is no white space, not taken.
+  @inline(__always)
   mutating func nextByte() throws(JSONError) -> UInt8 {
+    // Most texts have no white space.
+    if position < bytes.count, bytes[position] > 0x20 { return bytes[position] }
     skipWhiteSpace()
     guard position < bytes.count else { throw JSONError("the text ends too early", at: position) }
     return bytes[position]
   }
 
+  @inline(__always)
   mutating func take(_ expected: UInt8) throws(JSONError) {
     guard try nextByte() == expected else {
       throw JSONError("expected '\(Unicode.Scalar(expected))'", at: position)

@@ -11,27 +11,27 @@ extension JSONReader {
   /// Takes a string and checks it; `text(of:)` gives its characters.
   public mutating func scanString() throws(JSONError) -> JSONString {
     try take(UInt8(ascii: "\""))
-    // Locals are quicker than fields in a loop over each byte.
-    let (bytes, start) = (bytes, position)
+    let start = position
     var (place, isEscaped) = (start, false)
-    while place < bytes.count {
-      let byte = bytes[place]
-      if byte >= 0x80 {
-        place = try endOfScalar(at: place)
-      } else if byte == UInt8(ascii: "\"") {
+    while true {
+      place = unsafe bytes.withUnsafeBufferPointer {
+        unsafe PlainText.end(of: Span(_unsafeElements: $0), from: place, isASCII: true)
+      }
+      guard place < bytes.count else {
+        throw JSONError("the text ends inside a string", at: place)
+      }
+      switch bytes[place] {
+      case UInt8(ascii: "\""):
         position = place + 1
         return JSONString(range: start..<place, isEscaped: isEscaped)
-      } else if byte == UInt8(ascii: "\\") {
+      case UInt8(ascii: "\\"):
         (isEscaped, position) = (true, place)
         _ = try scanEscape()
         place = position
-      } else if byte < 0x20 {
-        throw JSONError("control character in a string", at: place)
-      } else {
-        place += 1
+      case 0x80...: place = try endOfScalar(at: place)
+      case _: throw JSONError("control character in a string", at: place)
       }
     }
-    throw JSONError("the text ends inside a string", at: place)
   }
 
   /// The characters of a string that was scanned before.
@@ -62,14 +62,30 @@ extension JSONReader {
 
   /// Whether the bytes from `start` on are those of a text; there are at least as many.
   func holds(_ text: String, at start: Int) -> Bool {
-    // The memory of a text is compared faster than its view, and in a plain loop.
-    let found = unsafe text.utf8.withContiguousStorageIfAvailable { memory in
-      for place in memory.indices where unsafe memory[place] != bytes[start + place] {
-        return false
+    // The memory of a text is compared faster than its view.
+    let found = unsafe text.utf8.withContiguousStorageIfAvailable { other in
+      unsafe bytes.withUnsafeBufferPointer { own in
+        unsafe Self.isSame(Span(_unsafeElements: own), Span(_unsafeElements: other), from: start)
       }
-      return true
     }
     return found ?? bytes[start..<start + text.utf8.count].elementsEqual(text.utf8)
+  }
+
+  /// Whether the bytes from `start` on are those of another span, eight at a time.
+  @inline(__always)
+  private static func isSame(
+    _ own: Span<UInt8>, _ other: Span<UInt8>, from start: Int
+  ) -> Bool {
+    var place = 0
+    while place &+ 8 <= other.count {
+      guard own.word(at: start &+ place) == other.word(at: place) else { return false }
+      place &+= 8
+    }
+    while place < other.count {
+      guard own[start &+ place] == other[place] else { return false }
+      place &+= 1
+    }
+    return true
   }
 
   /// The bytes of a string; its escapes resolved.

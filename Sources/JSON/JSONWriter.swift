@@ -1,3 +1,5 @@
+package import LinkCore
+
 /// A writer of one JSON text (RFC 8259), members in the order of the calls, without white space.
 ///
 /// The caller is responsible for the grammar: a key before each member's value, an `end` for every
@@ -32,11 +34,15 @@ public struct JSONWriter: Sendable {
 
   /// Writes the name of a member of the caller's own, which needs no escapes; its value follows.
   package mutating func member(_ name: StaticString) {
-    separate()
-    bytes.append(UInt8(ascii: "\""))
-    name.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(UInt8(ascii: ":"))
+    let (start, count) = (isFirst ? 0 : 1, name.utf8CodeUnitCount)
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 4) { text in
+      unsafe text[0] = UInt8(ascii: ",")
+      unsafe text[start] = UInt8(ascii: "\"")
+      for place in 0..<count { unsafe text[start + 1 + place] = name.utf8Start[place] }
+      unsafe text[start + 1 + count] = UInt8(ascii: "\"")
+      unsafe text[start + 2 + count] = UInt8(ascii: ":")
+      unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[..<(start + 3 + count)]))
+    }
     isFirst = true
   }
 
@@ -80,12 +86,27 @@ public struct JSONWriter: Sendable {
     self.number(number.description)
   }
 
-  /// Writes a string of ASCII characters that need no escapes.
-  package mutating func plain(_ text: [UInt8]) {
+  /// Writes an identifier.
+  package mutating func id(_ id: UUID128) {
     separate()
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: text)
-    bytes.append(UInt8(ascii: "\""))
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 38) { text in
+      unsafe text[0] = UInt8(ascii: "\"")
+      unsafe id.write(to: UnsafeMutableBufferPointer(rebasing: text[1..<37]))
+      unsafe text[37] = UInt8(ascii: "\"")
+      unsafe bytes.append(contentsOf: UnsafeBufferPointer(text))
+    }
+  }
+
+  /// Writes a time as RFC 3339 has it.
+  package mutating func time(_ time: Timestamp) {
+    separate()
+    let most = RFC3339.mostBytes + 2
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: most) { text in
+      unsafe text[0] = UInt8(ascii: "\"")
+      let count = unsafe RFC3339.write(time, to: UnsafeMutableBufferPointer(rebasing: text[1...]))
+      unsafe text[count + 1] = UInt8(ascii: "\"")
+      unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[..<(count + 2)]))
+    }
   }
 
   /// Writes a value that is JSON already.
@@ -115,18 +136,15 @@ public struct JSONWriter: Sendable {
     let start = bytes.count
     // Copying first and looking at the array is quicker than looking at the string's view.
     bytes.append(contentsOf: text.utf8)
-    var first = start
-    while first < bytes.count, !Self.isEscaped(bytes[first]) { first += 1 }
+    let first = unsafe bytes.withUnsafeBufferPointer {
+      unsafe PlainText.end(of: Span(_unsafeElements: $0), from: start, isASCII: false)
+    }
     if first < bytes.count {
       let rest = Array(bytes[first...])
       bytes.removeSubrange(first...)
       for byte in rest { append(escaping: byte) }
     }
     bytes.append(UInt8(ascii: "\""))
-  }
-
-  private static func isEscaped(_ byte: UInt8) -> Bool {
-    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
 
   /// The short escapes of RFC 8259 section 7, `\u00xx` for the other control characters.

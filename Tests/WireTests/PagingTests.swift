@@ -145,24 +145,3 @@ import Testing
     #expect(ShopRoute(path: path) == nil)
   }
 }
-
-@Suite struct UUID128Tests {
-  @Test func `reads what it writes, in either letter case`() {
-    var chance = Chance(seed: 16)
-    for _ in 0..<500 {
-      let id = UUID128.random(using: &chance)
-      #expect(UUID128(id.description) == id)
-      #expect(UUID128(id.description.uppercased()) == id)
-    }
-  }
-
-  @Test(arguments: [
-    "", "550e8400-e29b-41d4-a716-44665544000", "550e8400-e29b-41d4-a716-4466554400000",
-    "550e8400e29b41d4a716446655440000", "{550e8400-e29b-41d4-a716-446655440000}",
-    "550e8400-e29b-41d4-a716-44665544000g", "550e840-0e29b-41d4-a716-446655440000",
-    "550e8400-e29b-41d4-a716-44665544000é", "550e8400-e29b-41d4-a716-44665544-000",
-  ])
-  func `refuses other forms`(text: String) {
-    #expect(UUID128(text) == nil)
-  }
-}

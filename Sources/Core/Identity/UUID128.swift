@@ -27,31 +27,41 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
 
   /// Reads the 36-character form, either letter case; `nil` for anything else.
   public init?(_ text: some StringProtocol) {
-    self.init(digits: text.utf8)
+    let read = text.utf8.withContiguousStorageIfAvailable { unsafe UUID128(digits: $0) }
+    guard let id = read ?? UUID128(utf8: ArraySlice(text.utf8)) else { return nil }
+    self = id
   }
 
   /// Reads the same from the text's UTF-8.
   package init?(utf8 bytes: ArraySlice<UInt8>) {
-    self.init(digits: bytes)
+    let read = unsafe bytes.withUnsafeBufferPointer { unsafe UUID128(digits: $0) }
+    guard let read else { return nil }
+    self = read
   }
 
-  private init?(digits text: some Sequence<UInt8>) {
-    var words: (UInt64, UInt64) = (0, 0)
-    var index = 0
-    for byte in text {
-      switch index {
-      case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
-      case 36...: return nil
-      case _:
-        guard let digit = Hex.value(of: byte) else { return nil }
-        // All digits move up; the 16 last ones stay in the second word.
-        words.0 = words.0 << 4 | words.1 >> 60
-        words.1 = words.1 << 4 | UInt64(digit)
+  private init?(digits text: UnsafeBufferPointer<UInt8>) {
+    guard text.count == 36 else { return nil }
+    let dash = UInt8(ascii: "-")
+    guard unsafe text[8] == dash, unsafe text[13] == dash, unsafe text[18] == dash,
+      unsafe text[23] == dash
+    else { return nil }
+    var (high, low): (UInt64, UInt64) = (0, 0)
+    // More than 15 once there was a byte that is no digit.
+    var odd: UInt8 = 0
+    func read(_ places: Range<Int>, into word: inout UInt64) {
+      for place in places {
+        let digit = unsafe Hex.value(of: text[place]) ?? 0xFF
+        odd |= digit
+        word = word &<< 4 | UInt64(digit & 0xF)
       }
-      index += 1
     }
-    guard index == 36 else { return nil }
-    (high, low) = words
+    read(0..<8, into: &high)
+    read(9..<13, into: &high)
+    read(14..<18, into: &high)
+    read(19..<23, into: &low)
+    read(24..<36, into: &low)
+    guard odd <= 0xF else { return nil }
+    self.init(high: high, low: low)
   }
 
   /// The 36-character lower-case form.
@@ -59,25 +69,35 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
     unsafe String(unsafeUninitializedCapacity: 36) { unsafe write(to: $0) }
   }
 
-  /// The same as UTF-8.
-  package var utf8: [UInt8] {
-    unsafe [UInt8](unsafeUninitializedCapacity: 36) { unsafe $1 = write(to: $0) }
+  /// Writes the 36 characters at the beginning of a buffer, which has room for them.
+  ///
+  /// - Returns: Their number.
+  @discardableResult
+  package func write(to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    let memory = UnsafeMutableRawBufferPointer(buffer)
+    let (first, second) = (Self.digits(high &>> 32), Self.digits(high))
+    let (third, last) = (Self.digits(low &>> 32), Self.digits(low))
+    unsafe memory.storeBytes(of: first.littleEndian, toByteOffset: 0, as: UInt64.self)
+    for (digits, place) in [(second, 9), (second &>> 32, 14), (third, 19), (third &>> 32, 24)] {
+      let four = UInt32(truncatingIfNeeded: digits).littleEndian
+      unsafe memory.storeBytes(of: four, toByteOffset: place, as: UInt32.self)
+    }
+    unsafe memory.storeBytes(of: last.littleEndian, toByteOffset: 28, as: UInt64.self)
+    for place in [8, 13, 18, 23] { unsafe buffer[place] = UInt8(ascii: "-") }
+    return 36
   }
 
-  /// Writes the 36 characters; returns their number.
-  private func write(to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
-    var position = 0
-    for digit in 0..<32 {
-      if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
-        unsafe buffer[position] = UInt8(ascii: "-")
-        position += 1
-      }
-      let word = digit < 16 ? high : low
-      let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit % 16)) & 0xF)
-      unsafe buffer[position] =
-        nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
-      position += 1
-    }
-    return position
+  /// The eight digits of a word's lower half as ASCII, the first one in the lowest byte.
+  @inline(__always)
+  private static func digits(_ word: UInt64) -> UInt64 {
+    // Each byte moves to two, then each of these keeps four of its bits.
+    var bytes = UInt64(UInt32(truncatingIfNeeded: word).byteSwapped)
+    bytes = (bytes | bytes &<< 16) & 0x0000_FFFF_0000_FFFF
+    bytes = (bytes | bytes &<< 8) & 0x00FF_00FF_00FF_00FF
+    let nibbles =
+      (bytes &>> 4) & 0x000F_000F_000F_000F | (bytes & 0x000F_000F_000F_000F) &<< 8
+    let isLetter = (nibbles &+ 0x0606_0606_0606_0606) &>> 4 & 0x0101_0101_0101_0101
+    // From "9" to "a" are 39 characters more than from 9 to 10.
+    return nibbles &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
   }
 }

@@ -25,28 +25,32 @@ public enum RFC3339 {
 
   /// Writes a time in UTC with `Z`, its fraction only as long as needed.
   public static func format(_ time: Timestamp) -> String {
-    String(decoding: bytes(of: time), as: UTF8.self)
+    unsafe String(unsafeUninitializedCapacity: mostBytes) { unsafe write(time, to: $0) }
   }
 
-  /// Writes the same as UTF-8.
-  package static func bytes(of time: Timestamp) -> [UInt8] {
+  /// The longest text: `2027-01-15T08:00:00.123456789Z`.
+  package static let mostBytes = 30
+
+  /// Writes the same as UTF-8 at the beginning of a buffer, which has room for `mostBytes`.
+  ///
+  /// - Returns: The number of bytes.
+  package static func write(_ time: Timestamp, to text: UnsafeMutableBufferPointer<UInt8>) -> Int {
     let (second, nanoseconds) = Gregorian.floorDivide(time.nanoseconds, by: 1_000_000_000)
     let (dayNumber, secondOfDay) = Gregorian.floorDivide(second, by: 86_400)
     let (year, month, day) = Gregorian.civil(dayNumber: Int(dayNumber))
     let time = Int(secondOfDay)
-    // 2027-01-15T08:00:00.123456789Z
-    return unsafe [UInt8](unsafeUninitializedCapacity: 30) { text, count in
-      unsafe write(year, 4, to: text, &count, then: "-")
-      unsafe write(month, 2, to: text, &count, then: "-")
-      unsafe write(day, 2, to: text, &count, then: "T")
-      unsafe write(time / 3600, 2, to: text, &count, then: ":")
-      unsafe write(time / 60 % 60, 2, to: text, &count, then: ":")
-      unsafe write(time % 60, 2, to: text, &count, then: nanoseconds == 0 ? "Z" : ".")
-      guard nanoseconds != 0 else { return }
-      var (fraction, width) = (Int(nanoseconds), 9)
-      while fraction % 10 == 0 { (fraction, width) = (fraction / 10, width - 1) }
-      unsafe write(fraction, width, to: text, &count, then: "Z")
-    }
+    var count = 0
+    unsafe write(year, 4, to: text, &count, then: "-")
+    unsafe write(month, 2, to: text, &count, then: "-")
+    unsafe write(day, 2, to: text, &count, then: "T")
+    unsafe write(time / 3600, 2, to: text, &count, then: ":")
+    unsafe write(time / 60 % 60, 2, to: text, &count, then: ":")
+    unsafe write(time % 60, 2, to: text, &count, then: nanoseconds == 0 ? "Z" : ".")
+    guard nanoseconds != 0 else { return count }
+    var (fraction, width) = (Int(nanoseconds), 9)
+    while fraction % 10 == 0 { (fraction, width) = (fraction / 10, width - 1) }
+    unsafe write(fraction, width, to: text, &count, then: "Z")
+    return count
   }
 
   /// Writes so many decimal digits and a character behind `count` bytes.

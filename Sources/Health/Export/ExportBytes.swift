@@ -1,11 +1,7 @@
+import LinkCore
+
 /// Searches in the bytes at hand, eight at a time.
 extension Span<UInt8> {
-  /// Eight bytes as one number, the first lowest; they must be there.
-  @inline(__always)
-  func word(at index: Int) -> UInt64 {
-    unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
-  }
-
   /// Up to eight bytes as one number; those past `end` count as zero.
   @inline(__always)
   func word(at index: Int, before end: Int) -> UInt64 {

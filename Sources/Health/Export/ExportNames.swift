@@ -1,3 +1,5 @@
+import LinkCore
+
 /// Numbers the texts of an export by their bytes, so that each is made once.
 struct ExportNames {
   /// How a text is read.

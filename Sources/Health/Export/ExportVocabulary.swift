@@ -1,3 +1,5 @@
+import LinkCore
+
 /// The elements of an export that mean something to the reader, or have a count of their own.
 enum ExportElement: UInt8, CaseIterable {
   case unknown

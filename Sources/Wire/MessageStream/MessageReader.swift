@@ -75,7 +75,7 @@ struct MessageReader {
     case .shop:
       guard let found = try string(field, from: &reader) else { return hasShop = false }
       hasShop = true
-      check(shop: reader.utf8(of: found))
+      if !reader.matches(found, shop.text) { check(shop: reader.utf8(of: found)) }
     case .user:
       user = try string(field, from: &reader).map(reader.text)
       if let user, user.isEmpty || user.utf8.count > Self.maxUserBytes {
@@ -162,7 +162,6 @@ struct MessageReader {
 
   /// The shop must be the expected one; UUIDs are the same in either letter case.
   private mutating func check(shop found: ArraySlice<UInt8>) {
-    if found.elementsEqual(shop.text.utf8) { return }
     if let id = UUID128(utf8: found), id == UUID128(shop.text) { return }
     let text = String(decoding: found, as: UTF8.self)
     fault.note(ShopID(text) == nil ? .badIdentifier(field: "shop_id") : .wrongShop(found: text))

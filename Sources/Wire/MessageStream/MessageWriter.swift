@@ -8,7 +8,7 @@ extension JSONWriter {
   mutating func message(_ message: Message) {
     beginObject()
     member("id")
-    plain(message.id.utf8)
+    id(message.id)
     member("shop_id")
     string(message.shop.text)
     member("user_id")
@@ -18,13 +18,13 @@ extension JSONWriter {
     member("message")
     string(message.text)
     member("created_at")
-    plain(RFC3339.bytes(of: message.createdAt))
+    time(message.createdAt)
     member("updated_at")
-    if let time = message.updatedAt { plain(RFC3339.bytes(of: time)) } else { null() }
+    if let updatedAt = message.updatedAt { time(updatedAt) } else { null() }
     member("is_edited")
     bool(message.isEdited)
     member("parent_id")
-    if let parent = message.parent { plain(parent.utf8) } else { null() }
+    if let parent = message.parent { id(parent) } else { null() }
     if let position = message.position {
       member("position")
       string(position.description)

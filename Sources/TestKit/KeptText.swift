@@ -6,12 +6,12 @@ import Foundation
 /// you commit it.
 public struct KeptText: Sendable {
   private let name: String
-  private let file: URL
+  private let folder: String
 
   /// The text of this name, next to the file that asks for it.
   public init(_ name: String, beside test: String = #filePath) {
     self.name = name
-    file = URL(filePath: test).deletingLastPathComponent().appending(path: "Kept/\(name)")
+    folder = test.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/Kept"
   }
 
   /// Returns how a result differs from the text: the first line that does; `nil` if it is the same.
@@ -24,7 +24,7 @@ public struct KeptText: Sendable {
 
   /// Compares without keeping.
   func compare(_ lines: [String]) throws -> String? {
-    let text = try String(contentsOf: file, encoding: .utf8)
+    let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
     let kept = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     for (place, (old, new)) in zip(kept, lines).enumerated() where old != new {
       return "\(name):\(place + 1): \(new)\ninstead of: \(old)"
@@ -34,8 +34,9 @@ public struct KeptText: Sendable {
 
   private func keep(_ lines: [String]) throws {
     try FileManager.default.createDirectory(
-      at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data(lines.map { $0 + "\n" }.joined().utf8).write(to: file)
+      atPath: folder, withIntermediateDirectories: true)
+    let data = Data(lines.map { $0 + "\n" }.joined().utf8)
+    try data.write(to: URL(filePath: "\(folder)/\(name)"))
   }
 
   /// Returns a few characters that differ wherever bytes do: FNV-1a with 64 bits.

@@ -3,12 +3,13 @@ enum ExportNumber {
   /// Powers of ten that a double holds exactly.
   private static let powers: [Double] = [
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
-    1e18, 1e19, 1e20, 1e21, 1e22,
+    1e18, 1e19,
   ]
 
   /// The nearest double to a decimal text; `nil` when it is none, or none that is finite.
   ///
-  /// Up to 2^53 and 22 places one division rounds once and so exactly (Clinger 1990).
+  /// Up to 2^53, and 10^22 below, one division rounds once and so exactly (Clinger 1990); 19 digits
+  /// are what a word holds.
   @inline(__always)
   static func read(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double? {
     var place = range.lowerBound
@@ -33,7 +34,7 @@ enum ExportNumber {
     }
     guard count > 0 else { return nil }
     let divisor = places < 0 ? 0 : count &- places
-    guard count <= 19, digits <= 1 &<< 53, divisor <= 22 else { return readSlowly(bytes, range) }
+    guard count <= 19, digits <= 1 &<< 53 else { return readSlowly(bytes, range) }
     let value = divisor == 0 ? Double(digits) : Double(digits) / powers[divisor]
     return isNegative ? -value : value
   }

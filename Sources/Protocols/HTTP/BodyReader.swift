@@ -121,11 +121,11 @@ struct ChunkedReader: Sendable {
         }
         step = .dataEnd
       case .dataEnd:
+        // With its CRLF a line of two octets is empty.
         let overflow = HTTPError.bad("a chunk longer than its size")
-        guard let end = try line(buffer, from: &start, limit: 2, overflow: overflow) else {
+        guard try line(buffer, from: &start, limit: 2, overflow: overflow) != nil else {
           return false
         }
-        guard end.isEmpty else { throw overflow }
         step = .size
       case .trailer:
         guard let line = try trailerLine(buffer, from: &start) else { return false }

@@ -63,6 +63,76 @@ import Testing
     #expect(export.skipped == [.workoutDetail: 2])
   }
 
+  /// The totals of a workout with these attributes.
+  private static func workout(_ attributes: String) throws -> WorkoutValue? {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
+    let export = try Export(
+      body: "<Workout workoutActivityType=\"a\" sourceName=\"s\" \(dates) \(attributes)/>")
+    guard case .workout(let value)? = export.samples.first?.value else { return nil }
+    return value
+  }
+
+  @Test(arguments: [
+    ("m", 1.0), ("km", 1_000), ("cm", 0.01), ("mi", 1_609.344), ("ft", 0.3048), ("yd", 0.9144),
+    ("au", nil),
+  ])
+  func `a distance is told in metres`(unit: String, metres: Double?) throws {
+    let value = try Self.workout("totalDistance=\"3\" totalDistanceUnit=\"\(unit)\"")
+    #expect(value?.distance == metres.map { 3 * $0 })
+  }
+
+  @Test(arguments: [
+    ("kcal", 1.0), ("Cal", 1), ("cal", 0.001), ("kJ", 1 / 4.184), ("J", 1 / 4_184), ("eV", nil),
+  ])
+  func `energy is told in kilocalories`(unit: String, kilocalories: Double?) throws {
+    let value = try Self.workout("totalEnergyBurned=\"3\" totalEnergyBurnedUnit=\"\(unit)\"")
+    #expect(value?.energy == kilocalories.map { 3 * $0 })
+  }
+
+  @Test(arguments: [
+    ("2", "s", 2), ("2", "sec", 2), ("2", "min", 120), ("2", "hr", 7_200), ("2", "h", 7_200),
+    ("2", "d", nil), ("0", "s", 0), ("-1", "s", nil), ("999999999", "s", 999_999_999),
+    ("1000000000", "s", nil), ("1e300", "min", nil),
+  ])
+  func `a duration below 32 years is told in seconds`(
+    amount: String, unit: String, seconds: Int?
+  ) throws {
+    let value = try Self.workout("duration=\"\(amount)\" durationUnit=\"\(unit)\"")
+    #expect(value?.duration == seconds.map { .seconds($0) })
+  }
+
+  @Test func `a batch has its own rows and workouts, and not many more than 8,192`() throws {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
+    let workouts = (0..<40_000).map {
+      "<Workout workoutActivityType=\"a\" sourceName=\"s\" duration=\"\($0)\" "
+        + "durationUnit=\"s\" \(dates)/>"
+    }
+    var reader = HealthExportReader()
+    reader.append(Array(("<HealthData>" + workouts.joined() + "</HealthData>").utf8).span)
+    reader.finish()
+    var counts: [Int] = []
+    while let batch = try reader.next() {
+      #expect(batch.workouts.count == batch.rows.count)
+      counts.append(batch.rows.count)
+    }
+    #expect(counts.reduce(0, +) == 40_000)
+    #expect(counts.dropLast().allSatisfy { 8_192..<16_384 ~= $0 })
+  }
+
+  @Test func `a fingerprint is that of the samples, whatever they have in common`() throws {
+    func fingerprint(_ value: Int) throws -> HealthFingerprint {
+      var reader = HealthExportReader()
+      let text = "<HealthData>\(Export.record("value=\"\(value)\""))</HealthData>"
+      reader.append(Array(text.utf8).span)
+      reader.finish()
+      var fingerprint = HealthFingerprint()
+      while let batch = try reader.next() { fingerprint.add(batch) }
+      return fingerprint
+    }
+    #expect(try fingerprint(1) == fingerprint(1))
+    #expect(try fingerprint(1) != fingerprint(2))
+  }
+
   @Test func `it tells version, locale, day of export and counts by type`() throws {
     let export = try Export(Export.generated())
     #expect(export.tally.version == 14)

@@ -12,6 +12,10 @@ public enum EngineScenario: String, Sendable, CaseIterable {
   case message
   /// A stream is given a page of 100 messages that it knows already.
   case knownPage
+  /// A page of 10 messages is read from its JSON.
+  case readPage
+  /// The same page is written.
+  case writePage
 
   /// Plays it so many times; answers how many inputs and ticks that were.
   public func play(_ count: Int) -> Int {
@@ -20,6 +24,7 @@ public enum EngineScenario: String, Sendable, CaseIterable {
     case .reconnect: playReconnect(count)
     case .message: playMessage(count)
     case .knownPage: playKnownPage(count)
+    case .readPage, .writePage: playPages(count)
     }
   }
 
@@ -55,6 +60,23 @@ public enum EngineScenario: String, Sendable, CaseIterable {
     for number in 1...100 { player.hear(UInt64(number)) }
     for _ in 0..<count { player.refresh() }
     return player.inputs
+  }
+
+  private func playPages(_ count: Int) -> Int {
+    guard let shop = ShopID("bench") else { return 0 }
+    let messages = (1...10).map { StreamPlayer.message($0, in: shop) }
+    let page = Page(messages: messages, hasNext: true, head: messages.last?.position)
+    let query = PageQuery.page(number: 1, limit: 10)
+    let body = PageCodec.encode(page, query: query, total: 30)
+    var done = 0
+    for _ in 0..<count {
+      if self == .readPage {
+        done += (try? PageCodec.decode(body, shop: shop)) == page ? 1 : 0
+      } else {
+        done += PageCodec.encode(page, query: query, total: 30).count == body.count ? 1 : 0
+      }
+    }
+    return done
   }
 }
 
@@ -119,14 +141,18 @@ private struct StreamPlayer {
     give(.open(at: Self.start))
   }
 
-  mutating func hear(_ number: UInt64) {
-    now = now.advanced(by: .milliseconds(10))
+  static func message(_ number: UInt64, in shop: ShopID) -> Message {
     var mixer = Chance(seed: number)
-    let message = Message(
+    return Message(
       id: UUID128(high: mixer.next(), low: number), shop: shop, user: "ann", username: "Ann",
       text: "two rye loaves, please",
-      createdAt: Self.start.advanced(by: .seconds(Int64(number))),
+      createdAt: start.advanced(by: .seconds(Int64(number))),
       position: Position(epoch: "e", offset: number))
+  }
+
+  mutating func hear(_ number: UInt64) {
+    now = now.advanced(by: .milliseconds(10))
+    let message = Self.message(number, in: shop)
     if known.count < 100 { known.append(message) }
     guard let attempt = model.link.currentAttempt else { return }
     give(.frame(attempt, .message(message)))

@@ -27,6 +27,8 @@ enum Engine {
     case .reconnect: "a link loses its socket, waits, opens again, and stands"
     case .message: "a stream takes, stores and shows messages"
     case .knownPage: "a stream is given pages of 100 messages that it knows"
+    case .readPage: "pages of 10 messages are read from their JSON"
+    case .writePage: "pages of 10 messages are written as JSON"
     }
   }
 
@@ -37,6 +39,7 @@ enum Engine {
     case .reconnect: 20_000
     case .message: 10_000
     case .knownPage: 2_000
+    case .readPage, .writePage: 5_000
     }
   }
 }

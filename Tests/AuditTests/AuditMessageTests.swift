@@ -1,0 +1,45 @@
+import LinkWire
+import Testing
+
+@testable import SessionAudit
+
+/// What is read of a server's message.
+@Suite struct AuditMessageTests {
+  private static func message(_ text: String) -> AuditMessage {
+    AuditMessage(Array(text.utf8), hide: { $0 })
+  }
+
+  @Test(arguments: [
+    ("a", true), ("z", true), ("a_b", true), ("a0", true), ("a9", true), ("_", true),
+    ("A", false), ("aZ", false), ("a`", false), ("a{", false), ("a/", false), ("a:", false),
+    ("a^", false), ("a-b", false), ("é", false),
+  ])
+  func `names are in snake_case or not`(name: String, isSnake: Bool) {
+    #expect(Self.message(#"{"type":1,"\#(name)":2}"#).isSnake == isSnake)
+  }
+
+  @Test(arguments: [0, 1, 63, 64, 65, 100])
+  func `at most 64 names are kept`(count: Int) {
+    let members = (0..<count).map { "\"m\($0)\":\($0)" }.joined(separator: ",")
+    let message = Self.message("{\(members)}")
+    #expect(message.names == (0..<min(count, 64)).map { "m\($0)" })
+    #expect(message.isSnake == (count > 0))
+  }
+
+  @Test(arguments: [159, 160, 161])
+  func `a message of more than 160 characters is cut`(count: Int) {
+    let text = String(repeating: "é", count: count)
+    let message = Self.message(text)
+    #expect(message.count == 2 * count)
+    #expect(
+      message.excerpt
+        == (count > 160 ? String(repeating: "é", count: 160) + "… (\(2 * count) bytes)" : text))
+  }
+
+  @Test func `phases follow each other`() {
+    let phases: [AuditScript.Phase] = [.first, .second, .third]
+    for (place, phase) in phases.enumerated() {
+      #expect(phases.map { $0 < phase } == phases.indices.map { $0 < place })
+    }
+  }
+}

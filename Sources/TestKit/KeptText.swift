@@ -1,4 +1,5 @@
 import Foundation
+import LinkCore
 
 /// A text in the folder `Kept` next to a test, which a long result must equal word by word.
 ///
@@ -39,11 +40,8 @@ public struct KeptText: Sendable {
     try data.write(to: URL(filePath: "\(folder)/\(name)"))
   }
 
-  /// Returns a few characters that differ wherever bytes do: FNV-1a with 64 bits.
+  /// Returns a few characters that stand for bytes.
   public static func digest(_ bytes: some Sequence<UInt8>) -> String {
-    let hash = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
-      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-    }
-    return String(hash, radix: 16)
+    String(FNV1a.hash(bytes), radix: 16)
   }
 }

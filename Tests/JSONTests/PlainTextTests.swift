@@ -36,11 +36,11 @@ import Testing
   @Test func `a control character, and an end too early, are told where they are`() {
     for length in 0...20 {
       let text = Array(("\"" + String(repeating: "a", count: length)).utf8)
-      for (byte, detail) in [(UInt8(0x1F), "control character"), (0x00, "control character")] {
+      for byte in [0x1F, 0x00] as [UInt8] {
         var reader = JSONReader(text + [byte] + Array("aaaaaaaaaa\"".utf8))
         let error = #expect(throws: JSONError.self) { try reader.string() }
         #expect(error?.offset == text.count)
-        #expect(error?.detail.contains(detail) == true)
+        #expect(error?.detail.contains("control character") == true)
       }
       var reader = JSONReader(text)
       let error = #expect(throws: JSONError.self) { try reader.string() }

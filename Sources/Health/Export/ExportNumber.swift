@@ -8,8 +8,8 @@ enum ExportNumber {
 
   /// The nearest double to a decimal text; `nil` when it is none, or none that is finite.
   ///
-  /// Up to 2^53, and 10^22 below, one division rounds once and so exactly (Clinger 1990); 19 digits
-  /// are what a word holds.
+  /// A number up to 2^53, divided by a power of ten up to 10^22, is rounded once and so is the
+  /// nearest (Clinger 1990). A word holds 19 digits.
   @inline(__always)
   static func read(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double? {
     var place = range.lowerBound

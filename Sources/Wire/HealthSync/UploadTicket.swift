@@ -27,17 +27,12 @@ public struct UploadTicket: Sendable, Hashable, Codable {
 
   /// A ticket for these bytes.
   public init(_ dialect: UploadDialect, url: String, of bytes: [UInt8], isGzip: Bool) {
-    self.init(dialect, url: url, size: bytes.count, isGzip: isGzip, sum: Self.sum(of: bytes))
+    self.init(dialect, url: url, size: bytes.count, isGzip: isGzip, sum: FNV1a.hash(bytes))
   }
 
   /// Whether it continues the upload of these bytes.
   public func isFor(_ bytes: [UInt8], isGzip: Bool) -> Bool {
-    size == bytes.count && self.isGzip == isGzip && sum == Self.sum(of: bytes)
-  }
-
-  /// FNV-1a with 64 bits: it tells bytes that changed by accident, not on purpose.
-  static func sum(of bytes: [UInt8]) -> UInt64 {
-    bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    size == bytes.count && self.isGzip == isGzip && sum == FNV1a.hash(bytes)
   }
 
   /// The content of its file.

@@ -220,10 +220,9 @@ actor BottleHost {
     }
   }
 
-  /// A bottle of the same name is the same bottle (FNV-1a).
+  /// A bottle of the same name is the same bottle.
   private static func id(of name: String) -> PeripheralID {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    let hash = FNV1a.hash(name.utf8)
     return PeripheralID(UUID128(high: hash & ~0xF000 | 0x8000, low: hash | 1 << 63 & ~(1 << 62)))
   }
 }

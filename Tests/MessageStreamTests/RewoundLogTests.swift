@@ -141,11 +141,42 @@ struct RewoundLogTests {
     #expect(hand.model.recovery.ahead == [])
   }
 
-  @Test func `it is not forgotten where the log still holds it`() throws {
+  @Test func `while the socket stands pages of an older state lead up to it`() throws {
     var hand = try Self.ahead()
-    hand.reconnect(head: 9, settles: false)
+    hand.pass(10)
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
     hand.answer(Hand.page(6...8, head: 8))
     #expect(hand.model.recovery.cursor.position == Hand.at(9))
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `after another socket opened the log may hold another message in its place`() throws {
+    var hand = try Self.ahead()
+    hand.reconnect(head: 9, settles: false)
+    hand.answer(Hand.page(6...8, head: 9, hasNext: true))
+    #expect(hand.fetches.last?.query == .after(Hand.at(8), limit: 100))
+    hand.answer(Page(messages: [Self.other(9, "theirs")], hasNext: false, head: Hand.at(9)))
+    #expect(hand.model.timeline.messages.map(\.text) == ["m6", "m7", "m8", "m9", "theirs"])
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `the answer to a post without a socket is fetched again if something lies before it`()
+    throws
+  {
+    var hand = Hand.connected(at: 5)
+    hand.lose()
+    hand.send("mine")
+    let entry = try #require(hand.model.outbox.entries.first)
+    hand.give(.posted(entry.id, Self.other(7, "mine")))
+    #expect(hand.model.recovery.cursor.position == Hand.at(5))
+    #expect(hand.model.recovery.ahead == [])
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(7)))
+    #expect(hand.fetches.last?.query == .after(Hand.at(5), limit: 100))
+    let page = [Hand.message(6), Self.other(7, "mine")]
+    hand.answer(Page(messages: page, hasNext: false, head: Hand.at(7)))
+    #expect(hand.model.timeline.messages.map(\.text) == ["m6", "mine"])
+    hand.answer(Hand.page([], head: 7))
     #expect(hand.model.isWhole)
   }
 

@@ -29,6 +29,13 @@ import Testing
         { $0.malformed = Array(repeating: .zero, count: 5) }
       ),
       (
+        "stream: offsets lie ahead only while a socket stands",
+        { model in
+          model.recovery.ahead = [12]
+          model.link = HeldLink(policy: .messageStream, seed: 1)
+        }
+      ),
+      (
         "stream: a catch-up waits only while the link is wanted",
         { $0.link = HeldLink(policy: .messageStream, seed: 1) }
       ),

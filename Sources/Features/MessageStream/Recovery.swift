@@ -13,7 +13,8 @@ struct Recovery: Sendable, Hashable {
   var again = false
   /// Whether the last run went through to its end, in this session.
   var isCurrent = false
-  /// Offsets that came over the socket beyond the cursor.
+  /// Offsets beyond the cursor that came since the socket opened, which the next one may bring
+  /// with other messages.
   var ahead: Set<UInt64> = []
   /// Messages without a position that came while something may have been missing: that they are
   /// kept says nothing about what came before them.
@@ -173,13 +174,6 @@ struct Recovery: Sendable, Hashable {
     return opening.offset <= head.offset && head.offset < cursor.offset
   }
 
-  /// Forgets what came out of turn beyond a head: the log was put back to an earlier state, or it
-  /// comes again behind that head.
-  mutating func forgetAhead(beyond head: Position) {
-    guard head.epoch == cursor.position?.epoch else { return }
-    ahead = ahead.filter { $0 <= head.offset }
-  }
-
   /// Forgets the run under way, and what was to follow it: the head that the next socket states
   /// tells what is missing.
   mutating func abandon() {
@@ -261,10 +255,14 @@ struct Recovery: Sendable, Hashable {
     unplaced.insert(message.id)
   }
 
-  /// Takes a position that came over the socket. True when nothing is missing before it.
-  mutating func take(_ position: Position, advancing: Bool) -> Bool {
+  /// Takes the position of a message that came alone. True when nothing is missing before it.
+  ///
+  /// - Parameter isConnected: Whether a socket stands; without one a hole is fetched with all that
+  ///   lies beyond it.
+  mutating func take(_ position: Position, advancing: Bool, isConnected: Bool) -> Bool {
     guard let kept = cursor.position, kept.epoch == position.epoch else { return false }
     guard position.offset > kept.offset else { return true }
+    guard isConnected || advancing && position.offset == kept.following else { return false }
     if ahead.count < StreamSettings.offsetsAhead { ahead.insert(position.offset) }
     return advancing && (advance() || awaitsNoMoreThanArrears)
   }

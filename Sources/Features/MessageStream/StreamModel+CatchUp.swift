@@ -326,8 +326,6 @@ extension StreamModel {
         recovery.cursor.position = covered
       }
     }
-    // A socket that opens later begins behind the head, too.
-    if let head = page.head, link.status.phase != .connected { recovery.forgetAhead(beyond: head) }
     return recovery.advance()
   }
 

@@ -139,7 +139,8 @@ extension StreamModel {
     let isSettled = recovery.isSettled
     if let position = message.position {
       recovery.hasPositions = true
-      let isWhole = recovery.take(position, advancing: isSettled)
+      let isConnected = link.status.phase == .connected
+      let isWhole = recovery.take(position, advancing: isSettled, isConnected: isConnected)
       guard isSettled else { return .undecided }
       // The socket under way brings what lies before it.
       let isToCome = recovery.unprepared != nil && recovery.unprepared == link.currentAttempt

@@ -24,6 +24,9 @@ extension StreamModel {
   /// What is fetched, and why it may be.
   private func checkFetches(_ check: inout InvariantCheck) {
     check.require(
+      recovery.ahead.isEmpty || link.status.phase == .connected,
+      "stream: offsets lie ahead only while a socket stands")
+    check.require(
       recovery.deadline == nil || (link.isWanted && !link.status.isTerminal),
       "stream: a catch-up waits only while the link is wanted")
     if let run = recovery.run {

@@ -48,6 +48,8 @@ extension StreamModel {
 
   private mutating func show(_ status: LinkStatus, _ step: inout Step) {
     step.show(.status(StreamStatus(status)))
+    // A server that ends its sockets may go on with other messages at these positions.
+    if status.phase != .connected { recovery.ahead = [] }
     // Whatever is under way may never be answered: the process can be suspended any moment.
     // A link that ended is nobody's reason to fetch.
     if status.reason == .obstacle(.background) || status.phase == .disconnected {
@@ -152,8 +154,6 @@ extension StreamModel {
         recovery.awaitArrears(to: head, until: step.now.advanced(by: settings.fetchTimeout))
         return
       }
-      // What is fetched now reaches up to the true head, and the socket brings the rest.
-      recovery.forgetAhead(beyond: head)
     }
     catchUp(.live, &step)
   }

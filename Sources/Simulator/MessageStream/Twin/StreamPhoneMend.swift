@@ -98,18 +98,18 @@ struct StreamPhoneMend {
   }
 
   /// Takes an offset of the socket; whether nothing is missing before it.
-  mutating func take(_ place: Position, advancing: Bool) -> Bool {
+  mutating func take(_ place: Position, advancing: Bool, isConnected: Bool) -> Bool {
     guard let known = cursor.position, known.epoch == place.epoch else { return false }
     if place.offset <= known.offset { return true }
+    if !isConnected {
+      if advancing, place.offset == known.offset + 1 { cursor.position = place }
+      return cursor.position == place
+    }
     if !ahead.contains(place.offset) { ahead.append(place.offset) }
     if !advancing { return false }
     if advance() { return true }
     guard let arrears else { return false }
     return !ahead.contains { $0 <= arrears.end.offset }
-  }
-
-  mutating func forget(beyond head: Position) {
-    if head.epoch == cursor.position?.epoch { ahead = ahead.filter { $0 <= head.offset } }
   }
 
   /// Whether nothing is missing of what the head of a new socket says.

@@ -104,7 +104,7 @@ extension StreamPhoneTwin {
     let isSettled = mend.isSettled
     if let place = message.position {
       mend.hasPositions = true
-      let isWhole = mend.take(place, advancing: isSettled)
+      let isWhole = mend.take(place, advancing: isSettled, isConnected: isConnected)
       if !isSettled { return }
       if !isWhole {
         let isToCome = mend.unprepared != nil && mend.unprepared == link.currentAttempt

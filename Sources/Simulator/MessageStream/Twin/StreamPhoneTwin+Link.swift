@@ -190,6 +190,7 @@ extension StreamPhoneTwin {
 
   private mutating func stands(_ status: LinkStatus) {
     show(.status(StreamPhoneTwin.words(status)))
+    if status.phase != .connected { mend.ahead = [] }
     if status.phase == .disconnected || status.reason == .obstacle(.background) { stopFetching() }
     guard status.phase == .failed else { return }
     stopCatchUp()
@@ -233,7 +234,6 @@ extension StreamPhoneTwin {
         mend.arrears = mend.isCurrent ? nil : (head, until)
         return
       }
-      mend.forget(beyond: head)
     }
     catchUp(.live)
   }

@@ -139,7 +139,6 @@ extension StreamPhoneTwin {
   private mutating func settle(_ run: StreamPhoneMend.Run, _ page: Page) -> Bool {
     if let newest = run.newest { mend.cursor.time = max(mend.cursor.time ?? newest, newest) }
     if let place = covered(run, page) { move(to: place, page, run.aim) }
-    if let head = page.head, !isConnected { mend.forget(beyond: head) }
     return mend.advance()
   }
 

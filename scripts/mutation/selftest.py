@@ -366,6 +366,8 @@ def keeps():
         known = again.known("A.swift")
         if (known["bugs"] if known else "") != expected:
             yield f"{expected} is read as {known}"
+        if again.survivors() != (set("Rru") if expected else set()):
+            yield f"the survivors are {sorted(again.survivors())}"
         results = report.Results(os.path.join(folder, "again"), {"s": version}, seeds)
         again.adopt(results)
         letters = "".join(tried.letter(row, results) for row in rows)

@@ -51,6 +51,12 @@ class Tried:
                 if letter not in unknown and row["key"] not in results.entries:
                     results.entries[row["key"]] = entry(letter, known["seeds"], results.versions)
 
+    def survivors(self):
+        """Returns the keys of the bugs that nothing caught, whatever the tests were then."""
+        return {
+            row["key"] for file, rows in self.rows.items() if self.known(file)
+            for row, letter in zip(rows, self.known(file)["bugs"]) if letter in "Rru"}
+
     def keep(self, rows, results):
         """Writes what results know of the rows of a build, beside what was known."""
         letters = {}

@@ -33,7 +33,7 @@ extension HeldLink {
     let isFirst = series.origin == .first && series.failures == 0
     return LinkStatus(
       phase: isFirst ? .connecting : .reconnecting,
-      attempt: isFirst ? 1 : (series.scheduleIndex ?? 0) + 1,
+      attempt: (series.scheduleIndex ?? 0) + 1,
       of: isFirst ? nil : retry.limit(of: series), retryAt: retryAt, reason: reason)
   }
 }

@@ -1,7 +1,8 @@
 import HoldfastTestKit
 import LinkCore
-import LinkHealth
 import Testing
+
+@testable import LinkHealth
 
 /// What a complete reading covers, and what a store holds besides.
 @Suite struct HealthCensusTests {
@@ -94,6 +95,39 @@ import Testing
     #expect(census.suspects("a", stored: [0: stale]).count == 1)
   }
 
+  /// A row with this key, of the type with this number.
+  private static func row(_ type: UInt16, key: UInt64, at start: Int64) -> HealthRow {
+    let start = Timestamp(nanoseconds: start)
+    return HealthRow(
+      key: HealthSampleKey(high: 0, low: key), type: type, source: 0, start: start, end: start)
+  }
+
+  @Test func `repeats of the first million samples are known, of later ones those in a row`() {
+    let names = (0...16).map { HealthName("t\($0)") }
+    var census = HealthCensus()
+    func add(_ rows: [HealthRow]) { census.add(HealthBatch(names: names, rows: rows)) }
+    let numbers: Range<UInt64> = 0..<65_536
+    for type: UInt16 in 0..<16 {
+      add(numbers.map { Self.row(type, key: $0, at: Int64($0)) })
+    }
+    add([Self.row(0, key: 5, at: 5)])
+    #expect(census.repeated("t0") == 1)
+    // Two samples that begin at one moment, and the first of them again, at once and later.
+    let later: [(key: UInt64, start: Int64)] = [(1, 1), (2, 1), (1, 1), (3, 2), (1, 1)]
+    add(later.map { Self.row(16, key: $0.key, at: $0.start) })
+    #expect(census.repeated("t16") == 1)
+  }
+
+  @Test func `rows that are left out are counted, and their time is covered`() {
+    var census = HealthCensus()
+    let batch = HealthBatch([
+      Self.sample("a", 5), Self.sample("a", -2), Self.sample("b", 3), Self.sample("a", 9),
+    ])
+    census.leaveOut(batch, [0, 1, 3])
+    #expect(["a", "b"].map { census.outdated($0) } == [3, 0])
+    #expect(census.allCovered == [Self.stretch("a", -2, 9)])
+  }
+
   @Test func `a second reading marks the samples of suspect stretches only, and all spans`() {
     let (near, far) = (Self.sample("a", 5), Self.sample("a", Self.bucket + 5))
     let suspects = HealthSuspects([Self.stretch("a", 2, 9)])
@@ -146,6 +180,13 @@ import Testing
     #expect(note((2, 1, 8), (2, 0, 9)) == [[2, 0, 9]])
     #expect(note((2, 0, 9), (1, 9, 12), replacing: true) == [[1, 9, 12]])
     #expect(note((2, 0, 9), (1, 10, 12), replacing: true) == [[2, 0, 9], [1, 10, 12]])
+  }
+
+  @Test func `a batch names a text once, however many samples have it`() {
+    let batch = HealthBatch([Self.sample("a", 1), Self.sample("b", 2), Self.sample("a", 3)])
+    #expect(batch.names.map(\.text) == ["a", "s", "b"])
+    #expect(batch.rows.map(\.type) == [0, 2, 0])
+    #expect(batch.rows.map(\.source) == [1, 1, 1])
   }
 
   @Test func `a batch without some rows keeps the spans that lose none`() throws {

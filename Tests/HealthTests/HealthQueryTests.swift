@@ -1,8 +1,9 @@
+import HoldfastTestKit
 import LinkHealth
 import LinkJSON
 import Testing
 
-/// Payloads of questions that are damaged behind what they need.
+/// Payloads of questions: what they say, and damage behind what they need.
 @Suite struct HealthQueryTests {
   private static let time = "\"start_time\":\"2026-01-01\",\"end_time\":\"2026-01-02\""
   private static let data = "{\"value_type\":\"\(HealthValueType.allCases[0].rawValue)\",\(time)}"
@@ -23,6 +24,27 @@ import Testing
     let (data, summary) = (Array((Self.data + rest).utf8), Array((Self.summary + rest).utf8))
     #expect(isMalformed { () throws(FieldFault) in _ = try HealthDataQuery.read(data) })
     #expect(isMalformed { () throws(FieldFault) in _ = try SummaryQuery.read(summary) })
+  }
+
+  @Test func `a question is read as it was written, with the bytes that it allows`() throws {
+    var query = ReplySample.query
+    query.maxBytes = 2_000
+    #expect(try HealthDataQuery.read(query.payload) == query)
+    let summary = SummaryQuery(
+      start: ReplySample.local, end: ReplySample.utc,
+      metrics: [SummaryMetric(valueType: .steps, groupBy: .hour, statistic: .max)],
+      rejected: [RejectedMetric(place: 1, valueType: "MOOD", reason: "it is not known")],
+      maxBytes: 3_000)
+    #expect(try SummaryQuery.read(summary.payload) == summary)
+  }
+
+  @Test func `a payload leaves out what was not asked`() {
+    let span = #""start_time":"2026-01-03T15:30:00","end_time":"2026-01-03T15:30:00Z""#
+    let query = HealthDataQuery(
+      valueType: .steps, start: ReplySample.local, end: ReplySample.utc)
+    #expect(query.payload.text == #"{"value_type":"STEPS",\#(span)}"#)
+    let summary = SummaryQuery(start: ReplySample.local, end: ReplySample.utc)
+    #expect(summary.payload.text == "{\(span)}")
   }
 
   @Test func `a payload without its end is malformed`() {

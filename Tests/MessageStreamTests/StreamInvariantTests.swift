@@ -183,6 +183,10 @@ import Testing
         "recovery: nothing is current before its arrears are there",
         { $0.recovery.arrears = Recovery.Arrears(end: Hand.at(11), until: .zero) }
       ),
+      (
+        "stream: no two gaps end at the same message",
+        { $0.gaps = Array(repeating: Gap(after: nil, before: Hand.message(2).key), count: 2) }
+      ),
       ("history: what is shown has an oldest message", { $0.history.shown = 1 }),
       ("history: a count is too high or right", { $0.history.excess = -1 }),
       (

@@ -197,6 +197,19 @@ import Testing
     #expect(bench.store.open(as: SessionBench.client).received == 5)
   }
 
+  @Test func `what came beyond a hole does not count once the server dropped messages`() {
+    var bench = SessionBench.connected([.idempotency, .resume])
+    bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
+    bench.say(.replay(id: "x3", .one("x3", at: nil), number: 3))
+    bench.say(.error(SessionError(message: "", code: "not_recovered")))
+    bench.say(.replay(id: "x5", .one("x5", at: nil), number: 5))
+    #expect(bench.model.received == 5)
+    #expect(bench.model.ahead == [])
+    bench.say(.replay(id: "x7", .one("x7", at: nil), number: 7))
+    bench.say(.replay(id: "x6", .one("x6", at: nil), number: 6))
+    #expect(bench.store.open(as: SessionBench.client).received == 7)
+  }
+
   @Test func `a live message is shown as live`() {
     var bench = SessionBench.talking()
     bench.say(.window([.one("m0", at: 0)], next: 1))

@@ -66,6 +66,19 @@ import Testing
     #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
   }
 
+  @Test func `a prompt that failed stays so, though a history showed an answer before`() {
+    var bench = Self.accepted()
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    bench.say(
+      .response(
+        SessionResponse(
+          id: "m1", conversation: SessionBench.conversation, result: .failure(error: "no"))))
+    #expect(bench.states.last == "a failed")
+    bench.lose()
+    #expect(bench.states.last == "a failed")
+    #expect(bench.model.queue.items.map(\.text) == ["a"])
+  }
+
   @Test func `what a history showed before the prompt does not answer it`() {
     var bench = Self.accepted()
     bench.say(.window([.one("u0", .assistant, "old", at: 0)], next: 1))

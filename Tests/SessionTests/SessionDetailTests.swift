@@ -89,6 +89,31 @@ import Testing
     #expect(bench.states.last == "b accepted")
   }
 
+  @Test func `an ack that nothing waits for changes nothing`() {
+    var bench = SessionBench.connected()
+    // The first is the answer to the size.
+    bench.ack(nil)
+    bench.log = []
+    bench.ack(nil)
+    #expect(bench.log == [])
+    bench.prompt("a")
+    bench.ack(nil)
+    #expect(bench.states.last == "a accepted")
+  }
+
+  @Test func `100 failed prompts are kept, and of more the oldest is forgotten`() {
+    var bench = SessionBench.connected()
+    bench.isChecked = false
+    for number in 1...102 {
+      bench.prompt("\(number)")
+      bench.refuse(bench.key("\(number)"), "conflict")
+    }
+    let kept = (3...102).map { "\($0)" }
+    #expect(bench.model.queue.items.map(\.text) == kept)
+    let stored = bench.store.open(as: SessionBench.client).prompts
+    #expect(stored.map(\.text) == kept)
+  }
+
   @Test func `connect tells up to which number all is stored`() {
     var bench = SessionBench.connected([.idempotency, .resume])
     bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
@@ -132,6 +157,38 @@ import Testing
     bench.give(.retry(key))
     #expect(bench.states.suffix(2) == ["a queued", "a sent"])
     #expect(bench.prompts.map(\.idempotencyKey) == [key.description, key.description])
+  }
+
+  @Test func `the next run keeps the key of a prompt that a plain server never took`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.pass(.seconds(300))
+    #expect(bench.states.last == "a failed")
+    var next = SessionBench(seed: 8)
+    next.store = bench.store
+    next.restore()
+    next.give(.retry(key))
+    #expect(next.states.last == "a queued")
+    #expect(next.key("a") == key)
+  }
+
+  @Test func `a prompt that failed in an earlier run is shown when it is tried again`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.pass(.seconds(300))
+    let numbers = bench.updates.compactMap { update in
+      if case .prompt(_, let news) = update { news } else { nil }
+    }
+    for number in numbers { bench.give(.shown(through: number)) }
+    var next = SessionBench(seed: 8)
+    next.store = bench.store
+    next.restore()
+    #expect(numbers == [2])
+    #expect(next.states == [])
+    next.give(.retry(key))
+    #expect(next.states == ["a queued"])
   }
 
   @Test func `a refusal of an accepted prompt keeps its entry`() {

@@ -71,6 +71,13 @@ import Testing
     ),
     ("talk: the time of connected is known", { $0.talk?.connectedAt = nil }),
     ("talk: what is awaited was subscribed to", { $0.talk?.subscribing["x"] = .zero }),
+    (
+      "send queue: an item is in it once",
+      { model in
+        let items = model.queue.items
+        model.queue.restore(items + items)
+      }
+    ),
   ]
 
   /// Greeted, and not connected.

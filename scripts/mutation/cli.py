@@ -39,8 +39,9 @@ def parser():
         "scripts/mutation/tried.json: the next run goes on, on any machine")
     made.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
     made.add_argument(
-        "--seeds", type=seeds, default=play.SEEDS, metavar="N",
-        help=f"play seeds 1 to N of each world, by the {play.CHUNK} ({play.SEEDS})")
+        "--seeds", type=seeds, metavar="N",
+        help=f"play seeds 1 to N of each world, by the {play.CHUNK} ({play.SEEDS}); with --report, "
+        "count what was played with as many (as few as anything was)")
     made.add_argument(
         "--modules", type=modules, metavar="LIST",
         help="only bugs of these modules, folders or files, separated by commas: "
@@ -51,7 +52,10 @@ def parser():
     made.add_argument(
         "--minutes", type=float, metavar="N", help="end after N minutes; the next run goes on")
     made.add_argument("--json", action="store_true", help="print the report as JSON")
-    made.add_argument("--report", action="store_true", help="print the report of what was tried")
+    made.add_argument(
+        "--report", action="store_true",
+        help="print the report of what was tried; what nothing caught before the tests changed "
+        "counts as not caught")
     made.add_argument("--show", type=int, metavar="N", help="print what bug N is")
     made.add_argument("--run", type=int, metavar="N", help="try bug N alone, anew")
     made.add_argument("--self-test", action="store_true", help="check this tool, in seconds")
@@ -192,6 +196,8 @@ def perform(options):
         plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(), [])
     before = tried.Tried(places, found.digest)
     before.sift(found)
+    if not options.seeds:
+        options.seeds = (before.least_seeds() if options.report else None) or play.SEEDS
     if options.show or options.report:
         rows = package.load_rows() or plant.plant(
             plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(),
@@ -205,8 +211,8 @@ def perform(options):
     build = package.world()
     versions = {suite: package.suite(suite) for suite in package.suites}
     results = report.Results(build, versions, options.seeds)
-    if options.all:
-        before.adopt(results)
+    if options.all or options.report:
+        before.adopt(results, keeps_survivors=options.report)
     chosen = sample(rows, options)
     if options.all:
         # Tests may have been written for these since.

@@ -108,10 +108,11 @@ def add_up(rows, results, known):
         if not is_caught and (row["key"] in known or row["key"].endswith(THOROUGH)):
             own.equivalent += 1
             continue
-        own.invariants += not simulator["caught"] and bool(INVARIANT.search(row["scope"]))
-        own.simulator += bool(simulator["caught"])
+        is_invariant = bool(INVARIANT.search(row["scope"]))
+        own.invariants += is_invariant
+        own.simulator += bool(simulator["caught"]) and not is_invariant
         own.both += is_caught
-        own.reached += bool(simulator["reached"])
+        own.reached += bool(simulator["reached"]) and not is_invariant
         if not is_caught:
             own.unreached += not simulator["reached"] and not tests["reached"]
             survivors.append((row, simulator, tests))

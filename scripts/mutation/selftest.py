@@ -366,6 +366,13 @@ def keeps():
         known = again.known("A.swift")
         if (known["bugs"] if known else "") != expected:
             yield f"{expected} is read as {known}"
+        if again.least_seeds() != (50 if expected else None):
+            yield f"all was played with {again.least_seeds()} seeds"
+        whole = report.Results(os.path.join(folder, "whole"), {"s": version}, 50)
+        again.adopt(whole, keeps_survivors=True)
+        letters = "".join(tried.letter(row, whole) for row in rows)
+        if letters != (expected or "......x."):
+            yield f"{expected} is reported as {letters}"
         if again.survivors() != (set("Rru") if expected else set()):
             yield f"the survivors are {sorted(again.survivors())}"
         results = report.Results(os.path.join(folder, "again"), {"s": version}, seeds)

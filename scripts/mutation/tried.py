@@ -42,14 +42,23 @@ class Tried:
                 found.found[file] = {"digest": self.digests[file], "dropped": sorted(
                     row["key"] for row, letter in zip(rows, known["bugs"]) if letter == "x")}
 
-    def adopt(self, results):
-        """Adds what is known to results that do not know it."""
+    def adopt(self, results, keeps_survivors=False):
+        """Adds what is known to results that do not know it.
+
+        `keeps_survivors` adds what nothing caught before the tests changed, too.
+        """
         for file, rows in self.rows.items():
             known = self.known(file) or {"bugs": ""}
-            unknown = "x." if known.get("tests") == suites(results) else "x.Rru"
+            is_present = keeps_survivors or known.get("tests") == suites(results)
+            unknown = "x." if is_present else "x.Rru"
             for row, letter in zip(rows, known["bugs"]):
                 if letter not in unknown and row["key"] not in results.entries:
                     results.entries[row["key"]] = entry(letter, known["seeds"], results.versions)
+
+    def least_seeds(self):
+        """Returns how many seeds all of what is known was played with; `None` if nothing is."""
+        known = [self.known(file) for file in self.rows]
+        return min((one["seeds"] for one in known if one), default=None)
 
     def survivors(self):
         """Returns the keys of the bugs that nothing caught, whatever the tests were then."""

@@ -103,7 +103,7 @@ extension Schedule {
       self = .list(waits.compactMap { $0 })
       return
     }
-    let head = words[0].split(separator: "*")
+    let head = words[0].split(separator: "*", omittingEmptySubsequences: false)
     guard words.count == 7, head.count == 2, words[1] == "max", words[4] == "min",
       words[3].hasPrefix("+-"), words[6].hasPrefix("x"),
       let first = Duration(text: head[0]), let factor = WrittenNumber.count(head[1]),

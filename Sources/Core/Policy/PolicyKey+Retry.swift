@@ -31,7 +31,7 @@ extension PolicyKey {
         draft.retry.breaker = nil
         return true
       }
-      let parts = text.split(separator: ":")
+      let parts = text.split(separator: ":", omittingEmptySubsequences: false)
       guard parts.count == 2, let window = window(of: parts[0]),
         let pause = Duration(text: parts[1])
       else { return false }
@@ -64,7 +64,7 @@ extension PolicyKey {
   private static let mostWindows = 10
 
   private static func window(of text: some StringProtocol) -> AttemptWindow? {
-    let parts = text.split(separator: "/")
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, let attempts = WrittenNumber.count(parts[0]),
       let per = Duration(text: parts[1]), per <= longestWindow
     else { return nil }

@@ -49,6 +49,8 @@ extension StreamModel {
   /// What the reader and the outbox wait for.
   private func checkReader(_ check: inout InvariantCheck) {
     check.require(
+      Set(gaps.map(\.before)).count == gaps.count, "stream: no two gaps end at the same message")
+    check.require(
       !history.isWanted || history.isReading || history.fetch != nil || writer.feedsHistory,
       "stream: a reader waits only for something under way")
     if let echo = outbox.echo, phase == .open {

@@ -171,7 +171,8 @@ extension SessionModel {
     if let id { writer.waiting.acks.append(id) }
     guard let number else { return }
     if skipsNumbers, number > received {
-      (received, skipsNumbers) = (number - 1, false)
+      // What came beyond a hole before may come again under other numbers.
+      (received, skipsNumbers, ahead) = (number - 1, false, [])
     }
     guard number > received, ahead.count < SessionSettings.numbersAhead else { return }
     ahead.insert(number)

@@ -8,8 +8,7 @@ extension SessionModel {
   mutating func hear(_ event: LinkEvent, _ step: inout Step) {
     switch event {
     case .ping(let attempt), .pong(let attempt, _):
-      guard let talk, talk.attempt == attempt, let large = talk.large, step.now < large.until
-      else { return }
+      guard let large = talk?.large, step.now < large.until else { return }
       drive(.heard(attempt), &step)
     case .device(.again):
       // Asks for another attempt; what was told to stop stays stopped.

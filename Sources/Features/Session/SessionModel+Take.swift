@@ -88,9 +88,9 @@ extension SessionModel {
     queue.restore(snapshot.prompts)
     for prompt in snapshot.prompts {
       watch(prompt, at: step.now)
-      states[prompt.id] = prompt.isAccepted ? .accepted : .queued
     }
     let open = snapshot.prompts.filter { if case .queued = $0.state { true } else { false } }
+    for prompt in open { states[prompt.id] = prompt.isAccepted ? .accepted : .queued }
     if !open.isEmpty { step.show(.pending(open)) }
     change(
       to: wanted ?? snapshot.conversations.last?.id ?? UUID128.random(using: &chance).description)

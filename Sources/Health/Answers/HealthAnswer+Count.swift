@@ -33,7 +33,7 @@ extension HealthAnswer {
   private mutating func count(
     _ value: Double, _ sample: HealthSample, _ kind: HealthKind, _ figure: Figure, _ source: Int
   ) {
-    if figure.isAdded, merge != nil {
+    if figure.isAdded {
       let lane = lanes.lane(of: sample, source: source)
       if sample.end > window.from || sample.start >= window.from, sample.start < window.to {
         merge?.take(value, sample, from: window.from, lane: lane, lanes.ranks)

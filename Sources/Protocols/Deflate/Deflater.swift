@@ -11,7 +11,7 @@ import CZlib
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
     // Memory follows the window: 2^(bits+2) for it, 2^(level+9) beside it (zconf.h).
-    let memoryLevel = CInt(min(8, max(1, windowBits - 7)))
+    let memoryLevel = CInt(min(8, windowBits - 7))
     let status = unsafe deflateInit2_(
       stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -CInt(windowBits), memoryLevel,
       Z_DEFAULT_STRATEGY, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))

@@ -67,7 +67,6 @@ extension MCPServer {
     case .rpc(let rpc):
       guard let name = rpc.session else { return }
       sessions.signIn(name, bearer)
-      sessions.touch(name, at: now)
     case .call: break
     case .object(let conversation):
       guard let conversation else { return }

@@ -101,7 +101,7 @@ extension MCPServer {
     }
   }
 
-  /// The session that a request names; using it puts off its end.
+  /// Returns the session that a request names.
   func session(
     of call: MCPCall, to id: RPCID? = nil
   ) throws(Rejection) -> (name: String, version: MCPVersion) {

@@ -60,7 +60,7 @@ extension SessionServer {
   /// Forgets a conversation that has no message, no prompt and no reader.
   mutating func forgetIfEmpty(_ conversation: String) {
     guard let talk = talks[conversation], talk.entries.isEmpty, talk.line.isEmpty,
-      talk.readers.isEmpty, !talk.isQueued
+      talk.readers.isEmpty
     else { return }
     talks[conversation] = nil
   }

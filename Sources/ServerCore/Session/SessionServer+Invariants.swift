@@ -87,7 +87,7 @@ extension SessionServer {
       }, "session server: the messages of a conversation have no hole")
     check.require(
       talks.values.allSatisfy { talk in
-        !talk.entries.isEmpty || !talk.line.isEmpty || !talk.readers.isEmpty || talk.isQueued
+        !talk.entries.isEmpty || !talk.line.isEmpty || !talk.readers.isEmpty
       }, "session server: a conversation has a message, a prompt or a reader")
     check.require(
       historyBytes

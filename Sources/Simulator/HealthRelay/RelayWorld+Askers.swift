@@ -196,6 +196,7 @@ extension RelayWorld {
   // Calm.
 
   mutating func becomeCalm() {
+    for index in askers.indices { askers[index].again = 0 }
     for phone in kernel.phones {
       phones[phone.index].told.isOn = true
       start(phone)

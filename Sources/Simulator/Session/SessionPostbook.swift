@@ -153,7 +153,7 @@ struct SessionPostbook: Sendable {
   private mutating func keep(_ id: String?, _ number: UInt64?) {
     if let id { heard.append(id) }
     guard let number, number > received else { return }
-    if skips { (received, skips) = (number - 1, false) }
+    if skips { (received, skips, ahead) = (number - 1, false, []) }
     ahead.insert(number)
     while ahead.remove(received + 1) != nil { received += 1 }
   }

@@ -40,7 +40,7 @@ public struct AuditEvidence: Sendable {
   /// Why nothing could be audited, if no connection was ever established.
   public var obstacle: LinkFailure? {
     var failure: LinkFailure?
-    for event in records.values.flatMap(\.events) {
+    for event in AuditScript.Name.allCases.flatMap({ records[$0]?.events ?? [] }) {
       if case .opened = event.kind { return nil }
       if case .ended(let found) = event.kind { failure = failure ?? found }
     }

@@ -33,7 +33,7 @@ extension AuditEvidence {
     return .shown(record.between(start, end))
   }
 
-  /// The longest round trip that is not called late.
+  /// The shortest round trip that is called late.
   static let late = Duration.seconds(2)
 
   func roundTrips() throws(Finding) -> Finding {

@@ -50,7 +50,6 @@ extension JSONFields {
 
   /// A time as ISO 8601 text, or as milliseconds since 1970: the original server sends both.
   func time(_ name: String) throws(FieldFault) -> Timestamp? {
-    guard has(name) else { return nil }
     if let text = try? optionalString(name) {
       guard let time = RFC3339.parse(text) else { throw .badDate(field: name) }
       return time

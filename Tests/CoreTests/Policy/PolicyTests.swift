@@ -202,9 +202,22 @@ struct PolicyTests {
   }
 
   @Test(arguments: [
+    "1s max 30s +-0.25 min 1s x20", "1s*2*2 max 30s +-0.25 min 1s x20",
+    "1s*2 min 30s +-0.25 max 1s x20", "1s*2 max 30s 000.25 min 1s x20",
+    "1s*2 max 30s +-0.25 min 1s 020", "1s**2 max 30s +-0.25 min 1s x20",
+    "*1s*2 max 30s +-0.25 min 1s x20", "1s*2* max 30s +-0.25 min 1s x20",
+  ])
+  func `what is no schedule is refused`(text: String) {
+    #expect(Schedule(text: text) == nil)
+  }
+
+  @Test(arguments: [
     ("message-stream", "gate.settle", "36000000s", "36000000001ms"),
     ("message-stream", "retry.stability", "10000h", "2562047h"),
     ("message-stream", "retry.windows", "1/24h", "1/86400001ms"),
+    ("message-stream", "retry.windows", "1/24h", "1//24h"),
+    ("message-stream", "retry.windows", "1/24h", "1/24h/"),
+    ("message-stream", "retry.breaker", "1/1m:1s", "1/1m::1s"),
     ("message-stream", "retry.windows", "1/24h", "1/2562047h"),
     ("message-stream", "retry.windows", "1000/1h", "1001/1h"),
     ("message-stream", "retry.breaker", "1000/24h:10000h", "1000/24h:10001h"),
@@ -217,6 +230,7 @@ struct PolicyTests {
       "session", "retry.first", "1s*2 max 30s +-1 min 1s x1000",
       "1s*2 max 30s +-1 min 1s x1001"
     ),
+    ("session", "retry.first", "1s*2 max 30s +-1 min 1s x1", "1s*2 max 30s +-1.1 min 1s x1"),
     ("session", "retry.first", "1s*2 max 30s +-1 min 1s x1", "1s*2 max 30s +-1e300 min 1s x1"),
     ("session", "retry.first", "1s*2 max 30s +-1 min 1s x1", "1s*2 max 30s +-nan min 1s x1"),
     ("session", "liveness.pongRoundTrips", "100", "9223372036854775807"),
@@ -248,6 +262,30 @@ struct PolicyTests {
   ])
   func `a wait far along a schedule is known at once`(schedule: Schedule, wait: Duration) {
     #expect(schedule.bounds(before: .max) == wait...wait)
+  }
+
+  @Test func `an end of idle links is enough to find a half-open one`() {
+    let change = [(key: "liveness.ping", value: "off")]
+    #expect(throws: Never.self) { try LinkPolicy.healthRelayService.setting(change) }
+    let error = #expect(throws: PolicyError.self) {
+      try LinkPolicy.healthRelayForeground.setting(change)
+    }
+    #expect(
+      error?.problems == [
+        "liveness needs silence, ping or idle: a half-open link would never be found"
+      ])
+  }
+
+  @Test(arguments: ["standby.floor", "standby.background"])
+  func `a queued connect may wait no less after a fast failure than after another`(
+    key: String
+  ) throws {
+    let policy = try LinkPolicy.bottleLink.setting([("standby.rearm", "3s"), (key, "3s")])
+    let error = #expect(throws: PolicyError.self) { try policy.setting([(key, "2999ms")]) }
+    #expect(
+      error?.problems == [
+        "\(key) must be at least standby.rearm and longer than standby.fastFailure"
+      ])
   }
 
   @Test func `a policy without standby refuses verdicts that need one`() {

@@ -234,6 +234,24 @@ struct RetryScenarioTests {
     #expect(bench.opens == [bench.seconds])
   }
 
+  @Test func `a pull tries again once a poll has failed, and not before`() {
+    let missing = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, missing))
+    bench.pass(.seconds(5))
+    bench.give(.lost(bench.attempt, missing))
+    bench.peer = .isSilent
+    bench.opens = []
+    let asked = bench.polls.count
+    while bench.polls.count == asked { bench.next() }
+    bench.give(.trigger(.userRefresh))
+    #expect(bench.opens == [])
+    bench.give(.polled(bench.link.standby.pollID, missing))
+    bench.give(.trigger(.userRefresh))
+    #expect(bench.opens == [bench.seconds])
+  }
+
   @Test func `a 503 that says when is later, not never: tried then, spread over 5 s`() {
     var waits: [Double] = []
     for seed in 0..<200 as Range<UInt64> {

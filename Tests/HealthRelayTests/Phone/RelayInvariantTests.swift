@@ -62,6 +62,7 @@ import Testing
         ),
         ("request line: a reading was numbered", { $0.line.lastWork = 0 }),
         ("request line: the part that is sent is one of the answer", { $0.change(part: 2) }),
+        ("request line: the part that is sent is one of the answer", { $0.change(part: -1) }),
         ("request line: the awaited pong is of the last ping", { $0.line.lastPing = 99 }),
         ("request line: a question is in it once", { $0.line.items.append(Self.item("b")) }),
         (

@@ -83,6 +83,18 @@ import Testing
     #expect(bench.log.contains(.discard(StepID(2))) != begins)
   }
 
+  @Test(arguments: [(Duration.seconds(24), true), (.seconds(24) + instant, false)])
+  func `more questions are leased only with the least time left`(waited: Duration, begins: Bool) {
+    var bench = PullBench.leased(1, for: .seconds(60))
+    bench.read()
+    bench.pass(waited)
+    bench.succeed()
+    let lease = PullModel.Effect.lease(StepID(4), max: 4, within: .seconds(1))
+    let report = PullReport(answered: 1, ending: .outOfTime, again: PullSettings.pause)
+    let next = begins ? lease : PullModel.Effect.finish(report)
+    #expect(bench.log.last == next)
+  }
+
   @Test func `leases end before the budget when the backend says so`() {
     var bench = PullBench.leased(2, for: .seconds(10))
     bench.pass(.seconds(5))

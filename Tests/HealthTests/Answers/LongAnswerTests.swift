@@ -89,6 +89,21 @@ import Testing
     #expect(cells.all.count == 3)
   }
 
+  @Test func `the later half begins behind the first span, however much that holds`() {
+    func day(_ number: Int64) -> Timestamp {
+      Timestamp(nanoseconds: number * 86_400_000_000_000)
+    }
+    let calendar = CalendarBuckets(zone: .utc, grouping: .day)
+    var cells = Cells(limit: 4)
+    let samples: [(source: Int, day: Int64)] = [(0, 1), (1, 1), (2, 1), (0, 2)]
+    for (source, number) in samples {
+      let bucket = calendar.bucket(at: day(number))
+      let isTaken = cells.update(type: 0, source: source, bucket: bucket) { $0.take(1, for: .sum) }
+      #expect(isTaken)
+    }
+    #expect(cells.middle == day(2))
+  }
+
   @Test(arguments: [
     (HealthValueType.steps, HealthGrouping.day), (.heartRate, .hour), (.bodyMetrics, .week),
     (.calories, .month),

@@ -48,6 +48,14 @@ import Testing
     #expect(reading.query == nil)
   }
 
+  @Test func `what is cut at its beginning reads no other type`() {
+    let (start, end) = (at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z"))
+    var reading = Reading(Self.kinds, from: start, to: end, limits: AnswerLimits())
+    reading.shorten(to: start)
+    reading.finishType()
+    #expect(reading.query == nil)
+  }
+
   @Test(arguments: [false, true])
   func `no sample counts twice where two batches meet`(isLoose: Bool) throws {
     let start = at("2026-01-01T00:00:00Z")

@@ -87,6 +87,17 @@ import Testing
     #expect(results[0].data.reason == "the phone's health data cannot be read: locked")
   }
 
+  @Test func `lines that cannot be asked stand where they stood, whoever found them`() throws {
+    let text = """
+      {"start_time":"2026-01-05","end_time":"2026-01-06",\
+      "metrics":[{"value_type":"MOOD"},{"value_type":"STEPS"}],\
+      "rejected":[{"place":0,"value_type":"SHOES","error_message":"no"}]}
+      """
+    let query = try SummaryQuery.read(Array(text.utf8))
+    let reply = try SummaryReply.read(Self.shelf.answer(.summary(query)).bytes)
+    #expect(reply.results.map(\.valueType) == ["SHOES", "MOOD", "STEPS"])
+  }
+
   @Test func `a summary that makes no sense says why at each metric`() throws {
     let reply = try Self.summary("2026-01-06", "2026-01-05", [SummaryMetric(valueType: .steps)])
     #expect(reply.results.map(\.data.reason) == ["start_time is after end_time"])

@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastTestKit
 @testable import LinkHealth
 
-/// Dates and numbers, compared with slower readers of the same.
+/// Dates and numbers, compared with slower readers of the same, and texts.
 @Suite struct ExportPartsTests {
   private func date(_ text: String) -> Timestamp? {
     let bytes = Array(text.utf8)
@@ -15,6 +15,17 @@ import Testing
   private func number(_ text: String) -> Double? {
     let bytes = Array(text.utf8)
     return ExportNumber.read(bytes.span, 0..<bytes.count)
+  }
+
+  /// The first bytes of a text, as a value.
+  private func value(_ text: String, upTo end: Int) -> String {
+    let bytes = Array(text.utf8)
+    return ExportText(bytes.span, 0..<end).text
+  }
+
+  @Test func `a reference ends within its value`() {
+    #expect(value("a&lt;", upTo: 5) == "a<")
+    #expect(value("a&lt;", upTo: 4) == "a&lt")
   }
 
   @Test(arguments: [
@@ -42,7 +53,7 @@ import Testing
     "2017-11-07 10:05:13 x0200", "2017-11-07 1O:05:13 +0200", "2017/11/07 10:05:13 +0200",
     "1677-11-07 10:05:13 +0200", "2262-11-07 10:05:13 +0200", "0000-00-00 00:00:00 +0000",
     "2017-11-07 10:05:13 +020", "-2017-11-07 10:05:13 +02", "2017-11-07 10:05:1: +0200",
-    "2014-10-13T18:17:00+01x00", "2014-10-13T18:17:00x01:00",
+    "2014-10-13T18:17:00+01x00", "2014-10-13T18:17:00x01:00", "2017-11-07 10:05:13 *0200",
   ])
   func `what is no date is none`(_ text: String) {
     #expect(date(text) == nil)

@@ -47,6 +47,60 @@ import Testing
     #expect(export.tally.isWhole)
   }
 
+  @Test func `a comment, an instruction and a section may be empty`() throws {
+    let export = try Export(body: "<!----><??><![CDATA[]]>" + Self.one)
+    #expect(export.samples == [Export.sample()])
+    #expect(export.skipped == [:])
+  }
+
+  @Test func `a section at the beginning of a file that is there at once is skipped`() throws {
+    let text = Array("\(Self.root)<![CDATA[x]]>\(Self.one)</HealthData>".utf8)
+    var reader = HealthExportReader()
+    reader.append(text.span)
+    reader.finish()
+    let batch = try #require(try reader.next())
+    #expect(batch.rows.map { batch[$0] } == [Export.sample()])
+    #expect(reader.tally.skipped.isEmpty)
+  }
+
+  @Test func `a comment behind the type definition tells no version`() throws {
+    let export = try Export(
+      "<!DOCTYPE HealthData []><!-- HealthKit Export Version: 7 -->\(Self.root)</HealthData>".utf8)
+    #expect(export.tally.version == nil)
+  }
+
+  @Test(arguments: [(65_535, true), (65_536, true), (65_537, false)])
+  func `the end of a tag is waited for up to 64 KiB`(length: Int, isRead: Bool) throws {
+    let name = "</HealthData"
+    let start = Array((Self.root + Self.one).utf8)
+    let tag = Array((name + String(repeating: " ", count: length - name.utf8.count)).utf8)
+    let end = Array(">".utf8)
+    var reader = HealthExportReader()
+    for piece in [start, tag, end] {
+      reader.append(piece.span)
+      #expect(try reader.next() == nil)
+    }
+    reader.finish()
+    let batch = try #require(try reader.next())
+    #expect(batch.rows.map { batch[$0] } == [Export.sample()])
+    #expect(reader.tally.skipped.map(\.count) == (isRead ? [] : [1]))
+  }
+
+  @Test func `the end of a comment in a type definition is waited for up to 256 bytes`() throws {
+    let head = "<!DOCTYPE HealthData ["
+    let start = Array((head + "<!--" + String(repeating: "x", count: 252)).utf8)
+    var reader = HealthExportReader()
+    reader.append(start.span)
+    let first = try reader.next()
+    #expect(reader.tally.bytes == head.utf8.count)
+    let more: [UInt8] = [UInt8(ascii: "x")]
+    reader.append(more.span)
+    let second = try reader.next()
+    // The last two bytes may be the beginning of what ends it.
+    #expect(reader.tally.bytes == head.utf8.count + 255)
+    #expect([first, second] == [nil, nil])
+  }
+
   @Test func `control bytes and broken UTF-8 are taken out and counted`() throws {
     let text = Array(
       "\(Self.root)<Record type=\"t\" sourceName=\"A\u{0B}p\u{7F}p&#11;X\" value=\"1\" ".utf8)

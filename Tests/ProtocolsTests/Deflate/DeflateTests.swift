@@ -50,6 +50,14 @@ import Testing
     #expect(Self.end.events(hex("c1 00")) == [.text([])])
   }
 
+  /// One stored block of as many octets as zlib is given room for at a time.
+  @Test func `input may end where the room for its output does`() {
+    let data = (0..<16_384).map { UInt8(truncatingIfNeeded: $0) }
+    let block = hex("00 00 40 ff bf") + data
+    let bytes = frame(2, block, final: false, reserved: 4) + frame(0, [0])
+    #expect(Self.end.events(bytes) == [.binary(data)])
+  }
+
   @Test(arguments: [
     "c1 01 07", "c1 03 f2 48 cd", "c1 02 ff ff", "c1 05 00 05 00 fa fe", "c1 01 06",
   ])

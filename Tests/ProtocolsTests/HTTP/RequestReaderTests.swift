@@ -71,6 +71,20 @@ import Testing
     #expect(reader.isIdle)
   }
 
+  /// How many octets a reader has in its memory, read or not.
+  private static func held(_ reader: HTTPRequestReader) -> Int? {
+    (Mirror(reflecting: reader).descendant("buffer") as? [UInt8])?.count
+  }
+
+  @Test func `a request that is read whole is not held`() {
+    var reader = HTTPRequestReader()
+    let text = post("Content-Length: 2\r\n", "hi")
+    reader.receive(octets(text))
+    #expect(Self.held(reader) == text.utf8.count)
+    #expect(reader.next() != nil)
+    #expect(Self.held(reader) == 0)
+  }
+
   @Test func `a client that waits for 100 is named before its body`() {
     let text = post("Expect: 100-Continue\r\nContent-Length: 1\r\n", "a")
     let events = requests(text)
@@ -131,6 +145,7 @@ import Testing
 
   @Test(arguments: [
     "a", "a.b-c_d", "127.0.0.1:80", "[::1]", "[fe80::1]:65535", "[fe80::1%250]", "a:",
+    "[::ffff:192.0.2.1]:80",
   ])
   func `a host is a name or an address with a port`(_ host: String) {
     #expect(refusal("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n") == nil)
@@ -138,7 +153,7 @@ import Testing
 
   @Test(arguments: [
     "", "a b", "a,b", "a/b", "a@b", "a:x", "a:123456", "[::1", "[]", "[::1]x", "[::1]:x", "a%41",
-    "é",
+    "é", "[::1/64]",
   ])
   func `anything else is no host`(_ host: String) {
     #expect(refusal("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n") == 400)

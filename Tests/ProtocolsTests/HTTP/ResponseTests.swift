@@ -73,6 +73,14 @@ import Testing
     #expect(reader.takeRest() == octets("later"))
   }
 
+  @Test func `what stands behind a head is taken once`() throws {
+    var reader = ResponseHeadReader()
+    reader.receive(octets("HTTP/1.1 200 OK\r\n\r\nrest"))
+    #expect(try reader.next() != nil)
+    #expect(reader.takeRest() == octets("rest"))
+    #expect(reader.takeRest() == [])
+  }
+
   @Test(arguments: [
     "HTTP/1.1 200 OK", "HTTP/1.1 200", "HTTP/1.0 200 ", "HTTP/1.1 599 a b ä", "HTTP/1.1 100 x",
   ])

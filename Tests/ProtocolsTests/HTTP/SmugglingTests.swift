@@ -32,6 +32,11 @@ import Testing
     #expect(refusal(text) == 400)
   }
 
+  @Test(arguments: ["\u{16}", "\u{16}\u{3}\u{1}", "\n", "\nGET / HTTP/1.1\r\n"])
+  func `the first byte that no head begins with is refused at once`(_ text: String) {
+    #expect(refusal(text) == 400)
+  }
+
   static let ambiguousBodies: [String] = [
     "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
     "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",

@@ -52,6 +52,16 @@ import Testing
     #expect(stage.done(2, .kept(4)).answer?.field("Upload-Offset") == "4")
   }
 
+  @Test func `a body that comes while earlier bytes are stored is not waited for`() {
+    var stage = SyncStage()
+    stage.begin(2)
+    _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
+    let patch = SyncStage.call("PATCH", offset: 3, isComplete: true)
+    #expect(stage.feed(.announced(RequestID(2), patch, user: SyncStage.ann)) == [])
+    #expect(stage.ask(3, SyncStage.call("HEAD")) == [])
+    #expect(stage.done(2, .kept(3)).answers.map(\.status) == [204, 204])
+  }
+
   @Test func `as many requests wait for an upload as may`() {
     var stage = SyncStage()
     stage.begin(2)
@@ -112,6 +122,17 @@ import Testing
       #expect(told.count == (number < SyncUploads.most ? 1 : 0))
     }
     #expect(stage.server.uploads.all.count == SyncUploads.most)
+  }
+
+  @Test func `an upload is refused for now while bodies come for as many as may be`() {
+    var stage = SyncStage()
+    for number in 0..<UInt64(SyncUploads.most) {
+      let call = SyncStage.creation(name: UUID128(high: 9, low: number))
+      _ = stage.feed(.announced(RequestID(number), call, user: SyncStage.ann))
+    }
+    var busy = SyncAnswer.error(503, "Too busy", retryAfter: .seconds(2))
+    busy.tellsEncodings = true
+    #expect(stage.ask(999, SyncStage.creation([1])) == [.answer(RequestID(999), busy)])
   }
 
   @Test func `a request that waits for an upload is answered although that was not stored`() {

@@ -279,6 +279,21 @@ extension SyncAnswer {
     #expect(stage.server.uploads.all.count == SyncUploads.mostOfUser)
   }
 
+  @Test func `the oldest upload of anybody makes room where there are as many as may be`() {
+    var stage = SyncStage()
+    func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }
+    let record = SyncUploadRecord(user: "ben", length: 10, isGzip: false)
+    let kept = (0..<UInt64(SyncUploads.most)).map { number in
+      KeptUpload(id: name(number), record: record, offset: 4, age: .seconds(number))
+    }
+    #expect(stage.feed(.restored(kept)) == [])
+    let oldest = name(UInt64(SyncUploads.most) - 1)
+    #expect(
+      stage.ask(1, SyncStage.creation([1])) == [
+        .forget(oldest), .keep(StoreToken(1), SyncStage.name, Self.record, at: 0, [1]),
+      ])
+  }
+
   @Test func `a drain keeps what came of bodies`() {
     var stage = SyncStage()
     stage.begin(2)

@@ -99,6 +99,14 @@ import Testing
     #expect(stage[id] == MCPStage.Told())
   }
 
+  @Test func `the client of a batch is watched once, and that of a call beside it too`() {
+    var stage = MCPStage()
+    let (old, new) = (stage.initialize("2025-03-26"), stage.initialize())
+    let batch = stage.post("[\(Self.steps(7)),\(Self.steps(8))]", session: old)
+    let call = stage.call("get_health_metrics", MCPStage.metrics, session: new)
+    #expect(stage.watched == [batch, call])
+  }
+
   @Test(arguments: ["2024-11-05", "2025-06-18", "2025-11-25"])
   func `other versions have no batches, and are told so`(version: String) {
     var stage = MCPStage()

@@ -82,6 +82,15 @@ import Testing
     #expect(stage.asks == [])
   }
 
+  @Test func `a conversation that is known needs no room to log in again`() {
+    var stage = MCPStage { $0.maxSessions = 1 }
+    _ = login(&stage, conversation: "one")
+    stage.settle(.grant, token: MCPStage.token)
+    let id = login(&stage, conversation: "one")
+    #expect(stage[id] == MCPStage.Told())
+    #expect(stage.asks.map(\.ask) == [.login(word: "river", code: "123456")])
+  }
+
   @Test(arguments: [
     #"{"method":"call_tool","params":{"name":"logout","arguments":{"access_token":"t"}}}"#,
     #"{"name":"logout","arguments":{"access_token":"t"}}"#,

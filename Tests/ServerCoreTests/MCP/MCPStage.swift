@@ -34,6 +34,8 @@ struct MCPStage {
 
   private(set) var told: [RequestID: Told] = [:]
   private(set) var abandoned: [AskID] = []
+  /// The requests whose clients are watched, in order.
+  private(set) var watched: [RequestID] = []
 
   init(_ configure: (inout MCPPolicy) -> Void = { _ in }) {
     var policy = MCPPolicy()
@@ -143,7 +145,7 @@ struct MCPStage {
     for effect in effects {
       switch effect {
       case .answer(let id, let reply): told[id, default: Told()].reply = reply
-      case .watch: break
+      case .watch(let id): watched.append(id)
       case .begin(let id, _, _): told[id, default: Told()].hasBegun = true
       case .write(let id, let bytes):
         told[id, default: Told()].events += String(decoding: bytes, as: UTF8.self)

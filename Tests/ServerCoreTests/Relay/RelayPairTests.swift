@@ -50,6 +50,7 @@ struct RelayPairTests {
     ("ANCHOR", "000-001", true), ("anchor", "000002", false), ("anchorx", "000001", false),
     ("ancho", "000001", false), ("", "", false), ("anchor", "0000011", false),
     ("anchor", "00001", false), ("anch\u{F6}r", "000001", false),
+    ("anchor", "000001\u{0}", false), ("anchor\u{1}", "000001", false),
     (String(repeating: "anchor", count: 100), "000001", false),
   ])
   func `a pair is the same however people write it`(word: String, code: String, fits: Bool) {

@@ -92,8 +92,25 @@ import Testing
     ])
   }
 
+  @Test func `the table of those who asked is checked`() {
+    check([
+      (
+        "relay server: a call is known by its question and by its asker",
+        { $0.callsByAsk[AskID(99)] = CallID(1) }
+      ),
+      (
+        "relay server: a call is known by its question and by its asker",
+        { server in for ask in server.callsByAsk.keys { server.callsByAsk[ask] = CallID(99) } }
+      ),
+    ])
+  }
+
   @Test func `what is kept of a phone is checked`() {
     check([
+      (
+        "relay server: what is kept of a phone is bounded",
+        { $0.phones[Self.phone]?.tokens = Array(repeating: Self.token, count: 9) }
+      ),
       (
         "relay server: what is kept of a phone is bounded",
         {

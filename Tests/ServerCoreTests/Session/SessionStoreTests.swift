@@ -74,6 +74,19 @@ import Testing
     #expect(begun.runs == [])
   }
 
+  @Test func `a conversation that waits gets the handler of a prompt that was not stored`() {
+    var sessions = Sessions { $0.maxRunning = 1 }
+    sessions.connect(1)
+    sessions.ask(in: "a", key: "k1")
+    _ = sessions.say(1, .prompt(Sessions.prompt(in: "b", key: "k2")))
+    _ = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
+    _ = sessions.say(1, .prompt(Sessions.prompt(in: "c", key: "k3")))
+    for _ in 1...2 { _ = sessions.commit() }
+    #expect(sessions.server.queue == ["b"])
+    #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
+    #expect(sessions.commitAll().runs == [SessionPromptID(2)])
+  }
+
   @Test func `a prompt of two clients belongs to the last one after a restart`() {
     var sessions = Sessions()
     sessions.connect(1)

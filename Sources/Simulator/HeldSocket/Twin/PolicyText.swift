@@ -90,7 +90,7 @@ enum PolicyText {
 
   /// A number of things within a time, such as `10/1m`.
   static func window(_ text: String) -> AttemptWindow? {
-    let parts = text.split(separator: "/").map { String($0) }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { String($0) }
     guard parts.count == 2, let attempts = count(parts[0]), let per = duration(parts[1]),
       per <= .seconds(86_400)
     else { return nil }
@@ -104,7 +104,7 @@ enum PolicyText {
   }
 
   static func breaker(_ text: String) -> Breaker? {
-    let parts = text.split(separator: ":").map { String($0) }
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
     guard parts.count == 2, let window = window(parts[0]), let pause = duration(parts[1]) else {
       return nil
     }

@@ -77,7 +77,8 @@ struct PolicyTextWalk: TwinWalk {
     case 1: words.append("x3")
     case 2:
       words[place] = one([
-        "1s", "1s*2", "1s*1000", "1s*1001", "1s*0", "1s*-1", "1s*", "max", "min", "Max", "+-0",
+        "1s", "1s*2", "1s**2", "*1s*2", "1s*2*", "1s*1000", "1s*1001", "1s*0", "1s*-1", "1s*",
+        "max", "min", "Max", "+-0",
         "+-1", "+-1.5", "+-0.5", "-+0.5", "+-", "+-x", "x0", "x1", "x1000", "x1001", "xunlimited",
         "unlimited", "x", "none", "1s,", ",1s", "1s,2s", "1s,,2s", "10000h", "10001h", "",
       ])

@@ -45,7 +45,7 @@ struct SessionOutbox: Sendable {
     unsure = Set(kept.map(\.id))
     for prompt in kept {
       watch(prompt, at: now)
-      told[prompt.id] = prompt.isAccepted ? .accepted : .queued
+      if !prompt.isFailed { told[prompt.id] = prompt.isAccepted ? .accepted : .queued }
     }
   }
 

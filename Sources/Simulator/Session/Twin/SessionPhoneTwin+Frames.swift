@@ -169,6 +169,7 @@ extension SessionPhoneTwin {
     guard let number else { return }
     if jumps, number > got {
       got = number - 1
+      early = []
       jumps = false
     }
     guard number > got, early.count < 1_000 else { return }

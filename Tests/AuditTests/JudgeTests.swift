@@ -1,0 +1,177 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import SessionAudit
+
+/// What is found in records that were written down.
+@Suite struct JudgeTests {
+  /// A record of one connection: milliseconds since the start, and what happened.
+  private static func record(_ lines: [(Int, AuditRecord.Kind)]) -> AuditRecord {
+    var record = AuditRecord()
+    record.events = lines.map { time, kind in
+      AuditRecord.Event(at: .milliseconds(time), socket: 0, kind: kind)
+    }
+    record.isComplete = true
+    return record
+  }
+
+  /// A record of a connection that was accepted, and of what followed.
+  private static func session(_ lines: [(Int, AuditRecord.Kind)] = []) -> AuditRecord {
+    let start: [(Int, AuditRecord.Kind)] = [
+      (0, .opening), (1, .opened(headers: [:])),
+      (1, came(#"{"type":"connected","message":"hi","session_id":"a"}"#)),
+    ]
+    return record(start + lines)
+  }
+
+  private static func came(_ text: String) -> AuditRecord.Kind {
+    .received(AuditMessage(Array(text.utf8), hide: { $0 }))
+  }
+
+  /// A history that has the same prompt so many times.
+  private static func history(_ count: Int) -> AuditRecord.Kind {
+    let entries = (0..<count).map { number in
+      SessionEntry(id: "\(number)", role: .user, text: "audit: one", conversation: "a")
+    }
+    let history = SessionHistory(
+      conversation: "a", entries: entries,
+      place: .offset(next: UInt64(count), signature: "0:", isReplaced: false), isComplete: true)
+    return .received(AuditMessage(SessionServerMessage.history(history).bytes, hide: { $0 }))
+  }
+
+  private static func evidence(_ records: [AuditScript.Name: AuditRecord]) -> AuditEvidence {
+    var evidence = AuditEvidence(hasKey: true, isEncrypted: false)
+    evidence.records = records
+    return evidence
+  }
+
+  @Test func `the first end of a record says why no connection was established`() {
+    let record = Self.record([
+      (0, .opening), (0, .opening), (1, .ended(.refused)), (2, .ended(.reset)),
+    ])
+    #expect(Self.evidence([.burst: record]).obstacle == LinkFailure.refused)
+  }
+
+  @Test(arguments: [(0, Finding.Outcome.unseen), (1, .shown), (2, .missing)])
+  func `without a second response, the history tells how often a prompt ran`(
+    count: Int, outcome: Finding.Outcome
+  ) {
+    let prompt = #"{"type":"prompt","text":"audit: one"}"#
+    let record = Self.session([
+      (2, .sent(prompt)),
+      (5, Self.came(#"{"type":"response","message_id":"b","success":true,"text":"c"}"#)),
+      (6, .sent(prompt)), (9_006, .late("`response`")),
+      (9_006, .sent(#"{"type":"subscribe"}"#)), (9_007, Self.history(count)),
+    ])
+    let words =
+      "sent \(prompt) twice; the first response after 3.00 ms; then sent \(prompt); waited in vain "
+      + "for `response` after 9.00 s; sent {\"type\":\"subscribe\"} after 9.00 s; the history has "
+      + "the prompt \(count) times"
+    #expect(Self.evidence([.main: record]).finding(.sameKey) == Finding(outcome, words))
+  }
+
+  @Test(arguments: [(1, Finding.Outcome.unseen), (2, .missing)])
+  func `a history with nothing behind the cursor does not show what would come`(
+    count: Int, outcome: Finding.Outcome
+  ) {
+    let again = #"{"type":"subscribe","session_id":"a","last_seq":1}"#
+    let older = Self.session([
+      (2, .sent(#"{"type":"subscribe","session_id":"a","last_seq":0}"#)),
+      (3, Self.history(count)), (3, .sent(again)), (3_003, .late("`session_history`")),
+    ])
+    let words =
+      "the whole history has \(count) messages; sent \(again); waited in vain for "
+      + "`session_history` after 3.00 s"
+    let evidence = Self.evidence([.main: Self.session(), .olderHistory: older])
+    #expect(evidence.finding(.delta) == Finding(outcome, words))
+  }
+
+  @Test func `what a server says by itself is not taken for the fault that is sent next`() {
+    let record = Self.session([
+      (1, Self.came(#"{"type":"heartbeat"}"#)), (2, .sent("nonsense")),
+      (3, Self.came(#"{"type":"error","message":"no"}"#)), (3, .sent(#"{"type":"ping"}"#)),
+      (4, Self.came(#"{"type":"pong"}"#)),
+    ])
+    let words =
+      #"sent nonsense; received {"type":"error","message":"no"} after 1.00 ms; the connection "#
+      + "stayed"
+    #expect(Self.evidence([.faults: record]).finding(.malformed) == Finding(.shown, words))
+  }
+
+  @Test func `a plain server that ends a silent connection within ten seconds is too strict`() {
+    func finding(_ end: Int) -> Finding {
+      let record = Self.record([
+        (0, .opening), (1, .opened(headers: [:])), (end, .ended(.reset)),
+        (end, .sent("a WebSocket ping")),
+      ])
+      return Self.evidence([.stranger: record]).finding(.silentClient)
+    }
+    let early =
+      "opened a connection; the upgrade succeeded after 1.00 ms; the connection ended (reset) "
+      + "after 9.00 s; sent a WebSocket ping after 9.00 s"
+    #expect(finding(9_000) == Finding(.missing, early))
+    let late = "said nothing for 10.00 s, then sent a WebSocket ping; nothing came back"
+    #expect(finding(10_000) == Finding(.unseen, late))
+  }
+
+  private static let busy = LinkFailure.http(status: 429, retryAfter: .seconds(1), detail: "")
+  private static let full = LinkFailure.http(status: 503, retryAfter: .seconds(1), detail: "")
+  private static let mute = LinkFailure.http(status: 429, retryAfter: nil, detail: "")
+
+  /// How many of a burst were opened, how others ended, and what is found.
+  static let bursts: [(Int, [LinkFailure], Finding)] = [
+    (20, [], burst(.shown, "20 opened within 1.00 ms, 0 refused with Retry-After, 0")),
+    (18, [busy, full], burst(.shown, "18 opened within 1.00 ms, 2 refused with Retry-After, 0")),
+    (18, [busy], burst(.partly, "18 opened within 1.00 ms, 1 refused with Retry-After, 0")),
+    (18, [mute, mute], burst(.partly, "18 opened within 1.00 ms, 0 refused with Retry-After, 2")),
+    (20, [.reset], burst(.partly, "20 opened within 1.00 ms, 0 refused with Retry-After, 1")),
+    (0, [.reset], burst(.missing, "0 opened within 0.00 ms, 0 refused with Retry-After, 1")),
+  ]
+
+  private static func burst(_ outcome: Finding.Outcome, _ words: String) -> Finding {
+    Finding(outcome, "20 connections at once: \(words) ended otherwise")
+  }
+
+  @Test(arguments: bursts)
+  func `a burst is taken, or refused with a time to come back`(
+    opened: Int, ends: [LinkFailure], found: Finding
+  ) {
+    let begun = Array(repeating: (1, AuditRecord.Kind.opened(headers: [:])), count: opened)
+    let record = Self.record(begun + ends.map { (2, AuditRecord.Kind.ended($0)) })
+    #expect(Self.evidence([.burst: record]).finding(.burst) == found)
+  }
+
+  @Test func `a ping that is not answered makes round trips partly good`() {
+    let ping = AuditRecord.Kind.sent(#"{"type":"ping"}"#)
+    let pong = Self.came(#"{"type":"pong"}"#)
+    let record = Self.record([
+      (0, .opening), (1, .opened(headers: [:])), (1, ping), (2, pong), (2, ping), (3, pong),
+      (3, ping), (3_003, .late("`pong`")),
+    ])
+    let words = "3 `ping` sent, 2 answered after 1.00 ms to 1.00 ms, median 1.00 ms"
+    #expect(Self.evidence([.pings: record]).finding(.roundTrips) == Finding(.partly, words))
+  }
+
+  @Test(arguments: [(1_999, Finding.Outcome.shown), (2_000, .partly)])
+  func `a round trip of two seconds is late`(milliseconds: Int, outcome: Finding.Outcome) {
+    let record = Self.record([
+      (0, .opening), (0, .opened(headers: [:])), (0, .sent(#"{"type":"ping"}"#)),
+      (milliseconds, Self.came(#"{"type":"pong"}"#)),
+    ])
+    let words = "1 `ping` sent, 1 answered after 2.00 s to 2.00 s, median 2.00 s"
+    #expect(Self.evidence([.pings: record]).finding(.roundTrips) == Finding(outcome, words))
+  }
+
+  @Test(arguments: [Probe.announced, .challenge])
+  func `where a hello is missed, it is told what came instead`(probe: Probe) {
+    let record = Self.record([
+      (0, .opening), (1, .opened(headers: [:])), (1, .sent(#"{"type":"ping"}"#)),
+      (2, Self.came(#"{"type":"pong"}"#)),
+    ])
+    let words =
+      "no `hello`: opened a connection; the upgrade succeeded after 1.00 ms; sent "
+      + #"{"type":"ping"} after 1.00 ms; received {"type":"pong"} after 2.00 ms"#
+    #expect(Self.evidence([.pings: record]).finding(probe) == Finding(.missing, words))
+  }
+}

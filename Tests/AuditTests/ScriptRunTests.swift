@@ -1,0 +1,53 @@
+import LinkCore
+import Testing
+
+@testable import SessionAudit
+
+/// What a script waits for when it has several connections.
+@Suite struct ScriptRunTests {
+  private static func run(_ steps: [AuditScript.Step]) -> ScriptRun {
+    ScriptRun(
+      AuditScript(name: .opening, phase: .first, needsLogin: false, steps: steps), key: nil,
+      at: .zero, wall: Timestamp(nanoseconds: 0))
+  }
+
+  private static let begun: AuditScript.Step = .expect(
+    [.opened], count: 1, within: .seconds(5), orStop: true)
+  private static let allAnswered: AuditScript.Step = .expect(
+    [.opened, .end], count: 2, within: .seconds(10), orStop: false)
+  private static let pong = Array(#"{"type":"pong"}"#.utf8)
+
+  @Test func `a wait for all connections goes on when the newest one has ended`() {
+    var run = Self.run([.open(0), .open(1), Self.allAnswered])
+    #expect(run.begin(at: .zero) == [.open(0), .open(1)])
+    #expect(run.handle(.ended(1, .reset), at: .second(1)) == [])
+    #expect(run.deadline == .second(10))
+    #expect(run.handle(.opened(0, headers: [:]), at: .second(2)) == [.drop(0)])
+    #expect(run.isOver && run.record.isComplete)
+  }
+
+  @Test func `a wait for several messages is for those of one connection, and over with it`() {
+    var run = Self.run([
+      .open(0), .open(1),
+      .expect([.message("pong")], count: 2, within: .seconds(10), orStop: false),
+    ])
+    #expect(run.begin(at: .zero) == [.open(0), .open(1)])
+    for second in [1.0, 2, 3] {
+      #expect(run.handle(.text(0, Self.pong), at: .second(second)) == [])
+    }
+    #expect(run.deadline == .second(10))
+    #expect(run.handle(.ended(1, .reset), at: .second(4)) == [])
+    #expect(run.isOver && run.record.isComplete)
+  }
+
+  @Test func `connections that are opened later are waited for anew`() {
+    var run = Self.run([.open(0), Self.begun, .open(1), .open(2), Self.allAnswered])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.handle(.opened(0, headers: [:]), at: .second(1)) == [.open(1), .open(2)])
+    #expect(run.handle(.opened(1, headers: [:]), at: .second(2)) == [])
+    #expect(run.deadline == .second(11))
+    #expect(
+      run.handle(.opened(2, headers: [:]), at: .second(3)) == [.drop(0), .drop(1), .drop(2)])
+    #expect(run.isOver && run.record.isComplete)
+  }
+}

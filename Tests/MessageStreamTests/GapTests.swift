@@ -1,0 +1,69 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// Holes in a timeline: when one is there, and which pages fill it.
+struct GapTests {
+  /// One whose store has messages and a gap before the last of them; the reader asks for more.
+  private static func filling(_ gap: Gap, in messages: [Message]) -> Hand {
+    let newest = messages.last
+    let cursor = Cursor(
+      position: newest?.position, time: newest?.createdAt, wholeAt: Hand.wall)
+    var hand = Hand()
+    hand.model = StreamModel(settings: StreamWorld(.ours).settings, seed: 1)
+    hand.give(.open(at: Hand.wall))
+    hand.give(.loaded(TimelineSnapshot(messages: messages, cursor: cursor, gaps: [gap])))
+    hand.effects = []
+    hand.give(.loadOlder)
+    return hand
+  }
+
+  @Test func `a gap is filled when pages reach the position before it, whatever their stamps`() {
+    // The server's clock went back before message 40, which came alone.
+    var early = Hand.message(40)
+    early.createdAt = Hand.wall.advanced(by: .seconds(5))
+    let gap = Gap(after: Hand.message(10).key, before: Hand.message(60).key)
+    var hand = Self.filling(gap, in: [early, Hand.message(10), Hand.message(60)])
+    hand.answer(Page(messages: [early], hasNext: true, head: Hand.at(60)))
+    #expect(hand.model.gaps == [gap])
+    hand.answer(Hand.page([39, 10], head: 60, hasNext: true))
+    #expect(hand.model.gaps == [])
+    let queries = [UInt64(60), 40].map { PageQuery.before(Hand.at($0), limit: 50) }
+    #expect(hand.fetches.map(\.query) == queries)
+  }
+
+  @Test func `without positions a gap is filled when pages lead as far below as late stamps lie`() {
+    func page(_ numbers: [UInt64]) -> Page {
+      Page(messages: numbers.map { Hand.message($0, isPlain: true) }, hasNext: true)
+    }
+    let messages = [UInt64(300), 1000].map { Hand.message($0, isPlain: true) }
+    let gap = Gap(after: messages[0].key, before: messages[1].key)
+    var hand = Self.filling(gap, in: messages)
+    hand.answer(page([1000, 350, 300, 299]))
+    #expect(hand.model.gaps == [gap])
+    hand.answer(page([298, 180]))
+    #expect(hand.model.gaps == [])
+    let queries = [1, 2].map { PageQuery.page(number: $0, limit: 50) }
+    #expect(hand.fetches.map(\.query) == queries)
+  }
+
+  @Test func `a log that often begins anew with the same messages leaves one gap`() throws {
+    var hand = Hand.connected(at: 10, head: 20)
+    for epoch in ["f", "g", "h"] {
+      let messages = (UInt64(1)...3).map { number in
+        var message = Hand.message(number)
+        message.position = Position(epoch: epoch, offset: number)
+        return message
+      }
+      let head = messages[2].position
+      hand.answer(Page(messages: messages, hasNext: false, head: head, recovered: false))
+      #expect(hand.model.recovery.cursor.position == head)
+      hand.give(.oversized(try #require(hand.model.link.currentAttempt), bytes: 1))
+    }
+    let gap = Gap(after: nil, before: Hand.message(1).key)
+    #expect(hand.model.gaps == [gap])
+    #expect(hand.updates.filter { $0 == .gap(gap) } == [.gap(gap)])
+  }
+}

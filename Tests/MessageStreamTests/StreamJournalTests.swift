@@ -1,0 +1,18 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// What a journal of a stream begins with.
+struct StreamJournalTests {
+  @Test(arguments: [false, true])
+  func `a stream that is replayed only sends if the first one did`(sendsOnly: Bool) {
+    let settings = StreamWorld(.ours).settings
+    let birth = StreamModel.Birth(
+      shop: settings.shop, policy: settings.policy, sendsOnly: sendsOnly)
+    var expected = StreamSettings(shop: settings.shop, policy: settings.policy)
+    expected.sendsOnly = sendsOnly
+    #expect(StreamModel(birth, seed: 1).settings == expected)
+  }
+}

@@ -1,0 +1,20 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+/// Pages of samples, whatever store they are read from.
+@Suite struct HealthPageTests {
+  private static func time(_ second: Int) -> Timestamp {
+    Timestamp(nanoseconds: Int64(second) * 1_000_000_000)
+  }
+
+  @Test(arguments: [(4, 0), (5, 0), (6, 1)])
+  func `nothing lies in a span that ends where it begins, or before`(end: Int, count: Int) {
+    let sample = HealthSample(
+      type: "a", value: .quantity(1), start: Self.time(0), end: Self.time(9), source: "watch")
+    let query = HealthSampleQuery(types: ["a"], from: Self.time(5), to: Self.time(end))
+    let page = query.page { _, _, _ in [(key: HealthSampleKey(high: 0, low: 1), sample: sample)] }
+    #expect(page == HealthSamplePage(samples: Array(repeating: sample, count: count)))
+  }
+}

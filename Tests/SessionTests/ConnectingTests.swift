@@ -194,6 +194,17 @@ import Testing
     #expect(bench.notices == Array(repeating: .malformed("x"), count: 5))
   }
 
+  @Test func `messages that cannot be read are counted for each connection`() {
+    var bench = SessionBench.connected()
+    for _ in 1...4 { bench.give(.malformed(bench.attempt, detail: "x")) }
+    bench.lose()
+    bench.connect()
+    for _ in 1...4 { bench.give(.malformed(bench.attempt, detail: "x")) }
+    #expect(bench.model.isConnected)
+    bench.give(.malformed(bench.attempt, detail: "x"))
+    #expect(!bench.model.isConnected)
+  }
+
   @Test(arguments: [
     (Duration.milliseconds(29_999), false), (.seconds(30), false), (.milliseconds(30_001), true),
     (.seconds(-30), false), (.milliseconds(-30_001), true),

@@ -233,6 +233,13 @@ import Testing
     let outcome = try await CommandProcess.run(["simulate", "message-stream"] + words)
     #expect(outcome == .failure(2, "holdfast simulate message-stream: " + line))
   }
+
+  @Test(arguments: ["session", "sync", "bottle"])
+  func `a world without walks refuses to take nothing else`(world: String) async throws {
+    let outcome = try await CommandProcess.run(["simulate", world, "--only", "walks"])
+    let line = "\(world) has no walks after its days; omit --only"
+    #expect(outcome == .failure(2, "holdfast simulate \(world): " + line))
+  }
 }
 
 extension StreamFeature.Defect {

@@ -42,6 +42,8 @@ public enum RelayFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .healthRelayService }
+  public static var takesWalks: Bool { true }
+
   public static var kinds: [Finding.Kind] {
     [
       .unanswered, .doubled, .afterLeaving, .wrongAnswer, .dishonest, .kept, .falselyRunning,

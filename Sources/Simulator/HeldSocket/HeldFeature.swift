@@ -93,6 +93,8 @@ public enum HeldFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .socket }
+  public static var takesWalks: Bool { true }
+
   public static var kinds: [Finding.Kind] {
     [.lost, .duplicated, .reordered, .unannounced, .strayed] + Finding.Kind.ofLinks
   }

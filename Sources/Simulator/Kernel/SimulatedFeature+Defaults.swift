@@ -7,6 +7,7 @@ public struct Nothing: Sendable, Equatable {
 
 // What a feature has in common with most others, unless it says otherwise.
 extension SimulatedFeature {
+  public static var takesWalks: Bool { false }
   public static var presets: [DayPreset] { DayPreset.allCases }
   public static var patience: Duration { .zero }
   public static func isHealed(_ standing: Standing<Self>) -> Bool { true }

@@ -38,6 +38,8 @@ public enum StreamFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .messageStream }
+  public static var takesWalks: Bool { true }
+
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .stuck, .storm, .needless, .falselyConnected, .early, .late,

@@ -118,6 +118,19 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.phase == .reconnecting)
   }
 
+  @Test func `a late pong is a sign of life, and measures no newer ping`() {
+    var bench = LinkBench.connected(.session)
+    bench.peer = .isSilent
+    bench.pass(.seconds(36))
+    #expect(pings(bench) == 2 && bench.link.status.quality == .degraded)
+    guard case .ping(let attempt, let id) = bench.log.last(where: isPing) else { return }
+    bench.give(.pong(attempt, id - 1))
+    #expect(bench.link.status.quality == .good)
+    bench.pass(.seconds(3))
+    bench.give(.pong(attempt, id))
+    #expect(bench.link.status.quality == .poor, "4 s, and not 1 s")
+  }
+
   @Test func `a session that something may have cut is asked once, for 10 s`() {
     var bench = LinkBench.connected(.session)
     bench.peer = .isSilent

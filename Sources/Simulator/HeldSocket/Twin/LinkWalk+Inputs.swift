@@ -56,7 +56,7 @@ extension LinkWalk {
       let late: [Duration] = [.zero, .milliseconds(200), .milliseconds(800), .seconds(1)]
       let end = now.advanced(by: one(late))
       if let due = link.deadline, due > end { skip(to: end) }
-      give(.pong(name(), happens(9) ? ping + 1 : ping))
+      give(.pong(name(), happens(9) ? one([ping + 1, ping &- 1]) : ping))
     case 7:
       give(.draining(name(), within: one([.seconds(-1), .zero, .seconds(1), .seconds(90)])))
     case 8: give(.trigger(trigger()))

@@ -29,7 +29,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     simulation = Simulation(
       servers: server.map { [$0] } ?? Array(Feature.Server.allCases),
       setup: RunSetup(
-        policy: try Self.policy(call), defect: defect, only: call[SimulateParameters.part]),
+        policy: try Self.policy(call), defect: defect, only: try Self.part(call)),
       jobs: call[SimulateParameters.jobs]
     ) { seed, server in
       .drawn(
@@ -50,6 +50,15 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     only = kept.plan
     if asked == nil { simulation.setup.defect = kept.defect }
     if words.isEmpty, let policy = kept.policy { simulation.setup.policy = policy }
+  }
+
+  private static func part(_ call: Invocation) throws(CommandFailure) -> RunPart? {
+    let part = call[SimulateParameters.part]
+    guard part != .walks || Feature.takesWalks else {
+      throw CommandFailure(
+        .usage, "\(Feature.name) has no walks after its days", remedy: "omit --only")
+    }
+    return part
   }
 
   /// The one plan that is asked for; wrong usage when there are several.

@@ -115,6 +115,40 @@ import Testing
     #expect(finding(10_000) == Finding(.unseen, late))
   }
 
+  @Test(arguments: [
+    (25_600, Finding.Outcome.unseen), (25_601, .shown), (51_200, .shown), (51_201, .missing),
+  ])
+  func `a response that is no echo must be long to show that it was cut`(
+    count: Int, outcome: Finding.Outcome
+  ) {
+    let (head, end) = (#"{"type":"response","success":true,"text":""#, "\"}")
+    let text = head + String(repeating: "x", count: count - head.utf8.count - end.utf8.count) + end
+    let record = Self.session([(2, .sent(#"{"type":"prompt"}"#)), (5, Self.came(text))])
+    let words =
+      "set 50 KiB and sent a prompt of 60000 bytes; the response has \(count) bytes, 3.00 ms"
+      + (outcome == .unseen ? "; the handler's answer is too short to be cut" : "")
+    #expect(Self.evidence([.size: record]).finding(.truncation) == Finding(outcome, words))
+  }
+
+  @Test func `a refusal without an end of the connection is half of one`() {
+    func finding(_ end: AuditRecord.Kind) -> Finding {
+      let record = Self.record([
+        (0, .opening), (1, .opened(headers: [:])), (1, .sent("connect with a wrong key")),
+        (2, Self.came(#"{"type":"auth_error","message":"no"}"#)), (5_001, end),
+      ])
+      return Self.evidence([.wrongKey: record]).finding(.wrongKey)
+    }
+    let words =
+      "sent connect with a wrong key; received "
+      + #"{"type":"auth_error","message":"no"} after 1.00 ms; "#
+    #expect(
+      finding(.late("the end of the connection"))
+        == Finding(.partly, words + "waited in vain for the end of the connection after 5.00 s"))
+    #expect(
+      finding(.ended(.reset))
+        == Finding(.shown, words + "the connection ended (reset) after 5.00 s"))
+  }
+
   private static let busy = LinkFailure.http(status: 429, retryAfter: .seconds(1), detail: "")
   private static let full = LinkFailure.http(status: 503, retryAfter: .seconds(1), detail: "")
   private static let mute = LinkFailure.http(status: 429, retryAfter: nil, detail: "")

@@ -50,4 +50,35 @@ import Testing
       run.handle(.opened(2, headers: [:]), at: .second(3)) == [.drop(0), .drop(1), .drop(2)])
     #expect(run.isOver && run.record.isComplete)
   }
+
+  @Test func `a script of the plan is over if its connection is not there after five seconds`()
+    throws
+  {
+    let plan = AuditPlan(chance: Chance(seed: 1))
+    let script = try #require(plan.scripts.first { $0.name == .opening })
+    var run = ScriptRun(script, key: nil, at: .zero, wall: Timestamp(nanoseconds: 0))
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.deadline == .second(5))
+    #expect(run.tick(at: .second(5)) == [])
+    #expect(run.isOver && !run.record.isComplete)
+  }
+
+  @Test func `a script that goes no further ends its other connections`() {
+    var run = Self.run([.open(0), Self.begun, .open(1), Self.begun])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.handle(.opened(0, headers: [:]), at: .second(1)) == [.open(1)])
+    #expect(run.handle(.ended(1, .refused), at: .second(2)) == [.drop(0)])
+    #expect(run.isOver && !run.record.isComplete)
+  }
+
+  @Test func `eight mebibytes end a script`() {
+    var run = Self.run([
+      .open(0), .expect([.pong], count: 1, within: .seconds(10), orStop: false),
+    ])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.handle(.opened(0, headers: [:]), at: .zero) == [])
+    #expect(run.handle(.binary(0, bytes: 8_388_607), at: .zero) == [])
+    #expect(run.handle(.binary(0, bytes: 1), at: .zero) == [.drop(0)])
+    #expect(run.isOver && !run.record.isComplete)
+  }
 }

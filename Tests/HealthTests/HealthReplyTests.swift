@@ -56,6 +56,20 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (524_288, FieldFault.wrongType(field: "health_data")),
+    (524_289, FieldFault.outOfBounds(field: "health_data")),
+  ])
+  func `no more points are looked at than one for each 16 bytes of the longest answer`(
+    count: Int, fault: FieldFault
+  ) {
+    let zeros = Array(repeating: "0", count: count).joined(separator: ",")
+    let text =
+      #"{"success":true,"value_type":"STEPS","start_time":"2026-01-03","#
+      + #""end_time":"2026-01-04","health_data":[\#(zeros)]}"#
+    #expect(throws: fault) { try HealthReply.read(Array(text.utf8)) }
+  }
+
   @Test func `an error is no reply`() {
     #expect(throws: FieldFault.missing(field: "success")) {
       try HealthReply.read(HealthObject.failure("x").bytes)

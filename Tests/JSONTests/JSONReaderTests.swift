@@ -44,6 +44,16 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     #expect(fault(of: Array(text: text)) != nil)
   }
 
+  @Test(arguments: [
+    (#""\uD800\uDC00""#, "\u{10000}"), (#""\uD800\uDFFF""#, "\u{103FF}"),
+    (#""\uD801\uDC00""#, "\u{10400}"), (#""a\ud83d\ude9az""#, "a🚚z"),
+    (#""\uDBFF\uDFFF""#, "\u{10FFFF}"),
+  ])
+  func `reads a surrogate pair as one character`(text: String, value: String) throws {
+    var reader = JSONReader(Array(text: text))
+    #expect(try reader.string() == value)
+  }
+
   @Test func `says what is wrong and where`() {
     #expect(fault(of: [0xEF, 0xBB, 0xBF, 0x31]) == JSONError("byte order mark", at: 0))
     #expect(fault(of: Array(text: "1 x")) == JSONError("trailing bytes", at: 2))

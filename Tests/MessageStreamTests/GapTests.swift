@@ -49,6 +49,23 @@ struct GapTests {
     #expect(hand.fetches.map(\.query) == queries)
   }
 
+  @Test func `a message of another log says nothing of what lies beyond a gap`() {
+    func position(_ offset: UInt64) -> Position { Position(epoch: "f", offset: offset) }
+    func later(_ number: UInt64, at offset: UInt64) -> Message {
+      var message = Hand.message(number)
+      message.position = position(offset)
+      return message
+    }
+    let edge = later(2000, at: 5)
+    let gap = Gap(after: Hand.message(1000).key, before: edge.key)
+    var hand = Self.filling(gap, in: [Hand.message(1000), later(1500, at: 3), edge])
+    let page = [later(1500, at: 3), later(800, at: 4)]
+    hand.answer(Page(messages: page, hasNext: true, head: position(5)))
+    #expect(hand.model.gaps == [gap])
+    let queries = [UInt64(5), 3].map { PageQuery.before(position($0), limit: 50) }
+    #expect(hand.fetches.map(\.query) == queries)
+  }
+
   @Test func `a log that often begins anew with the same messages leaves one gap`() throws {
     var hand = Hand.connected(at: 10, head: 20)
     for epoch in ["f", "g", "h"] {

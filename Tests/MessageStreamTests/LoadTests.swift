@@ -84,6 +84,25 @@ struct LoadTests {
     #expect(world.texts.count == 70)
   }
 
+  @Test func `a page of history that older credentials were refused for is asked for again`()
+    throws
+  {
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    var hand = Hand()
+    hand.connect(Hand.page(51...100, head: 100, hasNext: true), head: Hand.at(100))
+    hand.effects = []
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    hand.give(.credentials(.available(expiresIn: nil)))
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
+    let query = PageQuery.before(Hand.at(51), limit: 50)
+    #expect(hand.fetches.map(\.query) == [query, query])
+    #expect(hand.updates == [])
+    hand.answer(Hand.page(49...50, head: 100, hasNext: true))
+    hand.give(.older([Hand.message(49), Hand.message(50)]))
+    #expect(hand.texts == ["m49", "m50"])
+  }
+
   @Test func `a page of history that is never answered fails after 10 s`() {
     var world = StreamWorld.connected(.ours, messages: 70)
     world.give(.loadOlder)

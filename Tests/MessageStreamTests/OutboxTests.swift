@@ -225,6 +225,25 @@ struct OutboxTests {
     #expect(world.accepted == ["hello": 1])
   }
 
+  @Test func `credentials that a post was answered with are refreshed when the next is refused`()
+    throws
+  {
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    var hand = Hand.connected(at: 5)
+    hand.send("a")
+    let first = try #require(hand.posts.last)
+    hand.give(.postFailed(first.id, refused))
+    hand.give(.credentials(.available(expiresIn: nil)))
+    hand.give(.posted(first.id, Hand.message(6, text: "a", user: "me")))
+    hand.send("b")
+    #expect(hand.posts.map(\.text) == ["a", "a", "b"])
+    let second = try #require(hand.posts.last)
+    hand.effects = []
+    hand.give(.postFailed(second.id, refused))
+    #expect(hand.effects.contains(.refreshCredentials))
+    #expect(!hand.updates.contains(.notice(.signIn)))
+  }
+
   @Test func `without credentials every waiting message says so`() {
     var world = StreamWorld.connected(.ours)
     world.server.oldestToken = 2

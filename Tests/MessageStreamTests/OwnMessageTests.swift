@@ -50,6 +50,25 @@ struct OwnMessageTests {
     #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
 
+  @Test func `what only looked like an echo came in order, and pages lead down to it`() throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("ok")
+    let entry = try #require(hand.posts.last)
+    let like = Self.mine("ok", at: 9)
+    hand.hear(like)
+    hand.give(.postFailed(entry.id, .http(status: 400, retryAfter: nil, detail: "no")))
+    hand.effects = []
+    hand.give(.oversized(try #require(hand.model.link.currentAttempt), bytes: 1))
+    hand.answer(Page(messages: [like], hasNext: false))
+    hand.answer(Page(messages: [like], hasNext: true))
+    let since = Hand.wall.advanced(by: .seconds(-111))
+    let queries: [PageQuery] = [
+      .since(since, page: 1, limit: 100), .page(number: 1, limit: 50),
+    ]
+    #expect(hand.fetches.map(\.query) == queries)
+    #expect(hand.model.gaps == [])
+  }
+
   @Test func `the answer to one message is not the answer to another one with the same words`()
     throws
   {
@@ -142,6 +161,14 @@ struct OwnMessageTests {
     hand.hear(Self.mine("once", at: 9, number: 10))
     #expect(hand.model.outbox.entries == [])
     #expect(hand.posts.count == 1)
+  }
+
+  @Test func `a message that waits for the first page is no other reason for it`() throws {
+    var hand = Hand(user: "me")
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.send("once")
+    #expect(hand.posts == [])
+    #expect(hand.model.recovery.run?.purposes == [.prepare(attempt)])
   }
 
   @Test func `a first page that fails is asked for again before the first try`() {

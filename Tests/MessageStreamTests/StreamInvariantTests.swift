@@ -40,6 +40,13 @@ import Testing
         { $0.link = HeldLink(policy: .messageStream, seed: 1) }
       ),
       (
+        "stream: a catch-up waits only while the link is wanted",
+        { model in
+          let forbidden = LinkFailure.http(status: 403, retryAfter: nil, detail: "")
+          _ = model.link.handle(.requested(forbidden), at: .zero)
+        }
+      ),
+      (
         "stream: a page of a catch-up was numbered",
         { $0.recovery.run?.fetch = FetchID(999) }
       ),
@@ -74,6 +81,12 @@ import Testing
 
   @Test func `what a stream fetches is checked`() {
     check(Self.fetchPlants, Self.fetching)
+    check(
+      [
+        (
+          "stream: a catch-up fetches no more pages than it may", { $0.recovery.run?.pages = 2 }
+        )
+      ], Hand.connected(at: 10, head: 20) { $0.catchUpPages = 1 }.model)
   }
 
   @Test func `what the reader and the outbox wait for is checked`() {
@@ -194,6 +207,10 @@ import Testing
         { $0.outbox.sought = [Self.stranger] }
       ),
       (
+        "outbox: what it knows of an entry ends with the entry",
+        { $0.outbox.floors = [Self.stranger: Hand.wall] }
+      ),
+      (
         "outbox: it knows nothing of entries that are gone",
         { $0.outbox.floors = [Self.stranger: Hand.wall] }
       ),
@@ -201,6 +218,21 @@ import Testing
 
   @Test func `recovery, history and outbox are checked`() {
     check(Self.partPlants, Self.whole)
+  }
+
+  @Test func `so many messages without a position are remembered, and no more`() {
+    var recovery = Recovery()
+    recovery.unplaced = Set((0..<10_000).map { UUID128(high: 1, low: $0) })
+    let full = recovery
+    recovery.noteUnplaced(Hand.message(1, isPlain: true))
+    #expect(recovery == full)
+  }
+
+  @Test func `a timeline knows the places of its first and its last message`() {
+    var timeline = ShopTimeline(limit: 10)
+    for number in UInt64(1)...3 { timeline.insert(Hand.message(number)) }
+    #expect(timeline.oldest == Hand.message(1).key)
+    #expect(timeline.newest == Hand.message(3).key)
   }
 
   @Test func `an edit that changes a stamp moves the message to its place`() {

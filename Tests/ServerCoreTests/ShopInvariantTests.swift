@@ -32,6 +32,24 @@ import Testing
       { $0.sockets = ["ann": 1, "bob": 1] }
     ),
     ("shop: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
+    (
+      "shop: a drain ends when nothing is left to wait for",
+      { server in
+        (server.mode, server.requests, server.questions) = (.finished, [:], [:])
+      }
+    ),
+    (
+      "shop: a drain ends when nothing is left to wait for",
+      { server in
+        (server.mode, server.connections, server.questions) = (.finished, [:], [:])
+      }
+    ),
+    (
+      "shop: a drain ends when nothing is left to wait for",
+      { server in
+        (server.mode, server.connections, server.requests) = (.finished, [:], [:])
+      }
+    ),
     ("shop: a user's count is that of waiting and open sockets", { $0.sockets = ["ann": 2] }),
     ("shop: each accepted socket has an alarm", { $0.alarms.clear(id) }),
     ("shop: a socket is in the room of its shop", { $0.rooms[Stage.shop]?.subscribers = [] }),

@@ -86,6 +86,17 @@ import Testing
       bench.model.link.status.reason == .failure(.closed(code: 4403, reason: "old")))
   }
 
+  @Test func `the socket of a server that refuses the version is closed`() {
+    var bench = SessionBench.opening()
+    let attempt = bench.attempt
+    bench.give(.opened(attempt))
+    bench.say(.hello(SessionHello(message: "")))
+    bench.log = []
+    bench.say(.error(SessionError(message: "old", code: SessionError.unsupportedVersion)))
+    let closes = bench.log.filter { if case .close = $0 { true } else { false } }
+    #expect(closes == [.close(attempt, code: 1002)])
+  }
+
   @Test func `connected that never comes is a lost try`() {
     var bench = SessionBench.opening()
     bench.give(.opened(bench.attempt))

@@ -210,6 +210,30 @@ import Testing
     #expect(bench.store.open(as: SessionBench.client).received == 7)
   }
 
+  @Test func `an old message that comes again is not the next one after dropped ones`() {
+    var bench = SessionBench.connected([.idempotency, .resume])
+    bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
+    bench.say(.replay(id: "x2", .one("x2", at: nil), number: 2))
+    bench.say(.error(SessionError(message: "", code: "not_recovered")))
+    bench.say(.replay(id: "x2", .one("x2", at: nil), number: 2))
+    bench.say(.replay(id: "x5", .one("x5", at: nil), number: 5))
+    #expect(bench.store.open(as: SessionBench.client).received == 5)
+    #expect(bench.model.ahead == [])
+  }
+
+  @Test func `1,000 numbers beyond a missing one are remembered`() {
+    var bench = SessionBench.connected([.idempotency, .resume])
+    bench.isChecked = false
+    for number in UInt64(2)...1_003 {
+      bench.say(.replay(id: "x\(number)", .one("x\(number)", at: nil), number: number))
+    }
+    #expect(bench.model.ahead == Set(UInt64(2)...1_001))
+    #expect(bench.model.received == 0)
+    bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
+    #expect(bench.model.ahead == [])
+    #expect(bench.model.received == 1_001)
+  }
+
   @Test func `a live message is shown as live`() {
     var bench = SessionBench.talking()
     bench.say(.window([.one("m0", at: 0)], next: 1))

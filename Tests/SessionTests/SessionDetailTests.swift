@@ -148,6 +148,17 @@ import Testing
     #expect(bench.subscriptions.count == 1)
   }
 
+  @Test func `a window that names its last place ends there, whatever it holds`() {
+    var bench = SessionBench.talking(version: .oldest)
+    let entries = [SessionEntry.one("u", .user, at: 1), .one("m0", at: 2)]
+    bench.say(
+      .history(
+        SessionHistory(
+          conversation: SessionBench.conversation, entries: entries,
+          place: .sequence(first: 1, last: 5, next: 6), isComplete: true)))
+    #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 5)
+  }
+
   @Test func `a prompt that a plain server never took is sent again under its key`() {
     var bench = SessionBench.connected([])
     bench.prompt("a")
@@ -224,6 +235,17 @@ import Testing
     #expect(!bench.model.isShown)
     bench.give(.shown(through: 1))
     #expect(bench.model.isShown)
+  }
+
+  @Test func `as many texts are known as prompts may wait, the newest ones`() {
+    var known = KnownTexts()
+    for number in UInt64(0)...1_000 {
+      let key = UUID128(high: 0, low: number)
+      known.add("\(number)", of: key, in: SessionBench.conversation)
+    }
+    let texts = ["0", "1", "1000"]
+    let isKnown = texts.map { known.contains(.one("m", .user, $0, at: nil)) }
+    #expect(isKnown == [false, true, true])
   }
 
   @Test func `a conversation is in a change once, as it is now`() {

@@ -89,6 +89,11 @@ import Testing
       let again = try await run("--plan", file)
       #expect(again.status == 1)
       #expect(again.output.contains { $0.hasPrefix("early ") && !$0.hasSuffix(" 0") })
+      let failure = try [String: Any].reading(
+        try await run("--plan", file, "--json").output.first)
+      #expect(
+        failure["replay"] as? String
+          == "holdfast simulate message-stream --plan \(file) --break showsBeforeStored --trace")
       let told = try await run("--plan", file, "--trace")
       #expect(told.output.contains { $0.contains("  FOUND    early: ") })
     }
@@ -239,6 +244,36 @@ import Testing
     let outcome = try await CommandProcess.run(["simulate", world, "--only", "walks"])
     let line = "\(world) has no walks after its days; omit --only"
     #expect(outcome == .failure(2, "holdfast simulate \(world): " + line))
+  }
+
+  @Test func `walks of all worlds are those of the worlds that have some`() async throws {
+    let outcome = try await CommandProcess.run(
+      ["simulate", "all", "--only", "walks", "--seeds", "1", "--json"])
+    #expect(outcome.status == 0)
+    let names = try outcome.output.compactMap { line in
+      let event = try [String: Any].reading(line)
+      return event["event"] as? String == "world" ? event["name"] as? String : nil
+    }
+    #expect(Set(names) == ["held-socket", "message-stream", "relay"])
+  }
+
+  @Test func `walks meet no defect`() async throws {
+    let outcome = try await run("--only", "walks", "--break", "noOverlap")
+    let line = "no walks are taken with a defect; omit --only or --break"
+    #expect(outcome == .failure(2, "holdfast simulate message-stream: " + line))
+  }
+
+  @Test(arguments: [("999ms", 1), ("1s", 0)])
+  func `a server pings once a second at most`(period: String, status: Int32) async throws {
+    try await CommandProcess.scratch { directory in
+      let file = directory + "/plan.json"
+      let plan = #"{"actions":[],"length":"10s","seed":1,"server":"plain","#
+      try #"{"name":"x","expected":[],"found":[],"plan":\#(plan)"weather":{"ping":"\#(period)"}}}"#
+        .write(toFile: file, atomically: true, encoding: .utf8)
+      let outcome = try await run("--plan", file)
+      #expect(outcome.status == status)
+      #expect(outcome.errors.contains { $0.contains("ping must be at least 1s") } == (status != 0))
+    }
   }
 }
 

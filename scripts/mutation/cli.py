@@ -74,11 +74,12 @@ def modules(text):
     """Returns folders below Sources; a feature's name alone means its rules."""
     found = []
     for name in text.split(","):
+        name = name.rstrip("/")
         paths = [path for path in (name, "Features/" + name, "Tools/" + name) if any(
             path == module or path.startswith(module + "/") for module in plant.MODULES)]
         if not paths or not os.path.exists(os.path.join(plant.ROOT, plant.folder(paths[0]))):
             raise argparse.ArgumentTypeError(
-                f"{name} is no module with bugs, and no folder or file of one; there are "
+                f"'{name}' is no module with bugs, and no folder or file of one; there are "
                 + ", ".join(plant.MODULES))
         found.append(paths[0])
     return found
@@ -174,13 +175,19 @@ def main():
     options = parser().parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return perform(options)
+        status = perform(options)
+        sys.stdout.flush()
+        return status
     except plant.Failure as failure:
         plant.say(f"mutants: {failure}")
         return 1
     except Late:
         plant.say("mutants: the time is over; the next run continues")
         return 75
+    except BrokenPipeError:
+        # Nobody reads the rest; Python would complain once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (KeyboardInterrupt, play.Stopped):
         play.Children.stop()
         plant.say("mutants: ended by the user; the next run continues")
@@ -198,14 +205,14 @@ def perform(options):
     before.sift(found)
     if not options.seeds:
         options.seeds = (before.least_seeds() if options.report else None) or play.SEEDS
-    if options.show or options.report:
+    if options.show is not None or options.report:
         rows = package.load_rows() or plant.plant(
             plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(),
             found.dropped())
     else:
         package.build(found, plant.say)
         rows = package.rows
-    if options.show:
+    if options.show is not None:
         print("\n".join(report.describe(find(rows, options.show))))
         return 0
     build = package.world()
@@ -222,7 +229,7 @@ def perform(options):
         reach = play.Reach(package, build, options.seeds)
         work([job for _, job in reach.jobs()], options.jobs, "parts of what bugs reach", end)
         reach.load()
-        if options.run:
+        if options.run is not None:
             return run_one(package, reach, results, find(rows, options.run))
         jobs = [
             lambda row=row: attempt(package, reach, results, row) for row in chosen

@@ -58,6 +58,8 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
     public var until: Instant
     /// Which credentials the try went out with.
     public var credentials: UInt64
+    /// Whether an answer came meanwhile that was taken for one to an abandoned try.
+    var sawLate = false
   }
 
   /// Creates an empty queue of at most `limit` items.
@@ -187,26 +189,32 @@ extension SendQueue {
 
   /// Whether an answer belongs to the try under way, not to an abandoned one.
   public mutating func isAnswered(_ id: UUID128) -> Bool {
-    if let late = overdue[id], late > 0 {
-      overdue[id] = late - 1
-      return false
-    }
-    return sending(id) != nil
+    let place = tries.firstIndex { $0.id == id }
+    guard let late = overdue[id], late > 0 else { return place != nil }
+    overdue[id] = late - 1
+    if let place { tries[place].sawLate = true }
+    return false
   }
 
   /// Ends the tries under way because their connection is gone: each becomes unsure.
   public mutating func abandon() {
     for sending in tries {
       unsure.insert(sending.id)
-      overdue[sending.id, default: 0] += 1
+      noteOverdue(sending)
     }
     tries = []
+  }
+
+  /// Notes that the answer to a try may still come, unless one came during the try: an earlier
+  /// answer that never came would count every later one for the try before its own.
+  private mutating func noteOverdue(_ sending: Try) {
+    if !sending.sawLate { overdue[sending.id, default: 0] += 1 }
   }
 
   /// Returns an item whose try timed out; the caller then says what follows for it.
   public mutating func expire(at now: Instant) -> UUID128? {
     guard let late = tries.first(where: { $0.until <= now }) else { return nil }
-    overdue[late.id, default: 0] += 1
+    noteOverdue(late)
     return late.id
   }
 

@@ -184,7 +184,8 @@ struct Recovery: Sendable, Hashable {
 
   /// Moves the cursor along what was fetched; what came out of turn up to there lies ahead no more.
   mutating func move(to position: Position) {
-    if position.epoch == cursor.position?.epoch { ahead = ahead.filter { $0 > position.offset } }
+    let isSameLog = position.epoch == cursor.position?.epoch
+    ahead = isSameLog ? ahead.filter { $0 > position.offset } : []
     cursor.position = position
   }
 

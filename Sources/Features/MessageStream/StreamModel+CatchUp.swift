@@ -343,8 +343,9 @@ extension StreamModel {
 
   mutating func catchUpWhileConnected(_ step: inout Step) {
     recovery.again = false
-    guard link.status.phase == .connected else { return }
-    catchUp(.live, &step)
+    let isConnected = link.status.phase == .connected
+    // The next poll, or the next socket, tells what was missed.
+    if isConnected { catchUp(.live, &step) } else { recovery.isCurrent = false }
   }
 
   mutating func fetchFailed(_ id: FetchID, _ failure: LinkFailure, _ step: inout Step) {

@@ -215,11 +215,14 @@ extension StreamModel {
   private mutating func closeGap(_ fetch: History.Fetch, isLast: Bool, _ step: inout Step) {
     guard let index = gaps.firstIndex(where: { $0.before == fetch.below }) else { return }
     let gap = gaps[index]
-    if isLast || closes(gap, fetch) {
+    let edge = min(gap.before, fetch.reached ?? gap.before)
+    // What lies below the edge of another gap is missing there.
+    let meetsOther = edge < gap.before && gaps.contains { $0.before == edge }
+    if isLast || meetsOther || closes(gap, fetch) {
       gaps.remove(at: index)
       step.show(.gapClosed(gap))
     } else {
-      gaps[index].before = min(gap.before, fetch.reached ?? gap.before)
+      gaps[index].before = edge
       gaps.sort { $0.before < $1.before }
     }
     writer.set(gaps: gaps)

@@ -174,7 +174,8 @@ extension SessionModel {
       // What came beyond a hole before may come again under other numbers.
       (received, skipsNumbers, ahead) = (number - 1, false, [])
     }
-    guard number > received, ahead.count < SessionSettings.numbersAhead else { return }
+    let isNext = number == received + 1
+    guard number > received, isNext || ahead.count < SessionSettings.numbersAhead else { return }
     ahead.insert(number)
     while ahead.remove(received + 1) != nil { received += 1 }
     writer.waiting.change.received = received

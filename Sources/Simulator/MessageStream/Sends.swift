@@ -6,10 +6,10 @@ import MessageStream
 ///
 /// A try is under way until it is answered, until twice the time of a fetch, or until the
 /// connection is closed. Answers name the message and not the try: those to tries that were
-/// given up come first.
+/// given up come first, if they come at all: a try that saw one and no other has none to come.
 struct Sends: StreamChecker {
   private(set) var found = Findings()
-  private var current: (entry: UUID128, until: Instant)?
+  private var current: (entry: UUID128, until: Instant, sawLate: Bool)?
   /// How many answers to tries that were given up may still come.
   private var overdue: [UUID128: Int] = [:]
 
@@ -22,6 +22,7 @@ struct Sends: StreamChecker {
     case .postFailed(let id, _):
       if let late = overdue[id], late > 0 {
         overdue[id] = late - 1
+        if current?.entry == id { current?.sawLate = true }
       } else if current?.entry == id {
         current = nil
       }
@@ -45,7 +46,7 @@ struct Sends: StreamChecker {
         found.add(
           .storm, at: facts.now, "\(entry.text) was sent while a try of a message is under way")
       }
-      current = (entry.id, facts.now.advanced(by: facts.own.settings.fetchTimeout * 2))
+      current = (entry.id, facts.now.advanced(by: facts.own.settings.fetchTimeout * 2), false)
     case .open, .ping, .refreshCredentials, .fetch, .load, .commit, .readOlder, .update: return
     }
   }
@@ -62,7 +63,7 @@ struct Sends: StreamChecker {
 
   private mutating func giveUp() {
     guard let current else { return }
-    overdue[current.entry, default: 0] += 1
+    if !current.sawLate { overdue[current.entry, default: 0] += 1 }
     self.current = nil
   }
 }

@@ -40,10 +40,17 @@ public struct PlanField<Root: Sendable>: Sendable {
 
   /// A span such as `250ms`.
   public static func span(
-    _ name: String, _ path: any WritableKeyPath<Root, Duration> & Sendable
+    _ name: String, _ path: any WritableKeyPath<Root, Duration> & Sendable,
+    atLeast least: Duration = .zero
   ) -> PlanField {
     make(name, path) { container, key in
-      try container.span(key)
+      let span = try container.span(key)
+      guard span >= least else {
+        throw DecodingError.dataCorruptedError(
+          forKey: key, in: container,
+          debugDescription: "\(name) must be at least \(least.text)")
+      }
+      return span
     } write: { value, container, key in
       try container.encode(value.text, forKey: key)
     }

@@ -76,6 +76,9 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     PlantedLink("link: it is held by an obstacle that exists") {
       $0.state = .held(HeldLink.Held(obstacle: .unreachable, series: .first))
     },
+    PlantedLink("link: it is held by an obstacle that exists") {
+      $0.state = .held(HeldLink.Held(obstacle: .background, series: .first))
+    },
     PlantedLink("link: it waits to try only while the gate is open") {
       $0.state = .waiting(HeldLink.Waiting(until: .zero, series: .first))
       $0.gate.reachability = .unreachable
@@ -211,6 +214,9 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     },
     PlantedLink("retry: no more failures are remembered than the breaker counts") {
       $0.retry.failures = Array(repeating: .zero, count: 1001)
+    },
+    PlantedLink("retry: no more failures are remembered than the breaker counts") {
+      $0.retry.failures = [.zero]
     },
     PlantedLink("retry: failures are remembered in order") {
       $0.retry.failures = [.second(2), .second(1)]

@@ -73,6 +73,13 @@ private struct Parcel: QueuedItem {
         $0.unsure = [stranger]
       }
     ),
+    (
+      "send queue: what it knows of an item ends with the item",
+      {
+        $0.items = []
+        $0.overdue = [stranger: 1]
+      }
+    ),
     ("send queue: an item has one try at a time", { $0.items = [] }),
     ("send queue: an item is in it once", { $0.items.append($0.items[0]) }),
     ("send queue: it knows nothing of items that are gone", { $0.unsure = [stranger] }),
@@ -92,5 +99,16 @@ private struct Parcel: QueuedItem {
       plant(&queue)
       #expect(Self.broken(queue).contains(name))
     }
+  }
+
+  @Test func `a count without windows remembers nothing`() {
+    var windows = Windows([])
+    windows.note(at: .zero)
+    #expect(Self.broken(windows) == [])
+    windows.times = [.zero]
+    #expect(
+      Self.broken(windows) == [
+        "windows: no more is remembered than the largest window counts"
+      ])
   }
 }

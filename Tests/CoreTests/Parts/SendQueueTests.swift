@@ -122,6 +122,19 @@ private struct Parcel: QueuedItem {
     #expect(queue.isAnswered(Parcel(1).id) == true)
   }
 
+  @Test mutating func `an answer that never comes costs one try`() {
+    addStored(Parcel(1))
+    #expect(take() == 1)
+    queue.abandon()
+    #expect(take() == 1)
+    // It cannot be told from the one to the first try.
+    #expect(queue.isAnswered(Parcel(1).id) == false)
+    #expect(queue.expire(at: .zero.advanced(by: .seconds(10))) == Parcel(1).id)
+    #expect(retry(1, isUnsure: true, at: 10)?.state == .queued(tries: 1))
+    #expect(take(at: 11) == 1)
+    #expect(queue.isAnswered(Parcel(1).id) == true)
+  }
+
   @Test mutating func `tries without a connection are unsure until it is known`() {
     addStored(Parcel(1), Parcel(2, "b"))
     #expect([take(), take()] == [1, 2])

@@ -276,6 +276,11 @@ struct PolicyTests {
       ])
   }
 
+  @Test func `a link that the system itself tells the end of needs no sign of life`() {
+    let changes = [(key: "liveness.ping", value: "off"), (key: "liveness.idle", value: "off")]
+    #expect(throws: Never.self) { try LinkPolicy.bottleLink.setting(changes) }
+  }
+
   @Test(arguments: ["standby.floor", "standby.background"])
   func `a queued connect may wait no less after a fast failure than after another`(
     key: String

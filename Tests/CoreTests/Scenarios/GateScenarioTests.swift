@@ -167,6 +167,45 @@ struct GateScenarioTests {
     #expect(bench.opens.count == 1)
   }
 
+  @Test func `a change of network is no reason to try what the server does not offer`() {
+    let missing = LinkFailure.http(status: 404, retryAfter: nil, detail: "")
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, missing))
+    bench.pass(.seconds(5))
+    bench.give(.lost(bench.attempt, missing))
+    #expect(bench.give(.reachability(cell)) == [])
+    #expect(
+      bench.link.status
+        == LinkStatus(phase: .standby, mode: .polling, reason: .failure(missing)))
+  }
+
+  @Test func `the foreground polls at once, beside the try`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, .http(status: 418, retryAfter: nil, detail: "")))
+    bench.pass(.seconds(5))
+    #expect(bench.polls.count == 1)
+    bench.give(.lifecycle(.background))
+    bench.polls = []
+    bench.give(.lifecycle(.foreground))
+    #expect(bench.link.currentAttempt != nil)
+    #expect(bench.polls == [bench.seconds])
+  }
+
+  @Test func `a link that ends while it leaves for the background has nothing left to do`() throws {
+    let policy = try LinkPolicy.session.setting([("liveness.idle", "60s idle")])
+    var bench = LinkBench.connected(policy)
+    bench.pass(.seconds(10))
+    bench.give(.lifecycle(.background))
+    bench.pass(.seconds(20))
+    let ended = LinkStatus(phase: .disconnected, reason: .ended(.idle))
+    #expect(bench.link.status == ended)
+    #expect(bench.link.deadline == nil)
+    #expect(bench.give(.flushed) == [])
+    #expect(bench.link.status == ended)
+  }
+
   @Test func `nothing is outstanding once nobody wants the link`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.want(.none))

@@ -28,6 +28,13 @@ struct RelayRequestTests {
       ])
   }
 
+  @Test func `the last 256 questions that were answered are known`() {
+    var line = RequestLine()
+    for number in 0...256 { line.noteAnswered(.of("n\(number)")) }
+    let known = (1...256).map { RelayRequestID.of("n\($0)") }
+    #expect(line.answered == known)
+  }
+
   @Test func `questions are answered one at a time, in the order in which they came`() {
     var bench = RelayBench.running()
     for id in ["a", "b", "c"] { bench.ask(id) }

@@ -104,6 +104,23 @@ import Testing
     #expect(cells.middle == day(2))
   }
 
+  @Test func `a sample that finds no room takes none behind the cut`() throws {
+    let days = (5...8).map { "2026-01-0\($0)T00:00:00Z" }
+    let query = ask(.heartRate, days[0], "2026-01-09T00:00:00Z", .day, .average)
+    // Room for three spans.
+    var answer = try HealthAnswer(
+      query, zone: .utc, now: at("2027-01-01T00:00:00Z"), limits: AnswerLimits(maxBytes: 180),
+      stored: StoredHealth())
+    let samples = days.map { quantity("HeartRate", 60, "count/min", $0) }
+    answer.take(HealthSamplePage(samples: samples))
+    #expect(answer.nextStart == at(days[1]))
+    #expect(answer.cells.all.map(\.bucket.start) == [at(days[0])])
+  }
+
+  @Test func `an answer in parts is at most as long as an object may be`() {
+    #expect(AnswerLimits.parts == AnswerLimits(maxBytes: HealthObject.maxBytes))
+  }
+
   @Test(arguments: [
     (HealthValueType.steps, HealthGrouping.day), (.heartRate, .hour), (.bodyMetrics, .week),
     (.calories, .month),

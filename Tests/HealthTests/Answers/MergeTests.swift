@@ -54,6 +54,21 @@ import Testing
     #expect(try Self.merged([span, tap]) == [.number(57)])
   }
 
+  @Test func `a moment at the very start of a question counts`() throws {
+    let start = "2026-01-05T00:00:00Z"
+    #expect(try Self.merged([steps(7, start, start)]) == [.number(7)])
+  }
+
+  @Test func `a moment before the start of a series is left out`() {
+    let tap = steps(7, "2026-01-05T09:59:59Z", "2026-01-05T09:59:59Z")
+    var merge = SourceMerge(calendar: CalendarBuckets(zone: .utc, grouping: .day))
+    var lanes = SourceLanes()
+    let lane = lanes.lane(of: tap, source: 1)
+    merge.take(7, tap, from: at("2026-01-05T10:00:00Z"), lane: lane, lanes.ranks)
+    merge.finish(at: at("2026-01-06T00:00:00Z"), lanes.ranks)
+    #expect(merge.finished == [])
+  }
+
   @Test func `the same moment of several sources counts once`() throws {
     let samples = ["B", "A", "iPhone"].enumerated().map { number, source in
       steps(Double(number + 1), Self.walk.0, Self.walk.0, source: source)

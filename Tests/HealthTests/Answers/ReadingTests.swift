@@ -48,6 +48,21 @@ import Testing
     #expect(reading.query == nil)
   }
 
+  @Test func `each type is asked for once where one page holds it`() {
+    let (start, end) = ("2026-01-05T00:00:00Z", "2026-01-06T00:00:00Z")
+    var answering = HealthAnswering(
+      .healthData(ask(.bloodPressure, start, end)), zone: .utc, now: at("2026-06-01T00:00:00Z"))
+    var queries: [HealthSampleQuery] = []
+    while case .read(let query) = answering.step, queries.count < 9 {
+      queries.append(query)
+      answering.take(HealthSamplePage(samples: []))
+    }
+    let expected = Self.kinds.map { kind in
+      HealthSampleQuery(types: [kind.identifier], from: at(start), to: at(end), limit: 5_000)
+    }
+    #expect(queries == expected)
+  }
+
   @Test func `what is cut at its beginning reads no other type`() {
     let (start, end) = (at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z"))
     var reading = Reading(Self.kinds, from: start, to: end, limits: AnswerLimits())

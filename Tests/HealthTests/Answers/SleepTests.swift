@@ -183,6 +183,21 @@ import Testing
     #expect(parts == SleepTimes(nights: nights, naps: naps))
   }
 
+  @Test func `a session has at most 50,000 stages, and the next one begins another`() {
+    let first = at("2026-01-05T22:00:00Z")
+    var runs = SleepRuns()
+    var ended: [Int] = []
+    for number in 0..<100_001 {
+      let start = first.advanced(by: .seconds(number))
+      let end = start.advanced(by: .seconds(1))
+      let span = SleepSpan(start: start, end: end, stage: .core, lane: 0)
+      if let spans = runs.take(span, of: 0) { ended.append(spans.count) }
+    }
+    #expect(ended == [50_000, 50_000])
+    let left = runs.finish().map { $0.spans.count }
+    #expect(left == [1])
+  }
+
   private static let windows: [(String, String, Bool)] = [
     ("2026-01-06T00:00:00", "2026-01-06T23:59:00", true),
     ("2026-01-06T00:00:00", "2026-01-07T00:00:00", true),

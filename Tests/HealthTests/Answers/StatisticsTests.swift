@@ -188,6 +188,13 @@ import Testing
       ])
   }
 
+  @Test func `a session without a length counts in the day in which it is`() throws {
+    let moment = "1969-12-30T23:59:59.999999999Z"
+    let query = ask(.workout, "1969-12-30T00:00:00Z", "1970-01-01T00:00:00Z", .day, .sum)
+    let points = try Shelf([workout("Yoga", moment, moment)]).parts(query).points
+    #expect(points.map(\.start) == [time("1969-12-30T00:00:00Z")])
+  }
+
   @Test func `workouts tell what they came to`() throws {
     let shelf = Shelf([
       workout(

@@ -63,6 +63,27 @@ import Testing
     #expect(export.skipped == [.workoutDetail: 2])
   }
 
+  @Test func `figures of a part of a workout are not those of the whole`() throws {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
+    func steps(_ count: Int) -> String {
+      "<WorkoutStatistics type=\"HKQuantityTypeIdentifierStepCount\" sum=\"\(count)\"/>"
+    }
+    let bodies = [
+      steps(3_000) + "<WorkoutActivity>" + steps(7) + "</WorkoutActivity>",
+      "<WorkoutActivity/>" + steps(5),
+    ]
+    let workouts = bodies.map {
+      "<Workout workoutActivityType=\"a\" sourceName=\"s\" \(dates)>\($0)</Workout>"
+    }
+    let export = try Export(body: workouts.joined())
+    let values: [HealthSampleValue] = [
+      .workout(WorkoutValue(activity: "a", steps: 3_000)),
+      .workout(WorkoutValue(activity: "a", steps: 5)),
+    ]
+    #expect(export.samples.map(\.value) == values)
+    #expect(export.skipped == [.workoutDetail: 2])
+  }
+
   /// The totals of a workout with these attributes.
   private static func workout(_ attributes: String) throws -> WorkoutValue? {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""

@@ -178,6 +178,14 @@ import Testing
     for reason in HealthExportSkip.allCases { #expect(!reason.text.isEmpty) }
   }
 
+  @Test func `a workout whose activity is empty has no type`() throws {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
+    let workout = "<Workout workoutActivityType=\"\" sourceName=\"s\" \(dates)/>"
+    let export = try Export(body: workout + Self.one)
+    #expect(export.samples == [Export.sample()])
+    #expect(export.skipped == [.noType: 1])
+  }
+
   @Test func `a name with the beginning and the length of a known one is another one`() throws {
     let body = """
       \(Export.record("value=\"1\" sourceNamX=\"other\" startDatX=\"x\""))\
@@ -256,6 +264,13 @@ import Testing
       let values = export.samples.map(\.value)
       #expect(values == Array(whole.samples.map(\.value).prefix(values.count)), "\(length)")
     }
+  }
+
+  @Test func `a record that is open where an export is cut off is kept`() throws {
+    let start = Export.record(body: "").dropLast("</Record>".count)
+    let export = try Export("\(Self.root)\(start)".utf8)
+    #expect(export.samples == [Export.sample()])
+    #expect(!export.tally.isWhole)
   }
 
   @Test func `what is no export says what it is`() {

@@ -144,6 +144,16 @@ import Testing
     #expect(answers.last?.field("Upload-Offset") == "0")
   }
 
+  @Test func `a request that waits for the last bytes of an upload is told that it is over`() {
+    var stage = SyncStage()
+    stage.begin(2)
+    let rest = [UInt8](repeating: 1, count: 8)
+    _ = stage.ask(1, SyncStage.call("PATCH", rest, offset: 2, isComplete: true))
+    #expect(stage.ask(2, SyncStage.call("HEAD")) == [])
+    let answers = stage.done(2, .stored(SyncTally(records: 1))).answers
+    #expect(answers.map(\.status) == [200, 404])
+  }
+
   @Test func `room is made once for an upload that was announced`() {
     var stage = SyncStage()
     func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }

@@ -100,6 +100,25 @@ struct RelayLifeTests {
     #expect(answered.changes == [.endQuestion(RelayStage.request("old-1"))])
   }
 
+  @Test(arguments: [(49.999, false), (50, true)])
+  func `a question of before that is asked again is waited for as long as a new one`(
+    seconds: Double, ends: Bool
+  ) {
+    var (relay, _) = restored(kept())
+    _ = relay.open(1, resume: "resume-1")
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    relay.pass(.seconds(5))
+    let (id, effects) = relay.question()
+    var again = question()
+    again.deadline = RelayStage.dawn.advanced(by: .seconds(50))
+    #expect(effects.changes == [.question(again)])
+    let told = relay.tick(at: .second(seconds)).filter {
+      if case .answer = $0 { true } else { false }
+    }
+    let late = RelayRefusal.timedOut(after: .seconds(45))
+    #expect(told == (ends ? [.answer(id, .refused(late))] : []))
+  }
+
   @Test func `another assistant that asks the same does not get a question of before`() {
     var before = kept()
     before.accesses.append(

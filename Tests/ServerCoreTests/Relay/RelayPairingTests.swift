@@ -202,6 +202,22 @@ struct RelayPairingTests {
     #expect(late.contains { if case .answer = $0 { true } else { false } } == !ends)
   }
 
+  @Test func `a login to a phone that was replaced before it was kept says so`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let (id, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
+    let stored = relay.take(.minted(.access(id, RelayStage.secret("token-2"))))
+    _ = relay.open(2, device: 1)
+    let met = relay.take(
+      .minted(
+        .phone(
+          ConnectionID(2), RelayStage.phone(2), RelayStage.secret("resume-2"), RelayStage.pair(2))))
+    _ = relay.settle(met)
+    #expect(relay.settle(stored) == [.answer(id, .refused(.phoneReplaced))])
+  }
+
   @Test func `a logout that cannot be kept says so`() {
     var relay = Relayed()
     relay.phone(1)

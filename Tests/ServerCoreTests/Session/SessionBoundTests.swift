@@ -51,6 +51,30 @@ import Testing
     #expect(sessions.take(.drained(ConnectionID(1))).messages(to: 1).count == 2 - count)
   }
 
+  @Test(arguments: [(202, true), (203, false)])
+  func `a part takes 200 bytes of the lane beside its text`(bytes: Int, isFull: Bool) {
+    var sessions = Sessions { $0.laneBytes = bytes }
+    sessions.connect(1, features: [.parts])
+    sessions.ask()
+    let effects = sessions.take(.produced(SessionPromptID(1), "ab"))
+    #expect(effects.contains(.noticeDrain(ConnectionID(1))) == isFull)
+  }
+
+  @Test func `a lane below its bound takes a whole batch of subscriptions`() {
+    var sessions = Sessions {
+      ($0.laneBytes, $0.maxParcels) = (1, 2)
+      $0.answersPerClient = 1
+    }
+    sessions.connect(1)
+    let all = (0...100).map { number in
+      SessionSubscription(conversation: "c\(number)", cursor: .sequence(0))
+    }
+    // The first window is on its way, and the second one waits.
+    for _ in 1...2 { _ = sessions.say(1, .subscribe(all[0])) }
+    _ = sessions.say(1, .subscribeBatch(Array(all.dropFirst())))
+    #expect(sessions.server.sockets[ConnectionID(1)]?.lane.count == 101)
+  }
+
   @Test func `a loss is remembered over a restart until its client was told`() {
     let change: (inout SessionServerPolicy) -> Void = { $0.answersPerClient = 1 }
     var sessions = Sessions(change)

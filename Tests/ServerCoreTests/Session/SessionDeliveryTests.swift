@@ -190,6 +190,29 @@ import Testing
     #expect(sessions.take(.produced(SessionPromptID(1), "ab")) == [])
   }
 
+  @Test func `of a prompt that is cancelled no further part is sent`() {
+    var sessions = Sessions { $0.laneBytes = 1 }
+    sessions.connect(1, features: [.parts])
+    sessions.ask()
+    #expect(sessions.take(.produced(SessionPromptID(1), "ab")).messages(to: 1).count == 1)
+    #expect(sessions.take(.produced(SessionPromptID(1), "cd")) == [])
+    _ = sessions.say(1, .killSession(conversation: Sessions.conversation))
+    #expect(sessions.take(.drained(one)) == [])
+  }
+
+  @Test func `what a handler writes that was told to end takes no place in a lane`() {
+    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
+    sessions.connect(1, features: [.parts])
+    sessions.ask()
+    // A part is on its way, and the one window that may wait does.
+    _ = sessions.take(.produced(SessionPromptID(1), "ab"))
+    let window = SessionSubscription(
+      conversation: Sessions.conversation, cursor: .offset(0, signature: nil))
+    _ = sessions.say(1, .subscribe(window))
+    _ = sessions.say(1, .killSession(conversation: Sessions.conversation))
+    #expect(sessions.take(.produced(SessionPromptID(1), "cd")) == [])
+  }
+
   @Test func `a long response is cut in the middle for a plain client`() throws {
     var sessions = Sessions()
     sessions.connect(1)

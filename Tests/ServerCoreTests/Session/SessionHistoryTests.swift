@@ -311,6 +311,17 @@ import Testing
     #expect(subscribe(&sessions, .sequence(0), in: "c").count == 1)
   }
 
+  @Test func `a subscription that was refused brings no window later`() {
+    var sessions = Sessions { ($0.maxSubscriptions, $0.laneBytes) = (1, 1) }
+    sessions.connect(1, version: "0.4.0")
+    #expect(subscribe(&sessions, .sequence(0), in: "a").count == 1)
+    #expect(subscribe(&sessions, .sequence(0), in: "b") == [])
+    _ = sessions.say(1, .unsubscribe(conversation: "a"))
+    #expect(subscribe(&sessions, .sequence(0), in: "b") == [])
+    #expect(histories(sessions.take(.drained(ConnectionID(1)))).map(\.conversation) == ["b"])
+    #expect(histories(sessions.take(.drained(ConnectionID(1)))) == [])
+  }
+
   @Test func `conversations are bounded in number and in bytes, and the oldest goes first`() {
     var sessions = Sessions { $0.maxConversations = 2 }
     sessions.connect(1, version: "0.4.0")

@@ -356,14 +356,15 @@ import Testing
     #expect(next.ask().runs == [first])
   }
 
-  @Test func `the number of the last prompt is told on connect, also after a restart`() {
+  @Test(arguments: [0, 7] as [UInt64])
+  func `the number of the last prompt is told on connect, also after a restart`(number: UInt64) {
     var sessions = Sessions()
     sessions.connect(1)
-    _ = sessions.say(1, .prompt(Sessions.prompt(number: 7))) + sessions.commitAll()
+    _ = sessions.say(1, .prompt(Sessions.prompt(number: number))) + sessions.commitAll()
     var (next, _) = sessions.restarted()
     guard case .connected(let connected)? = next.connect(2).messages(to: 2).first else {
       return #expect(Bool(false), "it is connected")
     }
-    #expect(connected.received == 7)
+    #expect(connected.received == number)
   }
 }

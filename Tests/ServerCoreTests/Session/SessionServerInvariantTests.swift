@@ -229,6 +229,18 @@ import Testing
     ])
   }
 
+  @Test func `a conversation that waits twice in place of another is noticed`() {
+    check([
+      (
+        "session server: a conversation waits for a handler once",
+        { server in
+          server.talks[Self.conversation]?.isQueued = true
+          server.queue = [Sessions.other, Sessions.other]
+        }
+      )
+    ])
+  }
+
   @Test func `each condition of clients and sockets is checked`() {
     check([
       (

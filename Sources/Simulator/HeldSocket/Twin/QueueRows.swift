@@ -30,6 +30,8 @@ struct QueueRows {
     var credentials: UInt64
     /// Counts tries.
     var number: Int
+    /// An answer came that counted for an earlier try.
+    var sawOther = false
   }
 
   let limit: Int
@@ -132,13 +134,14 @@ extension QueueRows {
     guard let place = place(id) else { return false }
     if rows[place].late == 0 { return rows[place].turn != nil }
     rows[place].late -= 1
+    rows[place].turn?.sawOther = true
     return false
   }
 
   mutating func abandon() {
     for place in rows.indices where rows[place].turn != nil {
       rows[place].isUnsure = true
-      rows[place].late += 1
+      if rows[place].turn?.sawOther == false { rows[place].late += 1 }
       rows[place].turn = nil
     }
   }
@@ -147,7 +150,7 @@ extension QueueRows {
     let due = rows.indices.filter { rows[$0].turn.map { $0.until <= now } ?? false }
     let oldest = due.min { (rows[$0].turn?.number ?? 0) < (rows[$1].turn?.number ?? 0) }
     guard let oldest else { return nil }
-    rows[oldest].late += 1
+    if rows[oldest].turn?.sawOther == false { rows[oldest].late += 1 }
     return rows[oldest].parcel.id
   }
 

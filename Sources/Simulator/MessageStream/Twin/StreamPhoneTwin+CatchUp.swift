@@ -73,7 +73,7 @@ extension StreamPhoneTwin {
 
   mutating func catchUpAgain() {
     mend.again = false
-    if isConnected { catchUp(.live) }
+    if isConnected { catchUp(.live) } else { mend.isCurrent = false }
   }
 
   mutating func stopCatchUp() {
@@ -139,9 +139,8 @@ extension StreamPhoneTwin {
   ) {
     if leadsOn(page, before), case .after(let asked, _) = before.query {
       let place = mend.end(of: Self.end(of: page, after: asked))
-      if place.epoch == mend.cursor.position?.epoch {
-        mend.ahead = mend.ahead.filter { $0 > place.offset }
-      }
+      let isOther = place.epoch != mend.cursor.position?.epoch
+      mend.ahead.removeAll { isOther || $0 <= place.offset }
       mend.cursor.position = place
       noteCursor()
     }

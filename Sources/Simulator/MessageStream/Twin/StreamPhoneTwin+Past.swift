@@ -201,7 +201,8 @@ extension StreamPhoneTwin {
   private mutating func shrinkGap(_ search: StreamPhonePast.Search, isLast: Bool) {
     guard let index = gaps.firstIndex(where: { $0.before == search.below }) else { return }
     let gap = gaps[index]
-    if isLast || closes(gap, search) {
+    let isOther = gaps.contains { $0.before == search.reached && $0.before < gap.before }
+    if isLast || isOther || closes(gap, search) {
       gaps.remove(at: index)
       show(.gapClosed(gap))
     } else if let reached = search.reached, reached < gap.before {

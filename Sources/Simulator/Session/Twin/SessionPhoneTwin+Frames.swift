@@ -172,7 +172,7 @@ extension SessionPhoneTwin {
       early = []
       jumps = false
     }
-    guard number > got, early.count < 1_000 else { return }
+    guard number > got, early.count < 1_000 || number - got == 1 else { return }
     early.insert(number)
     while early.contains(got + 1) {
       got += 1

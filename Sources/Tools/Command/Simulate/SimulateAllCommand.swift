@@ -41,7 +41,7 @@ enum SimulateAllCommand {
       do throws(CommandFailure) {
         try await play(world, call)
       } catch {
-        if error == SimulateCommands.stopped { throw error }
+        if Task.isCancelled { throw error }
         failures.append(error)
       }
     }
@@ -53,6 +53,7 @@ enum SimulateAllCommand {
   private static func play<Feature: SimulatedFeature>(
     _ world: Feature.Type, _ call: Invocation
   ) async throws(CommandFailure) {
+    if call[SimulateParameters.part] == .walks, !Feature.takesWalks { return }
     if call[Shared.json] {
       call.console.object { writer in
         writer.key("event")
@@ -66,7 +67,7 @@ enum SimulateAllCommand {
     do throws(CommandFailure) {
       try await SimulateWorldCommand<Feature>.run(call)
     } catch {
-      if error == SimulateCommands.stopped { throw error }
+      if Task.isCancelled { throw error }
       throw CommandFailure(error.code, "\(Feature.name): \(error.cause)", remedy: error.remedy)
     }
   }

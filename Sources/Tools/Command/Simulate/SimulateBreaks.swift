@@ -28,7 +28,7 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
       for server in request.simulation.servers where defect.catchable.contains(server) {
         let caught = await request.simulation.proof(
           of: defect, against: server, from: request.seeds.lowerBound)
-        if Task.isCancelled { throw SimulateCommands.stopped }
+        if Task.isCancelled { throw SimulateCommands.stopped() }
         let proof = Proof(defect: defect, server: server, caught: caught)
         if call[Shared.json] { write(proof) }
         proofs.append(proof)

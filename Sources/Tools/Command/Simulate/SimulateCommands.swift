@@ -31,8 +31,15 @@ enum SimulateCommands {
     SimulateWorldCommand<Feature>.command
   }
 
-  /// The failure of a run that a signal ended.
-  static let stopped = CommandFailure(.failed, "stopped before everything was played")
+  /// Returns the failure of a run that a signal ended.
+  static func stopped(_ findings: Int = 0) -> CommandFailure {
+    let found = findings > 0 ? "\(counted(findings)); " : ""
+    return CommandFailure(.failed, found + "stopped before everything was played")
+  }
+
+  private static func counted(_ findings: Int) -> String {
+    findings == 1 ? "1 finding" : "\(findings) findings"
+  }
 
   /// Does work that a signal ends, after the runs that are under way; a run that goes on for more
   /// than 5 s after that, and a second signal, end the process.
@@ -40,7 +47,7 @@ enum SimulateCommands {
     _ watchdog: RunWatchdog, _ work: @escaping @Sendable () async throws(CommandFailure) -> Void
   ) async throws(CommandFailure) {
     try await CommandSignals.cancelling(
-      hurry: { _exit(stopped.code.rawValue) }, stopping: { watchdog.stop() }, work)
+      hurry: { _exit(stopped().code.rawValue) }, stopping: { watchdog.stop() }, work)
   }
 
   /// Returns a watch that ends the process when a run of a world takes too long.
@@ -52,10 +59,11 @@ enum SimulateCommands {
     }
   }
 
-  /// Fails if something was found.
+  /// Fails if something was found, or not everything was played.
   static func conclude(_ findings: Int) throws(CommandFailure) {
+    guard !Task.isCancelled else { throw stopped(findings) }
     guard findings > 0 else { return }
-    throw CommandFailure(.failed, findings == 1 ? "1 finding" : "\(findings) findings")
+    throw CommandFailure(.failed, counted(findings))
   }
 }
 

@@ -11,6 +11,8 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   var only: WorldPlan<Feature>?
   /// Ends the process when a run takes too long.
   let watchdog: RunWatchdog
+  /// The file of that plan.
+  private var file: String?
   /// How the call named the days and the policy, to say it again.
   private var words: [String] = []
 
@@ -45,18 +47,33 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     for setting in call[Shared.settings] {
       words += ["--set", "\(setting.key)=\(setting.value)"]
     }
-    guard let file = call[SimulateParameters.plan] else { return }
+    if let file = call[SimulateParameters.plan] { try read(file, call) }
+  }
+
+  /// Takes the plan of a file, and what it was shrunk with unless the call says otherwise.
+  private mutating func read(_ file: String, _ call: Invocation) throws(CommandFailure) {
     let kept = try PlanFile<Feature>.read(file)
     only = kept.plan
-    if asked == nil { simulation.setup.defect = kept.defect }
-    if words.isEmpty, let policy = kept.policy { simulation.setup.policy = policy }
+    if call[SimulateParameters.defect(Feature.Defect.self)] == nil {
+      simulation.setup.defect = kept.defect
+    }
+    let isChosen = call[SimulateParameters.policy(Feature.policy)] != nil
+    if !isChosen, call[Shared.settings].isEmpty, let policy = kept.policy {
+      simulation.setup.policy = policy
+    }
+    self.file = file
   }
 
   private static func part(_ call: Invocation) throws(CommandFailure) -> RunPart? {
     let part = call[SimulateParameters.part]
-    guard part != .walks || Feature.takesWalks else {
+    guard part == .walks else { return part }
+    guard Feature.takesWalks else {
       throw CommandFailure(
         .usage, "\(Feature.name) has no walks after its days", remedy: "omit --only")
+    }
+    guard call[SimulateParameters.defect(Feature.Defect.self)] == nil else {
+      throw CommandFailure(
+        .usage, "no walks are taken with a defect", remedy: "omit --only or --break")
     }
     return part
   }
@@ -87,8 +104,12 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   /// The command that tells the story of a run.
   func replay(_ outcome: RunOutcome<Feature>) -> String {
     var words = ["holdfast", "simulate", Feature.name]
-    if Feature.Server.isChoice { words += ["--server", outcome.server.rawValue] }
-    words += ["--seeds", "\(outcome.seed)"]
+    if let file {
+      words += ["--plan", file]
+    } else {
+      if Feature.Server.isChoice { words += ["--server", outcome.server.rawValue] }
+      words += ["--seeds", "\(outcome.seed)"]
+    }
     words += self.words
     if let part = simulation.setup.only { words += ["--only", part.rawValue] }
     if let defect = simulation.setup.defect { words += ["--break", defect.rawValue] }

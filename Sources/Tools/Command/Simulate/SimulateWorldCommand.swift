@@ -71,7 +71,6 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       try await SimulateShrink(call: call, request: request).run(first)
     }
     try SimulateCommands.conclude(summary.findings)
-    if Task.isCancelled { throw SimulateCommands.stopped }
   }
 
   /// Plays everything and prints the result.

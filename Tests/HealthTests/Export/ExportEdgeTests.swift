@@ -1,0 +1,70 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+/// The ends of what an export may write, and what stands just behind them.
+@Suite struct ExportEdgeTests {
+  private func number(_ text: String) -> Double? {
+    let bytes = Array(text.utf8)
+    return ExportNumber.read(bytes.span, 0..<bytes.count)
+  }
+
+  private func date(_ text: String) -> Timestamp? {
+    let bytes = Array(text.utf8)
+    var time = ExportTime()
+    return time.read(bytes.span, 0..<bytes.count)
+  }
+
+  @Test func `a number has at most 400 characters`() {
+    func ones(_ length: Int) -> String { "0." + String(repeating: "1", count: length - 2) }
+    #expect(number(ones(400)) == 1.0 / 9)
+    #expect(number(ones(401)) == nil)
+  }
+
+  @Test func `a date with blanks behind it has at most 40 characters`() {
+    let dates = [0, 15, 16, 25].map { count in
+      date("2017-11-07 10:05:13 +0200" + String(repeating: " ", count: count))
+    }
+    let moment = Timestamp(nanoseconds: 1_510_041_913_000_000_000)
+    #expect(dates == [moment, moment, nil, nil])
+  }
+
+  @Test func `a reference to a blank is resolved, one to a control byte stays`() {
+    let bytes = Array("a&#32;b&#31;&#x20;&#x1F;".utf8)
+    #expect(ExportText(bytes.span, 0..<bytes.count).text == "a b&#31; &#x1F;")
+  }
+
+  @Test func `two bytes at the end that begin no tag are malformed and not cut off`() throws {
+    let export = try Export("<HealthData>\(Export.record())< ".utf8)
+    #expect(export.samples == [Export.sample()])
+    #expect(export.skipped == [.malformed: 1])
+  }
+
+  @Test(arguments: ["<gpx>", "<gpx/>", "<gpx version=\"1.1\">"])
+  func `another root is told by its whole name`(_ text: String) {
+    #expect(throws: HealthExportError.foreign(element: "gpx")) { try Export(text.utf8) }
+  }
+
+  @Test func `the first declaration of a type definition does not end it`() throws {
+    let definition = "<!DOCTYPE HealthData [<!ENTITY a 'x'><!ENTITY b 'y'>]>"
+    let export = try Export("\(definition)<HealthData>\(Export.record())</HealthData>".utf8)
+    #expect(export.samples == [Export.sample()])
+    #expect(export.skipped == [:])
+  }
+
+  @Test func `a root of four bytes behind a type definition without an end is seen`() {
+    #expect(throws: HealthExportError.foreign(element: "a")) {
+      try Export("<!DOCTYPE HealthData [<a/>".utf8)
+    }
+  }
+
+  @Test func `a name with both ends of a known one and more between is another one`() throws {
+    // The known one is `WorkoutEvent`.
+    let elements = (0..<40).map { length in
+      "<WorkoutE" + String(repeating: "x", count: length) + "outEvent/>"
+    }
+    let export = try Export(body: elements.joined())
+    #expect(export.skipped == [.unknown: 40])
+  }
+}

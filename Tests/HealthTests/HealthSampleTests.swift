@@ -1,0 +1,48 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+/// Samples in batches, in questions for them, and in the walk through their changes.
+@Suite struct HealthSampleTests {
+  private static func moment(_ nanoseconds: Int64) -> Timestamp {
+    Timestamp(nanoseconds: nanoseconds)
+  }
+
+  private static func sample(_ value: Double) -> HealthSample {
+    HealthSample(
+      type: "a", value: .quantity(value), start: moment(1), end: moment(2), source: "s")
+  }
+
+  @Test func `a full batch has numbers for texts of which no two are the same`() {
+    let samples = (0..<HealthBatch.most).map { number in
+      HealthSample(
+        type: "type \(number)", value: .category("value \(number)"), unit: "unit \(number)",
+        start: Self.moment(1), end: Self.moment(2), source: "source \(number)",
+        device: "device \(number)", zone: "zone \(number)")
+    }
+    let batch = HealthBatch(samples)
+    let read = batch.rows.map { batch[$0] }
+    #expect(batch.names.count == 6 * samples.count)
+    #expect(read == samples)
+  }
+
+  @Test func `a quantity of minus zero has the key of zero`() {
+    #expect(Self.sample(-0.0).key == Self.sample(0).key)
+  }
+
+  @Test func `nothing lies in a span that ends where it begins or before`() {
+    let ends: [Int64] = [4, 5, 6]
+    let covered = ends.map { end in
+      HealthSampleQuery(types: ["a"], from: Self.moment(5), to: Self.moment(end))
+        .covers(start: Self.moment(0), end: Self.moment(10))
+    }
+    #expect(covered == [false, false, true])
+  }
+
+  @Test func `an anchor is read by the store that made it and by no other`() {
+    let walk = HealthWalk(7)
+    #expect(HealthWalk(walk.anchor, of: 7) == walk)
+    #expect(HealthWalk(walk.anchor, of: 8) == nil)
+  }
+}

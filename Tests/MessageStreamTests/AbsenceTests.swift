@@ -1,0 +1,50 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// The newest page of a server without positions after a long absence.
+struct AbsenceTests {
+  private static let kept = Hand.message(1000, isPlain: true)
+
+  /// Kept one message, and comes back a day after everything was there.
+  private static func back() -> Hand {
+    let cursor = Cursor(
+      time: kept.createdAt, wholeAt: Hand.wall.advanced(by: .seconds(-86_400)))
+    var hand = Hand()
+    hand.model = StreamModel(settings: StreamWorld(.plain).settings, seed: 1)
+    hand.effects = []
+    hand.give(.credentials(.available(expiresIn: nil)))
+    hand.give(.open(at: Hand.wall))
+    hand.give(.loaded(TimelineSnapshot(messages: [kept], cursor: cursor)))
+    return hand
+  }
+
+  /// Messages with these numbers, newest first.
+  private static func page(_ numbers: [UInt64], hasNext: Bool) -> Page {
+    Page(messages: numbers.map { Hand.message($0, isPlain: true) }, hasNext: hasNext)
+  }
+
+  @Test func `the last page of all leaves no gap, though it has nothing of what is kept`() {
+    for hasNext in [true, false] {
+      var hand = Self.back()
+      hand.answer(Self.page([2002, 2001], hasNext: hasNext))
+      let edge = Hand.message(2001, isPlain: true).key
+      let gap = Gap(after: Self.kept.key, before: edge)
+      #expect(hand.model.gaps == (hasNext ? [gap] : []))
+      #expect(hand.fetches.map(\.query) == [.page(number: 1, limit: 100)])
+    }
+  }
+
+  @Test(arguments: [(UInt64(880), 1), (879, 2)])
+  func `what is stamped more than two minutes before the newest that was kept asks for the next`(
+    number: UInt64, pages: Int
+  ) {
+    var hand = Self.back()
+    hand.answer(Self.page([1002, 1001, 1000, number], hasNext: true))
+    let queries = (1...pages).map { PageQuery.page(number: $0, limit: 100) }
+    #expect(hand.fetches.map(\.query) == queries)
+    #expect(hand.model.gaps == [])
+  }
+}

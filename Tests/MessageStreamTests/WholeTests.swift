@@ -1,0 +1,46 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// When a stream says that everything is there.
+struct WholeTests {
+  @Test func `a stream is whole when its store has what came`() {
+    var hand = Hand.connected(at: 5)
+    hand.keepsPromptly = false
+    hand.hear(Hand.message(6))
+    #expect(!hand.model.isWhole)
+    hand.keepLast()
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `one that only sends asks for no hole, and is not whole with it`() {
+    var hand = Hand.connected(at: 5) { $0.sendsOnly = true }
+    #expect(hand.model.isWhole)
+    hand.hear(Hand.message(7))
+    #expect(hand.fetches.isEmpty)
+    #expect(!hand.model.isWhole)
+    hand.hear(Hand.message(6))
+    #expect(hand.model.isWhole)
+  }
+
+  /// Another message than the first one that is kept, at its position.
+  private static var other: Message {
+    var message = Hand.message(1001, text: "theirs")
+    message.position = Hand.at(1)
+    return message
+  }
+
+  @Test func `a log that was put back to its beginning is whole when the server was asked`() {
+    var hand = Hand.connected(at: 0)
+    for number in UInt64(1)...3 { hand.hear(Hand.message(number)) }
+    #expect(hand.model.isWhole)
+    hand.hear(Self.other)
+    #expect(hand.model.recovery.cursor.position == Hand.at(1))
+    #expect(!hand.model.isWhole)
+    hand.give(.refresh)
+    hand.answer(Hand.page([], head: 1))
+    #expect(hand.model.isWhole)
+  }
+}

@@ -65,6 +65,23 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     for (text, page) in forms { #expect(try decode(text) == page) }
   }
 
+  @Test func `the last of repeated members counts`() throws {
+    let entry = Sample.plainText().text
+    let none = Page(messages: [], hasNext: false)
+    let forms: [(String, Page)] = [
+      (#"{"messages":[],"head":"e1:9","head":null}"#, none),
+      (
+        #"{"messages":[],"head":null,"head":"e1:9"}"#,
+        Page(messages: [], hasNext: false, head: position)
+      ),
+      (#"{"messages":[\#(entry),7],"messages":[]}"#, none),
+      (#"{"messages":[],"recovered":false,"recovered":null}"#, none),
+      (#"{"messages":[],"next_cursor":"550e8400","next_cursor":null}"#, none),
+      (#"{"messages":[],"pagination":{"has_next":true,"has_next":false}}"#, none),
+    ]
+    for (text, page) in forms { #expect(try decode(text) == page, "\(text)") }
+  }
+
   @Test func `counts entries that are no messages of the shop`() throws {
     let foreign = Sample.plainText([("shop_id", "\"\(Sample.otherShop)\"")]).text
     let undated = Sample.plainText([("created_at", "null")]).text

@@ -86,6 +86,7 @@ import Testing
       #"{"type":"response_part","session_id":"c","idempotency_key":"k","#, "index", "}",
       (1 << 53) - 1
     ),
+    (#"{"type":"hello","#, "auth_version", "}", 1_000_000),
     (#"{"type":"draining","#, "retry_after_ms", "}", 86_400_000),
     (#"{"type":"draining","#, "window_ms", "}", 86_400_000),
     (#"{"type":"connected","session_id":"s","#, "received", "}", (1 << 53) - 1),

@@ -58,8 +58,13 @@ import Testing
     #expect(Self.end.events(bytes) == [.binary(data)])
   }
 
+  @Test func `a message of one octet ends at the end of a block`() {
+    let bytes = hex("c1 01 00 c1 07 f2 48 cd c9 c9 07 00")
+    #expect(Self.keeping.events(bytes) == [.text([]), .text(Self.hello)])
+  }
+
   @Test(arguments: [
-    "c1 01 07", "c1 03 f2 48 cd", "c1 02 ff ff", "c1 05 00 05 00 fa fe", "c1 01 06",
+    "c1 01 07", "c1 01 02", "c1 03 f2 48 cd", "c1 02 ff ff", "c1 05 00 05 00 fa fe", "c1 01 06",
   ])
   func `what does not inflate to a whole message fails with 1007`(_ bytes: String) {
     #expect(Self.end.failure(hex(bytes)) == 1007)
@@ -132,5 +137,15 @@ import Testing
       #expect(Deflater.windowBits(for: count, atMost: 15) == bits)
     }
     #expect(Deflater.windowBits(for: 100_000, atMost: 11) == 11)
+  }
+
+  @Test func `memory follows the window, so that a small one has short blocks`() {
+    var random = Seeded(5)
+    let noise = random.bytes(4096)
+    // The letters change every 64 octets: in one long block all of them share a code.
+    let data = noise.enumerated().map { UInt8($0 / 64 * 3) + $1 % 7 }
+    var deflater = Deflater(windowBits: 9)
+    let count = deflater?.message(data)?.count ?? 0
+    #expect((2_000...2_800).contains(count), "\(count)")
   }
 }

@@ -38,6 +38,7 @@ import Testing
     "permessage-deflate; what", "permessage-deflate;", "permessage-deflate; =",
     "permessage-deflate x",
     "permessage-deflate; server_max_window_bits=\"10",
+    "permessage-deflate; server_max_window_bits=\"10\\",
     "permessage-deflate; client_max_window_bits=",
   ])
   func `an offer that is wrong or unknown is declined`(_ offers: String) {

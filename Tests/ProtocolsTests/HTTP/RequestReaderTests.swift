@@ -85,6 +85,34 @@ import Testing
     #expect(Self.held(reader) == 0)
   }
 
+  @Test func `nothing is held of a request that is refused`() {
+    var reader = HTTPRequestReader()
+    reader.receive(octets("GET / HTTP/9.9\r\nHost: a\r\n\r\nmore"))
+    let error = HTTPError(status: 505, detail: "only HTTP/1.0 and HTTP/1.1 are spoken here")
+    #expect(reader.next() == .failed(error))
+    #expect(reader.bufferedBytes == 0)
+  }
+
+  @Test func `a plus is a space in a query only`() {
+    let head = heads(get(target: "/a+b?c+d=e+f")).first
+    #expect(head?.segments == ["a+b"])
+    #expect(head?.query == [HTTPQueryItem(name: "c d", value: "e f")])
+  }
+
+  @Test func `a target holds all that is visible but a fragment and half an octet`() {
+    let refused = (UInt8(0x20)...0x7F).filter { byte in
+      refusal(get(target: "/a" + String(Character(Unicode.Scalar(byte))))) != nil
+    }
+    #expect(refused == [0x20, 0x23, 0x25, 0x7F])
+  }
+
+  @Test func `only the letters from A to Z have a lower case`() {
+    let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
+    let expected = (UInt8.min...UInt8.max).map { letters.contains($0) ? $0 + 32 : $0 }
+    let lowered = (UInt8.min...UInt8.max).map { Text.lowercased($0) }
+    #expect(lowered == expected)
+  }
+
   @Test func `a client that waits for 100 is named before its body`() {
     let text = post("Expect: 100-Continue\r\nContent-Length: 1\r\n", "a")
     let events = requests(text)

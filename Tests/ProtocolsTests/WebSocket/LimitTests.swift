@@ -123,6 +123,22 @@ import Testing
     #expect(events == [.oversized(bytes: UInt64(long.count)), .text(Array("ééé".utf8))])
   }
 
+  @Test func `no zlib stream is held for the rest of a message that is skipped`() {
+    var deflater = Deflater(windowBits: 15)
+    let payload = deflater?.message([UInt8](repeating: 0x61, count: 1_000)) ?? []
+    var connection = Self.end(.skip, deflate: DeflateParameters()).connection()
+    var events: [WebSocketEvent] = []
+    var held: [Bool] = []
+    for bytes in [frame(2, payload, final: false, reserved: 4), frame(0, [0], final: false)] {
+      connection.receive(bytes, into: &events)
+      let isHeld = connection.inflater != nil
+      held.append(isHeld)
+    }
+    #expect(held == [true, false])
+    let message = connection.message
+    #expect(message?.fate == .skipped)
+  }
+
   @Test func `compressed bytes far beyond the limit are refused by the head`() {
     let end = Self.end(.close, deflate: DeflateParameters())
     // 10 + 10 / 8 + 16384 octets are the most that can still be a message of 10.

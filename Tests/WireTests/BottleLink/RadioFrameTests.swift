@@ -22,6 +22,7 @@ import Testing
     (.reply(258, nil), [5, 3, 0, 2, 1, 0]),
     (.connect, [16, 0, 0]), (.disconnect, [17, 0, 0]),
     (.discover(258, [id, other]), [18, 34, 0, 2, 1] + idBytes + otherBytes),
+    (.discover(258, [id]), [18, 18, 0, 2, 1] + idBytes),
     (.discover(258, []), [18, 2, 0, 2, 1]), (.subscribe(258, id), [19, 18, 0, 2, 1] + idBytes),
     (.read(258, id), [20, 18, 0, 2, 1] + idBytes),
     (.write(258, id, [7]), [21, 19, 0, 2, 1] + idBytes + [7]),

@@ -135,6 +135,14 @@ import Testing
     #expect(query.map(\.metrics.count) == (isTaken ? count : nil))
   }
 
+  @Test func `of a summary that is too long only one line beyond the bound is kept`() throws {
+    func lines(_ count: Int) throws -> MCPArguments {
+      let all = [String](repeating: #"{"value_type":"HRV"}"#, count: count)
+      return try arguments(#"{"metrics":[\#(all.joined(separator: ","))]}"#)
+    }
+    #expect(try lines(34) == lines(33))
+  }
+
   @Test(arguments: [
     #"{"metrics":{}}"#, #"{"metrics":[5]}"#, #"{"metrics":"STEPS"}"#, #"{"metrics":[{}]}"#,
     #"{"metrics":[{"value_type":[]}]}"#,

@@ -33,6 +33,16 @@ import Testing
     #expect(result(failed, succeeded: false).isError)
   }
 
+  @Test func `what stands between the results of a summary is not copied`() {
+    let answer = #"{"success":true,"results":[ {"a": 1} ,\#n {"b":2}, 7 ]}"#
+    let told = #"{"success":true,"results":[{"a": 1},{"b":2},7]}"#
+    #expect(
+      result(answer, .summary)
+        == MCPCallResult(
+          text: told, structured: [UInt8](text: told),
+          brief: "The results of the summary are in structuredContent."))
+  }
+
   @Test func `rejected lines beyond the results of a short answer follow them`() {
     let answer = HealthObject(
       succeeded: true, bytes: [UInt8](text: #"{"success":true,"results":[{"a":1}]}"#))
@@ -109,6 +119,16 @@ import Testing
     let tools = MCPTool.plainList().text
     let said = #""end_time":{"type":"string","description":"As start_time, not included;"#
     #expect(tools.ranges(of: said).count == 2)
+  }
+
+  @Test func `assistants are told what a summary covers, and how its lines fail`() {
+    let told = """
+      Reads several kinds of health data for a span of time at once, by the rules of \
+      get_health_metrics. Without metrics it covers steps, calories, distance, workouts and \
+      sleep; without group_by it chooses days, weeks or months by the length of the span. A \
+      metric that cannot be answered fails by itself: its success is false.
+      """
+    #expect(MCPTool.getSummary.summary == told)
   }
 
   @Test func `the tools and their schemas are JSON, and say what they want`() throws {

@@ -136,26 +136,25 @@ import Testing
     #expect(bench.states.count { $0 == "a queued" } == 3)
   }
 
+  /// Two messages of a server that counts, at 1 and 2, and what their window says of its place.
+  private static func window(first: UInt64?, last: UInt64?, next: UInt64) -> SessionServerMessage {
+    .history(
+      SessionHistory(
+        conversation: SessionBench.conversation,
+        entries: [.one("u", .user, at: 1), .one("m0", at: 2)],
+        place: .sequence(first: first, last: last, next: next), isComplete: true))
+  }
+
   @Test func `a window that names no place begins with its first message`() {
     var bench = SessionBench.talking(version: .oldest)
-    let entries = [SessionEntry.one("u", .user, at: 1), .one("m0", at: 2)]
-    bench.say(
-      .history(
-        SessionHistory(
-          conversation: SessionBench.conversation, entries: entries,
-          place: .sequence(first: nil, last: nil, next: 3), isComplete: true)))
+    bench.say(Self.window(first: nil, last: nil, next: 3))
     #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 2)
     #expect(bench.subscriptions.count == 1)
   }
 
   @Test func `a window that names its last place ends there, whatever it holds`() {
     var bench = SessionBench.talking(version: .oldest)
-    let entries = [SessionEntry.one("u", .user, at: 1), .one("m0", at: 2)]
-    bench.say(
-      .history(
-        SessionHistory(
-          conversation: SessionBench.conversation, entries: entries,
-          place: .sequence(first: 1, last: 5, next: 6), isComplete: true)))
+    bench.say(Self.window(first: 1, last: 5, next: 6))
     #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 5)
   }
 

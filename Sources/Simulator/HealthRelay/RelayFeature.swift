@@ -42,7 +42,7 @@ public enum RelayFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .healthRelayService }
-  public static var takesWalks: Bool { true }
+  public static var takesWalks: Bool { !RelayWorld.walks.isEmpty }
 
   public static var kinds: [Finding.Kind] {
     [

@@ -93,7 +93,7 @@ public enum HeldFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .socket }
-  public static var takesWalks: Bool { true }
+  public static var takesWalks: Bool { !HeldWorld.walks.isEmpty }
 
   public static var kinds: [Finding.Kind] {
     [.lost, .duplicated, .reordered, .unannounced, .strayed] + Finding.Kind.ofLinks

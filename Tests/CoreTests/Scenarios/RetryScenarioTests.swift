@@ -217,8 +217,10 @@ struct RetryScenarioTests {
     #expect(bench.opens == [0, bench.seconds])
   }
 
-  @Test func `polls that fail end the belief that only the link is missing`() {
-    let missing = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
+  private static let missing = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
+
+  /// One that polls, since the server did not offer the link twice.
+  private static func withoutTheLink() -> LinkBench {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
     bench.give(.lost(bench.attempt, missing))
@@ -226,28 +228,26 @@ struct RetryScenarioTests {
     bench.give(.lost(bench.attempt, missing))
     bench.peer = .isSilent
     bench.opens = []
+    return bench
+  }
+
+  @Test func `polls that fail end the belief that only the link is missing`() {
+    var bench = Self.withoutTheLink()
     let asked = bench.polls.count
     while bench.polls.count == asked { bench.next() }
-    bench.give(.polled(bench.link.standby.pollID, missing))
+    bench.give(.polled(bench.link.standby.pollID, Self.missing))
     while bench.polls.count == asked + 1 { bench.next() }
     bench.give(.polled(bench.link.standby.pollID, nil))
     #expect(bench.opens == [bench.seconds])
   }
 
   @Test func `a pull tries again once a poll has failed, and not before`() {
-    let missing = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
-    var bench = LinkBench.wanted(.messageStream)
-    bench.give(.prepared(bench.attempt))
-    bench.give(.lost(bench.attempt, missing))
-    bench.pass(.seconds(5))
-    bench.give(.lost(bench.attempt, missing))
-    bench.peer = .isSilent
-    bench.opens = []
+    var bench = Self.withoutTheLink()
     let asked = bench.polls.count
     while bench.polls.count == asked { bench.next() }
     bench.give(.trigger(.userRefresh))
     #expect(bench.opens == [])
-    bench.give(.polled(bench.link.standby.pollID, missing))
+    bench.give(.polled(bench.link.standby.pollID, Self.missing))
     bench.give(.trigger(.userRefresh))
     #expect(bench.opens == [bench.seconds])
   }

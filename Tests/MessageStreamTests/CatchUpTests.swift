@@ -45,6 +45,26 @@ struct CatchUpTests {
     #expect(!hand.updates.contains(.notice(.signIn)))
   }
 
+  @Test func `credentials that a late page was answered with are refreshed at the next refusal`()
+    throws
+  {
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    var hand = Hand.connected(at: 5, head: 9)
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
+    hand.give(.credentials(.available(expiresIn: nil)))
+    hand.pass(0)
+    let late = try #require(hand.fetches.last?.id)
+    hand.pass(15)
+    let next = try #require(hand.fetches.last?.id)
+    #expect(next != late)
+    hand.give(.fetched(late, Hand.page(6...9, head: 9)))
+    #expect(hand.texts == [])
+    hand.effects = []
+    hand.give(.fetchFailed(next, refused))
+    #expect(hand.effects.contains(.refreshCredentials))
+    #expect(!hand.updates.contains(.notice(.signIn)))
+  }
+
   @Test(arguments: Shop.Kind.allCases, [0, 1, 99, 100, 101, 200, 1234])
   func `everything missed is fetched, page by page`(kind: Shop.Kind, count: Int) {
     var world = missed(kind, count)

@@ -49,8 +49,8 @@ extension StreamModel {
     recovery.arrears = nil
   }
 
-  mutating func fetched(_ id: FetchID, _ page: Page, _ step: inout Step) {
-    guard var run = recovery.run, run.fetch == id else { return }  // late
+  mutating func fetched(_ page: Page, _ step: inout Step) {
+    guard var run = recovery.run else { return }
     if page.rejected > 0 {
       step.show(.notice(.rejected(count: page.rejected, first: page.fault)))
     }

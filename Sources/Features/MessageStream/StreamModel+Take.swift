@@ -74,7 +74,14 @@ extension StreamModel {
   }
 
   private mutating func answered(_ id: FetchID, _ page: Page, _ step: inout Step) {
-    if history.fetch?.id == id { historyFetched(page, &step) } else { fetched(id, page, &step) }
+    if history.fetch?.id == id {
+      historyFetched(page, &step)
+    } else if recovery.run?.fetch == id {
+      fetched(page, &step)
+    } else {
+      // Late: nothing waits for it, but it shows that the server accepts the credentials.
+      drive(.requested(nil), &step)
+    }
   }
 
   private mutating func unanswered(_ id: FetchID, _ failure: LinkFailure, _ step: inout Step) {

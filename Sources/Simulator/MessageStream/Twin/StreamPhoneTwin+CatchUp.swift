@@ -99,7 +99,7 @@ extension StreamPhoneTwin {
   // Pages.
 
   mutating func fetched(_ id: FetchID, _ page: Page) {
-    guard var run = mend.run, run.id == id else { return }
+    guard var run = mend.run, run.id == id else { return drive(.requested(nil)) }
     if page.rejected > 0 { notice(.rejected(count: page.rejected, first: page.fault)) }
     if run.pages == 1 { run.head = page.head }
     if page.head != nil { mend.hasPositions = true }

@@ -56,6 +56,13 @@ struct RewoundLogTests {
     #expect(hand.model.gaps.map(\.before) == [Self.other(147, "theirs").key])
   }
 
+  @Test func `another message at the position of a kept one makes the stream look below it`() {
+    var hand = Self.regrown()
+    hand.answer(Page(messages: [Self.other(147, "theirs")], hasNext: true, head: Hand.at(148)))
+    #expect(hand.model.recovery.cursor.position == Hand.at(140))
+    #expect(hand.fetches.map(\.query).contains(.after(Hand.at(140), limit: 100)))
+  }
+
   @Test func `it is closed by a page with a message that is kept there`() {
     var hand = Self.regrown()
     let page = [Hand.message(145), Self.other(146, "theirs"), Self.other(147, "theirs")]

@@ -80,7 +80,7 @@ extension StreamModel {
 
   /// Whether it has the position of another message that is kept: the log was put back within its
   /// epoch, and has grown again since.
-  private func takesOtherPlace(_ message: Message) -> Bool {
+  func takesOtherPlace(_ message: Message) -> Bool {
     isOfThePast(message) && isDisplaced(by: message)
   }
 
@@ -117,7 +117,7 @@ extension StreamModel {
   }
 
   /// Either the store has it, or the log went back: the server knows which.
-  private mutating func doubtCursor(_ step: inout Step) {
+  mutating func doubtCursor(_ step: inout Step) {
     if recovery.run != nil {
       recovery.again = true
     } else if recovery.isSettled, link.status.phase == .connected {

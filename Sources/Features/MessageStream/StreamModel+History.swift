@@ -138,6 +138,7 @@ extension StreamModel {
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
     }
+    noteOtherLog(page, &step)
     add(page.messages, via: .history, &step)
     let goesOn = page.hasNext && !repeats
     if goesOn, !isFar(fetch, with: page), let next = fetch.next(settings) {
@@ -150,6 +151,15 @@ extension StreamModel {
     history.isBeginning = !isOlder && !goesOn
     history.readsWhenStored = isEdge
     writer.feedHistory()
+  }
+
+  /// A page shows that the log was put back, and has grown again since: what lies below may be other
+  /// messages, too, which no answer behind the cursor brings.
+  private mutating func noteOtherLog(_ page: Page, _ step: inout Step) {
+    let others = page.messages.filter(takesOtherPlace).compactMap(\.position)
+    guard let lowest = others.min(by: { $0.offset < $1.offset }) else { return }
+    goBack(before: lowest, &step)
+    if recovery.run == nil { doubtCursor(&step) }
   }
 
   /// Ties a page to what is shown, if it can be, and notes what it reaches from there.

@@ -52,7 +52,7 @@ extension StreamPhoneTwin {
   }
 
   /// Whether a message lies in what is whole, and is not known.
-  private func isOld(_ message: Message) -> Bool {
+  func isOld(_ message: Message) -> Bool {
     message.position != nil && mend.covers(message) && !isSeen(message.id)
   }
 

@@ -116,6 +116,7 @@ extension StreamPhoneTwin {
       search.sameness = StreamPhoneSameness()
       return ask(.page(number: 1, limit: limit), search)
     }
+    lookForOthers(page)
     add(page.messages, .history)
     let goesOn = page.hasNext && !isSame
     if goesOn, !isEnough(search), search.pages < settings.catchUpPages, let next = next(search) {
@@ -126,6 +127,15 @@ extension StreamPhoneTwin {
     past.isBeginning = !goesOn && !isOlder
     past.readsBack = search.below == top.key
     pen.serveReader()
+  }
+
+  /// The log may have been put back, with other messages in it now, as far down as they are seen.
+  private mutating func lookForOthers(_ page: Page) {
+    let others = page.messages.filter { isOld($0) && tookPlace($0) }
+    let first = others.min { $0.position?.offset ?? 0 < $1.position?.offset ?? 0 }
+    guard let first else { return }
+    goBack(before: first)
+    if mend.run == nil, mend.isSettled, isConnected { catchUp(.live) }
   }
 
   private func next(_ search: StreamPhonePast.Search) -> PageQuery? {

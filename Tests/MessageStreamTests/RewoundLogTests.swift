@@ -56,11 +56,17 @@ struct RewoundLogTests {
     #expect(hand.model.gaps.map(\.before) == [Self.other(147, "theirs").key])
   }
 
-  @Test func `another message at the position of a kept one makes the stream look below it`() {
-    var hand = Self.regrown()
-    hand.answer(Page(messages: [Self.other(147, "theirs")], hasNext: true, head: Hand.at(148)))
-    #expect(hand.model.recovery.cursor.position == Hand.at(140))
-    #expect(hand.fetches.map(\.query).contains(.after(Hand.at(140), limit: 100)))
+  @Test(arguments: [(149, true), (150, false), (151, false)])
+  func `older messages of a log that ends before the cursor make the stream look below them`(
+    head: UInt64, looks: Bool
+  ) {
+    var hand = Hand.connected(at: 140)
+    for number in UInt64(141)...150 { hand.hear(Hand.message(number)) }
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    hand.answer(Page(messages: [Self.other(147, "theirs")], hasNext: true, head: Hand.at(head)))
+    #expect(hand.model.recovery.cursor.position == Hand.at(looks ? 140 : 150))
+    #expect(hand.fetches.map(\.query).contains(.after(Hand.at(140), limit: 100)) == looks)
   }
 
   @Test func `it is closed by a page with a message that is kept there`() {

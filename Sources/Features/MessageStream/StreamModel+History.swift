@@ -153,9 +153,10 @@ extension StreamModel {
     writer.feedHistory()
   }
 
-  /// A page shows that the log was put back, and has grown again since: what lies below may be other
-  /// messages, too, which no answer behind the cursor brings.
+  /// Moves the cursor back if a page shows that the log was put back below it and has grown again:
+  /// what lies below may be other messages, too, which no answer behind the cursor brings.
   private mutating func noteOtherLog(_ page: Page, _ step: inout Step) {
+    guard recovery.isBeyond(page.head) else { return }
     let others = page.messages.filter(takesOtherPlace).compactMap(\.position)
     guard let lowest = others.min(by: { $0.offset < $1.offset }) else { return }
     goBack(before: lowest, &step)

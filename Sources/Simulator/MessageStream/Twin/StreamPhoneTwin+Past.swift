@@ -129,8 +129,10 @@ extension StreamPhoneTwin {
     pen.serveReader()
   }
 
-  /// The log may have been put back, with other messages in it now, as far down as they are seen.
+  /// A log that ends before the cursor was put back, with other messages in it now, as far down as
+  /// they are seen.
   private mutating func lookForOthers(_ page: Page) {
+    guard endsEarly(page) else { return }
     let others = page.messages.filter { isOld($0) && tookPlace($0) }
     let first = others.min { $0.position?.offset ?? 0 < $1.position?.offset ?? 0 }
     guard let first else { return }

@@ -35,11 +35,7 @@ extension StreamPhoneTwin {
     guard page.hasNext else { return .whole }
     if !holdsWhole(page) {
       if page.messages.contains(where: { tookPlace($0) }) { return .none }
-      if let place = mend.cursor.position, let head = page.head, head.epoch == place.epoch,
-        head.offset < place.offset
-      {
-        return .none
-      }
+      if endsEarly(page) { return .none }
     }
     guard let oldest = page.messages.map(\.createdAt).min() else { return .none }
     if let place = mend.cursor.position {
@@ -52,6 +48,12 @@ extension StreamPhoneTwin {
     let reach = reach(by: oldest)
     if !touches(page) { return .none }
     return hidesLate(page) && reach == .whole ? .edge : reach
+  }
+
+  /// Whether the log of a page ends before the cursor.
+  func endsEarly(_ page: Page) -> Bool {
+    guard let place = mend.cursor.position, let head = page.head else { return false }
+    return head.epoch == place.epoch && head.offset < place.offset
   }
 
   private func reach(by oldest: Timestamp) -> Reach {

@@ -18,7 +18,7 @@ struct EchoTests {
     hand.send("ok")
     let entry = try #require(hand.posts.last)
     hand.hear(Hand.message(9, text: "ok", user: "another", isPlain: true))
-    hand.give(.postFailed(entry.id, .http(status: 400, retryAfter: nil, detail: "no")))
+    hand.fail(entry.id, .http(status: 400, retryAfter: nil, detail: "no"))
     #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
 
@@ -28,7 +28,7 @@ struct EchoTests {
     let entry = try #require(hand.posts.last)
     hand.hear(Hand.message(9, text: "ok", user: "me", isPlain: true))
     #expect(hand.model.outbox.entries.count == 1)
-    hand.give(.postFailed(entry.id, Self.lost))
+    hand.fail(entry.id, Self.lost)
     #expect(hand.model.outbox.entries == [])
     #expect(hand.posts.count == 1)
     #expect(Self.dones(hand) == 1)
@@ -39,7 +39,7 @@ struct EchoTests {
     hand.send("ok")
     let entry = try #require(hand.posts.last)
     hand.hear(Hand.message(9, text: "ok", user: "me", isPlain: true))
-    hand.give(.postFailed(entry.id, .http(status: 400, retryAfter: nil, detail: "no")))
+    hand.fail(entry.id, .http(status: 400, retryAfter: nil, detail: "no"))
     #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
 
@@ -50,7 +50,7 @@ struct EchoTests {
     hand.give(.posted(first.id, Hand.message(9, text: "first", user: "me", isPlain: true)))
     hand.send("second")
     let second = try #require(hand.posts.last)
-    hand.give(.postFailed(second.id, Self.lost))
+    hand.fail(second.id, Self.lost)
     hand.hear(Hand.message(10, text: "second", user: "me", isPlain: true))
     #expect(hand.model.outbox.entries == [])
     #expect(hand.posts.count == 2)
@@ -77,7 +77,7 @@ struct EchoTests {
     var hand = Hand.plain()
     hand.send("ok")
     let entry = try #require(hand.posts.last)
-    hand.give(.postFailed(entry.id, Self.lost))
+    hand.fail(entry.id, Self.lost)
     let page = Page(
       messages: [Hand.message(9, text: "ok", user: "me", isPlain: true)], hasNext: false)
     hand.pass(5, answering: page)
@@ -104,12 +104,12 @@ struct EchoTests {
   @Test func `an echo that was looked for in vain before it came ends its entry`() throws {
     var hand = Hand.plain(user: "me")
     hand.send("once")
-    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.fail(try #require(hand.posts.last).id, Self.lost)
     let nothing = Page(messages: [], hasNext: false)
     hand.pass(5, answering: nothing)
     hand.answer(nothing)
     let again = try #require(hand.posts.dropFirst().last)
-    hand.give(.postFailed(again.id, .http(status: 503, retryAfter: nil, detail: "busy")))
+    hand.fail(again.id, .http(status: 503, retryAfter: nil, detail: "busy"))
     hand.hear(Hand.message(9, text: "once", user: "me", isPlain: true))
     #expect(hand.model.outbox.entries == [])
     #expect(hand.posts.count == 2)
@@ -124,7 +124,7 @@ struct EchoTests {
     #expect(hand.model.timeline.messages.map(\.text) == [])
     hand.hear(Hand.message(10, text: "ok", user: "me", isPlain: true))
     #expect(hand.model.timeline.messages.count == 1)
-    hand.give(.postFailed(entry.id, Self.lost))
+    hand.fail(entry.id, Self.lost)
     #expect(hand.model.timeline.messages.count == 2)
     #expect(Self.dones(hand) == 1)
   }

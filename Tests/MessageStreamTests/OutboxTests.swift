@@ -232,14 +232,14 @@ struct OutboxTests {
     var hand = Hand.connected(at: 5)
     hand.send("a")
     let first = try #require(hand.posts.last)
-    hand.give(.postFailed(first.id, refused))
+    hand.fail(first.id, refused)
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.give(.posted(first.id, Hand.message(6, text: "a", user: "me")))
     hand.send("b")
     #expect(hand.posts.map(\.text) == ["a", "a", "b"])
     let second = try #require(hand.posts.last)
     hand.effects = []
-    hand.give(.postFailed(second.id, refused))
+    hand.fail(second.id, refused)
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }

@@ -22,7 +22,7 @@ struct OwnMessageTests {
     hand.hear(echo)
     hand.hear(echo)
     #expect(hand.commits.flatMap(\.messages) == [])
-    hand.give(.postFailed(entry.id, Self.lost))
+    hand.fail(entry.id, Self.lost)
     let stored = hand.commits.filter { !$0.messages.isEmpty }
     #expect(stored.map(\.messages) == [[echo]])
     #expect(stored.map(\.outboxRemove) == [[entry.id]])
@@ -45,7 +45,7 @@ struct OwnMessageTests {
     let entry = try #require(hand.posts.last)
     hand.hear(Self.mine("ok", at: 9))
     #expect(hand.texts == [])
-    hand.give(.postFailed(entry.id, .http(status: 400, retryAfter: nil, detail: "no")))
+    hand.fail(entry.id, .http(status: 400, retryAfter: nil, detail: "no"))
     #expect(hand.texts == ["ok"])
     #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
@@ -56,7 +56,7 @@ struct OwnMessageTests {
     let entry = try #require(hand.posts.last)
     let like = Self.mine("ok", at: 9)
     hand.hear(like)
-    hand.give(.postFailed(entry.id, .http(status: 400, retryAfter: nil, detail: "no")))
+    hand.fail(entry.id, .http(status: 400, retryAfter: nil, detail: "no"))
     hand.effects = []
     hand.give(.oversized(try #require(hand.model.link.currentAttempt), bytes: 1))
     hand.answer(Page(messages: [like], hasNext: false))
@@ -105,7 +105,7 @@ struct OwnMessageTests {
   ) throws {
     var hand = Hand.plain(user: "me")
     hand.send("ok", ahead: .seconds(600))
-    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.fail(try #require(hand.posts.last).id, Self.lost)
     hand.hear(Self.mine("ok", at: seconds))
     #expect(hand.model.outbox.entries.isEmpty == isTaken)
     #expect(hand.posts.count == 1)
@@ -115,7 +115,7 @@ struct OwnMessageTests {
   func `a wrong clock of the phone hides no own message`(ahead: Int64) throws {
     var hand = Hand.plain(user: "me")
     hand.send("once", ahead: .seconds(ahead))
-    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.fail(try #require(hand.posts.last).id, Self.lost)
     hand.hear(Self.mine("once", at: 9))
     #expect(hand.model.outbox.entries == [])
     #expect(hand.posts.count == 1)
@@ -140,7 +140,7 @@ struct OwnMessageTests {
     hand.connect(nothing, head: nil)
     hand.answer(nothing)
     hand.send("once", ahead: .seconds(7200))
-    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.fail(try #require(hand.posts.last).id, Self.lost)
     hand.hear(Self.mine("once", at: 9))
     #expect(hand.model.outbox.entries == [])
     #expect(hand.posts.count == 1)
@@ -157,7 +157,7 @@ struct OwnMessageTests {
     #expect(hand.fetches.map(\.query) == [.page(number: 1, limit: 50)])
     hand.answer(Page(messages: [Self.mine("once", at: 0)], hasNext: false))
     #expect(hand.texts == ["once"], "older words")
-    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.fail(try #require(hand.posts.last).id, Self.lost)
     hand.hear(Self.mine("once", at: 9, number: 10))
     #expect(hand.model.outbox.entries == [])
     #expect(hand.posts.count == 1)
@@ -214,7 +214,7 @@ struct OwnMessageTests {
   @Test func `where a stream only sends the phone's clock tells old words`() throws {
     var hand = Hand(user: "me") { $0.sendsOnly = true }
     hand.send("ok", ahead: .seconds(600))
-    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.fail(try #require(hand.posts.last).id, Self.lost)
     hand.connect(Page(messages: [Self.mine("ok", at: 9)], hasNext: false), head: nil)
     #expect(hand.model.outbox.entries.map(\.text) == ["ok"])
     #expect(hand.texts == ["ok"])

@@ -62,7 +62,7 @@ struct StalledCatchUpTests {
     hand.give(.fetchFailed(run.id, failure))
     #expect(hand.model.recovery.retryAt == hand.now.advanced(by: longest))
     hand.send("ok")
-    hand.give(.postFailed(hand.posts[0].id, failure))
+    hand.fail(hand.posts[0].id, failure)
     #expect(hand.model.outbox.queue.deadline == hand.now.advanced(by: longest))
   }
 }

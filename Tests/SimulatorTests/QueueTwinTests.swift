@@ -22,9 +22,9 @@ import Testing
     #expect(rows.take(.zero, .seconds(9), 1, ids) == other)
     #expect(rows.take(.zero, .seconds(9), 1, ids) == nil)
     #expect(rows.deadline == Instant(nanoseconds: 5_000_000_000))
-    #expect(rows.expire(Instant(nanoseconds: 5_000_000_000)) == one.id)
+    #expect(rows.expired(Instant(nanoseconds: 5_000_000_000)) == one.id)
     rows.release(one.id)
-    #expect(rows.isAnswered(one.id) == false)
+    #expect(rows.row(one.id)?.turn == nil)
     #expect(rows.makeSure(ids) == [one.id])
   }
 

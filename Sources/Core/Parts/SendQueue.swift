@@ -29,7 +29,6 @@ public enum SendState: Sendable, Hashable, Codable {
 ///                                 └─retry─ failed ◀┴─ fail, the schedule's end
 ///
 /// An item is stored before its first try. It leaves only on the server's word or the user's.
-/// Answers name the item, not the try, so the queue counts the answers that may still come late.
 public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   /// The items, oldest first.
   public internal(set) var items: [Item] = []
@@ -43,8 +42,7 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   @usableFromInline var unstored: Set<UUID128> = []
   /// The tries under way, oldest first.
   @usableFromInline var tries: [Try] = []
-  /// How many answers to abandoned tries may still come.
-  var overdue: [UUID128: Int] = [:]
+  private var lastTry: UInt64 = 0
   /// The instants before which a lane makes no try.
   @usableFromInline private(set) var pauses: [Item.Lane: Instant] = [:]
 
@@ -52,14 +50,14 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   public struct Try: Sendable, Hashable {
     /// The item.
     public var id: UUID128
+    /// Tells the tries of an item apart.
+    public var number: TryID
     /// The item's lane.
     public var lane: Item.Lane
     /// When the try counts as unanswered.
     public var until: Instant
     /// Which credentials the try went out with.
     public var credentials: UInt64
-    /// Whether an answer came meanwhile that was taken for one to an abandoned try.
-    var sawLate = false
   }
 
   /// Creates an empty queue of at most `limit` items.
@@ -118,7 +116,6 @@ extension SendQueue {
     items.removeAll { $0.id == id }
     unstored.remove(id)
     unsure.remove(id)
-    overdue[id] = nil
     endTry(of: id)
   }
 
@@ -181,42 +178,22 @@ extension SendQueue {
     }
     guard let next = found else { return nil }
     pauses[next.lane] = nil
+    lastTry += 1
     tries.append(
       Try(
-        id: next.id, lane: next.lane, until: now.advanced(by: timeout), credentials: credentials))
+        id: next.id, number: TryID(lastTry), lane: next.lane, until: now.advanced(by: timeout),
+        credentials: credentials))
     return next
-  }
-
-  /// Whether an answer belongs to the try under way, not to an abandoned one.
-  public mutating func isAnswered(_ id: UUID128) -> Bool {
-    let place = tries.firstIndex { $0.id == id }
-    guard let late = overdue[id], late > 0 else { return place != nil }
-    overdue[id] = late - 1
-    if let place { tries[place].sawLate = true }
-    return false
   }
 
   /// Ends the tries under way because their connection is gone: each becomes unsure.
   public mutating func abandon() {
-    for sending in tries {
-      unsure.insert(sending.id)
-      noteOverdue(sending)
-    }
+    unsure.formUnion(tries.map { $0.id })
     tries = []
   }
 
-  /// Notes that the answer to a try may still come, unless one came during the try: an earlier
-  /// answer that never came would count every later one for the try before its own.
-  private mutating func noteOverdue(_ sending: Try) {
-    if !sending.sawLate { overdue[sending.id, default: 0] += 1 }
-  }
-
   /// Returns an item whose try timed out; the caller then says what follows for it.
-  public mutating func expire(at now: Instant) -> UUID128? {
-    guard let late = tries.first(where: { $0.until <= now }) else { return nil }
-    noteOverdue(late)
-    return late.id
-  }
+  public func expired(at now: Instant) -> UUID128? { tries.first { $0.until <= now }?.id }
 
   /// Ends a try without an answer; the item is unsure, and its turn comes again.
   public mutating func release(_ id: UUID128) {
@@ -322,14 +299,14 @@ extension SendQueue {
 extension SendQueue: SelfChecking {
   public func check(_ check: inout InvariantCheck) {
     check.require(
-      unstored.count <= items.count && unsure.count <= items.count && overdue.count <= items.count,
+      unstored.count <= items.count && unsure.count <= items.count,
       "send queue: what it knows of an item ends with the item")
     check.require(tries.count <= items.count, "send queue: an item has one try at a time")
     guard check.isThorough else { return }
     let ids = Set(items.map { $0.id })
     check.require(ids.count == items.count, "send queue: an item is in it once")
     check.require(
-      unstored.isSubset(of: ids) && unsure.isSubset(of: ids) && ids.isSuperset(of: overdue.keys),
+      unstored.isSubset(of: ids) && unsure.isSubset(of: ids),
       "send queue: it knows nothing of items that are gone")
     check.require(
       Set(tries.map { $0.lane }).count == tries.count, "send queue: a lane has one try at a time")

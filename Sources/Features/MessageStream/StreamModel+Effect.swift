@@ -11,7 +11,7 @@ extension StreamModel {
     case ping(AttemptID, UInt64)
     case refreshCredentials
     case fetch(FetchID, PageQuery)
-    case post(OutboxEntry)
+    case post(OutboxEntry, try: TryID)
     /// Read what is kept: the newest `limit` messages and all beside them.
     case load(limit: Int)
     case commit(CommitID, TimelineChange)

@@ -47,7 +47,8 @@ extension StreamModel {
     case fetched(FetchID, Page)
     case fetchFailed(FetchID, LinkFailure)
     case posted(UUID128, Message)
-    case postFailed(UUID128, LinkFailure)
+    /// The answer to one try of an entry.
+    case postFailed(UUID128, try: TryID, LinkFailure)
 
     // The store.
     case loaded(TimelineSnapshot)

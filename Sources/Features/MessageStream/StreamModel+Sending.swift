@@ -82,11 +82,10 @@ extension StreamModel {
       return
     }
     let timeout = settings.fetchTimeout * 2
-    guard
-      let entry = outbox.take(
-        at: step.now, timeout: timeout, credentials: credentialsCount, after: recovery.cursor)
-    else { return }
-    step.effects.append(.post(entry))
+    let taken = outbox.take(
+      at: step.now, timeout: timeout, credentials: credentialsCount, after: recovery.cursor)
+    guard let entry = taken, let sending = outbox.queue.sending(entry.id) else { return }
+    step.effects.append(.post(entry, try: sending.number))
   }
 
   /// A plain server knows no idempotency keys: a new message that can only be an entry whose try
@@ -128,14 +127,17 @@ extension StreamModel {
     drive(.trigger(.messageSent), &step)
   }
 
-  mutating func postFailed(_ id: UUID128, _ failure: LinkFailure, _ step: inout Step) {
-    if outbox.queue.isAnswered(id) { sendFailed(id, failure, &step) }
+  mutating func postFailed(
+    _ id: UUID128, _ number: TryID, _ failure: LinkFailure, _ step: inout Step
+  ) {
+    guard outbox.queue.sending(id)?.number == number else { return }  // late
+    sendFailed(id, failure, &step)
   }
 
   private mutating func sendFailed(
     _ id: UUID128, _ failure: LinkFailure, _ step: inout Step
   ) {
-    guard let sending = outbox.queue.sending(id) else { return }  // late
+    guard let sending = outbox.queue.sending(id) else { return }
     switch failure.failureClass {
     case .unauthorized:
       outbox.queue.waitForCredentials(id, newerThan: credentialsCount)
@@ -192,6 +194,6 @@ extension StreamModel {
   }
 
   mutating func expireOutbox(_ step: inout Step) {
-    if let id = outbox.queue.expire(at: step.now) { sendFailed(id, .timeout(.response), &step) }
+    if let id = outbox.queue.expired(at: step.now) { sendFailed(id, .timeout(.response), &step) }
   }
 }

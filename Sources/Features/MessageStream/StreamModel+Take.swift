@@ -28,7 +28,7 @@ extension StreamModel {
     case .fetched(let id, let page): answered(id, page, &step)
     case .fetchFailed(let id, let failure): unanswered(id, failure, &step)
     case .posted(let id, let message): posted(id, message, &step)
-    case .postFailed(let id, let failure): postFailed(id, failure, &step)
+    case .postFailed(let id, let number, let failure): postFailed(id, number, failure, &step)
     case .loaded(let snapshot): loaded(snapshot, &step)
     case .loadFailed(let failure): loadFailed(failure, &step)
     case .committed(let id, let commit): committed(id, commit, &step)

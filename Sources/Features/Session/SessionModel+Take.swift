@@ -169,6 +169,6 @@ extension SessionModel {
     }
     talk = current
     queue.wake(at: step.now)
-    while let key = queue.expire(at: step.now) { expire(key, &step) }
+    while let key = queue.expired(at: step.now) { expire(key, &step) }
   }
 }

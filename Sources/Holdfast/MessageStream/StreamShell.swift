@@ -63,11 +63,11 @@ actor StreamShell: Shell {
       } failing: {
         .fetchFailed(id, $0)
       }
-    case .post(let entry):
+    case .post(let entry, let number):
       jobs.start { [api] () throws(LinkFailure) in
         .posted(entry.id, try await api.post(entry))
       } failing: {
-        .postFailed(entry.id, $0)
+        .postFailed(entry.id, try: number, $0)
       }
     case .load(let limit): load(limit)
     case .commit(let id, let change): commit(id, change)

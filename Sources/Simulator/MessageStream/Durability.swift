@@ -27,7 +27,7 @@ struct Durability: StreamChecker {
     case .update(.outboxDone(_, let message?)):
       guard !known.contains(message) else { return }
       found.add(.early, at: facts.now, "said to be sent before the server has it: \(message)")
-    case .post(let entry):
+    case .post(let entry, _):
       guard !facts.own.disk.outbox.contains(where: { $0.text == entry.text }) else { return }
       found.add(.early, at: facts.now, "sent before it was stored: \(entry.text)")
     case .open, .close, .ping, .refreshCredentials, .fetch, .load, .commit, .readOlder, .update:

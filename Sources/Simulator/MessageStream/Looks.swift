@@ -34,7 +34,7 @@ struct Looks {
     case .fetched(let id, _):
       guard let index = asked.firstIndex(where: { $0.id == id }) else { return }
       looked = asked.remove(at: index).at
-    case .postFailed(let id, let failure):
+    case .postFailed(let id, _, let failure):
       if !failure.mayHaveArrived { open[id] = nil }
     case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
       .reachability, .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong,
@@ -51,7 +51,7 @@ struct Looks {
     case .fetch(let id, .page(number: 1, _)), .fetch(let id, .since(_, page: 1, _)):
       asked.append((id, steps))
       if asked.count > 8 { asked.removeFirst() }
-    case .post(let entry):
+    case .post(let entry, _):
       if let before = open[entry.id], let looked, looked > before,
         known[entry.text].map({ $0 > looked }) ?? true
       {

@@ -24,7 +24,7 @@ struct Progress: StreamChecker {
   mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     clock.pass(facts)
     switch input {
-    case .postFailed(_, let failure):
+    case .postFailed(_, _, let failure):
       let wish = facts.policy.retry.obeyed(failure.serverWish) ?? .zero
       since = max(since ?? .zero, clock.awake + wish)
       isRefused = isRefused || failure.failureClass == .unauthorized

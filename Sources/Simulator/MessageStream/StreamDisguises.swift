@@ -11,16 +11,16 @@ struct Keys: Sendable {
   private static let high = UInt64.max
 
   mutating func sent(_ effect: StreamModel.Effect) -> StreamModel.Effect {
-    guard case .post(var entry) = effect else { return effect }
+    guard case .post(var entry, let number) = effect else { return effect }
     entries.append(entry.id)
     entry.id = UUID128(high: Self.high, low: UInt64(entries.count - 1))
-    return .post(entry)
+    return .post(entry, try: number)
   }
 
   func answered(_ input: StreamModel.Input) -> StreamModel.Input {
     if case .posted(let key, let message) = input { return .posted(entry(of: key), message) }
-    if case .postFailed(let key, let failure) = input {
-      return .postFailed(entry(of: key), failure)
+    if case .postFailed(let key, let number, let failure) = input {
+      return .postFailed(entry(of: key), try: number, failure)
     }
     return input
   }

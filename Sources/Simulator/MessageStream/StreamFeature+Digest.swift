@@ -25,7 +25,7 @@ extension StreamFeature {
     case .realtime(let isOn): digest.mix(isOn)
     case .reader(let isBehind): digest.mix(isBehind)
     case .send(let text, _, _), .user(let text): digest.mix(text)
-    case .retry(let id), .discard(let id), .postFailed(let id, _): digest.mix(id)
+    case .retry(let id), .discard(let id), .postFailed(let id, _, _): digest.mix(id)
     case .opened(_, let head, let after): digest.mix(4, head?.offset ?? 0, after?.offset ?? 0)
     case .frame(_, .message(let message)), .posted(_, let message): digest.mix(message.id)
     case .pong(_, let id): digest.mix(id)
@@ -52,7 +52,7 @@ extension StreamFeature {
     case .ping(_, let id): digest.mix(id)
     case .refreshCredentials: return
     case .fetch(let id, _): digest.mix(1, id.number)
-    case .post(let entry): digest.mix(entry.id)
+    case .post(let entry, _): digest.mix(entry.id)
     case .load(let limit): digest.mix(2, UInt64(limit))
     case .commit(let id, let change): digest.mix(3, id.number, UInt64(change.messages.count))
     case .readOlder(_, let limit): digest.mix(4, UInt64(limit))

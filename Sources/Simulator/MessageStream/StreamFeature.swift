@@ -99,7 +99,7 @@ public enum StreamFeature: SimulatedFeature {
     case .update(.notice(let notice)):
       if let text = notice.text { look(text, "a notice") }
     case .update(.outbox(let entry)): expose(entry)
-    case .post(let entry): expose(entry)
+    case .post(let entry, _): expose(entry)
     case .commit(_, let change):
       for entry in change.outboxPut { expose(entry) }
       for message in change.messages { look(message.text, "a message") }

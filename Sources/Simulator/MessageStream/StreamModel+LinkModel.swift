@@ -29,7 +29,7 @@ extension StreamModel: LinkModel {
     case .fetched: .answered(isTrigger: false)
     // The server is there.
     case .posted: .answered(isTrigger: true)
-    case .fetchFailed(_, let failure), .postFailed(_, let failure): .refused(failure)
+    case .fetchFailed(_, let failure), .postFailed(_, _, let failure): .refused(failure)
     case .loadOlder, .send, .retry, .discard, .user, .loaded, .loadFailed, .committed,
       .commitFailed, .older, .olderFailed:
       .other

@@ -65,7 +65,7 @@ public enum LogQuestion: Sendable {
 /// What the phone asks over REST.
 enum StreamRequest: Sendable {
   case fetch(FetchID, PageQuery)
-  case post(OutboxEntry)
+  case post(OutboxEntry, try: TryID)
 }
 
 /// What lets a user in.

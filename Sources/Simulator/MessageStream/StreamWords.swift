@@ -75,7 +75,7 @@ extension Words {
     case .fetched(let fetch, let page): answer(fetch, words(for: page))
     case .fetchFailed(let fetch, let cause): answer(fetch, failure(cause))
     case .posted(_, let message): (.network, "the post is accepted: \(name(message))")
-    case .postFailed(_, let cause): (.network, "the post is answered with \(failure(cause))")
+    case .postFailed(_, _, let cause): (.network, "the post is answered with \(failure(cause))")
     case .loaded(let kept): (.disk, "gives back \(words(for: kept))")
     case .loadFailed(let cause): (.disk, "cannot be read: \(failure(cause))")
     case .committed: (.disk, "has it")
@@ -122,7 +122,7 @@ extension Words {
       isVerbose ? (.app, "pings on connection \(attempt.number)") : nil
     case .refreshCredentials: (.app, "asks for a new token")
     case .fetch(let fetch, let query): (.app, "asks (\(fetch.number)) for \(Words.query(query))")
-    case .post(let entry): (.app, "posts \(quoted(entry.text))")
+    case .post(let entry, _): (.app, "posts \(quoted(entry.text))")
     case .load: (.app, "reads what is kept")
     case .commit(_, let change):
       isVerbose ? (.app, "gives the disk \(count(change.messages.count, "message"))") : nil

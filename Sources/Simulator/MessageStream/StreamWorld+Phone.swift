@@ -64,7 +64,7 @@ extension StreamWorld {
     case .ping(let attempt, let id): send(host, attempt, ping: id)
     case .refreshCredentials: refresh()
     case .fetch(let id, let query): ask(.fetch(id, query))
-    case .post(let entry): ask(.post(entry))
+    case .post(let entry, let number): ask(.post(entry, try: number))
     case .load(let limit):
       read(.loaded((shadow ?? disk).load(limit: limit)), or: { .loadFailed($0) })
     case .commit(let id, let change): commit(id, change)

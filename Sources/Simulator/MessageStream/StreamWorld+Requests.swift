@@ -24,7 +24,7 @@ extension StreamWorld {
       Call.read(
         method: "GET", path: ShopRoute.paginated(shop).path, query: query.parameters, key: nil,
         body: [], limits: MessageLimits())
-    case .post(let entry):
+    case .post(let entry, _):
       Call.read(
         method: "POST", path: ShopRoute.send.path, query: [], key: entry.id.description,
         body: NewMessage(shop: entry.shop, text: entry.text, parent: entry.parent).encode(),
@@ -45,7 +45,7 @@ extension StreamWorld {
   func bytes(of question: StreamFeature.Question) -> Int {
     switch question.request {
     case .fetch: 500
-    case .post(let entry): 600 + entry.text.utf8.count
+    case .post(let entry, _): 600 + entry.text.utf8.count
     }
   }
 
@@ -91,7 +91,7 @@ extension StreamWorld {
     do throws(MessageError) {
       switch what {
       case .fetch(let id, _): return .fetched(id, try PageCodec.decode(bytes, shop: shop))
-      case .post(let entry):
+      case .post(let entry, _):
         return .posted(entry.id, try Envelope.decodeMessage(bytes, shop: shop))
       }
     } catch {
@@ -102,7 +102,7 @@ extension StreamWorld {
   private func failed(_ what: StreamRequest, _ failure: LinkFailure) -> StreamModel.Input {
     switch what {
     case .fetch(let id, _): .fetchFailed(id, failure)
-    case .post(let entry): .postFailed(entry.id, failure)
+    case .post(let entry, let number): .postFailed(entry.id, try: number, failure)
     }
   }
 }

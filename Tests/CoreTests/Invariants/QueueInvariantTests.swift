@@ -63,7 +63,7 @@ private struct Parcel: QueuedItem {
 
   private static let stranger = UUID128(high: 9, low: 9)
   private static let another = SendQueue<Parcel>.Try(
-    id: Parcel(2).id, lane: "a", until: .zero, credentials: 0)
+    id: Parcel(2).id, number: TryID(9), lane: "a", until: .zero, credentials: 0)
 
   private static let sendPlants: [(String, @Sendable (inout SendQueue<Parcel>) -> Void)] = [
     (
@@ -73,17 +73,9 @@ private struct Parcel: QueuedItem {
         $0.unsure = [stranger]
       }
     ),
-    (
-      "send queue: what it knows of an item ends with the item",
-      {
-        $0.items = []
-        $0.overdue = [stranger: 1]
-      }
-    ),
     ("send queue: an item has one try at a time", { $0.items = [] }),
     ("send queue: an item is in it once", { $0.items.append($0.items[0]) }),
     ("send queue: it knows nothing of items that are gone", { $0.unsure = [stranger] }),
-    ("send queue: it knows nothing of items that are gone", { $0.overdue = [stranger: 1] }),
     ("send queue: a lane has one try at a time", { $0.tries.append(another) }),
     ("send queue: only a stored item that waits is tried", { $0.unstored = [Parcel(1).id] }),
     (

@@ -47,7 +47,9 @@ private struct Parcel: QueuedItem {
     #expect(queue.stored(Parcel(1).id) == nil)
     #expect(take() == 1)
     queue.remove(Parcel(1).id)
-    #expect(queue == SendQueue(limit: 3))
+    #expect(queue.items == [])
+    #expect(queue.sending(Parcel(1).id) == nil)
+    #expect(queue.deadline == nil)
   }
 
   @Test mutating func `a try that could not begin counts once`() {
@@ -109,30 +111,27 @@ private struct Parcel: QueuedItem {
     #expect(take() == 1)
   }
 
-  @Test mutating func `a try times out at its deadline, and its late answer is told apart`() {
+  @Test mutating func `a try times out at its deadline, and the next one has another number`() {
     addStored(Parcel(1))
     #expect(take() == 1)
     #expect(queue.deadline == .zero.advanced(by: .seconds(10)))
-    #expect(queue.expire(at: .zero.advanced(by: .milliseconds(9_999))) == nil)
-    #expect(queue.expire(at: .zero.advanced(by: .seconds(10))) == Parcel(1).id)
+    #expect(queue.expired(at: .zero.advanced(by: .milliseconds(9_999))) == nil)
+    #expect(queue.expired(at: .zero.advanced(by: .seconds(10))) == Parcel(1).id)
     #expect(retry(1, isUnsure: true, at: 10)?.state == .queued(tries: 1))
     #expect(queue.mayHaveArrived(Parcel(1).id))
+    #expect(queue.sending(Parcel(1).id) == nil)
     #expect(take(at: 11) == 1)
-    #expect(queue.isAnswered(Parcel(1).id) == false)
-    #expect(queue.isAnswered(Parcel(1).id) == true)
+    #expect(queue.sending(Parcel(1).id)?.number == TryID(2))
   }
 
-  @Test mutating func `an answer that never comes costs one try`() {
-    addStored(Parcel(1))
-    #expect(take() == 1)
+  @Test mutating func `a try after one that was abandoned has another number`() {
+    addStored(Parcel(1), Parcel(2, "b"))
+    #expect([take(), take()] == [1, 2])
+    #expect(queue.sending(Parcel(1).id)?.number == TryID(1))
+    #expect(queue.sending(Parcel(2).id)?.number == TryID(2))
     queue.abandon()
     #expect(take() == 1)
-    // It cannot be told from the one to the first try.
-    #expect(queue.isAnswered(Parcel(1).id) == false)
-    #expect(queue.expire(at: .zero.advanced(by: .seconds(10))) == Parcel(1).id)
-    #expect(retry(1, isUnsure: true, at: 10)?.state == .queued(tries: 1))
-    #expect(take(at: 11) == 1)
-    #expect(queue.isAnswered(Parcel(1).id) == true)
+    #expect(queue.sending(Parcel(1).id)?.number == TryID(3))
   }
 
   @Test mutating func `tries without a connection are unsure until it is known`() {
@@ -142,7 +141,7 @@ private struct Parcel: QueuedItem {
     #expect(queue.unsure == [Parcel(1).id, Parcel(2).id])
     #expect(queue.makeSure([Parcel(2).id, Parcel(3).id]) == [Parcel(2).id])
     #expect(queue.unsure == [Parcel(1).id])
-    #expect(queue.isAnswered(Parcel(1).id) == false)
+    #expect(queue.sending(Parcel(1).id) == nil)
     #expect(take() == 1)
   }
 

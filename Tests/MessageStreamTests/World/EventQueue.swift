@@ -12,7 +12,7 @@ enum Event {
   /// A request for a page, an upgrade or a post reaches the server.
   case fetch(process: Int, FetchID, PageQuery, token: Int)
   case upgrade(Socket, after: Position?, token: Int)
-  case post(process: Int, OutboxEntry, token: Int)
+  case post(process: Int, OutboxEntry, TryID, token: Int)
   /// The server's ping timer.
   case pings(Socket)
   case commit(process: Int, CommitID, TimelineChange)

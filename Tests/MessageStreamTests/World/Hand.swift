@@ -118,6 +118,15 @@ struct Hand {
     if let last = fetches.last { give(.fetched(last.id, page)) }
   }
 
+  /// The present try of an entry fails.
+  mutating func fail(_ id: UUID128, _ failure: LinkFailure) {
+    guard let sending = model.outbox.queue.sending(id) else {
+      Issue.record("no try of the entry is under way")
+      return
+    }
+    give(.postFailed(id, try: sending.number, failure))
+  }
+
   mutating func hear(_ message: Message) {
     if let attempt = model.link.currentAttempt { give(.frame(attempt, .message(message))) }
   }
@@ -135,7 +144,7 @@ struct Hand {
   }
 
   var posts: [OutboxEntry] {
-    effects.compactMap { if case .post(let entry) = $0 { entry } else { nil } }
+    effects.compactMap { if case .post(let entry, _) = $0 { entry } else { nil } }
   }
 
   var texts: [String] {

@@ -69,9 +69,11 @@ extension StreamWorld {
     request(event) { .fetchFailed(id, $0) }
   }
 
-  mutating func post(_ entry: OutboxEntry) {
+  mutating func post(_ entry: OutboxEntry, _ number: TryID) {
     log.posts.append((now, entry))
-    request(.post(process: phone.process, entry, token: phone.token)) { .postFailed(entry.id, $0) }
+    request(.post(process: phone.process, entry, number, token: phone.token)) {
+      .postFailed(entry.id, try: number, $0)
+    }
   }
 
   private mutating func request(
@@ -107,14 +109,16 @@ extension StreamWorld {
     }
   }
 
-  mutating func answerPost(_ process: Int, _ entry: OutboxEntry, _ token: Int) {
+  mutating func answerPost(
+    _ process: Int, _ entry: OutboxEntry, _ number: TryID, _ token: Int
+  ) {
     if shop.isDown {
-      answer(process, .postFailed(entry.id, .refused))
+      answer(process, .postFailed(entry.id, try: number, .refused))
     } else if let failure = restFailure(token) {
-      answer(process, .postFailed(entry.id, failure))
+      answer(process, .postFailed(entry.id, try: number, failure))
     } else if entry.text.utf8.count > shop.longest {
-      answer(
-        process, .postFailed(entry.id, .http(status: 413, retryAfter: nil, detail: "too long")))
+      let tooLong = LinkFailure.http(status: 413, retryAfter: nil, detail: "too long")
+      answer(process, .postFailed(entry.id, try: number, tooLong))
     } else {
       let (message, isNew) = shop.accept(entry.text, from: "me", at: wall, key: entry.id)
       if isNew {

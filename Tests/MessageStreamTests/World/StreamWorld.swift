@@ -114,7 +114,8 @@ struct StreamWorld {
     case .fetch(let process, let id, let query, let token):
       answerFetch(process, id, query, token)
     case .upgrade(let socket, let after, let token): answerUpgrade(socket, after, token)
-    case .post(let process, let entry, let token): answerPost(process, entry, token)
+    case .post(let process, let entry, let number, let token):
+      answerPost(process, entry, number, token)
     case .pings(let socket): serverPings(socket)
     case .commit(let process, let id, let change):
       if process == phone.process { commit(id, change) }
@@ -152,7 +153,7 @@ struct StreamWorld {
     case .refreshCredentials:
       queue.add(.refresh(process: process), at: now.advanced(by: .milliseconds(200)))
     case .fetch(let id, let query): ask(id, query)
-    case .post(let entry): post(entry)
+    case .post(let entry, let number): post(entry, number)
     case .load(let limit): load(limit)
     case .commit(let id, let change):
       queue.add(

@@ -98,12 +98,16 @@ struct SeamTests {
   @Test func `each try has a key of its own, and its answer finds back`() {
     var seam = StreamSeam(.noIdempotencyKey)
     let entry = OutboxEntry.number(1)
-    let keys = (1...2).flatMap { _ in seam.effects(.post(entry)) }.compactMap { effect in
-      if case .post(let sent) = effect { sent.id } else { nil }
+    let keys = (1...2).flatMap { _ in seam.effects(.post(entry, try: TryID(1))) }.compactMap {
+      effect in
+      if case .post(let sent, _) = effect { sent.id } else { nil }
     }
     #expect(Set(keys + [entry.id]).count == 3)
     for key in keys {
-      #expect(pass(&seam, .postFailed(key, .reset)) == [.postFailed(entry.id, .reset)])
+      #expect(
+        pass(&seam, .postFailed(key, try: TryID(1), .reset)) == [
+          .postFailed(entry.id, try: TryID(1), .reset)
+        ])
     }
   }
 

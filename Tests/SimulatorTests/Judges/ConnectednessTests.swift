@@ -146,7 +146,7 @@ struct SecrecyTests {
     ("a notice", .update(.notice(.unknownType("abc.def")))),
     ("a notice", .update(.notice(.store(.full(detail: "abc.def"))))),
     ("the outbox", .update(.outbox(.number(1, state: .failed(reason: "abc.def"))))),
-    ("the outbox", .post(.number(1, state: .failed(reason: "abc.def")))),
+    ("the outbox", .post(.number(1, state: .failed(reason: "abc.def")), try: TryID(1))),
     (
       "the outbox",
       .commit(

@@ -15,7 +15,7 @@ struct DurabilityTests {
       TimelineChange(
         messages: all, cursor: Cursor(position: all[4].position), outboxPut: [.number(1)]))
     script.show(all)
-    script.tick(at: 1, [.post(.number(1))])
+    script.tick(at: 1, [.post(.number(1), try: TryID(1))])
     script.tick(at: 1, [.update(.outboxDone(OutboxEntry.number(1).id, message: all[0].id))])
     script.tick(at: 2, [.update(.outboxDone(OutboxEntry.number(2).id, message: nil))])
     script.see(.killed(.phone), at: 3)
@@ -31,7 +31,7 @@ struct DurabilityTests {
 
   @Test mutating func `sent before it was stored is found`() {
     script.store(TimelineChange(outboxPut: [.number(1)]))
-    script.tick(at: 1, [.post(.number(1)), .post(.number(2))])
+    script.tick(at: 1, [.post(.number(1), try: TryID(1)), .post(.number(2), try: TryID(1))])
     #expect(
       script.end() == [Finding(.early, at: .second(1), "sent before it was stored: own 2")])
   }

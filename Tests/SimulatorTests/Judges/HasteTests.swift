@@ -326,7 +326,7 @@ struct LeavingTests {
     (.ping(AttemptID(2), 1), "a ping was sent"),
     (.refreshCredentials, "credentials were refreshed"),
     (.fetch(FetchID(1), .page(number: 1, limit: 50)), "a request was sent"),
-    (.post(.number(1)), "a request was sent"),
+    (.post(.number(1), try: TryID(1)), "a request was sent"),
   ]
 
   @Test(arguments: 0..<5) mutating func `nothing goes out after the user left`(which: Int) {

@@ -15,7 +15,7 @@ struct LooksTests {
   init() {
     script.facts.own.server = .plain
     script.store(TimelineChange(outboxPut: [entry]))
-    script.tick(at: 1, [.post(entry)])
+    script.tick(at: 1, [.post(entry, try: TryID(1))])
   }
 
   private func accepted(_ number: Int) -> Message {
@@ -25,7 +25,7 @@ struct LooksTests {
   /// The look comes to nothing, and the entry goes out again.
   private mutating func looks() {
     script.tick(at: 2, [look])
-    script.tell(nothing, at: 3, [.post(entry)])
+    script.tell(nothing, at: 3, [.post(entry, try: TryID(1))])
   }
 
   private var twice: [Finding] {
@@ -50,13 +50,13 @@ struct LooksTests {
     script.tick(at: 2, [look])
     script.accept([accepted(1)], at: 2)
     script.tell(.frame(AttemptID(1), .message(accepted(1))), at: 2)
-    script.tell(nothing, at: 3, [.post(entry)])
+    script.tell(nothing, at: 3, [.post(entry, try: TryID(1))])
     script.accept([accepted(2)], at: 5)
     #expect(script.findings == twice)
   }
 
   @Test mutating func `who does not look is not excused`() {
-    script.tick(at: 3, [.post(entry)])
+    script.tick(at: 3, [.post(entry, try: TryID(1))])
     script.accept([accepted(1)], at: 4)
     script.accept([accepted(2)], at: 5)
     #expect(script.findings == twice)

@@ -198,9 +198,11 @@ struct NeedsTests {
 struct SendsTests {
   private var script = Script(Sends())
   private let id = OutboxEntry.number(1).id
+  private var tries: UInt64 = 0
 
   private mutating func post(_ number: Int = 1, at second: Double) {
-    script.tick(at: second, [.post(.number(number))])
+    tries += 1
+    script.tick(at: second, [.post(.number(number), try: TryID(tries))])
   }
 
   @Test(arguments: [(19.9, true), (20, false)])
@@ -219,7 +221,7 @@ struct SendsTests {
 
   @Test mutating func `an answer ends it`() {
     post(at: 0)
-    script.tell(.postFailed(id, .reset), at: 1)
+    script.tell(.postFailed(id, try: TryID(1), .reset), at: 1)
     post(at: 2)
     script.tell(.posted(id, .number(1)), at: 3)
     post(2, at: 4)
@@ -230,7 +232,7 @@ struct SendsTests {
   {
     post(at: 0)
     post(at: 21)
-    script.tell(.postFailed(id, .reset), at: 22)
+    script.tell(.postFailed(id, try: TryID(1), .reset), at: 22)
     post(at: 23)
     #expect(script.findings.count == 1)
   }

@@ -33,7 +33,7 @@ struct ProgressTests {
     StreamModel.Input.fetchFailed(FetchID(1), .reset),
     .fetched(FetchID(1), Page(messages: [], hasNext: false)),
     .commitFailed(CommitID(1), .full(detail: "")),
-    .postFailed(UUID128(high: 9, low: 1), .reset), .reader(isBehind: true),
+    .postFailed(UUID128(high: 9, low: 1), try: TryID(1), .reset), .reader(isBehind: true),
   ])
   mutating func `a minute begins with what was in the way`(input: StreamModel.Input) {
     script.store(TimelineChange(outboxPut: [.number(1)]))
@@ -46,7 +46,7 @@ struct ProgressTests {
 
   @Test mutating func `a try begins another one`() {
     script.store(TimelineChange(outboxPut: [.number(1)]))
-    script.tick(at: 50, [.post(.number(1))])
+    script.tick(at: 50, [.post(.number(1), try: TryID(1))])
     script.tick(at: 110)
     #expect(script.findings == [])
   }
@@ -77,11 +77,11 @@ struct ProgressTests {
   @Test mutating func `the server's wish comes first, and new credentials do`() {
     script.store(TimelineChange(outboxPut: [.number(1)]))
     let busy = LinkFailure.http(status: 429, retryAfter: .seconds(100), detail: "")
-    script.tell(.postFailed(OutboxEntry.number(1).id, busy), at: 0)
+    script.tell(.postFailed(OutboxEntry.number(1).id, try: TryID(1), busy), at: 0)
     script.tick(at: 160)
     #expect(script.findings == [])
     let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
-    script.tell(.postFailed(OutboxEntry.number(1).id, refused), at: 160)
+    script.tell(.postFailed(OutboxEntry.number(1).id, try: TryID(1), refused), at: 160)
     script.tick(at: 1000)
     #expect(script.findings == [])
     script.tell(.credentials(.available(expiresIn: nil)), at: 1000)

@@ -71,7 +71,8 @@ struct RequestsTests {
     #expect(script.findings == [])
     for number in 0..<300 {
       script.tell(.loadOlder, at: 100 + Double(number) / 10)
-      script.tell(.postFailed(OutboxEntry.number(1).id, .reset), at: 100 + Double(number) / 10)
+      script.tell(
+        .postFailed(OutboxEntry.number(1).id, try: TryID(1), .reset), at: 100 + Double(number) / 10)
     }
     #expect(script.findings == [])
   }
@@ -84,7 +85,7 @@ struct RequestsTests {
   private static let requests: [(StreamModel.Effect, String)] = [
     (.open(AttemptID(2)), "a connection was tried"),
     (.fetch(FetchID(1), .page(number: 1, limit: 50)), "a page was asked for"),
-    (.post(.number(1)), "a message was sent"),
+    (.post(.number(1), try: TryID(1)), "a message was sent"),
     (.refreshCredentials, "credentials were refreshed"),
   ]
 

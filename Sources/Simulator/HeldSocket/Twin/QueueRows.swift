@@ -17,8 +17,6 @@ struct QueueRows {
     var parcel: QueueParcel
     var isStored = false
     var isUnsure = false
-    /// Answers to tries given up, which may still come.
-    var late = 0
     var turn: Turn?
 
     var waits: Bool { if case .queued = parcel.state { isStored } else { false } }
@@ -29,9 +27,7 @@ struct QueueRows {
     var until: Instant
     var credentials: UInt64
     /// Counts tries.
-    var number: Int
-    /// An answer came that counted for an earlier try.
-    var sawOther = false
+    var number: TryID
   }
 
   let limit: Int
@@ -39,7 +35,7 @@ struct QueueRows {
   var isShut = false
   /// When each lane goes on.
   var pauses: [Instant?] = [nil, nil, nil]
-  private var turns = 0
+  private var turns: UInt64 = 0
 
   init(limit: Int) { self.limit = limit }
 
@@ -124,34 +120,25 @@ extension QueueRows {
       turns += 1
       rows[place].turn = Turn(
         until: Instant(nanoseconds: now.nanoseconds + timeout.nanoseconds),
-        credentials: credentials, number: turns)
+        credentials: credentials, number: TryID(turns))
       return parcel
     }
     return nil
   }
 
-  mutating func isAnswered(_ id: UUID128) -> Bool {
-    guard let place = place(id) else { return false }
-    if rows[place].late == 0 { return rows[place].turn != nil }
-    rows[place].late -= 1
-    rows[place].turn?.sawOther = true
-    return false
-  }
-
   mutating func abandon() {
     for place in rows.indices where rows[place].turn != nil {
       rows[place].isUnsure = true
-      if rows[place].turn?.sawOther == false { rows[place].late += 1 }
       rows[place].turn = nil
     }
   }
 
-  mutating func expire(_ now: Instant) -> UUID128? {
+  func expired(_ now: Instant) -> UUID128? {
     let due = rows.indices.filter { rows[$0].turn.map { $0.until <= now } ?? false }
-    let oldest = due.min { (rows[$0].turn?.number ?? 0) < (rows[$1].turn?.number ?? 0) }
-    guard let oldest else { return nil }
-    if rows[oldest].turn?.sawOther == false { rows[oldest].late += 1 }
-    return rows[oldest].parcel.id
+    let oldest = due.min {
+      (rows[$0].turn?.number.number ?? 0) < (rows[$1].turn?.number.number ?? 0)
+    }
+    return oldest.map { rows[$0].parcel.id }
   }
 
   mutating func release(_ id: UUID128) {

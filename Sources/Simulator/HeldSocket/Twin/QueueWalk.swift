@@ -42,8 +42,7 @@ struct QueueWalk: TwinWalk {
       compare("a stored item", queue.stored(id), rows.stored(id))
       return "stored(\(id.low))"
     case 5...8: return take()
-    case 9...12: return end(happens(3) ? one(Self.ids) : sending())
-    case 13: return answer()
+    case 9...13: return end(happens(3) ? one(Self.ids) : sending())
     case 14: return wait()
     case 15: return restore()
     case 16: return renew()
@@ -75,6 +74,7 @@ struct QueueWalk: TwinWalk {
       compare("whether it is stored after \(what)", queue.isStored(id), row?.isStored ?? true)
       let may = row.map { $0.isUnsure || $0.turn != nil } ?? false
       compare("whether it may be there after \(what)", queue.mayHaveArrived(id), may)
+      compare("the try after \(what)", sending?.number, row?.turn?.number)
       compare("the try's end after \(what)", sending?.until, row?.turn?.until)
       compare("its credentials after \(what)", sending?.credentials, row?.turn?.credentials)
       compare("its lane after \(what)", sending?.lane, row?.turn.map { _ in row?.parcel.lane ?? 0 })
@@ -127,8 +127,7 @@ extension QueueWalk {
 
   /// The end of a try, or what is said of an item that has none.
   private mutating func end(_ id: UUID128) -> String {
-    switch number(0...7) {
-    case 0: return answer()
+    switch number(1...7) {
     case 1:
       queue.remove(id)
       rows.remove(id)
@@ -151,16 +150,6 @@ extension QueueWalk {
       rows.extend(id, until)
       return "extend(\(id.low))"
     }
-  }
-
-  /// Answers, often to tries that were given up.
-  private mutating func answer() -> String {
-    let late = rows.rows.filter { $0.late > 0 }.map { $0.parcel.id }
-    let id = late.isEmpty || happens(4) ? one(Self.ids) : one(late)
-    for _ in 0..<number(1...3) {
-      compare("whether it is answered", queue.isAnswered(id), rows.isAnswered(id))
-    }
-    return "isAnswered(\(id.low))"
   }
 
   private mutating func retryLater(_ id: UUID128) -> String {
@@ -226,8 +215,8 @@ extension QueueWalk {
   }
 
   private mutating func expire() -> String {
-    let late = queue.expire(at: now)
-    compare("what is late", late, rows.expire(now))
+    let late = queue.expired(at: now)
+    compare("what is late", late, rows.expired(now))
     guard let late else { return "expire" }
     queue.release(late)
     rows.release(late)

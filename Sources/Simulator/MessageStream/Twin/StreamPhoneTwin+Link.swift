@@ -31,7 +31,8 @@ extension StreamPhoneTwin {
     case .fetchFailed(let id, let failure):
       if past.search?.id == id { searchFailed(failure) } else { fetchFailed(id, failure) }
     case .posted(let id, let message): posted(id, message)
-    case .postFailed(let id, let failure): if queue.isAnswered(id) { sendFailed(id, failure) }
+    case .postFailed(let id, let number, let failure):
+      if let turn = queue.sending(id), turn.number == number { sendFailed(id, failure) }
     case .loaded(let snapshot): loaded(snapshot)
     case .loadFailed(let failure): loadFailed(failure)
     case .committed(let id, let commit): committed(id, commit)

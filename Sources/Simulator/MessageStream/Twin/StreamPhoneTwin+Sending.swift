@@ -78,7 +78,7 @@ extension StreamPhoneTwin {
     if !floors.contains(where: { $0.entry == next.id }) {
       floors.append((next.id, floor(of: next, after: mend.cursor)))
     }
-    out.append(.post(next))
+    if let number = queue.sending(next.id)?.number { out.append(.post(next, try: number)) }
   }
 
   // What the server may have.

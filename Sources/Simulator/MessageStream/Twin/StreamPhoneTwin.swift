@@ -129,7 +129,7 @@ extension StreamPhoneTwin: Twin {
       }
     }
     if let due = past.search?.until, due <= now { searchFailed(.timeout(.response)) }
-    if let due = queue.deadline, due <= now, let id = queue.expire(at: now) {
+    if let due = queue.deadline, due <= now, let id = queue.expired(at: now) {
       sendFailed(id, .timeout(.response))
     }
   }

@@ -17,7 +17,7 @@ struct StreamPhoneWalk: TwinWalk {
   private var isLoading = false
   private var reads: (key: TimelineKey, limit: Int)?
   private var fetches: [(id: FetchID, query: PageQuery)] = []
-  private var posts: [OutboxEntry] = []
+  private var posts: [(entry: OutboxEntry, turn: TryID)] = []
   private var dial: (attempt: AttemptID, after: Position?)?
   private var pings: [(AttemptID, UInt64)] = []
   private var wantsToken = false
@@ -70,7 +70,7 @@ struct StreamPhoneWalk: TwinWalk {
     case .close(let attempt, _): if dial?.attempt == attempt { dial = nil }
     case .ping(let attempt, let id): pings.append((attempt, id))
     case .fetch(let id, let query): fetches.append((id, query))
-    case .post(let entry): posts.append(entry)
+    case .post(let entry, let turn): posts.append((entry, turn))
     case .load: isLoading = true
     case .commit(let id, let change): commit = (id, change)
     case .readOlder(let key, let limit): reads = (key, limit)
@@ -172,16 +172,16 @@ struct StreamPhoneWalk: TwinWalk {
   private mutating func reply() {
     guard !posts.isEmpty else { return }
     let place = number(0...posts.count - 1)
-    let entry = posts[place]
+    let (entry, turn) = posts[place]
     if !happens(9) { posts.remove(at: place) }
     if happens(4) {
       if happens(4) { renew() }
       let long = LinkFailure.http(status: 413, retryAfter: nil, detail: one(["", "long"]))
-      return give(.postFailed(entry.id, happens(6) ? long : failure))
+      return give(.postFailed(entry.id, try: turn, happens(6) ? long : failure))
     }
     let message = house.take(entry, at: wall)
     switch number(0...5) {
-    case 0: give(.postFailed(entry.id, happens(2) ? .timeout(.response) : .reset))
+    case 0: give(.postFailed(entry.id, try: turn, happens(2) ? .timeout(.response) : .reset))
     case 1: return
     case _: give(.posted(entry.id, message))
     }

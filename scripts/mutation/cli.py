@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 
+import early
 import plant
 import play
 import report
@@ -58,6 +59,10 @@ def parser():
         "counts as not caught")
     made.add_argument("--show", type=int, metavar="N", help="print what bug N is")
     made.add_argument("--run", type=int, metavar="N", help="try bug N alone, anew")
+    made.add_argument(
+        "--early", type=int, metavar="N",
+        help="of what an invariant found in this build, show N bugs: how long after their first "
+        "difference it broke, and what another checker found in the same run")
     made.add_argument("--self-test", action="store_true", help="check this tool, in seconds")
     return made
 
@@ -229,6 +234,8 @@ def perform(options):
         reach = play.Reach(package, build, options.seeds)
         work([job for _, job in reach.jobs()], options.jobs, "parts of what bugs reach", end)
         reach.load()
+        if options.early is not None:
+            return tell_early(package, reach, results, chosen, options.early)
         if options.run is not None:
             return run_one(package, reach, results, find(rows, options.run))
         jobs = [
@@ -259,6 +266,20 @@ def run_one(package, reach, results, row):
     print(f"    tests: {tests['caught'] or 'not caught'}")
     if not simulator["caught"] and not tests["caught"]:
         print(f"    {report.standing(simulator, tests)}")
+    return 0
+
+
+def tell_early(package, reach, results, rows, count):
+    told = 0
+    for row in early.chosen(rows, results):
+        found = early.timed(package, reach, row)
+        if found and told < count:
+            print("\n".join([*early.lines(row, found), ""]), flush=True)
+            told += 1
+        if told >= count:
+            break
+    if not told:
+        plant.say("mutants: no bug of this build was found by an invariant so far")
     return 0
 
 

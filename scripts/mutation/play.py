@@ -13,7 +13,7 @@ import plant
 
 SEEDS = 3000
 # How many seeds one process watches, so that a broken-off run loses little.
-CHUNK = 50
+CHUNK = 10
 # Seeds are played in growing ranges: most bugs are caught by the first.
 STAGES = (10, 100, 1000)
 # A group of tests that takes more seconds of a processor than this runs after all others.

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 import cli
+import early
 import plant
 import play
 import report
@@ -107,11 +108,41 @@ PROGRAM = """\
 def run():
     """Returns the exit code; prints what is wrong."""
     wrong = [text for check in (
-        generates, catches, blames, sieves, adds_up, keeps) for text in check()]
+        generates, catches, blames, sieves, adds_up, keeps, times) for text in check()]
     for text in wrong:
         print(f"self-test: {text}")
     print(f"self-test: {'failed' if wrong else 'all is well'}")
     return 1 if wrong else 0
+
+
+def times():
+    """What a run says of a bug becomes what is shown of it."""
+    said = ["seed 3", "seed 4", "server plain", "cause 1500.0", "broken 1500.0 a: b",
+            "other 2501.0 stuck: c d"]
+    found = early.parsed(said)
+    expected = {"seed": 4, "server": "plain", "cause": 1500.0, "broken": 1500.0,
+                "invariant": "a: b", "other": 2501.0, "finding": "stuck: c d"}
+    if found != expected:
+        yield f"{said} is read as {found}"
+    if early.parsed(said[:2]) is not None:
+        yield "a run without a broken invariant is read as one with one"
+    row = {"number": 1, "key": "a", "file": "A.swift", "line": 2, "kind": "k", "scope": "f",
+           "before": "x", "after": "y"}
+    text = "\n".join(early.lines(row, {"world": "relay", **found}))
+    shown = r"(?s)at 1.500 s\n.*in the same step .*a: b\n.*1.001 s later .*stuck: c d"
+    if not re.search(shown, text):
+        yield f"a bug that is found early is shown as {text}"
+    alone = early.parsed(said[:-1])
+    if "no other checker" not in "\n".join(early.lines(row, {"world": "relay", **alone})):
+        yield "an invariant that is alone is not said to be"
+
+    class Said:
+        def played(self, key):
+            return {"a": {"caught": "relay seed 3: brokenInvariant: b"}, "b": {"caught": None},
+                    "c": {"caught": "relay seed 3: stuck: b"}}.get(key)
+    rows = [dict(row, key=key) for key in "abcd"] + [dict(row, scope="Link.check(_:)")]
+    if [one["key"] for one in early.chosen(rows, Said())] != ["a"]:
+        yield "other bugs are shown than those that an invariant found"
 
 
 def planted(folder):

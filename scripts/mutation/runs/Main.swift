@@ -7,6 +7,7 @@ import LinkSimulator
 ///
 ///     mutant-runs reach WORLD FIRST LAST COUNT SEEN DIGESTS
 ///     MUTANT=N mutant-runs play WORLD DIGESTS <SEEDS
+///     MUTANT=N mutant-runs time WORLD <SEEDS
 ///     mutant-runs list
 @main
 struct Main {
@@ -22,6 +23,7 @@ struct Main {
     switch words[1] {
     case "reach": reach(world, Array(words.dropFirst(3)))
     case "play": play(world, digests: words[3])
+    case "time": time(world)
     case _: exit(2)
     }
   }
@@ -98,9 +100,49 @@ struct Main {
     say("differs \(differing)")
   }
 
+  /// Plays the days of seeds until an invariant breaks, and says when the planted bug first made a
+  /// difference, when the invariant broke, and what else was found first: in milliseconds from the
+  /// beginning of the run.
+  private static func time<Feature: SimulatedFeature>(_ world: Feature.Type) {
+    let number = Int32(ProcessInfo.processInfo.environment["MUTANT"] ?? "") ?? 0
+    while let line = readLine(), let seed = UInt64(line) {
+      say("seed \(seed)")
+      for plan in plans(world, seed) {
+        mutants_forget(number)
+        var start: Instant?
+        var cause: Instant?
+        let outcome = Feature.play(plan, RunSetup(only: .days)) { _, standing in
+          start = start ?? standing.now
+          if cause == nil, mutants_seen(number) { cause = standing.now }
+        }
+        let findings = outcome.findings.sorted { $0.at < $1.at }
+        guard let start, let broken = findings.first(where: { $0.kind == .brokenInvariant })
+        else { continue }
+        let first = min(cause ?? broken.at, broken.at)
+        say("server \(plan.server.rawValue)")
+        say("cause \(start.duration(to: first) / .milliseconds(1))")
+        say("broken \(start.duration(to: broken.at) / .milliseconds(1)) \(broken.detail)")
+        if let other = findings.first(where: { $0.kind != .brokenInvariant }) {
+          let at = start.duration(to: other.at) / .milliseconds(1)
+          say("other \(at) \(other.kind.rawValue): \(other.detail)")
+        }
+        return
+      }
+    }
+  }
+
   private static func finding<Feature>(_ outcomes: [RunOutcome<Feature>]) -> String {
     let finding = outcomes.lazy.flatMap(\.findings).first
     return finding.map { "\($0.kind.rawValue): \($0.detail)" } ?? ""
+  }
+
+  private static func plans<Feature: SimulatedFeature>(
+    _ world: Feature.Type, _ seed: UInt64
+  ) -> [WorldPlan<Feature>] {
+    let others = Feature.presets.filter { $0 != .swarm }
+    let preset =
+      others.isEmpty || seed % 2 == 0 ? .swarm : others[Int(seed / 2 % UInt64(others.count))]
+    return Feature.Server.allCases.map { .drawn(preset, seed: seed, server: $0) }
   }
 
   /// Plays a seed against every server, on the day that `--preset all` gives it: the walks first,
@@ -108,12 +150,7 @@ struct Main {
   private static func outcomes<Feature: SimulatedFeature>(
     _ world: Feature.Type, _ seed: UInt64
   ) -> [RunOutcome<Feature>] {
-    let others = Feature.presets.filter { $0 != .swarm }
-    let preset =
-      others.isEmpty || seed % 2 == 0 ? .swarm : others[Int(seed / 2 % UInt64(others.count))]
-    let plans = Feature.Server.allCases.map {
-      WorldPlan<Feature>.drawn(preset, seed: seed, server: $0)
-    }
+    let plans = plans(world, seed)
     let walks = plans.map { Feature.play($0, RunSetup(only: .walks)) }
     guard walks.allSatisfy(\.findings.isEmpty) else { return walks }
     return plans.map { Feature.play($0, RunSetup(only: .days)) }

@@ -11,7 +11,10 @@ static unsigned char own[MUTANTS_LIMIT];
 static unsigned char *seen = own;
 
 bool mutants_take(int32_t number, bool differs) {
-  if (mutants_flags[number] == 2) return true;
+  if (mutants_flags[number] == 2) {
+    if (differs) seen[number] = 1;
+    return true;
+  }
   if (differs && mutants_flags[number] == 1) {
     seen[number] = 1;
     mutants_flags[number] = 0;
@@ -25,6 +28,8 @@ void mutants_watch(void) {
 }
 
 bool mutants_seen(int32_t number) { return seen[number] != 0; }
+
+void mutants_forget(int32_t number) { seen[number] = 0; }
 
 // MUTANT=NUMBER switches one on. MUTANTS_SEEN=FILE watches all, and notes into the file even if
 // the process is killed.

@@ -19,13 +19,17 @@ static inline bool mutants_off_both(int32_t number) {
 
 static inline bool mutants_on(int32_t number) { return mutants_flags[number] == 2; }
 
-// Returns whether a mutant is on. While it is watched, notes that it would make a difference.
+// Returns whether a mutant is on. Notes that it makes a difference, or would while it is watched.
 bool mutants_take(int32_t number, bool differs);
 
 // Watches all mutants from now on, and forgets what was noted.
 void mutants_watch(void);
 
-// Returns whether a mutant would have made a difference since `mutants_watch`.
+// Returns whether a mutant made a difference, or would have, since `mutants_watch` or
+// `mutants_forget`.
 bool mutants_seen(int32_t number);
+
+// Forgets that a mutant made a difference.
+void mutants_forget(int32_t number);
 
 #endif

@@ -106,9 +106,20 @@ struct Durability: StreamChecker {
         disk.messages[message.id] != nil || disk.hasGap(at: message.key)
         || isPlain && lateness.isBeyond(message.id)
         || isPlain && disk.hasGap(near: message.createdAt, within: overlap)
+        || isBelowGap(message, disk)
       if !isExcused { missing.append(message) }
     }
     return missing.isEmpty || isGoingBack(disk) ? [] : missing
+  }
+
+  /// Whether a gap ends at the next message above it in the log that is kept: the reader's pages
+  /// lead down from there. The lower end of the gap may be a message that the log forgot when it
+  /// was put back, so that stamps do not tell.
+  private func isBelowGap(_ message: Message, _ disk: KeptTimeline) -> Bool {
+    guard message.position != nil, let place = log.firstIndex(where: { $0.id == message.id }),
+      let above = log[place...].first(where: { disk.messages[$0.id] != nil })
+    else { return false }
+    return disk.gaps.contains { $0.before.id == above.id }
   }
 
   /// Whether what follows the cursor is another message than one that is kept there: the log was

@@ -152,10 +152,12 @@ struct Needs: StreamChecker {
     if !isReading {
       found.add(.needless, at: facts.now, "older messages were asked for, and no reader waits")
     }
-    // Of an older epoch nothing is known.
-    guard position.epoch == head?.epoch, position.offset >= 1 else { return }
-    let place = Int(clamping: position.offset) - 1
     let disk = facts.own.disk
+    // Of an older epoch nothing is known, nor in a log that began anew before that was told.
+    guard let epoch = head?.epoch, position.epoch == epoch, position.offset >= 1,
+      disk.cursor.position.map({ $0.epoch == epoch }) ?? true
+    else { return }
+    let place = Int(clamping: position.offset) - 1
     guard log.indices.contains(place),
       !disk.gaps.contains(where: { Self.ends($0, above: log[place].id, at: position, disk) })
     else { return }

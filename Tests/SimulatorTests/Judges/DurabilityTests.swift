@@ -129,6 +129,27 @@ struct DurabilityTests {
     #expect(script.findings.count == count)
   }
 
+  /// The log was put back to the first message; of the two others that it has since, the first is
+  /// stamped before what was kept at its position, the second is kept, and a gap may end there.
+  @Test(arguments: [(true, 0), (false, 1)])
+  mutating func `what lies below a gap of a log that was put back is found by the reader`(
+    isEdge: Bool, count: Int
+  ) {
+    script.accept(Array(all.prefix(3)))
+    script.store(
+      TimelineChange(messages: Array(all.prefix(3)), cursor: Cursor(position: all[2].position)))
+    script.see(.fact(.beganAnew(epoch: "e", kept: [all[0]])), at: 1)
+    var others = [Message.number(12), Message.number(13)]
+    others[0].createdAt = all[0].createdAt
+    for place in 0...1 { others[place].position = all[place + 1].position }
+    script.accept(others, at: 2)
+    let gap = Gap(after: all[1].key, before: (isEdge ? others[1] : all[2]).key)
+    script.store(
+      TimelineChange(
+        messages: [others[1]], cursor: Cursor(position: others[1].position), gaps: [gap]), at: 3)
+    #expect(script.findings.count == count)
+  }
+
   @Test(arguments: [("me", true, 0), ("me", false, 1), ("you", true, 1)])
   mutating func `an own message may fill up a log that was put back, until its answer comes`(
     user: String, isOwed: Bool, count: Int

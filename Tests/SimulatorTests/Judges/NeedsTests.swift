@@ -190,6 +190,12 @@ struct NeedsTests {
     #expect(scroll(from: 1) == ["older messages were asked for where history begins"])
   }
 
+  @Test(arguments: ["e", "d"])
+  mutating func `where history begins is known once the cursor is of that log`(epoch: String) {
+    script.store(TimelineChange(cursor: Cursor(position: Position(epoch: epoch, offset: 5))))
+    #expect(scroll(from: 1).isEmpty == (epoch == "d"))
+  }
+
   @Test mutating func `without a reader none is asked for`() {
     #expect(scroll(from: 4, waits: false) == ["older messages were asked for, and no reader waits"])
   }

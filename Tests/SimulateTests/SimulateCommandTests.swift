@@ -120,7 +120,9 @@ import Testing
     let last = "18446744073709551615"
     let outcome = try await run("--seeds", "18446744073709551614..\(last)", "--json")
     #expect(outcome.status == 0)
-    #expect(try [String: Any].reading(outcome.output.last)["runs"] as? Int == 4)
+    let summary = try [String: Any].reading(outcome.output.last)
+    #expect(summary["runs"] as? Int == 4)
+    #expect(summary["stopped"] as? Bool == false)
     let defect = StreamFeature.Defect.closesAlive.rawValue
     let proofs = try await run("--seeds", last, "--break", defect, "--json")
     #expect(try [String: Any].reading(proofs.output.last)["failed"] as? Int == 2)
@@ -153,6 +155,7 @@ import Testing
     #expect(outcome.status == 1)
     let summary = try [String: Any].reading(outcome.output.last)
     #expect(summary["event"] as? String == "summary")
+    #expect(summary["stopped"] as? Bool == true)
     #expect((summary["runs"] as? Int).map { $0 < 200_000_000 } == true)
     #expect(outcome.errors.last?.hasSuffix("stopped before everything was played") == true)
   }
@@ -272,7 +275,8 @@ import Testing
         .write(toFile: file, atomically: true, encoding: .utf8)
       let outcome = try await run("--plan", file)
       #expect(outcome.status == status)
-      #expect(outcome.errors.contains { $0.contains("ping must be at least 1s") } == (status != 0))
+      let words = "plan.weather.ping: it must be at least 1s"
+      #expect(outcome.errors.contains { $0.contains(words) } == (status != 0))
     }
   }
 }

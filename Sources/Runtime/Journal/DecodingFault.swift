@@ -13,7 +13,7 @@ package enum DecodingFault {
   }
 
   /// Returns a path such as `input.send._0[2]`; the whole has no name.
-  private static func place(
+  package static func place(
     _ context: DecodingError.Context, _ last: (any CodingKey)? = nil, in whole: String
   ) -> String {
     let path = context.codingPath + [last].compactMap(\.self)

@@ -48,7 +48,7 @@ public struct PlanField<Root: Sendable>: Sendable {
       guard span >= least else {
         throw DecodingError.dataCorruptedError(
           forKey: key, in: container,
-          debugDescription: "\(name) must be at least \(least.text)")
+          debugDescription: "it must be at least \(least.text)")
       }
       return span
     } write: { value, container, key in
@@ -63,26 +63,20 @@ public struct PlanField<Root: Sendable>: Sendable {
     steps: [Number] = []
   ) -> PlanField {
     make(name, path, steps: { now in steps.filter { $0 < now } }) { container, key in
-      let number = try container.decode(Number.self, forKey: key)
-      guard range.contains(number) else {
-        throw DecodingError.dataCorruptedError(
-          forKey: key, in: container,
-          debugDescription: "\(number) is not in \(range.lowerBound)...\(range.upperBound)")
-      }
-      return number
+      try container.number(key, range)
     } write: { value, container, key in
       try container.encode(value, forKey: key)
     }
   }
 
   /// One of the words of an enumeration.
-  public static func word<Word: Codable & Sendable>(
+  public static func word<Word: RawRepresentable<String> & CaseIterable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Root, Word> & Sendable
   ) -> PlanField {
     make(name, path) { container, key in
-      try container.decode(Word.self, forKey: key)
+      try container.word(key)
     } write: { value, container, key in
-      try container.encode(value, forKey: key)
+      try container.encode(value.rawValue, forKey: key)
     }
   }
 
@@ -127,6 +121,47 @@ extension PlanNumbers {
 }
 
 extension KeyedDecodingContainer {
+  /// Refuses members of other names, so that a misspelt one is not left out.
+  func expect(only names: [String]) throws {
+    guard let other = allKeys.first(where: { !names.contains($0.stringValue) }) else { return }
+    throw DecodingError.dataCorruptedError(
+      forKey: other, in: self,
+      debugDescription: "there is no such member, only \(names.joined(separator: ", "))")
+  }
+
+  /// A number within a range.
+  func number<Number: Comparable & Decodable>(
+    _ key: Key, _ range: ClosedRange<Number>
+  ) throws -> Number {
+    let text = "it is no \(Number.self == Double.self ? "number" : "whole number")"
+    let problem = DecodingError.dataCorruptedError(
+      forKey: key, in: self,
+      debugDescription: "\(text) from \(range.lowerBound) to \(range.upperBound)")
+    do {
+      let number = try decode(Number.self, forKey: key)
+      guard range.contains(number) else { throw problem }
+      return number
+    } catch let error as DecodingError {
+      if case .dataCorrupted = error { throw problem }
+      throw error
+    } catch {
+      // Foundation throws another error for a number that does not fit.
+      throw problem
+    }
+  }
+
+  /// One of the words of an enumeration.
+  func word<Word: RawRepresentable<String> & CaseIterable>(_ key: Key) throws -> Word {
+    let text = try decode(String.self, forKey: key)
+    guard let word = Word(rawValue: text) else {
+      let words = Word.allCases.map(\.rawValue)
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: self,
+        debugDescription: "\(text) is not one of \(words.joined(separator: ", "))")
+    }
+    return word
+  }
+
   /// A span such as `250ms`.
   func span(_ key: Key) throws -> Duration {
     let text = try decode(String.self, forKey: key)

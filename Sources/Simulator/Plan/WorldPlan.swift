@@ -63,27 +63,27 @@ extension ServerChoice {
 
 // How plans are written in files: spans as policies write theirs; what is usual may be left out.
 extension WorldPlan: Codable {
-  private enum Keys: String, CodingKey {
+  private enum Keys: String, CodingKey, CaseIterable {
     case seed, server, weather, actions, length
   }
 
   public init(from decoder: any Decoder) throws {
+    try decoder.container(keyedBy: FieldKey.self).expect(only: Keys.allCases.map(\.rawValue))
     let container = try decoder.container(keyedBy: Keys.self)
-    let server = try container.decodeIfPresent(Feature.Server.self, forKey: .server)
-    if server == nil, Feature.Server.isChoice {
-      throw DecodingError.keyNotFound(
-        Keys.server, .init(codingPath: decoder.codingPath, debugDescription: "no server"))
-    }
+    let isNamed = Feature.Server.isChoice || container.contains(.server)
+    let server: Feature.Server = isNamed ? try container.word(.server) : .usual
     var weather = NetworkWeather()
     var numbers = Feature.Numbers()
     if container.contains(.weather) {
       let fields = try container.nestedContainer(keyedBy: FieldKey.self, forKey: .weather)
+      try fields.expect(
+        only: NetworkWeather.fields.map(\.name) + Feature.Numbers.fields.map(\.name))
       weather = try NetworkWeather(from: fields)
       numbers = try Feature.Numbers(from: fields)
     }
     self.init(
-      seed: try container.decode(UInt64.self, forKey: .seed), server: server ?? .usual,
-      weather: weather, numbers: numbers,
+      seed: try container.number(.seed, 0...UInt64.max), server: server, weather: weather,
+      numbers: numbers,
       acts: try container.decode([PlannedAct<Feature.Verb>].self, forKey: .actions),
       length: try container.span(.length))
   }
@@ -101,11 +101,12 @@ extension WorldPlan: Codable {
 }
 
 extension PlannedAct: Codable {
-  private enum Keys: String, CodingKey {
+  private enum Keys: String, CodingKey, CaseIterable {
     case at, action
   }
 
   public init(from decoder: any Decoder) throws {
+    try decoder.container(keyedBy: FieldKey.self).expect(only: Keys.allCases.map(\.rawValue))
     let container = try decoder.container(keyedBy: Keys.self)
     self.init(
       at: try container.span(.at), try container.decode(Act<Own>.self, forKey: .action))

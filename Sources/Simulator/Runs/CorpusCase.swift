@@ -27,6 +27,22 @@ public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable
     self.found = found
   }
 
+  private enum CodingKeys: String, CodingKey, CaseIterable {
+    case name, plan, policy, defect, expected, found
+  }
+
+  /// Reads a case; one that a person wrote may leave out all but its name and its plan.
+  public init(from decoder: any Decoder) throws {
+    try decoder.container(keyedBy: FieldKey.self).expect(only: CodingKeys.allCases.map(\.rawValue))
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    name = try container.decode(String.self, forKey: .name)
+    plan = try container.decode(WorldPlan<Feature>.self, forKey: .plan)
+    policy = try container.decodeIfPresent(LinkPolicy.self, forKey: .policy)
+    defect = container.contains(.defect) ? try container.word(.defect) : nil
+    expected = try container.decodeIfPresent([Finding.Kind].self, forKey: .expected) ?? []
+    found = try container.decodeIfPresent([String].self, forKey: .found) ?? []
+  }
+
   /// What its run is played with.
   public var setup: RunSetup<Feature> {
     RunSetup(policy: policy ?? Feature.policy, defect: defect)

@@ -17,11 +17,11 @@ enum PlanFile<Feature: SimulatedFeature> {
     }
   }
 
-  /// The problem of a plan: that of its own decoders for a value beyond its range.
+  /// The problem of a plan: that of its own decoders, where they refuse a value.
   private static func words(for error: any Error) -> String {
     guard case .dataCorrupted(let context) = error as? DecodingError, !context.codingPath.isEmpty
     else { return DecodingFault.words(for: error, in: "the file") }
-    return context.debugDescription
+    return "\(DecodingFault.place(context, in: "the file")): \(context.debugDescription)"
   }
 
   /// Writes a case that all users can read (0644), in place of what is there.

@@ -17,6 +17,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   private var words: [String] = []
 
   init(_ call: Invocation) throws(CommandFailure) {
+    try Self.checkOptions(call)
     let asked = call[SimulateParameters.defect(Feature.Defect.self)]
     let defect: Feature.Defect? =
       switch asked {
@@ -61,7 +62,44 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     if !isChosen, call[Shared.settings].isEmpty, let policy = kept.policy {
       simulation.setup.policy = policy
     }
+    guard simulation.setup.only != .walks || simulation.setup.defect == nil else {
+      throw CommandFailure(
+        .usage, "no walks are taken with the defect of \(file)", remedy: "omit --only")
+    }
     self.file = file
+  }
+
+  /// Refuses options that would have no effect beside others.
+  private static func checkOptions(_ call: Invocation) throws(CommandFailure) {
+    let (trace, shrink) = (call[SimulateParameters.trace], call[SimulateParameters.shrink])
+    let breaksAll = call[SimulateParameters.defect(Feature.Defect.self)] == .all
+    if trace && shrink { throw excess("--trace", beside: "--shrink, which tells the story, too") }
+    if breaksAll {
+      if trace { throw excess("--trace", beside: "--break all") }
+      if shrink { throw excess("--shrink", beside: "--break all") }
+      if call[SimulateParameters.plan] != nil { throw excess("--plan", beside: "--break all") }
+    }
+    if call[SimulateParameters.isVerbose], !trace, !shrink {
+      throw excess("--verbose", without: "--trace or --shrink")
+    }
+    if call[SimulateParameters.corpus] != nil, !shrink {
+      throw excess("--corpus", without: "--shrink")
+    }
+    guard call[SimulateParameters.plan] != nil else { return }
+    if call[SimulateParameters.preset(Feature.presets)] != nil {
+      throw excess("--preset", beside: "--plan, which says what happens")
+    }
+    if Feature.Server.isChoice, call[SimulateParameters.server(Feature.Server.self)] != nil {
+      throw excess("--server", beside: "--plan, which names its server")
+    }
+  }
+
+  private static func excess(_ option: String, beside other: String) -> CommandFailure {
+    CommandFailure(.usage, "\(option) has no effect beside \(other)", remedy: "omit \(option)")
+  }
+
+  private static func excess(_ option: String, without other: String) -> CommandFailure {
+    CommandFailure(.usage, "\(option) has no effect without \(other)", remedy: "add \(other)")
   }
 
   private static func part(_ call: Invocation) throws(CommandFailure) -> RunPart? {

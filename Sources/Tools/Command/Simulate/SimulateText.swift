@@ -8,6 +8,8 @@ struct SimulateText<Feature: SimulatedFeature> {
   let request: SimulateRequest<Feature>
   let summary: RunSummary<Feature>
   let elapsed: Duration
+  /// Whether a signal ended it before everything was played.
+  var isStopped = false
 
   private var counts: RunCounts<Feature.Tally> { summary.counts }
   private var hours: Double { counts.simulated / .seconds(3600) }
@@ -78,6 +80,8 @@ struct SimulateText<Feature: SimulatedFeature> {
   private func writeSummary(to writer: inout JSONWriter) {
     writer.key("event")
     writer.string("summary")
+    writer.key("stopped")
+    writer.bool(isStopped)
     let own = Feature.Tally.allCases.map { ($0.rawValue, counts[$0]) }
     let numbers =
       [("runs", counts.runs), ("failed", summary.failed)] + own + [

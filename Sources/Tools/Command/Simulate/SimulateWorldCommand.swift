@@ -2,6 +2,7 @@ import CommandKit
 import HoldfastTestKit
 import LinkCore
 import LinkSimulator
+import Synchronization
 
 /// `holdfast simulate WORLD`: one declaration for every world.
 enum SimulateWorldCommand<Feature: SimulatedFeature> {
@@ -73,6 +74,23 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     try SimulateCommands.conclude(summary.findings)
   }
 
+  /// Plays until a run fails as it should: the summary of that one, or of all if none does.
+  private static func firstFailure(
+    of request: SimulateRequest<Feature>, _ progress: SimulateProgress
+  ) async -> RunSummary<Feature> {
+    let kinds = request.simulation.setup.defect?.kinds ?? Feature.kinds
+    let played = Mutex(RunSummary<Feature>())
+    let failure = await request.simulation.firstFailure(seeds: request.seeds) { outcome in
+      played.withLock { $0.add(outcome) }
+      progress.add(outcome.findings.count)
+      return outcome.kinds.contains(where: kinds.contains)
+    }
+    guard let failure else { return played.withLock { $0 } }
+    var summary = RunSummary<Feature>()
+    summary.add(failure)
+    return summary
+  }
+
   /// Plays everything and prints the result.
   private static func play(
     _ request: SimulateRequest<Feature>, _ call: Invocation
@@ -83,22 +101,19 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     if let plan = request.only {
       summary.add(simulation.player(plan, simulation.setup))
     } else if call[Asked.shrink] {
-      let kinds = simulation.setup.defect?.kinds ?? Feature.kinds
-      let failure = await simulation.firstFailure(seeds: request.seeds) {
-        $0.kinds.contains(where: kinds.contains)
-      }
-      if let failure { summary.add(failure) }
+      summary = await firstFailure(of: request, progress)
     } else {
       summary = await simulation.run(seeds: request.seeds) { progress.add($0.findings.count) }
     }
     progress.end()
-    let text = SimulateText(request: request, summary: summary, elapsed: progress.elapsed)
+    let text = SimulateText(
+      request: request, summary: summary, elapsed: progress.elapsed, isStopped: Task.isCancelled)
     guard !call[Shared.json] else {
       text.write(to: call.console)
       return summary
     }
     let style = call.console.style
-    if !call[Asked.shrink] {
+    if !call[Asked.shrink] || summary.isClean {
       for line in text.lines(style) { call.console.line(line) }
       if !summary.isClean { call.console.line("") }
     }

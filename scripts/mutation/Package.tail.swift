@@ -7,7 +7,7 @@ let switchboard: [Target] = [
     name: "Mutants", dependencies: ["CMutants"], path: "Mutation/Mutants",
     swiftSettings: [.swiftLanguageMode(.v6)]),
   .executableTarget(
-    name: "MutantRuns", dependencies: ["CMutants", "LinkSimulator"],
+    name: "MutantRuns", dependencies: ["CMutants", "LinkCore", "LinkSimulator"],
     path: "Mutation/MutantRuns", swiftSettings: [.swiftLanguageMode(.v6)]),
 ]
 for target in package.targets where planted.contains(target.name) {

@@ -1,5 +1,6 @@
 import CMutants
 import Foundation
+import LinkCore
 import LinkSimulator
 
 /// Plays seeds of a world with a planted bug, or tells for each seed which bugs would make a

@@ -16,6 +16,8 @@ SEEDS = 3000
 CHUNK = 10
 # Seeds are played in growing ranges: most bugs are caught by the first.
 STAGES = (10, 100, 1000)
+# Runs of a world that a bug could change; if it changes none of them, no more are played.
+ENOUGH = 5
 # A group of tests that takes more seconds of a processor than this runs after all others.
 SLOW = 2
 MEMORY = 8 << 30
@@ -229,7 +231,9 @@ class Reach:
 
     def tests_of(self, row):
         """Returns the groups to which a mutant would make a difference, in those that one process
-        runs: of one suite each, the cheapest first, and the slow groups of all suites last."""
+        runs: of one suite each, that of the mutant's module first, then the cheapest, and the slow
+        groups of all suites last."""
+        own = plant.target_of(row["file"]).split("/")[-1] + "Tests"
         batches = {}
         for group, seen in self.groups.items():
             if seen[row["number"]]:
@@ -237,6 +241,7 @@ class Reach:
                 batches.setdefault(key, []).append(group)
         return sorted(batches.values(), key=lambda batch: (
             max(self.seconds[group] for group in batch) > SLOW,
+            not batch[0].startswith(own + "."),
             sum(self.seconds[group] for group in batch)))
 
 
@@ -261,11 +266,18 @@ class Trial:
             "reached": sum(len(found) for found in seeds.values()), "caught": None,
             "differs": before["differs"] if before else 0, "seeds": self.reach.last}
         first = before["seeds"] + 1 if before else 1
+        played, differing = dict.fromkeys(seeds, 0), set()
         for last in [*(stage for stage in STAGES if stage < self.reach.last), self.reach.last]:
             for world in self.reach.worlds:
                 part = [seed for seed in seeds[world] if first <= seed <= last]
-                if part and self.play(world, part, result):
+                if not part or played[world] >= ENOUGH and world not in differing:
+                    continue
+                known = result["differs"]
+                if self.play(world, part, result):
                     return result
+                played[world] += len(part)
+                if result["differs"] > known:
+                    differing.add(world)
             first = max(first, last + 1)
         return result
 

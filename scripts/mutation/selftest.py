@@ -358,9 +358,17 @@ def adds_up():
         ("ATests.Slow", b"\1"), ("ATests.One", b"\1"), ("ATests.Two", b"\1"),
         ("BTests.One", b"\1"), ("BTests.Two", b"\0")]}
     reach.seconds = dict(zip(reach.groups, [play.SLOW + 1, 1, 1, 1, 1]))
-    batches = reach.tests_of({"number": 0})
-    if batches != [["BTests.One"], ["ATests.One", "ATests.Two"], ["ATests.Slow"]]:
-        yield f"tests run in the order {batches}"
+    for file, expected in [
+            ("Sources/Core/A.swift", [["BTests.One"], ["ATests.One", "ATests.Two"]]),
+            ("Sources/Features/A/A.swift", [["ATests.One", "ATests.Two"], ["BTests.One"]])]:
+        modules = dict(plant.MODULES)
+        plant.MODULES["Features/A"] = "A"
+        batches = reach.tests_of({"number": 0, "file": file})
+        plant.MODULES.clear()
+        plant.MODULES.update(modules)
+        if batches != [*expected, ["ATests.Slow"]]:
+            yield f"tests of {file} run in the order {batches}"
+    yield from plays()
     names = {plant.module_of(f"Sources/{name}/A.swift") for name in (
         "Core/Parts", "ServerCore/Session/Parts", "ServerCore/Shop", "Features/Session")}
     if names != {"Core", "ServerCore/Session", "ServerCore", "Features/Session"}:
@@ -372,6 +380,29 @@ def adds_up():
         yield "a sample is not what was asked for"
     if not json.dumps(report.data(sums, survivors)):
         yield "the report is no JSON"
+
+
+def plays():
+    """Seeds are played in stages, and no more of a world in which a bug changes nothing."""
+    class Reach:
+        worlds, last = ["calm", "wild"], 30
+
+        def seeds(self, world, row):
+            return list(range(1, 31, 2)) if world == "calm" else [2, 4, 12, 22]
+
+    class Trial(play.Trial):
+        def play(self, world, seeds, result):
+            self.played.append((world, seeds[0], seeds[-1]))
+            result["differs"] += self.difference
+            return False
+    for difference, expected in [
+            (0, [("calm", 1, 9), ("wild", 2, 4), ("wild", 12, 22)]),
+            (1, [("calm", 1, 9), ("wild", 2, 4), ("calm", 11, 29), ("wild", 12, 22)])]:
+        trial = Trial(None, Reach(), {"number": 1})
+        trial.played, trial.difference = [], difference
+        trial.simulate(None)
+        if trial.played != expected:
+            yield f"with {difference} difference {trial.played} is played"
 
 
 def keeps():

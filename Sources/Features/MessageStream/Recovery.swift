@@ -166,7 +166,7 @@ struct Recovery: Sendable, Hashable {
   /// A cursor beyond the head is no sign of a log that was put back if it moved there since the
   /// socket was asked for, with the answer to a post or a page: the socket brings that, too.
   func isWhole(at head: Position) -> Bool {
-    guard isSettled, ahead.isEmpty, let cursor = cursor.position else { return false }
+    guard isSettled, let cursor = cursor.position else { return false }
     guard cursor != head else { return true }
     guard let opening, opening.epoch == head.epoch, cursor.epoch == head.epoch else {
       return false

@@ -211,7 +211,7 @@ extension StreamModel {
     if page.hasNext, isPutBack, !holdsWhole(page) { return .short }
     guard page.hasNext, recovery.cursor.position == nil else { return reach }
     guard leadsToKept(page) else { return .short }
-    return reach == .whole && hidesLate(page) ? .touching : reach
+    return hidesLate(page) ? .touching : reach
   }
 
   private func meetsKept(_ page: Page) -> Bool { leadsToKept(page) && !hidesLate(page) }
@@ -314,7 +314,7 @@ extension StreamModel {
     if let newest = run.newest {
       recovery.cursor.time = max(recovery.cursor.time ?? newest, newest)
     }
-    if let covered = covered(by: run, page), covered != recovery.cursor.position {
+    if let covered = covered(by: run, page) {
       let isNew = covered.epoch != recovery.cursor.position?.epoch
       if isNew, recovery.cursor.position != nil { step.show(.notice(.newEpoch(covered))) }
       // A log that was put back to an earlier state goes on from there under the same epoch.

@@ -53,7 +53,7 @@ extension StreamModel {
     check.require(
       !history.isWanted || history.isReading || history.fetch != nil || writer.feedsHistory,
       "stream: a reader waits only for something under way")
-    if let echo = outbox.echo, phase == .open {
+    if let echo = outbox.echo {
       check.require(
         outbox.queue.sending(echo.entry) != nil,
         "stream: a message is kept back only for a try under way")

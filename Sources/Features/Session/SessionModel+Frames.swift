@@ -55,7 +55,6 @@ extension SessionModel {
   ) {
     guard let client, talk?.stage == .opening else { return }
     talk?.stage = .greeted
-    talk?.features = hello.features
     var connect = SessionConnect(
       session: client.description, features: Set(SessionFeature.allCases), received: stored)
     if hello.challenge != nil {
@@ -152,7 +151,7 @@ extension SessionModel {
   // MARK: Acknowledgements and numbers
 
   mutating func sendAcks(_ step: inout Step) {
-    guard let talk, !owed.isEmpty else { return }
+    guard let talk else { return }
     step.effects += owed.map { .send(talk.attempt, .messageAck($0)) }
     owed = []
   }

@@ -145,7 +145,7 @@ public struct SessionModel: Journaled {
       subscribe(&step)
     }
     if isInBackground, talk != nil, isFlushed { drive(.flushed, &step) }
-    if stopsAt != nil, writer.isDone, isShown, owed.isEmpty || !isConnected { end(&step) }
+    if stopsAt != nil, writer.isDone, isShown { end(&step) }
     if let (id, change) = writer.next(at: step.now) { step.effects.append(.commit(id, change)) }
   }
 

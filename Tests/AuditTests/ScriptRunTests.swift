@@ -81,4 +81,17 @@ import Testing
     #expect(run.handle(.binary(0, bytes: 1), at: .zero) == [.drop(0)])
     #expect(run.isOver && !run.record.isComplete)
   }
+
+  @Test(arguments: [0, 1])
+  func `the bytes of texts count for the end of a script`(left: Int) {
+    var run = Self.run([
+      .open(0), .expect([.pong], count: 1, within: .seconds(10), orStop: false),
+    ])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.handle(.opened(0, headers: [:]), at: .zero) == [])
+    let before = 8_388_608 - Self.pong.count - left
+    #expect(run.handle(.binary(0, bytes: before), at: .zero) == [])
+    #expect(run.handle(.text(0, Self.pong), at: .zero) == (left == 0 ? [.drop(0)] : []))
+    #expect(run.isOver == (left == 0))
+  }
 }

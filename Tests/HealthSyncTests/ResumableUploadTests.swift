@@ -80,6 +80,14 @@ import Testing
     #expect(!upload.isUnderstood)
   }
 
+  @Test(arguments: [(199, false), (200, true), (299, true), (300, false)])
+  func `a place is used if the server names it with a success`(status: Int, isUsed: Bool) {
+    var upload = Self.begun()
+    let keep = upload.take(Self.reply(status, url: Self.place))
+    #expect(keep == (isUsed ? .ticket(url: Self.place) : .nothing))
+    #expect(upload.isUnderstood == isUsed)
+  }
+
   @Test(arguments: [401, 408, 429, 500, 503])
   func `a refusal that may pass ends the try, and keeps the ticket`(status: Int) {
     var creating = Self.begun()

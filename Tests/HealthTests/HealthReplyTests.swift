@@ -89,6 +89,24 @@ import Testing
     #expect(reply.points.map(\.source) == [nil])
   }
 
+  @Test(arguments: [
+    ("-1", 0), ("0", 0), ("0.9", 0), ("3.5", 3), ("9007199254740992", 9_007_199_254_740_992),
+    ("9007199254740994", 9_007_199_254_740_992), ("1e300", 9_007_199_254_740_992),
+  ])
+  func `sessions of a workout are a whole number from 0 to two to the power of 53`(
+    count: String, sessions: Int
+  ) throws {
+    let text =
+      #"{"success":true,"value_type":"WORKOUT","start_time":"2026-01-03","#
+      + #""end_time":"2026-01-04","health_data":[{"type":"WORKOUT","#
+      + #""value":{"workout_type":"RUNNING","session_count":\#(count)},"#
+      + #""date_from":"2026-01-03","date_to":"2026-01-04"}]}"#
+    let totals = WorkoutTotals(
+      type: "RUNNING", distance: 0, energy: 0, steps: 0, sessions: sessions)
+    let reply = try HealthReply.read(Array(text.utf8))
+    #expect(reply.points.map(\.value) == [.workout(totals)])
+  }
+
   @Test func `no damage makes it crash`() {
     var chance = Chance(seed: 16)
     let seeds = [ReplySample.reply.object.bytes, Self.summary.object.bytes]

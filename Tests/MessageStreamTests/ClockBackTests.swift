@@ -117,4 +117,21 @@ struct ClockBackTests {
     #expect(world.fetches.last == .page(number: 1, limit: 50))
     #expect(world.model.gaps == [])
   }
+
+  @Test func `a walk past what was stamped back keeps a gap until it meets what is kept`() throws {
+    func page(_ numbers: [UInt64], hasNext: Bool = true) -> Page {
+      Page(messages: numbers.map { Hand.message($0, isPlain: true) }, hasNext: hasNext)
+    }
+    var hand = Hand.plain()
+    hand.hear(Hand.message(1000, isPlain: true))
+    hand.give(.oversized(try #require(hand.model.link.currentAttempt), bytes: 1))
+    hand.answer(page([2002, 2001, 1502, 1501], hasNext: false))
+    hand.answer(page([2002, 2001, 11, 10]))
+    #expect(hand.model.gaps == [Gap(after: nil, before: Hand.message(10).key)])
+    hand.answer(page([1502, 1501]))
+    let gap = Gap(after: Hand.message(1000).key, before: Hand.message(1501).key)
+    #expect(hand.model.gaps == [gap])
+    hand.answer(page([1000, 999]))
+    #expect(hand.model.gaps == [])
+  }
 }

@@ -83,4 +83,18 @@ struct GapTests {
     #expect(hand.model.gaps == [gap])
     #expect(hand.updates.filter { $0 == .gap(gap) } == [.gap(gap)])
   }
+
+  @Test func `the first page leaves a gap above what came before it, stored or not`() throws {
+    for isStored in [true, false] {
+      var hand = Hand()
+      let failed = try #require(hand.fetches.last?.id)
+      hand.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))
+      hand.give(.opened(try #require(hand.model.link.currentAttempt), head: nil))
+      hand.keepsPromptly = isStored
+      hand.hear(Hand.message(4, isPlain: true))
+      let page = [UInt64(102), 101, 100].map { Hand.message($0, isPlain: true) }
+      hand.answer(Page(messages: page, hasNext: true))
+      #expect(hand.model.gaps == [Gap(after: nil, before: page[2].key)])
+    }
+  }
 }

@@ -89,6 +89,13 @@ import Testing
       ], Hand.connected(at: 10, head: 20) { $0.catchUpPages = 1 }.model)
   }
 
+  @Test(arguments: [(0, 0), (1, 0), (5, 4)])
+  func `fewer malformed messages than end a connection break nothing`(limit: Int, count: Int) {
+    var model = Hand.connected(at: 10) { $0.malformedLimit = limit }.model
+    model.malformed = Array(repeating: .zero, count: count)
+    #expect(model.brokenInvariants(.thorough) == [])
+  }
+
   @Test func `what the reader and the outbox wait for is checked`() {
     check(
       [

@@ -182,11 +182,37 @@ import Testing
     #expect(bench.attempt != attempt)
   }
 
+  @Test func `control frames keep no connection once the large prompt was accepted`() {
+    var bench = SessionBench.connected()
+    bench.answersPings = false
+    let text = String(repeating: "x", count: 100 * 1_024)
+    bench.prompt(text)
+    bench.ack(bench.key(text))
+    let attempt = bench.attempt
+    for _ in 0..<6 {
+      bench.pass(.seconds(10))
+      bench.give(.link(.ping(attempt), at: bench.wall))
+    }
+    #expect(bench.attempt != attempt)
+  }
+
   @Test func `silence of 90 s ends it, and a heartbeat is a sign of life`() throws {
     let policy = try LinkPolicy.session.setting([("liveness.ping", "off")])
     var bench = SessionBench.connected(policy: policy)
     bench.pass(.seconds(89))
     bench.say(.heartbeat(nil))
+    bench.pass(.milliseconds(89_999))
+    #expect(bench.model.isConnected)
+    bench.pass(.milliseconds(1))
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `silence counts from when a socket that was not read is read again`() throws {
+    let policy = try LinkPolicy.session.setting([("liveness.ping", "off")])
+    var bench = SessionBench.connected(policy: policy)
+    bench.give(.reading(bench.attempt, isPaused: true))
+    bench.pass(.seconds(170))
+    bench.give(.reading(bench.attempt, isPaused: false))
     bench.pass(.milliseconds(89_999))
     #expect(bench.model.isConnected)
     bench.pass(.milliseconds(1))

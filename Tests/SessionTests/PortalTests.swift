@@ -117,6 +117,15 @@ import Testing
     #expect(bench.model.isConnected)
   }
 
+  @Test func `an answer that comes after a stop leaves nothing to wait for`() {
+    var bench = SessionBench.opening()
+    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    bench.give(.stop)
+    bench.give(.probed(isPortal: true))
+    #expect(bench.model.isStopped)
+    #expect(bench.model.deadline == nil)
+  }
+
   @Test func `it can be turned off`() throws {
     let policy = try LinkPolicy.session.setting([("gate.portalProbe", "off")])
     var bench = SessionBench.opening(policy)

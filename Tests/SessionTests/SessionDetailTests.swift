@@ -38,6 +38,17 @@ import Testing
     #expect(bench.states == ["a queued", "a sent", "b queued", "b sent", "a failed"])
   }
 
+  @Test func `an error that answers a subscription ends no prompt of its conversation`() {
+    var bench = SessionBench.talking()
+    bench.prompt("b")
+    let error = SessionError(message: "no", conversation: SessionBench.conversation)
+    bench.say(.error(error))
+    #expect(bench.states.last == "b sent")
+    #expect(bench.notices == [.refused(error)])
+    bench.say(.error(error))
+    #expect(bench.states.last == "b failed")
+  }
+
   @Test(arguments: [(-1, 0), (0, 0), (1, 1), (2, 2), (3, 2)])
   func `a store returns so many entries of a conversation, and none for a bound below 0`(
     limit: Int, count: Int

@@ -45,6 +45,9 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     return bench.link
   }
 
+  /// Tries in front, beside a queued connect of the system.
+  static var searching: HeldLink { LinkBench.wanted(.bottleLink).link }
+
   static func trying(_ attempt: UInt64, until: Double = 10, generation: UInt64 = 0)
     -> HeldLink.Trying
   {
@@ -114,6 +117,15 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     PlantedLink(
       "link: an attempt begins only while the live link is wanted", { PlantedLink.preparing }
     ) { $0.gate.wish = .standbyOnly },
+    PlantedLink(
+      "link: an attempt begins only while the live link is wanted", { PlantedLink.searching }
+    ) { $0.gate.lifecycle = .background },
+    PlantedLink(
+      "link: an attempt begins only while the live link is wanted", { PlantedLink.searching }
+    ) {
+      $0.state = .preparing(PlantedLink.trying(1))
+      $0.gate.lifecycle = .background
+    },
     PlantedLink("link: it prepares only where the policy says so") {
       $0.state = .preparing(PlantedLink.trying(1))
     },

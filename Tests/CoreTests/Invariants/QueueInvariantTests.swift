@@ -73,6 +73,10 @@ private struct Parcel: QueuedItem {
         $0.unsure = [stranger]
       }
     ),
+    (
+      "send queue: what it knows of an item ends with the item",
+      { $0.unstored = [Parcel(1).id, Parcel(2).id, stranger] }
+    ),
     ("send queue: an item has one try at a time", { $0.items = [] }),
     ("send queue: an item is in it once", { $0.items.append($0.items[0]) }),
     ("send queue: it knows nothing of items that are gone", { $0.unsure = [stranger] }),

@@ -80,6 +80,16 @@ private struct Parcel: QueuedItem {
     #expect([take(), take()] == [2, nil])
   }
 
+  @Test mutating func `items behind one that may not go yet wait with it, other lanes do not`() {
+    addStored(Parcel(1), Parcel(2), Parcel(3, "b"))
+    let mayGo: (Parcel) -> Bool = { $0.id != Parcel(1).id }
+    let other = queue.take(at: Self.start, timeout: .seconds(10), where: mayGo)
+    #expect(other == Parcel(3, "b"))
+    let behind = queue.take(at: Self.start, timeout: .seconds(10), where: mayGo)
+    #expect(behind == nil)
+    #expect([take(), take()] == [1, nil])
+  }
+
   @Test mutating func `tries wait as the schedule says, then the item fails until it is retried`() {
     addStored(Parcel(1))
     #expect(take() == 1)

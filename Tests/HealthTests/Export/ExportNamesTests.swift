@@ -41,4 +41,13 @@ import Testing
     }
     #expect(count == 32_753)
   }
+
+  @Test func `names are full when their texts have more than two mebibytes`() {
+    let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef"
+    var names = ExportNames()
+    _ = Self.number(letters.map { String(repeating: $0, count: 65_536) }, by: &names)
+    #expect(!names.isFull)
+    _ = Self.number(["g"], by: &names)
+    #expect(names.isFull)
+  }
 }

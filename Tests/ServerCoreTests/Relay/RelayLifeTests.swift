@@ -276,6 +276,25 @@ struct RelayLifeTests {
     #expect(effects.changes == [.access(access)])
   }
 
+  @Test func `a login that the store holds up is refused once, and its token is ended`() {
+    var relay = Relayed()
+    relay.phone(1)
+    let (id, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
+    let granted = relay.take(.minted(.access(id, RelayStage.secret("token-1"))))
+    guard case .store(let write, _)? = granted.first else {
+      return #expect(Bool(false), "the token is stored")
+    }
+    _ = relay.take(.drain(within: .seconds(5)))
+    #expect(
+      relay.tick(at: .second(1)).unstored == [
+        .answer(id, .refused(.stopping(retryAfter: .seconds(5)))),
+        .close(one, .draining(within: .seconds(5))),
+      ])
+    let late = relay.take(.stored(write, failure: nil))
+    #expect(late.unstored == [])
+    #expect(late.changes == [.endAccess(RelayStage.hash("token-1"))])
+  }
+
   @Test func `who does not go is cut, and a store that does not answer is not waited for`() {
     var relay = Relayed { $0.closeWait = .seconds(100) }
     relay.phone(1)

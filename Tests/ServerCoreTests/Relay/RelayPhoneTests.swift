@@ -85,6 +85,20 @@ struct RelayPhoneTests {
     #expect(relay.open(2, resume: "resume-1").unstored.count == 2)
   }
 
+  @Test func `what a phone says before it is told its pair is no answer`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    let (id, _) = relay.question()
+    _ = relay.settle(relay.gone(1))
+    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    let object = RelayStage.object("7")
+    let answer = PhoneMessage.healthData(RelayStage.request("a-1"), object)
+    #expect(relay.said(2, answer) == [])
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(2))))
+    #expect(relay.said(2, answer).unstored == [.answer(id, .data(object))])
+  }
+
   @Test(arguments: [(599.999, true), (600, false)])
   func `its grace is ten minutes`(seconds: Double, resumes: Bool) {
     var relay = paired()

@@ -89,6 +89,14 @@ import Testing
         "relay server: a call is in the line of its phone, once",
         { $0.phones[Self.phone]?.line = [] }
       ),
+      (
+        "relay server: a call is in the line of its phone, once",
+        { server in
+          let line = server.phones[Self.phone]?.line ?? []
+          server.phones[Self.phone]?.line = []
+          server.phones[RelayStage.phone(2)]?.line = line
+        }
+      ),
     ])
   }
 

@@ -48,6 +48,15 @@ import Testing
     #expect(sessions.server.clients["ann"]?.outboxBytes == 0)
   }
 
+  @Test func `the messages of an answered prompt are kept in its conversation alone`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.answer(1)
+    #expect(sessions.server.turns[SessionPromptID(1)]?.entries == [])
+    #expect(sessions.server.talks[Sessions.conversation]?.entries.map(\.text) == ["hello", "hi"])
+  }
+
   @Test(arguments: [(4, 0), (5, 1)])
   func `a prompt may be as many bytes as all together, and no byte more`(
     bytes: Int, refusals: Int

@@ -31,4 +31,19 @@ import Testing
     sessions.connect(1)
     #expect(Self.refusals(sessions.ask(1, "123456", in: "d", key: nil)) == ["too_long d nil"])
   }
+
+  @Test func `the key with another directory, provider or system prompt is a conflict`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(1, "one", in: "c", key: "a")
+    let same = Sessions.prompt("one", in: "c", key: "a")
+    var others = [same, same, same]
+    others[0].workingDirectory = "/tmp"
+    others[1].provider = "other"
+    others[2].systemPrompt = "be brief"
+    for other in others {
+      #expect(Self.refusals(sessions.say(1, .prompt(other))) == ["idempotency_conflict c a"])
+    }
+    #expect(Self.refusals(sessions.say(1, .prompt(same))) == [])
+  }
 }

@@ -1,0 +1,23 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import HealthSync
+
+/// What a sync still does once it is to stop.
+@Suite struct SyncStopTests {
+  @Test func `what was accepted before a stop is stored before the end`() {
+    var bench = SyncBench()
+    bench.give(
+      SyncBench.waiting([SyncBench.batch("a"), SyncBench.batch("b", SyncBench.steps, 2)]))
+    bench.accept("a")
+    bench.accept("b")
+    bench.give(.stop)
+    #expect(!bench.model.isStopped)
+    bench.finishCommits()
+    let time = SyncBench.time(5)
+    #expect(bench.steps == [[.accept(file: "a", at: time)], [.accept(file: "b", at: time)]])
+    #expect(bench.deleted == ["a", "b"])
+    #expect(bench.model.isStopped)
+  }
+}

@@ -1,0 +1,70 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// What subscriptions bring together, and what they bring when they are refused.
+@Suite struct SessionSubscriptionTests {
+  private static func windows(_ effects: [Sessions.Effect]) -> [SessionHistory] {
+    effects.messages(to: 1).compactMap { if case .history(let it) = $0 { it } else { nil } }
+  }
+
+  private static func subscription(
+    _ cursor: SessionCursor, in name: String = Sessions.conversation
+  ) -> SessionSubscription {
+    SessionSubscription(conversation: name, cursor: cursor)
+  }
+
+  @Test func `a batch fits into the client's longest message`() throws {
+    var sessions = Sessions()
+    sessions.connect(1, version: "0.4.0")
+    _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))
+    let names = [Sessions.conversation, Sessions.other]
+    // Each of them fits alone, and only one.
+    let questions = [1_290, 2_690].map { String(repeating: "q", count: $0) }
+    for (index, name) in names.enumerated() {
+      sessions.ask(1, questions[index], in: name, key: "k\(index)")
+      let id = SessionPromptID(UInt64(index) + 1)
+      _ = sessions.take(.ended(id, .failure(error: "no"), wall: sessions.wall))
+      _ = sessions.commitAll()
+    }
+    let all = names.map { Self.subscription(.sequence(0), in: $0) }
+    let message = try #require(sessions.say(1, .subscribeBatch(all)).messages(to: 1).first)
+    #expect(message.bytes.count <= 4_096)
+    guard case .historyBatch(let histories) = message else {
+      return #expect(Bool(false), "it is a batch")
+    }
+    let texts = histories.map { $0.entries.map(\.text) }
+    #expect(texts == [[questions[0]], ["\n\n[... 2690 bytes left out ...]\n\n"]])
+  }
+
+  @Test(arguments: [
+    ("0.4.0", SessionCursor.sequence(0), SessionCursor.offset(0, signature: nil)),
+    ("0.5.0", .offset(0, signature: nil), .sequence(1)),
+  ])
+  func `a cursor of the other version brings no window of what is followed already`(
+    version: String, right: SessionCursor, wrong: SessionCursor
+  ) {
+    var sessions = Sessions()
+    sessions.connect(1, version: version)
+    #expect(Self.windows(sessions.say(1, .subscribe(Self.subscription(right)))).count == 1)
+    let refused = sessions.say(1, .subscribe(Self.subscription(wrong)))
+    #expect(refused.codes(to: 1).count == 1)
+    #expect(Self.windows(refused) == [])
+  }
+
+  @Test func `a batch that is refused takes no place behind what waits`() {
+    var sessions = Sessions { ($0.maxParcels, $0.laneBytes) = (1, 1) }
+    sessions.connect(1, version: "0.4.0")
+    for name in ["a", "b"] {
+      _ = sessions.say(1, .subscribe(Self.subscription(.sequence(0), in: name)))
+    }
+    let batch = [Self.subscription(.offset(0, signature: nil), in: "c")]
+    let refused = sessions.say(1, .subscribeBatch(batch))
+    #expect(refused.codes(to: 1) == ["unsupported_subscribe_field"])
+    #expect(sessions.server.sockets[ConnectionID(1)]?.life.isOpen == true)
+    let later = sessions.take(.drained(ConnectionID(1)))
+    #expect(Self.windows(later).map(\.conversation) == ["b"])
+  }
+}

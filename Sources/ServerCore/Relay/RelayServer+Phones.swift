@@ -131,10 +131,16 @@ extension RelayServer {
   private mutating func show(_ pair: RelayPair, of id: PhoneID) {
     guard let phone = phones[id], phone.connection != nil, remember(pair, of: id) else { return }
     switch phone.presence {
-    case .greeting(_, token: nil): greet(id)
+    case .greeting(_, let token):
+      // The first pair of a phone may be over before the store has the phone.
+      if token == nil || !isBeingKept(id) { greet(id) }
     case .here(let connection): tellPair(of: phone, on: connection, token: nil)
-    case .greeting, .away, .over: break
+    case .away, .over: break
     }
+  }
+
+  private func isBeingKept(_ id: PhoneID) -> Bool {
+    waits.values.contains { if case .phone(id) = $0.wait { true } else { false } }
   }
 
   @discardableResult

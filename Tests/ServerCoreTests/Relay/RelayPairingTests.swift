@@ -21,6 +21,28 @@ struct RelayPairingTests {
         == [.send(one, RelayStage.code(RelayStage.pair(7), token: "resume"))])
   }
 
+  @Test func `a phone whose pair expires before it is kept is told the next one and its token`() {
+    var relay = Relayed { $0.pairLife = .seconds(10) }
+    _ = relay.open(1)
+    let secret = RelayStage.secret("resume")
+    let kept = relay.take(.minted(.phone(one, phone, secret, RelayStage.pair(1))))
+    #expect(relay.tick(at: .second(10)) == [.mint(.pair(phone))])
+    #expect(relay.settle(kept) == [])
+    let code = RelayStage.code(RelayStage.pair(2), expiresIn: .seconds(10), token: "resume")
+    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [.send(one, code)])
+  }
+
+  @Test func `a phone is not told a later pair before it is kept`() {
+    var relay = Relayed { $0.pairLife = .seconds(10) }
+    _ = relay.open(1)
+    let secret = RelayStage.secret("resume")
+    let kept = relay.take(.minted(.phone(one, phone, secret, RelayStage.pair(1))))
+    #expect(relay.tick(at: .second(10)) == [.mint(.pair(phone))])
+    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [])
+    let code = RelayStage.code(RelayStage.pair(2), expiresIn: .seconds(10), token: "resume")
+    #expect(relay.settle(kept) == [.send(one, code)])
+  }
+
   @Test func `a plain phone is told its pair at once, and nothing that it does not know`() {
     var relay = Relayed()
     let effects = relay.phone(1, plain: true)

@@ -123,9 +123,11 @@ extension RelayHouse {
     }
     hang(pair, by: id)
     switch phone.place {
-    case .arriving(_, .none): greet(id)
+    case .arriving(_, let token):
+      let isUnkept = waits.values.contains { if case .phone(id) = $0.then { true } else { false } }
+      if token == nil || !isUnkept { greet(id) }
     case .here: tellPair(of: id, token: nil)
-    case .arriving, .away, .over: return
+    case .away, .over: return
     }
   }
 

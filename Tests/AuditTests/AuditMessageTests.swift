@@ -26,6 +26,10 @@ import Testing
     #expect(message.isSnake == (count > 0))
   }
 
+  @Test func `no name is read behind a member without a value`() {
+    #expect(Self.message(#"{"a":,"B":1}"#).names == ["a"])
+  }
+
   @Test(arguments: [159, 160, 161])
   func `a message of more than 160 characters is cut`(count: Int) {
     let text = String(repeating: "é", count: count)

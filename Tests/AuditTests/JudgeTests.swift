@@ -29,10 +29,22 @@ import Testing
     .received(AuditMessage(Array(text.utf8), hide: { $0 }))
   }
 
-  /// A history that has the same prompt so many times.
-  private static func history(_ count: Int) -> AuditRecord.Kind {
+  /// A record of several connections that was cut: the connection, milliseconds since the start,
+  /// and what happened.
+  private static func cut(_ lines: [(Int, Int, AuditRecord.Kind)]) -> AuditRecord {
+    var record = AuditRecord()
+    record.events = lines.map { socket, time, kind in
+      AuditRecord.Event(at: .milliseconds(time), socket: socket, kind: kind)
+    }
+    return record
+  }
+
+  /// A history that has the same prompt so many times, of which the first ones have a time.
+  private static func history(_ count: Int, stamped: Int = 0) -> AuditRecord.Kind {
     let entries = (0..<count).map { number in
-      SessionEntry(id: "\(number)", role: .user, text: "audit: one", conversation: "a")
+      SessionEntry(
+        id: "\(number)", role: .user, text: "audit: one", conversation: "a",
+        timestamp: number < stamped ? Timestamp(nanoseconds: 1_000_000_000) : nil)
     }
     let history = SessionHistory(
       conversation: "a", entries: entries,
@@ -85,6 +97,98 @@ import Testing
       + "`session_history` after 3.00 s"
     let evidence = Self.evidence([.main: Self.session(), .olderHistory: older])
     #expect(evidence.finding(.delta) == Finding(outcome, words))
+  }
+
+  @Test func `a rest that one version was asked for in vain is missing though the other was cut`() {
+    let newer = Self.session([
+      (2, .sent(#"{"type":"subscribe","session_id":"a","from_offset":0}"#)), (3, Self.history(3)),
+      (3, .sent(#"{"type":"subscribe","session_id":"a","from_offset":2}"#)),
+      (3_003, .late("`session_history`")),
+    ])
+    var older = Self.session([
+      (2, .sent(#"{"type":"subscribe","session_id":"a","last_seq":0}"#)), (3, Self.history(2)),
+      (3, .sent(#"{"type":"subscribe","session_id":"a","last_seq":1}"#)),
+    ])
+    older.isComplete = false
+    let evidence = Self.evidence([.main: newer, .olderHistory: older])
+    #expect(evidence.finding(.delta).outcome == .missing)
+  }
+
+  @Test(arguments: [(0, Finding.Outcome.missing), (1, .partly), (2, .shown)])
+  func `all messages of a history should have a time`(stamped: Int, outcome: Finding.Outcome) {
+    let record = Self.session([
+      (2, .sent(#"{"type":"subscribe"}"#)), (3, Self.history(2, stamped: stamped)),
+    ])
+    let words = "\(stamped) of 2 messages have a time; \(record.between(3, 4))"
+    #expect(Self.evidence([.main: record]).finding(.stamps) == Finding(outcome, words))
+  }
+
+  private static func answer(_ text: String, key: String? = nil) -> String {
+    let member = key.map { #","idempotency_key":"\#($0)""# } ?? ""
+    return #"{"type":"response","success":true,"text":"\#(text)"\#(member)}"#
+  }
+
+  @Test(arguments: [
+    ([answer("x", key: "k2"), answer("y", key: "k3")], Finding.Outcome.shown),
+    ([answer("x", key: "k3"), answer("y", key: "k2")], .missing),
+    ([answer("audit: two"), answer("audit: three")], .shown),
+    ([answer("audit: three"), answer("audit: two")], .missing),
+  ])
+  func `a response tells by its key or as an echo which prompt it answers`(
+    answers: [String], outcome: Finding.Outcome
+  ) {
+    let third = #"{"type":"prompt","text":"audit: three","idempotency_key":"k3"}"#
+    let record = Self.session([
+      (2, .sent(#"{"type":"prompt","text":"audit: two","idempotency_key":"k2"}"#)),
+      (2, .sent(third)), (5, Self.came(answers[0])), (6, Self.came(answers[1])),
+    ])
+    let words =
+      "sent two prompts at once; sent \(third); received \(answers[0]) after 3.00 ms; received "
+      + "\(answers[1]) after 4.00 ms"
+    #expect(Self.evidence([.main: record]).finding(.order) == Finding(outcome, words))
+  }
+
+  @Test func `a ping that was not sent misses no answer`() {
+    let record = Self.record([(0, .opening), (1, .opened(headers: [:]))])
+    let words = "not sent: opened a connection; the upgrade succeeded after 1.00 ms"
+    #expect(Self.evidence([.pings: record]).finding(.applicationPing) == Finding(.unseen, words))
+  }
+
+  @Test func `without a login what needs one is unseen`() {
+    let record = Self.record([
+      (0, .opening), (1, .opened(headers: [:])), (2, Self.came(#"{"type":"pong"}"#)),
+    ])
+    let words =
+      "`connected` did not come: opened a connection; the upgrade succeeded after 1.00 ms; "
+      + #"received {"type":"pong"} after 2.00 ms"#
+    #expect(Self.evidence([.main: record]).finding(.batch) == Finding(.unseen, words))
+  }
+
+  @Test func `the end of another connection does not show that an answer was waited for`() {
+    let record = Self.cut([
+      (0, 0, .opening), (0, 1, .opened(headers: [:])),
+      (1, 1, .opening), (1, 2, .opened(headers: [:])), (1, 2, .sent("the header of a frame")),
+      (0, 3, .sent("a WebSocket ping")), (1, 4, .ended(.reset)),
+    ])
+    let words =
+      "the audit ended before an answer: on another connection: sent a WebSocket ping; nothing "
+      + "came back"
+    #expect(Self.evidence([.huge: record]).finding(.bystander) == Finding(.unseen, words))
+  }
+
+  @Test func `an answer that is shown again is refused by an error alone`() {
+    let hello = Self.came(#"{"type":"hello","message":"hi","version":"0.5.0","challenge":"c"}"#)
+    let again = "connect with the answer to the challenge of another connection"
+    let record = Self.cut([
+      (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, hello),
+      (0, 1, .sent("connect with an answer to the challenge")),
+      (0, 2, Self.came(#"{"type":"connected","message":"hi","session_id":"a"}"#)),
+      (1, 2, .opening), (1, 3, .opened(headers: [:])), (1, 3, hello), (1, 3, .sent(again)),
+      (1, 4, Self.came(#"{"type":"auth_error","message":"no"}"#)),
+    ])
+    let words = #"sent \#(again); received {"type":"auth_error","message":"no"} after 1.00 ms"#
+    let evidence = Self.evidence([.login: Self.session(), .challengeTwice: record])
+    #expect(evidence.finding(.challengeOnce) == Finding(.shown, words))
   }
 
   @Test func `what a server says by itself is not taken for the fault that is sent next`() {

@@ -51,6 +51,23 @@ import Testing
     #expect(run.isOver && run.record.isComplete)
   }
 
+  @Test(arguments: [
+    (AuditScript.Step.ping, ScriptRun.Effect.ping(0)), (.raw([1], "a byte"), .sendRaw(0, [1])),
+    (.say([.text("a")]), .send(0, [0x61])),
+  ])
+  func `what came before the last thing was sent ends no wait`(
+    step: AuditScript.Step, effect: ScriptRun.Effect
+  ) {
+    let pong: AuditScript.Step = .expect([.pong], count: 1, within: .seconds(3), orStop: false)
+    var run = Self.run([.open(0), Self.begun, step, pong, step, pong])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.handle(.opened(0, headers: [:]), at: .zero) == [effect])
+    #expect(run.handle(.pong(0), at: .second(1)) == [effect])
+    #expect(run.deadline == .second(4))
+    #expect(run.handle(.pong(0), at: .second(2)) == [.drop(0)])
+    #expect(run.isOver && run.record.isComplete)
+  }
+
   @Test func `a script of the plan is over if its connection is not there after five seconds`()
     throws
   {

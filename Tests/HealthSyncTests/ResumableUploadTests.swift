@@ -103,7 +103,7 @@ import Testing
     #expect(appending.step == .ended(status: status))
   }
 
-  @Test(arguments: [400, 413, 422])
+  @Test(arguments: [400, 409, 413, 422])
   func `the refusal of a complete payload is the answer to it`(status: Int) {
     var upload = Self.begun(url: Self.place)
     _ = upload.take(Self.reply(204, offset: 599_999))

@@ -261,18 +261,15 @@ import Testing
     try bench.page(1, anchor: 1)
     bench.finishCommits()
     bench.fail("f1", SyncBench.http(413))
-    try bench.page(1, anchor: 2)
+    try bench.page(2, anchor: 2)
     let drafts = ["x", "y"].map {
       PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
     }
     bench.give(.halved("f1", drafts))
-    let places = bench.steps.joined().compactMap { step -> [String: UInt64]? in
-      // The first part takes the place of the whole.
-      guard case .add(let batch) = step, batch.file != "f1" else { return nil }
-      return [batch.file: batch.place]
-    }
-    let order = places.flatMap(\.self).sorted { $0.value < $1.value }.map(\.key)
-    #expect(order == ["x", "y", "f2"])
+    // The page has the places behind: two and three times the distance.
+    let first = drafts[0].queued(Self.steps, at: QueuedBatch.distance)
+    let second = drafts[1].queued(Self.steps, at: QueuedBatch.distance * 3 / 2)
+    #expect(bench.steps.last == [.remove(file: "f1"), .add(first), .add(second)])
   }
 
   @Test func `what cannot be divided is parked, and what was not written is tried again`() {

@@ -42,6 +42,13 @@ import Testing
     ("sync: the batches of a type are in order", { $0.lanes[0].batches.reverse() }),
     ("sync: new batches come behind all others", { $0.nextPlace = 3 * QueuedBatch.distance }),
     ("gate: it is left only in the background", { $0.gate.leavesAt = .zero }),
+    (
+      "windows: events are remembered in order",
+      {
+        $0.server.retry.noteAttempt(at: .second(2))
+        $0.server.retry.noteAttempt(at: .second(1))
+      }
+    ),
     ("sync: a parked batch is not sent", { $0.lanes[0].batches[1].queued.parked = "x" }),
     ("sync: what the server has is being stored", { $0.commits = [:] }),
     (
@@ -52,6 +59,14 @@ import Testing
 
   @Test func `a sync that sends is checked`() {
     #expect(unnoticed(Self.plants, in: Self.sending) == [])
+  }
+
+  @Test func `a transaction before the queue was read is a fault`() {
+    var model = SyncBench().model
+    #expect(model.brokenInvariants(.thorough) == [])
+    model.commits[SyncCommitID(1)] = .ask
+    #expect(
+      model.brokenInvariants(.thorough) == ["sync: nothing is done before the queue was read"])
   }
 
   @Test func `as many records as may wait are no fault, and one more is`() {

@@ -63,6 +63,29 @@ import Testing
     #expect(bench.sent == ["c", "a", "c", "a"])
   }
 
+  @Test func `trying at once holds up no batch that waits for nothing`() throws {
+    var bench = try Self.narrow([SyncBench.batch("a"), SyncBench.batch("c", SyncBench.heart)])
+    bench.fail("c", SyncBench.http(413))
+    bench.fail("a", SyncBench.http(500))
+    bench.pass(.seconds(1))
+    bench.fail("a", SyncBench.http(500))
+    #expect(bench.sent == ["c", "a", "a"])
+    bench.give(.again)
+    let halves = ["x", "y"].map { PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50) }
+    bench.give(.halved("c", halves))
+    bench.finishCommits()
+    #expect(bench.sent == ["c", "a", "a", "x"])
+  }
+
+  @Test func `without waits between tries the first failure says that there is no server`() throws {
+    let policy = try SyncBench.plain.setting([("retry.first", "none")])
+    var bench = SyncBench(SyncSettings(policy: policy))
+    bench.give(SyncBench.waiting([SyncBench.batch("a")]))
+    bench.fail("a", .refused)
+    #expect(bench.model.standing == .unreachable(.refused))
+    #expect(bench.model.deadline == bench.now.advanced(by: SyncSettings.longestPause))
+  }
+
   @Test func `of several types that fail the first one is told`() {
     var bench = SyncBench()
     bench.give(

@@ -180,6 +180,8 @@ import Testing
     #expect(note((2, 1, 8), (2, 0, 9)) == [[2, 0, 9]])
     #expect(note((2, 0, 9), (1, 9, 12), replacing: true) == [[1, 9, 12]])
     #expect(note((2, 0, 9), (1, 10, 12), replacing: true) == [[2, 0, 9], [1, 10, 12]])
+    #expect(note((2, 9, 12), (1, 0, 9), replacing: true) == [[1, 0, 9]])
+    #expect(note((2, 10, 12), (1, 0, 9), replacing: true) == [[2, 10, 12], [1, 0, 9]])
   }
 
   @Test func `a batch names a text once, however many samples have it`() {
@@ -208,5 +210,11 @@ import Testing
     #expect(Array(rest.rows[..<batch.spans[1].count]) == Array(batch.rows[first..<third]))
     #expect(rest.rows.count == batch.rows.count - 2)
     #expect(Array(rest.rows[spanned...].prefix(first - 1)) == Array(batch.rows[..<(first - 1)]))
+  }
+
+  @Test func `a batch without spans keeps the rows that are not taken out`() {
+    let (first, last) = (Self.sample("a", 1), Self.sample("a", 3))
+    let batch = HealthBatch([first, Self.sample("a", 2), last])
+    #expect(batch.without([1]) == HealthBatch([first, last]))
   }
 }

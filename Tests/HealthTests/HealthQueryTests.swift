@@ -47,6 +47,14 @@ import Testing
     #expect(summary.payload.text == "{\(span)}")
   }
 
+  @Test(arguments: ["5", "\"STEPS\"", "[]", "null"])
+  func `a summary with a metric that is no object says so`(metric: String) {
+    let text = "{\"metrics\":[\(metric)],\(Self.time)}"
+    #expect(throws: FieldFault.wrongType(field: "metrics")) {
+      try SummaryQuery.read(Array(text.utf8))
+    }
+  }
+
   @Test func `a payload without its end is malformed`() {
     let (data, summary) = (Array(Self.data.utf8.dropLast()), Array(Self.summary.utf8.dropLast()))
     #expect(isMalformed { () throws(FieldFault) in _ = try HealthDataQuery.read(data) })

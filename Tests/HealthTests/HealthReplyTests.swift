@@ -56,6 +56,17 @@ import Testing
     }
   }
 
+  @Test(arguments: ["1", "\"x\"", "[]", "null"])
+  func `a reply whose last samples hold what is no object says so`(sample: String) {
+    let text =
+      #"{"success":true,"value_type":"STEPS","start_time":"2026-01-03","#
+      + #""end_time":"2026-01-04","health_data":[],"time_zone":"UTC","#
+      + #""answered_at":"2026-01-05T00:00:00Z","last_samples":[\#(sample)]}"#
+    #expect(throws: FieldFault.wrongType(field: "last_samples")) {
+      try HealthReply.read(Array(text.utf8))
+    }
+  }
+
   @Test(arguments: [
     (524_288, FieldFault.wrongType(field: "health_data")),
     (524_289, FieldFault.outOfBounds(field: "health_data")),

@@ -67,6 +67,20 @@ struct AheadTests {
     #expect(hand.model.recovery.cursor.position == new[7].position)
   }
 
+  @Test func `nor does it follow the last message of such a page`() {
+    var hand = Hand.connected(at: 5, head: 7)
+    hand.hear(Hand.message(9))
+    let new = (UInt64(1)...8).map { offset in
+      var message = RewoundLogTests.other(offset, "new")
+      message.position = Position(epoch: "f", offset: offset)
+      return message
+    }
+    hand.answer(Page(messages: new, hasNext: true, head: Position(epoch: "f", offset: 12)))
+    let end = Position(epoch: "f", offset: 8)
+    #expect(hand.fetches.last?.query == .after(end, limit: 100))
+    #expect(hand.model.recovery.cursor.position == end)
+  }
+
   @Test func `while the socket stands pages of an older state lead up to it`() throws {
     var hand = try Self.ahead()
     hand.pass(10)

@@ -44,6 +44,15 @@ struct ArrearsTests {
     #expect(hand.fetches.isEmpty)
   }
 
+  @Test func `a message without a position does not end it`() {
+    var hand = Self.lost(at: 5, head: 7)
+    hand.hear(Hand.message(100, isPlain: true))
+    for number in UInt64(6)...7 { hand.hear(Hand.message(number)) }
+    #expect(hand.texts == ["m100", "m6", "m7"])
+    #expect(Self.ways(hand) == [.live, .catchUp, .catchUp])
+    #expect(hand.model.isWhole)
+  }
+
   @Test func `a server that sends nothing first is asked`() {
     var hand = Self.lost(at: 5, head: 7, settles: false)
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])

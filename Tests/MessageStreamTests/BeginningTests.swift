@@ -137,4 +137,33 @@ struct BeginningTests {
     #expect(hand.fetches.count == asked)
     #expect(hand.model.deadline == nil)
   }
+
+  @Test(arguments: [(UInt64(380), 0), (379, 1)])
+  func `where memory is full a message leaves a gap if it is stamped before late stamps may lie`(
+    number: UInt64, gaps: Int
+  ) {
+    var hand = Hand { $0.memory = 3 }
+    let page = Page(
+      messages: [500, 499, 498].map { Hand.message($0, isPlain: true) }, hasNext: true)
+    hand.connect(page, head: nil)
+    hand.answer(Page(messages: page.messages, hasNext: false))
+    hand.answer(page)
+    hand.hear(Hand.message(number, isPlain: true))
+    #expect(hand.model.gaps.map(\.before) == Array(repeating: page.messages[2].key, count: gaps))
+  }
+
+  @Test func `who asks for more is answered when the first page tells that nothing is older`()
+    throws
+  {
+    var hand = Hand()
+    let failed = try #require(hand.fetches.last?.id)
+    hand.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))
+    hand.give(.opened(try #require(hand.model.link.currentAttempt), head: nil))
+    hand.hear(Hand.message(5, isPlain: true))
+    hand.give(.loadOlder)
+    hand.answer(Page(messages: [Hand.message(5, isPlain: true)], hasNext: false))
+    #expect(hand.histories == [])
+    hand.give(.older([]))
+    #expect(hand.histories == [.history(hasMore: false)])
+  }
 }

@@ -134,4 +134,17 @@ struct ClockBackTests {
     hand.answer(page([1000, 999]))
     #expect(hand.model.gaps == [])
   }
+
+  @Test func `what is stamped as the newest that is kept counts as stamped back, too`() throws {
+    let kept = Hand.message(1000, isPlain: true)
+    // Another one of the same moment.
+    let back = Hand.message(101_000, isPlain: true)
+    let new = Hand.message(2000, isPlain: true)
+    var hand = Hand.plain()
+    hand.hear(kept)
+    hand.give(.oversized(try #require(hand.model.link.currentAttempt), bytes: 1))
+    hand.answer(Page(messages: [new], hasNext: false))
+    hand.answer(Page(messages: [new, back], hasNext: true))
+    #expect(hand.model.gaps == [Gap(after: kept.key, before: back.key)])
+  }
 }

@@ -88,6 +88,12 @@ struct DedupeTests {
     #expect(world.ledger.problems == [])
   }
 
+  @Test func `a message that a page brings twice is shown once`() {
+    var hand = Hand.connected(at: 5, head: 6)
+    hand.answer(Hand.page([6, 6], head: 6))
+    #expect(hand.texts == ["m6"])
+  }
+
   private static func edited(_ number: UInt64) -> Message {
     var message = Hand.message(number, text: "edited \(number)")
     message.updatedAt = message.createdAt.advanced(by: .seconds(60))

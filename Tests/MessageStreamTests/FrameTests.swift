@@ -86,4 +86,19 @@ struct FrameTests {
     #expect(world.ledger.updates == before)
     #expect(world.status.state == .connected)
   }
+
+  @Test(arguments: [
+    StreamModel.Frame.draining(within: .seconds(30)), .unknown(type: "typing"), .malformed(bad),
+  ])
+  func `a frame of any kind is a sign of life`(frame: StreamModel.Frame) throws {
+    var model = Hand.connected(at: 5).model
+    let attempt = try #require(model.link.currentAttempt)
+    let heard = Instant.zero.advanced(by: .seconds(60))
+    _ = model.tick(at: heard)
+    _ = model.handle(.frame(attempt, frame), at: heard)
+    _ = model.tick(at: heard.advanced(by: .milliseconds(89_999)))
+    #expect(model.link.currentAttempt == attempt)
+    _ = model.tick(at: heard.advanced(by: .seconds(90)))
+    #expect(model.link.currentAttempt != attempt)
+  }
 }

@@ -97,4 +97,14 @@ struct GapTests {
       #expect(hand.model.gaps == [Gap(after: nil, before: page[2].key)])
     }
   }
+
+  @Test func `what is kept beyond a gap is shown although the server fills nothing of it`() {
+    let gap = Gap(after: Hand.message(10).key, before: Hand.message(60).key)
+    var hand = Self.filling(gap, in: [Hand.message(10), Hand.message(60)])
+    hand.answer(Page(messages: [], hasNext: true, head: Hand.at(60)))
+    #expect(hand.model.gaps == [gap])
+    hand.give(.older([Hand.message(10)]))
+    #expect(hand.texts == ["m10"])
+    #expect(hand.histories == [.history(hasMore: true)])
+  }
 }

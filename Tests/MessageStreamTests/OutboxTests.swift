@@ -244,6 +244,23 @@ struct OutboxTests {
     #expect(!hand.updates.contains(.notice(.signIn)))
   }
 
+  @Test func `the answer to a try that was given up says nothing of the next one`() throws {
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    var hand = Hand.connected(at: 5)
+    hand.send("a")
+    let entry = try #require(hand.posts.last)
+    let first = try #require(hand.model.outbox.queue.sending(entry.id)?.number)
+    hand.pass(30)
+    let second = try #require(hand.model.outbox.queue.sending(entry.id)?.number)
+    #expect(second != first)
+    hand.effects = []
+    hand.give(.postFailed(entry.id, try: first, refused))
+    #expect(hand.effects == [])
+    #expect(hand.model.outbox.queue.sending(entry.id)?.number == second)
+    hand.give(.postFailed(entry.id, try: second, refused))
+    #expect(hand.effects.contains(.refreshCredentials))
+  }
+
   @Test func `without credentials every waiting message says so`() {
     var world = StreamWorld.connected(.ours)
     world.server.oldestToken = 2

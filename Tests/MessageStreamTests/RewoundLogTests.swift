@@ -318,4 +318,34 @@ struct RewoundLogTests {
       hand.model.gaps == [Gap(after: Hand.message(150).key, before: Hand.message(251).key)])
     #expect(hand.model.recovery.cursor.position == Hand.at(350))
   }
+
+  private static let heads: [(Position?, Bool)] = [
+    (Hand.at(4), true), (Hand.at(5), false), (Hand.at(6), false), (nil, false),
+    (Position(epoch: "f", offset: 4), false),
+  ]
+
+  @Test(arguments: heads)
+  func `a log ends before the cursor only under the epoch of the cursor`(
+    head: Position?, isBefore: Bool
+  ) {
+    var recovery = Recovery()
+    recovery.cursor.position = Hand.at(5)
+    #expect(recovery.isBeyond(head) == isBefore)
+  }
+
+  @Test func `a socket that begins with other messages at the first offset brings the whole log`()
+    throws
+  {
+    var hand = Hand.connected(at: 0)
+    for number in UInt64(1)...3 { hand.hear(Hand.message(number)) }
+    hand.hear(Self.other(2, "theirs"))
+    #expect(hand.model.recovery.cursor.position == Hand.at(0))
+    hand.lose()
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), .reset))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(3), after: hand.named))
+    for offset in UInt64(1)...3 { hand.hear(Self.other(offset, "theirs")) }
+    #expect(hand.model.recovery.cursor.position == Hand.at(3))
+    #expect(hand.model.isWhole)
+  }
 }

@@ -65,4 +65,17 @@ struct StalledCatchUpTests {
     hand.fail(hand.posts[0].id, failure)
     #expect(hand.model.outbox.queue.deadline == hand.now.advanced(by: longest))
   }
+
+  @Test func `an answer that lags behind the cursor leaves it where it is`() {
+    var hand = Hand.connected(at: 5)
+    hand.give(.refresh)
+    hand.answer(Hand.page([], head: 3))
+    #expect(hand.commits.last?.cursor?.position == Hand.at(5))
+  }
+
+  @Test func `a newest page whose one entry cannot be read is gone past, too`() {
+    var hand = Hand()
+    hand.answer(Hand.page([], head: 90, hasNext: true, rejected: 1))
+    #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
+  }
 }

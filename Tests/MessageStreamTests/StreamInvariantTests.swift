@@ -221,6 +221,10 @@ import Testing
         "outbox: it knows nothing of entries that are gone",
         { $0.outbox.floors = [Self.stranger: Hand.wall] }
       ),
+      (
+        "outbox: it knows nothing of entries that are gone",
+        { $0.outbox.sought = [Self.stranger] }
+      ),
     ]
 
   @Test func `recovery, history and outbox are checked`() {
@@ -233,6 +237,12 @@ import Testing
     let full = recovery
     recovery.noteUnplaced(Hand.message(1, isPlain: true))
     #expect(recovery == full)
+  }
+
+  @Test func `a message with a position is not remembered among those without`() {
+    var recovery = Recovery()
+    recovery.noteUnplaced(Hand.message(1))
+    #expect(recovery == Recovery())
   }
 
   @Test func `a timeline knows the places of its first and its last message`() {

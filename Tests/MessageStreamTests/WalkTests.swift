@@ -110,6 +110,17 @@ struct WalkTests {
     }
   }
 
+  @Test func `it is met by a whole page of those up to it, wherever it stands among them`() {
+    // The upper edge of the gap was edited: it is stamped as an older one.
+    var edge = Hand.message(50, isPlain: true)
+    edge.createdAt = Hand.message(28).createdAt
+    let messages = [Hand.message(30, isPlain: true), edge, Hand.message(29, isPlain: true)]
+    var fetch = Self.fetch()
+    _ = fetch.take(
+      Page(messages: messages, hasNext: true), bringsUnseen: false, beyond: Self.key(30))
+    #expect(fetch.meetsBeyond)
+  }
+
   @Test(arguments: [(50, 3), (51, 11)])
   func `a page that lacks what is known to be newer is no repetition at once`(
     known: UInt64, pages: Int

@@ -86,13 +86,20 @@ import Testing
       bench.model.link.status.reason == .failure(.closed(code: 4403, reason: "old")))
   }
 
-  @Test func `the socket of a server that refuses the version is closed`() {
+  @Test(arguments: [
+    SessionServerMessage.error(
+      SessionError(message: "old", code: SessionError.unsupportedVersion)),
+    .authError(message: "no"),
+  ])
+  func `the socket of a server that refuses the entrance is closed`(
+    refusal: SessionServerMessage
+  ) {
     var bench = SessionBench.opening()
     let attempt = bench.attempt
     bench.give(.opened(attempt))
     bench.say(.hello(SessionHello(message: "")))
     bench.log = []
-    bench.say(.error(SessionError(message: "old", code: SessionError.unsupportedVersion)))
+    bench.say(refusal)
     let closes = bench.log.filter { if case .close = $0 { true } else { false } }
     #expect(closes == [.close(attempt, code: 1002)])
   }

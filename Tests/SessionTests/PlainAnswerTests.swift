@@ -66,6 +66,34 @@ import Testing
     #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
   }
 
+  @Test func `the same words of another client take no answer from a prompt`() {
+    var bench = Self.accepted()
+    bench.say(.window([Self.asked, Self.said, .one("u3", .user, "a", at: 2)], next: 3))
+    #expect(bench.messages.map { $0.prefix(2) } == ["u2", "u3"])
+    bench.lose()
+    #expect(bench.states.last == "a answered")
+  }
+
+  private static let failure = SessionServerMessage.response(
+    SessionResponse(id: nil, conversation: nil, result: .failure(error: "no")))
+
+  @Test func `a failure that names no conversation ends the only prompt under way`() {
+    var bench = Self.accepted()
+    bench.say(Self.failure)
+    #expect(bench.states.last == "a failed")
+    #expect(bench.reason == "no")
+  }
+
+  @Test func `a failure that names no conversation ends none of two prompts under way`() {
+    var bench = Self.accepted()
+    bench.prompt("b", in: "d")
+    bench.ack(nil)
+    let before = bench.states
+    #expect(before.suffix(2) == ["b sent", "b accepted"])
+    bench.say(Self.failure)
+    #expect(bench.states == before)
+  }
+
   @Test func `a prompt that failed stays so, though a history showed an answer before`() {
     var bench = Self.accepted()
     bench.say(.window([Self.asked, Self.said], next: 2))

@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
 import LinkWire
 import Testing
 
+@testable import LinkCore
 @testable import Session
 
 /// Each invariant of a session and of its parts can fail.
@@ -39,6 +39,7 @@ import Testing
       "session: what was sent is in the outbox until its end",
       { $0.talk?.sent.insert(nobody) }
     ),
+    ("link: it is idle exactly while it is not wanted", { $0.link.gate.wish = .none }),
     ("session writer: only a refused change is tried again", { $0.writer.retryAt = .zero }),
     (
       "session writer: the change under way is the last one",

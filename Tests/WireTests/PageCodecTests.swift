@@ -60,6 +60,7 @@ private func decode(_ text: String) throws(MessageError) -> Page {
       (#"{"data":{"messages":[\#(entry)],"next_cursor":""}}"#, one),
       (#"{"messages":[\#(entry)],"head":null,"recovered":null}"#, one),
       (#"{"data":{"messages":null,"pagination":null}}"#, none),
+      (#"{"messages":[],"pagination":{"has_next":null}}"#, none),
       (#"{"data":[]}"#, none),
     ]
     for (text, page) in forms { #expect(try decode(text) == page) }

@@ -134,6 +134,16 @@ private func phoneFails(_ text: String) -> RelayWireError? {
       fails(cancel + filler + " ") == RelayWireError(.tooLong(bytes: BackendMessage.maxBytes + 1)))
   }
 
+  @Test(arguments: [("code", "word"), ("word", "code")])
+  func `a code and its word have up to 64 bytes`(name: String, other: String) {
+    func text(_ count: Int) -> String {
+      let value = String(repeating: "x", count: count)
+      return #"{"type":"connection_code","\#(other)":"y","\#(name)":"\#(value)"}"#
+    }
+    #expect(fails(text(64)) == nil)
+    #expect(fails(text(65)) == RelayWireError(.outOfBounds(field: name)))
+  }
+
   @Test func `a summary has up to 64 metrics`() throws {
     func text(_ count: Int) -> String {
       let metrics = Array(repeating: #"{"value_type":"STEPS"}"#, count: count)

@@ -155,4 +155,14 @@ import Testing
             conversation: "c", entries: [],
             place: .offset(next: 4, signature: "", isReplaced: false), isComplete: true)))
   }
+
+  @Test(arguments: [-1_500, -1_000, -500, -1, 0, 1, 1_500])
+  func `a time below 0 is written as 0`(milliseconds: Int) throws {
+    let told = Duration.milliseconds(milliseconds)
+    let message = SessionServerMessage.draining(message: "m", retryAfter: told, window: told)
+    let read = Duration.milliseconds(max(0, milliseconds))
+    #expect(
+      try SessionServerMessage.read(message.bytes)
+        == .draining(message: "m", retryAfter: read, window: read))
+  }
 }

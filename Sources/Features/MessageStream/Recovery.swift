@@ -229,8 +229,6 @@ struct Recovery: Sendable, Hashable {
 
   /// The socket brings everything up to `end`, and then what is new.
   mutating func awaitArrears(to end: Position, until: Instant) {
-    // All that came beyond the cursor comes again.
-    ahead = []
     isCurrent = cursor.position == end
     arrears = isCurrent ? nil : Arrears(end: end, until: until)
   }

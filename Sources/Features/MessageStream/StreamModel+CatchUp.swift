@@ -69,7 +69,7 @@ extension StreamModel {
     run.oldest = page.end(in: run.kind) ?? run.oldest
     let repeats = run.repetition.note(page)
     let next = nextQuery(after: page, in: run, repeats: repeats)
-    if next == nil, page.hasNext, page.messages.isEmpty, run.oldest == nil, !moves(page, in: run) {
+    if next == nil, page.hasNext, run.oldest == nil, !moves(page, in: run) {
       stall(run, &step)
       return
     }

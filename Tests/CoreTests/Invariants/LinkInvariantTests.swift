@@ -45,6 +45,9 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     return bench.link
   }
 
+  /// Connected, and never again by itself once it was in background.
+  static var manual: HeldLink { LinkBench.connected(.healthRelayForeground).link }
+
   /// Tries in front, beside a queued connect of the system.
   static var searching: HeldLink { LinkBench.wanted(.bottleLink).link }
 
@@ -81,6 +84,9 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     },
     PlantedLink("link: it is held by an obstacle that exists") {
       $0.state = .held(HeldLink.Held(obstacle: .background, series: .first))
+    },
+    PlantedLink("link: it is held by an obstacle that exists", { PlantedLink.manual }) {
+      $0.state = .held(HeldLink.Held(obstacle: .unreachable, series: .first))
     },
     PlantedLink("link: it waits to try only while the gate is open") {
       $0.state = .waiting(HeldLink.Waiting(until: .zero, series: .first))

@@ -60,6 +60,8 @@ struct PolicyTests {
     ("message-stream", "gate.refreshTimeout", "999ms", "1s", "1001ms"),
     ("message-stream", "liveness.silence", "999ms", "1s", "1001ms"),
     ("session", "liveness.ping", "999ms", "1s", "1001ms"),
+    ("session", "liveness.pongRoundTrips", "0", "1", "2"),
+    ("session", "liveness.pongRoundTrips", "101", "100", "99"),
     ("session", "liveness.pongTries", "0", "1", "2"),
     ("session", "liveness.pongTries", "11", "10", "9"),
     ("session", "liveness.idle", "999ms idle", "1s idle", "1001ms idle"),
@@ -169,6 +171,13 @@ struct PolicyTests {
     #expect(policy.liveness == LinkPolicy.messageStream.liveness)
   }
 
+  @Test func `a hand-written policy with a key that nobody knows is refused`() {
+    let json = #"{"preset": "message-stream", "retry.frist": "100ms,200ms"}"#
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(LinkPolicy.self, from: Data(json.utf8))
+    }
+  }
+
   @Test(arguments: LinkPolicy.presets)
   func `every key can be read and written back`(policy: LinkPolicy) throws {
     #expect(try policy.setting(policy.values) == policy)
@@ -258,6 +267,13 @@ struct PolicyTests {
       .exponential(
         first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0, floor: .zero, attempts: nil),
       .seconds(30)
+    ),
+    (
+      // The wait behind the first leaves the range of a duration.
+      .exponential(
+        first: .seconds(16_777_216), factor: 1000, cap: .seconds(33_554_432), jitter: 0,
+        floor: .zero, attempts: nil),
+      .seconds(33_554_432)
     ),
   ])
   func `a wait far along a schedule is known at once`(schedule: Schedule, wait: Duration) {

@@ -69,11 +69,12 @@ import Testing
     #expect(bench.link == link)
   }
 
-  @Test func `a queued connect is taken back`() {
+  @Test(arguments: [true, false])
+  func `a queued connect is taken back`(isEstablished: Bool) {
     var bench = LinkBench.wanted(.bottleLink)
     bench.failAll(.timeout(.connect))
     bench.log = []
-    bench.give(.found(bench.link.nextAttempt, established: true))
+    bench.give(.found(bench.link.nextAttempt, established: isEstablished))
     #expect(bench.log.contains { if case .disarm = $0 { true } else { false } })
   }
 

@@ -90,6 +90,20 @@ import Testing
     #expect(bench.link.status.phase == .held)
   }
 
+  @Test(arguments: [Reachability.unreachable, .captivePortal])
+  func `a network of which the same is said again is no reason for another test`(
+    reachability: Reachability
+  ) {
+    var bench = LinkBench.connected(.socket)
+    let effects = bench.give(.reachability(reachability))
+    guard case .ping(let attempt, let id)? = effects.first else {
+      Issue.record("no ping: \(effects)")
+      return
+    }
+    bench.give(.pong(attempt, id))
+    #expect(bench.give(.reachability(reachability)) == [])
+  }
+
   @Test func `a network that goes away is nothing to a link whose policy ignores it`() throws {
     let policy = try LinkPolicy.bottleLink.setting([("gate.networkChange", "ignore")])
     var bench = LinkBench.connected(policy)

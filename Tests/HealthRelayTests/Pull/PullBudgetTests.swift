@@ -110,6 +110,11 @@ import Testing
         == PullReport(answered: 1, left: 1, ending: .outOfTime, again: .milliseconds(4_999)))
   }
 
+  @Test func `where sending takes no time it reads until the lease ends`() {
+    let bench = PullBench.leased(settings: PullSettings(sendTime: .zero))
+    #expect(bench.pull.phase == .reading(StepID(2), until: .second(125)))
+  }
+
   @Test func `a lease counts from the moment it was asked for`() {
     var bench = PullBench()
     bench.give(.begin)

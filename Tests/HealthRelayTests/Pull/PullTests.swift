@@ -237,6 +237,17 @@ import Testing
     #expect(bench.pull.report.answered == 2)
   }
 
+  @Test func `leasing behind an answer has all tries of its own`() {
+    var bench = PullBench.leased()
+    bench.read()
+    bench.succeed()
+    for wait in PullBench.waits {
+      bench.fail(.reset)
+      #expect(bench.pull.deadline == bench.now.advanced(by: wait))
+      bench.pass(wait)
+    }
+  }
+
   @Test func `the backend's wish lengthens the wait`() {
     var bench = PullBench()
     bench.give(.begin)

@@ -58,6 +58,17 @@ import Testing
     #expect(found.latest?.value == 90)
   }
 
+  @Test func `what is no number in the unit that is told is left out`() {
+    let numbers = Self.readings([Self.sample(1, 60)])
+    let found = Self.readings([
+      Self.sample(1, 60), Self.sample(2, .infinity), Self.sample(3, .nan),
+      Self.sample(4, 1e308, unit: "Hz"),
+    ])
+    #expect(found.figures == numbers.figures)
+    #expect(found.days == numbers.days)
+    #expect(found.latest == numbers.latest)
+  }
+
   @Test func `types that no question names keep their unit`() {
     let found = Self.readings(
       [Self.sample(1, 41, unit: "mL/min\u{B7}kg")], type: "HKQuantityTypeIdentifierVO2Max")

@@ -10,6 +10,15 @@ import Testing
     stage("Asleep", "2026-01-04T23:00:00Z", "2026-01-05T06:00:00Z"),
   ])
 
+  /// A step at each of 500 hours.
+  private static let hours = Shelf(
+    (0..<500).map { hour in
+      let start = at("2026-01-05T00:00:00Z").advanced(by: .seconds(3_600 * hour))
+      return HealthSample(
+        type: "HKQuantityTypeIdentifierStepCount", value: .quantity(1), unit: "count",
+        start: start, end: start, source: "Watch")
+    })
+
   private static func summary(
     _ start: String, _ end: String, _ metrics: [SummaryMetric] = [], zone: ZoneRules = .utc,
     limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20)
@@ -105,18 +114,10 @@ import Testing
 
   @Test(arguments: [10_000, 30_000])
   func `a summary keeps its bytes, whatever it is made of`(maxBytes: Int) throws {
-    let first = at("2026-01-05T00:00:00Z")
-    let shelf = Shelf(
-      (0..<500).map { hour in
-        HealthSample(
-          type: "HKQuantityTypeIdentifierStepCount", value: .quantity(1), unit: "count",
-          start: first.advanced(by: .seconds(3_600 * hour)),
-          end: first.advanced(by: .seconds(3_600 * hour)), source: "Watch")
-      })
     let metric = SummaryMetric(valueType: .steps, groupBy: .hour, statistic: .sum)
     let query = SummaryQuery(
       start: time("2026-01-01"), end: time("2026-03-01"), metrics: [metric, metric, metric])
-    let object = shelf.answer(.summary(query), limits: AnswerLimits(maxBytes: maxBytes))
+    let object = Self.hours.answer(.summary(query), limits: AnswerLimits(maxBytes: maxBytes))
     #expect(object.succeeded)
     #expect(object.bytes.count <= maxBytes)
     for result in try SummaryReply.read(object.bytes).results {
@@ -124,5 +125,16 @@ import Testing
       #expect(data.nextStart != nil)
       #expect(!data.points.isEmpty)
     }
+  }
+
+  @Test func `a summary is as long as it asks to be where there is room for more`() {
+    var query = SummaryQuery(
+      start: time("2026-01-01"), end: time("2026-03-01"),
+      metrics: [SummaryMetric(valueType: .steps, groupBy: .hour, statistic: .sum)])
+    let room = AnswerLimits(maxBytes: 8 << 20)
+    let short = Self.hours.answer(.summary(query), limits: AnswerLimits(maxBytes: 10_000))
+    #expect(Self.hours.answer(.summary(query), limits: room) != short)
+    query.maxBytes = 10_000
+    #expect(Self.hours.answer(.summary(query), limits: room) == short)
   }
 }

@@ -67,4 +67,25 @@ import Testing
     let export = try Export(body: elements.joined())
     #expect(export.skipped == [.unknown: 40])
   }
+
+  @Test func `the version is that of the first comment that tells one`() throws {
+    let comments = "<!-- HealthKit Export Version: 7 --><!-- HealthKit Export Version: 8 -->"
+    let export = try Export("<!DOCTYPE HealthData [\(comments)]><HealthData></HealthData>".utf8)
+    #expect(export.tally.version == 7)
+  }
+
+  @Test func `a type definition in a file that is there at once is skipped`() throws {
+    let text = Array("<!DOCTYPE HealthData []><HealthData>\(Export.record())</HealthData>".utf8)
+    var reader = HealthExportReader()
+    reader.append(text.span)
+    reader.finish()
+    let batch = try #require(try reader.next())
+    #expect(batch.rows.map { batch[$0] } == [Export.sample()])
+    #expect(reader.tally.skipped.isEmpty)
+  }
+
+  @Test func `a number without its mark is no reference`() {
+    let bytes = Array("a&165;b&ax41;".utf8)
+    #expect(ExportText(bytes.span, 0..<bytes.count).text == "a&165;b&ax41;")
+  }
 }

@@ -165,6 +165,36 @@ import Testing
     #expect(export.tally.bytes == Export.generated().count)
   }
 
+  @Test(arguments: [9, 10, 29, 9_054])
+  func `the version is read with all of its digits`(version: Int) throws {
+    let definition = "<!DOCTYPE HealthData [<!-- HealthKit Export Version: \(version) -->]>"
+    let export = try Export("\(definition)<HealthData></HealthData>".utf8)
+    #expect(export.tally.version == version)
+  }
+
+  @Test(arguments: ["Figure", "Remarks"])
+  func `another element in a record does not end it`(name: String) throws {
+    let zone = "<MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/>"
+    let export = try Export(body: Export.record(body: "<\(name)></\(name)>\(zone)"))
+    #expect(export.samples.map(\.zone) == ["UTC"])
+    #expect(export.skipped == [.unknown: 1])
+  }
+
+  @Test func `a zone behind a workout that has ended is not that workout's`() throws {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
+    let workout = "<Workout workoutActivityType=\"a\" sourceName=\"s\" \(dates)></Workout>"
+    let zone = "<MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/>"
+    let export = try Export(body: workout + zone)
+    #expect(export.samples.map(\.zone) == [nil])
+  }
+
+  @Test func `a text that is repaired counts, even if no sample has it`() throws {
+    let export = try Export(body: "<Record type=\"a\u{0B}\" sourceName=\"s\" value=\"1\"/>")
+    #expect(export.samples == [])
+    #expect(export.skipped == [.noDate: 1])
+    #expect(export.tally.repaired == 1)
+  }
+
   @Test func `records within correlations have the keys of those outside`() throws {
     let pair = Export.record() + "<Correlation type=\"c\">" + Export.record() + "</Correlation>"
     let export = try Export(body: pair)

@@ -32,7 +32,9 @@ import Testing
 
   @Test func `the window outlives a final block`() {
     let bytes = hex("c1 08 f3 48 cd c9 c9 07 00 00 c1 05 f2 00 11 00 00")
-    #expect(Self.keeping.events(bytes) == [.text(Self.hello), .text(Self.hello)])
+    let expected: [WebSocketEvent] = [.text(Self.hello), .text(Self.hello)]
+    #expect(Self.keeping.events(bytes) == expected)
+    #expect(Self.keeping.reads(bytes.map { [$0] }).events == expected)
   }
 
   @Test func `a reference behind the agreed window reads the same however the octets come`() {
@@ -100,6 +102,18 @@ import Testing
         }
       }
     }
+  }
+
+  /// With a window of 8 bits an end sends plain messages.
+  @Test func `each end compresses with the window that was agreed for it`() {
+    let agreed = DeflateParameters(serverMaxWindowBits: 8, clientMaxWindowBits: 15)
+    let isCompressed = [WebSocketRole.server, .client].map { role -> Bool in
+      var sender = End(role: role, deflate: agreed).connection()
+      var out: [UInt8] = []
+      sender.send(text: [UInt8](repeating: 0x61, count: 1000), into: &out)
+      return out[0] & 0x40 != 0
+    }
+    #expect(isCompressed == [false, true])
   }
 
   @Test func `a payload that does not shrink is sent plain`() {

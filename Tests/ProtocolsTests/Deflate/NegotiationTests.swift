@@ -19,6 +19,10 @@ import Testing
       "permessage-deflate; server_max_window_bits=\"1\\0\"", 10,
       plain + "; server_max_window_bits=10"
     ),
+    (
+      "permessage-deflate; server_max_window_bits=10 ; client_max_window_bits", 10,
+      plain + "; server_max_window_bits=10"
+    ),
     ("x-other, permessage-deflate", 15, plain),
     ("permessage-deflate; unknown, permessage-deflate", 15, plain),
     ("permessage-deflate; server_max_window_bits=16, permessage-deflate", 15, plain),

@@ -71,6 +71,25 @@ import Testing
     #expect(reader.isIdle)
   }
 
+  @Test func `a reader tells whether it is within a request, and within its body`() {
+    var reader = HTTPRequestReader()
+    var told: [[Bool]] = []
+    let rest = " HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"
+    for piece in ["", "POST /p", rest, "x", "GET / HTTP/9.9\r\nHost: a\r\n\r\n"] {
+      reader.receive(octets(piece))
+      _ = reader.next()
+      told.append([!reader.isIdle, reader.isReadingBody])
+    }
+    // The last request is refused: nothing more is read.
+    #expect(
+      told == [[false, false], [true, false], [true, true], [false, false], [false, false]])
+  }
+
+  @Test func `one empty line is forgiven before each request, the first one too`() {
+    let text = "\r\n" + get(target: "/1") + "\r\n" + get(target: "/2")
+    #expect(heads(text).map(\.target) == ["/1", "/2"])
+  }
+
   /// How many octets a reader has in its memory, read or not.
   private static func held(_ reader: HTTPRequestReader) -> Int? {
     (Mirror(reflecting: reader).descendant("buffer") as? [UInt8])?.count

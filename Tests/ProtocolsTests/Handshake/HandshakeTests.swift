@@ -69,6 +69,15 @@ import Testing
     #expect(Self.verdict(text + Self.answer())?.rest == [])
   }
 
+  @Test(arguments: [(102, true), (199, true), (200, false), (500, false)])
+  func `a status from 200 on is the answer, another below it is not`(
+    _ status: Int, _ isInterim: Bool
+  ) {
+    let head = HTTPResponseHead(status: status, reason: "x", headers: [])
+    let answer = ClientHandshake.Verdict.refused(head, bodyPrefix: [])
+    #expect(Self.verdict("HTTP/1.1 \(status) x\r\n\r\n") == (isInterim ? nil : answer))
+  }
+
   @Test func `a refusal comes with its head and what came of the body`() {
     let text = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\n\r\n{\"a\":"
     let head = HTTPResponseHead(

@@ -122,6 +122,22 @@ import Testing
     #expect(state == .closed)
   }
 
+  @Test(arguments: ["c2", "89 02 01", "42 05 f2 48 cd"])
+  func `behind its end a connection holds nothing of what it read and sent`(_ bytes: String) {
+    var connection = DeflateTests.keeping.connection()
+    var (events, out): ([WebSocketEvent], [UInt8]) = ([], [])
+    connection.send(text: [UInt8](repeating: 0x61, count: 1000), into: &out)
+    connection.receive(hex(bytes), into: &events)
+    connection.receiveEnd(into: &events)
+    out += connection.takeOutput()
+    let held = connection.heldHead + connection.control
+    #expect(held == [])
+    let isOpen = [connection.frame != nil, connection.message != nil]
+    #expect(isOpen == [false, false])
+    let (inflates, deflates) = (connection.inflater != nil, connection.deflater != nil)
+    #expect(!inflates && !deflates)
+  }
+
   @Test func `a transport that ends behind a close says nothing`() {
     var connection = End.client.connection()
     var events: [WebSocketEvent] = []

@@ -91,6 +91,15 @@ import Testing
     #expect(End.client.failure(hex("82 7f 80")) == 1002)
   }
 
+  @Test func `octets that are not handed over are not looked at`() {
+    // The third octet lies behind the two that are here, and would be wrong.
+    let here = hex("82 7f 80")[..<2]
+    var connection = End.client.connection()
+    var events: [WebSocketEvent] = []
+    unsafe connection.receive(here.span.bytes, into: &events)
+    #expect(events == [])
+  }
+
   @Test func `a failure is answered with its close and ends the reading`() {
     let outcome = End.client.reads(hex("83 00 81 01 61"))
     let error = WebSocketError(code: 1002, detail: "a reserved opcode")
@@ -104,12 +113,25 @@ import Testing
     let payload = (0..<100).map { UInt8($0) }
     let key: [UInt8] = [0x12, 0x34, 0x56, 0x78]
     let mask: UInt32 = 0x7856_3412
-    for phase in 0..<4 {
+    for phase in 0..<8 {
       for count in 0..<payload.count {
         var bytes = Array(payload[..<count])
         Masking.apply(mask, phase: phase, to: &bytes, from: 0)
         #expect(bytes == payload[..<count].enumerated().map { $1 ^ key[($0 + phase) % 4] })
       }
+    }
+  }
+
+  @Test func `one digest of the seed and a counter makes five masking keys`() {
+    var source = MaskSource(seed: 1)
+    let keys = (0..<10).map { _ in source.next() }
+    for counter: UInt8 in [0, 1] {
+      let words = keys[(Int(counter) * 5)...].prefix(5).reversed()
+      let digest = words.flatMap { word -> [UInt8] in
+        stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
+      }
+      let block = hex("00 00 00 00 00 00 00 01 00 00 00 00 00 00 00") + [counter]
+      #expect(digest == SHA1.digest(block))
     }
   }
 

@@ -12,6 +12,11 @@ import Testing
       deflate: deflate)
   }
 
+  @Test func `a message has at most 1 MiB in 1024 frames unless told otherwise`() {
+    let told = WebSocketLimits(maxMessageBytes: 1 << 20, maxFragments: 1024, oversize: .skip)
+    #expect(WebSocketLimits(oversize: .skip) == told)
+  }
+
   @Test(arguments: [(9, false), (10, false), (11, true)])
   func `one frame is measured by its head`(_ count: Int, _ tooBig: Bool) {
     let head = Array(frame(2, [UInt8](repeating: 1, count: count)).prefix(2))
@@ -121,6 +126,16 @@ import Testing
     let bytes = frame(1, long, reserved: 4) + frame(1, short, reserved: 4)
     let events = Self.end(.skip, bytes: 1_001, deflate: deflate).events(bytes)
     #expect(events == [.oversized(bytes: UInt64(long.count)), .text(Array("ééé".utf8))])
+  }
+
+  @Test func `nothing behind the limit of a skipped message is inflated`() {
+    var deflater = Deflater(windowBits: 15)
+    let long = deflater?.message([UInt8](repeating: 0x61, count: 100)) ?? []
+    // Behind an empty block comes one of a type that does not exist.
+    let payload = long + hex("00 00 ff ff 07")
+    let bytes = frame(2, payload, reserved: 4) + frame(2, [0x62])
+    let events = Self.end(.skip, deflate: DeflateParameters()).events(bytes)
+    #expect(events == [.oversized(bytes: UInt64(payload.count)), .binary([0x62])])
   }
 
   @Test func `no zlib stream is held for the rest of a message that is skipped`() {

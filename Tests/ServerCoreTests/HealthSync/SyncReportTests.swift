@@ -82,6 +82,30 @@ import Testing
     #expect(told.contains(daily))
   }
 
+  @Test(arguments: [
+    (999_999_999.123_456_7, "999999999.123457"), (1_000_000_000.123_456_7, "1000000000.1234567"),
+  ])
+  func `what is less than a billion is rounded to millionths`(value: Double, text: String) throws {
+    let record = try Self.record(
+      "QuantityTypeIdentifierHeartRate", "18T08:00", value: value, unit: "count/min")
+    let told = try Self.tell(.heartRate, from: "2026-01-18", to: "2026-01-18", records: [record])
+    let figures = #""avg":\#(text),"min":\#(text),"max":\#(text)"#
+    #expect(told.contains(#""daily":[{"date":"2026-01-18",\#(figures)}]"#))
+  }
+
+  @Test func `periods read the 365 days before today`() throws {
+    let span = try #require(SyncSpan(from: nil, to: nil))
+    let report = SyncReport(.periods, span, zone: Self.zone, now: Self.now, stored: [])
+    let queries: [HealthSampleQuery] = report.parts.compactMap { part in
+      if case .readings(let readings) = part { readings.wanted } else { nil }
+    }
+    let midnight = Self.now.advanced(by: .seconds(-12 * 3_600))
+    let first = midnight.advanced(by: .seconds(-365 * 86_400))
+    let types = [SyncType.variability, SyncType.resting, SyncType.oxygenUptake]
+    let wanted = types.map { HealthSampleQuery(types: [$0], from: first, to: midnight) }
+    #expect(queries == wanted)
+  }
+
   @Test func `without samples there are no days`() throws {
     #expect(
       try Self.tell(.steps) == #"{"daily":[],"energy":[],"today":0,"timeZone":"Test/East"}"#)

@@ -135,6 +135,19 @@ extension SyncAnswer {
     #expect(short.answer?.status == 400)
   }
 
+  @Test(arguments: [UploadDialect.current, .tus])
+  func `more bytes than were announced end the upload, also where more are to follow`(
+    dialect: UploadDialect
+  ) {
+    var stage = SyncStage()
+    stage.begin(4, dialect)
+    let seven = [UInt8](repeating: 1, count: 7)
+    let call = SyncStage.call("PATCH", seven, offset: 4, isComplete: false, dialect)
+    #expect(
+      stage.ask(1, call)
+        == [.forget(SyncStage.name), .answer(RequestID(1), SyncServer.inconsistent)])
+  }
+
   @Test(arguments: [(10, true, true), (9, true, false), (11, true, false), (11, false, false)])
   func `the length that was announced stays the same`(length: Int, ends: Bool, isTaken: Bool) {
     var stage = SyncStage()
@@ -265,18 +278,18 @@ extension SyncAnswer {
       stage.server.deadline == Instant(nanoseconds: 0).advanced(by: SyncUploads.age - .seconds(60)))
   }
 
-  @Test func `the oldest upload of a user makes room for another one`() {
+  @Test func `the oldest of a user's 16 uploads makes room for another one`() {
     var stage = SyncStage()
     func name(_ number: Int) -> UUID128 { UUID128(high: 9, low: UInt64(number)) }
-    for number in 0..<SyncUploads.mostOfUser {
+    for number in 0..<16 {
       stage.now = Instant(nanoseconds: Int64(number))
       _ = stage.ask(UInt64(number), SyncStage.creation([1], name: name(number)))
       _ = stage.done(stage.server.lastToken, .kept(1))
     }
-    #expect(stage.server.uploads.all.count == SyncUploads.mostOfUser)
+    #expect(stage.server.uploads.all.count == 16)
     let next = stage.ask(99, SyncStage.creation([1], name: name(99)))
     #expect(next.first == .forget(name(0)))
-    #expect(stage.server.uploads.all.count == SyncUploads.mostOfUser)
+    #expect(stage.server.uploads.all.count == 16)
   }
 
   @Test func `the oldest upload of anybody makes room where there are as many as may be`() {

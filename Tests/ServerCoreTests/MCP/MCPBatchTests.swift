@@ -65,6 +65,12 @@ import Testing
     #expect(told.contains(#""id":7"#) && told.contains(#""id":8"#))
   }
 
+  @Test func `a refusal that is longer than the room of its batch leaves none to the next`() {
+    let told = Self.told { $0.maxBatchBytes = 10 }
+    let limits = ["longer than 10 bytes", "longer than 0 bytes"]
+    #expect(limits.filter { told.contains($0) } == limits)
+  }
+
   /// Returns what a client is told of two answers of 9,000 bytes.
   private static func told(
     isJSON: Bool = true, _ change: (inout MCPPolicy) -> Void

@@ -76,6 +76,39 @@ struct MCPInvariantTests {
     ])
   }
 
+  @Test func `more calls of a session than may wait are found`() {
+    let session = Self.busy().session
+    check([
+      (
+        "mcp server: a call of a session waits, and is known by its id",
+        { server in
+          guard let request = server.sessions[session]?.calls.values.first,
+            var call = server.waiting[request], case .rpc(var form) = call.form
+          else { return }
+          for number in Int64(100)..<116 {
+            form.id = .number(number)
+            call.form = .rpc(form)
+            server.waiting[RequestID(UInt64(number))] = call
+            server.sessions[session]?.calls[form.id] = RequestID(UInt64(number))
+          }
+        }
+      )
+    ])
+  }
+
+  @Test func `an answer to a message of no batch is found`() {
+    check([
+      (
+        "batches: a batch that waits lacks an answer",
+        { server in
+          for id in server.batches.batches.keys {
+            server.batches.batches[id]?.responses = [Self.wild: []]
+          }
+        }
+      )
+    ])
+  }
+
   @Test func `streams and batches are checked`() {
     let session = Self.busy().session
     check([

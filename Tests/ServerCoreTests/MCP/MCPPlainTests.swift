@@ -121,6 +121,15 @@ import Testing
     #expect(stage[unsigned].body.hasPrefix(#"{"detail":{"error":"not_signed_in","message":""#))
   }
 
+  @Test func `who is locked out gets an HTTP error that says when to come again`() {
+    var stage = MCPStage()
+    let id = call(&stage, #"{"name":"direct_login","arguments":{"word":"a","code":"1"}}"#)
+    stage.settle(.refused(.lockedOut(retryAfter: .seconds(9))))
+    #expect(stage[id].reply?.status == 429)
+    #expect(stage[id].reply?.retryAfter == .seconds(9))
+    #expect(stage[id].body.hasPrefix(#"{"detail":{"error":"locked_out","message":""#))
+  }
+
   @Test(arguments: [
     ("{", 400), (#"{"name":"nope"}"#, 404), (#"{"name":"direct_login"}"#, 400),
     (#"{"method":"initialize","params":{}}"#, 200),

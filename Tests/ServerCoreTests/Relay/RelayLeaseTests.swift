@@ -50,4 +50,13 @@ struct RelayLeaseTests {
     let told = HealthObject.failure("the phone could not answer")
     #expect(effects == [.answer(ask, .data(told)), .respond(id, .taken)])
   }
+
+  @Test(arguments: [25, 26])
+  mutating func `a lease is over at its time, also before the clock has brought its question back`(
+    seconds: Int
+  ) {
+    relay.pass(.seconds(seconds))
+    let (id, effects) = say(.failure(RelayStage.request("a-1"), reason: "x"))
+    #expect(effects == [.respond(id, .refused(.leaseExpired))])
+  }
 }

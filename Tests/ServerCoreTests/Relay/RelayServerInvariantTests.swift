@@ -110,6 +110,51 @@ import Testing
         "relay server: a call is known by its question and by its asker",
         { server in for ask in server.callsByAsk.keys { server.callsByAsk[ask] = CallID(99) } }
       ),
+      (
+        "relay server: a call is known by its question and by its asker",
+        { server in
+          for id in server.callsByRequest.keys { server.callsByRequest[id] = CallID(99) }
+        }
+      ),
+    ])
+  }
+
+  @Test func `more sockets than the bound are found`() {
+    check([
+      (
+        "relay server: calls and sockets are bounded",
+        { server in
+          let one = server.sockets[ConnectionID(1)]
+          for number in UInt64(1)...10_001 { server.sockets[ConnectionID(number)] = one }
+        }
+      )
+    ])
+  }
+
+  @Test func `a lease beyond the tries of its call is found`() {
+    check([
+      (
+        "relay server: a lease is one of the tries of a call",
+        { server in
+          server.change { call in
+            call.stage = .leased("x", until: .zero)
+            call.leases = call.tries + 1
+          }
+        }
+      )
+    ])
+  }
+
+  @Test func `a drain that ends before its sockets is found`() {
+    check([
+      (
+        "relay server: a drain ends when nothing is left to wait for",
+        { server in
+          server.mode = .finished
+          server.waits = [:]
+          server.calls = [:]
+        }
+      )
     ])
   }
 
@@ -143,7 +188,15 @@ import Testing
           server.phones[Self.phone]?.presence = .away(since: .zero)
           server.phones[Self.phone]?.push = .hook("bell")
         }
-      )
+      ),
+      (
+        "relay server: a phone is woken for what waits, or has an alarm for it",
+        { server in
+          server.phones[Self.phone]?.presence = .away(since: .zero)
+          server.phones[Self.phone]?.push = .hook("bell")
+          server.waits[StoreToken(99)] = RelayServer.Written(changes: [], wait: .nothing)
+        }
+      ),
     ])
   }
 

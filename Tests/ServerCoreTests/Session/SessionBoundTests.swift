@@ -75,6 +75,17 @@ import Testing
     #expect(sessions.server.sockets[ConnectionID(1)]?.lane.count == 101)
   }
 
+  @Test func `beyond the bytes of all histories a conversation ends with its only message`() {
+    var sessions = Sessions { $0.maxHistoryBytes = 40 }
+    sessions.connect(1)
+    // A question of five bytes with an id of 36.
+    sessions.ask()
+    _ = sessions.take(.ended(SessionPromptID(1), .failure(error: "no"), wall: sessions.wall))
+    _ = sessions.commitAll()
+    #expect(sessions.server.talks.isEmpty)
+    #expect(sessions.server.delayed == [.endConversation(Sessions.conversation)])
+  }
+
   @Test func `a loss is remembered over a restart until its client was told`() {
     let change: (inout SessionServerPolicy) -> Void = { $0.answersPerClient = 1 }
     var sessions = Sessions(change)

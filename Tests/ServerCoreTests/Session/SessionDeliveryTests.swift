@@ -208,9 +208,24 @@ import Testing
     _ = sessions.take(.produced(SessionPromptID(1), "ab"))
     let window = SessionSubscription(
       conversation: Sessions.conversation, cursor: .offset(0, signature: nil))
-    _ = sessions.say(1, .subscribe(window))
+    #expect(sessions.say(1, .subscribe(window)) == [])
     _ = sessions.say(1, .killSession(conversation: Sessions.conversation))
     #expect(sessions.take(.produced(SessionPromptID(1), "cd")) == [])
+  }
+
+  @Test func `what a handler writes takes one place in the lane of a slow reader`() {
+    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 2) }
+    sessions.connect(1, features: [.parts])
+    sessions.ask()
+    _ = sessions.take(.produced(SessionPromptID(1), "a"))
+    for text in ["b", "c", "d"] {
+      #expect(sessions.take(.produced(SessionPromptID(1), text)) == [])
+    }
+    #expect(
+      sessions.take(.drained(one)).messages(to: 1) == [
+        .responsePart(
+          conversation: Sessions.conversation, idempotencyKey: "k1", index: 1, text: "bcd")
+      ])
   }
 
   @Test func `a long response is cut in the middle for a plain client`() throws {

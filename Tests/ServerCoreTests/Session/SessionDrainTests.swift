@@ -107,6 +107,22 @@ import Testing
     #expect(sessions.kept.prompts[SessionPromptID(2)]?.stage == .accepted)
   }
 
+  @Test func `a conversation that waits for a handler keeps waiting in a drain`() {
+    var sessions = Sessions { $0.maxRunning = 1 }
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    sessions.ask(key: "k2")
+    sessions.ask(in: Sessions.other, key: "k3")
+    _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
+    _ = sessions.take(.drain(within: window))
+    // The handler that was to start is free now.
+    #expect(sessions.commitAll().responses(to: 1).count == 1)
+    #expect(sessions.server.running == 0)
+    #expect(sessions.server.queue == [Sessions.conversation])
+    #expect(sessions.kept.prompts[SessionPromptID(2)]?.stage == .accepted)
+    #expect(sessions.kept.prompts[SessionPromptID(3)]?.stage == .accepted)
+  }
+
   @Test func `a prompt that was cancelled before its start is stored is answered in the drain`() {
     var sessions = Sessions()
     sessions.connect(1)

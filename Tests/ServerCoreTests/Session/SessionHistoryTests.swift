@@ -118,14 +118,17 @@ import Testing
     #expect(sessions.kept.conversations[conversation]?.entries.count ?? 0 >= 4)
   }
 
-  @Test(arguments: [(0, 6), (1, 4)])
+  @Test(
+    arguments: [
+      (3, 0, ["q1", "a1", "q2", "a2", "q3", "a3"]), (3, 1, ["q2", "a2", "q3", "a3"]),
+      (2, 1, ["a1", "q2", "a2"]),
+    ] as [(UInt64, Int, [String])])
   func `the oldest quarter goes one byte beyond the bound of all histories`(
-    below: Int, left: Int
+    turns: UInt64, below: Int, left: [String]
   ) {
-    let bytes = talked(3).server.historyBytes
-    let sessions = talked(3) { $0.maxHistoryBytes = bytes - below }
-    let kept = sessions.server.talks[conversation]?.entries ?? []
-    #expect(kept.map(\.text) == ["q1", "a1", "q2", "a2", "q3", "a3"].suffix(left))
+    let bytes = talked(turns).server.historyBytes
+    let sessions = talked(turns) { $0.maxHistoryBytes = bytes - below }
+    #expect(sessions.server.talks[conversation]?.entries.map(\.text) == left)
   }
 
   @Test func `an offset below what is left begins with the oldest message, behind a gap`() throws {

@@ -14,13 +14,43 @@ import Testing
   @Test func `a client whose prompt still runs is remembered until it has ended`() {
     var sessions = Sessions(Self.change)
     sessions.connect(1, as: "ann")
-    sessions.ask()
+    sessions.ask(key: "k1")
+    _ = sessions.answer(1)
+    sessions.ask(key: "k2")
     _ = sessions.gone(1)
     _ = sessions.wait(.seconds(290)) + sessions.commitAll()
+    #expect(sessions.server.turns.keys.sorted() == [SessionPromptID(2)])
     #expect(sessions.server.clients.keys.sorted() == ["ann"])
-    _ = sessions.answer(1)
+    _ = sessions.answer(2)
     _ = sessions.wait(.seconds(200)) + sessions.commitAll()
     #expect(sessions.server.clients.isEmpty && sessions.server.turns.isEmpty)
+  }
+
+  @Test func `a client is remembered as long as it is connected`() {
+    var sessions = Sessions(Self.change)
+    sessions.connect(1, as: "ann")
+    sessions.ask()
+    _ = sessions.answer(1)
+    _ = sessions.wait(.seconds(300)) + sessions.commitAll()
+    #expect(sessions.server.turns.isEmpty)
+    #expect(sessions.server.clients.keys.sorted() == ["ann"])
+    #expect(sessions.kept.clients.keys.sorted() == ["ann"])
+  }
+
+  @Test func `a client that connects gets what its prompts produced in the order of the prompts`() {
+    var sessions = Sessions()
+    sessions.connect(1, features: [.parts])
+    let names = ["a", "b", "c"]
+    for (index, name) in names.enumerated() {
+      sessions.ask(in: name, key: name)
+      _ = sessions.take(.produced(SessionPromptID(UInt64(index) + 1), name))
+    }
+    let again = sessions.connect(2, features: [.parts]).messages(to: 2)
+    let parts = names.map { name in
+      SessionServerMessage.responsePart(
+        conversation: name, idempotencyKey: name, index: 0, text: name)
+    }
+    #expect(Array(again.dropFirst()) == parts)
   }
 
   @Test func `a client that connects is sent no part of what runs for another one`() {

@@ -142,4 +142,18 @@ import Testing
     let texts = next.server.talks[Sessions.conversation]?.entries.map(\.text)
     #expect(texts == ["anew", "new"])
   }
+
+  @Test func `the end of a conversation that the store failed is stored later`() {
+    var sessions = Sessions { $0.maxConversations = 1 }
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    _ = sessions.answer(1)
+    sessions.ask(in: Sessions.other, key: "k2")
+    _ = sessions.answer(2)
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.commit(failure: .full(detail: ""))
+    #expect(sessions.server.delayed == [.endConversation(Sessions.conversation)])
+    _ = sessions.wait(.seconds(1)) + sessions.commitAll()
+    #expect(sessions.kept.conversations.keys.sorted() == [Sessions.other])
+  }
 }

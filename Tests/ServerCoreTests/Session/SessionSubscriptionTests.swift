@@ -16,27 +16,58 @@ import Testing
     SessionSubscription(conversation: name, cursor: cursor)
   }
 
-  @Test func `a batch fits into the client's longest message`() throws {
+  /// What a client that takes 4 KiB gets for a batch of two conversations, each with one question.
+  private static func batches(_ questions: [String]) -> [SessionServerMessage] {
     var sessions = Sessions()
     sessions.connect(1, version: "0.4.0")
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))
     let names = [Sessions.conversation, Sessions.other]
-    // Each of them fits alone, and only one.
-    let questions = [1_290, 2_690].map { String(repeating: "q", count: $0) }
     for (index, name) in names.enumerated() {
       sessions.ask(1, questions[index], in: name, key: "k\(index)")
       let id = SessionPromptID(UInt64(index) + 1)
       _ = sessions.take(.ended(id, .failure(error: "no"), wall: sessions.wall))
       _ = sessions.commitAll()
     }
-    let all = names.map { Self.subscription(.sequence(0), in: $0) }
-    let message = try #require(sessions.say(1, .subscribeBatch(all)).messages(to: 1).first)
-    #expect(message.bytes.count <= 4_096)
-    guard case .historyBatch(let histories) = message else {
-      return #expect(Bool(false), "it is a batch")
+    let all = names.map { subscription(.sequence(0), in: $0) }
+    return sessions.say(1, .subscribeBatch(all)).messages(to: 1)
+  }
+
+  private static func texts(_ messages: [SessionServerMessage]) -> [[[String]]] {
+    messages.compactMap { message in
+      guard case .historyBatch(let histories) = message else { return nil }
+      return histories.map { $0.entries.map(\.text) }
     }
-    let texts = histories.map { $0.entries.map(\.text) }
-    #expect(texts == [[questions[0]], ["\n\n[... 2690 bytes left out ...]\n\n"]])
+  }
+
+  @Test func `a batch fits into the client's longest message`() {
+    // Each of them fits alone, and only one.
+    let questions = [1_290, 2_690].map { String(repeating: "q", count: $0) }
+    let messages = Self.batches(questions)
+    #expect(messages.map { $0.bytes.count <= 4_096 } == [true])
+    let note = "\n\n[... 2690 bytes left out ...]\n\n"
+    #expect(Self.texts(messages) == [[[questions[0]], [note]]])
+  }
+
+  @Test func `a window for which a batch has no room at all comes whole in the next one`() {
+    let questions = [1_296, 2_690].map { String(repeating: "q", count: $0) }
+    let messages = Self.batches(questions)
+    #expect(messages.map { $0.bytes.count <= 4_096 } == [true, true])
+    #expect(Self.texts(messages) == [[[questions[0]]], [[questions[1]]]])
+  }
+
+  @Test func `a message that was sent live takes no place in the lane`() {
+    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 2) }
+    sessions.connect(1, version: "0.4.0")
+    sessions.connect(2, as: "bob")
+    _ = sessions.say(1, .subscribe(Self.subscription(.sequence(0))))
+    _ = sessions.take(.drained(ConnectionID(1)))
+    sessions.ask(2)
+    _ = sessions.take(.ended(SessionPromptID(1), .failure(error: "no"), wall: sessions.wall))
+    #expect(Self.windows(sessions.commitAll()).map { $0.entries.map(\.text) } == [["hello"]])
+    // It is on its way, and as many windows as may wait do.
+    for name in ["a", "b"] {
+      #expect(sessions.say(1, .subscribe(Self.subscription(.sequence(0), in: name))) == [])
+    }
   }
 
   @Test(arguments: [

@@ -121,6 +121,30 @@ import Testing
     #expect(tools.ranges(of: said).count == 2)
   }
 
+  @Test func `assistants are told how long an answer may be`() {
+    let bounds = #""minimum":2000,"maximum":8388608}"#
+    #expect(MCPTool.plainList().text.ranges(of: bounds).count == 2)
+  }
+
+  @Test func `a schema says of each kind of value what it may be`() {
+    let schema = MCPSchema.object([
+      .required("a", .word(["x", "y"], "one")), .optional("b", .countBetween(1, 9, "some")),
+      .optional("c", .list(of: .number)), .required("d", .orNull(.truth)),
+      .optional("e", .any("else")), .optional("f", .object([.optional("g", .count)], isOpen: true)),
+      .optional("h", .text("")),
+    ])
+    var writer = JSONWriter()
+    schema.write(to: &writer)
+    let expected =
+      #"{"type":"object","properties":{"a":{"type":"string","description":"one","#
+      + #""enum":["x","y"]},"b":{"type":"integer","description":"some","minimum":1,"maximum":9},"#
+      + #""c":{"type":"array","items":{"type":"number"}},"#
+      + #""d":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"e":{"description":"else"},"#
+      + #""f":{"type":"object","properties":{"g":{"type":"integer"}}},"h":{"type":"string"}},"#
+      + #""required":["a","d"],"additionalProperties":false}"#
+    #expect(writer.bytes.text == expected)
+  }
+
   @Test func `assistants are told what a summary covers, and how its lines fail`() {
     let told = """
       Reads several kinds of health data for a span of time at once, by the rules of \

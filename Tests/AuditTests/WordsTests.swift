@@ -1,0 +1,28 @@
+import LinkCore
+import Testing
+
+@testable import SessionAudit
+
+/// How failures and times are told in a report.
+@Suite struct WordsTests {
+  @Test(arguments: [
+    (LinkFailure.closed(code: 1000, reason: ""), "close code 1000"),
+    (.closed(code: 4401, reason: "no"), "close code 4401, no"),
+    (.http(status: 404, retryAfter: nil, detail: "none"), "HTTP 404 none"),
+    (
+      .http(status: 503, retryAfter: .seconds(2), detail: "busy"),
+      "HTTP 503 busy, Retry-After 2.00 s"
+    ),
+  ])
+  func `a failure is told with all that the server said`(failure: LinkFailure, words: String) {
+    #expect(failure.words == words)
+  }
+
+  @Test(arguments: [
+    (1_004, "1.00 ms"), (1_005, "1.01 ms"), (9_994, "9.99 ms"), (1_004_999, "1.00 s"),
+    (1_005_000, "1.01 s"),
+  ])
+  func `a time is rounded to hundredths of its unit`(microseconds: Int, shown: String) {
+    #expect(Duration.microseconds(microseconds).shown == shown)
+  }
+}

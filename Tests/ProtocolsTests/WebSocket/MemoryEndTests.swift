@@ -1,0 +1,30 @@
+import Testing
+
+@testable import LinkProtocols
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Octets behind which no memory can be read: to look at one more is a crash.
+@Suite struct MemoryEndTests {
+  @Test func `a text is read to its end and no further`() {
+    let page = Int(getpagesize())
+    let pages = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * page, alignment: page)
+    unsafe pages.initializeMemory(as: UInt8.self, repeating: 0x61)
+    let wall = unsafe UnsafeMutableRawBufferPointer(rebasing: pages[page...]).baseAddress
+    let stands = unsafe mprotect(wall, page, PROT_NONE) == 0
+    var valid: [Bool] = []
+    for count in 1...70 {
+      let text = unsafe UnsafeRawBufferPointer(rebasing: pages[(page - count)..<page])
+      let isValid = unsafe UTF8Validator.isValid(text)
+      valid.append(isValid)
+    }
+    let falls = unsafe mprotect(wall, page, PROT_READ | PROT_WRITE) == 0
+    unsafe pages.deallocate()
+    #expect(stands && falls)
+    #expect(valid == [Bool](repeating: true, count: 70))
+  }
+}

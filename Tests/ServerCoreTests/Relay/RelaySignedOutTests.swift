@@ -1,0 +1,24 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// The accesses that were ended before their time, of which so many are remembered.
+@Suite struct RelaySignedOutTests {
+  private func token(_ number: Int) -> TokenHash { RelayStage.hash("\(number)") }
+
+  @Test func `4,096 are remembered, and the one that ends first makes room`() {
+    var signedOut = SignedOut()
+    for number in 1...4_096 {
+      signedOut.add(token(number), .byUser, until: .second(Double(number)), at: .zero)
+    }
+    #expect(signedOut.reason(token(1), at: .zero) == .byUser)
+    var check = InvariantCheck(.thorough)
+    signedOut.check(&check)
+    #expect(check.broken == [])
+    signedOut.add(token(5_000), .byUser, until: .second(5_000), at: .zero)
+    let left = Set((2...4_096).map(token)).union([token(5_000)])
+    #expect(Set(signedOut.reasons.keys) == left)
+  }
+}

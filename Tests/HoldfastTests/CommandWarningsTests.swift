@@ -189,7 +189,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"wallDrift":9223372036854775807}"#, "[]", "-0.01...0.01"),
+    (
+      #"{"wallDrift":9223372036854775807}"#, "[]",
+      "plan.weather.wallDrift: it is no number from -0.01 to 0.01"
+    ),
     ("{}", #"[{"at":"10001h","action":"send"}]"#, "10001h is not a span of 0s to 10000h"),
     (
       "{}", #"[{"at":"1s","action":"restStatus 99999 1s"}]"#,

@@ -42,24 +42,25 @@ struct AheadTests {
   @Test func `it says nothing of a log that begins anew`() throws {
     var hand = Hand.connected(at: 5)
     hand.hear(Hand.message(9))
-    let new = (UInt64(1)...8).map { offset in
-      var message = RewoundLogTests.other(offset, "new")
-      message.position = Position(epoch: "f", offset: offset)
-      return message
-    }
+    let new = Self.anew()
     hand.answer(Page(messages: new, hasNext: false, head: new[7].position, recovered: false))
     #expect(hand.model.recovery.cursor.position == new[7].position)
     #expect(hand.model.recovery.ahead == [])
   }
 
-  @Test func `nor does it count in a log whose pages go on as if it were the same`() throws {
-    var hand = Hand.connected(at: 5, head: 7)
-    hand.hear(Hand.message(9))
-    let new = (UInt64(1)...8).map { offset in
+  /// Eight messages of a log that began anew.
+  private static func anew() -> [Message] {
+    (UInt64(1)...8).map { offset in
       var message = RewoundLogTests.other(offset, "new")
       message.position = Position(epoch: "f", offset: offset)
       return message
     }
+  }
+
+  @Test func `nor does it count in a log whose pages go on as if it were the same`() throws {
+    var hand = Hand.connected(at: 5, head: 7)
+    hand.hear(Hand.message(9))
+    let new = Self.anew()
     let head = Position(epoch: "f", offset: 9)
     hand.answer(Page(messages: Array(new[..<3]), hasNext: true, head: head))
     #expect(hand.model.recovery.ahead == [])
@@ -70,11 +71,7 @@ struct AheadTests {
   @Test func `nor does it follow the last message of such a page`() {
     var hand = Hand.connected(at: 5, head: 7)
     hand.hear(Hand.message(9))
-    let new = (UInt64(1)...8).map { offset in
-      var message = RewoundLogTests.other(offset, "new")
-      message.position = Position(epoch: "f", offset: offset)
-      return message
-    }
+    let new = Self.anew()
     hand.answer(Page(messages: new, hasNext: true, head: Position(epoch: "f", offset: 12)))
     let end = Position(epoch: "f", offset: 8)
     #expect(hand.fetches.last?.query == .after(end, limit: 100))

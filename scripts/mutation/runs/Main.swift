@@ -117,9 +117,11 @@ struct Main {
           if cause == nil, mutants_seen(number) { cause = standing.now }
         }
         let findings = outcome.findings.sorted { $0.at < $1.at }
-        guard let start, let broken = findings.first(where: { $0.kind == .brokenInvariant })
+        guard let start, let cause,
+          let broken = findings.first(where: { $0.kind == .brokenInvariant })
         else { continue }
-        let first = min(cause ?? broken.at, broken.at)
+        // What a server's step changed is seen with the next step that is told.
+        let first = min(cause, broken.at)
         say("server \(plan.server.rawValue)")
         say("cause \(start.duration(to: first) / .milliseconds(1))")
         say("broken \(start.duration(to: broken.at) / .milliseconds(1)) \(broken.detail)")

@@ -9,7 +9,7 @@ struct SimulateText<Feature: SimulatedFeature> {
   let summary: RunSummary<Feature>
   let elapsed: Duration
   /// Whether a signal ended it before everything was played.
-  var isStopped = false
+  let isStopped: Bool
 
   private var counts: RunCounts<Feature.Tally> { summary.counts }
   private var hours: Double { counts.simulated / .seconds(3600) }

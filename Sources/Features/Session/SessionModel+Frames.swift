@@ -33,7 +33,7 @@ extension SessionModel {
       step.show(.part(conversation: conversation, key: key, index: index, text: text))
     case .replay(let id, let entry, let number):
       drive(.validData(attempt), &step)
-      replayed(id, entry, number)
+      replayed(id, entry, number, &step)
     case .history(let window):
       drive(.validData(attempt), &step)
       apply(window, &step)

@@ -191,7 +191,9 @@ extension SessionModel {
         return accept(open.id, &step)
       }
       if isOwn { return }
-      if let open, open.text == entry.text, talk?.sent.contains(open.id) == false { return }
+      if let open, open.text == entry.text, open.isAccepted, talk?.sent.contains(open.id) == false {
+        return
+      }
     case .assistant:
       if spoken.take(entry) { return }
       if conversations[entry.conversation]?.isOthersTurn == true { break }
@@ -239,7 +241,9 @@ extension SessionModel {
 
   /// Stores a message that was not acknowledged before. On a plain server it is the answer of the
   /// prompt that waits, if it is new.
-  mutating func replayed(_ id: String, _ entry: SessionEntry, _ number: UInt64?) {
+  mutating func replayed(
+    _ id: String, _ entry: SessionEntry, _ number: UInt64?, _ step: inout Step
+  ) {
     keep(id: id, number: number)
     let open = open(in: entry.conversation)
     guard talk?.isIdempotent == false, entry.role == .assistant, let open,
@@ -247,6 +251,8 @@ extension SessionModel {
     else {
       return writer.waiting.change.news.append(.message(entry, via: .replay))
     }
+    // Until the answer is stored, nothing else keeps the prompt from being sent again.
+    accept(open.id, &step)
     writer.waiting.change.news.append(answer(entry, .replay, open))
   }
 }

@@ -173,7 +173,7 @@ extension SessionPhoneTwin {
         accept(open.id)
         return true
       }
-      return isOwn || !isSent
+      return isOwn || open.isAccepted && !isSent
     case .assistant:
       if Self.take(entry, from: &programWords) { return true }
       if places[entry.conversation]?.isOthersTurn == true { return false }
@@ -205,6 +205,7 @@ extension SessionPhoneTwin {
       let open = outbox.open(in: entry.conversation), line?.sent.contains(open.id) == false,
       open.isAccepted || outbox.mayBeThere(open.id)
     {
+      accept(open.id)
       return answer(open, entry, .replay)
     }
     paper.waiting.change.news.append(.message(entry, via: .replay))

@@ -43,9 +43,7 @@ import CZlib
         count = unsafe run(input, into: output)
       }
     }
-    guard compressed.count >= 4, compressed.suffix(4) == [0x00, 0x00, 0xFF, 0xFF] else {
-      return nil
-    }
+    guard compressed.suffix(4) == [0x00, 0x00, 0xFF, 0xFF] else { return nil }
     compressed.removeLast(4)
     return compressed
   }

@@ -97,7 +97,8 @@ import CZlib
       try unsafe inflate(bytes, take: take)
     }
     // 128 in data_type: at the end of a block; its low bits count what is left of the last octet.
-    guard unsafe stream.pointee.data_type & 0x87 == 0x80 else {
+    // The four octets may also end a last block, an empty one with BFINAL.
+    guard unsafe ended || stream.pointee.data_type & 0x87 == 0x80 else {
       throw .inconsistent("a compressed message that ends inside a block")
     }
   }

@@ -33,14 +33,16 @@ public struct HTTPRequestReader: Sendable {
     self.limits = limits
   }
 
-  /// Feeds bytes.
+  /// Feeds bytes, which are dropped once a request was refused.
   public mutating func receive(_ bytes: RawSpan) {
+    guard !hasFailed else { return }
     compact()
     unsafe bytes.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
   }
 
-  /// Feeds bytes.
+  /// Feeds bytes, which are dropped once a request was refused.
   public mutating func receive(_ bytes: [UInt8]) {
+    guard !hasFailed else { return }
     compact()
     buffer.append(contentsOf: bytes)
   }
@@ -55,6 +57,10 @@ public struct HTTPRequestReader: Sendable {
     case .body: false
     case .failed: true
     }
+  }
+
+  private var hasFailed: Bool {
+    if case .failed = phase { true } else { false }
   }
 
   /// Whether a head has been read whose body is not whole yet.

@@ -52,6 +52,11 @@ import Testing
     #expect(Self.end.events(hex("c1 00")) == [.text([])])
   }
 
+  @Test func `the octets that a sender took off may end a final block`() {
+    let bytes = hex("c1 01 01 c1 07 f2 48 cd c9 c9 07 00")
+    #expect(Self.keeping.events(bytes) == [.text([]), .text(Self.hello)])
+  }
+
   /// One stored block of as many octets as zlib is given room for at a time.
   @Test func `input may end where the room for its output does`() {
     let data = (0..<16_384).map { UInt8(truncatingIfNeeded: $0) }
@@ -67,6 +72,7 @@ import Testing
 
   @Test(arguments: [
     "c1 01 07", "c1 01 02", "c1 03 f2 48 cd", "c1 02 ff ff", "c1 05 00 05 00 fa fe", "c1 01 06",
+    "c1 08 f3 48 cd c9 c9 07 00 07",
   ])
   func `what does not inflate to a whole message fails with 1007`(_ bytes: String) {
     #expect(Self.end.failure(hex(bytes)) == 1007)

@@ -47,7 +47,7 @@ import Testing
     "permessage-deflate x",
     "permessage-deflate; server_max_window_bits=\"10",
     "permessage-deflate; server_max_window_bits=\"10\\",
-    "permessage-deflate; client_max_window_bits=",
+    "permessage-deflate; client_max_window_bits=", "x-other; a=\"b c\", permessage-deflate",
   ])
   func `an offer that is wrong or unknown is declined`(_ offers: String) {
     #expect(DeflateParameters.accept(offers: offers) == nil)
@@ -71,9 +71,10 @@ import Testing
     #expect(DeflateParameters.parse(response: response) == agreed)
   }
 
-  @Test func `window bits stay in the range zlib and the protocol know`() {
-    let parameters = DeflateParameters(serverMaxWindowBits: 7, clientMaxWindowBits: 16)
-    #expect(parameters.serverMaxWindowBits == 8)
-    #expect(parameters.clientMaxWindowBits == 15)
+  @Test(arguments: [(7, 8), (8, 8), (15, 15), (16, 15)])
+  func `window bits stay in the range zlib and the protocol know`(_ bits: Int, _ kept: Int) {
+    let parameters = DeflateParameters(serverMaxWindowBits: bits, clientMaxWindowBits: bits)
+    #expect(parameters.serverMaxWindowBits == kept)
+    #expect(parameters.clientMaxWindowBits == kept)
   }
 }

@@ -31,6 +31,7 @@ import Testing
     #expect(reader.next() == nil)
     #expect(reader.takePart()?.body == octets(text))
     #expect(reader.takePart() == nil)
+    #expect(reader.bufferedBytes == 0)
     reader.receive(octets("defg"))
     #expect(reader.next() == nil)
   }
@@ -76,5 +77,11 @@ import Testing
     #expect(
       String(decoding: bytes, as: UTF8.self)
         == "HTTP/1.1 104 Upload Resumption Supported\r\nLocation: /upX: y\r\n\r\n")
+  }
+
+  @Test(arguments: [(101, 102), (102, 102), (199, 199), (200, 199)])
+  func `an interim response has a status from 102 to 199`(_ asked: Int, _ sent: Int) {
+    let bytes = HTTPResponseWriter.interim(status: asked, headers: [])
+    #expect(bytes == octets("HTTP/1.1 \(sent) \r\n\r\n"))
   }
 }

@@ -86,4 +86,20 @@ import Testing
     let text = post("Transfer-Encoding: chunked\r\n", "0\r\n\(lines)\r\n")
     #expect(refusal(text, limits: Self.limits) == status)
   }
+
+  @Test func `a head has 16 KiB, 100 fields and 8 KiB of target, a body 64 KiB at most`() {
+    let told = HTTPLimits(
+      maxHeadBytes: 16 << 10, maxHeaderCount: 100, maxTargetBytes: 8 << 10, maxBodyBytes: 64 << 10)
+    #expect(HTTPLimits() == told)
+  }
+
+  @Test(arguments: [("/p", 3, nil), ("/p", 4, 413), ("/q", 4, nil), ("/q", 11, 413)])
+  func `a path may have a limit of its own for bodies`(
+    _ path: String, _ count: Int, _ status: Int?
+  ) {
+    var limits = Self.limits
+    limits.bodyBytesByPath = ["/p": 3]
+    let text = "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(count)\r\n\r\n"
+    #expect(refusal(text, limits: limits) == status)
+  }
 }

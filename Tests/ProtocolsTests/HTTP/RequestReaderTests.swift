@@ -104,11 +104,46 @@ import Testing
     #expect(Self.held(reader) == 0)
   }
 
+  @Test func `bytes behind a request are counted and left`() {
+    var reader = HTTPRequestReader()
+    reader.receive(octets(get() + "GET"))
+    #expect(reader.next() != nil)
+    #expect(reader.bufferedBytes == 3)
+    #expect(reader.takeRest() == octets("GET"))
+  }
+
+  @Test func `a long request is not held while the next one comes`() throws {
+    var reader = HTTPRequestReader(limits: HTTPLimits(maxHeadBytes: 100))
+    let body = String(repeating: "x", count: 200)
+    reader.receive(octets(post("Content-Length: 200\r\n", body) + "GET"))
+    #expect(reader.next() != nil)
+    try #require(reader.bufferedBytes == 3)
+    #expect(Self.held(reader) == 3)
+    #expect(reader.takeRest() == octets("GET"))
+  }
+
+  @Test func `chunks that are read are not held as they came`() {
+    var reader = HTTPRequestReader()
+    let head = octets(post("Transfer-Encoding: chunked\r\n"))
+    let chunk = octets("400\r\n" + String(repeating: "x", count: 0x400) + "\r\n")
+    var most = 0
+    for piece in [head] + [[UInt8]](repeating: chunk, count: 20) {
+      reader.receive(piece)
+      #expect(reader.next() == nil)
+      most = max(most, Self.held(reader) ?? .max)
+    }
+    #expect(most == chunk.count)
+  }
+
   @Test func `nothing is held of a request that is refused`() {
     var reader = HTTPRequestReader()
     reader.receive(octets("GET / HTTP/9.9\r\nHost: a\r\n\r\nmore"))
     let error = HTTPError(status: 505, detail: "only HTTP/1.0 and HTTP/1.1 are spoken here")
     #expect(reader.next() == .failed(error))
+    #expect(reader.bufferedBytes == 0)
+    let more = octets("and more")
+    reader.receive(more)
+    unsafe reader.receive(more.span.bytes)
     #expect(reader.bufferedBytes == 0)
   }
 
@@ -116,6 +151,13 @@ import Testing
     let head = heads(get(target: "/a+b?c+d=e+f")).first
     #expect(head?.segments == ["a+b"])
     #expect(head?.query == [HTTPQueryItem(name: "c d", value: "e f")])
+    let blank = heads(get(target: "/?+=++")).first
+    #expect(blank?.query == [HTTPQueryItem(name: " ", value: "  ")])
+  }
+
+  @Test(arguments: [("%01", "\u{1}"), ("%0a", "\n"), ("%7F", "\u{7F}"), ("%C3%80", "\u{C0}")])
+  func `a percent-encoding stands for any octet but NUL`(_ encoded: String, _ decoded: String) {
+    #expect(heads(get(target: "/\(encoded)")).map(\.segments) == [[decoded]])
   }
 
   @Test func `a target holds all that is visible but a fragment and half an octet`() {
@@ -132,17 +174,36 @@ import Testing
     #expect(lowered == expected)
   }
 
-  @Test func `a client that waits for 100 is named before its body`() {
-    let text = post("Expect: 100-Continue\r\nContent-Length: 1\r\n", "a")
-    let events = requests(text)
+  @Test(arguments: [
+    ("Content-Length: 1\r\n", "a"), ("Transfer-Encoding: chunked\r\n", "1\r\na\r\n0\r\n\r\n"),
+  ])
+  func `a client that waits for 100 is named before its body`(_ framing: String, _ body: String) {
+    let events = requests(post("Expect: 100-Continue\r\n\(framing)", body))
     #expect(events.count == 2)
     guard case .needsContinue(let head)? = events.first else {
       Issue.record("no wait")
       return
     }
     #expect(events.last == .request(head, body: octets("a")))
+  }
+
+  @Test func `no body is not waited for, and what else is expected is refused`() {
     #expect(requests(post("Expect: 100-continue\r\nContent-Length: 0\r\n")).count == 1)
     #expect(refusal(post("Expect: a-miracle\r\n")) == 417)
+  }
+
+  @Test(arguments: ["100-continue", "a-miracle"])
+  func `nothing can be expected in HTTP/1.0`(_ expected: String) {
+    let text = "POST /p HTTP/1.0\r\nExpect: \(expected)\r\nContent-Length: 1\r\n\r\na"
+    #expect(heads(text).map(\.expectsContinue) == [false])
+    #expect(requests(text).count == 1)
+  }
+
+  @Test func `fields of one name are told in order, and a field that is the only one too`() {
+    let head = heads(get("X: 1\r\nY: 2\r\nx: 3\r\n")).first
+    #expect(head?.all("x") == ["1", "3"])
+    let only = heads("GET / HTTP/1.0\r\nUpgrade: websocket\r\n\r\n")
+    #expect(only.map(\.asksForWebSocket) == [true])
   }
 
   @Test(arguments: [

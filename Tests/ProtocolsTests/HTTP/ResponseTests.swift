@@ -94,11 +94,21 @@ import Testing
     "", "HTTP/1.1", "HTTP/2 200 OK", "HTTP/1.2 200 OK", "HTTP/1.1  200 OK", "HTTP/1.1 20 OK",
     "HTTP/1.1 2000 OK", "HTTP/1.1 +20 OK", "HTTP/1.1 099 OK", "HTTP/1.1 600 OK", "ICY 200 OK",
     "HTTP/1.1 200OK", "HTTP/1.1 200 O\u{0}K", "http/1.1 200 OK", " HTTP/1.1 200 OK",
+    "HTTP/1.1x200 OK", "HTTP/1.1 200 O\u{7F}K",
   ])
   func `anything else is no status line`(_ line: String) {
     var reader = ResponseHeadReader()
     reader.receive(octets(line + "\r\n\r\n"))
     #expect(throws: HTTPError.self) { try reader.next() }
+  }
+
+  @Test(arguments: [(99, true), (100, true), (101, false)])
+  func `a head that is read has at most 100 fields`(_ count: Int, _ isRead: Bool) {
+    var reader = ResponseHeadReader()
+    let lines = String(repeating: "X: y\r\n", count: count)
+    reader.receive(octets("HTTP/1.1 200 OK\r\n\(lines)\r\n"))
+    let head = try? reader.next()
+    #expect(head?.headers.count == (isRead ? count : nil))
   }
 }
 

@@ -25,11 +25,18 @@ import Testing
     get(target: "/%zz"), get(target: "/%00"), get(target: "/%FF"), get(target: "/?%ff"),
     get(target: "/\u{1}"), get(target: "/ä"), get(target: "/\u{7F}"), get(target: "ftp://a/"),
     get(target: "http://"), get(target: "http:///x"), get(target: "http://a@b/"),
+    get("X: a\rYZ: b\r\n"), "GET / HTTP/1,1\r\nHost: a\r\n\r\n",
+    "GET / HTTP/x.1\r\nHost: a\r\n\r\n",
   ]
 
   @Test(arguments: malformedHeads)
   func `a malformed head is refused with 400`(_ text: String) {
     #expect(refusal(text) == 400)
+  }
+
+  @Test func `a folded field is named as such`() {
+    let error = HTTPError(status: 400, detail: "a folded field")
+    #expect(requests(get("X: a\r\n b: c\r\n")) == [.failed(error)])
   }
 
   @Test(arguments: ["\u{16}", "\u{16}\u{3}\u{1}", "\n", "\nGET / HTTP/1.1\r\n"])

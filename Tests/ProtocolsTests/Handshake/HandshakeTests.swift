@@ -137,6 +137,12 @@ import Testing
     #expect(extensions == DeflateParameters())
   }
 
+  @Test func `two subprotocols are refused, even where both were offered`() {
+    let lines = "Sec-WebSocket-Protocol: a\r\nSec-WebSocket-Protocol: b\r\n"
+    let verdict = Self.verdict(Self.answer(lines), subprotocols: ["a", "b"])
+    #expect(verdict == .malformed("a subprotocol that was not offered"))
+  }
+
   @Test(arguments: [true, false], [true, false])
   func `both ends agree with each other`(_ offers: Bool, _ allows: Bool) throws {
     var client = Self.client(deflate: offers)

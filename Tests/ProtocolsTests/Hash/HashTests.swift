@@ -49,6 +49,12 @@ import Testing
     }
   }
 
+  @Test func `the last two digits of the alphabet go both ways`() {
+    let bytes: [UInt8] = [0xFB, 0xFF, 0xBF]
+    #expect(Base64.encode(bytes) == "+/+/")
+    #expect(Base64.decode("+/+/") == bytes)
+  }
+
   @Test(arguments: ["Zg", "Zg=", "Zh==", "Z===", "====", "Zg==Zg==", "Zm9v\n", "Zm 9", "Zm9-"])
   func `a spelling that is not the canonical one is refused`(_ text: String) {
     #expect(Base64.decode(text) == nil)

@@ -77,6 +77,13 @@ import Testing
     #expect(End.server.failure(hex("81 00")) == 1002)
   }
 
+  @Test func `a mask that is missing and one that is too much are told apart`() {
+    let masked = WebSocketError(code: 1002, detail: "a server's frame is masked")
+    #expect(End.client.events(hex("81 80 00 00 00 00")) == [.failed(masked)])
+    let plain = WebSocketError(code: 1002, detail: "a client's frame is not masked")
+    #expect(End.server.events(hex("81 00")) == [.failed(plain)])
+  }
+
   @Test func `RSV1 on a continuation fails with 1002 even where deflate was agreed`() {
     let end = End(deflate: DeflateParameters())
     #expect(end.failure(hex("41 00 c0 00")) == 1002)

@@ -17,6 +17,12 @@ import Testing
     #expect(WebSocketLimits(oversize: .skip) == told)
   }
 
+  @Test func `no limit is below an empty message in one frame`() {
+    let limits = WebSocketLimits(maxMessageBytes: -1, maxFragments: 0, oversize: .skip)
+    #expect(limits.maxMessageBytes == 0)
+    #expect(limits.maxFragments == 1)
+  }
+
   @Test(arguments: [(9, false), (10, false), (11, true)])
   func `one frame is measured by its head`(_ count: Int, _ tooBig: Bool) {
     let head = Array(frame(2, [UInt8](repeating: 1, count: count)).prefix(2))
@@ -88,6 +94,16 @@ import Testing
     #expect(held?.heldBytes == 0)
     connection.receive(part, into: &events)
     #expect(events == [.oversized(bytes: 131_072)])
+  }
+
+  @Test func `what was held of a message goes as soon as it is skipped`() {
+    var connection = Self.end(.skip).connection()
+    var events: [WebSocketEvent] = []
+    let kept = frame(2, [1, 2, 3, 4, 5], final: false)
+    connection.receive(kept + frame(0, [6, 7, 8, 9, 10, 11], final: false), into: &events)
+    let message = connection.message
+    #expect(message?.fate == .skipped && message?.heldBytes == 0)
+    #expect(events == [])
   }
 
   @Test(arguments: [(9, false), (10, false), (11, true), (100_000, true)])

@@ -44,6 +44,16 @@ import Testing
     #expect(End.server.events(out) == [.ping([UInt8](repeating: 3, count: min(125, count)))])
   }
 
+  @Test func `a ping of ours goes out behind the pongs that are due`() {
+    var connection = End.client.connection()
+    var (events, out): ([WebSocketEvent], [UInt8]) = ([], [])
+    connection.receive(frame(9, [1]), into: &events)
+    let isSent = connection.ping([2], into: &out)
+    out += connection.takeOutput()
+    #expect(isSent)
+    #expect(End.server.events(out) == [.pong([1]), .ping([2])])
+  }
+
   /// First and last of every row of table 3-7 of the Unicode standard.
   static let validTexts = [
     "", "00", "7f", "c2 80", "df bf", "e0 a0 80", "ec bf bf", "ed 80 80", "ed 9f bf", "ee 80 80",
@@ -55,7 +65,7 @@ import Testing
     "80", "bf", "c0 80", "c1 bf", "c2 00", "c2 c0", "e0 80 80", "e0 9f bf", "ed a0 80", "ed bf bf",
     "f0 80 80 80", "f0 8f bf bf", "f4 90 80 80", "f5 80 80 80", "f8 88 80 80 80", "fe", "ff",
     "c3 28", "e2 28 a1", "e2 82 28", "f0 28 8c bc", "f0 90 28 bc", "f0 28 8c 28",
-    "61 61 61 61 61 61 61 80", "61 61 61 61 61 61 61 61 61 ff",
+    "61 61 61 61 61 61 61 80", "61 61 61 61 61 61 61 61 61 ff", "c3 a4 e2 28 a1",
   ]
 
   static let unfinishedTexts = [
@@ -102,5 +112,22 @@ import Testing
 
   @Test func `bytes that are no UTF-8 are fine in a binary message`() {
     #expect(End.client.events(frame(2, [0xFF, 0xC0])) == [.binary([0xFF, 0xC0])])
+  }
+
+  @Test func `one wrong octet anywhere in a long text fails with 1007`() {
+    let text = [UInt8](repeating: 0x61, count: 140)
+    for place in text.indices {
+      var damaged = text
+      damaged[place] = 0xFF
+      #expect(End.client.failure(frame(1, damaged)) == 1007, "\(place)")
+    }
+  }
+
+  @Test func `an octet behind the end of a text is not taken for its own`() {
+    let bytes = hex("e2 82 28 82")
+    let isValid = unsafe bytes.withUnsafeBytes { all in
+      unsafe UTF8Validator.isValid(UnsafeRawBufferPointer(rebasing: all[..<3]))
+    }
+    #expect(!isValid)
   }
 }

@@ -44,13 +44,18 @@ import Testing
   @Test func `a sample that is read twice is counted once`() {
     let one = Self.sample("a", 5)
     let census = Self.census([one, Self.sample("a", 6), Self.sample("b", 5), one])
-    #expect(census.repeated("a") == 1)
+    #expect(["a", "c"].map { census.repeated($0) } == [1, 0])
     let stored = Self.count([Self.sample("a", 6), one])
     #expect(census.isAll("a", stored: stored))
     #expect(!census.isAll("a", stored: nil))
     #expect(!census.isAll("c", stored: stored))
     // As many samples, and one of them is another one.
     #expect(!census.isAll("a", stored: Self.count([Self.sample("a", 7), one])))
+  }
+
+  @Test func `a count has the number of its samples and all of their keys`() {
+    let (one, two) = (Self.sample("a", 1), Self.sample("a", 2))
+    #expect(Self.count([one, two]) == HealthCount(count: 2, digest: one.key.low ^ two.key.low))
   }
 
   @Test func `a sample of any type that is read again far behind is known`() {
@@ -103,19 +108,26 @@ import Testing
   }
 
   @Test func `repeats of the first million samples are known, of later ones those in a row`() {
-    let names = (0...16).map { HealthName("t\($0)") }
+    let names = (0...17).map { HealthName("t\($0)") }
     var census = HealthCensus()
     func add(_ rows: [HealthRow]) { census.add(HealthBatch(names: names, rows: rows)) }
     let numbers: Range<UInt64> = 0..<65_536
+    // Neither a type with too many samples nor one that is read twice takes the room of others.
+    let many: Range<UInt64> = 0..<65_538
+    add(many.map { Self.row(17, key: $0, at: Int64($0)) })
+    add([Self.row(0, key: 0, at: 0), Self.row(0, key: 0, at: 0)])
     for type: UInt16 in 0..<16 {
       add(numbers.map { Self.row(type, key: $0, at: Int64($0)) })
     }
     add([Self.row(0, key: 5, at: 5)])
-    #expect(census.repeated("t0") == 1)
-    // Two samples that begin at one moment, and the first of them again, at once and later.
-    let later: [(key: UInt64, start: Int64)] = [(1, 1), (2, 1), (1, 1), (3, 2), (1, 1)]
+    #expect(census.repeated("t0") == 3)
+    // One more that has no room, and the last one that had some.
+    add([Self.row(15, key: 70_000, at: 70_000), Self.row(15, key: 65_535, at: 65_535)])
+    #expect(census.repeated("t15") == 1)
+    // Two samples that begin at one moment, and both of them again, at once and later.
+    let later: [(key: UInt64, start: Int64)] = [(1, 1), (2, 1), (1, 1), (2, 1), (3, 2), (1, 1)]
     add(later.map { Self.row(16, key: $0.key, at: $0.start) })
-    #expect(census.repeated("t16") == 1)
+    #expect(census.repeated("t16") == 2)
   }
 
   @Test func `rows that are left out are counted, and their time is covered`() {
@@ -132,10 +144,11 @@ import Testing
     let (near, far) = (Self.sample("a", 5), Self.sample("a", Self.bucket + 5))
     let suspects = HealthSuspects([Self.stretch("a", 2, 9)])
     var marks = HealthMarks()
-    suspects.mark(HealthBatch([near, far, Self.sample("b", 5)]), in: &marks)
-    #expect(
-      marks
-        == HealthMarks(places: [HealthSamplePlace(type: "a", start: near.start, key: near.key)]))
+    var batch = HealthBatch([near, far, Self.sample("b", 5)])
+    batch.spans = [HealthSpan(digest: far.key, count: 2)]
+    suspects.mark(batch, in: &marks)
+    let place = HealthSamplePlace(type: "a", start: near.start, key: near.key)
+    #expect(marks == HealthMarks(places: [place], spans: batch.spans))
   }
 
   @Test func `marks are handed on before they take much memory`() {
@@ -143,6 +156,9 @@ import Testing
       type: "a", start: Timestamp(nanoseconds: 1), key: Self.sample("a", 1).key)
     #expect(!HealthMarks(places: Array(repeating: place, count: 8_191)).isFull)
     #expect(HealthMarks(places: Array(repeating: place, count: 8_192)).isFull)
+    let span = HealthSpan(digest: place.key, count: 1)
+    #expect(!HealthMarks(spans: Array(repeating: span, count: 8_191)).isFull)
+    #expect(HealthMarks(spans: Array(repeating: span, count: 8_192)).isFull)
   }
 
   @Test func `two readings have one fingerprint if they hold the same in the same order`() {
@@ -155,7 +171,33 @@ import Testing
     #expect(fingerprint([all.reversed()]) != whole)
     #expect(fingerprint([Array(all[..<2])]) != whole)
     #expect(fingerprint([[all[0], all[1], Self.sample("a", 2, value: 2)]]) != whole)
+    #expect(fingerprint([[Self.sample("a", 0, value: 2), all[1], all[2]]]) != whole)
     #expect(fingerprint([]) == HealthFingerprint())
+  }
+
+  @Test func `a fingerprint is made of spans, in whatever batches they come`() {
+    let numbers: Range<UInt64> = 0..<4
+    let rows = numbers.map { Self.row(0, key: $0, at: Int64($0)) }
+    let digests = [HealthSampleKey(high: 1, low: 2), HealthSampleKey(high: 3, low: 4)]
+    func batch(_ rows: [HealthRow], _ digests: [HealthSampleKey]) -> HealthBatch {
+      let spans = digests.map { HealthSpan(digest: $0, count: rows.count / digests.count) }
+      return HealthBatch(names: [HealthName("a")], rows: rows, spans: spans)
+    }
+    func fingerprint(_ batches: [HealthBatch]) -> HealthFingerprint {
+      batches.reduce(into: HealthFingerprint()) { $0.add($1) }
+    }
+    let whole = fingerprint([batch(rows, digests)])
+    let halves = [batch(Array(rows[..<2]), [digests[0]]), batch(Array(rows[2...]), [digests[1]])]
+    #expect(fingerprint(halves) == whole)
+    // Digests of fewer samples.
+    #expect(fingerprint([batch(Array(rows[..<2]), digests)]) != whole)
+  }
+
+  @Test func `a settlement that does not say so replaces nothing`() {
+    let (early, late) = (Self.stretch("a", 0, 9), Self.stretch("a", 5, 12))
+    var all = [HealthCoverage(early, exported: Timestamp(nanoseconds: 2))]
+    all.note(late, of: HealthSettlement(exported: Timestamp(nanoseconds: 1)))
+    #expect(all.map(\.stretch) == [early, late])
   }
 
   @Test func `a coverage within one that is not older says nothing more`() {

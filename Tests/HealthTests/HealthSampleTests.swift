@@ -31,6 +31,11 @@ import Testing
     #expect(Self.sample(-0.0).key == Self.sample(0).key)
   }
 
+  @Test func `a page holds at most 10,000 samples where nothing else is asked`() {
+    let query = HealthSampleQuery(types: ["a"], from: Self.moment(0), to: Self.moment(1))
+    #expect(query.limit == 10_000)
+  }
+
   @Test func `nothing lies in a span that ends where it begins or before`() {
     let ends: [Int64] = [4, 5, 6]
     let covered = ends.map { end in

@@ -67,7 +67,7 @@ struct SourceMerge: Sendable {
 
   /// Ends the series; nothing from `end` on counts.
   mutating func finish(at end: Timestamp, _ ranks: [SourceRank]) {
-    if bucket != nil, end > clock { advance(to: end, ranks) }
+    if end > clock { advance(to: end, ranks) }
     resolveMoments(ranks)
     closeBucket()
   }

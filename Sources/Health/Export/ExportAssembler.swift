@@ -49,13 +49,10 @@ struct ExportAssembler: Sendable {
   /// Takes an end tag; only those of samples and of the whole matter.
   @inline(__always)
   mutating func close(_ bytes: Span<UInt8>, _ name: Range<Int>) {
-    guard bytes[name.lowerBound] != UInt8(ascii: "R") || name.count != 6 else {
-      return finishOpen()
-    }
     let meaning = ExportWords.elements.meaning(
       of: bytes, from: name.lowerBound, to: name.upperBound)
     guard let element = ExportElement(rawValue: meaning) else { return }
-    if element == .workout {
+    if element == .record || element == .workout {
       finishOpen()
     } else if element == .workoutActivity {
       parts = max(0, parts - 1)

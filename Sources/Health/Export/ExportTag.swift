@@ -34,7 +34,6 @@ struct ExportTag {
     isEmpty = false
     var place = start &+ 1
     while place < bytes.count, Self.isName(bytes[place]) { place &+= 1 }
-    guard place < bytes.count else { return .cut }
     element =
       ExportElement(rawValue: elements.meaning(of: bytes, from: start &+ 1, to: place)) ?? .unknown
     while true {
@@ -82,7 +81,7 @@ struct ExportTag {
     return .read(next: end &+ 1)
   }
 
-  /// The meaning of a name without its blanks; `nil` when it is no name.
+  /// The meaning of a name without its blanks, which begins with none; `nil` when it is no name.
   private func oddName(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt8? {
     var name: ArraySlice<UInt8> = []
     for place in range {
@@ -90,10 +89,10 @@ struct ExportTag {
       if isBlank(byte) { continue }
       guard Self.isName(byte) else { return nil }
       // `start date` is `startDate`.
-      let isWord = place > range.lowerBound && isBlank(bytes[place - 1]) && !name.isEmpty
+      let isWord = !name.isEmpty && isBlank(bytes[place - 1])
       name.append(isWord && 0x61...0x7A ~= byte ? byte & ~0x20 : byte)
     }
-    return name.isEmpty ? nil : attributes.meaning(of: name.span, from: 0, to: name.count)
+    return attributes.meaning(of: name.span, from: 0, to: name.count)
   }
 
   @inline(__always)

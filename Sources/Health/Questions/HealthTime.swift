@@ -72,7 +72,7 @@ extension HealthTime {
     /// Finds out why `text` could not be read.
     package init(_ text: String) {
       let years = text.utf8.prefix { (0x30...0x39).contains($0) }.count
-      let rest = text.dropFirst(years).prefix(6)
+      let rest = String(decoding: text.utf8.dropFirst(years).prefix(6), as: UTF8.self)
       // The month and the day in a year that has all of them.
       var digits = TimeDigits(ArraySlice("2000\(rest)".utf8))
       let isDay = digits.day() != nil && digits.isAtEnd
@@ -81,18 +81,19 @@ extension HealthTime {
         self = .otherForm
         return
       }
-      let day = text.prefix(10)
-      if !isDay || (years == 4 && day.hasSuffix("-02-29") && !Self.isLeap(day)) {
+      // Cut short in a year of more digits, so that it is no day.
+      let day = String(decoding: text.utf8.prefix(10), as: UTF8.self)
+      if !isDay || (day.hasSuffix("-02-29") && !Self.isLeap(day)) {
         self = .noSuchDate
-      } else if years > 4 || HealthTime(day) == nil {
+      } else if HealthTime(day) == nil {
         self = .outOfRange
       } else {
-        let time = text.dropFirst(11).utf8.map { (0x30...0x39).contains($0) ? UInt8(0x30) : $0 }
+        let time = text.utf8.dropFirst(11).map { (0x30...0x39).contains($0) ? UInt8(0x30) : $0 }
         self = time.starts(with: "00:00".utf8) ? .noSuchDate : .otherForm
       }
     }
 
-    private static func isLeap(_ day: Substring) -> Bool {
+    private static func isLeap(_ day: String) -> Bool {
       Int(day.prefix(4)).map { Gregorian.length(ofMonth: 2, year: $0) == 29 } ?? false
     }
   }

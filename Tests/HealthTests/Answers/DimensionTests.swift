@@ -27,6 +27,7 @@ import Testing
     (.speed, "m/s", 1.2, 1.2), (.speed, "km/hr", 3.6, 1), (.speed, "km/hr", 5.4, 1.5),
     (.speed, "km/h", 9, 2.5), (.speed, "mi/hr", 3, 1.34112), (.speed, "ft/s", 3, 0.9144),
     (.mass, "kg", 80, 80), (.mass, "g", 82_300, 82.3), (.mass, "g", 57, 0.057),
+    (.mass, "g", 3e-6, 3e-9), (.mass, "g", 5.5e-6, 5.5e-9),
     (.mass, "lb", 100, 45.359237), (.mass, "lb", 3, 1.36077711), (.mass, "st", 11, 69.85322498),
     (.nutrient, "g", 30, 30), (.nutrient, "kg", 0.0289, 28.9), (.nutrient, "mg", 4_300, 4.3),
     (.nutrient, "kcal", 700, 700), (.nutrient, "Cal", 700, 700), (.nutrient, "kJ", 418.4, 100),

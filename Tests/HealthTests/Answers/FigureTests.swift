@@ -104,6 +104,11 @@ import Testing
     #expect(try Shelf(Self.walks).parts(week).points.map(\.value) == [.number(value)])
   }
 
+  @Test func `the latest of several days is that of the last one with data`() {
+    let days: [(value: Double, isKnown: Bool)] = [(1, true), (2, true), (3, false)]
+    #expect(Figure.latest.combine(days) == 2)
+  }
+
   private static let pulses = [
     quantity("HeartRate", 70, "count/min", "2026-01-05T08:00:00Z"),
     quantity("HeartRate", 50, "count/min", "2026-01-05T09:00:00Z", "2026-01-05T09:01:00Z"),

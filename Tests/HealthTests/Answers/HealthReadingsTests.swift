@@ -78,5 +78,14 @@ import Testing
   @Test func `without samples there is no average`() {
     let found = Self.readings([])
     #expect(found.figures.average == nil && found.latest == nil && found.days == [])
+    #expect(found.figures.least == 0 && found.figures.greatest == 0)
+  }
+
+  @Test func `a reading that began before is left out, even if it goes on`() {
+    var early = Self.sample(-1, 50)
+    early.end = Timestamp(nanoseconds: Self.hour)
+    let found = Self.readings([early, Self.sample(0, 60)])
+    #expect(found.days.map(\.figures.average) == [60])
+    #expect(found.figures.least == 60)
   }
 }

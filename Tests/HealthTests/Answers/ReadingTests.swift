@@ -48,19 +48,49 @@ import Testing
     #expect(reading.query == nil)
   }
 
-  @Test func `each type is asked for once where one page holds it`() {
-    let (start, end) = ("2026-01-05T00:00:00Z", "2026-01-06T00:00:00Z")
+  private static let margins: [(HealthValueType, HealthGrouping?, hours: Int)] = [
+    (.bloodPressure, nil, 0), (.bloodPressure, .day, 0), (.sleep, nil, 0),
+    // A session that begins or goes on outside is read whole.
+    (.sleep, .day, 12),
+  ]
+
+  @Test(arguments: margins)
+  func `each type is asked for once where one page holds it`(
+    valueType: HealthValueType, groupBy: HealthGrouping?, hours: Int
+  ) {
+    let (start, end) = ("2026-01-05T10:00:00Z", "2026-01-06T14:00:00Z")
     var answering = HealthAnswering(
-      .healthData(ask(.bloodPressure, start, end)), zone: .utc, now: at("2026-06-01T00:00:00Z"))
+      .healthData(ask(valueType, start, end, groupBy)), zone: .utc,
+      now: at("2026-06-01T00:00:00Z"))
     var queries: [HealthSampleQuery] = []
     while case .read(let query) = answering.step, queries.count < 9 {
       queries.append(query)
       answering.take(HealthSamplePage(samples: []))
     }
-    let expected = Self.kinds.map { kind in
-      HealthSampleQuery(types: [kind.identifier], from: at(start), to: at(end), limit: 5_000)
+    let margin = Duration.seconds(3_600 * hours)
+    let expected = valueType.kinds.map { kind in
+      HealthSampleQuery(
+        types: [kind.identifier], from: at(start).advanced(by: .zero - margin),
+        to: at(end).advanced(by: margin), limit: 5_000)
     }
     #expect(queries == expected)
+  }
+
+  @Test func `a batch has an hour and a page one sample, however little is allowed`() {
+    let start = at("2026-01-01T00:00:00Z")
+    let hour = start.advanced(by: .seconds(3_600))
+    var reading = Reading(
+      Self.kinds, from: start, to: at("2026-01-02T00:00:00Z"),
+      limits: AnswerLimits(pageLimit: 0, batch: .zero))
+    let query = HealthSampleQuery(
+      types: [Self.kinds[0].identifier], from: start, to: hour, limit: 1)
+    #expect(reading.query == query)
+    reading.advance(nil)
+    #expect(reading.query?.from == hour)
+    #expect(!reading.isPast)
+    // The time is cut where the second batch begins.
+    reading.shorten(to: hour)
+    #expect(reading.isPast)
   }
 
   @Test func `what is cut at its beginning reads no other type`() {
@@ -97,7 +127,7 @@ import Testing
     (ask(.steps, "2026-01-05T00:00:01", "2026-01-05"), "start_time is after end_time"),
     (ask(.steps, "2026-06-01T00:00:01Z", "2026-07-01"), "start_time is in the future"),
     (
-      ask(.steps, "1899-12-31T23:59:59Z", "2026-01-06"),
+      ask(.steps, "1899-12-31T23:59:59.999999999Z", "2026-01-06"),
       "start_time and end_time must be within the years 1900 to 2199"
     ),
     (

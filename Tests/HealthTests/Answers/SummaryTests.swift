@@ -54,6 +54,8 @@ import Testing
     // 31 days of which one has 25 hours, and 31 of which one has 23.
     ("2026-10-01T00:00:00", "2026-11-01T00:00:00", .day),
     ("2026-10-01T00:00:00", "2026-11-01T00:00:01", .week),
+    // More nanoseconds than a number of 64 bits holds.
+    ("1900-01-02T00:00:00", "2199-12-31T00:00:00", .month),
   ])
   func `the span of a point follows from that of the question, by the calendar`(
     start: String, end: String, expected: HealthGrouping
@@ -124,6 +126,24 @@ import Testing
       let data = try HealthReply.read(result.data.bytes)
       #expect(data.nextStart != nil)
       #expect(!data.points.isEmpty)
+    }
+  }
+
+  @Test func `a summary keeps 1,000 bytes, and 100 for each result, and shares the rest`() throws {
+    let (start, end) = ("2026-01-01", "2026-03-01")
+    let metric = SummaryMetric(valueType: .steps, groupBy: .hour, statistic: .sum)
+    let query = SummaryQuery(start: time(start), end: time(end), metrics: [metric, metric])
+    func alone(_ maxBytes: Int) -> HealthObject {
+      Self.hours.answer(
+        .healthData(ask(.steps, start, end, .hour, .sum)), limits: AnswerLimits(maxBytes: maxBytes))
+    }
+    // So many that each result is cut at another point.
+    for maxBytes in 10_000..<10_600 {
+      let object = Self.hours.answer(.summary(query), limits: AnswerLimits(maxBytes: maxBytes))
+      let room = maxBytes - 1_000
+      let first = alone(room / 2)
+      let second = alone(room - first.bytes.count - 100)
+      #expect(try SummaryReply.read(object.bytes).results.map(\.data) == [first, second])
     }
   }
 

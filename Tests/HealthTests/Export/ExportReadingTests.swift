@@ -113,7 +113,7 @@ import Testing
   @Test(arguments: [
     ("2", "s", 2), ("2", "sec", 2), ("2", "min", 120), ("2", "hr", 7_200), ("2", "h", 7_200),
     ("2", "d", nil), ("0", "s", 0), ("-1", "s", nil), ("999999999", "s", 999_999_999),
-    ("1000000000", "s", nil), ("1e300", "min", nil),
+    ("1000000000", "s", nil), ("1e300", "min", nil), ("17000000", "min", nil),
   ])
   func `a duration below 32 years is told in seconds`(
     amount: String, unit: String, seconds: Int?
@@ -172,7 +172,7 @@ import Testing
     #expect(export.tally.version == version)
   }
 
-  @Test(arguments: ["Figure", "Remarks"])
+  @Test(arguments: ["Figure", "Remark", "Remarks"])
   func `another element in a record does not end it`(name: String) throws {
     let zone = "<MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/>"
     let export = try Export(body: Export.record(body: "<\(name)></\(name)>\(zone)"))

@@ -1,0 +1,65 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+/// Zones whose clocks are set at odd times, or by odd amounts.
+@Suite struct ClockChangeTests {
+  @Test(arguments: [
+    (HealthGrouping.day, "2026-06-02T00:00:00Z"), (.week, "2026-06-08T00:00:00Z"),
+    (.month, "2026-07-01T00:00:00Z"),
+  ])
+  func `what the clocks show again after midnight belongs to the span that has begun`(
+    grouping: HealthGrouping, end: String
+  ) {
+    // At 00:30 of a Monday, the first of a month, back to 23:30.
+    let zone = ZoneRules(
+      initialSecondsEast: 3_600,
+      transitions: [.init(at: at("2026-05-31T23:30:00Z"), secondsEast: 0)])
+    let start = at("2026-05-31T23:00:00Z")
+    let bucket = Bucket(start: start, end: at(end), members: start..<at(end))
+    let buckets = CalendarBuckets(zone: zone, grouping: grouping)
+    let moments = ["23:00:00", "23:29:59", "23:30:00", "23:40:00"].map { at("2026-05-31T\($0)Z") }
+    #expect(moments.map { buckets.bucket(at: $0) } == moments.map { _ in bucket })
+    #expect(buckets.bucket(at: at("2026-05-31T22:59:59Z")).end == start)
+  }
+
+  @Test func `an hour ends where the clocks are set, and the next begins there`() {
+    let change = at("2026-01-05T10:20:00Z")
+    let zone = ZoneRules(
+      initialSecondsEast: 0, transitions: [.init(at: change, secondsEast: 1_800)])
+    let hours = CalendarBuckets(zone: zone, grouping: .hour)
+    let before = hours.bucket(at: at("2026-01-05T10:10:00Z"))
+    #expect(before.members == at("2026-01-05T10:00:00Z")..<change)
+    // The clocks show 10:50 to 11:00.
+    let after = hours.bucket(at: at("2026-01-05T10:25:00Z"))
+    #expect(after.members == change..<at("2026-01-05T10:30:00Z"))
+  }
+
+  @Test func `a reading that is skipped is told by the offset of before, whatever comes later`() {
+    let zone = ZoneRules(
+      initialSecondsEast: 0,
+      transitions: [
+        .init(at: at("2026-03-01T10:00:00Z"), secondsEast: 3_600),
+        .init(at: at("2026-03-01T20:00:00Z"), secondsEast: 10_800),
+      ])
+    #expect(zone.instant(of: time("2026-03-01T10:30:00")) == at("2026-03-01T10:30:00Z"))
+  }
+
+  @Test func `an offset of an odd number of minutes is told`() throws {
+    let zone = ZoneRules(initialSecondsEast: 5 * 3_600 + 45 * 60)
+    let query = ask(
+      .steps, "2026-01-05T00:00:00+05:45", "2026-01-06T00:00:00+05:45", .day, .sum)
+    let shelf = Shelf([steps(7, "2026-01-05T04:00:00Z", "2026-01-05T04:05:00Z")])
+    let reply = try shelf.reply(query, zone: zone)
+    #expect(reply.points.map(\.start) == [query.start, query.start])
+    #expect(reply.points.map(\.end) == [query.end, query.end])
+    #expect(reply.freshness?.answered == time("2027-01-01T05:45:00+05:45"))
+  }
+
+  @Test func `a distance is told between any two moments`() {
+    let ends = [Timestamp(nanoseconds: .min), Timestamp(nanoseconds: .max)]
+    #expect(ends[0].distance(to: ends[1]) == 0x1p64)
+    #expect(ends[1].distance(to: ends[0]) == -0x1p64)
+  }
+}

@@ -1,0 +1,55 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+/// Sessions of sleep and the days that they are kept by.
+@Suite struct SleepBookTests {
+  private static let span = SleepSpan(
+    start: at("2026-01-06T13:00:00Z"), end: at("2026-01-06T14:00:00Z"), stage: .core, lane: 0)
+  private static let bucket = CalendarBuckets(zone: .utc, grouping: .day).bucket(at: span.start)
+
+  private static func session() throws -> SleepSession {
+    try #require(SleepSession([span], [SourceRank(kind: .watch, name: "Watch")]))
+  }
+
+  @Test func `a day of naps alone is told with the parts that are known`() throws {
+    let shelf = Shelf([stage("AsleepDeep", "2026-01-06T13:00:00Z", "2026-01-06T14:00:00Z")])
+    let query = ask(.sleep, "2026-01-06T00:00:00", "2026-01-07T00:00:00", .day, .sum)
+    let points = try shelf.merged(query)
+    #expect(points.map(\.value) == [.number(60)])
+    #expect(points.map(\.sleep) == [SleepTimes(deep: 60, naps: 1, napMinutes: 60)])
+  }
+
+  @Test func `what is known of a session is marked by 1`() throws {
+    let session = try Self.session()
+    let known = SleepSession.Part.allCases.map { session.known[$0.rawValue] }
+    let expected = SleepSession.Part.allCases.map { [.asleep, .light].contains($0) ? 1.0 : 0 }
+    #expect(known == expected)
+  }
+
+  @Test func `sessions that are left are told once`() {
+    var runs = SleepRuns()
+    let ended = runs.take(Self.span, of: 1)
+    #expect(ended == nil)
+    let left = [runs.finish().count, runs.finish().count]
+    #expect(left == [1, 0])
+  }
+
+  @Test func `a day without a night has no ends of one`() {
+    let night = SleepBook.Day(bucket: Self.bucket).night
+    #expect(night?.start == nil)
+    #expect(night?.end == nil)
+  }
+
+  @Test func `a book holds 200,000 days of all sources together`() throws {
+    let session = try Self.session()
+    var book = SleepBook()
+    var source = 0
+    while !book.isFull, source < 300_000 {
+      book.add(session, of: source, in: Self.bucket, isNight: true)
+      source += 1
+    }
+    #expect(source == 200_000)
+  }
+}

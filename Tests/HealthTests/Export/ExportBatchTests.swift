@@ -1,0 +1,54 @@
+import Testing
+
+@testable import LinkHealth
+
+/// How samples are packed into batches and stretches.
+@Suite struct ExportBatchTests {
+  private static let dates =
+    "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
+
+  @Test func `many names make batches of many rows, each with its own stretches and names`() throws
+  {
+    let records = (0..<40_000).map {
+      "<Record type=\"t\" sourceName=\"s\($0)\" value=\"1\" \(Self.dates)/>"
+    }
+    var reader = HealthExportReader()
+    reader.append(Array("<HealthData>\(records.joined())</HealthData>".utf8).span)
+    reader.finish()
+    var rows: [Int] = []
+    while let batch = try reader.next() {
+      rows.append(batch.rows.count)
+      #expect(batch.spans.reduce(0) { $0 + $1.count } == batch.rows.count)
+      // So many fit at the most.
+      #expect(batch.names.count <= 32_768)
+      guard rows.count < 10 else { break }
+    }
+    #expect(rows.reduce(0, +) == 40_000)
+  }
+
+  @Test func `a text that had to be repaired counts once, however many batches have it`() throws {
+    let record = Export.record("value=\"1\" device=\"d\u{01}\"")
+    let export = try Export(body: String(repeating: record, count: 20_000))
+    #expect(export.samples.count == 20_000)
+    #expect(export.tally.repaired == 1)
+  }
+
+  @Test func `an open workout keeps its texts, however many others come before its end`() throws {
+    let zones = (0..<70_000).map { "<MetadataEntry key=\"HKTimeZone\" value=\"z\($0)\"/>" }
+    let attributes = "workoutActivityType=\"a\" sourceName=\"s\" device=\"d\" \(Self.dates)"
+    let export = try Export(body: "<Workout \(attributes)>\(zones.joined())</Workout>")
+    let workout = HealthSample(
+      type: HealthSample.workoutType, value: .workout(WorkoutValue(activity: "a")),
+      start: Export.time("2026-01-05T08:00:00Z"), end: Export.time("2026-01-05T08:30:00Z"),
+      source: "s", device: "d", zone: "z69999")
+    #expect(export.samples == [workout])
+  }
+
+  @Test func `behind a stretch that ends with the last sample there is no other`() throws {
+    // A key with these lowest bits ends one.
+    let last = try #require((0..<50_000).first { Export.sample(Double($0)).key.low & 1_023 == 0 })
+    let export = try Export(body: Export.record("value=\"\(last)\""))
+    #expect(export.samples == [Export.sample(Double(last))])
+    #expect(export.digests.count == 1)
+  }
+}

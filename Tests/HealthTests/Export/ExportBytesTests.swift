@@ -1,0 +1,31 @@
+import Testing
+
+@testable import LinkHealth
+
+/// Words and marks in the bytes of an export.
+@Suite struct ExportBytesTests {
+  @Test(arguments: 0...10)
+  func `a word has as many bytes as there are before its end, eight at the most`(length: Int) {
+    let bytes = Array("abcdefghijklmnopqrstuvwxyz".utf8)
+    let word = bytes.span.word(at: 3, before: 3 + length)
+    // The first byte is the lowest.
+    let expected = bytes[3..<3 + min(length, 8)].reversed().reduce(0 as UInt64) {
+      $0 << 8 | UInt64($1)
+    }
+    #expect(word == expected)
+  }
+
+  @Test(arguments: [("-->", 0), ("--->", 1), ("----->", 3), ("a-b-->", 3)])
+  func `a mark is found behind what begins like it`(text: String, place: Int) {
+    let bytes = Array(text.utf8)
+    let found = bytes.span.next("-->", from: 0)
+    #expect(found == place)
+  }
+
+  @Test func `four bytes are enough to tell a file in disguise`() {
+    let start: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
+    var reader = HealthExportReader()
+    reader.append(start.span)
+    #expect(throws: HealthExportError.disguised(.zstandard)) { try reader.next() }
+  }
+}

@@ -1,0 +1,137 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+/// Markup that is no element, at the bytes where it begins and ends.
+@Suite struct ExportMarkupTests {
+  private static let root = "<HealthData>"
+  private static let one = Export.record()
+
+  /// A reader of a file that is there at once.
+  private static func reader(_ text: String) -> HealthExportReader {
+    var reader = HealthExportReader()
+    reader.append(Array(text.utf8).span)
+    reader.finish()
+    return reader
+  }
+
+  private static func text(_ raw: String) -> String {
+    let bytes = Array(raw.utf8)
+    return ExportText(bytes.span, 0..<bytes.count).text
+  }
+
+  @Test(arguments: [
+    "<HealthData><!--x-->", "<HealthData><![CDATA[\(Export.record())]]>",
+    "<!DOCTYPE HealthData><HealthData>", "<!DOCTYPE HealthData SYSTEM \"x.dtd\"><HealthData>",
+  ])
+  func `what is no element is skipped in a file that is there at once`(start: String) throws {
+    var reader = Self.reader("\(start)\(Self.one)</HealthData>")
+    let batch = try #require(try reader.next())
+    #expect(batch.rows.map { batch[$0] } == [Export.sample()])
+    #expect(reader.tally.skipped.isEmpty)
+  }
+
+  @Test(arguments: [
+    "<!DOCTYPE HealthData>", "<!DOCTYPE HealthData SYSTEM \"x.dtd\">", "<!DOCTYPE HealthData [ ] >",
+    "<!DOCTYPE HealthData [<!]>",
+  ])
+  func `a type definition of any form ends before the comment behind it`(
+    definition: String
+  ) throws {
+    let comment = "<!-- HealthKit Export Version: 7 -->"
+    let export = try Export("\(definition)\(comment)\(Self.root)</HealthData>".utf8)
+    #expect(export.tally.version == nil)
+  }
+
+  @Test(arguments: [("10000", 10_000), ("100005", 10_000), ("123456", 12_345)])
+  func `no more than five digits of a version are read`(digits: String, version: Int) throws {
+    let definition = "<!DOCTYPE HealthData [<!-- HealthKit Export Version: \(digits) -->]>"
+    let export = try Export("\(definition)\(Self.root)</HealthData>".utf8)
+    #expect(export.tally.version == version)
+  }
+
+  @Test func `a long comment in a type definition may come in pieces that end anywhere`() throws {
+    let pieces = [
+      "<!DOCTYPE HealthData [<!--\(String(repeating: "x", count: 255)) H",
+      "ealthKit Export Version: 7", " --> ]>\(Self.root)\(Self.one)</HealthData>",
+    ]
+    var reader = HealthExportReader()
+    for piece in pieces {
+      reader.append(Array(piece.utf8).span)
+      #expect(try reader.next() == nil)
+    }
+    reader.finish()
+    let batch = try #require(try reader.next())
+    #expect(batch.rows.map { batch[$0] } == [Export.sample()])
+  }
+
+  @Test func `a type definition that breaks off within a tag is one tag cut off`() throws {
+    let export = try Export("\(Self.root)\(Self.one)<!DOCTYPE a [<!]".utf8)
+    #expect(export.samples == [Export.sample()])
+    #expect(export.skipped == [.cutOff: 1])
+  }
+
+  @Test(
+    arguments: [("<!nothin", .cutOff), ("<!nothing", .malformed)] as [(String, HealthExportSkip)])
+  func `nine bytes at the end show that a declaration is none`(
+    end: String, reason: HealthExportSkip
+  ) throws {
+    let export = try Export("\(Self.root)\(Self.one)\(end)".utf8)
+    #expect(export.samples == [Export.sample()])
+    #expect(export.skipped == [reason: 1])
+  }
+
+  @Test func `an element right behind the beginning of a declaration is read`() throws {
+    let export = try Export(body: "<!\(Self.one)")
+    #expect(export.samples == [Export.sample()])
+    #expect(export.skipped == [.malformed: 1])
+  }
+
+  @Test func `another root is not among what was left out`() {
+    var reader = Self.reader("<gpx version=\"1.1\">")
+    #expect(throws: HealthExportError.foreign(element: "gpx")) { try reader.next() }
+    #expect(reader.tally.skipped.isEmpty)
+  }
+
+  @Test(arguments: [(64, true), (65, false)])
+  func `the name of an attribute has at most 64 bytes, also where a piece ends behind it`(
+    length: Int, isRead: Bool
+  ) throws {
+    let name = String(repeating: "x", count: length)
+    let end = "=\"0\" value=\"1\"/>"
+    let tag = Export.record(name).dropLast("/>".count)
+    let start = "\(Self.root)\(tag)"
+    for pieces in [start.utf8.count, 1_000] {
+      let export = try Export("\(start)\(end)</HealthData>".utf8, pieces: pieces)
+      #expect(export.samples == (isRead ? [Export.sample()] : []))
+      #expect(export.skipped == (isRead ? [:] : [.malformed: 1]))
+    }
+  }
+
+  @Test func `the first four bytes are enough to tell what a file is`() {
+    let start: [UInt8] = [0x1F, 0x8B, 8, 0]
+    var reader = HealthExportReader()
+    reader.append(start.span)
+    #expect(throws: HealthExportError.disguised(.gzip)) { try reader.next() }
+  }
+
+  @Test func `only the first bytes of a file tell that it is no export`() throws {
+    let text = "\(Self.root)BZh9\(Self.one)</HealthData>"
+    let export = try Export(text.utf8, pieces: Self.root.utf8.count)
+    #expect(export.samples == [Export.sample()])
+  }
+
+  @Test func `a type definition at the beginning shows an export`() {
+    let start = Array("<!DOCTYPE HealthData [".utf8)
+    let isExport = HealthExportReader.isExport(start.span)
+    #expect(isExport)
+  }
+
+  @Test(arguments: [
+    ("a&lt", "a&lt"), ("&#000000065x", "&#000000065x"), ("&#126;&#127;&#x7F;", "~&#127;&#x7F;"),
+  ])
+  func `a reference has its end, and is to no control character`(raw: String, text: String) {
+    #expect(Self.text(raw) == text)
+  }
+}

@@ -1,0 +1,115 @@
+import LinkJSON
+import Testing
+
+@testable import LinkHealth
+
+/// What questions and replies need, and the most that they hold.
+@Suite struct HealthBoundsTests {
+  private static let span = #""start_time":"2026-01-03","end_time":"2026-01-04""#
+  private static let query = ask(.steps, "2026-01-03", "2026-01-04")
+
+  /// A reply with these members besides its question.
+  private static func reply(_ members: String) -> [UInt8] {
+    Array(#"{"success":true,"value_type":"STEPS",\#(span),\#(members)}"#.utf8)
+  }
+
+  /// A summary of metrics that are not known and of some that were rejected before.
+  private static func summary(unknown: Int, rejected: Int) -> [UInt8] {
+    func list(_ element: String, _ count: Int) -> String {
+      Array(repeating: element, count: count).joined(separator: ",")
+    }
+    let metrics = list(#"{"value_type":"NOTHING"}"#, unknown)
+    let lines = list(#"{"place":1}"#, rejected)
+    return Array(#"{"metrics":[\#(metrics)],"rejected":[\#(lines)],\#(span)}"#.utf8)
+  }
+
+  @Test(arguments: [(0, 64), (1, 63), (64, 0)])
+  func `up to 64 metrics of a summary are rejected`(unknown: Int, rejected: Int) throws {
+    let query = try SummaryQuery.read(Self.summary(unknown: unknown, rejected: rejected))
+    #expect(query.rejected.count == 64)
+  }
+
+  @Test(arguments: [(1, 64), (64, 1)])
+  func `a summary with more than 64 rejected metrics is refused`(unknown: Int, rejected: Int) {
+    #expect(throws: FieldFault.outOfBounds(field: "rejected")) {
+      try SummaryQuery.read(Self.summary(unknown: unknown, rejected: rejected))
+    }
+  }
+
+  @Test(arguments: ["5", "\"STEPS\"", "[]", "null"])
+  func `a summary with a rejected metric that is no object says so`(metric: String) {
+    let text = "{\"rejected\":[\(metric)],\(Self.span)}"
+    #expect(throws: FieldFault.wrongType(field: "rejected")) {
+      try SummaryQuery.read(Array(text.utf8))
+    }
+  }
+
+  @Test func `a time has at most 64 bytes`() throws {
+    func payload(_ length: Int) -> [UInt8] {
+      let day = "2026-01-03T00:00:00."
+      let start = day + String(repeating: "0", count: length - day.utf8.count)
+      let times = #""start_time":"\#(start)","end_time":"2026-01-04""#
+      return Array(#"{"value_type":"STEPS",\#(times)}"#.utf8)
+    }
+    #expect(try HealthDataQuery.read(payload(64)) == Self.query)
+    #expect(throws: FieldFault.outOfBounds(field: "start_time")) {
+      try HealthDataQuery.read(payload(65))
+    }
+  }
+
+  private static let fresh = #""health_data":[],"answered_at":"2026-01-05T12:00:00Z""#
+  private static let dates = #""date_from":"2026-01-03","date_to":"2026-01-04""#
+  /// Members of replies, each with a place for a name.
+  private static let named: [(String, String)] = [
+    ("time_zone", #"\#(fresh),"time_zone":"@""#),
+    ("type", #"\#(fresh),"time_zone":"UTC","last_samples":[{"type":"@"}]"#),
+    ("type", #""health_data":[{"type":"@","value":1,\#(dates)}]"#),
+  ]
+
+  @Test(arguments: named)
+  func `a type and a zone of a reply have at most 256 bytes`(
+    field: String, members: String
+  ) throws {
+    func reply(_ length: Int) -> [UInt8] {
+      let name = String(repeating: "x", count: length)
+      return Self.reply(members.split(separator: "@").joined(separator: name))
+    }
+    #expect(try HealthReply.read(reply(256)).query == Self.query)
+    #expect(throws: FieldFault.outOfBounds(field: field)) { try HealthReply.read(reply(257)) }
+  }
+
+  @Test(arguments: ["x", "{}", ","])
+  func `a reply with something behind it is malformed`(rest: String) throws {
+    let reply = Self.reply(#""health_data":[]"#)
+    #expect(try HealthReply.read(reply) == HealthReply(query: Self.query, points: []))
+    #expect(throws: FieldFault.self) { try HealthReply.read(reply + Array(rest.utf8)) }
+  }
+
+  @Test func `a reply without its data and a summary without its results say so`() {
+    #expect(throws: FieldFault.missing(field: "health_data")) {
+      try HealthReply.read(Self.reply(#""count":0"#))
+    }
+    #expect(throws: FieldFault.missing(field: "results")) {
+      try SummaryReply.read(Array("{\"success\":true,\(Self.span)}".utf8))
+    }
+  }
+
+  @Test func `a reply may say that no samples were left out`() throws {
+    let reply = Self.reply(#""health_data":[],"skipped":0"#)
+    #expect(try HealthReply.read(reply) == HealthReply(query: Self.query, points: []))
+  }
+
+  @Test func `a time asleep of which nothing is told has neither nights nor naps`() throws {
+    let point = #"{"type":"SLEEP_SESSION","value":1,\#(Self.dates),"sleep":{}}"#
+    let reply = try HealthReply.read(Self.reply(#""health_data":[\#(point)]"#))
+    #expect(reply.points.map(\.sleep) == [SleepTimes(nights: 0, naps: 0)])
+  }
+
+  @Test func `totals begin with nothing`() {
+    #expect(SleepTimes() == SleepTimes(nights: 0, naps: 0))
+    #expect(
+      WorkoutTotals(type: "RUNNING")
+        == WorkoutTotals(type: "RUNNING", distance: 0, energy: 0, steps: 0, sessions: 0))
+    #expect(NutritionTotals() == NutritionTotals(calories: 0, protein: 0, carbs: 0, fat: 0))
+  }
+}

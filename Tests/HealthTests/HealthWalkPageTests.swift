@@ -1,0 +1,126 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+/// Pages of changes: how much they hold, and where the next one begins.
+@Suite struct HealthWalkPageTests {
+  /// What changed of one type, with the numbers of the changes.
+  private struct Changes {
+    var deleted: [(change: Int64, key: HealthSampleKey)] = []
+    var added: [(change: Int64, sample: KeyedHealthSample)] = []
+    var newest: Int64
+
+    private func holds(_ span: HealthChangeSpan, _ change: Int64) -> Bool {
+      span.done < change && change <= span.until
+    }
+
+    private func isChanged(_ span: HealthChangeSpan) -> Bool {
+      deleted.contains { holds(span, $0.change) } || added.contains { holds(span, $0.change) }
+    }
+
+    private func keys(
+      _ span: HealthChangeSpan, after last: HealthSampleKey?, limit: Int
+    ) -> [HealthSampleKey] {
+      let keys = deleted.filter { holds(span, $0.change) }.map { $0.key }
+      guard let last else { return Array(keys.prefix(limit)) }
+      return Array(keys.filter { $0 > last }.prefix(limit))
+    }
+
+    private func samples(
+      _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
+    ) -> [KeyedHealthSample] {
+      let samples = added.filter { holds(span, $0.change) }.map { $0.sample }
+      let rest = samples.filter { ($0.sample.start, $0.key) > (place.start, place.key) }
+      return Array(rest.prefix(limit))
+    }
+
+    func page(after anchor: HealthAnchor?, limit: Int) -> HealthChangePage {
+      let query = HealthChangeQuery(
+        type: "a", after: anchor, from: Timestamp(nanoseconds: 0), limit: limit)
+      return HealthWalk.page(query, of: 7, newest: newest) { span in
+        isChanged(span)
+      } deletions: { span, last, limit in
+        keys(span, after: last, limit: limit)
+      } additions: { span, place, limit in
+        samples(span, after: place, limit: limit)
+      }
+    }
+
+    /// All pages until one tells nothing new.
+    func pages(after anchor: HealthAnchor, limit: Int) -> [HealthChangePage] {
+      var pages: [HealthChangePage] = []
+      var anchor = anchor
+      while pages.count < 20 {
+        let page = page(after: anchor, limit: limit)
+        if page.anchor == anchor { break }
+        pages.append(page)
+        anchor = page.anchor
+      }
+      return pages
+    }
+  }
+
+  private static func sample(_ start: Int64) -> KeyedHealthSample {
+    let time = Timestamp(nanoseconds: start)
+    let sample = HealthSample(
+      type: "a", value: .quantity(1), start: time, end: time, source: "s")
+    return KeyedHealthSample(key: sample.key, sample: sample)
+  }
+
+  /// Two deletions, then three samples.
+  private static let changes = Changes(
+    deleted: [(1, HealthSampleKey(high: 0, low: 1)), (2, HealthSampleKey(high: 0, low: 2))],
+    added: [(3, sample(10)), (4, sample(20)), (5, sample(30))], newest: 5)
+
+  @Test(arguments: 1...6)
+  func `a walk tells each change once, in pages that hold no more than was asked`(limit: Int) {
+    let changes = Self.changes
+    let begin = Changes(newest: 0).page(after: nil, limit: limit)
+    let pages = changes.pages(after: begin.anchor, limit: limit)
+    #expect(pages.flatMap(\.deleted) == changes.deleted.map { $0.key })
+    #expect(pages.flatMap(\.added) == changes.added.map { $0.sample })
+    #expect(pages.allSatisfy { $0.deleted.count + $0.added.count <= limit })
+  }
+
+  @Test func `the anchor of a store that was empty stays while nothing of the type changes`() {
+    let begin = Changes(newest: 0).page(after: nil, limit: 2)
+    let next = Changes(newest: 3).page(after: begin.anchor, limit: 2)
+    #expect(next == HealthChangePage(anchor: begin.anchor))
+  }
+
+  @Test func `in a store that was put back to an earlier state a reader begins anew`() {
+    let told = Self.changes.page(after: nil, limit: 9)
+    let earlier = Changes(added: Array(Self.changes.added.prefix(2)), newest: 4)
+    let page = earlier.page(after: told.anchor, limit: 9)
+    #expect(page.added == earlier.added.map { $0.sample })
+  }
+
+  /// The bytes of an anchor of store 7 up to its stage, of a reader that took nothing yet.
+  private static let head: [UInt8] =
+    [1, 0, 0, 0, 0, 0, 0, 0, 7] + [UInt8](repeating: 0xFF, count: 8)
+
+  @Test func `an anchor that was made once is read for ever`() {
+    let anchor = HealthAnchor(Self.head + [0])
+    #expect(HealthWalk(7).anchor == anchor)
+    #expect(HealthWalk(anchor, of: 7) == HealthWalk(7))
+  }
+
+  @Test func `an anchor of another version is none`() {
+    var bytes = HealthWalk(7).anchor.bytes
+    bytes[0] = 2
+    #expect(HealthWalk(HealthAnchor(bytes), of: 7) == nil)
+  }
+
+  @Test(arguments: [(0, 0), (1, 8), (2, 24), (3, 32)] as [(UInt8, Int)])
+  func `an anchor of any stage is read as a whole, with nothing missing or behind it`(
+    stage: UInt8, length: Int
+  ) {
+    let bytes: [UInt8] = Self.head + [stage] + [UInt8](repeating: 5, count: length)
+    let walk = HealthWalk(HealthAnchor(bytes), of: 7)
+    #expect(walk?.anchor == HealthAnchor(bytes))
+    let parts = bytes.indices.map { Array(bytes[..<$0]) } + [bytes + [0]]
+    let read = parts.filter { HealthWalk(HealthAnchor($0), of: 7) != nil }
+    #expect(read == [])
+  }
+}

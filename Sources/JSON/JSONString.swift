@@ -56,7 +56,7 @@ extension JSONReader {
 
   /// Whether a string reads `name`.
   public func matches(_ string: JSONString, _ name: String) -> Bool {
-    guard !string.isEscaped else { return text(of: string) == name }
+    guard !string.isEscaped else { return text(of: string).utf8.elementsEqual(name.utf8) }
     return string.range.count == name.utf8.count && holds(name, at: string.range.lowerBound)
   }
 

@@ -17,7 +17,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
 
 @Suite struct JSONReaderTests {
   @Test(arguments: [
-    "null", "true", "false", "0", "-0", "10", "-1.5e+10", "1E5", "0.0", "\"\"", "[]", "{}",
+    "null", "true", "false", "0", "-0", "10", "-1.5e+10", "1E5", "1e-5", "0.0", "\"\"", "[]", "{}",
     " \t\r\n[ 1 , 2 ] \n", #"{"a":{"b":[{},[]]},"a":1}"#, #""\"\\\/\b\f\n\r\t""#,
     #""\uD83D\uDE9A\u00e9\uFFFF""#, "\"é€🚚\u{7F}\"", #"{"":""}"#,
   ])
@@ -26,7 +26,8 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
   }
 
   @Test(arguments: [
-    "", " ", "nul", "nulll", "True", "+1", "01", "-", "-01", "1.", ".5", "1e", "1e+", "0x1", "NaN",
+    "", " ", "nul", "nulll", "True", "+1", "01", "-", "-01", "1.", ".5", "1e", "1e+", "1e-+5",
+    "0x1", "NaN",
     "Infinity", "[", "]", "{", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{,}", "{\"a\"}",
     "{\"a\":}", "{\"a\":1,}", "{\"a\":1]", "{a:1}", "{1:1}", "{\"a\":1 \"b\":2}", "'a'", "\"a",
     "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u123g\"", "\"a\nb\"", "\"a\u{0}b\"", "\"\u{1F}\"",
@@ -38,7 +39,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
 
   @Test(arguments: [
     #""\uD83D""#, #""\uDE9A""#, #""\uD83D\uD83D""#, #""\uD83Dx""#, #""\uD83D\n""#,
-    #""\uDE9A\uD83D""#, #""\uD83D\u0041""#, #""\uD83D\u""#, #""\uD83D"#,
+    #""\uDE9A\uD83D""#, #""\uD83D\u0041""#, #""\uD83D\uE000""#, #""\uD83D\u""#, #""\uD83D"#,
   ])
   func `refuses half a surrogate pair`(text: String) {
     #expect(fault(of: Array(text: text)) != nil)
@@ -54,11 +55,15 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     #expect(try reader.string() == value)
   }
 
-  @Test func `says what is wrong and where`() {
-    #expect(fault(of: [0xEF, 0xBB, 0xBF, 0x31]) == JSONError("byte order mark", at: 0))
-    #expect(fault(of: Array(text: "1 x")) == JSONError("trailing bytes", at: 2))
-    #expect(fault(of: Array(text: "[1,]")) == JSONError("no value", at: 3))
-    #expect(fault(of: Array(text: "[1 2]")) == JSONError("expected ','", at: 3))
+  @Test(arguments: [
+    ("\u{FEFF}1", "byte order mark", 0), ("[\u{FEFF}1]", "no value", 1),
+    ("1 x", "trailing bytes", 2), ("[1,]", "no value", 3), ("[1 2]", "expected ','", 3),
+    ("01", "leading zero", 0), ("[-01]", "leading zero", 2),
+    (#""\uDC00\uZ""#, "lone surrogate", 1), (#""\uD83D\u"#, "expected a hexadecimal digit", 9),
+    ("\"\u{E9}", "the text ends inside a string", 3),
+  ])
+  func `says what is wrong and where`(text: String, detail: String, place: Int) {
+    #expect(fault(of: Array(text: text)) == JSONError(detail, at: place))
   }
 
   @Test func `goes 64 levels deep and no deeper`() {
@@ -143,6 +148,30 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     try reader.finish()
   }
 
+  @Test func `takes null behind white space`() throws {
+    var reader = JSONReader(Array(text: " \n null "))
+    try reader.null()
+    try reader.finish()
+  }
+
+  @Test(arguments: ["{\"e\u{301}\":1}", #"{"e\u0301":1}"#])
+  func `names are compared by code points, so that an accent beside its letter is another name`(
+    text: String
+  ) throws {
+    var reader = JSONReader(Array(text: text))
+    try reader.beginObject()
+    let key = try #require(try reader.nextKey())
+    #expect(reader.matches(key, "e\u{301}"))
+    #expect(!reader.matches(key, "\u{E9}"))
+  }
+
+  @Test(arguments: [("\"plain é\"", "plain é"), (#""\u0061\n\ud83d\ude9a""#, "a\n🚚")])
+  func `the bytes of a string are those behind its escapes`(text: String, value: String) throws {
+    var reader = JSONReader(Array(text: text))
+    let string = try reader.scanString()
+    #expect(Array(reader.utf8(of: string)) == Array(value.utf8))
+  }
+
   @Test func `survives damage`() {
     var chance = Chance(seed: 2)
     let text = Array(text: #"{"a":[1,-2.5e3,"x\n\uD83D\uDE9A🚚",{"b":null}],"c":[true,false,{}]}"#)
@@ -181,6 +210,18 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     writer.double(.nan)
     writer.endObject()
     let expected = #"{"z":[-1,18446744073709551615,{},[]],"a\"":true,"b":null,"c":0.5,"d":null}"#
+    #expect(writer.bytes.text == expected)
+  }
+
+  @Test func `a member without a value is written as null`() {
+    var writer = JSONWriter()
+    writer.object {
+      $0.entry("text", nil as String?)
+      $0.entry("whole", nil as Int?)
+      $0.entry("number", nil as Double?)
+      $0.entry("last", true)
+    }
+    let expected = #"{"text":null,"whole":null,"number":null,"last":true}"#
     #expect(writer.bytes.text == expected)
   }
 

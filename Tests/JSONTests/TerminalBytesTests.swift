@@ -23,6 +23,12 @@ import Testing
     #expect(try reader.string() == text)
   }
 
+  @Test func `a control character at the very end is escaped`() {
+    var writer = JSONWriter()
+    writer.raw([0x22, 0xC2, 0x80])
+    #expect(writer.terminalBytes == Array("\"\\u0080".utf8))
+  }
+
   @Test func `half a character at the end stays as it is`() {
     var writer = JSONWriter()
     writer.raw([0x22, 0xC2])

@@ -17,6 +17,12 @@ struct ArrearsTests {
       head: Stage.position(offsets.upperBound))
   }
 
+  private static func trimmed(_ offsets: ClosedRange<UInt64>) -> Page {
+    var trimmed = page(offsets)
+    trimmed.recovered = false
+    return trimmed
+  }
+
   /// A server whose room knows its head, and a socket that listens.
   private static func served(
     head: UInt64, _ change: (inout ShopServerPolicy) -> Void = { _ in }
@@ -106,6 +112,7 @@ struct ArrearsTests {
   @Test(arguments: [
     ("the store failed", ShopServer.StoreAnswer.failed(.locked(detail: ""))),
     ("the log was trimmed", .page(Page(messages: [], hasNext: false, recovered: false), total: 0)),
+    ("the log says that it was trimmed", .page(trimmed(8...9), total: 0)),
     ("one is missing", .page(page(9...9), total: 0)),
     ("the last is missing", .page(page(8...8), total: 0)),
     ("too many bytes", .page(page(8...9, text: String(repeating: "x", count: 9_000)), total: 0)),

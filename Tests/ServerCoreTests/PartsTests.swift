@@ -50,4 +50,13 @@ struct PartsTests {
     #expect(rate.spend("ann", at: .second(0.9)) == nil)
     #expect(rate.spend("eve", at: .second(1)) == nil)
   }
+
+  @Test(arguments: [(2, true), (3, false)])
+  func `as many users are counted as may be`(users: Int, isSound: Bool) {
+    var rate = PostRate(interval: .seconds(1), burst: 2, bound: 2)
+    for user in 1...users { rate.fullAt["\(user)"] = .second(1) }
+    var check = InvariantCheck(.thorough)
+    rate.check(&check)
+    #expect(check.broken.isEmpty == isSound)
+  }
 }

@@ -187,6 +187,19 @@ struct RoomTests {
       again.ask(.send(Stage.draft(String(repeating: "a", count: room)))).count == 1)
   }
 
+  @Test func `a frame is as long as its next position makes it`() throws {
+    var served = Served()
+    served.open(1, head: 8)
+    let (token, message) = try served.post("a")
+    var framed = message
+    framed.position = Stage.position(9)
+    let bytes = StreamCodec.encode(framed).count
+    var exact = Served { $0.limits.maxFrameBytes = bytes }
+    exact.open(1, head: 8)
+    let appended = try exact.post("a")
+    #expect(appended.0 == token)
+  }
+
   @Test func `stamps whole microseconds, each later than the one before`() throws {
     var served = Served()
     served.open(1)

@@ -103,4 +103,35 @@ import Testing
   @Test func `a server with a socket and a request is checked`() {
     #expect(unnoticed(Self.plants, in: Self.busy) == [])
   }
+
+  @Test func `more sockets and posts than may be, and a socket twice in its room, are found`() {
+    let post = ShopRoom.Post(
+      request: RequestID(1),
+      message: Message(
+        id: UUID128(high: 0, low: 2), shop: Stage.shop, user: "ann", username: nil, text: "",
+        createdAt: Stage.dawn), key: nil)
+    let plants: [PlantedFault<ShopServer>] = [
+      (
+        "shop: connections and requests are bounded",
+        { server in
+          let one = server.connections[Self.id]
+          for number in 0...UInt64(server.policy.maxConnections) {
+            server.connections[ConnectionID(number)] = one
+          }
+        }
+      ),
+      (
+        "shop: the sockets of a room are in order",
+        { $0.rooms[Stage.shop]?.subscribers = [Self.id, Self.id] }
+      ),
+      (
+        "shop: what a room keeps is bounded",
+        { server in
+          let most = server.policy.maxPostsPerShop
+          server.rooms[Stage.shop]?.posts = Array(repeating: post, count: most + 1)
+        }
+      ),
+    ]
+    #expect(unnoticed(plants, in: Self.busy) == [])
+  }
 }

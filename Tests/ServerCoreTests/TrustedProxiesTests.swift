@@ -17,6 +17,8 @@ struct TrustedProxiesTests {
     (Case("10.0.0.1", for: ["10.0.0.3, 10.0.0.2"]), "10.0.0.3"),
     (Case("10.0.0.1", for: ["6.6.6.6, unknown, 10.0.0.2"]), "10.0.0.2"),
     (Case("10.0.0.1", for: [""]), "10.0.0.1"),
+    (Case("10.0.0.1", for: ["6.6.6.6, , 10.0.0.2"]), "10.0.0.2"),
+    (Case("10.0.0.1", for: ["6.6.6.6,,10.0.0.2"]), "10.0.0.2"),
     (Case("10.0.0.1", forwarded: ["for=192.0.2.1;proto=https;by=10.0.0.1"]), "192.0.2.1"),
     (Case("10.0.0.1", forwarded: [#"For="[2001:db8::5]:4711""#]), "2001:db8::5"),
     (Case("10.0.0.1", forwarded: [#"for="x,y", for=192.0.2.1"#]), "192.0.2.1"),
@@ -26,6 +28,11 @@ struct TrustedProxiesTests {
     (Case("10.0.0.1", forwarded: [#"for=192.0.2.1;by="x\", for=6.6.6.6""#]), "192.0.2.1"),
     (Case("10.0.0.1", forwarded: [#"for="[2001:db8::5]6""#]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: ["proto=https"]), "10.0.0.1"),
+    // A name or a value is missing, a value has more than its address, and a quote is not escaped.
+    (Case("10.0.0.1", forwarded: ["=for=6.6.6.6"]), "10.0.0.1"),
+    (Case("10.0.0.1", forwarded: ["for=;for=6.6.6.6"]), "10.0.0.1"),
+    (Case("10.0.0.1", forwarded: [#"for=x6.6.6.6:"""#]), "10.0.0.1"),
+    (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=\""#]), "10.0.0.1"),
     // A quote that the client opens swallows nothing, in the proxy's line or before it.
     (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=", for=192.0.2.1"#]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=", for="[2001:db8::5]""#]), "10.0.0.1"),

@@ -108,6 +108,16 @@ struct UpgradeTests {
     #expect(served.open(5, as: both) == [.accept(ConnectionID(5), head: Stage.position(0))])
   }
 
+  @Test func `cuts off the sockets of a removed user in their order`() {
+    var served = Served()
+    let ids = UInt64(1)...3
+    for id in ids { served.open(id) }
+    let removed = Closure(4403, "removed from the shop")
+    #expect(
+      served.take(.removed(Membership(shop: Stage.shop, user: "ann")))
+        == ids.map { ShopServer.Effect.close(ConnectionID($0), removed) })
+  }
+
   @Test func `refuses a removed user who still waits`() {
     var served = Served()
     _ = served.upgrade(1)

@@ -64,9 +64,10 @@ extension SyncServer {
     uploads.announced[id] = name
   }
 
+  /// Forgets uploads until a user may begin another one; returns false if all are under way.
   private mutating func makeRoom(for user: SyncUser) -> Bool {
-    if let surplus = uploads.surplus(of: user.name) { forget(surplus) }
-    return uploads.surplus(of: user.name) == nil && uploads.all.count < SyncUploads.most
+    while let surplus = uploads.surplus(of: user.name) { forget(surplus) }
+    return uploads.all.count < SyncUploads.most
   }
 
   /// Keeps what came of a request that was announced.

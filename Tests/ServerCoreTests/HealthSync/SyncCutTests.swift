@@ -172,6 +172,29 @@ import Testing
         == [.keep(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
   }
 
+  @Test func `uploads that were cut make room once there are more than a user may have`() {
+    var stage = SyncStage()
+    let count = UInt64(SyncUploads.mostOfUser) + 2
+    var calls: [SyncCall] = []
+    for number in 0..<count {
+      stage.now = Instant(nanoseconds: Int64(number))
+      calls.append(SyncStage.creation(name: UUID128(high: 9, low: number)))
+      let told = stage.feed(
+        .announced(RequestID(100 + number), calls[Int(number)], user: SyncStage.ann))
+      #expect(told.count == 1)
+    }
+    for number in 0..<count {
+      calls[Int(number)].body = [1]
+      _ = stage.feed(.cut(RequestID(100 + number), calls[Int(number)]))
+      _ = stage.done(stage.server.lastToken, .kept(1))
+    }
+    let effects = stage.ask(1, SyncStage.creation([1]))
+    let forgotten = (0...2).map { SyncServer.Effect.forget(UUID128(high: 9, low: $0)) }
+    let token = StoreToken(stage.server.lastToken)
+    #expect(
+      effects == forgotten + [.keep(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
+  }
+
   @Test func `bytes of another offset that were cut are dropped`() {
     var stage = SyncStage()
     stage.begin(2)

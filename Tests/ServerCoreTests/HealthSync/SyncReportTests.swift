@@ -93,6 +93,15 @@ import Testing
     #expect(told.contains(#""daily":[{"date":"2026-01-18",\#(figures)}]"#))
   }
 
+  @Test func `steps that add up to more than a number can hold are refused for that`() throws {
+    let records = [
+      try Self.steps("18T08:00", "18T09:00", 1.7e308),
+      try Self.steps("18T09:00", "18T10:00", 1.7e308),
+    ]
+    let told = try Self.tell(.steps, from: "2026-01-18", to: "2026-01-18", records: records)
+    #expect(told.hasPrefix("the samples add up to more than a number can hold"))
+  }
+
   @Test func `periods read the 365 days before today`() throws {
     let span = try #require(SyncSpan(from: nil, to: nil))
     let report = SyncReport(.periods, span, zone: Self.zone, now: Self.now, stored: [])

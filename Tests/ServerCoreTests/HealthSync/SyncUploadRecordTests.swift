@@ -12,4 +12,14 @@ import Testing
     let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
     #expect(SyncUploadRecord.read(line)?.record == (isRecord ? record : nil))
   }
+
+  @Test(arguments: [(2_048, true), (2_049, false)])
+  func `a record has 2,048 bytes at most, with the end of its line`(bytes: Int, isRecord: Bool) {
+    let fields = "\"user\":\"ann\",\"length\":10,\"gzip\":false}\n"
+    let spaces = String(repeating: " ", count: bytes - fields.utf8.count - 1)
+    let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
+    let found = SyncUploadRecord.read(Array("{\(spaces)\(fields)".utf8))
+    #expect(found?.record == (isRecord ? record : nil))
+    #expect(found?.bytes == (isRecord ? bytes : nil))
+  }
 }

@@ -163,4 +163,50 @@ struct MCPInvariantTests {
       ),
     ])
   }
+
+  @Test func `an ask that was never counted is found`() {
+    check([("mcp server: an ask leads to the call that made it", { $0.lastAsk = 0 })])
+  }
+
+  @Test func `a stream of another request, and one of another session, is found`() {
+    let session = Self.busy().session
+    check([
+      (
+        "mcp server: a stream is that of its session",
+        { $0.sessions[session]?.stream = Self.wild }
+      ),
+      (
+        "mcp server: a stream is that of its session",
+        { server in
+          for name in server.sessions.all.keys where name != session {
+            server.sessions[name]?.stream = Self.wild
+          }
+        }
+      ),
+      (
+        "batches: a message is one of its batch",
+        { server in
+          if let member = server.batches.owners.keys.min() {
+            server.batches.owners[member] = nil
+          }
+        }
+      ),
+    ])
+  }
+
+  @Test func `the parts of the server are checked`() {
+    check([
+      ("alarm queue: each alarm has an entry", { $0.beats.heap = [] }),
+      ("alarm queue: each alarm has an entry", { $0.sessions.alarms.heap = [] }),
+      (
+        "session table: it holds no more than its bound",
+        { server in
+          for number in 0...server.conversations.bound {
+            server.conversations.all["\(number)"] = .init(
+              version: .newestWithSessions, lastUsed: .zero)
+          }
+        }
+      ),
+    ])
+  }
 }

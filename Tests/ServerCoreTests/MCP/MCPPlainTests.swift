@@ -82,6 +82,25 @@ import Testing
     #expect(stage.asks == [])
   }
 
+  @Test func `no conversation begins during a drain`() {
+    var stage = MCPStage()
+    stage.feed(.drain)
+    let id = login(&stage, conversation: "one")
+    #expect(stage[id].reply?.status == 429)
+    #expect(stage.asks == [])
+  }
+
+  @Test(arguments: [(256, true), (257, false)])
+  func `the name of a conversation has 256 bytes at most`(bytes: Int, isKnown: Bool) {
+    var stage = MCPStage()
+    let name = String(repeating: "n", count: bytes)
+    _ = login(&stage, conversation: name)
+    stage.settle(.grant, token: MCPStage.token)
+    _ = metrics(&stage, conversation: name)
+    let bearer: MCPServer.Bearer? = isKnown ? .hash(MCPStage.token) : nil
+    #expect(stage.asks.map(\.bearer) == [bearer])
+  }
+
   @Test func `a conversation that is known needs no room to log in again`() {
     var stage = MCPStage { $0.maxSessions = 1 }
     _ = login(&stage, conversation: "one")

@@ -49,6 +49,8 @@ struct RelayLeaseTests {
     let (id, effects) = say(.failure(RelayStage.request("a-1"), reason: ""))
     let told = HealthObject.failure("the phone could not answer")
     #expect(effects == [.answer(ask, .data(told)), .respond(id, .taken)])
+    let (again, known) = say(.failure(RelayStage.request("a-1"), reason: ""))
+    #expect(known == [.respond(again, .taken)])
   }
 
   @Test(arguments: [25, 26])

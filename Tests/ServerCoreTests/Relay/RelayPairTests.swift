@@ -51,6 +51,7 @@ struct RelayPairTests {
     ("ancho", "000001", false), ("", "", false), ("anchor", "0000011", false),
     ("anchor", "00001", false), ("anch\u{F6}r", "000001", false),
     ("anchor", "000001\u{0}", false), ("anchor\u{1}", "000001", false),
+    ("bnchor", "000001", false),
     (String(repeating: "anchor", count: 100), "000001", false),
   ])
   func `a pair is the same however people write it`(word: String, code: String, fits: Bool) {

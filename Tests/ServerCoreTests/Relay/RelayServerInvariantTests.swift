@@ -14,7 +14,7 @@ import Testing
   private static let token = RelayStage.hash("token-1")
 
   /// Phone 1 is here and asked a question, and another question waits; phone 2 is away.
-  private static var busy: RelayServer {
+  static var busy: RelayServer {
     var relayed = Relayed()
     relayed.phone(1)
     relayed.login(1)

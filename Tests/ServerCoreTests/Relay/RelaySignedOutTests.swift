@@ -8,11 +8,17 @@ import Testing
 @Suite struct RelaySignedOutTests {
   private func token(_ number: Int) -> TokenHash { RelayStage.hash("\(number)") }
 
-  @Test func `4,096 are remembered, and the one that ends first makes room`() {
+  /// As many as are remembered, of which one ends each second.
+  private func full() -> SignedOut {
     var signedOut = SignedOut()
     for number in 1...4_096 {
       signedOut.add(token(number), .byUser, until: .second(Double(number)), at: .zero)
     }
+    return signedOut
+  }
+
+  @Test func `4,096 are remembered, and the one that ends first makes room`() {
+    var signedOut = full()
     #expect(signedOut.reason(token(1), at: .zero) == .byUser)
     var check = InvariantCheck(.thorough)
     signedOut.check(&check)
@@ -20,5 +26,13 @@ import Testing
     signedOut.add(token(5_000), .byUser, until: .second(5_000), at: .zero)
     let left = Set((2...4_096).map(token)).union([token(5_000)])
     #expect(Set(signedOut.reasons.keys) == left)
+  }
+
+  @Test func `where one is over by itself, no other makes room`() {
+    var signedOut = full()
+    #expect(signedOut.reason(token(1), at: .second(1)) == nil)
+    signedOut.add(token(5_000), .byAnother(limit: 8), until: .second(5_000), at: .second(1))
+    #expect(signedOut.reason(token(2), at: .second(1)) == .byUser)
+    #expect(signedOut.reason(token(5_000), at: .second(1)) == .byAnother(limit: 8))
   }
 }

@@ -111,9 +111,12 @@ import Testing
     #expect(sessions.connect(4).codes(to: 4) == [])
   }
 
-  @Test func `a loss behind the back of a client that goes on is told on its next connection`() {
+  @Test(arguments: [SessionClientMessage.ping, .messageAck("stranger")])
+  func `a loss behind the back of a client that goes on is told on its next connection`(
+    message: SessionClientMessage
+  ) {
     var (sessions, _) = answered(3) { $0.answersPerClient = 2 }
-    _ = sessions.say(1, .ping)
+    _ = sessions.say(1, message)
     _ = sessions.gone(1)
     #expect(sessions.connect(2).codes(to: 2) == ["not_recovered"])
   }

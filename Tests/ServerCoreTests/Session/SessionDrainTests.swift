@@ -158,7 +158,11 @@ import Testing
     #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage.answer?.text == "hi")
   }
 
-  @Test func `the mark of a start that the store does not take back is taken back later`() {
+  /// - Parameter failures: how often the store fails the later tries too.
+  @Test(arguments: [0, 1])
+  func `the mark of a start that the store does not take back is taken back later`(
+    failures: Int
+  ) {
     var sessions = Sessions()
     sessions.connect(1)
     _ = sessions.say(1, .prompt(Sessions.prompt()))
@@ -168,8 +172,21 @@ import Testing
     #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage == .started)
     _ = sessions.wait(.seconds(1))
     #expect(!sessions.gone(1).contains(.finished))
+    for _ in 0..<failures {
+      #expect(!sessions.commit(failure: .locked(detail: "")).contains(.finished))
+      _ = sessions.wait(.seconds(2))
+    }
     #expect(sessions.commitAll().contains(.finished))
     #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage == .accepted)
+  }
+
+  @Test func `an answer that is being stored is sent before the sockets close`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
+    #expect(!sessions.take(.drain(within: window)).contains(.close(one, .draining(within: window))))
+    #expect(sessions.commitAll().responses(to: 1).count == 1)
   }
 
   @Test func `a drain whose store fails to the end is over after 10 s`() {

@@ -26,6 +26,65 @@ import Testing
     #expect(sessions.server.clients.isEmpty && sessions.server.turns.isEmpty)
   }
 
+  @Test func `clients whose time is over are forgotten in the order of their ids`() {
+    var sessions = Sessions(Self.change)
+    for (connection, client) in [(1, "cat"), (2, "ann"), (3, "bob")] as [(UInt64, String)] {
+      sessions.connect(connection, as: client)
+    }
+    sessions.ask(key: "k1")
+    _ = sessions.answer(1)
+    for connection in 1...3 as ClosedRange<UInt64> { _ = sessions.gone(connection) }
+    _ = sessions.wait(.seconds(200))
+    let ends = sessions.writes.flatMap { $0.1 }.compactMap { change in
+      if case .endClient(let id) = change { id } else { nil }
+    }
+    #expect(ends == ["ann", "bob", "cat"])
+  }
+
+  @Test func `a prompt that is forgotten leaves its key to that of another client`() {
+    var sessions = Sessions { $0.maxEnded = 1 }
+    sessions.connect(1)
+    sessions.connect(2, as: "bob")
+    sessions.ask()
+    sessions.ask(2, "other", in: Sessions.other)
+    _ = sessions.answer(1)
+    let answer = sessions.answer(2).responses(to: 2)
+    #expect(sessions.server.ended == [SessionPromptID(2)])
+    #expect(sessions.ask(2, "other", in: Sessions.other).responses(to: 2) == answer)
+    #expect(sessions.runs == [1, 2].map { SessionPromptID($0) })
+  }
+
+  @Test func `an answer is a use of its conversation`() {
+    var sessions = Sessions { $0.maxConversations = 2 }
+    sessions.connect(1)
+    for name in ["c1", "c2"] {
+      sessions.ask(1, in: name, key: name)
+      sessions.pass(.seconds(1))
+    }
+    for number in [2, 1] as [UInt64] {
+      _ = sessions.answer(number)
+      sessions.pass(.seconds(1))
+    }
+    sessions.ask(1, in: "c3", key: "c3")
+    _ = sessions.answer(3)
+    #expect(sessions.server.talks.keys.sorted() == ["c1", "c3"])
+  }
+
+  @Test func `the wall clock of each input counts, also once it was set`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
+    let (hour, day) = (Duration.seconds(3_600), Duration.seconds(86_400))
+    let (stored, gone) = (sessions.wall.advanced(by: hour), sessions.wall.advanced(by: day))
+    for token in sessions.writes.map({ $0.0 }) {
+      _ = sessions.take(.stored(token, failure: nil, wall: stored))
+    }
+    #expect(sessions.server.talks[Sessions.conversation]?.usedAt == stored)
+    _ = sessions.take(.gone(ConnectionID(1), wall: gone))
+    #expect(sessions.server.clients["ann"]?.kept.seenAt == gone)
+  }
+
   @Test func `a client is remembered as long as it is connected`() {
     var sessions = Sessions(Self.change)
     sessions.connect(1, as: "ann")
@@ -85,6 +144,16 @@ import Testing
     _ = sessions.answer(1)
     #expect(sessions.server.turns[SessionPromptID(1)]?.entries == [])
     #expect(sessions.server.talks[Sessions.conversation]?.entries.map(\.text) == ["hello", "hi"])
+  }
+
+  @Test func `what a handler wrote is not kept beside its answer`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.take(.produced(SessionPromptID(1), "hi"))
+    #expect(sessions.server.turns[SessionPromptID(1)]?.output == "hi")
+    _ = sessions.answer(1, "hi")
+    #expect(sessions.server.turns[SessionPromptID(1)]?.output == "")
   }
 
   @Test(arguments: [(4, 0), (5, 1)])

@@ -43,6 +43,16 @@ import Testing
         == "\(end)\n\n[... \(left) bytes left out ...]\n\n\(end)")
   }
 
+  @Test(arguments: [("€", 998, 36), ("é", 782, 0)])
+  func `a cut divides no character`(character: String, limit: Int, kept: Int) {
+    let text = Self.many(character, 500)
+    let end = Self.many(character, kept)
+    let left = text.utf8.count - 2 * end.utf8.count
+    #expect(
+      SessionText.cut(text, toFit: limit)
+        == "\(end)\n\n[... \(left) bytes left out ...]\n\n\(end)")
+  }
+
   @Test(arguments: [(100, 0), (780, 0), (781, 0), (782, 1), (784, 2)])
   func `a bound that leaves no room leaves the note`(limit: Int, kept: Int) {
     let end = Self.many("a", kept)

@@ -121,6 +121,40 @@ import Testing
     #expect(received(sessions.connect(4), by: 4) == [7])
   }
 
+  @Test func `the number of a prompt that another client sent too is that of its first one`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.connect(2, as: "bob")
+    _ = sessions.say(1, .prompt(Sessions.prompt(number: 7)))
+    _ = sessions.say(2, .prompt(Sessions.prompt(number: 3)))
+    _ = sessions.commitAll()
+    #expect(received(sessions.connect(3), by: 3) == [7])
+  }
+
+  @Test func `a prompt that waits behind one that was not stored starts`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    for key in ["k1", "k2"] { _ = sessions.say(1, .prompt(Sessions.prompt(key: key))) }
+    let tokens = sessions.writes.map { $0.0 }
+    _ = sessions.take(.stored(tokens[1], failure: nil, wall: sessions.wall))
+    _ = sessions.take(.stored(tokens[0], failure: .full(detail: ""), wall: sessions.wall))
+    #expect(sessions.writes.last?.1 == [.started(SessionPromptID(2))])
+  }
+
+  @Test func `the end of a client that the store failed is stored later`() {
+    var sessions = Sessions { $0.maxClients = 1 }
+    sessions.connect(1, as: "ann")
+    sessions.ask()
+    _ = sessions.answer(1)
+    _ = sessions.gone(1)
+    sessions.connect(2, as: "bob")
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.commit(failure: .full(detail: ""))
+    #expect(sessions.kept.clients.keys.sorted() == ["ann"])
+    _ = sessions.wait(.seconds(1)) + sessions.commitAll()
+    #expect(sessions.kept.clients.isEmpty)
+  }
+
   private func received(_ effects: [Sessions.Effect], by connection: UInt64) -> [UInt64?] {
     effects.messages(to: connection).compactMap {
       if case .connected(let connected) = $0 { connected.received } else { nil }

@@ -85,6 +85,41 @@ import Testing
     #expect(Self.windows(refused) == [])
   }
 
+  @Test func `a window that waits is not sent once its conversation is not followed any more`() {
+    var sessions = Sessions { $0.laneBytes = 1 }
+    sessions.connect(1, version: "0.4.0")
+    for name in ["a", "b"] {
+      _ = sessions.say(1, .subscribe(Self.subscription(.sequence(0), in: name)))
+    }
+    _ = sessions.say(1, .unsubscribe(conversation: "b"))
+    #expect(sessions.take(.drained(ConnectionID(1))) == [])
+    #expect(sessions.server.sockets[ConnectionID(1)]?.subscriptions.keys.sorted() == ["a"])
+  }
+
+  @Test func `a client that saw no first message goes on from its offset`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.answer(1)
+    let cursor = SessionCursor.offset(1, signature: "")
+    let windows = Self.windows(sessions.say(1, .subscribe(Self.subscription(cursor))))
+    #expect(windows.map { $0.entries.map(\.text) } == [["hi"]])
+  }
+
+  /// 700 bytes of the window and of each message leave 1,996 for the texts.
+  @Test(arguments: [(1_000, 2), (1_001, 1)])
+  func `a window takes all that the client's longest message has room for`(
+    bytes: Int, count: Int
+  ) {
+    var sessions = Sessions()
+    sessions.connect(1, version: "0.4.0")
+    _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))
+    sessions.ask(1, String(repeating: "q", count: 996))
+    _ = sessions.answer(1, String(repeating: "a", count: bytes))
+    let windows = Self.windows(sessions.say(1, .subscribe(Self.subscription(.sequence(0)))))
+    #expect(windows.map(\.entries.count) == [count])
+  }
+
   @Test func `a batch that is refused takes no place behind what waits`() {
     var sessions = Sessions { ($0.maxParcels, $0.laneBytes) = (1, 1) }
     sessions.connect(1, version: "0.4.0")

@@ -1,0 +1,85 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// Requests whose heads came, and what of them names an upload.
+@Suite struct SyncAnnouncedTests {
+  private static func foreign() -> SyncCall {
+    var call = SyncStage.creation(isComplete: true)
+    call.host = "evil.example"
+    return call
+  }
+
+  private static func asked() -> SyncCall {
+    var call = SyncStage.creation(isComplete: true)
+    call.method = "GET"
+    return call
+  }
+
+  @Test(arguments: [foreign(), asked(), SyncStage.creation(isComplete: true, .tus)])
+  func `nothing is told where no upload can be resumed`(call: SyncCall) {
+    var stage = SyncStage { $0.doors.isLocal = true }
+    var call = call
+    if call.host == nil { call.host = "127.0.0.1" }
+    #expect(stage.feed(.announced(RequestID(1), call, user: SyncStage.ann)) == [])
+    #expect(stage.server.uploads.all == [:])
+  }
+
+  @Test(arguments: ["HEAD", "DELETE"])
+  func `a request that brings no bytes is not waited for`(method: String) {
+    var stage = SyncStage()
+    stage.begin(2)
+    let call = SyncStage.call(method)
+    #expect(stage.feed(.announced(RequestID(1), call, user: SyncStage.ann)) == [])
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
+  }
+
+  @Test func `an upload that is waited for stays, although nothing came of its first request`() {
+    var stage = SyncStage()
+    let call = SyncStage.creation(isComplete: true)
+    _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    #expect(stage.ask(2, SyncStage.call("HEAD")) == [.interrupt(RequestID(1))])
+    let effects = stage.feed(.cut(RequestID(1), call))
+    #expect(effects.answer?.status == 204)
+    #expect(effects.answer?.field("Upload-Offset") == "0")
+  }
+
+  @Test func `who waits for an upload has its turn, although the whole request is refused`() {
+    var stage = SyncStage { $0.maxRequests = 1 }
+    stage.begin(2)
+    var patch = SyncStage.call("PATCH", offset: 2, isComplete: false)
+    _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
+    #expect(stage.ask(2, SyncStage.call("HEAD")) == [.interrupt(RequestID(1))])
+    #expect(stage.ask(3, SyncCall("POST", .refresh)) == [.check(StoreToken(2))])
+    patch.body = [5]
+    #expect(stage.ask(1, patch).answers.map(\.status) == [503, 204])
+  }
+
+  @Test func `who waited for an upload is refused while the store has as much as it may`() {
+    var stage = SyncStage { $0.maxRequests = 1 }
+    stage.begin(2)
+    var patch = SyncStage.call("PATCH", offset: 2, isComplete: false)
+    _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
+    patch.body = [5]
+    #expect(stage.ask(2, patch) == [.interrupt(RequestID(1))])
+    #expect(stage.ask(3, SyncCall("POST", .refresh)) == [.check(StoreToken(2))])
+    let busy = SyncAnswer.error(503, "Too busy", retryAfter: .seconds(2))
+    #expect(stage.feed(.cut(RequestID(1), patch)) == [.answer(RequestID(2), busy)])
+  }
+
+  @Test func `those who wait for an upload have their turns in order`() {
+    var stage = SyncStage()
+    stage.begin(2)
+    _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
+    _ = stage.ask(2, SyncStage.call("PATCH", [1], offset: 3, isComplete: false))
+    for id in UInt64(3)...4 { #expect(stage.ask(id, SyncStage.call("HEAD")) == []) }
+    #expect(Self.answered(stage.done(2, .kept(3))) == [RequestID(1)])
+    #expect(Self.answered(stage.done(3, .kept(4))) == [2, 3, 4].map { RequestID($0) })
+  }
+
+  private static func answered(_ effects: [SyncServer.Effect]) -> [RequestID] {
+    effects.compactMap { if case .answer(let id, _) = $0 { id } else { nil } }
+  }
+}

@@ -1,0 +1,39 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// What is read of a request's head.
+@Suite struct SyncCallTests {
+  private static func read(_ path: SyncPath, _ fields: [String: String]) -> SyncCall {
+    SyncCall(
+      path == .sync ? "POST" : "PATCH", path, field: { fields[$0] }, query: { _ in nil },
+      candidate: { SyncStage.name })
+  }
+
+  @Test(
+    arguments: [
+      (SyncPath.sync, "?1", nil, 7), (.sync, "?0", nil, nil), (.sync, "?1", "9", 9),
+      (.upload, "?1", nil, nil),
+    ] as [(SyncPath, String, String?, Int?)])
+  func `a whole payload is as long as its body, and what is appended is not`(
+    path: SyncPath, isComplete: String, length: String?, wanted: Int?
+  ) {
+    var fields = ["upload-complete": isComplete, "content-length": "7"]
+    fields["upload-draft-interop-version"] = "8"
+    fields["upload-length"] = length
+    let upload = Self.read(path, fields).upload
+    #expect(upload != nil)
+    #expect(upload?.length == wanted)
+  }
+
+  @Test(arguments: [
+    "application/json", "Application/JSON", " application/json ;charset=utf-8",
+    "\tapplication/json\t; charset=utf-8",
+  ])
+  func `a media type is the same however it is written`(text: String) {
+    let fields = ["tus-resumable": "1.0.0", "content-type": text]
+    #expect(Self.read(.upload, fields).mediaType == "application/json")
+  }
+}

@@ -1,0 +1,86 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// Which uploads are kept, for how long, and what became of their last bytes.
+@Suite struct SyncKeptTests {
+  private static let rest = [UInt8](repeating: 1, count: 8)
+
+  private static func name(_ number: Int) -> UUID128 { UUID128(high: 9, low: UInt64(number)) }
+
+  private static func kept(_ number: Int, of user: String, age: Int) -> KeptUpload {
+    KeptUpload(
+      id: name(number), record: SyncUploadRecord(user: user, length: 10, isGzip: false), offset: 4,
+      age: .seconds(age))
+  }
+
+  @Test func `as many uploads of an earlier process are known as may be, the youngest`() {
+    var stage = SyncStage()
+    let kept = (0...SyncUploads.most).map { Self.kept($0, of: "u\($0)", age: $0) }
+    #expect(stage.feed(.restored(kept)) == [.forget(Self.name(SyncUploads.most))])
+    #expect(stage.server.uploads.all.count == SyncUploads.most)
+  }
+
+  @Test func `an upload whose bytes are being stored does not expire`() {
+    var stage = SyncStage()
+    stage.begin(2)
+    let day = Instant(nanoseconds: 0).advanced(by: SyncUploads.age)
+    stage.now = day
+    _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
+    #expect(stage.server.tick(at: day) == [])
+    #expect(stage.done(2, .kept(3)).answer?.field("Upload-Offset") == "3")
+  }
+
+  @Test func `the oldest upload whose bytes are not being stored makes room`() {
+    var stage = SyncStage()
+    let own = (0..<SyncUploads.mostOfUser).map { Self.kept($0, of: "ann", age: 100 - $0) }
+    _ = stage.feed(.restored(own))
+    let patch = SyncStage.call("PATCH", [1], offset: 4, isComplete: false, name: Self.name(0))
+    _ = stage.ask(1, patch)
+    #expect(stage.ask(2, SyncStage.creation([1])).first == .forget(Self.name(1)))
+  }
+
+  @Test func `nobody's upload makes room for another user's`() {
+    var stage = SyncStage()
+    let own = (0..<SyncUploads.mostOfUser).map { Self.kept($0, of: "ann", age: 100 - $0) }
+    _ = stage.feed(.restored(own + [Self.kept(99, of: "ben", age: 1_000)]))
+    #expect(stage.ask(1, SyncStage.creation([1])).first == .forget(Self.name(0)))
+  }
+
+  @Test func `an upload may have as many bytes as a body, to the last one`() {
+    let most = SyncServerPolicy.maxBodyBytes
+    var stage = SyncStage()
+    stage.begin(0, length: nil)
+    stage.server.uploads.all[SyncStage.name]?.offset = most - 1
+    let record = SyncUploadRecord(user: "ann", length: nil, isGzip: false)
+    #expect(
+      stage.ask(1, SyncStage.call("PATCH", [1], offset: most - 1, isComplete: true))
+        == [.finish(StoreToken(2), SyncStage.name, record, at: most - 1, [1])])
+  }
+
+  @Test func `last bytes that the store failed are refused for now`() {
+    var stage = SyncStage()
+    stage.begin(2)
+    _ = stage.ask(1, SyncStage.call("PATCH", Self.rest, offset: 2, isComplete: true))
+    let failed = SyncAnswer.error(
+      503, "The store failed", "Nothing was stored.", retryAfter: .seconds(30))
+    #expect(
+      stage.done(2, .failed(.full(detail: "no room"))) == [.answer(RequestID(1), failed)])
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
+  }
+
+  @Test func `a batch that came by tus counts, and shows that the store works`() {
+    var stage = SyncStage()
+    stage.begin(2, .tus)
+    _ = stage.ask(1, SyncCall("POST", .refresh))
+    _ = stage.done(2, .failed(.full(detail: "")))
+    #expect(stage.server.serviceHealth != .ok)
+    _ = stage.ask(2, SyncStage.call("PATCH", Self.rest, offset: 2, .tus))
+    _ = stage.done(3, .stored(SyncTally(records: 3)))
+    #expect(stage.server.serviceHealth == .ok)
+    #expect(stage.server.metricsText.contains("holdfast_sync_batches_total 1\n"))
+    #expect(stage.server.metricsText.contains("holdfast_sync_samples_total 3\n"))
+  }
+}

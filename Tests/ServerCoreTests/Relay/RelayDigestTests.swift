@@ -1,0 +1,13 @@
+import Testing
+
+@testable import LinkServerCore
+
+/// What pairs are compared by.
+struct RelayDigestTests {
+  @Test func `what belongs to the word is not taken for the code`() {
+    let pair = RelayPair(code: "b\u{0}c", word: "a")
+    let other = RelayPair(code: "c", word: "a\u{0}b")
+    #expect(pair.digest.isSame(as: pair.digest))
+    #expect(!pair.digest.isSame(as: other.digest))
+  }
+}

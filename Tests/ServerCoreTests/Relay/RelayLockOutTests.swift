@@ -1,0 +1,51 @@
+import LinkCore
+import Testing
+
+@testable import LinkServerCore
+
+/// Which addresses are watched for wrong pairs, and how many of them are too many.
+struct RelayLockOutTests {
+  private static func lockOut(_ change: (inout RelayServerPolicy) -> Void) -> LockOut {
+    var policy = RelayServerPolicy()
+    change(&policy)
+    return LockOut(policy, at: .zero)
+  }
+
+  @Test func `wrong pairs of all addresses are a flood only beyond their allowance`() {
+    var lockOut = Self.lockOut {
+      ($0.wrongBurst, $0.wrongPairs, $0.floodWrongPairs) = (2, 5, 1)
+    }
+    for home in ["a", "b", "c"] { lockOut.wrong(home, at: .zero) }
+    let waits = ["a", "b", "c"].map { lockOut.wait($0, at: .zero) }
+    #expect(waits == [nil, nil, .seconds(900)])
+  }
+
+  @Test(arguments: ["an-office-name-1", "20010DB800010001", "20010db8000100:1"])
+  func `an address that is no network of 64 bits lies in no other`(address: String) {
+    #expect(address.utf8.count == 16)
+    var lockOut = Self.lockOut { $0.wrongPairs = 5 }
+    lockOut.wrong(address, at: .zero)
+    #expect(lockOut.marks.keys.sorted() == [address])
+  }
+
+  @Test(arguments: [(1, 900), (5, 600)])
+  func `an address is watched until its lock or its window ends`(wrongPairs: Int, seconds: Int) {
+    for early in [Duration.nanoseconds(1), .zero] {
+      var lockOut = Self.lockOut { ($0.maxWatchedAddresses, $0.wrongPairs) = (1, wrongPairs) }
+      lockOut.wrong("a", at: .zero)
+      let end = Instant.zero.advanced(by: Duration.seconds(seconds) - early)
+      lockOut.wrong("b", at: end)
+      #expect(lockOut.marks.keys.sorted() == (early == .zero ? ["b"] : ["a"]))
+    }
+  }
+
+  @Test func `who is told to wait while there is no room waits that long, also when room comes`() {
+    var lockOut = Self.lockOut {
+      ($0.maxWatchedAddresses, $0.wrongInterval) = (1, .seconds(10))
+    }
+    lockOut.wrong("a", at: .zero)
+    lockOut.wrong("b", at: .second(595))
+    #expect(lockOut.wait("b", at: .second(600)) == .seconds(5))
+    #expect(lockOut.wait("b", at: .second(605)) == nil)
+  }
+}

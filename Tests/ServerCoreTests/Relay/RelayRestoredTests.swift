@@ -1,0 +1,162 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// What a relay makes of what was kept, however odd, and of questions of before.
+struct RelayRestoredTests {
+  private static let bell = PushAddress.hook("bell")
+  private static let old = RelayStage.request("old-1")
+
+  private static func phone(
+    _ number: UInt64 = 1, resume: String? = nil, push: PushAddress? = nil, left: Int = 0
+  ) -> KeptPhone {
+    KeptPhone(
+      id: RelayStage.phone(number), device: RelayStage.device(1),
+      resume: RelayStage.hash(resume ?? "resume-\(number)"), push: push,
+      leftAt: RelayStage.dawn.advanced(by: .seconds(left)))
+  }
+
+  private static func access(_ number: Int = 1) -> KeptAccess {
+    KeptAccess(
+      token: RelayStage.hash("token-\(number)"), phone: RelayStage.phone(1),
+      expiresAt: RelayStage.dawn.advanced(by: .seconds(7_200)))
+  }
+
+  private static func question(
+    _ number: Int = 1, within time: Duration = .seconds(100)
+  ) -> KeptQuestion {
+    KeptQuestion(
+      id: RelayStage.request("old-\(number)"), phone: RelayStage.phone(1),
+      asker: RelayStage.hash("token-1"), question: RelayStage.question(number),
+      deadline: RelayStage.dawn.advanced(by: time))
+  }
+
+  private func restored(
+    _ phones: [KeptPhone], _ accesses: [KeptAccess] = [access()], _ questions: [KeptQuestion] = [],
+    _ change: (inout RelayServerPolicy) -> Void = { _ in }
+  ) -> (Relayed, [Relayed.Effect]) {
+    var relay = Relayed(life: "b", change)
+    let kept = RelayKept(phones: phones, accesses: accesses, questions: questions)
+    let effects = relay.take(.restored(kept, wall: relay.wall))
+    return (relay, effects)
+  }
+
+  private func push(_ relay: Relayed, within seconds: Int = 45) -> RelayServer.Effect {
+    let expiresAt = relay.wall.advanced(by: .seconds(seconds))
+    return .push(RelayStage.phone(1), Self.bell, expiresAt: expiresAt)
+  }
+
+  // MARK: What is kept
+
+  @Test func `what was kept twice is known once`() {
+    let (relay, _) = restored(
+      [Self.phone(), Self.phone(resume: "other")], [Self.access(), Self.access()],
+      [Self.question(), Self.question()])
+    #expect(relay.server.phones.count == 1)
+    #expect(Set(relay.server.resumes.keys) == [RelayStage.hash("resume-1")])
+    #expect(relay.server.phones[RelayStage.phone(1)]?.tokens == [RelayStage.hash("token-1")])
+    #expect(relay.server.calls.values.map(\.id) == [Self.old])
+  }
+
+  @Test func `a question to a phone that is no more is forgotten`() {
+    let (_, effects) = restored([], [Self.access()], [Self.question()])
+    #expect(effects.changes == [.endQuestion(Self.old)])
+  }
+
+  @Test(arguments: [(0, false), (1, true)])
+  func `a question is over at its deadline`(nanoseconds: Int64, isKept: Bool) {
+    let question = Self.question(within: .nanoseconds(nanoseconds))
+    let (_, effects) = restored([Self.phone()], [Self.access()], [question])
+    #expect(effects.changes == (isKept ? [] : [.endQuestion(Self.old)]))
+  }
+
+  @Test(arguments: [true, false])
+  func `as many questions are taken over as may be open`(isOfPhone: Bool) {
+    let questions = (1...3).map { Self.question($0) }
+    let (_, effects) = restored([Self.phone()], [Self.access()], questions) {
+      if isOfPhone { $0.callsPerPhone = 2 } else { $0.maxCalls = 2 }
+    }
+    #expect(effects.changes == [.endQuestion(RelayStage.request("old-3"))])
+  }
+
+  @Test func `when a phone left is known as before`() {
+    var (relay, _) = restored([Self.phone(push: Self.bell, left: -30)])
+    let effects = relay.take(.pushed(RelayStage.phone(1), to: Self.bell, .gone))
+    #expect(effects.changes == [.phone(Self.phone(left: -30))])
+  }
+
+  // MARK: More than one phone of a device
+
+  private func met(_ relay: inout Relayed) -> [RelayChange] {
+    let effects = relay.open(3)
+    let met = relay.take(
+      .minted(
+        .phone(
+          ConnectionID(3), RelayStage.phone(3), RelayStage.secret("resume-3"),
+          RelayStage.pair(3))))
+    return effects.changes + met.changes
+  }
+
+  @Test func `a phone that has resumed is ended when its device comes as another`() {
+    var (relay, _) = restored([Self.phone(1), Self.phone(2)], [])
+    #expect(relay.open(1, resume: "resume-1").changes.contains(.endPhone(RelayStage.phone(2))))
+    #expect(met(&relay).contains(.endPhone(RelayStage.phone(1))))
+  }
+
+  @Test func `the end of what a device was before is not the end of what it is`() {
+    var (relay, _) = restored([Self.phone(1, left: -300), Self.phone(2)], [])
+    #expect(relay.tick(at: .second(300)).changes == [.endPhone(RelayStage.phone(1))])
+    #expect(met(&relay).contains(.endPhone(RelayStage.phone(2))))
+  }
+
+  // MARK: Questions of before
+
+  @Test func `a push is for those who ask now, not for a question of before`() {
+    var (relay, _) = restored(
+      [Self.phone(push: Self.bell)], [Self.access(1), Self.access(2)], [Self.question()])
+    let (_, effects) = relay.question(7, bearer: "token-2")
+    #expect(effects.unstored == [push(relay)])
+  }
+
+  @Test func `a question of before that is asked again wakes the phone as a new one does`() {
+    var (relay, _) = restored(
+      [Self.phone(push: Self.bell)], [Self.access(1), Self.access(2)], [Self.question()])
+    _ = relay.question(7, bearer: "token-2")
+    relay.pass(.seconds(21))
+    let (_, effects) = relay.question()
+    #expect(effects.unstored == [push(relay)])
+  }
+
+  @Test func `a push is for what waits, not for what is leased`() {
+    var (relay, _) = restored(
+      [Self.phone(push: Self.bell)], [Self.access(1), Self.access(2)], [Self.question()])
+    _ = relay.question(7, bearer: "token-2")
+    relay.pass(.seconds(5))
+    _ = relay.question()
+    _ = relay.pull(.lease(LeaseOrder(max: 2)))
+    relay.pass(.seconds(5))
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    let effects = relay.tick(at: .second(30)).unstored
+    #expect(effects == [push(relay, within: 15)])
+  }
+
+  @Test func `a question that nobody asks again is not refused when its phone does not return`() {
+    var (relay, _) = restored([Self.phone()], [Self.access()], [Self.question()])
+    #expect(relay.tick(at: .second(10)) == [])
+    #expect(relay.tick(at: .second(45)).changes == [.endQuestion(Self.old)])
+  }
+
+  @Test(arguments: [(9.999, false), (10, true)])
+  func `one that is asked again waits for its phone as long as a new one`(
+    seconds: Double, ends: Bool
+  ) {
+    var (relay, _) = restored([Self.phone()], [Self.access()], [Self.question()])
+    relay.pass(.seconds(5))
+    let (id, _) = relay.question()
+    let refusal = RelayRefusal.phoneAway(since: .seconds(10), .mayReturn)
+    #expect(
+      relay.tick(at: .second(seconds)).unstored == (ends ? [.answer(id, .refused(refusal))] : []))
+  }
+}

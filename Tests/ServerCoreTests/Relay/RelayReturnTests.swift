@@ -1,0 +1,130 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// Phones that come, leave and come again, and what they find.
+struct RelayReturnTests {
+  private let phone = RelayStage.phone(1)
+  private let one = ConnectionID(1)
+  private let two = ConnectionID(2)
+  private let bell = PushAddress.hook("bell")
+
+  /// A paired phone, which shows no pair any more.
+  private func paired(isWoken: Bool = false) -> Relayed {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    if isWoken { _ = relay.settle(relay.pull(.push(bell)).1) }
+    return relay
+  }
+
+  private func met(_ number: UInt64, on connection: UInt64) -> RelayServer.Input {
+    .minted(
+      .phone(
+        ConnectionID(connection), RelayStage.phone(number), RelayStage.secret("resume-\(number)"),
+        RelayStage.pair(number)))
+  }
+
+  @Test(arguments: [true, false])
+  func `who asks a phone that is being greeted is told whether it was asked`(wasAsked: Bool) {
+    var relay = paired()
+    if !wasAsked { _ = relay.settle(relay.gone(1)) }
+    let (id, _) = relay.question()
+    if wasAsked { _ = relay.settle(relay.gone(1)) }
+    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    let refusal: RelayRefusal =
+      wasAsked ? .timedOut(after: .seconds(45)) : .phoneAway(since: .zero, .mayReturn)
+    #expect(relay.tick(at: .second(45)).contains(.answer(id, .refused(refusal))))
+  }
+
+  @Test func `a socket whose phone has no name yet may leave or be closed`() {
+    var relay = Relayed()
+    _ = relay.open(1)
+    #expect(relay.gone(1) == [])
+    #expect(relay.take(met(1, on: 1)) == [])
+    _ = relay.open(2)
+    #expect(relay.take(.overflowed(two)) == [.close(two, .slowReader)])
+    #expect(relay.take(met(2, on: 2)) == [])
+  }
+
+  @Test func `an address has as many sockets as it may, be it one`() {
+    var relay = Relayed { $0.socketsPerAddress = 1 }
+    #expect(relay.open(1).first == .accept(one))
+    let refusal = HTTPRefusal(429, "too many sockets", retryAfter: .seconds(2))
+    #expect(relay.open(2) == [.refuse(two, refusal)])
+  }
+
+  @Test func `the phone that is away the longest makes room`() {
+    var relay = Relayed { $0.maxPhones = 2 }
+    for number in UInt64(1)...2 { relay.phone(number) }
+    _ = relay.settle(relay.gone(2))
+    relay.pass(.seconds(1))
+    _ = relay.settle(relay.gone(1))
+    #expect(relay.open(3, device: 3).changes == [.endPhone(RelayStage.phone(2))])
+  }
+
+  @Test func `a pair that comes for a phone that has left is not shown`() {
+    var relay = paired()
+    _ = relay.settle(relay.gone(1))
+    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [])
+    #expect(
+      relay.open(2, resume: "resume-1").unstored == [.accept(two), .mint(.pair(phone))])
+  }
+
+  @Test func `a phone whose first pair ran out is greeted with another, whoever else waits`() {
+    var relay = Relayed { $0.pairLife = .seconds(10) }
+    _ = relay.open(1)
+    let kept = relay.take(met(1, on: 1))
+    #expect(relay.tick(at: .second(10)) == [.mint(.pair(phone))])
+    #expect(relay.settle(kept) == [])
+    _ = relay.open(2, device: 2)
+    _ = relay.take(met(2, on: 2))
+    let code = RelayStage.code(RelayStage.pair(3), expiresIn: .seconds(10), token: "resume-1")
+    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(3)))) == [.send(one, code)])
+  }
+
+  @Test func `a phone that came and left again is woken anew for what waits`() {
+    var relay = paired(isWoken: true)
+    _ = relay.settle(relay.gone(1))
+    let (_, asked) = relay.question()
+    let push = RelayServer.Effect.push(
+      phone, bell, expiresAt: relay.wall.advanced(by: .seconds(45)))
+    #expect(asked.unstored == [push])
+    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    relay.pass(.seconds(30))
+    #expect(relay.gone(2).unstored == [push])
+  }
+
+  @Test func `a phone is woken at a new address, although the old one wants to be left alone`() {
+    var relay = paired(isWoken: true)
+    _ = relay.settle(relay.gone(1))
+    _ = relay.question()
+    _ = relay.take(.pushed(phone, to: bell, .tooMany(retryAfter: .seconds(1_000))))
+    let (id, effects) = relay.pull(.push(.hook("new")))
+    let expiresAt = relay.wall.advanced(by: .seconds(45))
+    #expect(
+      relay.settle(effects)
+        == [.respond(id, .registered), .push(phone, .hook("new"), expiresAt: expiresAt)])
+  }
+
+  @Test(arguments: [(1_099.999, false), (1_100, true)])
+  func `an address is a sign of life of a phone that is away`(seconds: Double, isOver: Bool) {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = relay.settle(relay.gone(1))
+    relay.pass(.seconds(500))
+    _ = relay.settle(relay.pull(.push(bell)).1)
+    #expect(relay.tick(at: .second(seconds)).changes == (isOver ? [.endPhone(phone)] : []))
+  }
+
+  @Test(arguments: [(599.999, false), (600, true)])
+  func `an address keeps no phone whose last assistant has logged out`(
+    seconds: Double, isOver: Bool
+  ) {
+    var relay = paired(isWoken: true)
+    _ = relay.settle(relay.gone(1))
+    _ = relay.settle(relay.ask(.logout, bearer: "token-1").1)
+    #expect(relay.tick(at: .second(seconds)).changes == (isOver ? [.endPhone(phone)] : []))
+  }
+}

@@ -1,0 +1,87 @@
+import LinkCore
+import LinkHealth
+import LinkJSON
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// Messages of a phone that are no answer to what it was asked.
+struct RelayStrayTests {
+  private let one = ConnectionID(1)
+  private let request = RelayStage.request("a-1")
+  private static let whole = #"{"success":true}"#
+
+  private func paired(_ change: (inout RelayServerPolicy) -> Void = { _ in }) -> Relayed {
+    var relay = Relayed(change)
+    relay.phone(1)
+    relay.login(1)
+    return relay
+  }
+
+  private func part(
+    _ text: String, of count: Int = 1, kind: HealthQuestion.Kind = .healthData
+  ) -> PhoneMessage {
+    .part(request, HealthPart(kind: kind, index: 0, count: count, text: text))
+  }
+
+  @Test func `a message that nobody knows ends the question that it names`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    let reason = "a message of an unknown type"
+    #expect(
+      relay.said(1, .unknown(type: "later", id: request))
+        == [.answer(id, .refused(.malformed(reason: reason)))])
+  }
+
+  @Test func `an unreadable answer to another question does not end the one under way`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    let error = RelayWireError(.malformed(detail: "x"), id: RelayStage.request("a-9"))
+    #expect(relay.take(.phoneUnreadable(one, error)) == [])
+    let object = RelayStage.object("1")
+    #expect(relay.said(1, .healthData(request, object)) == [.answer(id, .data(object))])
+  }
+
+  @Test func `what a phone says after its close frame is ignored`() {
+    var relay = paired()
+    _ = relay.question()
+    #expect(relay.take(.overflowed(one)) == [.close(one, .slowReader)])
+    #expect(relay.said(1, .healthData(request, RelayStage.object("1"))) == [])
+  }
+
+  @Test func `a part of an answer of the other kind is none`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    #expect(
+      relay.said(1, part(Self.whole, kind: .summary)) == [
+        .answer(id, .refused(.malformed(reason: "it answers another question"))),
+        .send(one, .cancel(request)),
+      ])
+  }
+
+  @Test func `what came of an answer is thrown away when its question is leased`() {
+    var relay = paired()
+    let (ask, _) = relay.question()
+    #expect(relay.said(1, part(#"{"succ"#, of: 2)) == [])
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    let result = LeasedResult(lease: "a-l1", message: part(Self.whole))
+    let (id, effects) = relay.pull(.result(result))
+    let object = HealthObject(succeeded: true, bytes: Array(Self.whole.utf8))
+    #expect(effects == [.answer(ask, .data(object)), .respond(id, .taken)])
+  }
+
+  @Test func `unfinished answers may take as many bytes as their bound`() {
+    var relay = paired { $0.maxGatheredBytes = 8 }
+    _ = relay.question()
+    #expect(relay.said(1, part("12345678", of: 2)) == [])
+  }
+
+  @Test func `a leased result for which there is no room is to come again`() {
+    var relay = paired { $0.maxGatheredBytes = 8 }
+    _ = relay.question()
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    let result = LeasedResult(lease: "a-l1", message: part("123456789", of: 2))
+    let (id, effects) = relay.pull(.result(result))
+    #expect(effects == [.respond(id, .refused(.busy(retryAfter: .seconds(2))))])
+  }
+}

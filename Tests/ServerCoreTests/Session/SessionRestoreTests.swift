@@ -1,0 +1,64 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// What a server of sessions takes over from the run before it.
+@Suite struct SessionRestoreTests {
+  private static let first = SessionPromptID(1)
+
+  /// A prompt that runs for "bob", and that another client sent first.
+  private static func handedOver() -> Sessions {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.connect(2, as: "bob")
+    sessions.ask(1)
+    sessions.ask(2)
+    return sessions
+  }
+
+  @Test func `a prompt that was interrupted is answered to the client that sent it last`() {
+    var sessions = Self.handedOver()
+    _ = sessions.wait(.seconds(1)) + sessions.commitAll()
+    var next = sessions.restarted().0
+    _ = next.commitAll()
+    let replay = next.connect(3, as: "bob").responses(to: 3)
+    #expect(replay.map(\.result) == [.failure(error: "interrupted")])
+    #expect(next.connect(4).responses(to: 4) == [])
+  }
+
+  @Test func `the new client of a prompt that the store failed is stored later`() {
+    var sessions = Self.handedOver()
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.commit(failure: .full(detail: ""))
+    #expect(sessions.kept.prompts[Self.first]?.client == "ann")
+    _ = sessions.wait(.seconds(1)) + sessions.commitAll()
+    #expect(sessions.kept.prompts[Self.first]?.client == "bob")
+  }
+
+  @Test func `an answer waits for its client, also if nothing else is known of it`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.answer(1)
+    var kept = sessions.kept
+    kept.apply(.endClient("ann"))
+    var server = SessionServer(seed: 2, at: .zero)
+    _ = server.handle(.restored(kept, wall: sessions.wall), at: .zero)
+    #expect(server.clients["ann"]?.outbox == [Self.first])
+    #expect(server.clients["ann"]?.kept.lastNumber == 1)
+  }
+
+  @Test func `the conversation whose last message is the oldest goes first`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    for (number, name) in [(1, "c1"), (2, "c2"), (3, "c1")] as [(UInt64, String)] {
+      sessions.ask(1, in: name, key: "k\(number)")
+      _ = sessions.answer(number)
+      sessions.pass(.seconds(1))
+    }
+    let next = sessions.restarted { $0.maxConversations = 1 }.0
+    #expect(next.server.talks.keys.sorted() == ["c1"])
+  }
+}

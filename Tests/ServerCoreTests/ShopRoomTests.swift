@@ -1,0 +1,31 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// What a room keeps for those who wait for what they missed.
+struct ShopRoomTests {
+  private static func message(_ offset: UInt64) -> Message {
+    Message(
+      id: UUID128(high: 1, low: offset), shop: Stage.shop, user: "bob", username: "BOB", text: "m",
+      createdAt: Stage.dawn, position: Stage.position(offset))
+  }
+
+  @Test func `the newest messages are kept, as many as may be`() {
+    var room = ShopRoom()
+    room.creditors = [ConnectionID(1)]
+    for count in UInt64(1)...3 {
+      room.remember(Self.message(count), atMost: 2)
+      #expect(room.recent == (max(count, 2) - 1...count).map(Self.message))
+    }
+  }
+
+  @Test(arguments: [(3, 0, 4), (3, -5, 4), (3, 1, 6), (3, 10, 24)])
+  func `a page without room leaves nothing on the pages before it`(
+    number: Int, limit: Int, seen: UInt64
+  ) {
+    let page = Page(messages: (1...4).map(Self.message), hasNext: false)
+    #expect(page.seen(by: .page(number: number, limit: limit)) == seen)
+  }
+}

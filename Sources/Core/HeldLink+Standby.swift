@@ -106,7 +106,7 @@ extension HeldLink {
       expedite(waiting.series, after: waiting.failure, &step)
     case .resting:
       standby.hurry(at: step.now)
-      if gate.wish == .live, !standby.forbidsTriggers, policy.standby != .none { probe(&step) }
+      if gate.wish == .live, !standby.forbidsTriggers { probe(&step) }
     case .failed(.exhausted) where trigger == .userRefresh:
       expedite(.first, after: nil, &step)
     case .idle, .held, .settling, .refreshing, .preparing, .opening, .establishing, .failed:

@@ -15,7 +15,8 @@ struct NetworkAddressTests {
   @Test(arguments: [
     "", "1.2.3", "1.2.3.4.5", "256.1.1.1", "01.2.3.4", "1.2.3.+4", ":", ":::", "1::2::3",
     "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "12345::", "g::", "::1.2.3", "1.2.3.4::",
-    "1:2:3:4::5:6:7:8",
+    "1:2:3:4::5:6:7:8", "1.2..3.4", ".1.2.3.4", "1.2.3.4.", "00001::", "1:2:3:4:5:6:7:00008",
+    "1:2:3:4:5:6:7.8.9.10:11", "::1.2.3.4:5",
     "fe80::1%eth0", "example.com",
   ])
   func `refuses what is no address`(text: String) {
@@ -29,6 +30,7 @@ struct NetworkAddressTests {
     ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7/32", "192.0.2.6", false),
     ("2001:db8::/33", "2001:db8:7fff::", true), ("2001:db8::/33", "2001:db8:8000::", false),
     ("::1", "::1", true), ("::ffff:10.0.0.0/104", "10.9.9.9", true),
+    ("::ffff:10.0.0.0/104", "11.0.0.0", false),
   ])
   func `a block holds the addresses of its prefix`(block: String, text: String, holds: Bool) throws
   {
@@ -36,7 +38,10 @@ struct NetworkAddressTests {
     #expect(try #require(AddressBlock(block)).contains(address) == holds)
   }
 
-  @Test(arguments: ["10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "::/129", "x/8", "10.0.0.0/8/8", ""])
+  @Test(arguments: [
+    "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "::/129", "x/8", "10.0.0.0/8/8", "",
+    "10.0.0.0/0008",
+  ])
   func `refuses what is no block`(text: String) {
     #expect(AddressBlock(text) == nil)
   }

@@ -51,13 +51,12 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
   /// Tries in front, beside a queued connect of the system.
   static var searching: HeldLink { LinkBench.wanted(.bottleLink).link }
 
-  static func trying(_ attempt: UInt64, until: Double = 10, generation: UInt64 = 0)
-    -> HeldLink.Trying
-  {
+  static func trying(
+    _ attempt: UInt64, until: Double = 10, series: Series = .reconnect, generation: UInt64 = 0
+  ) -> HeldLink.Trying {
     HeldLink.Trying(
       attempt: AttemptID(attempt), until: .second(until), establishBy: .second(10),
-      series: .reconnect,
-      generation: generation)
+      series: series, generation: generation)
   }
 
   static let polling = Standby.State.polling(
@@ -108,6 +107,9 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     PlantedLink("link: every state that waits has a deadline or a queued connect") {
       $0.state = .resting(.signIn)
     },
+    PlantedLink("link: every state that waits has a deadline or a queued connect") {
+      $0.state = .refreshing(HeldLink.Refreshing(series: .first))
+    },
     PlantedLink("link: the user is shown the present state", { PlantedLink.preparing }) {
       $0.state = .resting(.signIn)
     },
@@ -134,6 +136,12 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     },
     PlantedLink("link: it prepares only where the policy says so") {
       $0.state = .preparing(PlantedLink.trying(1))
+    },
+    PlantedLink("link: it prepares only where the policy says so", { PlantedLink.manual }) {
+      $0.state = .preparing(PlantedLink.trying(1, series: .first))
+    },
+    PlantedLink("link: opening ends within the time of the attempt") {
+      $0.state = .opening(PlantedLink.trying(1, series: .first))
     },
     PlantedLink("link: opening ends within the time of the attempt") {
       $0.state = .opening(PlantedLink.trying(1, until: 11))
@@ -244,6 +252,11 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     },
     PlantedLink("liveness: the outstanding ping was numbered") { link in
       link.change { $0.liveness.outstanding = .init(id: 99, sentAt: .zero) }
+    },
+    PlantedLink("liveness: the outstanding ping was numbered") { link in
+      link.change {
+        $0.liveness.outstanding = .init(id: $0.liveness.nextPing, sentAt: $0.liveness.lastPing)
+      }
     },
     PlantedLink("liveness: the outstanding ping is the last") { link in
       link.change { $0.liveness.outstanding = .init(id: 0, sentAt: .second(99)) }

@@ -105,6 +105,34 @@ private struct Parcel: QueuedItem {
     #expect(take(at: 100) == 1)
   }
 
+  @Test mutating func `a try whose wait is over leaves nothing to wait for when it ends`() {
+    addStored(Parcel(1))
+    #expect(take() == 1)
+    #expect(retry(1)?.state == .queued(tries: 1))
+    #expect(take(at: 1) == 1)
+    queue.release(Parcel(1).id)
+    #expect(queue.deadline == nil)
+  }
+
+  @Test mutating func `an item that is retried by the user waits no longer`() {
+    addStored(Parcel(1))
+    #expect(take() == 1)
+    #expect(retry(1)?.state == .queued(tries: 1))
+    #expect(queue.fail(Parcel(1).id, "no") != nil)
+    #expect(queue.retry(Parcel(1).id) == Parcel(1))
+    #expect(take() == 1)
+  }
+
+  @Test mutating func `a try that names no credentials used the first ones`() {
+    addStored(Parcel(1))
+    let first = queue.take(at: Self.start, timeout: .seconds(10))
+    #expect(first == Parcel(1))
+    queue.waitForCredentials(Parcel(1).id, newerThan: 0)
+    #expect(take() == nil)
+    queue.credentialsRenewed()
+    #expect(take() == 1)
+  }
+
   @Test mutating func `an item that failed does not hold up those behind it`() {
     addStored(Parcel(1), Parcel(2))
     #expect(queue.fail(Parcel(1).id, "no")?.state == .failed(reason: "no"))

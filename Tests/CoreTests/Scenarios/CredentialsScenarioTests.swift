@@ -128,6 +128,19 @@ struct CredentialsScenarioTests {
     #expect(bench.log.filter { $0 == .refreshCredentials }.count == 2)
   }
 
+  @Test func `a try after a refresh that failed is not spread for an older refusal`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.lost(bench.attempt, .http(status: 429, retryAfter: nil, detail: "")))
+    bench.give(.reachability(.reachable(path: PathID("cell0"))))
+    bench.pass(.seconds(2))
+    bench.give(.lost(bench.attempt, .http(status: 401, retryAfter: nil, detail: "")))
+    bench.opens = []
+    let failed = bench.seconds
+    bench.give(.credentials(.refreshFailed))
+    bench.pass(.seconds(1))
+    #expect(bench.opens == [failed + 1], "the second wait of the schedule")
+  }
+
   @Test func `credentials that cannot be renewed serve until the server refuses them`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.credentials(.available(expiresIn: .seconds(120))))

@@ -41,6 +41,17 @@ struct GateScenarioTests {
     #expect(bench.opens.count == 1)
   }
 
+  @Test func `a change of network only tests a link whose policy says so, and no try`() throws {
+    let policy = try LinkPolicy.messageStream.setting([("gate.networkChange", "probe")])
+    var bench = LinkBench.wanted(policy)
+    bench.give(.prepared(bench.attempt))
+    let attempt = bench.attempt
+    #expect(bench.give(.reachability(cell)) == [])
+    bench.give(.opened(attempt))
+    #expect(bench.give(.reachability(wifi)) == [.ping(attempt, 1)])
+    #expect(bench.link.status.phase == .connected)
+  }
+
   @Test func `the first word about the network is no change of it`() {
     var bench = LinkBench(.messageStream)
     bench.give(.credentials(.available(expiresIn: nil)))
@@ -103,6 +114,17 @@ struct GateScenarioTests {
     quick.give(.lifecycle(.background))
     quick.give(.flushed)
     #expect(quick.link.status.phase == .held)
+  }
+
+  @Test func `the time in background counts from its beginning, however often it is told`() {
+    var bench = LinkBench.connected(.session)
+    bench.give(.lifecycle(.background))
+    bench.pass(.seconds(10))
+    bench.give(.lifecycle(.background))
+    bench.pass(.milliseconds(14_999))
+    #expect(bench.link.status.phase == .connected)
+    bench.pass(.milliseconds(1))
+    #expect(bench.link.status.phase == .held)
   }
 
   @Test func `a bottle is let go after 5 s in background and queued with the system`() {

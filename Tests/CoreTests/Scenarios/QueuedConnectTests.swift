@@ -60,6 +60,17 @@ import Testing
     #expect(bench.link.deadline == nil)
   }
 
+  @Test func `the first link that ends early is no fast failure of the queue`() throws {
+    var bench = LinkBench.wanted(.bottleLink)
+    let queued = try #require(Self.queued(bench))
+    bench.give(.opened(queued))
+    bench.give(.established(queued))
+    bench.pass(.seconds(1))
+    #expect(bench.link.status.phase == .connected)
+    bench.give(.lost(queued, .ended))
+    #expect(Self.queued(bench) != nil, "queued again at once")
+  }
+
   @Test func `what breaks 2 s after it was armed is armed again a second later`() throws {
     var bench = LinkBench.wanted(.bottleLink)
     bench.pass(.seconds(2))

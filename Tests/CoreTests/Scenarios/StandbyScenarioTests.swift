@@ -3,21 +3,157 @@ import Testing
 
 /// What the answers to polls lead to.
 @Suite struct StandbyScenarioTests {
+  private static let teapot = LinkFailure.http(status: 418, retryAfter: nil, detail: "")
+  private static let cell = Reachability.reachable(path: PathID("cell0"))
+
+  /// A link whose first try ended with a failure, in standby.
+  private static func failed(_ failure: LinkFailure, peer: LinkBench.Peer = .answers) -> LinkBench {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.peer = peer
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, failure))
+    #expect(bench.link.status.phase == .standby)
+    bench.opens = []
+    return bench
+  }
+
+  /// One whose server works and does not offer the link, at the first of its slow probes.
+  private static func unoffered() -> LinkBench {
+    let missing = LinkFailure.http(status: 404, retryAfter: nil, detail: "")
+    var bench = failed(missing)
+    bench.pass(.seconds(5))
+    bench.give(.lost(bench.attempt, missing))
+    bench.opens = []
+    passToProbe(&bench)
+    #expect((810...1_000).contains(bench.seconds), "900 s, a tenth more or less")
+    return bench
+  }
+
+  private static func passToProbe(_ bench: inout LinkBench) {
+    let end = bench.seconds + 1_000
+    while bench.link.currentAttempt == nil, bench.seconds < end { bench.pass(.seconds(1)) }
+  }
+
   @Test func `a poll that works is no reason to probe a server that was never away`() {
-    let teapot = LinkFailure.http(status: 418, retryAfter: nil, detail: "")
     var bench = LinkBench.connected(.messageStream)
     bench.peer = .isSilent
     bench.give(.lost(bench.attempt, .http(status: 429, retryAfter: .seconds(40), detail: "")))
     while bench.opens.isEmpty, bench.seconds < 100 {
       bench.pass(.seconds(1))
-      bench.give(.polled(UInt64(bench.polls.count), teapot))
+      bench.give(.polled(UInt64(bench.polls.count), Self.teapot))
     }
     #expect(bench.polls.count > 1, "polls fill the wait")
-    bench.give(.lost(bench.attempt, teapot))
+    bench.give(.lost(bench.attempt, Self.teapot))
     #expect(bench.link.status.phase == .standby)
     (bench.opens, bench.polls, bench.peer) = ([], [], .answers)
     bench.pass(.seconds(35))
     #expect(!bench.polls.isEmpty)
+    #expect(bench.opens == [])
+  }
+
+  @Test func `a server that refused every try of a series was not away for that`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.failAll(.http(status: 429, retryAfter: nil, detail: ""))
+    #expect(bench.link.status.phase == .standby)
+    (bench.opens, bench.polls) = ([], [])
+    bench.pass(.seconds(35))
+    #expect(!bench.polls.isEmpty)
+    #expect(bench.opens == [])
+  }
+
+  @Test func `an idle link is not opened again by a poll that works`() throws {
+    let policy = try LinkPolicy.messageStream.setting([("liveness.idle", "60s standby")])
+    var bench = LinkBench.connected(policy)
+    bench.pass(.seconds(60))
+    #expect(bench.link.status.phase == .standby)
+    #expect(!bench.polls.isEmpty)
+    #expect(bench.opens == [])
+  }
+
+  @Test func `a server that cannot be reached while polls run is probed once one works`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.peer = .isSilent
+    bench.give(.want(.standbyOnly))
+    bench.give(.want(.live))
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, .refused))
+    #expect(bench.link.status.phase == .standby)
+    bench.opens = []
+    bench.give(.polled(1, nil))
+    #expect(bench.opens.count == 1)
+  }
+
+  @Test func `a server that left a poll without an answer is probed once one works`() {
+    var bench = Self.failed(Self.teapot, peer: .isSilent)
+    while bench.polls.count < 2, bench.seconds < 100 { bench.next() }
+    #expect(bench.opens == [])
+    bench.give(.polled(2, nil))
+    #expect(bench.opens.count == 1)
+  }
+
+  @Test func `probes that fail while polls work wait twice as long each time`() {
+    var bench = Self.failed(.refused)
+    // The first one follows the first poll; the last wait is that of the policy, 300 s ± 10 %.
+    for bounds in [1..<5.1, 30..<60, 60..<120, 120..<240, 270..<330.1] as [Range<Double>] {
+      let failed = bench.seconds
+      Self.passToProbe(&bench)
+      #expect(bounds.contains((bench.opens.last ?? 0) - failed))
+      bench.give(.lost(bench.attempt, .refused))
+    }
+  }
+
+  @Test func `a probe whose credentials cannot be refreshed goes back to standby`() {
+    var bench = Self.failed(.refused, peer: .isSilent)
+    bench.give(.trigger(.userRefresh))
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    let effects = bench.give(.lost(bench.attempt, refused))
+    #expect(effects.contains(.refreshCredentials))
+    bench.opens = []
+    bench.give(.credentials(.refreshFailed))
+    #expect(bench.link.status.phase == .standby)
+    bench.pass(.seconds(120))
+    #expect(bench.opens == [])
+  }
+
+  @Test func `wanting the link again is no reason to try what the server does not offer`() {
+    var bench = Self.unoffered()
+    bench.give(.want(.standbyOnly))
+    bench.give(.want(.live))
+    #expect(bench.link.status.phase == .standby)
+    bench.opens = []
+    bench.pass(.seconds(800))
+    #expect(bench.opens == [])
+    bench.pass(.seconds(191))
+    #expect(!bench.opens.isEmpty)
+  }
+
+  @Test func `a server that took the link offers it, on another network too`() {
+    var bench = Self.unoffered()
+    bench.give(.opened(bench.attempt))
+    #expect(bench.link.status.phase == .connected)
+    bench.opens = []
+    bench.give(.reachability(Self.cell))
+    bench.pass(.seconds(2))
+    #expect(bench.opens.count == 1)
+  }
+
+  @Test func `polls and triggers change nothing that is shown if only polls are wanted`() throws {
+    let policy = try LinkPolicy.messageStream.setting([
+      ("gate.background", "0s standby"), ("gate.foreground", "wait"),
+    ])
+    var bench = LinkBench.connected(policy)
+    bench.peer = .isSilent
+    bench.give(.want(.standbyOnly))
+    bench.give(.lifecycle(.background))
+    bench.give(.lifecycle(.foreground))
+    let status = bench.link.status
+    bench.give(.trigger(.userRefresh))
+    #expect(bench.link.status == status)
+    bench.give(.polled(1, .refused))
+    bench.next()
+    #expect(bench.polls.count == 2)
+    bench.give(.polled(2, nil))
+    #expect(bench.link.status == status)
     #expect(bench.opens == [])
   }
 }

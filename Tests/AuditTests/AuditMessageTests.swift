@@ -30,6 +30,11 @@ import Testing
     #expect(Self.message(#"{"a":,"B":1}"#).names == ["a"])
   }
 
+  @Test(arguments: [#""a":1"#, #","a":1"#, #"["a"]"#, "7", ""])
+  func `what is no object has no names`(text: String) {
+    #expect(Self.message(text).names == [])
+  }
+
   @Test(arguments: [159, 160, 161])
   func `a message of more than 160 characters is cut`(count: Int) {
     let text = String(repeating: "é", count: count)

@@ -6,63 +6,22 @@ import Testing
 
 /// What is found in records that were written down.
 @Suite struct JudgeTests {
-  /// A record of one connection: milliseconds since the start, and what happened.
-  private static func record(_ lines: [(Int, AuditRecord.Kind)]) -> AuditRecord {
-    var record = AuditRecord()
-    record.events = lines.map { time, kind in
-      AuditRecord.Event(at: .milliseconds(time), socket: 0, kind: kind)
-    }
-    record.isComplete = true
-    return record
-  }
-
-  /// A record of a connection that was accepted, and of what followed.
-  private static func session(_ lines: [(Int, AuditRecord.Kind)] = []) -> AuditRecord {
-    let start: [(Int, AuditRecord.Kind)] = [
-      (0, .opening), (1, .opened(headers: [:])),
-      (1, came(#"{"type":"connected","message":"hi","session_id":"a"}"#)),
-    ]
-    return record(start + lines)
-  }
-
-  private static func came(_ text: String) -> AuditRecord.Kind {
-    .received(AuditMessage(Array(text.utf8), hide: { $0 }))
-  }
-
-  /// A record of several connections that was cut: the connection, milliseconds since the start,
-  /// and what happened.
-  private static func cut(_ lines: [(Int, Int, AuditRecord.Kind)]) -> AuditRecord {
-    var record = AuditRecord()
-    record.events = lines.map { socket, time, kind in
-      AuditRecord.Event(at: .milliseconds(time), socket: socket, kind: kind)
-    }
-    return record
-  }
-
-  /// A history that has the same prompt so many times, of which the first ones have a time.
-  private static func history(_ count: Int, stamped: Int = 0) -> AuditRecord.Kind {
-    let entries = (0..<count).map { number in
-      SessionEntry(
-        id: "\(number)", role: .user, text: "audit: one", conversation: "a",
-        timestamp: number < stamped ? Timestamp(nanoseconds: 1_000_000_000) : nil)
-    }
-    let history = SessionHistory(
-      conversation: "a", entries: entries,
-      place: .offset(next: UInt64(count), signature: "0:", isReplaced: false), isComplete: true)
-    return .received(AuditMessage(SessionServerMessage.history(history).bytes, hide: { $0 }))
-  }
-
-  private static func evidence(_ records: [AuditScript.Name: AuditRecord]) -> AuditEvidence {
-    var evidence = AuditEvidence(hasKey: true, isEncrypted: false)
-    evidence.records = records
-    return evidence
-  }
-
   @Test func `the first end of a record says why no connection was established`() {
-    let record = Self.record([
+    let record = Tape.record([
       (0, .opening), (0, .opening), (1, .ended(.refused)), (2, .ended(.reset)),
     ])
-    #expect(Self.evidence([.burst: record]).obstacle == LinkFailure.refused)
+    #expect(Tape.evidence([.burst: record]).obstacle == LinkFailure.refused)
+  }
+
+  @Test func `where a connection was established, nothing stood in the way`() {
+    let record = Tape.record([(0, .opening), (1, .opened(headers: [:])), (2, .ended(.reset))])
+    #expect(Tape.evidence([.opening: record]).obstacle == nil)
+  }
+
+  @Test func `without a connection it is told how it ended`() {
+    let record = Tape.record([(0, .opening), (1, .ended(.refused))])
+    let words = "no connection: opened a connection; the connection ended (refused) after 1.00 ms"
+    #expect(Tape.evidence([.opening: record]).finding(.protocolPing) == Finding(.unseen, words))
   }
 
   @Test(arguments: [(0, Finding.Outcome.unseen), (1, .shown), (2, .missing)])
@@ -70,17 +29,17 @@ import Testing
     count: Int, outcome: Finding.Outcome
   ) {
     let prompt = #"{"type":"prompt","text":"audit: one"}"#
-    let record = Self.session([
+    let record = Tape.session([
       (2, .sent(prompt)),
-      (5, Self.came(#"{"type":"response","message_id":"b","success":true,"text":"c"}"#)),
+      (5, Tape.came(#"{"type":"response","message_id":"b","success":true,"text":"c"}"#)),
       (6, .sent(prompt)), (9_006, .late("`response`")),
-      (9_006, .sent(#"{"type":"subscribe"}"#)), (9_007, Self.history(count)),
+      (9_006, .sent(#"{"type":"subscribe"}"#)), (9_007, Tape.history(count)),
     ])
     let words =
       "sent \(prompt) twice; the first response after 3.00 ms; then sent \(prompt); waited in vain "
       + "for `response` after 9.00 s; sent {\"type\":\"subscribe\"} after 9.00 s; the history has "
       + "the prompt \(count) times"
-    #expect(Self.evidence([.main: record]).finding(.sameKey) == Finding(outcome, words))
+    #expect(Tape.evidence([.main: record]).finding(.sameKey) == Finding(outcome, words))
   }
 
   @Test(arguments: [(1, Finding.Outcome.unseen), (2, .missing)])
@@ -88,39 +47,39 @@ import Testing
     count: Int, outcome: Finding.Outcome
   ) {
     let again = #"{"type":"subscribe","session_id":"a","last_seq":1}"#
-    let older = Self.session([
+    let older = Tape.session([
       (2, .sent(#"{"type":"subscribe","session_id":"a","last_seq":0}"#)),
-      (3, Self.history(count)), (3, .sent(again)), (3_003, .late("`session_history`")),
+      (3, Tape.history(count)), (3, .sent(again)), (3_003, .late("`session_history`")),
     ])
     let words =
       "the whole history has \(count) messages; sent \(again); waited in vain for "
       + "`session_history` after 3.00 s"
-    let evidence = Self.evidence([.main: Self.session(), .olderHistory: older])
+    let evidence = Tape.evidence([.main: Tape.session(), .olderHistory: older])
     #expect(evidence.finding(.delta) == Finding(outcome, words))
   }
 
   @Test func `a rest that one version was asked for in vain is missing though the other was cut`() {
-    let newer = Self.session([
-      (2, .sent(#"{"type":"subscribe","session_id":"a","from_offset":0}"#)), (3, Self.history(3)),
+    let newer = Tape.session([
+      (2, .sent(#"{"type":"subscribe","session_id":"a","from_offset":0}"#)), (3, Tape.history(3)),
       (3, .sent(#"{"type":"subscribe","session_id":"a","from_offset":2}"#)),
       (3_003, .late("`session_history`")),
     ])
-    var older = Self.session([
-      (2, .sent(#"{"type":"subscribe","session_id":"a","last_seq":0}"#)), (3, Self.history(2)),
+    var older = Tape.session([
+      (2, .sent(#"{"type":"subscribe","session_id":"a","last_seq":0}"#)), (3, Tape.history(2)),
       (3, .sent(#"{"type":"subscribe","session_id":"a","last_seq":1}"#)),
     ])
     older.isComplete = false
-    let evidence = Self.evidence([.main: newer, .olderHistory: older])
+    let evidence = Tape.evidence([.main: newer, .olderHistory: older])
     #expect(evidence.finding(.delta).outcome == .missing)
   }
 
   @Test(arguments: [(0, Finding.Outcome.missing), (1, .partly), (2, .shown)])
   func `all messages of a history should have a time`(stamped: Int, outcome: Finding.Outcome) {
-    let record = Self.session([
-      (2, .sent(#"{"type":"subscribe"}"#)), (3, Self.history(2, stamped: stamped)),
+    let record = Tape.session([
+      (2, .sent(#"{"type":"subscribe"}"#)), (3, Tape.history(2, stamped: stamped)),
     ])
     let words = "\(stamped) of 2 messages have a time; \(record.between(3, 4))"
-    #expect(Self.evidence([.main: record]).finding(.stamps) == Finding(outcome, words))
+    #expect(Tape.evidence([.main: record]).finding(.stamps) == Finding(outcome, words))
   }
 
   private static func answer(_ text: String, key: String? = nil) -> String {
@@ -138,34 +97,34 @@ import Testing
     answers: [String], outcome: Finding.Outcome
   ) {
     let third = #"{"type":"prompt","text":"audit: three","idempotency_key":"k3"}"#
-    let record = Self.session([
+    let record = Tape.session([
       (2, .sent(#"{"type":"prompt","text":"audit: two","idempotency_key":"k2"}"#)),
-      (2, .sent(third)), (5, Self.came(answers[0])), (6, Self.came(answers[1])),
+      (2, .sent(third)), (5, Tape.came(answers[0])), (6, Tape.came(answers[1])),
     ])
     let words =
       "sent two prompts at once; sent \(third); received \(answers[0]) after 3.00 ms; received "
       + "\(answers[1]) after 4.00 ms"
-    #expect(Self.evidence([.main: record]).finding(.order) == Finding(outcome, words))
+    #expect(Tape.evidence([.main: record]).finding(.order) == Finding(outcome, words))
   }
 
   @Test func `a ping that was not sent misses no answer`() {
-    let record = Self.record([(0, .opening), (1, .opened(headers: [:]))])
+    let record = Tape.record([(0, .opening), (1, .opened(headers: [:]))])
     let words = "not sent: opened a connection; the upgrade succeeded after 1.00 ms"
-    #expect(Self.evidence([.pings: record]).finding(.applicationPing) == Finding(.unseen, words))
+    #expect(Tape.evidence([.pings: record]).finding(.applicationPing) == Finding(.unseen, words))
   }
 
   @Test func `without a login what needs one is unseen`() {
-    let record = Self.record([
-      (0, .opening), (1, .opened(headers: [:])), (2, Self.came(#"{"type":"pong"}"#)),
+    let record = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (2, Tape.came(#"{"type":"pong"}"#)),
     ])
     let words =
       "`connected` did not come: opened a connection; the upgrade succeeded after 1.00 ms; "
       + #"received {"type":"pong"} after 2.00 ms"#
-    #expect(Self.evidence([.main: record]).finding(.batch) == Finding(.unseen, words))
+    #expect(Tape.evidence([.main: record]).finding(.batch) == Finding(.unseen, words))
   }
 
   @Test func `the end of another connection does not show that an answer was waited for`() {
-    let record = Self.cut([
+    let record = Tape.cut([
       (0, 0, .opening), (0, 1, .opened(headers: [:])),
       (1, 1, .opening), (1, 2, .opened(headers: [:])), (1, 2, .sent("the header of a frame")),
       (0, 3, .sent("a WebSocket ping")), (1, 4, .ended(.reset)),
@@ -173,43 +132,43 @@ import Testing
     let words =
       "the audit ended before an answer: on another connection: sent a WebSocket ping; nothing "
       + "came back"
-    #expect(Self.evidence([.huge: record]).finding(.bystander) == Finding(.unseen, words))
+    #expect(Tape.evidence([.huge: record]).finding(.bystander) == Finding(.unseen, words))
   }
 
   @Test func `an answer that is shown again is refused by an error alone`() {
-    let hello = Self.came(#"{"type":"hello","message":"hi","version":"0.5.0","challenge":"c"}"#)
+    let hello = Tape.came(#"{"type":"hello","message":"hi","version":"0.5.0","challenge":"c"}"#)
     let again = "connect with the answer to the challenge of another connection"
-    let record = Self.cut([
+    let record = Tape.cut([
       (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, hello),
       (0, 1, .sent("connect with an answer to the challenge")),
-      (0, 2, Self.came(#"{"type":"connected","message":"hi","session_id":"a"}"#)),
+      (0, 2, Tape.came(#"{"type":"connected","message":"hi","session_id":"a"}"#)),
       (1, 2, .opening), (1, 3, .opened(headers: [:])), (1, 3, hello), (1, 3, .sent(again)),
-      (1, 4, Self.came(#"{"type":"auth_error","message":"no"}"#)),
+      (1, 4, Tape.came(#"{"type":"auth_error","message":"no"}"#)),
     ])
     let words = #"sent \#(again); received {"type":"auth_error","message":"no"} after 1.00 ms"#
-    let evidence = Self.evidence([.login: Self.session(), .challengeTwice: record])
+    let evidence = Tape.evidence([.login: Tape.session(), .challengeTwice: record])
     #expect(evidence.finding(.challengeOnce) == Finding(.shown, words))
   }
 
   @Test func `what a server says by itself is not taken for the fault that is sent next`() {
-    let record = Self.session([
-      (1, Self.came(#"{"type":"heartbeat"}"#)), (2, .sent("nonsense")),
-      (3, Self.came(#"{"type":"error","message":"no"}"#)), (3, .sent(#"{"type":"ping"}"#)),
-      (4, Self.came(#"{"type":"pong"}"#)),
+    let record = Tape.session([
+      (1, Tape.came(#"{"type":"heartbeat"}"#)), (2, .sent("nonsense")),
+      (3, Tape.came(#"{"type":"error","message":"no"}"#)), (3, .sent(#"{"type":"ping"}"#)),
+      (4, Tape.came(#"{"type":"pong"}"#)),
     ])
     let words =
       #"sent nonsense; received {"type":"error","message":"no"} after 1.00 ms; the connection "#
       + "stayed"
-    #expect(Self.evidence([.faults: record]).finding(.malformed) == Finding(.shown, words))
+    #expect(Tape.evidence([.faults: record]).finding(.malformed) == Finding(.shown, words))
   }
 
   @Test func `a plain server that ends a silent connection within ten seconds is too strict`() {
     func finding(_ end: Int) -> Finding {
-      let record = Self.record([
+      let record = Tape.record([
         (0, .opening), (1, .opened(headers: [:])), (end, .ended(.reset)),
         (end, .sent("a WebSocket ping")),
       ])
-      return Self.evidence([.stranger: record]).finding(.silentClient)
+      return Tape.evidence([.stranger: record]).finding(.silentClient)
     }
     let early =
       "opened a connection; the upgrade succeeded after 1.00 ms; the connection ended (reset) "
@@ -227,20 +186,20 @@ import Testing
   ) {
     let (head, end) = (#"{"type":"response","success":true,"text":""#, "\"}")
     let text = head + String(repeating: "x", count: count - head.utf8.count - end.utf8.count) + end
-    let record = Self.session([(2, .sent(#"{"type":"prompt"}"#)), (5, Self.came(text))])
+    let record = Tape.session([(2, .sent(#"{"type":"prompt"}"#)), (5, Tape.came(text))])
     let words =
       "set 50 KiB and sent a prompt of 60000 bytes; the response has \(count) bytes, 3.00 ms"
       + (outcome == .unseen ? "; the handler's answer is too short to be cut" : "")
-    #expect(Self.evidence([.size: record]).finding(.truncation) == Finding(outcome, words))
+    #expect(Tape.evidence([.size: record]).finding(.truncation) == Finding(outcome, words))
   }
 
   @Test func `a refusal without an end of the connection is half of one`() {
     func finding(_ end: AuditRecord.Kind) -> Finding {
-      let record = Self.record([
+      let record = Tape.record([
         (0, .opening), (1, .opened(headers: [:])), (1, .sent("connect with a wrong key")),
-        (2, Self.came(#"{"type":"auth_error","message":"no"}"#)), (5_001, end),
+        (2, Tape.came(#"{"type":"auth_error","message":"no"}"#)), (5_001, end),
       ])
-      return Self.evidence([.wrongKey: record]).finding(.wrongKey)
+      return Tape.evidence([.wrongKey: record]).finding(.wrongKey)
     }
     let words =
       "sent connect with a wrong key; received "
@@ -263,6 +222,7 @@ import Testing
     (18, [busy, full], burst(.shown, "18 opened within 1.00 ms, 2 refused with Retry-After, 0")),
     (18, [busy], burst(.partly, "18 opened within 1.00 ms, 1 refused with Retry-After, 0")),
     (18, [mute, mute], burst(.partly, "18 opened within 1.00 ms, 0 refused with Retry-After, 2")),
+    (0, [busy], burst(.partly, "0 opened within 0.00 ms, 1 refused with Retry-After, 0")),
     (20, [.reset], burst(.partly, "20 opened within 1.00 ms, 0 refused with Retry-After, 1")),
     (0, [.reset], burst(.missing, "0 opened within 0.00 ms, 0 refused with Retry-After, 1")),
   ]
@@ -276,40 +236,40 @@ import Testing
     opened: Int, ends: [LinkFailure], found: Finding
   ) {
     let begun = Array(repeating: (1, AuditRecord.Kind.opened(headers: [:])), count: opened)
-    let record = Self.record(begun + ends.map { (2, AuditRecord.Kind.ended($0)) })
-    #expect(Self.evidence([.burst: record]).finding(.burst) == found)
+    let record = Tape.record(begun + ends.map { (2, AuditRecord.Kind.ended($0)) })
+    #expect(Tape.evidence([.burst: record]).finding(.burst) == found)
   }
 
   @Test func `a ping that is not answered makes round trips partly good`() {
     let ping = AuditRecord.Kind.sent(#"{"type":"ping"}"#)
-    let pong = Self.came(#"{"type":"pong"}"#)
-    let record = Self.record([
+    let pong = Tape.came(#"{"type":"pong"}"#)
+    let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])), (1, ping), (2, pong), (2, ping), (3, pong),
       (3, ping), (3_003, .late("`pong`")),
     ])
     let words = "3 `ping` sent, 2 answered after 1.00 ms to 1.00 ms, median 1.00 ms"
-    #expect(Self.evidence([.pings: record]).finding(.roundTrips) == Finding(.partly, words))
+    #expect(Tape.evidence([.pings: record]).finding(.roundTrips) == Finding(.partly, words))
   }
 
   @Test(arguments: [(1_999, Finding.Outcome.shown), (2_000, .partly)])
   func `a round trip of two seconds is late`(milliseconds: Int, outcome: Finding.Outcome) {
-    let record = Self.record([
+    let record = Tape.record([
       (0, .opening), (0, .opened(headers: [:])), (0, .sent(#"{"type":"ping"}"#)),
-      (milliseconds, Self.came(#"{"type":"pong"}"#)),
+      (milliseconds, Tape.came(#"{"type":"pong"}"#)),
     ])
     let words = "1 `ping` sent, 1 answered after 2.00 s to 2.00 s, median 2.00 s"
-    #expect(Self.evidence([.pings: record]).finding(.roundTrips) == Finding(outcome, words))
+    #expect(Tape.evidence([.pings: record]).finding(.roundTrips) == Finding(outcome, words))
   }
 
   @Test(arguments: [Probe.announced, .challenge])
   func `where a hello is missed, it is told what came instead`(probe: Probe) {
-    let record = Self.record([
+    let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])), (1, .sent(#"{"type":"ping"}"#)),
-      (2, Self.came(#"{"type":"pong"}"#)),
+      (2, Tape.came(#"{"type":"pong"}"#)),
     ])
     let words =
       "no `hello`: opened a connection; the upgrade succeeded after 1.00 ms; sent "
       + #"{"type":"ping"} after 1.00 ms; received {"type":"pong"} after 2.00 ms"#
-    #expect(Self.evidence([.pings: record]).finding(probe) == Finding(.missing, words))
+    #expect(Tape.evidence([.pings: record]).finding(probe) == Finding(.missing, words))
   }
 }

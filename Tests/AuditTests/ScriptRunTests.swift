@@ -88,6 +88,81 @@ import Testing
     #expect(run.isOver && !run.record.isComplete)
   }
 
+  @Test func `a wait is over at its deadline, and not before`() {
+    var run = Self.run([.open(0), Self.begun])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.tick(at: .second(4.999)) == [])
+    #expect(run.deadline == .second(5))
+    #expect(!run.isOver && run.record.events.count == 1)
+    #expect(run.tick(at: .second(5)) == [])
+    #expect(run.isOver)
+  }
+
+  @Test func `a script that was completed stays so when it is ended`() {
+    var run = Self.run([.open(0)])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.isOver && run.record.isComplete)
+    #expect(run.stop(isComplete: false) == [])
+    #expect(run.record.isComplete)
+  }
+
+  @Test func `what comes before anything was sent ends a wait, too`() {
+    var run = Self.run([Self.begun])
+    #expect(run.begin(at: .zero) == [])
+    #expect(run.handle(.opened(0, headers: [:]), at: .second(1)) == [.drop(0)])
+    #expect(run.record.isComplete)
+  }
+
+  @Test func `a binary message is an answer, and recorded`() {
+    let answer: AuditScript.Step = .expect(
+      [.anything], count: 1, within: .seconds(3), orStop: false)
+    var run = Self.run([.open(0), Self.begun, .ping, answer])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.handle(.opened(0, headers: [:]), at: .zero) == [.ping(0)])
+    #expect(run.handle(.binary(0, bytes: 3), at: .second(1)) == [.drop(0)])
+    let event = AuditRecord.Event(at: .seconds(1), socket: 0, kind: .binary(bytes: 3))
+    #expect(run.record.events.last == event)
+  }
+
+  @Test func `an empty key hides nothing`() {
+    let script = AuditScript(
+      name: .opening, phase: .first, needsLogin: false, steps: [.open(0), Self.begun])
+    let key = AuditKey(key: Secret(""), sign: { $0 })
+    var run = ScriptRun(script, key: key, at: .zero, wall: Timestamp(nanoseconds: 0))
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.handle(.text(0, Self.pong), at: .zero) == [])
+    let message = AuditMessage(Self.pong, hide: { $0 })
+    #expect(run.record.events.last?.kind == .received(message))
+  }
+
+  private static func script(_ name: AuditScript.Name) throws -> AuditScript {
+    try #require(AuditPlan(chance: Chance(seed: 1)).scripts.first { $0.name == name })
+  }
+
+  @Test func `a burst that nothing answers is over after ten seconds`() throws {
+    var run = ScriptRun(
+      try Self.script(.burst), key: nil, at: .zero, wall: Timestamp(nanoseconds: 0))
+    #expect(run.begin(at: .zero) == (0..<20).map(ScriptRun.Effect.open))
+    #expect(run.deadline == .second(10))
+    #expect(run.tick(at: .second(10)) == [])
+    #expect(run.isOver && run.record.isComplete)
+  }
+
+  @Test func `a ping behind prompts has ten seconds, and their responses twelve more`() throws {
+    var run = ScriptRun(
+      try Self.script(.congestion), key: nil, at: .zero, wall: Timestamp(nanoseconds: 0))
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.handle(.opened(0, headers: [:]), at: .zero) == [])
+    #expect(run.tick(at: .second(3)).count == 1)
+    let connected = Array(#"{"type":"connected","message":"hi","session_id":"a"}"#.utf8)
+    #expect(run.handle(.text(0, connected), at: .second(3)).count == 9)
+    #expect(run.deadline == .second(13))
+    #expect(run.tick(at: .second(13)) == [])
+    #expect(run.deadline == .second(25))
+    #expect(run.tick(at: .second(25)) == [.drop(0)])
+    #expect(run.isOver && run.record.isComplete)
+  }
+
   @Test func `eight mebibytes end a script`() {
     var run = Self.run([
       .open(0), .expect([.pong], count: 1, within: .seconds(10), orStop: false),

@@ -25,4 +25,13 @@ import Testing
   func `a time is rounded to hundredths of its unit`(microseconds: Int, shown: String) {
     #expect(Duration.microseconds(microseconds).shown == shown)
   }
+
+  @Test(arguments: [
+    (10_000, "10 ms"), (19_999, "19 ms"), (999_999, "999 ms"), (1_000_000, "1.00 s"),
+  ])
+  func `a time from ten milliseconds up to a second has no fractions`(
+    microseconds: Int, shown: String
+  ) {
+    #expect(Duration.microseconds(microseconds).shown == shown)
+  }
 }

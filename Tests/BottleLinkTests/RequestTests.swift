@@ -168,6 +168,18 @@ import VirtualBottle
     #expect(bench.stored == [])
     #expect(bench.bottle.bottle.unsynced == 1)
   }
+
+  @Test func `a command that waits over a connection has no ping sent before its time`() throws {
+    var hand = try Hand.ready {
+      ($0.scanTime, $0.requestTime) = (.seconds(30), .seconds(60))
+    }
+    hand.give(.hold(true))
+    hand.give(.perform(1, .command(.ping)))
+    let last = hand.write
+    hand.pass(.seconds(11))
+    hand.give(.shown(through: 9))
+    #expect(hand.write == last)
+  }
 }
 
 /// Each invariant of a bottle's link can fail.
@@ -223,5 +235,17 @@ import VirtualBottle
     #expect(model.brokenInvariants(.thorough) == [])
     planted.plant(&model)
     #expect(model.brokenInvariants(.thorough).contains(planted.name))
+  }
+
+  @Test func `nothing is outstanding once the link has failed`() {
+    var bench = BottleBench.wanted()
+    bench.pass(30)
+    var model = bench.model
+    _ = model.link.handle(.credentials(.cleared), at: bench.now)
+    (model.queue, model.burst) = (nil, nil)
+    model.shown = model.observed
+    #expect(model.link.isWanted)
+    #expect(model.link.status.phase == .failed)
+    #expect(model.brokenInvariants(.thorough) == [])
   }
 }

@@ -120,6 +120,26 @@ import Testing
     #expect(record.valueText == .text(word))
   }
 
+  @Test func `another category than sleep has its own word`() throws {
+    let type = "HKCategoryTypeIdentifierMindfulSession"
+    let page = SourcePage(
+      added: [Self.source(1, Self.sample(type, .category("calm"), unit: nil))],
+      anchor: Self.anchor)
+    let record = try #require(try Self.batches(page, of: type)[0].records?.first)
+    #expect(record.value == nil)
+    #expect(record.valueText == .text("calm"))
+  }
+
+  @Test func `the types of the original are five quantities, sleep and workouts`() {
+    #expect(
+      SyncTypes.usual == [
+        "HKQuantityTypeIdentifierStepCount", "HKQuantityTypeIdentifierHeartRate",
+        "HKQuantityTypeIdentifierActiveEnergyBurned", "HKQuantityTypeIdentifierBodyMass",
+        "HKQuantityTypeIdentifierVO2Max", "HKCategoryTypeIdentifierSleepAnalysis",
+        HealthSample.workoutType,
+      ])
+  }
+
   @Test func `workouts have miles and seconds`() throws {
     let value = WorkoutValue(
       activity: "HKWorkoutActivityTypeRunning", duration: .milliseconds(1_834_270),
@@ -156,6 +176,28 @@ import Testing
     // No sample is deleted by a part behind the one that brings it.
     #expect(records == 0 || halves[1].deletedUUIDs.isEmpty)
   }
+
+  @Test(arguments: [(1, 3), (3, 1), (2, 2), (0, 3)])
+  func `halves of records and workouts hold the same, in order`(
+    records: Int, workouts: Int
+  ) throws {
+    var batch = SyncBatch(dataType: Self.steps, timestamp: nil)
+    batch.records = (0..<records).compactMap {
+      SyncTypes.record(Self.source(UInt64($0), Self.sample()))
+    }
+    batch.workouts = (0..<workouts).compactMap {
+      SyncTypes.workout(Self.source(UInt64($0), Self.workout))
+    }
+    let (first, second) = try #require(batch.halves)
+    let halves = [first, second]
+    #expect(halves.flatMap { $0.records ?? [] } == batch.records)
+    #expect(halves.flatMap { $0.workouts ?? [] } == batch.workouts)
+    let count = (first.records ?? []).count + (first.workouts ?? []).count
+    #expect(count == (records + workouts) / 2)
+  }
+
+  private static let workout = sample(
+    HealthSample.workoutType, .workout(WorkoutValue(activity: "x")), unit: nil)
 
   private static func halves(_ records: Int, _ deletions: Int) throws -> [SyncBatch]? {
     let page = SourcePage(

@@ -210,6 +210,52 @@ import Testing
     #expect(bench.fetches.count == 3)
   }
 
+  @Test func `what fires while no more may wait is read once there is room`() throws {
+    var bench = SyncBench.asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    try bench.page(64, anchor: 1)
+    bench.finishCommits()
+    bench.fire(wake: 2)
+    for file in 1...32 { bench.accept("f\(file)") }
+    bench.finishCommits()
+    #expect(bench.fetches.count == 2)
+    try bench.page(0, anchor: 1)
+    bench.pass(.seconds(1))
+    #expect(bench.fetches.count == 3)
+  }
+
+  @Test func `a page that comes twice is stored once`() throws {
+    var bench = SyncBench.asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    let id = try #require(bench.fetches.last)
+    try bench.page(1, anchor: 1)
+    let late = FetchedPage(
+      drafts: [PayloadDraft(file: "late", records: 1, deletions: 0, bytes: 10)],
+      anchor: HealthAnchor([2]), made: SyncBench.time(2))
+    #expect(bench.give(.fetched(id, late)) == [.delete(["late"])])
+  }
+
+  @Test func `samples of a page that moves no anchor are stored all the same`() throws {
+    var bench = SyncBench.asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    try bench.page(1, anchor: 1)
+    bench.finishCommits()
+    try bench.page(1, anchor: 1)
+    bench.finishCommits()
+    #expect(bench.model.lanes.flatMap(\.batches).map(\.queued.file) == ["f1", "f2"])
+  }
+
+  @Test func `a type that is asked for twice is one`() {
+    var bench = SyncBench()
+    let kept = KeptSyncQueue(
+      asked: [Self.steps, Self.steps], types: [], batches: [], stamp: SyncBench.time(0))
+    bench.give(.restored(kept, running: [], missing: []))
+    #expect(bench.model.lanes.map(\.type) == [Self.steps])
+  }
+
   @Test func `stamps never go back, whatever the clock does`() throws {
     var bench = SyncBench.asked()
     bench.fire()

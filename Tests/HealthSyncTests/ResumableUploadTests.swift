@@ -126,6 +126,20 @@ import Testing
     #expect(upload.step == .whole)
   }
 
+  @Test func `an offset behind the last byte is gone on from`() {
+    var upload = Self.begun()
+    _ = upload.take(Self.reply(201, url: Self.place))
+    #expect(upload.take(Self.reply(409, offset: Self.size)) == .nothing)
+    #expect(upload.step == .append(url: Self.place, from: Self.size, count: 0, isLast: true))
+  }
+
+  @Test func `a refusal of the last piece that is no answer to the whole begins anew`() {
+    var upload = Self.begun(url: Self.place)
+    _ = upload.take(Self.reply(204, offset: Self.size - 1))
+    #expect(upload.take(Self.reply(404)) == .forget)
+    #expect(upload.step == .create)
+  }
+
   @Test func `a conflict without another offset begins anew`() {
     for offset in [nil, 0, Self.size + 1] {
       var upload = Self.begun()

@@ -55,6 +55,10 @@ import Testing
       "sync: time waits for runs that have not ended",
       { $0.wakes[WakeID(1)] = SyncWake(needs: [SyncBench.steps: 0], until: .zero) }
     ),
+    (
+      "sync: time waits for runs that have not ended",
+      { $0.wakes[WakeID(1)] = SyncWake(needs: ["unknown": 0], until: .zero) }
+    ),
   ]
 
   @Test func `a sync that sends is checked`() {
@@ -65,6 +69,13 @@ import Testing
     var model = SyncBench().model
     #expect(model.brokenInvariants(.thorough) == [])
     model.commits[SyncCommitID(1)] = .ask
+    #expect(
+      model.brokenInvariants(.thorough) == ["sync: nothing is done before the queue was read"])
+  }
+
+  @Test func `a type before the queue was read is a fault`() {
+    var model = SyncBench().model
+    model.lanes = [SyncLane(SyncBench.steps)]
     #expect(
       model.brokenInvariants(.thorough) == ["sync: nothing is done before the queue was read"])
   }

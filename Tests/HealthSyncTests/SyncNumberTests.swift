@@ -25,6 +25,7 @@ import Testing
     #expect(SyncSettings() == SyncSettings(policy: .healthSync, depth: 1))
     #expect(ResumableUpload.usualLeast == 65_536)
     #expect(ResumableUpload.mostPiece == 262_144)
+    #expect(ResumableUpload.mostDetours == 3)
     #expect(
       [1_000, 1_999, 2_000, 30_000].map { SyncSettings.margin(of: .milliseconds($0)) }
         == [.milliseconds(500), .microseconds(999_500), .seconds(1), .seconds(1)])

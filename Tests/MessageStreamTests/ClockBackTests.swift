@@ -133,6 +133,7 @@ struct ClockBackTests {
     #expect(hand.model.gaps == [gap])
     hand.answer(page([1000, 999]))
     #expect(hand.model.gaps == [])
+    #expect(hand.commits.compactMap(\.gaps).last == [], "the store is told")
   }
 
   @Test func `what is stamped as the newest that is kept counts as stamped back, too`() throws {

@@ -132,4 +132,17 @@ struct DedupeTests {
     #expect(world.model.timeline.messages.last?.text == "before")
     #expect(world.ledger.problems == [])
   }
+
+  @Test func `an edit of what is kept and not shown is not shown`() throws {
+    var hand = Hand.plain()
+    hand.keepsPromptly = false
+    var message = Hand.message(5, isPlain: true)
+    message.updatedAt = message.createdAt.advanced(by: .seconds(60))
+    hand.hear(message)
+    let commits = hand.effects.compactMap {
+      if case .commit(let id, _) = $0 { id } else { CommitID?.none }
+    }
+    hand.give(.committed(try #require(commits.last), TimelineCommit(edited: [message.id])))
+    #expect(!hand.updates.contains(.edited([message])))
+  }
 }

@@ -128,4 +128,34 @@ struct EchoTests {
     #expect(hand.model.timeline.messages.count == 2)
     #expect(Self.dones(hand) == 1)
   }
+
+  @Test func `who signs out is the author of nothing more`() {
+    var hand = Hand.plain()
+    hand.give(.user("me"))
+    hand.give(.credentials(.cleared))
+    #expect(hand.model.author == nil)
+  }
+
+  @Test func `a try keeps its limit while an older message waits for a look`() throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("once")
+    hand.give(.credentials(.cleared))
+    hand.give(.credentials(.available(expiresIn: nil)))
+    hand.send("twice")
+    #expect(hand.posts.map(\.text) == ["once", "twice"])
+    hand.give(.retry(hand.posts[0].id))
+    hand.give(.refresh)
+    let sending = try #require(hand.model.outbox.queue.sending(hand.posts[1].id))
+    #expect(hand.model.sendDeadline == sending.until)
+  }
+
+  @Test func `a refused certificate ends the sending, and the link`() throws {
+    let failure = LinkFailure.tls(.expired, detail: "")
+    var hand = Hand.connected(at: 5)
+    hand.send("words")
+    hand.fail(try #require(hand.posts.last).id, failure)
+    let reason = "the server's certificate was refused"
+    #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: reason)])
+    #expect(hand.updates.contains(.notice(.security(failure))))
+  }
 }

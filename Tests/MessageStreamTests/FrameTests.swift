@@ -77,6 +77,7 @@ struct FrameTests {
     world.cut()
     world.pass(.seconds(10))
     let before = world.ledger.updates
+    let asked = world.fetches
     let (late, _) = world.shop.accept("late", from: "you", at: world.wall)
     world.give(.frame(old, .message(late)))
     world.give(.frame(old, .malformed(Self.bad)))
@@ -84,6 +85,7 @@ struct FrameTests {
     world.give(.opened(old, head: nil))
     world.give(.lost(old, .reset))
     #expect(world.ledger.updates == before)
+    #expect(world.fetches == asked)
     #expect(world.status.state == .connected)
   }
 
@@ -91,14 +93,31 @@ struct FrameTests {
     StreamModel.Frame.draining(within: .seconds(30)), .unknown(type: "typing"), .malformed(bad),
   ])
   func `a frame of any kind is a sign of life`(frame: StreamModel.Frame) throws {
+    try Self.expectLife { .frame($0, frame) }
+  }
+
+  @Test func `so is one that is over the limit`() throws {
+    try Self.expectLife { .oversized($0, bytes: 10_241) }
+  }
+
+  /// The socket stands for 90 s after what came a minute after it opened.
+  private static func expectLife(_ input: (AttemptID) -> StreamModel.Input) throws {
     var model = Hand.connected(at: 5).model
     let attempt = try #require(model.link.currentAttempt)
     let heard = Instant.zero.advanced(by: .seconds(60))
     _ = model.tick(at: heard)
-    _ = model.handle(.frame(attempt, frame), at: heard)
+    _ = model.handle(input(attempt), at: heard)
     _ = model.tick(at: heard.advanced(by: .milliseconds(89_999)))
     #expect(model.link.currentAttempt == attempt)
     _ = model.tick(at: heard.advanced(by: .seconds(90)))
     #expect(model.link.currentAttempt != attempt)
+  }
+
+  @Test func `malformed frames of a socket that they ended count no more`() throws {
+    var hand = Hand.connected(at: 5)
+    let attempt = try #require(hand.model.link.currentAttempt)
+    for _ in 0..<5 { hand.give(.frame(attempt, .malformed(Self.bad))) }
+    #expect(hand.model.link.currentAttempt != attempt)
+    #expect(hand.model.malformed == [])
   }
 }

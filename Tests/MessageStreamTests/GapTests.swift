@@ -107,4 +107,76 @@ struct GapTests {
     #expect(hand.texts == ["m10"])
     #expect(hand.histories == [.history(hasMore: true)])
   }
+
+  @Test func `a page that ends at the message before a gap leaves late stamps to the next`() {
+    let messages = [UInt64(300), 1000].map { Hand.message($0, isPlain: true) }
+    let gap = Gap(after: messages[0].key, before: messages[1].key)
+    var hand = Self.filling(gap, in: messages)
+    hand.answer(Hand.plainPage([1000, 350, 300]))
+    #expect(hand.model.gaps == [gap])
+    #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
+  }
+
+  @Test func `positions of another log say nothing of the one before a gap`() {
+    func position(_ offset: UInt64) -> Position { Position(epoch: "f", offset: offset) }
+    var again = Hand.message(1000)
+    again.position = position(2)
+    var edge = Hand.message(2000)
+    edge.position = position(5)
+    let gap = Gap(after: again.key, before: edge.key)
+    var hand = Self.filling(gap, in: [Hand.message(1000), edge])
+    hand.answer(Page(messages: [again], hasNext: true, head: position(5)))
+    #expect(hand.model.gaps == [gap])
+    #expect(hand.fetches.last?.query == .before(position(2), limit: 50))
+  }
+
+  /// A message that stands elsewhere than where it lies by its stamp.
+  private static func message(_ number: UInt64, at offset: UInt64, seconds: Int64) -> Message {
+    var message = Hand.message(number)
+    message.position = Hand.at(offset)
+    message.createdAt = Hand.wall.advanced(by: .seconds(seconds))
+    return message
+  }
+
+  private static let elsewhere = [
+    message(40, at: 40, seconds: 5), Hand.message(20, isPlain: true),
+  ]
+
+  @Test(arguments: elsewhere)
+  func `what is kept does not show that a page lies beyond a gap if it stands elsewhere`(
+    kept: Message
+  ) {
+    let gap = Gap(after: Hand.message(10).key, before: Hand.message(60).key)
+    let messages = [kept, Hand.message(10), Hand.message(60)].sorted { $0.key < $1.key }
+    var hand = Self.filling(gap, in: messages)
+    hand.answer(Page(messages: [kept, Hand.message(9)], hasNext: true, head: Hand.at(60)))
+    #expect(hand.model.gaps == [gap])
+    #expect(hand.fetches.last?.query == .before(Hand.at(9), limit: 50))
+  }
+
+  @Test func `it shows that if it stands where the message before the gap does`() {
+    let twin = Self.message(1009, at: 10, seconds: 9)
+    let gap = Gap(after: Hand.message(10).key, before: Hand.message(60).key)
+    var hand = Self.filling(gap, in: [twin, Hand.message(10), Hand.message(60)])
+    hand.answer(Page(messages: [Hand.message(40), twin], hasNext: true, head: Hand.at(60)))
+    #expect(hand.model.gaps == [])
+  }
+
+  @Test func `what waits for the store lies before a gap, too`() {
+    var hand = Hand.connected(at: 5)
+    hand.keepsPromptly = false
+    hand.hear(Hand.message(6))
+    hand.oversize()
+    hand.answer(Hand.page(251...350, head: 350, recovered: false))
+    #expect(hand.model.gaps == [Gap(after: Hand.message(6).key, before: Hand.message(251).key)])
+  }
+
+  @Test func `the first screen ends at the newest gap`() {
+    let hand = Hand.launched(
+      with: TimelineSnapshot(
+        messages: (UInt64(1)...110).map { Hand.message($0) },
+        cursor: Cursor(position: Hand.at(110), wholeAt: Hand.wall),
+        gaps: [UInt64(50), 100].map { Gap(after: nil, before: Hand.message($0).key) }))
+    #expect(hand.texts == (100...110).map { "m\($0)" })
+  }
 }

@@ -101,7 +101,7 @@ struct OutboxTests {
 
   @Test(arguments: [
     (LinkFailure.refused, false), (.dns(detail: ""), false), (.timeout(.response), true),
-    (.reset, true),
+    (.reset, true), (.http(status: 503, retryAfter: nil, detail: ""), false),
   ])
   func `says whether a message may have arrived without an answer`(
     failure: LinkFailure, mayHave: Bool

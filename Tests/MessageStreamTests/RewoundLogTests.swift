@@ -228,7 +228,10 @@ struct RewoundLogTests {
     #expect(hand.model.recovery.cursor.position == Hand.at(107))
   }
 
-  @Test func `a gap that shrinks past an older one stands below it`() throws {
+  @Test(arguments: [(40, [40, 50]), (50, [50])] as [(UInt64, [UInt64])])
+  func `a gap that shrinks past an older one stands below it, and ends where it meets it`(
+    first: UInt64, edges: [UInt64]
+  ) {
     var model = StreamModel(settings: StreamWorld(.ours).settings, seed: 1)
     _ = model.handle(.open(at: Hand.wall), at: .zero)
     let gaps = [UInt64(50), 100].map { Gap(after: nil, before: Hand.message($0).key) }
@@ -237,9 +240,9 @@ struct RewoundLogTests {
     let asked = model.handle(.loadOlder, at: .zero)
     let query = PageQuery.before(Hand.at(100), limit: 50)
     #expect(asked.contains(.fetch(FetchID(model.lastFetch), query)))
-    let page = Hand.page(40...99, head: 110, hasNext: true)
+    let page = Hand.page(first...99, head: 110, hasNext: true)
     _ = model.handle(.fetched(FetchID(model.lastFetch), page), at: .zero)
-    #expect(model.gaps.map(\.before) == [Hand.message(40).key, Hand.message(50).key])
+    #expect(model.gaps.map(\.before) == edges.map { Hand.message($0).key })
   }
 
   @Test(arguments: [UInt64(0), 1])

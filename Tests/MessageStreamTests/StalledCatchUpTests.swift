@@ -78,4 +78,17 @@ struct StalledCatchUpTests {
     hand.answer(Hand.page([], head: 90, hasNext: true, rejected: 1))
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
   }
+
+  @Test func `the waits of many spread over the last quarter`() throws {
+    let waits = try (UInt64(1)...100).map { seed in
+      var hand = Hand.connected(at: 3, head: 500)
+      hand.model.chance = Chance(seed: seed)
+      hand.answer(Hand.page([], head: 500, hasNext: true))
+      return hand.now.duration(to: try #require(hand.model.recovery.retryAt))
+    }
+    let shortest = try #require(waits.min())
+    let longest = try #require(waits.max())
+    #expect(shortest >= .milliseconds(750) && shortest < .milliseconds(800))
+    #expect(longest <= .seconds(1) && longest > .milliseconds(950))
+  }
 }

@@ -15,4 +15,10 @@ struct StreamJournalTests {
     expected.sendsOnly = sendsOnly
     #expect(StreamModel(birth, seed: 1).settings == expected)
   }
+
+  @Test func `a stream fetches, too, unless its birth says otherwise`() {
+    let settings = StreamWorld(.ours).settings
+    let birth = StreamModel.Birth(shop: settings.shop, policy: settings.policy)
+    #expect(!StreamModel(birth, seed: 1).settings.sendsOnly)
+  }
 }

@@ -99,10 +99,44 @@ struct WalkTests {
     }
   }
 
+  @Test func `a way that is tied to what is shown stays so at the newest page`() {
+    var fetch = Self.fetch(page: 1, tie: .shown)
+    _ = fetch.take(Self.page([53, 52, 51]), bringsUnseen: false, beyond: nil)
+    #expect(fetch.tie == .shown)
+  }
+
+  @Test(arguments: [[UInt64(45)], []])
+  func `what an earlier page reached stays reached`(later: [UInt64]) {
+    var fetch = Self.fetch(tie: .shown)
+    _ = fetch.take(Self.page([49, 40]), bringsUnseen: true, beyond: nil)
+    _ = fetch.take(Self.page(later), bringsUnseen: true, beyond: nil)
+    #expect(fetch.reached == Self.key(40))
+  }
+
+  @Test func `pages of which nothing can be read count in a row only`() {
+    var repetition = Repetition()
+    let unreadable = Page(messages: [], hasNext: true, rejected: 1)
+    var pages = Array(repeating: unreadable, count: 9)
+    pages.append(Self.page([50]))
+    pages += Array(repeating: unreadable, count: 10)
+    let answers = pages.map { repetition.note($0) }
+    #expect(answers.firstIndex(of: true) == 19)
+  }
+
+  @Test(arguments: [0, 1])
+  func `where nothing was known the same page three times is a repetition`(rejected: Int) {
+    var repetition = Repetition()
+    var page = Self.page([50, 49, 48])
+    page.rejected = rejected
+    let answers = (1...3).map { _ in repetition.note(page) }
+    #expect(answers == [false, false, true])
+  }
+
   @Test func `what lies beyond a gap is met by its id, or by a whole page of older ones`() {
     for (numbers, isUnseen, isMet): ([UInt64], Bool, Bool) in [
       ([50, 30, 29], true, true), ([50, 31, 29], true, false), ([31, 29, 28], false, false),
       ([29, 28, 27], false, true), ([29, 28, 27], true, false), ([30, 50, 49], true, false),
+      ([], false, false),
     ] {
       var fetch = Self.fetch(tie: numbers.contains(50) ? .loose : .shown)
       _ = fetch.take(Self.page(numbers), bringsUnseen: isUnseen, beyond: Self.key(30))

@@ -43,4 +43,19 @@ struct WholeTests {
     hand.answer(Hand.page([], head: 1))
     #expect(hand.model.isWhole)
   }
+
+  @Test func `a stream that is to ask again is not whole`() {
+    var model = Hand.connected(at: 5).model
+    #expect(model.isWhole)
+    model.recovery.retryAt = .zero
+    #expect(!model.isWhole)
+  }
+
+  @Test(arguments: [true, false])
+  func `the newest message that it knows of is kept, or on its way to the store`(isKept: Bool) {
+    var hand = Hand.connected(at: 5)
+    hand.keepsPromptly = isKept
+    hand.hear(Hand.message(6))
+    #expect(hand.model.newestKnown == Hand.message(6).key)
+  }
 }

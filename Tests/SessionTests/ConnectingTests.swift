@@ -123,6 +123,11 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
+  @Test func `nothing is to be prepared before a connect`() throws {
+    let policy = try LinkPolicy.session.setting([("establish.prepare", "5s")])
+    #expect(SessionBench.opening(policy).opens == 1)
+  }
+
   @Test func `pings begin after connected, every 30 s`() {
     var bench = SessionBench.opening()
     bench.give(.opened(bench.attempt))
@@ -169,11 +174,10 @@ import Testing
     #expect(bench.attempt == attempt && bench.model.isConnected)
     let copies = bench.prompts.count
     #expect(copies == 3, "after 130 s and 260 s it is sent again")
-    for _ in 0..<4 {
+    for _ in 0..<7 {
       bench.pass(.seconds(10))
       bench.give(.link(.ping(attempt), at: bench.wall))
     }
-    bench.pass(.seconds(30))
     #expect(bench.attempt != attempt)
   }
 

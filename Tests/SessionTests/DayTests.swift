@@ -31,6 +31,16 @@ import Testing
     #expect(bench.store.days.map(\.tries) == [1])
   }
 
+  @Test func `a try on a new day has the one before stored, though the series goes on`() {
+    var bench = SessionBench.opening()
+    let morning = bench.wall.advanced(by: .seconds(86_400))
+    bench.give(.link(.lost(bench.attempt, .refused), at: morning))
+    bench.pass(.seconds(10))
+    #expect(bench.opens == 2)
+    #expect(bench.store.days.map(\.day) == [0])
+    #expect(bench.store.days.map(\.tries) == [1])
+  }
+
   @Test func `a new day hands over the one before`() {
     var metrics = SessionMetrics()
     let day = Timestamp(nanoseconds: 86_400_000_000_000)

@@ -124,6 +124,42 @@ import Testing
     #expect(bench.model.isConnected)
   }
 
+  @Test func `a second stop takes no longer than the first`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("a")
+    bench.give(.stop)
+    bench.pass(.milliseconds(1_500))
+    bench.give(.stop)
+    bench.pass(.milliseconds(500))
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `in background it waits until what came is stored and acknowledged`() {
+    var bench = SessionBench.talking()
+    bench.say(.window([.one("m0", at: 0)], next: 1))
+    bench.holdsStore = true
+    bench.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
+    bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
+    #expect(bench.model.isConnected)
+    bench.commit()
+    #expect(bench.acks.last == "x1")
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `in background a connection that is being made brings its acknowledgements`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
+    bench.lose()
+    while !bench.changes.isEmpty { bench.commit() }
+    bench.give(.opened(bench.attempt))
+    bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
+    bench.connect()
+    #expect(bench.acks == ["x1"])
+    #expect(!bench.model.isConnected)
+  }
+
   @Test func `a stop waits 2 s for what nothing confirms`() {
     var bench = SessionBench.talking()
     bench.give(.stop)
@@ -177,6 +213,16 @@ import Testing
     last.restore()
     #expect(last.messages == [])
     #expect(last.states == [])
+  }
+
+  @Test func `a record ends by the clock of its loss`() {
+    var bench = SessionBench.connected()
+    let lost = bench.wall.advanced(by: .seconds(1_000))
+    bench.give(.link(.lost(bench.attempt, .reset), at: lost))
+    let ends = bench.updates.compactMap {
+      if case .record(let record) = $0 { record.endedAt } else { nil }
+    }
+    #expect(ends == [lost])
   }
 
   @Test func `each connection leaves one record, and its numbers are stored by day`() {

@@ -166,13 +166,19 @@ import Testing
     #expect(bench.subscriptions.map(\.cursor) == [.sequence(0), .sequence(2), .sequence(0)])
   }
 
-  @Test func `a replaced file is a gap and is read from its beginning`() {
+  @Test(arguments: [
+    (SessionServerMessage.window([], next: 0, isReplaced: true), SessionGap.replaced),
+    (.window([], next: 1), .clientAhead),
+  ])
+  func `a file that was replaced or became shorter is a gap and is read from its beginning`(
+    window: SessionServerMessage, gap: SessionGap
+  ) {
     var bench = SessionBench.talking()
     bench.say(.window([.one("x", at: 0), .one("y", at: 1)], next: 2))
     bench.lose()
     bench.connect()
-    bench.say(.window([], next: 0, isReplaced: true))
-    #expect(bench.gaps == [.replaced])
+    bench.say(window)
+    #expect(bench.gaps == [gap])
     #expect(bench.subscriptions.last?.cursor == .offset(0, signature: nil))
   }
 
@@ -206,6 +212,7 @@ import Testing
     #expect(bench.model.received == 5)
     #expect(bench.model.ahead == [])
     bench.say(.replay(id: "x7", .one("x7", at: nil), number: 7))
+    #expect(bench.model.received == 5)
     bench.say(.replay(id: "x6", .one("x6", at: nil), number: 6))
     #expect(bench.store.open(as: SessionBench.client).received == 7)
   }

@@ -62,4 +62,17 @@ import Testing
     bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
     #expect(bench.model.payload.outcomes == outcomes)
   }
+
+  @Test func `a connection that is silent counts as a large failure, one that is left does not`() {
+    var silent = SessionBench.connected()
+    silent.answersPings = false
+    silent.prompt("one")
+    silent.pass(.seconds(60))
+    #expect(silent.model.payload.outcomes == [false])
+    var left = SessionBench.connected()
+    left.prompt("one")
+    left.give(.stop)
+    #expect(!left.model.isConnected)
+    #expect(left.model.payload.outcomes == [])
+  }
 }

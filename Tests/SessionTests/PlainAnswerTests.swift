@@ -6,21 +6,11 @@ import Testing
 
 /// Answers of a server without ids, on one connection and over several.
 @Suite struct PlainAnswerTests {
-  /// One whose prompt a plain server accepted.
-  private static func accepted(_ text: String = "a") -> SessionBench {
-    var bench = SessionBench.connected([])
-    bench.prompt(text)
-    // The first is the answer to the size.
-    bench.ack(nil)
-    bench.ack(nil)
-    return bench
-  }
-
   private static let asked = SessionEntry.one("u1", .user, "a", at: 0)
   private static let said = SessionEntry.one("u2", .assistant, "A", at: 1)
 
   @Test func `a response without an id is not shown again by the history of the next connection`() {
-    var bench = Self.accepted()
+    var bench = SessionBench.acceptedByPlainServer()
     bench.respond(nil, to: nil, "A")
     bench.lose()
     bench.connect([])
@@ -32,7 +22,7 @@ import Testing
   }
 
   @Test func `two responses without an id are not shown again by one later history`() {
-    var bench = Self.accepted()
+    var bench = SessionBench.acceptedByPlainServer()
     bench.respond(nil, to: nil, "A")
     bench.prompt("b")
     bench.ack(nil)
@@ -46,7 +36,7 @@ import Testing
   }
 
   @Test func `a history before the response shows the text once`() {
-    var bench = Self.accepted()
+    var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([Self.asked, Self.said], next: 2))
     bench.respond(nil, to: nil, "A")
     #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
@@ -54,7 +44,7 @@ import Testing
   }
 
   @Test func `a prompt whose answer a history showed is answered when its response is lost`() {
-    var bench = Self.accepted()
+    var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([Self.asked, Self.said], next: 2))
     #expect(bench.states.last == "a accepted")
     bench.lose()
@@ -67,7 +57,7 @@ import Testing
   }
 
   @Test func `the same words of another client take no answer from a prompt`() {
-    var bench = Self.accepted()
+    var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([Self.asked, Self.said, .one("u3", .user, "a", at: 2)], next: 3))
     #expect(bench.messages.map { $0.prefix(2) } == ["u2", "u3"])
     bench.lose()
@@ -78,14 +68,14 @@ import Testing
     SessionResponse(id: nil, conversation: nil, result: .failure(error: "no")))
 
   @Test func `a failure that names no conversation ends the only prompt under way`() {
-    var bench = Self.accepted()
+    var bench = SessionBench.acceptedByPlainServer()
     bench.say(Self.failure)
     #expect(bench.states.last == "a failed")
     #expect(bench.reason == "no")
   }
 
   @Test func `a failure that names no conversation ends none of two prompts under way`() {
-    var bench = Self.accepted()
+    var bench = SessionBench.acceptedByPlainServer()
     bench.prompt("b", in: "d")
     bench.ack(nil)
     let before = bench.states
@@ -95,7 +85,7 @@ import Testing
   }
 
   @Test func `a prompt that failed stays so, though a history showed an answer before`() {
-    var bench = Self.accepted()
+    var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([Self.asked, Self.said], next: 2))
     bench.say(
       .response(
@@ -108,7 +98,7 @@ import Testing
   }
 
   @Test func `what a history showed before the prompt does not answer it`() {
-    var bench = Self.accepted()
+    var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([.one("u0", .assistant, "old", at: 0)], next: 1))
     bench.lose()
     #expect(bench.states.last == "a accepted")

@@ -46,12 +46,19 @@ struct SessionBench {
     return bench
   }
 
-  /// One whose prompt "a" a plain server accepted, on the connection after that one.
-  static func lostByPlainServer() -> SessionBench {
+  /// One whose prompt "a" a plain server accepted.
+  static func acceptedByPlainServer() -> SessionBench {
     var bench = connected([])
     bench.prompt("a")
+    // The first is the answer to the size.
     bench.ack(nil)
     bench.ack(nil)
+    return bench
+  }
+
+  /// The same on the connection after that one.
+  static func lostByPlainServer() -> SessionBench {
+    var bench = acceptedByPlainServer()
     bench.lose()
     bench.connect([])
     return bench

@@ -282,6 +282,22 @@ import Testing
     #expect(writer.isDone)
   }
 
+  @Test func `a change that the store refuses waits 30 s at most`() {
+    var writer = SessionWriter()
+    writer.put(KnownConversation(id: "c"))
+    var now = Instant.zero
+    var waits: [Duration] = []
+    for _ in 1...8 {
+      guard let (id, _) = writer.next(at: now), writer.refused(id, at: now),
+        let retry = writer.retryAt
+      else { break }
+      waits.append(now.duration(to: retry))
+      now = retry
+    }
+    let seconds = [1, 2, 4, 8, 16, 30, 30, 30]
+    #expect(waits == seconds.map { Duration.seconds($0) })
+  }
+
   @Test func `a refused prompt that is tried again keeps its text and its conversation`() {
     var bench = SessionBench.connected()
     bench.prompt("a", in: "other")
@@ -297,5 +313,11 @@ import Testing
     size.noteLoss()
     for _ in 0..<10 { size.noteArrival(bytes: 200_000) }
     #expect(size.kilobytes == 220)
+  }
+
+  @Test func `an event of the link is found in its input`() {
+    let event = LinkEvent.device(.woke)
+    #expect(SessionModel.Input(event, at: SessionBench().wall).event == event)
+    #expect(SessionModel.Input.start.event == nil)
   }
 }

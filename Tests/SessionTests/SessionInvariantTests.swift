@@ -70,6 +70,14 @@ import Testing
         model.writer.inFlight = nil
       }
     ),
+    (
+      "session writer: only a refused change is tried again",
+      { model in
+        let id = SessionCommitID(model.writer.lastID)
+        model.writer.inFlight = SessionWriter.InFlight(id: id, batch: .init())
+        (model.writer.retryAt, model.writer.failures) = (.zero, 0)
+      }
+    ),
     ("talk: the time of connected is known", { $0.talk?.connectedAt = nil }),
     ("talk: what is awaited was subscribed to", { $0.talk?.subscribing["x"] = .zero }),
     (
@@ -102,9 +110,11 @@ import Testing
     #expect(unnoticed(faults, in: Self.greeted) == [])
   }
 
-  @Test func `as many acknowledgements as may wait are no fault`() {
+  @Test func `as much as may wait or count is no fault`() {
     var model = Self.prompting
     model.owed = Array(repeating: "m", count: 1_000)
+    model.ahead = Set(2...1_001)
+    model.payload.outcomes = Array(repeating: true, count: 20)
     #expect(model.brokenInvariants(.thorough) == [])
   }
 

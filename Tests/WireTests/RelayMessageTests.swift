@@ -134,6 +134,26 @@ private func phoneFails(_ text: String) -> RelayWireError? {
       fails(cancel + filler + " ") == RelayWireError(.tooLong(bytes: BackendMessage.maxBytes + 1)))
   }
 
+  @Test func `a message of a phone has up to 8 MiB`() {
+    let pong = #"{"type":"pong"}"#
+    func message(_ count: Int) -> String {
+      pong + String(repeating: " ", count: count - pong.utf8.count)
+    }
+    #expect(PhoneMessage.maxBytes == 8_388_608)
+    #expect(phoneFails(message(8_388_608)) == nil)
+    #expect(phoneFails(message(8_388_609)) == RelayWireError(.tooLong(bytes: 8_388_609)))
+  }
+
+  @Test func `a code expires within a year`() {
+    func code(_ seconds: Int) -> String {
+      #"{"type":"connection_code","code":"1","word":"w","expires_in":\#(seconds)}"#
+    }
+    for seconds in [0, 31_536_000] { #expect(fails(code(seconds)) == nil) }
+    for seconds in [-1, 31_536_001] {
+      #expect(fails(code(seconds)) == RelayWireError(.outOfBounds(field: "expires_in")))
+    }
+  }
+
   @Test(arguments: [("code", "word"), ("word", "code")])
   func `a code and its word have up to 64 bytes`(name: String, other: String) {
     func text(_ count: Int) -> String {

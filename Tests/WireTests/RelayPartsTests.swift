@@ -89,6 +89,17 @@ import Testing
     #expect(throws: RelayWireError.self) { try Self.joined([parts[0], other]) }
   }
 
+  @Test func `an answer is whole once its last piece has come`() throws {
+    var assembly = HealthAssembly()
+    var isWhole = [assembly.isWhole]
+    for (index, text) in [#"{"success""#, ":", "true}"].enumerated() {
+      let part = HealthPart(kind: .summary, index: index, count: 3, text: text)
+      _ = try assembly.take(part, of: RelaySample.id)
+      isWhole.append(assembly.isWhole)
+    }
+    #expect(isWhole == [false, false, false, true])
+  }
+
   @Test func `pieces make at most eight mebibytes`() throws {
     let limit = HealthPart.maxObjectBytes
     let head = #"{"success":true,"t":""#

@@ -156,6 +156,30 @@ import Testing
             place: .offset(next: 4, signature: "", isReplaced: false), isComplete: true)))
   }
 
+  @Test func `a time in milliseconds lies in the years 1970 to 2255`() throws {
+    func connect(_ milliseconds: Int) -> [UInt8] {
+      Array(#"{"type":"connect","session_id":"s","timestamp":\#(milliseconds)}"#.utf8)
+    }
+    for milliseconds in [0, 1, 9_000_000_000_000] {
+      let time = Timestamp(nanoseconds: Int64(milliseconds) * 1_000_000)
+      #expect(
+        try SessionClientMessage.read(connect(milliseconds))
+          == .connect(SessionConnect(session: "s", timestamp: time, version: nil)))
+    }
+    for milliseconds in [-1, 9_000_000_000_001] {
+      #expect(throws: FieldFault.outOfBounds(field: "timestamp")) {
+        try SessionClientMessage.read(connect(milliseconds))
+      }
+    }
+  }
+
+  @Test func `a window of a batch that is no object is malformed`() {
+    let text = #"{"type":"session_history_batch","histories":[7]}"#
+    #expect(throws: FieldFault.malformed(detail: "expected '{' at byte 0")) {
+      try SessionServerMessage.read(Array(text.utf8))
+    }
+  }
+
   @Test(arguments: [-1_500, -1_000, -500, -1, 0, 1, 1_500])
   func `a time below 0 is written as 0`(milliseconds: Int) throws {
     let told = Duration.milliseconds(milliseconds)

@@ -258,7 +258,10 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
   @Test func `three numbers of up to six digits are a version`() {
     #expect(SessionVersion("0.5.0") == SessionVersion(0, 5, 0))
     #expect(SessionVersion("999999.0.10")?.description == "999999.0.10")
-    for text in ["", "1", "1.2", "1.2.3.4", "1..2", "1.2.x", "-1.2.3", "+1.2.3", "1000000.0.0"] {
+    for text in [
+      "", "1", "1.2", "1.2.3.4", "1..2", "1.2.x", "-1.2.3", "+1.2.3", "1000000.0.0", "1.2.3.",
+      ".1.2.3", "1..2.3",
+    ] {
       #expect(SessionVersion(text) == nil, "\(text)")
     }
   }

@@ -17,7 +17,7 @@ import Testing
 
   @Test(arguments: [
     "Z", "Zm9vZ", "Zg==", "Zm8=", "Zm9v=", "Zh", "Zm9", "Pz8+", "Pz8/", " Zg", "Zg\n", "Z g", "Zé",
-    "Zg.",
+    "Zg.", "A", "Zm9vA",
   ])
   func `refuses padding, other letters and loose bits`(text: String) {
     #expect(Base64URL.decode(text) == nil)

@@ -34,11 +34,51 @@ import Testing
           { $0.link = HeldLink(policy: .healthRelayService, seed: 1) }
         ),
         (
+          "relay: a session that is over has no questions",
+          {
+            $0.link = HeldLink(policy: .healthRelayService, seed: 1)
+            $0.welcome = nil
+          }
+        ),
+        (
           "relay: an answer is sent over the connection that waits for it",
           { $0.line.items[0].attempt = AttemptID(99) }
         ),
         ("relay: the user is shown the present state", { $0.status = RelayStatus(.error) }),
+        (
+          "windows: events are remembered in order",
+          {
+            $0.refusals.note(at: .second(2))
+            $0.refusals.note(at: .second(1))
+          }
+        ),
       ], Self.sending)
+  }
+
+  @Test func `no answer is sent before a code came`() {
+    var bench = RelayBench.started(.service)
+    bench.give(.opened(bench.attempt))
+    bench.ask("a")
+    let sending = RequestLine.Progress.sending(
+      WorkID(1), RelayModel.Prepared(parts: 1, content: .points(1, isTruncated: false)), part: 0,
+      ping: 1 << 63)
+    check(
+      [
+        (
+          "relay: an answer is sent over the connection that waits for it",
+          { $0.line.items[0].progress = sending }
+        )
+      ], bench.model)
+  }
+
+  @Test func `of an answer in one message there is no second part`() {
+    var bench = RelayBench.running()
+    bench.answersPings = false
+    bench.ask("a")
+    bench.prepare(parts: 1)
+    check(
+      [("request line: the part that is sent is one of the answer", { $0.change(part: 1) })],
+      bench.model)
   }
 
   @Test func `the line of questions is checked`() {

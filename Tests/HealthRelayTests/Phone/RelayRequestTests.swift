@@ -83,6 +83,22 @@ struct RelayRequestTests {
     #expect(bench.work == nil)
   }
 
+  @Test func `an opening of another connection does not have a question answered again`() {
+    var bench = RelayBench.running()
+    bench.ask("a")
+    bench.prepare()
+    bench.give(.opened(AttemptID(99)))
+    bench.ask("a")
+    #expect(bench.receipts.map(\.id.text) == ["a"])
+    #expect(bench.work == nil)
+  }
+
+  @Test func `a backend that says nothing of parts gets none`() {
+    var bench = RelayBench.running(.service, .plain)
+    bench.ask("a")
+    #expect(bench.take() == [.read(WorkID(1), .of("a"), .steps, inParts: false)])
+  }
+
   @Test func `a question that is cancelled is not answered, wherever it stands`() {
     var bench = RelayBench.running()
     bench.answersPings = false

@@ -77,6 +77,20 @@ struct RelayResumeTests {
     #expect(opens(bench) == Array(repeating: Secret("t1"), count: 3))
   }
 
+  @Test func `a question that is asked again before a new code is answered behind it`() {
+    var bench = RelayBench.running()
+    for id in ["a", "b"] { bench.ask(id) }
+    bench.lose()
+    bench.pass(.seconds(2))
+    bench.give(.opened(bench.attempt))
+    bench.ask("b")
+    bench.say(.paired(.first))
+    bench.prepare()
+    #expect(bench.receipts.map(\.id.text) == ["a", "b"])
+    #expect(
+      bench.receipts.map(\.outcome) == [.dropped, .answered(points: 3, isTruncated: false)])
+  }
+
   @Test func `a token of an earlier process is presented, unless there is a newer one`() {
     var bench = RelayBench(.service)
     bench.give(.resume(Secret("old")))

@@ -31,8 +31,16 @@ import Testing
       }
     ),
     ("pull: its counts only grow", { $0.report.left = -1 }),
+    ("pull: its counts only grow", { $0.report.unwanted = -1 }),
     ("pull: its counts only grow", { $0.answeredBefore = 9 }),
   ]
+
+  @Test func `a pause until the end of the budget is within it`() {
+    var pull = PullBench.leased(2).pull
+    pull.line = []
+    pull.phase = .pausing(until: pull.end, .lease, tries: 1)
+    #expect(pull.brokenInvariants(.thorough) == [])
+  }
 
   @Test func `a pull that reads is checked`() {
     #expect(unnoticed(Self.plants, in: PullBench.leased(2).pull) == [])

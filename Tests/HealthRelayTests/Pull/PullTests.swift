@@ -86,6 +86,18 @@ import Testing
     #expect(bench.pull.report.answered == 1)
   }
 
+  @Test func `a second round in which nothing was done is the last one`() {
+    var bench = PullBench.leased()
+    bench.read()
+    bench.succeed()
+    bench.give(.leased(bench.step, PullBench.questions(1)))
+    bench.read()
+    bench.fail(409)
+    #expect(
+      bench.report
+        == PullReport(answered: 1, left: 1, ending: .finished, again: PullSettings.pause))
+  }
+
   @Test func `a round in which nothing was done is not followed by another`() {
     var bench = PullBench.leased(2)
     for _ in 0..<2 {
@@ -144,8 +156,17 @@ import Testing
         == PullReport(answered: 1, left: 1, ending: .finished, again: PullSettings.pause))
   }
 
-  @Test func `an answer that is too long is replaced by an honest error, once`() {
+  @Test func `a backend that cannot take answers ends it, and the question is not lost`() {
     var bench = PullBench.leased()
+    bench.read()
+    bench.fail(501)
+    let failure = LinkFailure.http(status: 501, retryAfter: nil, detail: "")
+    #expect(bench.report == PullReport(left: 1, ending: .failed(failure)))
+  }
+
+  @Test(arguments: [1, 2])
+  func `an answer that is too long is replaced by an honest error, once`(questions: Int) {
+    var bench = PullBench.leased(questions)
     let work = bench.step
     bench.read(parts: 2)
     bench.fail(413)

@@ -48,6 +48,20 @@ struct Hand {
     return hand
   }
 
+  /// A launch that finds this in its store, after what came before.
+  static func launched(
+    with snapshot: TimelineSnapshot, after inputs: [StreamModel.Input] = []
+  ) -> Hand {
+    var hand = Hand()
+    hand.model = StreamModel(settings: StreamWorld(.ours).settings, seed: 1)
+    hand.effects = []
+    for input in inputs + [.credentials(.available(expiresIn: nil)), .open(at: wall)] {
+      hand.give(input)
+    }
+    hand.give(.loaded(snapshot))
+    return hand
+  }
+
   mutating func give(_ input: StreamModel.Input) { carryOut(model.handle(input, at: now)) }
 
   private mutating func carryOut(_ new: [StreamModel.Effect]) {
@@ -131,6 +145,11 @@ struct Hand {
     if let attempt = model.link.currentAttempt { give(.frame(attempt, .message(message))) }
   }
 
+  /// A message that is too large was dropped: what it was is asked for.
+  mutating func oversize() {
+    if let attempt = model.link.currentAttempt { give(.oversized(attempt, bytes: 1)) }
+  }
+
   mutating func send(_ text: String, ahead: Duration = .zero) {
     give(.send(text: text, parent: nil, at: Self.wall.advanced(by: ahead)))
   }
@@ -183,5 +202,16 @@ struct Hand {
     Page(
       messages: numbers.map { message($0) }, hasNext: hasNext, head: at(head),
       recovered: recovered, rejected: rejected)
+  }
+
+  /// Messages without positions, in this order.
+  static func plainPage(_ numbers: [UInt64], hasNext: Bool = true) -> Page {
+    Page(messages: numbers.map { message($0, isPlain: true) }, hasNext: hasNext)
+  }
+
+  /// Words that an earlier run left unsent.
+  static func entry(_ text: String) -> OutboxEntry {
+    OutboxEntry(
+      id: UUID128(high: 1, low: 1), shop: message(1).shop, text: text, createdAt: wall)
   }
 }

@@ -15,4 +15,27 @@ import Testing
       #expect(kept.apply(late) == tally)
     }
   }
+
+  @Test(arguments: [(200, 200), (nil, 100)] as [(Int64?, Int64)])
+  func `no batch that is older than a deletion, or than what it deleted, brings a sample back`(
+    deleted: Int64?, earliest: Int64
+  ) throws {
+    func batch(_ made: Int64) throws -> SyncDelivery {
+      try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made)
+    }
+    var kept = KeptSync()
+    _ = kept.apply(try batch(100))
+    _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: deleted))
+    #expect(kept.apply(try batch(earliest - 1)) == SyncTally(skippedDuplicates: 1))
+    #expect(kept.apply(try batch(earliest)) == SyncTally(records: 1))
+  }
+
+  @Test func `a batch without a time leaves a sample as late as it was named`() throws {
+    var kept = KeptSync()
+    for made in [100, nil] as [Int64?] {
+      _ = kept.apply(try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made))
+    }
+    _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: 99))
+    #expect(kept.places(of: "ann").count == 1)
+  }
 }

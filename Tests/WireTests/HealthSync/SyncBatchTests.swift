@@ -74,6 +74,19 @@ import Testing
     #expect(body[reading.workoutRanges[0]].starts(with: #"{"workoutType""#.utf8))
   }
 
+  @Test func `of a list that is repeated the last one counts, and its places`() throws {
+    let list = String(Self.records("").dropFirst(#"{"dataType":"t","#.count).dropLast())
+    let twice = try SyncReading.read(Array(#"{"dataType":"t",\#(list),\#(list)}"#.utf8))
+    let once = try SyncReading.read(Array(Self.records("").utf8))
+    #expect(twice.batch == once.batch)
+    let moved = list.utf8.count + 1
+    #expect(
+      twice.recordRanges
+        == once.recordRanges.map { $0.lowerBound + moved..<$0.upperBound + moved })
+    let none = try SyncReading.read(Array(#"{"dataType":"t",\#(list),"records":null}"#.utf8))
+    #expect(none.recordRanges == [])
+  }
+
   @Test(
     arguments: [
       (-1, "1969-12-31T23:59:59Z"), (0, "1970-01-01T00:00:00Z"),

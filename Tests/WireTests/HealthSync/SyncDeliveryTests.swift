@@ -112,6 +112,7 @@ import Testing
     }
     for text in [
       #"{"success":false,"inserted":{"records":1,"workouts":0},"skippedDuplicates":0}"#,
+      #"{"success":true,"inserted":{"records":1,"workouts":0},"skippedDuplicates":0} x"#,
       #"{"inserted":{"records":1,"workouts":0},"skippedDuplicates":0}"#,
       #"{"success":true,"inserted":{"records":-1,"workouts":0},"skippedDuplicates":0}"#,
       #"{"success":true,"inserted":{"records":0,"workouts":-1},"skippedDuplicates":0}"#,

@@ -97,6 +97,10 @@ import Testing
           "Upload-Limit: max-append-size=100, max-size=x, min-size=1",
         ], UploadOffer(.current, maxAppend: 100)
       ),
+      (
+        ["Upload-Draft-Interop-Version: 3", "Upload-Limit: max-size=7;a=b"],
+        UploadOffer(.iOS, maxSize: 7)
+      ),
       (["Upload-Draft-Interop-Version: 3"], UploadOffer(.iOS)),
       (
         [
@@ -148,7 +152,13 @@ import Testing
     #expect(!ticket.isFor(bytes, isGzip: false))
     #expect(!ticket.isFor([1, 2, 4], isGzip: true))
     #expect(!ticket.isFor([1, 2], isGzip: true))
-    for text in ["", "{}", "[]", #"{"protocol":"9","url":"x","size":1,"gzip":true,"sum":"1"}"#] {
+    var longer = ticket
+    longer.size += 1
+    #expect(!longer.isFor(bytes, isGzip: true))
+    for text in [
+      "", "{}", "[]", #"{"protocol":"9","url":"x","size":1,"gzip":true,"sum":"1"}"#,
+      #"{"protocol":"8","url":"x","size":1,"gzip":true,"sum":"1"} x"#,
+    ] {
       #expect(throws: FieldFault.self) { try UploadTicket.read(Array(text.utf8)) }
     }
   }
@@ -173,6 +183,7 @@ import Testing
   @Test(arguments: [
     (#""size":0"#, true), (#""size":1099511627776"#, true), (#""size":1099511627777"#, false),
     (#""size":-1"#, false), (#""size":1,"sum":"10000000000000000""#, false),
+    (#""size":1,"sum":"0000000000000001""#, true), (#""size":1,"sum":"00000000000000001""#, false),
     (#""size":1,"sum":"x""#, false), (#""size":1,"gzip":null"#, false),
   ])
   func `a ticket is read within its bounds`(members: String, isRead: Bool) {

@@ -170,7 +170,10 @@ import Testing
     #expect(try PlainToolCall.read([UInt8](text: text)) == .initialize)
   }
 
-  @Test(arguments: ["", "[]", "{}", #"{"method":"x"}"#, #"{"name":"logout","arguments":7}"#])
+  @Test(arguments: [
+    "", "[]", "{}", #"{"method":"x"}"#, #"{"name":"logout","arguments":7}"#,
+    #"{"name":"logout"} x"#,
+  ])
   func `another body is refused`(text: String) {
     #expect(throws: MCPArguments.Fault.self) { try PlainToolCall.read([UInt8](text: text)) }
   }

@@ -145,6 +145,21 @@ import Testing
     #expect(writer.bytes.text == expected)
   }
 
+  @Test(arguments: [MCPTool.getHealthMetrics, .getSummary])
+  func `an answer of a phone may have more members than are known here`(tool: MCPTool) {
+    var writer = JSONWriter()
+    tool.output.write(to: &writer)
+    #expect(!writer.bytes.text.contains("additionalProperties"))
+  }
+
+  @Test func `assistants are told whom to ask for the words of a pairing, and when`() {
+    let told = """
+      Pairs with the user's phone. Ask the user for the two words and the six-digit code that the \
+      app shows, and call this once before any other tool.
+      """
+    #expect(MCPTool.directLogin.summary == told)
+  }
+
   @Test func `assistants are told what a summary covers, and how its lines fail`() {
     let told = """
       Reads several kinds of health data for a span of time at once, by the rules of \

@@ -101,6 +101,28 @@ import Testing
     #expect(MCPParams(Self.params(#"{"arguments":[]}"#)).arguments == nil)
   }
 
+  @Test func `white space before parameters is none of them`() throws {
+    #expect(
+      try read(#"{"jsonrpc":"2.0","method":"m","params": {"a":1} }"#)
+        == .notification(method: "m", params: Self.params(#"{"a":1}"#)))
+  }
+
+  @Test(arguments: ["7", "null", "[]", #""x""#])
+  func `a _meta that is no object is passed over`(meta: String) {
+    let params = MCPParams(Self.params(#"{"_meta":\#(meta),"name":"n"}"#))
+    #expect(params.name == "n")
+    #expect(params.meta == nil)
+  }
+
+  @Test func `what follows a batch makes it no JSON`() throws {
+    let batch = try RPCMessage.batch([UInt8](text: "[{}, {}] "), atMost: 2)
+    #expect(batch.map(\.text) == ["{}", "{}"])
+    let fault = #expect(throws: RPCMessage.Fault.self) {
+      try RPCMessage.batch([UInt8](text: "[{}, {}] x"), atMost: 2)
+    }
+    #expect(fault?.error.code == .parse)
+  }
+
   /// What clients really send, then damaged.
   private static let bodies = [
     #"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#

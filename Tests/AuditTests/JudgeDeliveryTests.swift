@@ -1,0 +1,175 @@
+import LinkCore
+import Testing
+
+@testable import SessionAudit
+
+/// What is found of prompts, responses and histories in records that were written down.
+@Suite struct JudgeDeliveryTests {
+  private static let prompt = #"{"type":"prompt","text":"audit: one"}"#
+  private static let second = #"{"type":"prompt","text":"audit: two"}"#
+  private static let third = #"{"type":"prompt","text":"audit: three"}"#
+  private static let acknowledgment = #"{"type":"message_ack","message_id":"m"}"#
+  private static let subscription = #"{"type":"subscribe"}"#
+
+  private static func response(_ id: String, text: String = "x") -> AuditRecord.Kind {
+    Tape.came(#"{"type":"response","message_id":"\#(id)","success":true,"text":"\#(text)"}"#)
+  }
+
+  private static func finding(
+    _ probe: Probe, _ main: [(Int, AuditRecord.Kind)]
+  ) -> Finding {
+    Tape.evidence([.main: Tape.session(main)]).finding(probe)
+  }
+
+  @Test func `an ack behind the acknowledgment of the response confirms no prompt`() {
+    let found = Self.finding(
+      .promptAck,
+      [
+        (2, .sent(Self.prompt)), (5, Self.response("m")), (6, .sent(Self.acknowledgment)),
+        (7, Tape.came(#"{"type":"ack","message":"ok"}"#)),
+      ])
+    let words =
+      #"sent \#(Self.prompt); received {"type":"response","message_id":"m","success":true,"#
+      + #""text":"x"} after 3.00 ms; sent \#(Self.acknowledgment) after 4.00 ms; received "#
+      + #"{"type":"ack","message":"ok"} after 5.00 ms"#
+    #expect(found == Finding(.partly, words))
+  }
+
+  @Test func `a pong behind the next thing that was sent does not show that an ack was quiet`() {
+    let found = Self.finding(
+      .ackQuiet,
+      [
+        (2, .sent(Self.acknowledgment)), (2, Tape.ping), (3, .sent(Self.prompt)), (4, Tape.pong),
+      ])
+    let words =
+      #"sent \#(Self.acknowledgment); sent {"type":"ping"} after 0.00 ms; sent \#(Self.prompt) "#
+      + #"after 1.00 ms; received {"type":"pong"} after 2.00 ms"#
+    #expect(found == Finding(.unseen, words))
+  }
+
+  /// A prompt whose response is delivered to a second connection, and what a third one has.
+  private static func replay(_ third: [(Int, Int, AuditRecord.Kind)] = []) -> AuditEvidence {
+    let connected = Tape.came(#"{"type":"connected","message":"hi","session_id":"a"}"#)
+    let first: [(Int, Int, AuditRecord.Kind)] = [
+      (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, connected),
+      (0, 2, .sent(prompt)), (0, 3, Tape.came(#"{"type":"ack","message":"ok"}"#)),
+    ]
+    let second: [(Int, Int, AuditRecord.Kind)] = [
+      (1, 4, .opening), (1, 5, .opened(headers: [:])), (1, 5, .sent("connect with the key")),
+      (1, 6, connected), (1, 7, response("m")),
+    ]
+    return Tape.evidence([.replay: Tape.cut(first + second + third)])
+  }
+
+  @Test func `a response to a second connection is a replay, too`() {
+    let words =
+      "a prompt was sent and the connection dropped without `message_ack`; sent connect with the "
+      + #"key; received {"type":"response","message_id":"m","success":true,"text":"x"} after "#
+      + "2.00 ms"
+    #expect(Self.replay().finding(.replay) == Finding(.shown, words))
+  }
+
+  @Test func `a third connection that was not accepted does not show what an ack ended`() {
+    let evidence = Self.replay([
+      (2, 8, .opening), (2, 9, .opened(headers: [:])), (2, 9, .sent("connect with the key")),
+    ])
+    let words =
+      "there was no third connection: \(Tape.outline); sent \(Self.prompt) after 2.00 ms; "
+      + #"received {"type":"ack","message":"ok"} after 3.00 ms"#
+    #expect(evidence.finding(.ackEnds) == Finding(.unseen, words))
+  }
+
+  @Test func `the first two responses behind two prompts are those to them`() {
+    let found = Self.finding(
+      .order,
+      [
+        (2, .sent(Self.second)), (2, .sent(Self.third)),
+        (5, Self.response("a", text: "audit: two")), (6, Self.response("b", text: "audit: three")),
+        (7, Self.response("c")),
+      ])
+    #expect(found.outcome == .shown)
+  }
+
+  @Test func `responses without a key that are no echo have no order`() {
+    let found = Self.finding(
+      .order,
+      [
+        (2, .sent(Self.second)), (2, .sent(Self.third)), (5, Self.response("a")),
+        (6, Self.response("b")),
+      ])
+    let words =
+      "responses do not tell which prompt they answer: sent two prompts at once; sent "
+      + #"\#(Self.third); received {"type":"response","message_id":"a","success":true,"text":"x"} "#
+      + #"after 3.00 ms; received {"type":"response","message_id":"b","success":true,"text":"x"} "#
+      + "after 4.00 ms"
+    #expect(found == Finding(.unseen, words))
+  }
+
+  @Test func `where one history is empty, the other is looked at`() {
+    let older = Tape.session([(2, .sent(Self.subscription)), (3, Tape.history(2, stamped: 2))])
+    let evidence = Tape.evidence([
+      .main: Tape.session([(2, .sent(Self.subscription)), (3, Tape.history(0))]),
+      .olderHistory: older,
+    ])
+    let words = "2 of 2 messages have a time; \(older.between(3, 4))"
+    #expect(evidence.finding(.stamps) == Finding(.shown, words))
+  }
+
+  @Test func `without a prompt that was answered a history may be empty`() {
+    let main = Tape.session([(2, .sent(Self.subscription)), (3, Tape.history(0))])
+    let evidence = Tape.evidence([.main: main, .olderHistory: Tape.session()])
+    #expect(evidence.finding(.stamps) == Finding(.unseen, main.aftermath(of: 3)))
+  }
+
+  @Test func `without a history it is told what came instead`() {
+    let evidence = Tape.evidence([.main: Tape.session(), .olderHistory: Tape.session()])
+    #expect(evidence.finding(.delta) == Finding(.unseen, Tape.outline))
+  }
+
+  @Test(
+    arguments: [
+      ([1, 2], .shown), ([1, 1], .partly), ([2, 1], .partly), ([1, nil], .partly),
+      ([nil, nil], .missing),
+    ] as [([UInt64?], Finding.Outcome)])
+  func `all messages of a history should be numbered, each higher than the one before`(
+    places: [UInt64?], outcome: Finding.Outcome
+  ) {
+    let record = Tape.session([
+      (2, .sent(Self.subscription)), (3, Tape.history(places: places)),
+    ])
+    let count = places.compactMap(\.self).count
+    let words = "\(count) of 2 messages are numbered; \(record.between(3, 4))"
+    #expect(Tape.evidence([.main: record]).finding(.places) == Finding(outcome, words))
+  }
+
+  @Test func `a prompt that was sent once does not show what its key does`() {
+    let found = Self.finding(.sameKey, [(2, .sent(Self.prompt)), (5, Self.response("a"))])
+    let words =
+      "not sent twice: \(Tape.outline); sent \(Self.prompt) after 2.00 ms; received "
+      + #"{"type":"response","message_id":"a","success":true,"text":"x"} after 5.00 ms"#
+    #expect(found == Finding(.unseen, words))
+  }
+
+  @Test func `what comes behind the next prompt answers no repetition`() {
+    let found = Self.finding(
+      .sameKey,
+      [
+        (2, .sent(Self.prompt)), (5, Self.response("a")), (6, .sent(Self.prompt)),
+        (7, .sent(Self.second)), (8, Self.response("b")),
+      ])
+    #expect(found.outcome == .unseen)
+  }
+
+  @Test(arguments: [("a", Finding.Outcome.shown), ("b", .missing)])
+  func `the same response twice shows one effect, though there is no history`(
+    id: String, outcome: Finding.Outcome
+  ) {
+    let found = Self.finding(
+      .sameKey,
+      [
+        (2, .sent(Self.prompt)), (5, Self.response("a")), (6, .sent(Self.prompt)),
+        (7, Self.response(id)),
+      ])
+    #expect(found.outcome == outcome)
+  }
+}

@@ -1,0 +1,155 @@
+import LinkCore
+import Testing
+
+@testable import SessionAudit
+
+/// What is found of sizes, load and silence in records that were written down.
+@Suite struct JudgeLimitTests {
+  @Test func `a short echo shows that a response was cut`() {
+    let text = #"{"type":"response","success":true,"text":"0123456789"}"#
+    let record = Tape.session([(2, .sent(#"{"type":"prompt"}"#)), (5, Tape.came(text))])
+    let words =
+      "set 50 KiB and sent a prompt of 60000 bytes; the response has \(text.utf8.count) bytes, "
+      + "3.00 ms"
+    #expect(Tape.evidence([.size: record]).finding(.truncation) == Finding(.shown, words))
+  }
+
+  @Test func `a connection that ended before the frame was sent does not answer it`() {
+    let record = Tape.cut([
+      (1, 0, .opening), (1, 1, .opened(headers: [:])), (1, 2, .ended(.reset)),
+      (1, 3, .sent("the header of a frame")),
+    ])
+    let words = "the audit ended before an answer: sent the header of a frame; nothing came back"
+    #expect(Tape.evidence([.huge: record]).finding(.hugeFrame) == Finding(.unseen, words))
+  }
+
+  @Test func `without the frame a pong on another connection shows nothing`() {
+    let record = Tape.cut([
+      (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 2, .sent("a WebSocket ping")),
+      (0, 3, .pong),
+    ])
+    let words =
+      "opened a connection; the upgrade succeeded after 1.00 ms; sent a WebSocket ping after "
+      + "2.00 ms; received a WebSocket pong after 3.00 ms"
+    #expect(Tape.evidence([.huge: record]).finding(.bystander) == Finding(.unseen, words))
+  }
+
+  @Test(arguments: [
+    (999, Finding.Outcome.shown, "999 ms"), (1_000, .partly, "1.00 s"), (1_999, .partly, "2.00 s"),
+    (2_000, .missing, "2.00 s"),
+  ])
+  func `behind much data a pong is good below one second, and late from two on`(
+    milliseconds: Int, outcome: Finding.Outcome, time: String
+  ) {
+    let record = Tape.session([
+      (2, .sent(#"{"type":"prompt"}"#)), (2, Tape.ping), (2 + milliseconds, Tape.pong),
+    ])
+    let words =
+      "sent 8 prompts of 20 kB, then `ping`; `pong` after \(time), behind 0 of the 8 responses"
+    #expect(Tape.evidence([.congestion: record]).finding(.congestion) == Finding(outcome, words))
+  }
+
+  @Test func `a fault that nothing answers is missed, also where no ping is answered`() {
+    let record = Tape.session([(2, .sent("nonsense")), (3_002, .late("`error`"))])
+    let words = "sent nonsense; waited in vain for `error` after 3.00 s"
+    #expect(Tape.evidence([.faults: record]).finding(.malformed) == Finding(.missing, words))
+  }
+
+  @Test func `an error without a pong, where pings are answered, does not show that it stayed`() {
+    let error = #"{"type":"error","message":"no"}"#
+    let record = Tape.session([
+      (2, .sent("nonsense")), (3, Tape.came(error)), (3, Tape.ping), (3_003, .late("`pong`")),
+    ])
+    let pings = Tape.session([(2, Tape.ping), (3, Tape.pong)])
+    let words = "sent nonsense; received \(error) after 1.00 ms"
+    #expect(
+      Tape.evidence([.pings: pings, .faults: record]).finding(.malformed)
+        == Finding(.partly, words))
+  }
+
+  @Test(arguments: [(49_999, Finding.Outcome.unseen), (50_000, .missing)])
+  func `a heartbeat is missed 48 seconds after the login`(
+    milliseconds: Int, outcome: Finding.Outcome
+  ) {
+    let record = Tape.session([
+      (2_000, .sent("connect with the key")), (milliseconds, .late("`heartbeat`")),
+    ])
+    let words =
+      "nothing came by itself in 48.00 s: sent connect with the key; waited in vain for "
+      + "`heartbeat` after 48.00 s"
+    #expect(Tape.evidence([.idle: record]).finding(.heartbeat) == Finding(outcome, words))
+  }
+
+  @Test(arguments: [(11_999, Finding.Outcome.unseen), (12_000, .shown)])
+  func `ten seconds between the login and a ping are a silence`(
+    milliseconds: Int, outcome: Finding.Outcome
+  ) {
+    let record = Tape.session([
+      (2_000, .sent("connect with the key")), (milliseconds, Tape.ping),
+      (milliseconds + 1, Tape.pong), (milliseconds + 2, Tape.came(#"{"type":"heartbeat"}"#)),
+    ])
+    let words =
+      #"said nothing for 10.00 s, then sent {"type":"ping"}; received {"type":"pong"} after "#
+      + "1.00 ms"
+    #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(outcome, words))
+  }
+
+  @Test func `a silent connection that ended was closed, also where no ping is answered`() {
+    let record = Tape.session([
+      (2_000, .sent("connect with the key")), (47_000, Tape.ping), (47_001, .ended(.reset)),
+    ])
+    let words =
+      #"said nothing for 45.00 s, then sent {"type":"ping"}; the connection ended (reset) after "#
+      + "1.00 ms"
+    #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(.missing, words))
+  }
+
+  @Test func `a plain server that answers behind a silence keeps the connection`() {
+    let record = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (50_001, .sent("a WebSocket ping")),
+      (50_002, .pong), (50_003, .serverPing),
+    ])
+    let words =
+      "said nothing for 50.00 s, then sent a WebSocket ping; received a WebSocket pong after "
+      + "1.00 ms"
+    #expect(Tape.evidence([.stranger: record]).finding(.silentClient) == Finding(.shown, words))
+  }
+
+  @Test(arguments: [(49_999, Finding.Outcome.unseen), (50_000, .missing)])
+  func `a stranger should be closed within 50 seconds`(
+    milliseconds: Int, outcome: Finding.Outcome
+  ) {
+    let record = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (1, Tape.came(#"{"type":"hello"}"#)),
+      (milliseconds, .late("the end of the connection")),
+    ])
+    let words = "a connection that sent nothing was open after 50.00 s"
+    #expect(
+      Tape.evidence([.stranger: record]).finding(.strangerClosed) == Finding(outcome, words))
+  }
+
+  /// The status of each page that was asked for, and what is found of health.
+  private static let pages: [([String: Int], Finding)] = [
+    ([:], Finding(.unseen, "no page was requested")),
+    (
+      ["/healthz": 404, "/health": 200],
+      Finding(.shown, "GET /health was answered by 200 ok after 1.00 ms")
+    ),
+    (
+      ["/healthz": 404, "/health": 503],
+      Finding(
+        .missing,
+        "GET /healthz was answered by 404 ok after 1.00 ms; GET /health was answered by 503 ok "
+          + "after 1.00 ms")
+    ),
+  ]
+
+  @Test(arguments: pages)
+  func `health is shown by either page`(statuses: [String: Int], found: Finding) {
+    var evidence = Tape.evidence([:])
+    evidence.pages = statuses.mapValues {
+      AuditEvidence.Page(status: $0, excerpt: "ok", time: .milliseconds(1))
+    }
+    #expect(evidence.finding(.health) == found)
+  }
+}

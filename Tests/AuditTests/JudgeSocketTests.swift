@@ -1,0 +1,98 @@
+import LinkCore
+import Testing
+
+@testable import SessionAudit
+
+/// What is found of a server before a login in records that were written down.
+@Suite struct JudgeSocketTests {
+  @Test(arguments: [
+    (Probe.ackQuiet, AuditScript.Name.main), (.malformed, .faults), (.protocolPing, .opening),
+    (.early, .early), (.oldVersion, .oldVersion), (.closing, .opening),
+  ])
+  func `what was not sent is unseen, and it is told what happened`(
+    probe: Probe, name: AuditScript.Name
+  ) {
+    let evidence = Tape.evidence([.login: Tape.session(), name: Tape.session()])
+    #expect(evidence.finding(probe) == Finding(.unseen, "not sent: \(Tape.outline)"))
+  }
+
+  @Test func `of five round trips the third one is the median`() {
+    let pings = (1...5).flatMap { number in
+      [(10 * number, Tape.ping), (11 * number, Tape.pong)]
+    }
+    let record = Tape.record([(0, .opening), (1, .opened(headers: [:]))] + pings)
+    let words = "5 `ping` sent, 5 answered after 1.00 ms to 5.00 ms, median 3.00 ms"
+    #expect(Tape.evidence([.pings: record]).finding(.roundTrips) == Finding(.shown, words))
+  }
+
+  @Test func `a connection that ended before the close frame was sent does not answer it`() {
+    let record = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (2, .ended(.closed(code: 1000, reason: ""))),
+      (3, .sent("a close frame with code 1000")),
+    ])
+    let words = "sent a close frame with code 1000; nothing came back"
+    #expect(Tape.evidence([.opening: record]).finding(.closing) == Finding(.missing, words))
+  }
+
+  @Test(arguments: [
+    ("permessage-deflate; server_no_context_takeover", true), ("x-webkit-mux", false),
+  ])
+  func `only one extension compresses`(taken: String, isTaken: Bool) {
+    let record = Tape.record([
+      (0, .opening), (1, .opened(headers: ["sec-websocket-extensions": taken])),
+    ])
+    let words =
+      "offered permessage-deflate; the upgrade after 1.00 ms took "
+      + (isTaken ? taken : "no extension")
+    #expect(
+      Tape.evidence([.opening: record]).finding(.compression)
+        == Finding(isTaken ? .shown : .missing, words))
+  }
+
+  @Test func `names that are all of another form are missing, not a part`() {
+    let text = #"{"type":"connected","message":"hi","session_id":"a","aB":1}"#
+    let record = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (2, Tape.came(text)),
+    ])
+    let words = "0 of 1 messages with members in snake_case; one is \(text)"
+    #expect(Tape.evidence([.pings: record]).finding(.naming) == Finding(.missing, words))
+  }
+
+  @Test func `an old version that was accepted was not refused, whatever came then`() {
+    let connected = #"{"type":"connected","message":"hi","session_id":"a"}"#
+    let record = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (1, .sent("connect with the key")),
+      (2, Tape.came(connected)), (3, .ended(.reset)),
+    ])
+    let words =
+      "sent connect with the key; received \(connected) after 1.00 ms; the connection ended "
+      + "(reset) after 2.00 ms"
+    let evidence = Tape.evidence([.login: Tape.session(), .oldVersion: record])
+    #expect(evidence.finding(.oldVersion) == Finding(.missing, words))
+  }
+
+  @Test(arguments: [true, false])
+  func `an older version without a history is spoken in part if one was waited for`(
+    isAsked: Bool
+  ) {
+    let connected = #"{"type":"connected","message":"hi","session_id":"a"}"#
+    let asked: [(Int, Int, AuditRecord.Kind)] = [
+      (0, 2, .sent(#"{"type":"subscribe"}"#)), (0, 3_002, .late("`session_history`")),
+    ]
+    let record = Tape.cut(
+      [
+        (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, .sent("connect with the key")),
+        (0, 2, Tape.came(connected)),
+      ] + (isAsked ? asked : []))
+    let words = "sent connect with the key; received \(connected) after 1.00 ms; no history came"
+    #expect(
+      Tape.evidence([.olderHistory: record]).finding(.olderHistory)
+        == Finding(isAsked ? .partly : .unseen, words))
+  }
+
+  @Test func `without a login it is not seen whether a challenge counts once`() {
+    let evidence = Tape.evidence([.challengeTwice: Tape.session()])
+    #expect(
+      evidence.finding(.challengeOnce) == Finding(.unseen, "the script login did not run"))
+  }
+}

@@ -1,0 +1,80 @@
+import LinkCore
+import LinkWire
+
+@testable import SessionAudit
+
+/// Records of connections, written down by hand.
+enum Tape {
+  /// A record of one connection: milliseconds since the start, and what happened.
+  static func record(_ lines: [(Int, AuditRecord.Kind)]) -> AuditRecord {
+    var record = AuditRecord()
+    record.events = lines.map { time, kind in
+      AuditRecord.Event(at: .milliseconds(time), socket: 0, kind: kind)
+    }
+    record.isComplete = true
+    return record
+  }
+
+  /// A record of a connection that was accepted, and of what followed.
+  static func session(_ lines: [(Int, AuditRecord.Kind)] = []) -> AuditRecord {
+    let start: [(Int, AuditRecord.Kind)] = [
+      (0, .opening), (1, .opened(headers: [:])),
+      (1, came(#"{"type":"connected","message":"hi","session_id":"a"}"#)),
+    ]
+    return record(start + lines)
+  }
+
+  static func came(_ text: String) -> AuditRecord.Kind {
+    .received(AuditMessage(Array(text.utf8), hide: { $0 }))
+  }
+
+  /// A record of several connections that was cut: the connection, milliseconds since the start,
+  /// and what happened.
+  static func cut(_ lines: [(Int, Int, AuditRecord.Kind)]) -> AuditRecord {
+    var record = AuditRecord()
+    record.events = lines.map { socket, time, kind in
+      AuditRecord.Event(at: .milliseconds(time), socket: socket, kind: kind)
+    }
+    return record
+  }
+
+  /// A history that has the same prompt so many times, of which the first ones have a time.
+  static func history(_ count: Int, stamped: Int = 0) -> AuditRecord.Kind {
+    let entries = (0..<count).map { number in
+      SessionEntry(
+        id: "\(number)", role: .user, text: "audit: one", conversation: "a",
+        timestamp: number < stamped ? Timestamp(nanoseconds: 1_000_000_000) : nil)
+    }
+    return history(entries)
+  }
+
+  static func evidence(_ records: [AuditScript.Name: AuditRecord]) -> AuditEvidence {
+    var evidence = AuditEvidence(hasKey: true, isEncrypted: false)
+    evidence.records = records
+    return evidence
+  }
+
+  /// A history whose messages have these places.
+  static func history(places: [UInt64?]) -> AuditRecord.Kind {
+    let entries = places.enumerated().map { number, place in
+      SessionEntry(id: "\(number)", role: .user, text: "a", conversation: "a", place: place)
+    }
+    return history(entries)
+  }
+
+  private static func history(_ entries: [SessionEntry]) -> AuditRecord.Kind {
+    let history = SessionHistory(
+      conversation: "a", entries: entries,
+      place: .offset(next: UInt64(entries.count), signature: "0:", isReplaced: false),
+      isComplete: true)
+    return .received(AuditMessage(SessionServerMessage.history(history).bytes, hide: { $0 }))
+  }
+
+  /// What the beginning of `session` says.
+  static let outline =
+    "opened a connection; the upgrade succeeded after 1.00 ms; received "
+    + #"{"type":"connected","message":"hi","session_id":"a"} after 1.00 ms"#
+
+  static let ping = AuditRecord.Kind.sent(#"{"type":"ping"}"#)
+  static let pong = came(#"{"type":"pong"}"#)
+}

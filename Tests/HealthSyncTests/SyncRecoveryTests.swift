@@ -1,0 +1,135 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+@testable import HealthSync
+
+/// How a sync goes on after failures of the network, the server and the store.
+@Suite struct SyncRecoveryTests {
+  private static let cell = SyncModel.Input.device(
+    .reachability(.reachable(path: PathID("cell0"))))
+
+  private static func started(
+    _ batches: [QueuedBatch] = [SyncBench.batch("a")],
+    _ changes: [(key: String, value: String)] = []
+  ) throws -> SyncBench {
+    let policy = try SyncBench.plain.setting(changes)
+    var bench = SyncBench(SyncSettings(policy: policy))
+    bench.give(SyncBench.waiting(batches))
+    return bench
+  }
+
+  private static let two = [
+    SyncBench.batch("a"), SyncBench.batch("b", SyncBench.steps, 2),
+  ]
+
+  private static let parts = ["x", "y"].map {
+    PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
+  }
+
+  @Test func `another network ends the wait for a server out of reach, and no other`() throws {
+    var bench = try Self.started()
+    bench.fail("a", .refused)
+    bench.give(Self.cell)
+    #expect(bench.sent == ["a", "a"])
+    var busy = try Self.started()
+    busy.fail("a", SyncBench.http(500))
+    busy.give(Self.cell)
+    #expect(busy.sent == ["a"])
+    busy.pass(.seconds(1))
+    #expect(busy.sent == ["a", "a"])
+  }
+
+  @Test func `a user who tries again is told again that there is no server`() throws {
+    var bench = try Self.started()
+    let notice = SyncModel.Effect.update(.notice(.unreachable(.refused)))
+    for _ in 1...3 {
+      bench.fail("a", .refused)
+      bench.pass(.seconds(2))
+    }
+    #expect(bench.log.count { $0 == notice } == 1)
+    bench.fail("a", .refused)
+    bench.give(.again)
+    bench.fail("a", .refused)
+    #expect(bench.log.count { $0 == notice } == 2)
+  }
+
+  @Test func `a wish of the server outlasts the success of another upload and the user`() throws {
+    var bench = try Self.started([
+      SyncBench.batch("a"), SyncBench.batch("c", SyncBench.heart, 2),
+    ])
+    bench.fail("a", SyncBench.http(429, after: .seconds(30)))
+    bench.accept("c")
+    bench.give(.again)
+    bench.pass(.milliseconds(29_999))
+    #expect(bench.sent == ["c", "a"])
+    bench.pass(.milliseconds(1))
+    #expect(bench.sent == ["c", "a", "a"])
+  }
+
+  @Test func `failures before a success do not count for the breaker`() throws {
+    var bench = try Self.started(Self.two, [("retry.breaker", "2/10m:5m")])
+    bench.fail("a", SyncBench.http(429, after: .seconds(30)))
+    bench.pass(.seconds(30))
+    bench.accept("a")
+    bench.fail("b", .reset)
+    #expect(bench.sent == ["a", "a", "b"])
+    bench.pass(.seconds(4))
+    #expect(bench.sent == ["a", "a", "b", "b"])
+  }
+
+  @Test func `a schedule of one wait is gone on with at its wait`() throws {
+    var bench = try Self.started([SyncBench.batch("a")], [("retry.first", "1s")])
+    for count in 1...4 {
+      #expect(bench.sent.count == count)
+      bench.fail("a", .refused)
+      bench.pass(.seconds(1))
+    }
+    #expect(bench.model.standing == .working, "one try is under way")
+    bench.fail("a", .refused)
+    #expect(bench.model.standing == .unreachable(.refused))
+  }
+
+  @Test func `the first failure after a success is not the end of a schedule`() throws {
+    var bench = try Self.started(Self.two)
+    bench.accept("a")
+    bench.fail("b", SyncBench.http(500))
+    #expect(bench.model.standing == .working)
+  }
+
+  @Test func `a late success counts although the refusal before it could not be stored`() throws {
+    var bench = try Self.started()
+    bench.fail("a", SyncBench.http(400))
+    let refusal = try #require(bench.model.commits.keys.first)
+    bench.accept("a")
+    bench.give(.notCommitted(refusal, .full(detail: "full")))
+    bench.finishCommits()
+    bench.pass(.seconds(60))
+    #expect(bench.sent == ["a"])
+    #expect(bench.deleted == ["a"])
+  }
+
+  @Test func `parts that could not be stored are deleted, and the whole is sent again`() throws {
+    var bench = try Self.started()
+    bench.fail("a", SyncBench.http(413))
+    bench.give(.halved("a", Self.parts))
+    let id = try #require(bench.model.commits.keys.first)
+    bench.give(.notCommitted(id, .full(detail: "full")))
+    #expect(bench.deleted == ["x", "y"])
+    bench.pass(.seconds(1))
+    #expect(bench.sent == ["a", "a"])
+  }
+
+  @Test func `a batch without room for its parts behind it is parked`() throws {
+    let batches = [("a", UInt64(5)), ("b", UInt64(6))].map { file, place in
+      QueuedBatch(
+        file: file, type: SyncBench.steps, place: place, records: 10, deletions: 1, bytes: 100)
+    }
+    var bench = try Self.started(batches)
+    bench.fail("a", SyncBench.http(413))
+    bench.give(.halved("a", Self.parts))
+    #expect(bench.deleted == ["x", "y"])
+    #expect(bench.states(of: "a").last == .parked)
+  }
+}

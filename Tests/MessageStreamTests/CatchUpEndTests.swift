@@ -1,0 +1,119 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// What the pages of a catch-up cover, and where it ends.
+struct CatchUpEndTests {
+  @Test(arguments: [0, 1])
+  func `each entry that cannot be read is told`(count: Int) {
+    var hand = Hand.connected(at: 3, head: 4)
+    hand.answer(Hand.page([], head: 4, rejected: count))
+    let told = hand.updates.filter { if case .notice(.rejected) = $0 { true } else { false } }
+    #expect(told == Array(repeating: .notice(.rejected(count: 1)), count: count))
+  }
+
+  @Test func `a run that may fetch no more goes on in the next, though nothing could be read`() {
+    var hand = Hand.connected(at: 3, head: 205) { $0.catchUpPages = 1 }
+    hand.answer(Hand.page([], head: 205, hasNext: true, rejected: 100))
+    #expect(hand.fetches.last?.query == .after(Hand.at(103), limit: 100))
+  }
+
+  @Test func `pages after the first offset lead further back, too`() {
+    var hand = Hand.connected(at: 1)
+    for number in UInt64(2)...3 { hand.hear(Hand.message(number)) }
+    let others = [UInt64(2), 3].map { RewoundLogTests.other($0, "theirs") }
+    hand.hear(others[1])
+    #expect(hand.fetches.last?.query == .after(Hand.at(1), limit: 100))
+    hand.answer(Page(messages: others, hasNext: false, head: Hand.at(3)))
+    #expect(hand.fetches.last?.query == .page(number: 1, limit: 100))
+  }
+
+  @Test func `the newest page of a log that forgot the cursor ends the run at the head`() {
+    var hand = Hand.connected(at: 50, head: 352)
+    let asked = hand.fetches.count
+    hand.answer(Hand.page(251...350, head: 352, recovered: false, hasNext: true, rejected: 2))
+    #expect(hand.model.recovery.cursor.position == Hand.at(352))
+    #expect(hand.fetches.count == asked)
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `the last page covers all up to the head, whatever could not be read`() {
+    var hand = Hand.connected(at: 5, head: 10)
+    hand.answer(Hand.page(6...8, head: 10, rejected: 2))
+    #expect(hand.model.recovery.cursor.position == Hand.at(10))
+  }
+
+  @Test func `without a head it covers all up to its last message`() {
+    var hand = Hand.connected(at: 5, head: 8)
+    hand.answer(Page(messages: (UInt64(6)...8).map { Hand.message($0) }, hasNext: false))
+    #expect(hand.model.recovery.cursor.position == Hand.at(8))
+  }
+
+  @Test func `what came beyond the page of a log that forgot the cursor is not forgotten`() {
+    var hand = Hand.connected(at: 5, head: 300)
+    hand.hear(Hand.message(302))
+    hand.answer(Hand.page(201...301, head: 301, recovered: false))
+    #expect(hand.model.recovery.cursor.position == Hand.at(302))
+  }
+
+  @Test func `nor is what came beyond one that ends at the cursor`() {
+    var hand = Hand.connected(at: 5)
+    hand.hear(Hand.message(7))
+    hand.answer(Hand.page(1...5, head: 5, recovered: false))
+    #expect(hand.model.recovery.ahead == [7])
+    #expect(!hand.model.isWhole)
+  }
+
+  @Test func `what came beyond the cursor is no part of a log that was put back below it`() {
+    var hand = Hand.connected(at: 150, head: 100)
+    hand.hear(Hand.message(152))
+    hand.answer(Hand.page(51...100, head: 100, recovered: false))
+    #expect(hand.model.recovery.cursor.position == Hand.at(100))
+    #expect(hand.model.recovery.ahead == [])
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `after a long absence other messages at known positions leave a gap`() {
+    let kept = (UInt64(141)...150).map { Hand.message($0) }
+    let cursor = Cursor(
+      position: Hand.at(150), wholeAt: Hand.wall.advanced(by: .seconds(-86_400)))
+    var hand = Hand.launched(with: TimelineSnapshot(messages: kept, cursor: cursor))
+    let others = (UInt64(61)...160).map { RewoundLogTests.other($0, "theirs") }
+    hand.answer(Page(messages: others, hasNext: true, head: Hand.at(160)))
+    #expect(hand.model.gaps.map(\.before) == [others[0].key])
+  }
+
+  @Test(arguments: [(UInt64(879), 1), (880, 2)])
+  func `pages since a time go on until one shows what is earlier`(number: UInt64, pages: Int) {
+    let time = Hand.message(1000).createdAt
+    var hand = Hand(cursor: Cursor(time: time, wholeAt: Hand.wall))
+    hand.answer(Hand.page([1001, number], head: 1001, hasNext: true))
+    let since = time.advanced(by: .seconds(-120))
+    let queries = (1...pages).map { PageQuery.since(since, page: $0, limit: 100) }
+    #expect(hand.fetches.map(\.query) == queries)
+  }
+
+  @Test func `each page is asked for with the credentials of its time`() {
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    var hand = Hand.connected(at: 5, head: 300)
+    hand.give(.credentials(.available(expiresIn: nil)))
+    hand.answer(Hand.page(6...105, head: 300, hasNext: true))
+    hand.effects = []
+    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), refused))
+    #expect(hand.effects.contains(.refreshCredentials))
+  }
+
+  @Test func `a catch-up that takes the place of one that was to follow is the only one`() {
+    var hand = Hand.connected(at: 5)
+    hand.effects = []
+    hand.give(.reader(isBehind: true))
+    hand.hear(Hand.message(6))
+    hand.give(.refresh)
+    hand.give(.reader(isBehind: false))
+    hand.answer(Hand.page([6], head: 6))
+    #expect(hand.fetches.count == 1)
+    #expect(hand.model.isWhole)
+  }
+}

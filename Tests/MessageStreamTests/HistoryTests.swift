@@ -1,0 +1,144 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// Which pages bring what is older than the screen, and when they end.
+struct HistoryTests {
+  private static let nothing = Hand.plainPage([], hasNext: false)
+
+  /// Shows messages 151 to 200 without positions, counts so many, and asks for what is older.
+  private static func asking(
+    shown: Int = 50, excess: Int = 0, change: (inout StreamSettings) -> Void = { _ in }
+  ) -> Hand {
+    var hand = Hand(change: change)
+    hand.connect(Hand.plainPage((151...200).reversed()), head: nil)
+    for _ in 1...2 { hand.answer(nothing) }
+    hand.model.history.shown = shown
+    hand.model.history.excess = excess
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    return hand
+  }
+
+  private static func number(_ hand: Hand) -> Int? {
+    guard case .page(let number, _) = hand.fetches.last?.query else { return nil }
+    return number
+  }
+
+  @Test func `a count that was found to be too high is corrected`() {
+    #expect(Self.number(Self.asking(shown: 150)) == 3)
+    #expect(Self.number(Self.asking(shown: 150, excess: 50)) == 2)
+  }
+
+  private static let pages: [(Int, [UInt64], Int)] = [
+    (250, [152, 151, 150], 48), (200, (151...200).reversed(), 0),
+  ]
+
+  @Test(arguments: pages)
+  func `a page that has the oldest shown message tells by how much`(
+    shown: Int, numbers: [UInt64], excess: Int
+  ) {
+    var hand = Self.asking(shown: shown)
+    hand.answer(Hand.plainPage(numbers))
+    #expect(hand.model.history.excess == excess)
+  }
+
+  @Test func `the reader's way ends with as many pages as one may fetch`() {
+    var hand = Self.asking { $0.catchUpPages = 1 }
+    let asked = hand.fetches.count
+    hand.answer(Hand.plainPage([202, 201]))
+    #expect(hand.fetches.count == asked)
+  }
+
+  @Test func `pages that lack what is known to be newer are gone past`() {
+    var hand = Self.asking()
+    for _ in 1...3 { hand.answer(Hand.plainPage([190, 189])) }
+    #expect(Self.number(hand) == 4)
+  }
+
+  @Test func `pages that are the same again and again end it, the last one, too`() {
+    var hand = Self.asking(shown: 250)
+    for hasNext in [true, true, false] {
+      hand.answer(Hand.plainPage([200, 199], hasNext: hasNext))
+    }
+    #expect(Self.number(hand) == 7)
+  }
+
+  @Test func `the way from the newest page begins anew`() {
+    var hand = Self.asking(shown: 250)
+    for hasNext in [false, true, true] {
+      hand.answer(Hand.plainPage([200, 199], hasNext: hasNext))
+    }
+    #expect(Self.number(hand) == 3)
+  }
+
+  @Test func `the last page of all ends it, and nothing is older`() {
+    var hand = Self.asking()
+    let asked = hand.fetches.count
+    hand.answer(Hand.plainPage([200, 199], hasNext: false))
+    #expect(hand.fetches.count == asked)
+    hand.give(.older([]))
+    #expect(hand.histories == [.history(hasMore: false)])
+  }
+
+  @Test func `a page behind a message that was deleted is what was wanted`() {
+    var hand = Self.asking()
+    hand.answer(Hand.plainPage([200, 199]))
+    hand.answer(Hand.plainPage([150, 149]))
+    #expect(Self.number(hand) == 2)
+  }
+
+  @Test(arguments: [(UInt64(1), false), (2, true)])
+  func `nothing is older than the first offset`(first: UInt64, hasOlder: Bool) {
+    var hand = Hand()
+    hand.answer(Hand.page(first...50, head: 50, hasNext: true))
+    #expect(hand.model.hasOlder == hasOlder)
+  }
+
+  /// Shows messages with positions from 101, and asks for what is older.
+  private static func placed() -> Hand {
+    var hand = Hand()
+    hand.connect(Hand.page(101...150, head: 150, hasNext: true), head: Hand.at(150))
+    hand.give(.loadOlder)
+    return hand
+  }
+
+  @Test func `what is shown already is not shown again`() {
+    var hand = Self.placed()
+    hand.give(.older([Hand.message(100), Hand.message(101)]))
+    #expect(hand.texts == (101...150).map { "m\($0)" } + ["m100"])
+  }
+
+  @Test func `a page that comes while the store takes no more is dropped, and that is told`() {
+    var hand = Self.placed()
+    hand.give(.older([]))
+    hand.keepsPromptly = false
+    hand.hear(Hand.message(151))
+    hand.model.writer.add((UInt64(1001)...3000).map { Hand.message($0) }, via: .catchUp)
+    hand.answer(Hand.page(51...100, head: 151, hasNext: true))
+    #expect(hand.histories == [.history(hasMore: true)])
+    #expect(hand.model.unstoredCount == 2001)
+  }
+
+  @Test func `credentials that a page was answered with are refreshed when the next is refused`()
+    throws
+  {
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    var hand = Self.placed()
+    hand.give(.older([]))
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
+    hand.give(.credentials(.available(expiresIn: nil)))
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    hand.answer(Hand.page(51...100, head: 150, hasNext: true))
+    hand.give(.older((UInt64(51)...100).map { Hand.message($0) }))
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    hand.effects = []
+    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), refused))
+    #expect(hand.effects.contains(.refreshCredentials))
+    #expect(!hand.updates.contains(.notice(.signIn)))
+  }
+}

@@ -1,0 +1,111 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// How far a timeline is whole: what positions and stamps say.
+struct RecoveryTests {
+  private static func recovery(at position: Position?, time: Timestamp? = nil) -> Recovery {
+    var recovery = Recovery()
+    recovery.cursor = Cursor(position: position, time: time, wholeAt: Hand.wall)
+    return recovery
+  }
+
+  private static func later(_ seconds: Int64) -> Timestamp {
+    Hand.wall.advanced(by: .seconds(seconds))
+  }
+
+  @Test(arguments: [(UInt64(5), Recovery.Reach.whole), (6, .whole), (7, .short)])
+  func `a newest page reaches what is whole if it begins with what follows`(
+    first: UInt64, reach: Recovery.Reach
+  ) {
+    let page = Hand.page(first...20, head: 20, hasNext: true)
+    #expect(Self.recovery(at: Hand.at(5)).reach(of: page, overlap: .seconds(120)) == reach)
+  }
+
+  @Test(arguments: [
+    (Int64(1), Recovery.Reach.short), (0, .touching), (-119, .touching), (-120, .whole),
+  ])
+  func `without positions its oldest stamp tells`(seconds: Int64, reach: Recovery.Reach) {
+    var oldest = Hand.message(9, isPlain: true)
+    oldest.createdAt = Self.later(seconds)
+    let page = Page(messages: [oldest], hasNext: true)
+    let recovery = Self.recovery(at: nil, time: Hand.wall)
+    #expect(recovery.reach(of: page, overlap: .seconds(120)) == reach)
+  }
+
+  private static func other(_ offset: UInt64) -> Position { Position(epoch: "f", offset: offset) }
+
+  private static let openings: [(Position, Position, Bool)] = [
+    (Hand.at(5), Hand.at(6), true), (other(5), Hand.at(6), false), (Hand.at(5), other(6), false),
+  ]
+
+  @Test(arguments: openings)
+  func `a cursor beyond a head moved there in one log only`(
+    opening: Position, cursor: Position, isWhole: Bool
+  ) {
+    var recovery = Self.recovery(at: cursor)
+    recovery.opening = opening
+    #expect(recovery.isWhole(at: Hand.at(5)) == isWhole)
+  }
+
+  private static let starts: [(Position, Position, Bool)] = [
+    (Hand.at(4), Hand.at(7), true), (Hand.at(4), Hand.at(5), true), (Hand.at(4), Hand.at(4), false),
+    (other(4), Hand.at(7), false), (Hand.at(4), other(7), false),
+  ]
+
+  @Test(arguments: starts)
+  func `a socket goes on from the cursor in one log only`(
+    start: Position, head: Position, goesOn: Bool
+  ) {
+    #expect(Self.recovery(at: Hand.at(5)).goesOn(from: start, to: head) == goesOn)
+  }
+
+  @Test func `what goes back to the first offset is still known to be whole before it`() {
+    var recovery = Self.recovery(at: Hand.at(3))
+    recovery.ahead = [5]
+    recovery.arrears = Recovery.Arrears(end: Hand.at(6), until: .zero)
+    recovery.goBack(before: Hand.at(1), by: 100, lowest: 1)
+    #expect(recovery == Self.recovery(at: Hand.at(0)))
+  }
+
+  private static let places: [(Position, Via)] = [
+    (Hand.at(7), .catchUp), (Hand.at(8), .live), (other(6), .live),
+  ]
+
+  @Test(arguments: places)
+  func `only what lies up to the end of one log was missed`(position: Position, via: Via) {
+    var recovery = Self.recovery(at: Hand.at(5))
+    recovery.arrears = Recovery.Arrears(end: Hand.at(7), until: .zero)
+    var message = Hand.message(9)
+    message.position = position
+    #expect(recovery.via(of: message) == via)
+  }
+
+  @Test(arguments: [(UInt64(6), true), (7, false), (8, true)])
+  func `what is on its way is no hole, and what comes out of turn of it shows one`(
+    offset: UInt64, isWhole: Bool
+  ) {
+    var recovery = Self.recovery(at: Hand.at(5))
+    recovery.arrears = Recovery.Arrears(end: Hand.at(7), until: .zero)
+    let took = recovery.take(Hand.at(offset), advancing: true, isConnected: true)
+    #expect(took == isWhole)
+  }
+
+  @Test func `without a socket nothing is remembered while something is fetched`() {
+    var recovery = Self.recovery(at: Hand.at(5))
+    let took = recovery.take(Hand.at(6), advancing: false, isConnected: false)
+    #expect(!took)
+    #expect(recovery == Self.recovery(at: Hand.at(5)))
+  }
+
+  @Test func `so many offsets are remembered, and no more`() {
+    var recovery = Self.recovery(at: Hand.at(5))
+    recovery.ahead = Set(7...10_006)
+    let full = recovery
+    let took = recovery.take(Hand.at(20_000), advancing: true, isConnected: true)
+    #expect(!took)
+    #expect(recovery == full)
+  }
+}

@@ -1,0 +1,54 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// What waits for the store, and what an outbox keeps of its entries.
+struct WriterTests {
+  @Test func `a writer is full with 2,000 messages that wait`() {
+    var writer = Writer()
+    writer.add((UInt64(1)...1999).map { Hand.message($0) }, via: .live)
+    #expect(!writer.isFull)
+    writer.add([Hand.message(2000)], via: .live)
+    #expect(writer.isFull)
+  }
+
+  @Test func `what waits is not done`() {
+    var writer = Writer()
+    #expect(writer.isDone)
+    writer.set(cursor: Cursor(time: Hand.wall))
+    #expect(!writer.isDone)
+  }
+
+  @Test func `an answer to a change that was tried again since is late`() throws {
+    var writer = Writer()
+    writer.set(cursor: Cursor(time: Hand.wall))
+    let first = writer.next(at: .zero)
+    let refused = try #require(first).0
+    _ = writer.refused(refused, at: .zero)
+    let second = writer.next(at: Instant.zero.advanced(by: .seconds(1)))
+    let again = try #require(second).0
+    let late = writer.committed(refused)
+    #expect(late == nil)
+    let answer = writer.committed(again)
+    #expect(answer?.change.cursor == Cursor(time: Hand.wall))
+  }
+
+  @Test func `what is known of the server at the first try bounds a message, whatever comes`() {
+    let entry = Hand.entry("ok")
+    var outbox = Outbox(limit: 10)
+    outbox.restore([entry], after: Cursor(time: Hand.wall))
+    let later = Cursor(time: Hand.wall.advanced(by: .seconds(1000)))
+    let taken = outbox.take(at: .zero, timeout: .seconds(1), credentials: 0, after: later)
+    #expect(taken == entry)
+    #expect(outbox.floors == [entry.id: Hand.wall])
+  }
+
+  @Test func `in a shop that was whole and empty any stamp can be that of a first try`() {
+    let entry = Hand.entry("ok")
+    var outbox = Outbox(limit: 10)
+    outbox.restore([entry], after: Cursor(wholeAt: Hand.wall))
+    #expect(outbox.floors == [entry.id: Timestamp(nanoseconds: 0)])
+  }
+}

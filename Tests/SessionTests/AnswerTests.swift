@@ -1,0 +1,134 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// Answers and refusals: whose they are, and what is left of their prompts.
+@Suite struct AnswerTests {
+  /// The conversations of the messages that were shown.
+  private static func conversations(_ bench: SessionBench) -> [String] {
+    bench.updates.compactMap { update in
+      if case .message(let entry, _, _) = update { entry.conversation } else { nil }
+    }
+  }
+
+  @Test func `a response that names no conversation belongs to that of its prompt`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a", in: "d")
+    bench.say(
+      .response(
+        SessionResponse(
+          id: "m", conversation: nil, idempotencyKey: bench.key("a").description,
+          result: .success(text: "x"))))
+    #expect(Self.conversations(bench) == ["d"])
+  }
+
+  @Test func `a response to no prompt belongs to the conversation that it names`() {
+    var bench = SessionBench.connected()
+    bench.say(.response(SessionResponse(id: "m", conversation: "d", result: .success(text: "x"))))
+    #expect(Self.conversations(bench) == ["d"])
+  }
+
+  @Test(arguments: [
+    (true, "interrupted", "a interrupted"), (true, "a call was interrupted", "a failed"),
+    (false, "the session was interrupted", "a interrupted"), (false, "no", "a failed"),
+  ])
+  func `a server with keys says interrupted alone, a plain one in a sentence`(
+    hasKeys: Bool, error: String, state: String
+  ) {
+    var bench = SessionBench.connected(hasKeys ? [.idempotency] : [])
+    bench.prompt("a")
+    bench.say(
+      .response(
+        SessionResponse(
+          id: "m", conversation: SessionBench.conversation,
+          idempotencyKey: hasKeys ? bench.key("a").description : nil,
+          result: .failure(error: error))))
+    #expect(bench.states.last == state)
+  }
+
+  @Test func `prompts that wait are not forgotten for one that failed`() {
+    var bench = SessionBench.connected()
+    bench.isChecked = false
+    for number in 1...102 { bench.prompt("\(number)") }
+    bench.refuse(bench.key("102"), "conflict")
+    #expect(bench.model.queue.items.map(\.text) == (1...102).map { "\($0)" })
+  }
+
+  @Test func `an ack without a key is not that of a prompt that was refused`() {
+    var bench = SessionBench.connected([])
+    bench.ack(nil)
+    bench.prompt("a")
+    bench.refuse(bench.key("a"), "conflict")
+    bench.prompt("b")
+    bench.ack(nil)
+    #expect(bench.states.last == "b accepted")
+  }
+
+  @Test func `a loss while nothing but a refused prompt waits is no large failure`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.refuse(bench.key("a"), "busy")
+    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    #expect(bench.model.payload.outcomes == [])
+  }
+
+  @Test func `a prompt without an ack that waits behind a long one is not under way`() {
+    var bench = SessionBench.connected()
+    let long = String(repeating: "x", count: 30 * 16_384)
+    bench.prompt("a")
+    bench.prompt(long, in: "d")
+    // After 10 s the long one goes, and after 30 s the short one is to be sent again.
+    bench.pass(.seconds(35))
+    #expect(bench.prompts.map(\.text) == ["a", long])
+    #expect(bench.model.talk?.sent == [bench.key(long)])
+  }
+
+  @Test func `a prompt of control characters is measured as JSON`() {
+    var bench = SessionBench.connected()
+    bench.isChecked = false
+    bench.prompt(String(repeating: "\u{1}", count: 163_840))
+    #expect(bench.prompts == [])
+    #expect(bench.reason == "a prompt has at most 983040 bytes as JSON")
+  }
+
+  @Test func `a prompt before the store was read is refused`() {
+    var bench = SessionBench()
+    bench.prompt("a")
+    #expect(bench.states == ["a failed"])
+    #expect(bench.reason == "the session is closed")
+    #expect(bench.model.queue.items == [])
+  }
+
+  /// One whose prompt "a" failed, and that is to be sent again under its key, without a connection.
+  private static func failed() -> SessionBench {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.pass(.seconds(300))
+    var next = SessionBench(seed: 8)
+    next.store = bench.store
+    next.restore()
+    next.log = []
+    return next
+  }
+
+  @Test func `a prompt that is tried again waits in the next run too`() {
+    var bench = Self.failed()
+    #expect(bench.model.unanswered == 0)
+    bench.give(.retry(bench.key("a")))
+    var next = SessionBench(seed: 9)
+    next.store = bench.store
+    next.restore()
+    #expect(next.model.unanswered == 1)
+  }
+
+  @Test func `a prompt that is tried again can become stale`() {
+    var bench = Self.failed()
+    bench.give(.retry(bench.key("a")))
+    bench.pass(.milliseconds(59_999))
+    #expect(bench.notices == [])
+    bench.pass(.milliseconds(1))
+    #expect(bench.notices == [.stale(bench.key("a"))])
+  }
+}

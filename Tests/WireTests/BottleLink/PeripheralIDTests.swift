@@ -1,0 +1,14 @@
+import Foundation
+import LinkCore
+import LinkWire
+import Testing
+
+/// The names that a radio gives peripherals.
+@Suite struct PeripheralIDTests {
+  @Test func `a peripheral is written as its UUID, and read from it`() throws {
+    let id = UUID128(high: 1, low: 2)
+    let written = try JSONEncoder().encode(PeripheralID(id))
+    #expect(try JSONDecoder().decode(UUID128.self, from: written) == id)
+    #expect(try JSONDecoder().decode(PeripheralID.self, from: written) == PeripheralID(id))
+  }
+}

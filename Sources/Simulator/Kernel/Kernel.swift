@@ -43,6 +43,9 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   private var checks: UInt64 = 0
   var isAborted = false
   let watch: RunWatch<Feature>?
+  /// Makes the state address-only: a borrow of it, or of the world that holds it, passes its
+  /// address. A loadable value is copied to the stack for each call.
+  private let isAddressOnly: any Sendable = true
 
   /// A world that has not begun.
   ///

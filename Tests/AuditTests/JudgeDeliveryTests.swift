@@ -69,6 +69,17 @@ import Testing
     #expect(Self.replay().finding(.replay) == Finding(.shown, words))
   }
 
+  @Test func `without a prompt that was taken nothing can be replayed`() {
+    let connected = Tape.came(#"{"type":"connected","message":"hi","session_id":"a"}"#)
+    let record = Tape.cut([
+      (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, connected),
+      (0, 2, .sent(Self.prompt)), (1, 4, .opening), (1, 5, .opened(headers: [:])),
+      (1, 5, .sent("connect with the key")), (1, 6, connected),
+    ])
+    let words = "no prompt was taken: \(record.outline)"
+    #expect(Tape.evidence([.replay: record]).finding(.replay) == Finding(.unseen, words))
+  }
+
   @Test func `a third connection that was not accepted does not show what an ack ended`() {
     let evidence = Self.replay([
       (2, 8, .opening), (2, 9, .opened(headers: [:])), (2, 9, .sent("connect with the key")),

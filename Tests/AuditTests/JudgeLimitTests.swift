@@ -80,6 +80,35 @@ import Testing
     #expect(Tape.evidence([.idle: record]).finding(.heartbeat) == Finding(outcome, words))
   }
 
+  @Test func `a heartbeat to a stranger is timed from the start`() {
+    let record = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (30_000, .serverPing),
+    ])
+    let words = "without a word of ours \(record.between(0, 2))"
+    #expect(Tape.evidence([.stranger: record]).finding(.heartbeat) == Finding(.shown, words))
+  }
+
+  @Test func `without a ping behind a silence the first eight things that came are told`() {
+    let beats = (1...9).map { (2_000 + $0, Tape.came(#"{"type":"heartbeat"}"#)) }
+    let record = Tape.session([(2_000, .sent("connect with the key"))] + beats)
+    let told = (1...8).map { #"received {"type":"heartbeat"} after \#($0).00 ms"# }
+    let words = "sent connect with the key; " + told.joined(separator: "; ")
+    #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(.missing, words))
+  }
+
+  @Test func `a ping behind a silence that is not answered, where others are, is missed`() {
+    let record = Tape.session([
+      (2_000, .sent("connect with the key")), (47_000, Tape.ping), (50_000, .late("`pong`")),
+    ])
+    let pings = Tape.session([(2, Tape.ping), (3, Tape.pong)])
+    let words =
+      #"said nothing for 45.00 s, then sent {"type":"ping"}; waited in vain for `pong` after "#
+      + "3.00 s"
+    #expect(
+      Tape.evidence([.pings: pings, .idle: record]).finding(.silentClient)
+        == Finding(.missing, words))
+  }
+
   @Test(arguments: [(11_999, Finding.Outcome.unseen), (12_000, .shown)])
   func `ten seconds between the login and a ping are a silence`(
     milliseconds: Int, outcome: Finding.Outcome

@@ -90,6 +90,19 @@ import Testing
         == Finding(isAsked ? .partly : .unseen, words))
   }
 
+  @Test func `a history with offsets is not of the older version`() {
+    let connected = #"{"type":"connected","message":"hi","session_id":"a"}"#
+    let record = Tape.cut([
+      (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, .sent("connect with the key")),
+      (0, 2, Tape.came(connected)), (0, 2, .sent(#"{"type":"subscribe"}"#)),
+      (0, 3, Tape.history(1)),
+    ])
+    let words =
+      "sent connect with the key; received \(connected) after 1.00 ms; its history has offsets"
+    #expect(
+      Tape.evidence([.olderHistory: record]).finding(.olderHistory) == Finding(.partly, words))
+  }
+
   @Test func `without a login it is not seen whether a challenge counts once`() {
     let evidence = Tape.evidence([.challengeTwice: Tape.session()])
     #expect(

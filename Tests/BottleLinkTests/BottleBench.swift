@@ -70,8 +70,10 @@ struct BottleBench {
   }
 
   /// A phone that knows the bottle, in the foreground, wanted; the bottle sleeps.
-  static func wanted(_ profile: TimerProfile = .plan035) -> BottleBench {
-    var bench = BottleBench(profile)
+  static func wanted(
+    _ profile: TimerProfile = .plan035, policy: LinkPolicy = .bottleLink
+  ) -> BottleBench {
+    var bench = BottleBench(profile, policy: policy)
     var change = DrinkChange(at: wall)
     change.bottle = KnownBottle(id, name: "Bottle")
     _ = bench.store.commit(change)

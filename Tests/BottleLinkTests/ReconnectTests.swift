@@ -275,6 +275,15 @@ import VirtualBottle
     #expect(bench.status.outstanding == [.scan, .queuedConnect])
   }
 
+  @Test func `a link that leaves time to prepare has nothing to prepare, and opens`() throws {
+    let policy = try LinkPolicy.bottleLink.setting([("establish.prepare", "5s")])
+    var bench = BottleBench.wanted(policy: policy)
+    bench.touch(.moved)
+    bench.touch(.stands(true))
+    bench.pass(4)
+    #expect(bench.status.phase == .connected)
+  }
+
   @Test func `the same inputs make the same effects`() {
     func run() -> [BottleModel.Effect] {
       var bench = BottleBench.wanted()

@@ -370,4 +370,17 @@ import VirtualBottle
     #expect(bottle.clock.seconds == 0)
     #expect((bottle.motionWakes, bottle.timerWakes, bottle.backpacks) == (0, 0, 0))
   }
+
+  @Test func `a tap at the moment of its deep sleep keeps it awake`() {
+    var bench = Bench(.plan034)
+    for _ in 0..<17 {
+      bench.give(.moved)
+      bench.pass(10)
+    }
+    bench.give(.moved)
+    bench.now &+= 10_000
+    #expect(bench.give(.tapped).bits == 0)
+    #expect(bench.bottle.power == .awake)
+    #expect(bench.bottle.isAdvertising)
+  }
 }

@@ -62,6 +62,18 @@ import Testing
     #expect(packed.count == 8)
   }
 
+  @Test(arguments: [(0, 1), (1, 2)])
+  func `a batch of 1 MiB is not divided, and one byte more divides it`(more: Int, count: Int) {
+    func packed(_ length: Int) -> [SyncPacking.Packed] {
+      let long = Self.sample(source: String(repeating: "n", count: length))
+      let added = [Self.source(1, Self.sample()), Self.source(2, long)]
+      let page = SourcePage(added: added, anchor: Self.anchor)
+      return Self.packing.batches(of: Self.steps, page, made: Self.made)
+    }
+    let rest = packed(1).reduce(0) { $0 + $1.bytes.count } - 1
+    #expect(packed((1 << 20) - rest + more).count == count)
+  }
+
   @Test func `a batch is written to the letter`() throws {
     let page = SourcePage(
       added: [Self.source(0xAB, Self.sample())], deleted: [UUID128(high: 0, low: 0xCD)],

@@ -132,4 +132,37 @@ import Testing
     #expect(bench.deleted == ["x", "y"])
     #expect(bench.states(of: "a").last == .parked)
   }
+
+  @Test func `a late success ends the wait of its type`() throws {
+    var bench = try Self.started(Self.two)
+    bench.fail("a", SyncBench.http(500))
+    #expect(bench.sent == ["a"])
+    bench.accept("a")
+    #expect(bench.sent == ["a", "b"])
+  }
+
+  @Test func `parts that could not be written are told, and the whole is sent again`() throws {
+    let failure = StoreFailure.full(detail: "full")
+    var bench = try Self.started()
+    bench.fail("a", SyncBench.http(413))
+    let effects = bench.give(.notHalved("a", failure))
+    #expect(effects.contains(.update(.notice(.store(failure)))))
+    bench.pass(.seconds(1))
+    #expect(bench.sent == ["a", "a"])
+  }
+
+  @Test func `a network that is lost ends no wait for a source`() throws {
+    var bench = SyncBench()
+    let kept = KeptSyncQueue(
+      asked: [SyncBench.steps], types: [], batches: [SyncBench.batch("a")],
+      stamp: SyncBench.time(0))
+    bench.give(.restored(kept, running: [], missing: []))
+    bench.fire()
+    bench.pass(.milliseconds(100))
+    bench.give(.notFetched(try #require(bench.fetches.last), .locked(detail: "locked")))
+    bench.fail("a", .refused)
+    let asked = bench.fetches.count
+    bench.give(.device(.reachability(.unreachable)))
+    #expect(bench.fetches.count == asked)
+  }
 }

@@ -83,6 +83,9 @@ import Testing
     let reply = Self.reply(#""health_data":[]"#)
     #expect(try HealthReply.read(reply) == HealthReply(query: Self.query, points: []))
     #expect(throws: FieldFault.self) { try HealthReply.read(reply + Array(rest.utf8)) }
+    let summary = Array("{\"results\":[],\(Self.span)}".utf8)
+    #expect(try SummaryReply.read(summary).results.isEmpty)
+    #expect(throws: FieldFault.self) { try SummaryReply.read(summary + Array(rest.utf8)) }
   }
 
   @Test func `a reply without its data and a summary without its results say so`() {
@@ -99,8 +102,9 @@ import Testing
     #expect(try HealthReply.read(reply) == HealthReply(query: Self.query, points: []))
   }
 
-  @Test func `a time asleep of which nothing is told has neither nights nor naps`() throws {
-    let point = #"{"type":"SLEEP_SESSION","value":1,\#(Self.dates),"sleep":{}}"#
+  @Test(arguments: ["{}", #"{"nights":0,"naps":0}"#])
+  func `a time asleep may have neither nights nor naps, told or not`(sleep: String) throws {
+    let point = #"{"type":"SLEEP_SESSION","value":1,\#(Self.dates),"sleep":\#(sleep)}"#
     let reply = try HealthReply.read(Self.reply(#""health_data":[\#(point)]"#))
     #expect(reply.points.map(\.sleep) == [SleepTimes(nights: 0, naps: 0)])
   }
@@ -111,5 +115,14 @@ import Testing
       WorkoutTotals(type: "RUNNING")
         == WorkoutTotals(type: "RUNNING", distance: 0, energy: 0, steps: 0, sessions: 0))
     #expect(NutritionTotals() == NutritionTotals(calories: 0, protein: 0, carbs: 0, fat: 0))
+  }
+
+  @Test func `a reply has at most 16 notes`() throws {
+    func reply(_ count: Int) -> [UInt8] {
+      let notes = Array(repeating: "\"x\"", count: count).joined(separator: ",")
+      return Self.reply(#""health_data":[],"notes":[\#(notes)]"#)
+    }
+    #expect(try HealthReply.read(reply(16)).notes.count == 16)
+    #expect(throws: FieldFault.outOfBounds(field: "notes")) { try HealthReply.read(reply(17)) }
   }
 }

@@ -115,6 +115,8 @@ import Testing
     // Neither a type with too many samples nor one that is read twice takes the room of others.
     let many: Range<UInt64> = 0..<65_538
     add(many.map { Self.row(17, key: $0, at: Int64($0)) })
+    add([Self.row(17, key: 65_537, at: 65_537)])
+    #expect(census.repeated("t17") == 1)
     add([Self.row(0, key: 0, at: 0), Self.row(0, key: 0, at: 0)])
     for type: UInt16 in 0..<16 {
       add(numbers.map { Self.row(type, key: $0, at: Int64($0)) })

@@ -83,6 +83,14 @@ import Testing
     #expect(pages.allSatisfy { $0.deleted.count + $0.added.count <= limit })
   }
 
+  @Test(arguments: 1...6)
+  func `the first walk tells each change once, the deletions last`(limit: Int) {
+    let first = Self.changes.page(after: nil, limit: limit)
+    let pages = [first] + Self.changes.pages(after: first.anchor, limit: limit)
+    #expect(pages.flatMap(\.added) == Self.changes.added.map { $0.sample })
+    #expect(pages.flatMap(\.deleted) == Self.changes.deleted.map { $0.key })
+  }
+
   @Test func `the anchor of a store that was empty stays while nothing of the type changes`() {
     let begin = Changes(newest: 0).page(after: nil, limit: 2)
     let next = Changes(newest: 3).page(after: begin.anchor, limit: 2)

@@ -227,8 +227,8 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
 
   @Test func `escapes what must be escaped and nothing else`() {
     var writer = JSONWriter()
-    writer.string("\"\\/\u{0}\u{8}\t\n\u{B}\u{C}\r\u{1F}\u{7F}é\u{2028}🚚")
-    let expected = #""\"\\/\u0000\b\t\n\u000b\f\r\u001f"# + "\u{7F}é\u{2028}🚚\""
+    writer.string("\"\\/\u{0}\u{8}\t\n\u{B}\u{C}\r\u{19}\u{1A}\u{1F}\u{7F}é\u{2028}🚚")
+    let expected = #""\"\\/\u0000\b\t\n\u000b\f\r\u0019\u001a\u001f"# + "\u{7F}é\u{2028}🚚\""
     #expect(writer.bytes.text == expected)
   }
 

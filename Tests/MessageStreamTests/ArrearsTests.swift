@@ -354,4 +354,18 @@ struct ArrearsTests {
     hand.give(.lost(attempt, .reset))
     #expect(hand.fetches.isEmpty)
   }
+
+  @Test func `what a socket was to bring first is forgotten with the next one`() {
+    var hand = Self.lost(at: 5, head: 8)
+    hand.reconnect(head: 5, settles: true)
+    #expect(hand.model.recovery.arrears == nil)
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `who leaves before all of it came does not leave a whole timeline`() {
+    var hand = Self.lost(at: 5, head: 8)
+    let wholeAt = hand.model.recovery.cursor.wholeAt
+    hand.give(.lifecycle(.background, at: Hand.wall.advanced(by: .seconds(1000))))
+    #expect(hand.model.recovery.cursor.wholeAt == wholeAt)
+  }
 }

@@ -93,6 +93,7 @@ struct CatchUpEndTests {
     let since = time.advanced(by: .seconds(-120))
     let queries = (1...pages).map { PageQuery.since(since, page: $0, limit: 100) }
     #expect(hand.fetches.map(\.query) == queries)
+    #expect(hand.model.gaps == [])
   }
 
   @Test func `each page is asked for with the credentials of its time`() {

@@ -134,6 +134,9 @@ struct ClockBackTests {
     hand.answer(page([1000, 999]))
     #expect(hand.model.gaps == [])
     #expect(hand.commits.compactMap(\.gaps).last == [], "the store is told")
+    let first = Gap(after: nil, before: Hand.message(10).key)
+    let told: [StreamUpdate] = [.gap(first), .gapClosed(first), .gap(gap), .gapClosed(gap)]
+    #expect(hand.updates.filter { told.contains($0) } == told, "so is the reader")
   }
 
   @Test func `what is stamped as the newest that is kept counts as stamped back, too`() throws {

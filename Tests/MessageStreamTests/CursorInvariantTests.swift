@@ -110,4 +110,24 @@ struct CursorInvariantTests {
     }
     #expect(broken == ["writer: only a refused change is tried again"])
   }
+
+  @Test func `an edit of what is shown may wait behind a cursor`() {
+    var edit = Hand.message(8)
+    edit.updatedAt = edit.createdAt.advanced(by: .seconds(1))
+    let broken = Self.broken { model in
+      model.recovery.cursor.position = Hand.at(12)
+      model.timeline.insert(Hand.message(8))
+      Self.waiting(nil, edit, &model)
+    }
+    #expect(broken == [])
+  }
+
+  @Test func `arrears of another log do not end beyond the cursor`() {
+    let broken = Self.broken { model in
+      let end = Position(epoch: "f", offset: 11)
+      model.recovery.isCurrent = false
+      model.recovery.arrears = Recovery.Arrears(end: end, until: .zero)
+    }
+    #expect(broken == ["recovery: arrears end beyond the cursor"])
+  }
 }

@@ -84,12 +84,26 @@ struct GapTests {
     #expect(hand.updates.filter { $0 == .gap(gap) } == [.gap(gap)])
   }
 
+  /// Connected to a plain server; the first page was refused, and is asked for again.
+  private static func listening() throws -> Hand {
+    var hand = Hand()
+    let failed = try #require(hand.fetches.last?.id)
+    hand.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))
+    hand.give(.opened(try #require(hand.model.link.currentAttempt), head: nil))
+    return hand
+  }
+
+  @Test func `the first page leaves no gap above its own last message that came before it`() throws
+  {
+    var hand = try Self.listening()
+    hand.hear(Hand.message(100, isPlain: true))
+    hand.answer(Hand.plainPage([102, 101, 100]))
+    #expect(hand.model.gaps == [])
+  }
+
   @Test func `the first page leaves a gap above what came before it, stored or not`() throws {
     for isStored in [true, false] {
-      var hand = Hand()
-      let failed = try #require(hand.fetches.last?.id)
-      hand.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))
-      hand.give(.opened(try #require(hand.model.link.currentAttempt), head: nil))
+      var hand = try Self.listening()
       hand.keepsPromptly = isStored
       hand.hear(Hand.message(4, isPlain: true))
       let page = [UInt64(102), 101, 100].map { Hand.message($0, isPlain: true) }

@@ -141,4 +141,27 @@ struct HistoryTests {
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }
+
+  @Test func `a page of which nothing can be read is gone past`() {
+    var hand = Self.asking(shown: 150)
+    hand.answer(Page(messages: [], hasNext: true, rejected: 50))
+    #expect(Self.number(hand) == 4)
+  }
+
+  @Test func `who was brought something older is not at the beginning, whatever the store reads`() {
+    var hand = Self.placed()
+    hand.give(.older([]))
+    hand.answer(Hand.page(51...100, head: 150))
+    hand.give(.older([]))
+    #expect(hand.histories == [.history(hasMore: true)])
+  }
+
+  @Test func `the first offset of another log than the present one may have something before it`() {
+    let cursor = Cursor(position: Position(epoch: "f", offset: 5), wholeAt: Hand.wall)
+    let messages = (UInt64(1)...3).map { Hand.message($0) }
+    var hand = Hand.launched(with: TimelineSnapshot(messages: messages, cursor: cursor))
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    #expect(hand.fetches.map(\.query) == [.before(Hand.at(1), limit: 50)])
+  }
 }

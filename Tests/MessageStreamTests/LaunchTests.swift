@@ -144,4 +144,21 @@ struct LaunchTests {
     let due = model.tick(at: Instant.zero.advanced(by: .seconds(1)))
     #expect(due == [.load(limit: 1000)])
   }
+
+  @Test func `neither another network nor a late loss brings a page before the socket`() throws {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    for path in ["wlan0", "cell0"] { hand.give(.reachability(.reachable(path: PathID(path)))) }
+    #expect(hand.model.link.currentAttempt != attempt)
+    hand.give(.lost(attempt, .reset))
+    #expect(hand.fetches.isEmpty)
+  }
+
+  @Test func `a socket that nobody asked for yet says nothing`() throws {
+    var hand = Hand()
+    let before = hand.model.recovery
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(5)))
+    #expect(hand.model.recovery == before)
+  }
 }

@@ -55,15 +55,43 @@ struct PollingTests {
     #expect(!hand.model.isWhole)
   }
 
-  @Test func `credentials that a late page was answered with are refreshed at the next refusal`()
-    throws
-  {
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
-    var hand = Self.polling()
+  private static let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+
+  /// A page was refused, and is asked for again with other credentials.
+  private static func renewed() throws -> Hand {
+    var hand = polling()
     hand.give(.refresh)
     hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.give(.refresh)
+    return hand
+  }
+
+  @Test func `a page that leads nowhere shows that the server takes the credentials, too`() throws {
+    var hand = try Self.renewed()
+    hand.answer(Hand.page([], head: 500, hasNext: true))
+    hand.give(.refresh)
+    hand.effects = []
+    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Self.refused))
+    #expect(hand.effects.contains(.refreshCredentials))
+  }
+
+  @Test func `one that only sends is not whole any more once it was closed`() {
+    var hand = Hand(cursor: Self.cursor) { $0.sendsOnly = true }
+    hand.give(.realtime(false))
+    hand.give(.refresh)
+    hand.answer(Hand.page([], head: 5))
+    #expect(hand.model.isWhole)
+    hand.give(.close)
+    hand.give(.open(at: Hand.wall))
+    #expect(hand.model.link.status.mode == .polling)
+    #expect(!hand.model.isWhole)
+  }
+
+  @Test func `credentials that a late page was answered with are refreshed at the next refusal`()
+    throws
+  {
+    var hand = try Self.renewed()
     let late = try #require(hand.fetches.last?.id)
     hand.pass(11)
     hand.give(.refresh)
@@ -71,7 +99,7 @@ struct PollingTests {
     #expect(next != late)
     hand.give(.fetched(late, Hand.page([], head: 5)))
     hand.effects = []
-    hand.give(.fetchFailed(next, refused))
+    hand.give(.fetchFailed(next, Self.refused))
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }

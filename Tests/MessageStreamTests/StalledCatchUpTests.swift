@@ -91,4 +91,11 @@ struct StalledCatchUpTests {
     #expect(shortest >= .milliseconds(750) && shortest < .milliseconds(800))
     #expect(longest <= .seconds(1) && longest > .milliseconds(950))
   }
+
+  @Test func `newest pages cover all up to the head that the first of them stated`() {
+    var hand = Hand()
+    hand.answer(Hand.page([], head: 90, hasNext: true, rejected: 50))
+    hand.answer(Hand.page(1...45, head: 95))
+    #expect(hand.model.recovery.cursor.position == Hand.at(90))
+  }
 }

@@ -51,4 +51,25 @@ struct WriterTests {
     outbox.restore([entry], after: Cursor(wholeAt: Hand.wall))
     #expect(outbox.floors == [entry.id: Timestamp(nanoseconds: 0)])
   }
+
+  @Test func `what is not on its way to the store has no later text there`() {
+    var message = Hand.message(1)
+    message.updatedAt = message.createdAt.advanced(by: .seconds(1))
+    #expect(!Writer().isEdited(by: message))
+  }
+
+  @Test func `a message is kept back as long as the try that it may answer`() {
+    let entry = Hand.entry("ok")
+    let cursor = Cursor(time: Hand.wall)
+    var outbox = Outbox(limit: 10)
+    outbox.restore([entry], after: cursor)
+    let taken = outbox.take(at: .zero, timeout: .seconds(1), credentials: 0, after: cursor)
+    let isKept = outbox.keepBack(Hand.message(9), for: entry.id)
+    let early = outbox.takeEcho()
+    outbox.queue.release(entry.id)
+    let late = outbox.takeEcho()
+    #expect(taken == entry && isKept)
+    #expect(early == nil)
+    #expect(late == Hand.message(9))
+  }
 }

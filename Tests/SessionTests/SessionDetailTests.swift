@@ -320,4 +320,15 @@ import Testing
     #expect(SessionModel.Input(event, at: SessionBench().wall).event == event)
     #expect(SessionModel.Input.start.event == nil)
   }
+
+  @Test func `a session that is started before its store was read does nothing`() {
+    var bench = SessionBench()
+    #expect(bench.give(.start) == [])
+    #expect(bench.model.deadline == nil)
+  }
+
+  @Test func `a first try begins at the wall clock at which the store was read`() {
+    let bench = SessionBench.opening()
+    #expect(bench.model.talk?.startedAt == bench.wall)
+  }
 }

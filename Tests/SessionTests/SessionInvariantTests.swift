@@ -121,4 +121,13 @@ import Testing
   @Test func `a session that sends is checked`() {
     #expect(unnoticed(Self.plants, in: Self.prompting) == [])
   }
+
+  @Test func `a prompt that waits before the store was read is found`() {
+    var bench = SessionBench()
+    bench.restore()
+    bench.prompt("one")
+    let fault = PlantedFault<SessionModel>(
+      "session: nothing is done before the store was read", { $0.client = nil })
+    #expect(unnoticed([fault], in: bench.model) == [])
+  }
 }

@@ -86,4 +86,29 @@ import Testing
     }
     #expect(bench.attempt == attempt && bench.model.isConnected)
   }
+
+  @Test func `a control frame is no sign of life once the time of a large prompt is up`() throws {
+    var bench = try Self.silent()
+    bench.prompt(String(repeating: "x", count: 100 * 1_024))
+    for _ in 1...4 {
+      bench.pass(.seconds(60))
+      bench.say(.heartbeat(nil))
+    }
+    bench.pass(.seconds(60))
+    #expect(bench.model.isConnected)
+    #expect(bench.model.talk?.large?.until == bench.now)
+    bench.give(.link(.ping(bench.attempt), at: bench.wall))
+    bench.pass(.seconds(60))
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `a prompt that a plain server let time out is waited for no more`() {
+    var bench = SessionBench.connected([])
+    bench.prompt(String(repeating: "x", count: 100 * 1_024))
+    #expect(bench.model.talk?.large != nil)
+    bench.pass(.seconds(300))
+    #expect(bench.reason == "no answer within 300s")
+    #expect(bench.model.talk != nil)
+    #expect(bench.model.talk?.large == nil)
+  }
 }

@@ -108,6 +108,12 @@ import Testing
     for text in [".", "..", "a/b", "a b", "a%2Fb", "é", "a\u{0}"] { #expect(ShopID(text) == nil) }
     for text in ["...", ".a", "a.b_C-9"] { #expect(ShopID(text)?.text == text) }
   }
+
+  @Test func `stands before a later text, and not before itself`() throws {
+    let first = try #require(ShopID("a"))
+    let second = try #require(ShopID("b"))
+    #expect([first < second, second < first, first < first] == [true, false, false])
+  }
 }
 
 @Suite struct ShopRouteTests {

@@ -164,6 +164,15 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     #expect(fails(text(65)) == RelayWireError(.outOfBounds(field: name)))
   }
 
+  @Test func `a token to resume with has up to 512 bytes`() {
+    func text(_ count: Int) -> String {
+      let token = String(repeating: "x", count: count)
+      return #"{"type":"connection_code","code":"1","word":"w","resume_token":"\#(token)"}"#
+    }
+    #expect(fails(text(512)) == nil)
+    #expect(fails(text(513)) == RelayWireError(.outOfBounds(field: "resume_token")))
+  }
+
   @Test func `a summary has up to 64 metrics`() throws {
     func text(_ count: Int) -> String {
       let metrics = Array(repeating: #"{"value_type":"STEPS"}"#, count: count)

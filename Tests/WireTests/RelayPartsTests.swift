@@ -58,6 +58,13 @@ import Testing
     }
   }
 
+  @Test func `a frame has up to 200,000 bytes unless told otherwise`() {
+    let object = Self.object(String(repeating: "a", count: 300_000))
+    let frames = PhoneMessage.frames(answering: .healthData, RelaySample.id, object)
+    let longest = frames.map(\.bytes.count).max() ?? 0
+    #expect((199_000...200_000).contains(longest), "\(longest)")
+  }
+
   @Test func `a space needs one byte, a quote two`() {
     func count(_ text: String) -> Int {
       let object = Self.object(String(repeating: text, count: 20_000))

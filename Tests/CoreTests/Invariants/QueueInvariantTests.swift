@@ -82,6 +82,7 @@ private struct Parcel: QueuedItem {
     ("send queue: it knows nothing of items that are gone", { $0.unsure = [stranger] }),
     ("send queue: a lane has one try at a time", { $0.tries.append(another) }),
     ("send queue: only a stored item that waits is tried", { $0.unstored = [Parcel(1).id] }),
+    ("send queue: only a stored item that waits is tried", { $0.items.removeFirst() }),
     (
       "send queue: only a stored item that waits is tried",
       { $0.items[0].state = .failed(reason: "") }

@@ -214,7 +214,7 @@ struct PolicyTests {
     "1s max 30s +-0.25 min 1s x20", "1s*2*2 max 30s +-0.25 min 1s x20",
     "1s*2 min 30s +-0.25 max 1s x20", "1s*2 max 30s 000.25 min 1s x20",
     "1s*2 max 30s +-0.25 min 1s 020", "1s**2 max 30s +-0.25 min 1s x20",
-    "*1s*2 max 30s +-0.25 min 1s x20", "1s*2* max 30s +-0.25 min 1s x20",
+    "*1s*2 max 30s +-0.25 min 1s x20", "1s*2* max 30s +-0.25 min 1s x20", ",1s", "1s,", "1s,,2s",
   ])
   func `what is no schedule is refused`(text: String) {
     #expect(Schedule(text: text) == nil)

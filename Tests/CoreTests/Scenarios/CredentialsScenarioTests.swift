@@ -254,4 +254,23 @@ struct CredentialsScenarioTests {
     #expect(bench.give(.requested(refused)) == [.refreshCredentials])
     #expect(bench.link.status.reason == nil)
   }
+
+  @Test func `a refusal by REST after the link proved itself is a cause of its own`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.connect()
+    #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
+    bench.give(.credentials(.available(expiresIn: nil)))
+    bench.pass(LinkPolicy.messageStream.retry.stability.after)
+    #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
+    #expect(bench.link.status.phase == .connected)
+  }
+
+  @Test func `what a link brings that proved itself before takes back no refusal by REST`() {
+    var bench = LinkBench.connected(.messageStream)
+    #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
+    bench.give(.credentials(.available(expiresIn: nil)))
+    bench.give(.validData(bench.attempt))
+    bench.give(.requested(refused))
+    #expect(bench.link.status.reason == .signIn)
+  }
 }

@@ -41,6 +41,13 @@ import Testing
           }
         ),
         (
+          "relay: a session that is over has no questions",
+          {
+            $0.link = HeldLink(policy: .healthRelayService, seed: 1)
+            $0.line.items = []
+          }
+        ),
+        (
           "relay: an answer is sent over the connection that waits for it",
           { $0.line.items[0].attempt = AttemptID(99) }
         ),

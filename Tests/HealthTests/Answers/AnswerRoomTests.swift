@@ -123,4 +123,31 @@ import Testing
     let backwards = steps(1, "2026-01-05T10:01:00Z", "2026-01-05T10:00:00Z")
     #expect(backwards.minutes == 0)
   }
+
+  @Test func `a page that comes behind a refusal is left out`() throws {
+    var answer = try Self.answer(.heartRate, .average)
+    answer.refusal = .unreadable(reason: "locked")
+    answer.take(HealthSamplePage(samples: [Self.pulse("2026-01-05T09:00:00Z", "A")]))
+    #expect(answer.cells.all.isEmpty)
+  }
+
+  @Test func `nights are read from 12 hours before them to 12 hours behind them`() throws {
+    // Days of sleep go from 21:00 to 21:00.
+    let wanted = try #require(try Self.answer(.sleep, .sum).wanted)
+    #expect(wanted.from == at("2026-01-04T09:00:00Z"))
+    #expect(wanted.to == at("2026-01-08T09:00:00Z"))
+  }
+
+  @Test func `a night that finds no room ends the reading`() throws {
+    let night = ("2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z")
+    let span = SleepSpan(start: at(night.0), end: at(night.1), stage: .core, lane: 0)
+    let session = try #require(SleepSession([span], [SourceRank(kind: .watch, name: "Watch")]))
+    var answer = try Self.answer(.sleep, .sum)
+    let bucket = answer.days.bucket(at: session.end)
+    for source in 0..<SleepBook.most {
+      answer.nights.add(session, of: source, in: bucket, isNight: true)
+    }
+    answer.take(HealthSamplePage(samples: [stage("AsleepCore", night.0, night.1)]))
+    #expect(answer.refusal == .tooManyDays)
+  }
 }

@@ -52,4 +52,14 @@ import Testing
     }
     #expect(source == 200_000)
   }
+
+  @Test func `sessions that are left are told in the order of their sources`() {
+    var runs = SleepRuns()
+    for source in [2, 0, 3, 1] {
+      let ended = runs.take(Self.span, of: source)
+      #expect(ended == nil)
+    }
+    let sources = runs.finish().map { $0.source }
+    #expect(sources == [0, 1, 2, 3])
+  }
 }

@@ -51,4 +51,16 @@ import Testing
     #expect(export.samples == [Export.sample(Double(last))])
     #expect(export.digests.count == 1)
   }
+
+  @Test(arguments: [nil, ""] as [String?])
+  func `what was read and repaired so far is told with each batch`(body: String?) throws {
+    let record = Export.record("value=\"1\" device=\"d\u{01}\"", body: body)
+    let first = "<HealthData>" + String(repeating: record, count: 8_192)
+    var reader = HealthExportReader()
+    reader.append(Array("\(first)\(record)</HealthData>".utf8).span)
+    let batch = try #require(try reader.next())
+    #expect(batch.rows.count == 8_192)
+    #expect(reader.tally.bytes == first.utf8.count)
+    #expect(reader.tally.repaired == 1)
+  }
 }

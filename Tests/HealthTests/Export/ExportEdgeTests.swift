@@ -88,4 +88,20 @@ import Testing
     let bytes = Array("a&165;b&ax41;".utf8)
     #expect(ExportText(bytes.span, 0..<bytes.count).text == "a&165;b&ax41;")
   }
+
+  @Test(arguments: [62, 63, 64, 100])
+  func `of the name of another root at most 63 bytes are told`(length: Int) {
+    let name = String(repeating: "x", count: length)
+    #expect(throws: HealthExportError.foreign(element: String(name.prefix(63)))) {
+      try Export("<\(name)>".utf8)
+    }
+  }
+
+  @Test func `the words of a name with blanks may begin with any letter`() throws {
+    let energy = "total energy burned=\"12\" total energy burned unit=\"kcal\""
+    let dates = "start date=\"20260105080000+0000\" end date=\"20260105083000+0000\""
+    let names = "workout activity type=\"a\" source name=\"s\""
+    let export = try Export(body: "<Workout \(names) \(energy) \(dates)/>")
+    #expect(export.samples.map(\.value) == [.workout(WorkoutValue(activity: "a", energy: 12))])
+  }
 }

@@ -73,6 +73,8 @@ import Testing
   @Test(arguments: [
     "c1 01 07", "c1 01 02", "c1 03 f2 48 cd", "c1 02 ff ff", "c1 05 00 05 00 fa fe", "c1 01 06",
     "c1 08 f3 48 cd c9 c9 07 00 07",
+    // With codes of 1 to 15 bits its block ends one bit before the octets that a sender took off.
+    "c1 16 21 04 e0 81 96 24 49 92 24 49 02 12 8b 9a 47 56 cf de ff 7f ee 3d",
   ])
   func `what does not inflate to a whole message fails with 1007`(_ bytes: String) {
     #expect(Self.end.failure(hex(bytes)) == 1007)

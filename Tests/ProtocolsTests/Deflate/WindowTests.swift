@@ -16,6 +16,18 @@ import Testing
     var deflater = Deflater(windowBits: 15)
     let empty = deflater?.message([])
     #expect(empty == [0x00])
+    _ = deflater?.message([0x61])
+    let next = deflater?.message([])
+    #expect(next == [0x00])
+  }
+
+  @Test func `a lone message has a window in which its second half refers to its first`() {
+    var random = Seeded(8)
+    let noise = random.bytes(2_000)
+    var sender = End(role: .server, deflate: DeflateParameters()).connection()
+    var out: [UInt8] = []
+    sender.send(binary: noise + noise, into: &out)
+    #expect((2_000..<2_200).contains(out.count), "\(out.count)")
   }
 
   @Test func `a payload that is no shorter when deflated is sent plain`() throws {

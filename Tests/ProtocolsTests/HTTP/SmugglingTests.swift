@@ -109,7 +109,7 @@ import Testing
 
   @Test(arguments: [
     "\r\n", "x\r\n", "-1\r\n", "+1\r\na\r\n", "0x1\r\na\r\n", "1 \r\na\r\n", " 1\r\na\r\n",
-    "1\na\r\n",
+    "1\na\r\n", "\n",
     "1\r\nab\r\n", "1\r\na\n", "1\r\na\r0\r\n", "1\r\na0\r\n", "00000000000000001\r\na\r\n",
     "1 ;x\r\na\r\n", "1,x\r\na\r\n", "1;x\u{0}\r\na\r\n", "1;x\ny\r\na\r\n", "1;x\ry\r\na\r\n",
     "0\r\n bad\r\n\r\n", "0\r\nX : y\r\n\r\n", "0\r\nX: y\n\r\n", "0\r\nno colon\r\n\r\n",

@@ -51,6 +51,17 @@ import Testing
     #expect(request.hasPrefix("GET \(written) HTTP/1.1\r\nHost: "))
   }
 
+  @Test(
+    arguments: [
+      ("X-Y:  z ", HTTPField(name: "x-y", value: "z")), ("Upgrade: h2c", nil), ("X Y: z", nil),
+      ("X-Y", nil),
+    ] as [(String, HTTPField?)])
+  func `a field to send is read unless it is malformed or the handshake's own`(
+    _ line: String, _ field: HTTPField?
+  ) {
+    #expect(ClientHandshake.field(line) == field)
+  }
+
   @Test func `an upgrade is read, with the frames behind it`() {
     let fields = [
       "upgrade": "WebSocket", "connection": "keep-alive, Upgrade",

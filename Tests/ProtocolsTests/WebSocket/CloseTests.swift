@@ -111,6 +111,15 @@ import Testing
       End.server.events(out) == [.pong([1]), .text([0x62]), .closed(code: 1000, reason: "")])
   }
 
+  @Test func `a ping is answered before a close of ours`() {
+    var connection = End.server.connection()
+    var (events, out): ([WebSocketEvent], [UInt8]) = ([], [])
+    connection.receive(frame(9, [1], mask: [1, 2, 3, 4]), into: &events)
+    connection.close(code: 1001, reason: "", into: &out)
+    #expect(events == [.ping([1])])
+    #expect(End.client.events(out) == [.pong([1]), .closed(code: 1001, reason: "")])
+  }
+
   @Test func `a transport that ends without a close says so once`() {
     var connection = End.client.connection()
     var events: [WebSocketEvent] = []

@@ -55,6 +55,12 @@ import Testing
     #expect(skipping.reads(head) == Outcome(events: [], output: [], state: .open))
   }
 
+  @Test func `without a limit no more is set aside for a length than may well come`() {
+    let end = Self.end(.close, bytes: .max)
+    let outcome = end.reads(hex("82 7f 40 00 00 00 00 00 00 00 61"))
+    #expect(outcome == Outcome(events: [], output: [], state: .open))
+  }
+
   @Test func `lengths that add up beyond 64 bits are still only skipped`() {
     var connection = Self.end(.skip).connection()
     var events: [WebSocketEvent] = []
@@ -175,5 +181,9 @@ import Testing
     // 10 + 10 / 8 + 16384 octets are the most that can still be a message of 10.
     #expect(end.failure(hex("c2 7e 40 0b")) == nil)
     #expect(end.failure(hex("c2 7e 40 0c")) == 1009)
+    // 72 + 72 / 8 + 16384 are 16465.
+    let larger = Self.end(.close, bytes: 72, deflate: DeflateParameters())
+    #expect(larger.failure(hex("c2 7e 40 51")) == nil)
+    #expect(larger.failure(hex("c2 7e 40 52")) == 1009)
   }
 }

@@ -204,4 +204,26 @@ import Testing
     #expect(stage.feed(.cut(RequestID(1), patch)) == [])
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
   }
+
+  @Test(arguments: [(2, true), (3, false)])
+  func `no more of a body that was cut is kept than was announced`(bytes: Int, isKept: Bool) {
+    var stage = SyncStage()
+    var call = SyncStage.creation(length: 2, isComplete: true)
+    _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    call.body = [UInt8](repeating: 7, count: bytes)
+    let record = SyncUploadRecord(user: "ann", length: 2, isGzip: false)
+    let kept = SyncServer.Effect.keep(StoreToken(1), SyncStage.name, record, at: 0, call.body)
+    #expect(stage.feed(.cut(RequestID(1), call)) == (isKept ? [kept] : []))
+    #expect((stage.server.uploads.all[SyncStage.name] != nil) == isKept)
+  }
+
+  @Test func `the end of a tus upload names its protocol once`() {
+    var stage = SyncStage()
+    stage.begin(2, length: 10, .tus)
+    let rest = [UInt8](repeating: 9, count: 8)
+    _ = stage.ask(1, SyncStage.call("PATCH", rest, offset: 2, isComplete: nil, .tus))
+    let answer = stage.done(2, .stored(SyncTally())).answer
+    #expect(answer?.status == 204)
+    #expect(answer?.fields.filter { $0.name == "Tus-Resumable" }.map(\.value) == ["1.0.0"])
+  }
 }

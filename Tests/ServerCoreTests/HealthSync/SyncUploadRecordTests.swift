@@ -22,4 +22,17 @@ import Testing
     #expect(found?.record == (isRecord ? record : nil))
     #expect(found?.bytes == (isRecord ? bytes : nil))
   }
+
+  @Test(arguments: [(400, true), (401, false)])
+  func `the name of a user in a record has 400 bytes at most`(bytes: Int, isRecord: Bool) {
+    let name = String(repeating: "n", count: bytes)
+    let record = SyncUploadRecord(user: name, length: 10, isGzip: true)
+    #expect(SyncUploadRecord.read(record.line)?.record == (isRecord ? record : nil))
+  }
+
+  @Test(arguments: [(0, true), (4_194_304, true), (4_194_305, false), (-1, false)])
+  func `an upload has from no byte to 4 MiB`(length: Int, isRecord: Bool) {
+    let record = SyncUploadRecord(user: "ann", length: length, isGzip: false)
+    #expect(SyncUploadRecord.read(record.line)?.record == (isRecord ? record : nil))
+  }
 }

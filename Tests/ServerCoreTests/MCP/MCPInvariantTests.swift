@@ -62,6 +62,13 @@ struct MCPInvariantTests {
         { $0.sessions[session]?.calls[.number(77)] = Self.wild }
       ),
       (
+        "mcp server: a call of a session waits, and is known by its id",
+        { server in
+          let request = server.sessions[session]?.calls.values.first ?? Self.wild
+          server.sessions[session]?.calls = [.number(77): request]
+        }
+      ),
+      (
         "mcp server: a call that waits for a session is one of its calls",
         { $0.sessions[session]?.calls = [:] }
       ),

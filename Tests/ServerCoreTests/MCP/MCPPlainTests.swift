@@ -88,6 +88,9 @@ import Testing
     let id = login(&stage, conversation: "one")
     #expect(stage[id].reply?.status == 429)
     #expect(stage.asks == [])
+    let refusal = RelayRefusal.tooManyWaiting(retryAfter: .seconds(2)).word
+    let line = #"tool_calls_total{tool="direct_login",outcome="\#(refusal)"} 1"#
+    #expect(stage.server.metricsText.contains("holdfast_mcp_\(line)\n"))
   }
 
   @Test(arguments: [(256, true), (257, false)])

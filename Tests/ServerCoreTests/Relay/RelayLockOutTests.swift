@@ -48,4 +48,24 @@ struct RelayLockOutTests {
     #expect(lockOut.wait("b", at: .second(600)) == .seconds(5))
     #expect(lockOut.wait("b", at: .second(605)) == nil)
   }
+
+  @Test func `room is looked for again at the very end of the wait for it`() {
+    var lockOut = Self.lockOut {
+      ($0.maxWatchedAddresses, $0.wrongInterval) = (1, .seconds(10))
+    }
+    lockOut.wrong("a", at: .zero)
+    lockOut.wrong("b", at: .second(590))
+    lockOut.wrong("c", at: .second(600))
+    #expect(lockOut.marks.keys.sorted() == ["c"])
+  }
+
+  @Test func `a network that is watched counts on where there is no room for another mark`() {
+    var lockOut = Self.lockOut {
+      ($0.maxWatchedAddresses, $0.wrongPairs, $0.wrongPairsOfNetwork) = (2, 5, 2)
+    }
+    let address = "20010db800010001"
+    for _ in 1...2 { lockOut.wrong(address, at: .zero) }
+    #expect(lockOut.marks.count == 2)
+    #expect(lockOut.wait(address, at: .zero) == .seconds(900))
+  }
 }

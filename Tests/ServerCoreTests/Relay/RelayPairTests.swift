@@ -32,6 +32,12 @@ struct RelayPairTests {
     #expect(Set(pairs.compactMap(\.code.utf8.first)).count == 10)
   }
 
+  @Test(arguments: [(1, "000000"), (.max, "999999")] as [(UInt64, String)])
+  func `codes go from six zeros to six nines`(drawn: UInt64, code: String) {
+    var chance = OneNumber(drawn: drawn)
+    #expect(RelayPair(using: &chance).code == code)
+  }
+
   @Test func `neither pair nor secret nor grant shows itself`() {
     let grant = RelayGrant(accessToken: "s3cret", expiresIn: .seconds(1), user: "u")
     let texts = [
@@ -89,4 +95,11 @@ struct RelayPairTests {
     }
     return found
   }
+}
+
+/// Draws the same number again and again.
+private struct OneNumber: RandomNumberGenerator {
+  let drawn: UInt64
+
+  func next() -> UInt64 { drawn }
 }

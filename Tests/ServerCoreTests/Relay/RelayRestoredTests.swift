@@ -50,6 +50,15 @@ struct RelayRestoredTests {
 
   // MARK: What is kept
 
+  @Test func `a phone that was lost stays lost when its device comes as another one`() {
+    var (relay, _) = restored([Self.phone(1), Self.phone(2)])
+    _ = relay.settle(relay.tick(at: .second(600)))
+    relay.phone(3, device: 1)
+    let (id, effects) = relay.question()
+    let refusal = RelayRefusal.phoneAway(since: .seconds(600), .pairAgain)
+    #expect(effects == [.answer(id, .refused(refusal))])
+  }
+
   @Test func `what was kept twice is known once`() {
     let (relay, _) = restored(
       [Self.phone(), Self.phone(resume: "other")], [Self.access(), Self.access()],

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkHealth
 import LinkServerCore
 import LinkWire
 import Testing
@@ -62,6 +63,39 @@ struct RelayReturnTests {
     relay.pass(.seconds(1))
     _ = relay.settle(relay.gone(1))
     #expect(relay.open(3, device: 3).changes == [.endPhone(RelayStage.phone(2))])
+  }
+
+  @Test func `a pair that another phone shows is drawn again, and nothing is told`() {
+    var relay = paired()
+    relay.phone(2)
+    _ = relay.settle(relay.open(3, resume: "resume-1"))
+    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(3)))).count == 1)
+    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [.mint(.pair(phone))])
+  }
+
+  @Test func `what came of an answer is thrown away with its socket`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    let begin = HealthPart(kind: .healthData, index: 0, count: 2, text: #"{"succ"#)
+    #expect(relay.said(1, .part(RelayStage.request("a-1"), begin)) == [])
+    _ = relay.settle(relay.gone(1))
+    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(2))))
+    let whole = HealthPart(kind: .healthData, index: 0, count: 1, text: #"{"success":true}"#)
+    let object = HealthObject(succeeded: true, bytes: Array(whole.text.utf8))
+    let effects = relay.said(2, .part(RelayStage.request("a-1"), whole))
+    #expect(effects.unstored == [.answer(id, .data(object))])
+  }
+
+  @Test func `logins that wait count towards the bound of calls`() {
+    var relay = Relayed { $0.maxCalls = 2 }
+    for number in UInt64(1)...2 { relay.phone(number) }
+    relay.login(1)
+    _ = relay.question()
+    let pair = RelayStage.pair(2)
+    _ = relay.ask(.login(word: pair.word, code: pair.code))
+    let (id, effects) = relay.question(2)
+    #expect(effects == [.answer(id, .refused(.tooManyWaiting(retryAfter: .seconds(2))))])
   }
 
   @Test func `a pair that comes for a phone that has left is not shown`() {

@@ -43,6 +43,30 @@ import Testing
     ])
   }
 
+  @Test func `more askers than calls are found`() {
+    check([
+      (
+        "relay server: each call is found by its question",
+        { server in
+          for number in UInt64(97)...99 { server.callsByAsk[AskID(number)] = CallID(1) }
+        }
+      )
+    ])
+  }
+
+  @Test func `a question to a phone that is over, and a token without an access, are found`() {
+    check([
+      (
+        "relay server: a phone that is over is kept for its tokens alone",
+        { $0.phones[Self.phone]?.presence = .over(since: .zero, .lost) }
+      ),
+      (
+        "relay server: a token is an access to one phone",
+        { $0.phones[Self.away]?.tokens = [RelayStage.hash("x")] }
+      ),
+    ])
+  }
+
   @Test func `names that lead to no phone, or to one that is over, are found`() {
     check([
       (

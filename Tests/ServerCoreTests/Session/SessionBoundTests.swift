@@ -127,4 +127,11 @@ import Testing
     #expect([lane.next(), lane.next(), lane.next()] == [.news("a"), .news("b"), nil])
     #expect(lane.news == [])
   }
+
+  @Test func `a conversation has as many prompts as may wait in it, be it one`() {
+    var sessions = Sessions { $0.promptsPerConversation = 1 }
+    sessions.connect(1)
+    #expect(sessions.ask(key: "k1").codes(to: 1) == [])
+    #expect(sessions.ask(key: "k2").codes(to: 1) == ["busy"])
+  }
 }

@@ -169,4 +169,16 @@ import Testing
     #expect(parts.joined() == text)
     #expect(effects.responses(to: 2).map(\.parts) == [parts.count])
   }
+
+  @Test func `a long answer that is asked for again comes in all its parts again`() {
+    var sessions = Sessions { $0.usualMessageBytes = 2_048 }
+    sessions.connect(1, features: [.parts])
+    sessions.ask()
+    let text = String(repeating: "ab", count: 1_500)
+    for effects in [sessions.answer(1, text), sessions.ask()] {
+      let parts = Self.parts(effects, to: 1)
+      #expect(parts.joined() == text)
+      #expect(effects.responses(to: 1).map(\.parts) == [parts.count])
+    }
+  }
 }

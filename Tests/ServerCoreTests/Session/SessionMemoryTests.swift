@@ -178,4 +178,43 @@ import Testing
     let codes = sessions.ask(1, "q", in: "c3", key: "k3").codes(to: 1)
     #expect(codes == (isTaken ? [] : ["rate_limited"]))
   }
+
+  @Test func `what ended first is forgotten first, each when its time is over`() {
+    var sessions = Sessions(Self.change)
+    sessions.connect(1)
+    for number in 1...2 as ClosedRange<UInt64> {
+      sessions.ask(key: "k\(number)")
+      _ = sessions.answer(number)
+      _ = sessions.wait(.seconds(50)) + sessions.commitAll()
+    }
+    #expect(sessions.server.turns.keys.sorted() == [SessionPromptID(2)])
+  }
+
+  @Test func `a prompt that is remembered longer than its client is forgotten after it`() {
+    var sessions = Sessions(Self.change)
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    _ = sessions.answer(1)
+    sessions.ask(key: "k2")
+    _ = sessions.gone(1)
+    _ = sessions.wait(.seconds(50)) + sessions.commitAll()
+    _ = sessions.answer(2)
+    _ = sessions.wait(.seconds(50)) + sessions.commitAll()
+    #expect(sessions.server.clients.isEmpty)
+    #expect(sessions.server.turns.keys.sorted() == [SessionPromptID(2)])
+    _ = sessions.wait(.seconds(100)) + sessions.commitAll()
+    #expect(sessions.server.turns.isEmpty)
+  }
+
+  @Test func `an answer is of the moment at which its handler ended`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    let end = sessions.wall.advanced(by: .seconds(60))
+    _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: end))
+    let times = sessions.writes.flatMap { $0.1 }.compactMap { change in
+      if case .answered(_, let answer) = change { answer.at } else { nil }
+    }
+    #expect(times == [end])
+  }
 }

@@ -61,4 +61,27 @@ import Testing
     let next = sessions.restarted { $0.maxConversations = 1 }.0
     #expect(next.server.talks.keys.sorted() == ["c1"])
   }
+
+  @Test func `a conversation without a message is none`() {
+    var kept = SessionKept()
+    kept.apply(.conversation("c", signature: "1:x"))
+    var server = SessionServer(seed: 2, at: .zero)
+    _ = server.handle(.restored(kept, wall: Stage.dawn), at: .zero)
+    #expect(server.talks.isEmpty)
+  }
+
+  @Test func `a prompt has its number from the client that sent it first`() {
+    var sessions = Sessions()
+    for (connection, client) in [(1, "ann"), (2, "bob"), (3, "cat")] as [(UInt64, String)] {
+      sessions.connect(connection, as: client)
+    }
+    for connection in 1...3 as ClosedRange<UInt64> {
+      _ = sessions.say(connection, .prompt(Sessions.prompt(number: 5)))
+    }
+    _ = sessions.commitAll()
+    let clients = sessions.server.clients
+    #expect(sessions.server.turns[Self.first]?.client == "cat")
+    let numbers = ["ann", "bob", "cat"].map { clients[$0]?.kept.lastPrompt }
+    #expect(numbers == [5, nil, nil])
+  }
 }

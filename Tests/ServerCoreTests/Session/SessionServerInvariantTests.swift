@@ -294,6 +294,10 @@ import Testing
     ])
   }
 
+  @Test func `the alarms are checked`() {
+    check([("alarm queue: each alarm has an entry", { $0.alarms.heap = [] })])
+  }
+
   @Test func `as much as may wait for a socket is no fault`() {
     var server = Self.busy
     for _ in 1...5_196 { server.sockets[Self.one]?.lane.append(.response(Self.ended)) }

@@ -211,11 +211,7 @@ import Testing
   }
 
   @Test func `what fires while no more may wait is read once there is room`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
-    try bench.page(64, anchor: 1)
-    bench.finishCommits()
+    var bench = try SyncBench.read(64)
     bench.fire(wake: 2)
     for file in 1...32 { bench.accept("f\(file)") }
     bench.finishCommits()
@@ -238,11 +234,7 @@ import Testing
   }
 
   @Test func `samples of a page that moves no anchor are stored all the same`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
-    try bench.page(1, anchor: 1)
-    bench.finishCommits()
+    var bench = try SyncBench.read(1)
     try bench.page(1, anchor: 1)
     bench.finishCommits()
     #expect(bench.model.lanes.flatMap(\.batches).map(\.queued.file) == ["f1", "f2"])

@@ -255,11 +255,7 @@ import Testing
   }
 
   @Test func `the parts of a batch come before a page that is being stored`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
-    try bench.page(1, anchor: 1)
-    bench.finishCommits()
+    var bench = try SyncBench.read(1)
     bench.fail("f1", SyncBench.http(413))
     try bench.page(2, anchor: 2)
     let drafts = ["x", "y"].map {

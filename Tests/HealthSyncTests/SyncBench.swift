@@ -44,6 +44,16 @@ struct SyncBench {
     return bench
   }
 
+  /// One that has read and stored its first page, of so many records.
+  static func read(_ records: Int) throws -> SyncBench {
+    var bench = asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    try bench.page(records, anchor: 1)
+    bench.finishCommits()
+    return bench
+  }
+
   /// One with batches of types that were stored and wait, none handed over yet.
   static func waiting(_ batches: [QueuedBatch]) -> SyncModel.Input {
     .restored(

@@ -362,7 +362,7 @@ struct ArrearsTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `who leaves before all of it came does not leave a whole timeline`() {
+  @Test func `a timeline that is left before all of it came is not whole`() {
     var hand = Self.lost(at: 5, head: 8)
     let wholeAt = hand.model.recovery.cursor.wholeAt
     hand.give(.lifecycle(.background, at: Hand.wall.advanced(by: .seconds(1000))))

@@ -129,7 +129,7 @@ struct EchoTests {
     #expect(Self.dones(hand) == 1)
   }
 
-  @Test func `who signs out is the author of nothing more`() {
+  @Test func `a user who signed out is the author of no later message`() {
     var hand = Hand.plain()
     hand.give(.user("me"))
     hand.give(.credentials(.cleared))

@@ -148,7 +148,7 @@ struct HistoryTests {
     #expect(Self.number(hand) == 4)
   }
 
-  @Test func `who was brought something older is not at the beginning, whatever the store reads`() {
+  @Test func `a screen that was brought something older is not at the beginning`() {
     var hand = Self.placed()
     hand.give(.older([]))
     hand.answer(Hand.page(51...100, head: 150))

@@ -9,7 +9,7 @@ struct LaunchTests {
   private static let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
   private static var later: Timestamp { Hand.wall.advanced(by: .seconds(600)) }
 
-  @Test func `who takes nothing over the socket fetches before the first connect`() {
+  @Test func `a stream that takes nothing over the socket fetches before the first connect`() {
     let hand = Hand.launched(
       with: TimelineSnapshot(cursor: Self.cursor), after: [.reader(isBehind: true)])
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
@@ -25,7 +25,7 @@ struct LaunchTests {
     #expect(hand.fetches.count == 1)
   }
 
-  @Test func `nor does one beside which everything was fetched`() throws {
+  @Test func `a failed connect fetches nothing if everything was fetched beside it`() throws {
     var hand = Hand(cursor: Self.cursor)
     hand.give(.refresh)
     hand.answer(Hand.page([6], head: 6))
@@ -154,7 +154,7 @@ struct LaunchTests {
     #expect(hand.fetches.isEmpty)
   }
 
-  @Test func `a socket that nobody asked for yet says nothing`() throws {
+  @Test func `a socket that opens before it was asked for changes nothing`() throws {
     var hand = Hand()
     let before = hand.model.recovery
     let attempt = try #require(hand.model.link.currentAttempt)

@@ -14,7 +14,7 @@ struct WriterTests {
     #expect(writer.isFull)
   }
 
-  @Test func `what waits is not done`() {
+  @Test func `a writer with something that waits is not done`() {
     var writer = Writer()
     #expect(writer.isDone)
     writer.set(cursor: Cursor(time: Hand.wall))

@@ -98,8 +98,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   /// The wall clocks of all hosts when a run begins.
   static var wallBase: Timestamp { Timestamp(nanoseconds: 1_800_000_000_000_000_000) }
 
-  // Time. These are called for every event; they are mutating so that nothing of the kernel is
-  // copied.
+  // Time.
 
   mutating func advance(to time: Instant) {
     for place in bench.views.indices

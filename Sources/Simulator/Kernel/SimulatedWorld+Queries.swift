@@ -1,7 +1,6 @@
 import LinkCore
 
-// What a world asks of its kernel. These are methods of the world and not of the kernel, since a
-// call on the kernel would copy it.
+// What a world asks of its kernel.
 extension SimulatedWorld where Self: ~Copyable {
   // Clocks.
 

@@ -74,16 +74,6 @@ import Testing
     #expect(export.tally.version == 7)
   }
 
-  @Test func `a type definition in a file that is there at once is skipped`() throws {
-    let text = Array("<!DOCTYPE HealthData []><HealthData>\(Export.record())</HealthData>".utf8)
-    var reader = HealthExportReader()
-    reader.append(text.span)
-    reader.finish()
-    let batch = try #require(try reader.next())
-    #expect(batch.rows.map { batch[$0] } == [Export.sample()])
-    #expect(reader.tally.skipped.isEmpty)
-  }
-
   @Test func `a number without its mark is no reference`() {
     let bytes = Array("a&165;b&ax41;".utf8)
     #expect(ExportText(bytes.span, 0..<bytes.count).text == "a&165;b&ax41;")

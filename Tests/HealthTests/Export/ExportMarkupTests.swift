@@ -23,6 +23,7 @@ import Testing
 
   @Test(arguments: [
     "<HealthData><!--x-->", "<HealthData><![CDATA[\(Export.record())]]>",
+    "<HealthData><![CDATA[x]]>", "<!DOCTYPE HealthData []><HealthData>",
     "<!DOCTYPE HealthData><HealthData>", "<!DOCTYPE HealthData SYSTEM \"x.dtd\"><HealthData>",
   ])
   func `what is no element is skipped in a file that is there at once`(start: String) throws {

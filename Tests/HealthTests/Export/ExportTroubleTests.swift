@@ -53,16 +53,6 @@ import Testing
     #expect(export.skipped == [:])
   }
 
-  @Test func `a section at the beginning of a file that is there at once is skipped`() throws {
-    let text = Array("\(Self.root)<![CDATA[x]]>\(Self.one)</HealthData>".utf8)
-    var reader = HealthExportReader()
-    reader.append(text.span)
-    reader.finish()
-    let batch = try #require(try reader.next())
-    #expect(batch.rows.map { batch[$0] } == [Export.sample()])
-    #expect(reader.tally.skipped.isEmpty)
-  }
-
   @Test func `a comment behind the type definition tells no version`() throws {
     let export = try Export(
       "<!DOCTYPE HealthData []><!-- HealthKit Export Version: 7 -->\(Self.root)</HealthData>".utf8)

@@ -46,7 +46,7 @@ import Testing
     #expect(effects.answer?.field("Upload-Offset") == "0")
   }
 
-  @Test func `who waits for an upload has its turn, although the whole request is refused`() {
+  @Test func `a request that waits has its turn, although the whole one is refused`() {
     var stage = SyncStage { $0.maxRequests = 1 }
     stage.begin(2)
     var patch = SyncStage.call("PATCH", offset: 2, isComplete: false)
@@ -57,7 +57,7 @@ import Testing
     #expect(stage.ask(1, patch).answers.map(\.status) == [503, 204])
   }
 
-  @Test func `who waited for an upload is refused while the store has as much as it may`() {
+  @Test func `a request that waited for an upload is refused while the store is full`() {
     var stage = SyncStage { $0.maxRequests = 1 }
     stage.begin(2)
     var patch = SyncStage.call("PATCH", offset: 2, isComplete: false)

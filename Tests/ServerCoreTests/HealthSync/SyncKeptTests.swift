@@ -42,7 +42,7 @@ import Testing
     #expect(stage.ask(2, SyncStage.creation([1])).first == .forget(Self.name(1)))
   }
 
-  @Test func `nobody's upload makes room for another user's`() {
+  @Test func `no upload makes room for another user's`() {
     var stage = SyncStage()
     let own = (0..<SyncUploads.mostOfUser).map { Self.kept($0, of: "ann", age: 100 - $0) }
     _ = stage.feed(.restored(own + [Self.kept(99, of: "ben", age: 1_000)]))

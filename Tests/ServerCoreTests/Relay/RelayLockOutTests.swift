@@ -39,7 +39,7 @@ struct RelayLockOutTests {
     }
   }
 
-  @Test func `who is told to wait while there is no room waits that long, also when room comes`() {
+  @Test func `an address that waits for room waits as long as it was told to`() {
     var lockOut = Self.lockOut {
       ($0.maxWatchedAddresses, $0.wrongInterval) = (1, .seconds(10))
     }

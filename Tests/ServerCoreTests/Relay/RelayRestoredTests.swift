@@ -151,7 +151,7 @@ struct RelayRestoredTests {
     #expect(effects == [push(relay, within: 15)])
   }
 
-  @Test func `a question that nobody asks again is not refused when its phone does not return`() {
+  @Test func `a question that is not asked again is not refused when its phone does not return`() {
     var (relay, _) = restored([Self.phone()], [Self.access()], [Self.question()])
     #expect(relay.tick(at: .second(10)) == [])
     #expect(relay.tick(at: .second(45)).changes == [.endQuestion(Self.old)])

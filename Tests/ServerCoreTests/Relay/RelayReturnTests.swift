@@ -28,7 +28,7 @@ struct RelayReturnTests {
   }
 
   @Test(arguments: [true, false])
-  func `who asks a phone that is being greeted is told whether it was asked`(wasAsked: Bool) {
+  func `an assistant is told whether a phone that is being greeted was asked`(wasAsked: Bool) {
     var relay = paired()
     if !wasAsked { _ = relay.settle(relay.gone(1)) }
     let (id, _) = relay.question()
@@ -106,7 +106,7 @@ struct RelayReturnTests {
       relay.open(2, resume: "resume-1").unstored == [.accept(two), .mint(.pair(phone))])
   }
 
-  @Test func `a phone whose first pair ran out is greeted with another, whoever else waits`() {
+  @Test func `a phone whose first pair ran out is greeted with another beside others`() {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
     let kept = relay.take(met(1, on: 1))

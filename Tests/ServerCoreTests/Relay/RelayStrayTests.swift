@@ -24,7 +24,7 @@ struct RelayStrayTests {
     .part(request, HealthPart(kind: kind, index: 0, count: count, text: text))
   }
 
-  @Test func `a message that nobody knows ends the question that it names`() {
+  @Test func `an unknown message ends the question that it names`() {
     var relay = paired()
     let (id, _) = relay.question()
     let reason = "a message of an unknown type"

@@ -98,7 +98,7 @@ import Testing
     ])
   }
 
-  @Test func `a call that nobody knows is found in its line, and nowhere else`() {
+  @Test func `an unknown call is found in its line, and nowhere else`() {
     let found = ["relay server: a call is in the line of its phone, once"]
     var here = RelayServerInvariantTests.busy
     here.phones[Self.phone]?.line += [CallID(98), CallID(99)]

@@ -3,7 +3,8 @@ extension RelayWorld {
   static var walks: [Walk] {
     [
       RelayWireWalk.steps(2), RelayKeptWalk.steps(2), MCPWireWalk.steps(2), MCPServerWalk.steps(48),
-      RelayPhoneWalk.steps(300), RelayServerWalk.steps(90), RelayShapeWalk.steps(8),
+      RelayPhoneWalk.steps(300), RelayPullWalk.steps(500), RelayServerWalk.steps(90),
+      RelayShapeWalk.steps(8),
     ]
   }
 }

@@ -89,6 +89,11 @@ public struct SyncCall: Sendable, Hashable, Codable {
     (self.encoding, self.from, self.to, self.body) = (encoding, from, to, body)
   }
 
+  /// Whether it is an upload in any version of tus.
+  var isTus: Bool {
+    (path == .sync || path == .upload) && (speaksOtherTus || upload?.dialect == .tus)
+  }
+
   /// Reads a request.
   ///
   /// - Parameters:

@@ -143,9 +143,11 @@ extension SyncServer {
     guard let pending = requests.removeValue(forKey: id) else { return }
     var answer = answer
     if pending.path == .sync { answer.tellsEncodings = true }
-    if let dialect = pending.completes, dialect != .tus {
+    if let dialect = pending.completes {
       answer.fields += UploadFields(dialect, isComplete: true).fields
     }
+    let tus = UploadDialect.tus.fields
+    if pending.isTus, !answer.fields.contains(tus[0]) { answer.fields += tus }
     if answer.status != 403, answer.status != 421 { answer.origin = pending.origin }
     metrics.requests.answered(
       pending.path.word, status: answer.status, after: pending.since.duration(to: now))

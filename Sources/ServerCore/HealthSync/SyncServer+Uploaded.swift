@@ -45,13 +45,13 @@ extension SyncServer {
     case .failed(let failure): fail(id, failure)
     case .kept: break  // an answer to other work
     case .stored, .checked, .told, .refused, .tooLong:
-      requests[id]?.completes = dialect
       if dialect == .tus, case .stored(let tally) = outcome {
         storeFailure = nil
         metrics.count(tally)
         let offset = uploads.all[name]?.record.length
         answer(id, SyncAnswer(204, [], fields: UploadFields(.tus, offset: offset).fields))
       } else {
+        requests[id]?.completes = dialect
         conclude(id, outcome)
       }
       forget(name)

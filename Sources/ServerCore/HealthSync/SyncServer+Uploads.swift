@@ -58,7 +58,7 @@ extension SyncServer {
     _ id: RequestID, _ name: UUID128, _ call: SyncCall, _ user: SyncUser
   ) {
     let record = SyncUploadRecord(
-      user: user.name, length: call.upload?.length, isGzip: Self.isGzip(call.encoding) ?? false)
+      user: user.name, length: call.upload?.length, isGzip: Self.isGzip(call.encoding) == true)
     uploads.all[name] = SyncUploads.Upload(
       record: record, expires: now.advanced(by: SyncUploads.age), open: id)
     uploads.announced[id] = name
@@ -79,7 +79,7 @@ extension SyncServer {
     uploads.all[name]?.open = nil
     let isCreation = call.path == .sync
     let isExpected = isCreation || call.upload?.offset == upload.offset
-    guard isExpected, !body.isEmpty, work.count < policy.maxRequests, mode != .finished,
+    guard isExpected, !body.isEmpty, work.count < policy.maxRequests,
       fault(upload, appending: body.count, dialect) == nil
     else {
       if isCreation, upload.waiting.isEmpty { uploads.all[name] = nil }

@@ -57,6 +57,8 @@ public struct SyncServer: ServerRules {
     var origin: String?
     /// The upload that it was announced for.
     var announced: UUID128?
+    /// The request names a version of tus, so its answer does (tus 1.0.0, Tus-Resumable).
+    var isTus: Bool
     /// The protocol of the upload that its answer concludes.
     var completes: UploadDialect?
   }
@@ -88,7 +90,7 @@ public struct SyncServer: ServerRules {
     case .request(let id, let call, let user, let wall):
       let announced = endAnnouncement(of: id)
       requests[id] = Pending(
-        path: call.path, since: now, origin: call.origin, announced: announced)
+        path: call.path, since: now, origin: call.origin, announced: announced, isTus: call.isTus)
       take(id, call, user, wall: wall)
       if let announced { resume(announced) }
     case .abandoned(let id): requests[id] = nil

@@ -39,7 +39,7 @@ public struct SyncUploadRecord: Sendable, Hashable, Codable {
     do throws(FieldFault) {
       try fields.check()
       let record = SyncUploadRecord(
-        user: try fields.string("user", atMost: 400),
+        user: try fields.string("user", atMost: 200),
         length: try fields.optionalInt("length", in: 0...SyncServerPolicy.maxBodyBytes),
         isGzip: try fields.optionalBool("gzip") ?? false)
       return (record, end + 1)

@@ -217,13 +217,17 @@ import Testing
     #expect((stage.server.uploads.all[SyncStage.name] != nil) == isKept)
   }
 
-  @Test func `the end of a tus upload names its protocol once`() {
+  @Test(arguments: [
+    (SyncOutcome.stored(SyncTally()), 204), (.refused(reason: "It is no batch."), 400),
+    (.tooLong(limit: 9), 413),
+  ])
+  func `the end of a tus upload names its protocol once`(outcome: SyncOutcome, status: Int) {
     var stage = SyncStage()
     stage.begin(2, length: 10, .tus)
     let rest = [UInt8](repeating: 9, count: 8)
     _ = stage.ask(1, SyncStage.call("PATCH", rest, offset: 2, isComplete: nil, .tus))
-    let answer = stage.done(2, .stored(SyncTally())).answer
-    #expect(answer?.status == 204)
+    let answer = stage.done(2, outcome).answer
+    #expect(answer?.status == status)
     #expect(answer?.fields.filter { $0.name == "Tus-Resumable" }.map(\.value) == ["1.0.0"])
   }
 }

@@ -23,11 +23,17 @@ import Testing
     #expect(found?.bytes == (isRecord ? bytes : nil))
   }
 
-  @Test(arguments: [(400, true), (401, false)])
-  func `the name of a user in a record has 400 bytes at most`(bytes: Int, isRecord: Bool) {
+  @Test(arguments: [(200, true), (201, false)])
+  func `the name of a user in a record has 200 bytes at most`(bytes: Int, isRecord: Bool) {
     let name = String(repeating: "n", count: bytes)
     let record = SyncUploadRecord(user: name, length: 10, isGzip: true)
     #expect(SyncUploadRecord.read(record.line)?.record == (isRecord ? record : nil))
+  }
+
+  @Test func `the longest name fits into its line, also if each of its bytes is escaped`() {
+    let name = String(repeating: "\u{1}", count: 200)
+    let record = SyncUploadRecord(user: name, length: 4_194_304, isGzip: false)
+    #expect(SyncUploadRecord.read(record.line)?.record == record)
   }
 
   @Test(arguments: [(0, true), (4_194_304, true), (4_194_305, false), (-1, false)])

@@ -143,9 +143,10 @@ extension SyncAnswer {
     stage.begin(4, dialect)
     let seven = [UInt8](repeating: 1, count: 7)
     let call = SyncStage.call("PATCH", seven, offset: 4, isComplete: false, dialect)
+    var refusal = SyncServer.inconsistent
+    if dialect == .tus { refusal.fields = dialect.fields }
     #expect(
-      stage.ask(1, call)
-        == [.forget(SyncStage.name), .answer(RequestID(1), SyncServer.inconsistent)])
+      stage.ask(1, call) == [.forget(SyncStage.name), .answer(RequestID(1), refusal)])
   }
 
   @Test(arguments: [(10, true, true), (9, true, false), (11, true, false), (11, false, false)])
@@ -214,6 +215,26 @@ extension SyncAnswer {
     var question = SyncCall("OPTIONS", .sync)
     question.speaksOtherTus = true
     #expect(stage.ask(4, question).answer?.status == 204)
+  }
+
+  @Test func `each answer to a request of tus names its version`() {
+    var stage = SyncStage()
+    var other = SyncCall("POST", .sync)
+    other.speaksOtherTus = true
+    var elsewhere = SyncCall("GET", .steps)
+    elsewhere.speaksOtherTus = true
+    let head = SyncStage.call("HEAD", [], .tus)
+    var answers = [
+      stage.ask(1, SyncStage.creation(length: nil, isComplete: nil, .tus)).answer,
+      stage.ask(2, other).answer, stage.ask(3, head).answer, stage.ask(4, head, user: nil).answer,
+      stage.ask(5, SyncStage.call("HEAD", [], .current)).answer, stage.ask(6, elsewhere).answer,
+    ]
+    _ = stage.feed(.drain(within: .seconds(1)))
+    answers.append(stage.ask(7, head).answer)
+    #expect(answers.map { $0?.status } == [400, 412, 404, 401, 404, 412, 503])
+    #expect(
+      answers.map { $0?.fields.filter { $0.name == "Tus-Resumable" }.map(\.value) }
+        == [["1.0.0"], ["1.0.0"], ["1.0.0"], ["1.0.0"], [], [], ["1.0.0"]])
   }
 
   @Test func `OPTIONS tells how uploads resume`() {

@@ -10,7 +10,8 @@ extension SyncHouse {
     let announced = coming.removeValue(forKey: id)
     if let announced { uploads[announced]?.open = nil }
     guests[id] = Guest(
-      path: letter.path, since: now, origin: letter.fields["origin"], announced: announced)
+      path: letter.path, since: now, origin: letter.fields["origin"], announced: announced,
+      isTus: [.sync, .upload].contains(letter.path) && (letter.isOfOtherTus || letter.version == 0))
     if let say = saidToAll(letter) {
       answer(id, say)
     } else if letter.path == .dashboard {

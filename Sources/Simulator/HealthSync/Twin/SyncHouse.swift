@@ -27,7 +27,9 @@ struct SyncHouse: Sendable {
     var since: Instant
     var origin: String?
     var announced: UUID128?
-    /// The interop version of the upload that its answer ends.
+    /// It is about uploads, and names a version of tus.
+    var isTus: Bool
+    /// The protocol of the upload that its answer ends: an interop version, or 0 for tus.
     var ends: Int?
   }
 
@@ -180,6 +182,7 @@ struct SyncHouse: Sendable {
     if let version = guest.ends, version > 0 {
       fields += Self.named(version) + [Self.ended(version, true)]
     }
+    if guest.isTus, !fields.contains(Self.named(0)[0]) { fields += Self.named(0) }
     if say.status == 401 { fields.append(["WWW-Authenticate", "Bearer"]) }
     if let allow = say.allow { fields.append(["Allow", allow]) }
     if let after = say.after { fields.append(["Retry-After", "\(after)"]) }

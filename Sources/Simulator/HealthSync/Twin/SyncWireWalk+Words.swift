@@ -92,7 +92,7 @@ extension SyncWireWalk {
   // The lines of files of uploads.
 
   mutating func tryRecords() {
-    let users = ["a", String(of: "b", count: 400), String(of: "b", count: 401), ""]
+    let users = ["a", String(of: "b", count: 200), String(of: "b", count: 201), ""]
     let user = users[number(0...3)]
     let lengths = [nil, 0, 1, 4_194_304, 4_194_305, -1]
     let length = lengths[number(0...5)]
@@ -106,7 +106,7 @@ extension SyncWireWalk {
     let line = SyncScribe.object(members)
     let text = line + (happens(9) ? "" : "\n") + "abc"
     let isRight =
-      (1...400).contains(user.count) && (0...4_194_304).contains(length ?? 0) && gzip != "1"
+      (1...200).contains(user.count) && (0...4_194_304).contains(length ?? 0) && gzip != "1"
       && text.contains("\n") && line.utf8.count < 2_048
     let found = SyncUploadRecord.read(Array(text.utf8))
     guard isRight else {

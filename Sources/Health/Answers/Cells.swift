@@ -93,7 +93,7 @@ struct Cells: Sendable {
   /// Where the later half of the spans begins; `nil` if there is only one span.
   var middle: Timestamp? {
     let starts = all.map(\.bucket.start).sorted()
-    guard let first = starts.first, let last = starts.last, first < last else { return nil }
+    guard let first = starts.first else { return nil }
     let middle = starts[starts.count / 2]
     return middle > first ? middle : starts.first { $0 > first }
   }
@@ -118,13 +118,17 @@ struct Sources: Sendable {
   private var none: Int?
   private var latest: (name: String, number: Int)?
 
-  /// The number of a sample's source: the first name that is not blank.
-  mutating func number(_ source: String, device: String?) -> Int {
-    if let latest, latest.name == source { return latest.number }
-    let found = [source, device ?? ""].first { name in
+  /// The name of a sample's source: the first one that is not blank.
+  static func name(_ source: String, device: String?) -> String? {
+    [source, device ?? ""].first { name in
       name.unicodeScalars.contains { !$0.properties.isWhitespace }
     }
-    guard let found else { return blank() }
+  }
+
+  /// The number of a sample's source.
+  mutating func number(_ source: String, device: String?) -> Int {
+    if let latest, latest.name == source { return latest.number }
+    guard let found = Self.name(source, device: device) else { return blank() }
     let number = numbers[found] ?? names.count
     if number == names.count {
       names.append(found)

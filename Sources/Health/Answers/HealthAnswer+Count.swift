@@ -35,13 +35,11 @@ extension HealthAnswer {
   ) {
     if figure.isAdded {
       let lane = lanes.lane(of: sample, source: source)
-      if sample.end > window.from || sample.start >= window.from, sample.start < window.to {
-        merge?.take(value, sample, from: window.from, lane: lane, lanes.ranks)
-      }
+      merge?.take(value, sample, from: window.from, lane: lane, lanes.ranks)
     }
     let place: Int
     if case .nutrient(let number) = kind.measure { place = number } else { place = 0 }
-    if figure.isAdded, kind.rule == .spread, sample.end > sample.start {
+    if figure.isAdded, sample.end > sample.start {
       return spread(value, sample.start..<sample.end, source, place, figure)
     }
     guard let anchor = anchor(of: sample, kind.rule) else { return }
@@ -65,9 +63,8 @@ extension HealthAnswer {
 
   /// Moves the merged sums that are complete to their cells.
   mutating func addMerged() {
-    guard let sums = merge?.finished, !sums.isEmpty else { return }
+    guard let sums = merge?.finished else { return }
     merge?.finished.removeAll()
-    guard kinds.indices.contains(reading.place) else { return }
     let place: Int
     if case .nutrient(let number) = kinds[reading.place].measure {
       place = number
@@ -99,11 +96,11 @@ extension HealthAnswer {
   private mutating func add(
     _ source: Int, _ bucket: Bucket, _ change: (inout Cell) -> Void
   ) {
-    let number = typeNumbers[min(reading.place, kinds.count - 1)]
+    let number = typeNumbers[reading.place]
     if cells.update(type: number, source: source, bucket: bucket, change) { return }
     guard !figures.contains(where: \.needsDays) else { return refusal = .tooManyDays }
     shorten()
-    guard refusal == nil, bucket.members.lowerBound < window.to else { return }
+    guard bucket.members.lowerBound < window.to else { return }
     _ = cells.update(type: number, source: source, bucket: bucket, change)
   }
 

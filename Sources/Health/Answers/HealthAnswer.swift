@@ -32,7 +32,8 @@ struct HealthAnswer: Sendable {
   var cells: Cells
   var sources = Sources()
   var lanes = SourceLanes()
-  /// The merged series of the type at hand, if it has one.
+  /// The merged series of the type at hand, if its values are added; without data if they do not
+  /// lie over time.
   var merge: SourceMerge?
   var runs = SleepRuns()
   var nights = SleepBook()
@@ -65,7 +66,7 @@ struct HealthAnswer: Sendable {
     reading = Reading(
       kinds, from: window.from.advanced(by: .zero - margin), to: window.to.advanced(by: margin),
       limits: limits)
-    let lead = isSleep && query.groupBy != .hour ? AnswerWindow.nightLead : .zero
+    let lead = isSleep ? AnswerWindow.nightLead : .zero
     let whole = Bucket(start: window.start, end: window.end, members: window.members)
     buckets = CalendarBuckets(
       zone: zone, grouping: query.groupBy ?? .hour, lead: lead, whole: whole)
@@ -81,13 +82,11 @@ struct HealthAnswer: Sendable {
     figures.indices.contains(reading.place) && figures[reading.place].needsDays ? days : buckets
   }
 
-  /// Begins the merged series of the type at hand, if it has one.
+  /// Begins the merged series of the type at hand, if its values are added.
   private mutating func beginType() {
     // The next type's units are of another dimension, and its spans of another calendar.
     (scale, current, merge) = (nil, nil, nil)
-    guard figures.indices.contains(reading.place), figures[reading.place].isAdded,
-      kinds[reading.place].isMerged, kinds[reading.place].measure != .sleep
-    else { return }
+    guard figures.indices.contains(reading.place), figures[reading.place].isAdded else { return }
     merge = SourceMerge(calendar: calendar)
   }
 
@@ -107,7 +106,7 @@ struct HealthAnswer: Sendable {
     guard reading.isPast || (page.next == nil && reading.isLastBatch) else {
       return reading.advance(page.next)
     }
-    if query.groupBy != nil, kind.measure == .sleep { finishSleep() }
+    finishSleep()
     merge?.finish(at: window.to, lanes.ranks)
     addMerged()
     reading.finishType()

@@ -130,9 +130,6 @@ extension HealthKind {
     }
   }
 
-  /// Whether a sum has a merged value beside those of the sources: amounts that lie over time.
-  var isMerged: Bool { rule == .spread || measure == .sleep }
-
   /// The dimension of the numbers in the store; `nil` where there are none.
   var dimension: Dimension? {
     switch measure {

@@ -81,17 +81,18 @@ struct SleepSession: Sendable, Hashable {
     private var counts: [Int: SIMD8<Int>] = [:]
     private var inBed = 0
 
+    /// In order of time. The sort is stable: a stage without a length begins before it ends.
     static func edges(of spans: [SleepSpan]) -> [Edge] {
       spans.indices.flatMap { place in
         [
           Edge(time: spans[place].start, span: place, isEnd: false),
           Edge(time: spans[place].end, span: place, isEnd: true),
         ]
-      }.sorted { ($0.time, $0.span, $0.isEnd ? 1 : 0) < ($1.time, $1.span, $1.isEnd ? 1 : 0) }
+      }.sorted { $0.time < $1.time }
     }
 
     mutating func take(_ edge: Edge, _ span: SleepSpan, _ ranks: [SourceRank]) {
-      if let clock, edge.time > clock { pass(edge.time.nanoseconds - clock.nanoseconds) }
+      if let clock { pass(edge.time.nanoseconds - clock.nanoseconds) }
       clock = edge.time
       let part = Part(span.stage)
       let step = edge.isEnd ? -1 : 1
@@ -111,7 +112,7 @@ struct SleepSession: Sendable, Hashable {
         return
       }
       nanoseconds[Part.asleep.rawValue] += length
-      for part in Part.allCases where part.isAsleep && counts[part.rawValue] > 0 {
+      for part in Part.allCases where counts[part.rawValue] > 0 {
         nanoseconds[part.rawValue] += length
       }
     }

@@ -104,11 +104,9 @@ struct SourceMerge: Sendable {
   }
 
   private mutating func resolveMoments(_ ranks: [SourceRank]) {
-    guard let best = moments.map(\.lane).min(by: { (ranks[$0], $0) < (ranks[$1], $1) }) else {
-      return
-    }
-    if active.first.map({ $0 == best || ranks[best] < ranks[$0] }) ?? true {
-      for moment in moments where moment.lane == best { sum += moment.value }
+    guard let best = moments.map({ ranks[$0.lane] }).min() else { return }
+    if active.first.map({ best <= ranks[$0] }) ?? true {
+      for moment in moments where ranks[moment.lane] == best { sum += moment.value }
       hasData = true
     }
     moments.removeAll(keepingCapacity: true)

@@ -3,7 +3,8 @@ import LinkCore
 /// The rank of a source: where several measured the same time, the one with the least rank counts.
 ///
 /// Exports carry no order of sources, so the rank is a rule: what a watch measured comes before a
-/// phone, then other devices, then apps that name no device; among equals the name decides.
+/// phone, then other devices, then apps that name no device; among equals the name that is told
+/// decides.
 struct SourceRank: Sendable, Hashable, Comparable {
   enum Kind: Int, Sendable, Hashable, CaseIterable {
     case watch, phone, device, app
@@ -52,7 +53,8 @@ struct SourceLanes: Sendable {
     let place = source * SourceRank.Kind.allCases.count + kind.rawValue
     let lane = lanes[place] ?? ranks.count
     if lane == ranks.count {
-      ranks.append(SourceRank(kind: kind, name: sample.source))
+      let name = Sources.name(sample.source, device: sample.device) ?? ""
+      ranks.append(SourceRank(kind: kind, name: name))
       lanes[place] = lane
     }
     latest[source] = (sample.device, lane)

@@ -147,7 +147,6 @@ struct ExportParser: Sendable {
   private mutating func end(
     of mark: StaticString, _ bytes: Span<UInt8>, at index: Int, _ isLast: Bool, then next: Place
   ) -> Int {
-    if case .definitionComment = place { noteVersion(bytes, at: index) }
     if let end = bytes.next(mark, from: index) {
       place = next
       return end + mark.utf8CodeUnitCount
@@ -180,8 +179,9 @@ struct ExportParser: Sendable {
   private mutating func definitionToken(_ bytes: Span<UInt8>, at index: Int) -> Int {
     guard index + 4 <= bytes.count else { return index }
     if bytes.holds("<!--", at: index) {
-      // The version stands in the first comment, which is short.
+      // The version stands at the beginning of a comment, which need not be there as a whole.
       guard bytes.next("-->", from: index) != nil || bytes.count - index > 256 else { return index }
+      noteVersion(bytes, at: index + 4)
       place = .definitionComment
       return index + 4
     }

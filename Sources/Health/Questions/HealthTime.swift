@@ -75,7 +75,7 @@ extension HealthTime {
       let rest = String(decoding: text.utf8.dropFirst(years).prefix(6), as: UTF8.self)
       // The month and the day in a year that has all of them.
       var digits = TimeDigits(ArraySlice("2000\(rest)".utf8))
-      let isDay = digits.day() != nil && digits.isAtEnd
+      let isDay = digits.day() != nil
       let isShaped = rest.utf8.count == 6 && rest.hasPrefix("-") && rest.dropFirst(3).hasPrefix("-")
       guard years >= 4, isShaped else {
         self = .otherForm
@@ -129,7 +129,7 @@ extension TimeDigits {
       (second, fraction) = (found, part)
     }
     let seconds = hour * 3600 + minute * 60 + second
-    guard hour <= 23 || (seconds == 86_400 && hour == 24 && fraction == 0) else { return nil }
+    guard hour <= 23 || (seconds == 86_400 && fraction == 0) else { return nil }
     return Int64(seconds) * 1_000_000_000 + fraction
   }
 

@@ -65,10 +65,9 @@ public struct HealthCensus: Sendable {
 
   /// The time of a type that the reading covers; `nil` if it holds none.
   public func covered(_ type: String) -> HealthStretch? {
-    guard let census = places[type].map({ types[$0] }), census.first <= census.last else {
-      return nil
+    places[type].map { place in
+      HealthStretch(type: type, from: types[place].first, to: types[place].last)
     }
-    return HealthStretch(type: type, from: census.first, to: census.last)
   }
 
   /// Whether a store that was given all of the reading holds nothing else of the type.
@@ -143,7 +142,7 @@ private struct TypeCensus {
   /// The samples that begin in each stretch.
   var stretches: [Int64: HealthCount] {
     var all = counts
-    if newest.count.count > 0 { all[newest.stretch, default: HealthCount()] += newest.count }
+    all[newest.stretch, default: HealthCount()] += newest.count
     return all
   }
 
@@ -179,9 +178,7 @@ private struct TypeCensus {
     last = max(last, row.start)
     let stretch = HealthCensus.stretch(of: row.start)
     if newest.stretch != stretch {
-      if newest.count.count > 0 {
-        counts[newest.stretch, default: HealthCount()] += newest.count
-      }
+      counts[newest.stretch, default: HealthCount()] += newest.count
       newest = (stretch, HealthCount())
     }
     newest.count.add(row.key)

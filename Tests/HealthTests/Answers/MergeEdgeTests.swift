@@ -21,4 +21,29 @@ import Testing
       start: start, end: start.advanced(by: .nanoseconds(1)), source: "Watch")
     #expect(try Shelf([sample]).merged(Self.query).map(\.value) == [.number(10)])
   }
+
+  @Test func `a moment counts beside what lasts of a source with the same rank`() {
+    let start = "2026-01-05T10:00:00Z"
+    let ranks = [SourceRank](repeating: SourceRank(kind: .watch, name: "Watch"), count: 2)
+    var merge = SourceMerge(calendar: CalendarBuckets(zone: .utc, grouping: .day))
+    let walk = steps(50, start, "2026-01-05T10:10:00Z")
+    merge.take(50, walk, from: walk.start, lane: 0, ranks)
+    for lane in [0, 1] {
+      merge.take(7, steps(7, start, start), from: walk.start, lane: lane, ranks)
+    }
+    merge.finish(at: at("2026-01-06T00:00:00Z"), ranks)
+    #expect(merge.finished.map(\.value) == [64])
+  }
+
+  @Test func `of sources without a name the device's name decides which one counts`() throws {
+    var (first, second) = (
+      steps(160, "2026-01-05T10:00:00Z", "2026-01-05T10:16:00Z", source: " "),
+      steps(80, "2026-01-05T10:06:00Z", "2026-01-05T10:16:00Z", source: " ")
+    )
+    (first.device, second.device) = ("Ring B", "Ring A")
+    let points = try Shelf([first, second]).reply(Self.query).points
+    #expect(points.map(\.source) == ["merged", "Ring A", "Ring B"])
+    // The six minutes of the one before the ten of the other.
+    #expect(points.map(\.value) == [.number(60 + 80), .number(80), .number(160)])
+  }
 }

@@ -65,6 +65,13 @@ import Testing
     reader.finish()
     let batch = try #require(try reader.next())
     #expect(batch.rows.map { batch[$0] } == [Export.sample()])
+    #expect(reader.tally.version == nil, "a comment tells it at its beginning")
+  }
+
+  @Test func `the version stands at the beginning of a comment of any length`() throws {
+    let comment = "<!-- HealthKit Export Version: 7\(String(repeating: " ", count: 600))-->"
+    let text = "<!DOCTYPE HealthData [\(comment)]>\(Self.root)</HealthData>"
+    #expect(try Export(text.utf8, pieces: 300).tally.version == 7)
   }
 
   @Test func `a type definition that breaks off within a tag is one tag cut off`() throws {

@@ -16,7 +16,6 @@ extension HeldLink {
     case .live:
       // What the queue brought, while only the standby was wanted, stays.
       guard isNew || isEnded, currentAttempt == nil else { return }
-      if standby.forbidsTriggers, isEnded { standby.disarm() }
       proceed(.first, after: nil, &step)
     }
   }
@@ -39,7 +38,7 @@ extension HeldLink {
     let before = gate.reachability
     gate.reachability = reachability
     guard !reachability.isSameWay(as: before) else { return }
-    if let obstacle = gate.obstacle, obstacle != .background {
+    if let obstacle = gate.obstacle {
       hold(by: obstacle, &step)
     } else if case .reachable? = before {
       pathChanged(&step)
@@ -48,7 +47,7 @@ extension HeldLink {
     }
   }
 
-  /// The way out is gone: pause, and let it cost no try.
+  /// The way out is gone: pause, and let it cost no try. What the background holds back stays so.
   private mutating func hold(by obstacle: Obstacle, _ step: inout Step) {
     switch state {
     case .ready:
@@ -79,12 +78,7 @@ extension HeldLink {
   /// There is a way out again: a fresh series, once it has settled.
   private mutating func pathReturned(_ step: inout Step) {
     switch state {
-    case .held(let held):
-      if gate.obstacle == .background {
-        state = .held(Held(obstacle: .background, series: held.series))
-      } else {
-        settle(held.series.fresh, for: policy.gate.settle, &step)
-      }
+    case .held(let held): settle(held.series.fresh, for: policy.gate.settle, &step)
     case .ready: probeSuspect(&step)
     case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting,
       .failed:

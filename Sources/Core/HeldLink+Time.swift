@@ -59,15 +59,14 @@ extension HeldLink {
     ready.stableAt = nil
     standby.disarm()
     retry.noteStable()
-    gate.credentials.noteAccepted()
   }
 
   private mutating func expireStandby(_ step: inout Step) {
     switch standby.state {
-    case .polling(let polling):
+    case .polling:
       if let poll = standby.takePoll(at: step.now) {
         step.effects.append(.poll(poll))
-      } else if polling.nextProbe <= step.now {
+      } else {
         probe(&step)
       }
     case .rearming: armQueue(&step)

@@ -116,9 +116,7 @@ extension HeldLink {
   }
 
   mutating func become(ready trying: Trying, _ step: inout Step) {
-    if case .queued(let queued) = standby.state, queued != trying.attempt {
-      step.effects.append(.disarm(queued))
-    }
+    if case .queued(let queued) = standby.state { step.effects.append(.disarm(queued)) }
     standby.pause()
     gate.credentials.noteAccepted()
     state = .ready(Ready(trying, policy: policy, at: step.now))

@@ -19,7 +19,7 @@ public struct NetworkAddress: Sendable, Hashable {
   }
 
   private init(_ bytes: [UInt8]) {
-    let isMapped = bytes.count == 16 && bytes.starts(with: Self.mapped)
+    let isMapped = bytes.starts(with: Self.mapped)
     self.bytes = isMapped ? Array(bytes[12...]) : bytes
   }
 
@@ -66,7 +66,7 @@ public struct NetworkAddress: Sendable, Hashable {
     guard parts.count == 4 else { return nil }
     var bytes: [UInt8] = []
     for part in parts {
-      guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      guard part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
         part.count == 1 || part.first != "0", let byte = UInt8(part)
       else { return nil }
       bytes.append(byte)

@@ -100,7 +100,7 @@ struct Standby: Sendable, Hashable {
     _ chance: inout Chance
   ) -> Duration {
     if polling.isSlow { return poll.spread(poll.slowProbe, &chance) }
-    let wait = poll.interval * (1 << min(polling.setbacks, 10))
+    let wait = poll.interval * (1 << polling.setbacks)
     guard polling.server == .works, failure.meansServerUnreachable, wait * 2 <= poll.probe else {
       return poll.spread(poll.probe, &chance)
     }

@@ -19,7 +19,7 @@ extension Duration {
 
   /// Reads `250ms`, `30s`, `1.5s`, `15m`, `1h`, `40us` or `7ns`, within `written`; `nil` otherwise.
   public init?(text: some StringProtocol) {
-    let split = text.firstIndex { !($0.isASCII && $0.isNumber) && $0 != "." } ?? text.endIndex
+    let split = text.firstIndex { !$0.isNumber && $0 != "." } ?? text.endIndex
     let scale: Int64
     switch String(text[split...]) {
     case "ns": scale = 1
@@ -99,7 +99,7 @@ extension Schedule {
       let waits = text.split(separator: ",", omittingEmptySubsequences: false).map {
         Duration(text: $0)
       }
-      guard !waits.isEmpty, !waits.contains(nil) else { return nil }
+      guard !waits.contains(nil) else { return nil }
       self = .list(waits.compactMap { $0 })
       return
     }

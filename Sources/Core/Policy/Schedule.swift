@@ -53,28 +53,25 @@ public enum Schedule: Sendable, Hashable, Codable {
     switch self {
     case .list(let waits):
       return waits.indices.contains(index) ? waits[index]...waits[index] : nil
-    case .exponential(_, _, _, let jitter, let floor, let attempts):
+    case .exponential(let first, let factor, let cap, let jitter, let floor, let attempts):
       if let attempts, index >= attempts { return nil }
-      let base = baseWait(before: index)
+      let base = Self.baseWait(before: index, first: first, factor: factor, cap: cap)
       return max(base * (1 - jitter), floor)...max(base * (1 + jitter), floor)
     }
   }
 
-  private func baseWait(before index: Int) -> Duration {
-    switch self {
-    case .list(let waits):
-      return waits.indices.contains(index) ? waits[index] : .zero
-    case .exponential(let first, let factor, let cap, _, _, _):
-      // A wait that does not grow needs no steps; another one reaches its cap within 63.
-      guard factor > 1, first > .zero else { return min(first, cap) }
-      var (wait, steps) = (first, 0)
-      while steps < index, wait < cap {
-        steps += 1
-        // A large factor would leave the range of a duration.
-        let (grown, overflow) = wait.nanoseconds.multipliedReportingOverflow(by: Int64(factor))
-        wait = overflow ? cap : .nanoseconds(grown)
-      }
-      return min(wait, cap)
+  private static func baseWait(
+    before index: Int, first: Duration, factor: Int, cap: Duration
+  ) -> Duration {
+    // A wait that does not grow needs no steps; another one reaches its cap within 63.
+    guard factor > 1, first > .zero else { return min(first, cap) }
+    var (wait, steps) = (first, 0)
+    while steps < index, wait < cap {
+      steps += 1
+      // A large factor would leave the range of a duration.
+      let (grown, overflow) = wait.nanoseconds.multipliedReportingOverflow(by: Int64(factor))
+      wait = overflow ? cap : .nanoseconds(grown)
     }
+    return min(wait, cap)
   }
 }

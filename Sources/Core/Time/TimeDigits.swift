@@ -19,7 +19,6 @@ package struct TimeDigits {
 
   /// Exactly `width` digits.
   package mutating func number(_ width: Int) -> Int? {
-    guard rest.count >= width else { return nil }
     var value = 0
     for _ in 0..<width {
       guard let digit = digit() else { return nil }

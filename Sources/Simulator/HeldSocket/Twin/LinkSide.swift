@@ -101,7 +101,7 @@ struct LinkSide: Sendable {
   ) -> Duration {
     if polls.isSlow { return dice.around(poll.slowProbe, poll.jitter) }
     var wait = poll.interval
-    for _ in 0..<min(polls.inVain, 10) { wait = wait + wait }
+    for _ in 0..<polls.inVain { wait = wait + wait }
     if polls.works == true, LinkFaults.isOutage(failure), !(wait + wait > poll.probe) {
       polls.inVain += 1
       return wait + dice.part(of: wait)

@@ -104,7 +104,6 @@ extension LinkTwin {
     line.provenAt = nil
     side.disarm()
     pace.succeeded()
-    keys.refused = nil
   }
 
   mutating func passSide() {

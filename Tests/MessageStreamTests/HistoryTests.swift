@@ -156,6 +156,14 @@ struct HistoryTests {
     #expect(hand.histories == [.history(hasMore: true)])
   }
 
+  @Test func `an empty page that says that there is more is no beginning`() {
+    var hand = Self.placed()
+    hand.give(.older([]))
+    hand.answer(Hand.page([], head: 150, hasNext: true))
+    hand.give(.older([]))
+    #expect(hand.histories == [.history(hasMore: true)])
+  }
+
   @Test func `the first offset of another log than the present one may have something before it`() {
     let cursor = Cursor(position: Position(epoch: "f", offset: 5), wholeAt: Hand.wall)
     let messages = (UInt64(1)...3).map { Hand.message($0) }

@@ -134,6 +134,16 @@ struct OwnMessageTests {
     #expect(hand.posts == [])
   }
 
+  @Test(arguments: [(-120, 2), (-121, 1)])
+  func `where nothing is kept pages lead down to the earliest stamp of an own message`(
+    seconds: Int64, pages: Int
+  ) {
+    var hand = Hand(user: "me", outbox: [Hand.entry("once")])
+    hand.answer(Page(messages: [Self.mine("other", at: seconds)], hasNext: true))
+    #expect(
+      hand.fetches.map(\.query) == (1...pages).map { PageQuery.page(number: $0, limit: 50) })
+  }
+
   @Test func `in a shop that was empty any own message can be the one that was sent`() throws {
     var hand = Hand(user: "me")
     let nothing = Page(messages: [], hasNext: false)

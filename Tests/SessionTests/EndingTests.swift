@@ -160,6 +160,20 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
+  @Test func `in background a lost connection is not made again for what is stored meanwhile`() {
+    var bench = SessionBench.talking()
+    bench.say(.window([.one("m0", at: 0)], next: 1))
+    bench.holdsStore = true
+    bench.say(.window([.one("m1", at: 1)], next: 2))
+    bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
+    #expect(bench.model.isConnected)
+    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    while !bench.changes.isEmpty { bench.commit() }
+    #expect(bench.model.link.status == LinkStatus(phase: .held, reason: .obstacle(.background)))
+    bench.pass(.seconds(30))
+    #expect(bench.opens == 0)
+  }
+
   @Test func `a stop waits 2 s for what nothing confirms`() {
     var bench = SessionBench.talking()
     bench.give(.stop)

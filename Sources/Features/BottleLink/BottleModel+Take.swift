@@ -139,7 +139,7 @@ extension BottleModel {
   }
 
   private mutating func close(_ attempt: AttemptID, _ step: inout Step) {
-    if connection?.attempt == attempt { disconnected(&step) }
+    disconnected(&step)
     if burst?.attempt == attempt {
       let wasConnecting = burst?.found != nil
       burst = nil

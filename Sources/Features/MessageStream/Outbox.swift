@@ -77,9 +77,7 @@ public struct Outbox: Sendable, Hashable {
   /// Keeps a message back until the try of the entry that it can be ends; false if another message
   /// is kept back already.
   mutating func keepBack(_ message: Message, for entry: UUID128) -> Bool {
-    guard queue.sending(entry) != nil, echo == nil || echo?.message.id == message.id else {
-      return false
-    }
+    guard echo == nil || echo?.message.id == message.id else { return false }
     echo = Echo(entry: entry, message: message)
     return true
   }

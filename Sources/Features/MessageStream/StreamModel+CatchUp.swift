@@ -5,7 +5,7 @@ import LinkWire
 extension StreamModel {
   /// Fetches what may be missing, for a reason; joins a run that is under way where that is enough.
   mutating func catchUp(_ purpose: Recovery.Purpose, _ step: inout Step) {
-    guard phase == .open, link.isWanted, !link.status.isTerminal else { return }
+    guard link.isWanted, !link.status.isTerminal else { return }
     if recovery.run != nil {
       switch purpose {
       case .live:
@@ -24,12 +24,11 @@ extension StreamModel {
     recovery.arrears = nil
     let (kind, query) = recovery.plan(
       settings, at: wall(at: step.now), own: outbox.oldestUnsure, gap: gaps.last)
-    var run = Recovery.Run(
+    let run = Recovery.Run(
       fetch: newFetch(), query: query, kind: kind, purposes: [purpose],
       until: step.now.advanced(by: settings.fetchTimeout), unsure: outbox.queue.unsure,
       own: outbox.oldestUnsure,
       credentials: credentialsCount)
-    run.repetition.ask(knowing: newestKnown)
     recovery.run = run
     step.effects.append(.fetch(run.fetch, query))
   }
@@ -135,7 +134,7 @@ extension StreamModel {
     case .initial:
       // A plain server's pages go on as far back as a message of the outbox may be.
       guard page.head == nil, let own = run.own, let oldest = run.oldest,
-        oldest.createdAt > own.advanced(by: .zero - settings.overlap)
+        oldest.createdAt >= own.advanced(by: .zero - settings.overlap)
       else { return nil }
       return .page(number: run.pages + 1, limit: settings.historyPage)
     case .recent where page.isUnreadable:
@@ -171,7 +170,7 @@ extension StreamModel {
 
   /// Within a run by position each page covers what is before it, so the cursor moves with it.
   private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
-    guard moves(page, in: run), case .after(let asked, _) = run.query else { return }
+    guard case .after(let asked, _) = run.query else { return }
     recovery.move(to: recovery.reached(from: page.end(after: asked)))
     writer.set(cursor: recovery.cursor)
   }
@@ -258,7 +257,7 @@ extension StreamModel {
     let spread = wait - chance.duration(below: wait / 4)
     let at = step.now.advanced(by: max(spread, wish))
     // While the socket stands, what it may have missed is asked for until it is there.
-    if link.status.phase == .connected, recovery.run == nil { recovery.retryAt = at }
+    if link.status.phase == .connected { recovery.retryAt = at }
     return at
   }
 
@@ -300,8 +299,8 @@ extension StreamModel {
 
   /// The timeline is whole while the socket stands and nothing is missing: an absence begins now.
   mutating func noteWhole(at now: Instant) {
-    guard phase == .open, link.status.phase == .connected, recovery.isSettled,
-      recovery.ahead.isEmpty, recovery.arrears == nil
+    guard link.status.phase == .connected, recovery.isSettled, recovery.ahead.isEmpty,
+      recovery.arrears == nil
     else { return }
     recovery.cursor.wholeAt = wall(at: now)
     writer.set(cursor: recovery.cursor)

@@ -148,7 +148,9 @@ extension StreamModel {
     closeGap(fetch, isLast: !page.hasNext && fetch.tie != .loose, &step)
     let isEdge = fetch.below == oldest.key
     let isOlder = fetch.reached.map { $0 < fetch.below } ?? false
-    history.isBeginning = !isOlder && !goesOn
+    // An empty page with more behind it says nothing of where that begins.
+    let isEnd = !page.hasNext || repeats && !page.messages.isEmpty
+    history.isBeginning = !isOlder && isEnd
     history.readsWhenStored = isEdge
     writer.feedHistory()
   }

@@ -98,7 +98,7 @@ extension StreamModel {
       open(at: wall(at: step.now), &step)
       return
     }
-    guard phase == .open, link.isWanted else { return }
+    guard link.isWanted else { return }
     outbox.queue.hurry()
     catchUp(.refresh, &step)
     drive(.trigger(.userRefresh), &step)
@@ -122,7 +122,7 @@ extension StreamModel {
     case .available:
       credentialsCount += 1
       outbox.queue.credentialsRenewed()
-      if recovery.run == nil, recovery.retryAt != nil { recovery.retryAt = step.now }
+      if recovery.retryAt != nil { recovery.retryAt = step.now }
     case .cleared: author = settings.user
     case .rejected, .refreshFailed: break
     }

@@ -36,15 +36,14 @@ extension SessionModel {
     let asked = talk?.isIdempotent == false ? queue.unsure : []
     return all.filter { one in
       conversations[one]?.openedBy != nil || one == named
-        || !asked.isEmpty
-          && queue.items.contains { $0.conversation == one && asked.contains($0.id) }
+        || queue.items.contains { $0.conversation == one && asked.contains($0.id) }
     }
   }
 
   /// Whether everything that the server had of the followed conversations is here, and all that
   /// came is stored and acknowledged.
   public var isCaughtUp: Bool {
-    guard isConnected, let talk, owed.isEmpty, writer.isDone else { return false }
+    guard isConnected, let talk, writer.isDone else { return false }
     return talk.subscribing.isEmpty && talk.again.isEmpty
       && followed.allSatisfy(talk.subscribed.contains)
   }
@@ -223,9 +222,7 @@ extension SessionModel {
   }
 
   private mutating func noteTurn(ofOthers isOthersTurn: Bool, in conversation: String) {
-    guard var known = conversations[conversation], known.isOthersTurn != isOthersTurn else {
-      return
-    }
+    guard var known = conversations[conversation] else { return }
     known.isOthersTurn = isOthersTurn
     keep(known)
   }

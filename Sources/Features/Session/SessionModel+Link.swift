@@ -12,7 +12,7 @@ extension SessionModel {
       drive(.heard(attempt), &step)
     case .device(.again):
       // Asks for another attempt; what was told to stop stays stopped.
-      if stopsAt == nil, link.isWanted || link.status.phase == .failed { begin(&step) }
+      if stopsAt == nil, link.isWanted { begin(&step) }
     case .device(let change):
       note(change)
       if change == .lifecycle(.foreground) { leavePortal(&step) }
@@ -73,12 +73,10 @@ extension SessionModel {
   private mutating func close(
     _ attempt: AttemptID, _ reason: HeldLink.CloseReason, _ step: inout Step
   ) {
-    if talk?.attempt == attempt {
-      if talk?.stage == .connected, reason == .background || reason == .leaving {
-        step.effects.append(.send(attempt, .disconnect(reason: reason.rawValue)))
-      }
-      hangUp(.closed(reason), &step)
+    if talk?.stage == .connected, reason == .background || reason == .leaving {
+      step.effects.append(.send(attempt, .disconnect(reason: reason.rawValue)))
     }
+    hangUp(.closed(reason), &step)
     step.effects.append(.close(attempt, code: reason.closeCode))
   }
 
@@ -94,7 +92,7 @@ extension SessionModel {
     if ended.stage != .connected, let time = portal.tryEnded(by: reason.failure, at: step.now) {
       step.effects.append(.probe(within: time))
     }
-    if ended.stage == .connected, ended.awaitsMuch, reason.isLoss { payload.noteLoss() }
+    if ended.awaitsMuch, reason.isLoss { payload.noteLoss() }
     let wall = wall(at: step.now)
     if ended.stage == .connected { metrics.noteLoss(at: step.now) }
     step.show(

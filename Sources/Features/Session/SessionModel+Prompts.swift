@@ -77,7 +77,6 @@ extension SessionModel {
     talk?.sent.remove(key)
     endUpload(of: key)
     unwatch(key)
-    states[key] = nil
   }
 
   /// The server has a prompt, or it has ended: it can become stale no more.
@@ -232,10 +231,7 @@ extension SessionModel {
   /// - Parameter key: the prompt, if the response has no id of its own.
   private mutating func add(_ entry: SessionEntry, unnamed key: UUID128?) {
     if let key {
-      if talk?.written[entry.conversation] == entry.text {
-        talk?.written[entry.conversation] = nil
-        return
-      }
+      if talk?.written[entry.conversation] == entry.text { return }
       spoken.add(entry.text, of: key, in: entry.conversation)
     }
     writer.waiting.change.news.append(.message(entry, via: .live))
@@ -308,7 +304,6 @@ extension SessionModel {
     if talk.isIdempotent {
       // Under its key it is a question: the server says where it stands.
       self.talk?.sent.remove(key)
-      if talk.upload?.key == key { self.talk?.upload = nil }
       queue.release(key)
     } else {
       end(prompt, .failed, "no answer within 300s")

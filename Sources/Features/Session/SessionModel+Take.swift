@@ -55,7 +55,6 @@ extension SessionModel {
       // Silence counts from here on again.
       drive(.heard(attempt), &step)
     case .unsent(let attempt):
-      guard talk?.attempt == attempt else { return }
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
     case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .link,
       .credentials, .probed, .committed, .commitFailed:
@@ -90,7 +89,6 @@ extension SessionModel {
       watch(prompt, at: step.now)
     }
     let open = snapshot.prompts.filter { if case .queued = $0.state { true } else { false } }
-    for prompt in open { states[prompt.id] = prompt.isAccepted ? .accepted : .queued }
     if !open.isEmpty { step.show(.pending(open)) }
     change(
       to: wanted ?? snapshot.conversations.last?.id ?? UUID128.random(using: &chance).description)
@@ -154,9 +152,7 @@ extension SessionModel {
   mutating func expire(_ step: inout Step) {
     while let first = staleTimes.first, first.at <= step.now {
       staleTimes.removeFirst()
-      guard let prompt = queue[first.key], case .queued = prompt.state, !prompt.isAccepted else {
-        continue
-      }
+      guard let prompt = queue[first.key], case .queued = prompt.state else { continue }
       step.show(.notice(.stale(first.key)))
     }
     guard isConnected, var current = talk else { return }

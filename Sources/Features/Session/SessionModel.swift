@@ -144,7 +144,7 @@ public struct SessionModel: Journaled {
       sendPrompts(&step)
       subscribe(&step)
     }
-    if isInBackground, talk != nil, isFlushed { drive(.flushed, &step) }
+    if isInBackground, isFlushed { drive(.flushed, &step) }
     if stopsAt != nil, writer.isDone, isShown { end(&step) }
     if let (id, change) = writer.next(at: step.now) { step.effects.append(.commit(id, change)) }
   }

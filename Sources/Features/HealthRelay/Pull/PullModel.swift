@@ -91,9 +91,7 @@ package struct PullModel: Machine {
   /// Takes one input.
   package mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     var effects: [Effect] = []
-    if now >= end, phase != .new, phase != .ended {
-      finish(.outOfTime, at: now, &effects)
-    }
+    if now >= end, phase != .new { finish(.outOfTime, at: now, &effects) }
     switch input {
     case .begin: begin(at: now, &effects)
     case .leased(let step, let questions): leased(step, questions, at: now, &effects)

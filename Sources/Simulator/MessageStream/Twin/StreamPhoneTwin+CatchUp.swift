@@ -174,7 +174,7 @@ extension StreamPhoneTwin {
     case .first:
       let isOwn = run.own.map { own in
         page.head == nil
-          && run.oldest.map { $0.createdAt > own.advanced(by: .zero - settings.overlap) } ?? false
+          && run.oldest.map { $0.createdAt >= own.advanced(by: .zero - settings.overlap) } ?? false
       }
       guard isBlank || isOwn ?? false else { return nil }
       return .page(number: run.pages + 1, limit: settings.historyPage)

@@ -124,7 +124,8 @@ extension StreamPhoneTwin {
     }
     shrinkGap(search, isLast: !page.hasNext && search.tie != .none)
     let isOlder = search.reached.map { $0 < search.below } ?? false
-    past.isBeginning = !goesOn && !isOlder
+    let isOdd = page.hasNext && page.messages.isEmpty
+    past.isBeginning = !goesOn && !isOlder && !isOdd
     past.readsBack = search.below == top.key
     pen.serveReader()
   }

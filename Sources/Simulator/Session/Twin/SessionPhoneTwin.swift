@@ -135,7 +135,7 @@ struct SessionPhoneTwin: Sendable {
       sendPrompts()
       subscribe()
     }
-    if isBehind, line != nil, isIdle { drive(.flushed) }
+    if isBehind, isIdle { drive(.flushed) }
     if stopsAt != nil, paper.isDone, confirmed >= handed, owed.isEmpty || !isConnected { end() }
     if let (number, change) = paper.next(at: now) {
       out.append(.commit(SessionCommitID(number), change))

@@ -68,7 +68,6 @@ public struct DeflateParameters: Equatable, Sendable {
   /// The parameters of one element, checked.
   private struct Agreed {
     var serverReset = false
-    var clientReset = false
     var serverBits: Int?
     var clientBits: Int?
 
@@ -86,7 +85,8 @@ public struct DeflateParameters: Equatable, Sendable {
     private mutating func take(_ parameter: ExtensionOffer.Parameter, side: Side) -> Bool {
       switch (parameter.name, parameter.value) {
       case ("server_no_context_takeover", nil): serverReset = true
-      case ("client_no_context_takeover", nil): clientReset = true
+      // The client's window ends with each message, whatever is said.
+      case ("client_no_context_takeover", nil): break
       case ("server_max_window_bits", let value?):
         serverBits = Self.bits(value)
         return serverBits != nil

@@ -11,7 +11,7 @@ import CZlib
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
     // Memory follows the window: 2^(bits+2) for it, 2^(level+9) beside it (zconf.h).
-    let memoryLevel = CInt(min(8, windowBits - 7))
+    let memoryLevel = CInt(windowBits - 7)
     let status = unsafe deflateInit2_(
       stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -CInt(windowBits), memoryLevel,
       Z_DEFAULT_STRATEGY, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
@@ -56,10 +56,10 @@ import CZlib
     unsafe stream.pointee.avail_in = CUnsignedInt(input.count)
     unsafe stream.pointee.next_out = output.baseAddress
     unsafe stream.pointee.avail_out = CUnsignedInt(output.count)
-    let status = unsafe deflate(stream, Z_SYNC_FLUSH)
+    unsafe deflate(stream, Z_SYNC_FLUSH)
     let left = unsafe Int(stream.pointee.avail_out)
-    let unread = unsafe stream.pointee.avail_in
     unsafe stream.pointee.next_in = nil
-    return status == Z_OK && unread == 0 && left > 0 ? output.count - left : 0
+    // Input is unread, or output missing, only where no room is left.
+    return left > 0 ? output.count - left : 0
   }
 }

@@ -25,7 +25,7 @@ import CZlib
       stream, -MAX_WBITS, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
     guard status == Z_OK else {
       unsafe stream.deallocate()
-      throw WebSocketError(code: 1011, detail: "no memory to inflate")
+      throw Self.fault(Z_MEM_ERROR)
     }
     unsafe self.stream = stream
   }
@@ -83,8 +83,15 @@ import CZlib
     case Z_STREAM_END:
       ended = true
       return pending
-    case _: throw .inconsistent("compressed data that does not inflate")
+    case _: throw Self.fault(status)
     }
+  }
+
+  /// Why zlib gave up: memory is missing here, anything else the peer sent.
+  static func fault(_ status: CInt) -> WebSocketError {
+    status == Z_MEM_ERROR
+      ? WebSocketError(code: 1011, detail: "no memory to inflate")
+      : .inconsistent("compressed data that does not inflate")
   }
 
   /// Ends a message: feeds the four octets its sender took off, and checks that they fit.

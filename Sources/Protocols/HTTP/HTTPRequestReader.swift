@@ -18,7 +18,7 @@ public struct HTTPRequestReader: Sendable {
   }
 
   private enum Phase: Sendable {
-    case head(HeadScanner, blankLines: Int)
+    case head(HeadScanner, isBehindBlank: Bool)
     case body(HTTPRequestHead, BodyReader)
     case failed
   }
@@ -26,7 +26,7 @@ public struct HTTPRequestReader: Sendable {
   private let limits: HTTPLimits
   private var buffer: [UInt8] = []
   private var consumed = 0
-  private var phase = Phase.head(HeadScanner(), blankLines: 0)
+  private var phase = Phase.head(HeadScanner(), isBehindBlank: false)
 
   /// A reader for one connection.
   public init(limits: HTTPLimits = HTTPLimits()) {
@@ -82,7 +82,6 @@ public struct HTTPRequestReader: Sendable {
     do throws(HTTPError) {
       return try step()
     } catch {
-      phase = .failed
       (buffer, consumed) = ([], 0)
       return .failed(error)
     }
@@ -90,27 +89,28 @@ public struct HTTPRequestReader: Sendable {
 
   private mutating func step() throws(HTTPError) -> Event? {
     let current = phase
-    // Until the step is over; also lets go of what it holds, so that it grows in place.
+    // Until the step is over, or for good if it throws; also lets go of what it holds, so that it
+    // grows in place.
     phase = .failed
     switch current {
     case .failed:
       return nil
-    case .head(let scanner, let blankLines):
-      return try readHead(scanner, blankLines: blankLines)
+    case .head(let scanner, let isBehindBlank):
+      return try readHead(scanner, isBehindBlank: isBehindBlank)
     case .body(let head, let body):
       return try readBody(head, body)
     }
   }
 
   private mutating func readHead(
-    _ previous: consuming HeadScanner, blankLines: Int
+    _ previous: consuming HeadScanner, isBehindBlank: Bool
   ) throws(HTTPError) -> Event? {
     var scanner = previous
     let progress = try scanner.scan(
       buffer, from: consumed, limit: limits.maxHeadBytes, maxLines: limits.maxHeaderCount + 1)
     switch progress {
     case .incomplete:
-      phase = .head(scanner, blankLines: blankLines)
+      phase = .head(scanner, isBehindBlank: isBehindBlank)
       return nil
     case .overflow(.firstLine):
       throw HTTPError(status: 414, detail: "an endless request line")
@@ -118,9 +118,9 @@ public struct HTTPRequestReader: Sendable {
       throw HTTPError(status: 431, detail: "header fields beyond the limit")
     case .complete(let end) where scanner.lines.isEmpty:
       // One empty line before a request is forgiven (RFC 9112 section 2.2).
-      guard blankLines == 0 else { throw .bad("empty lines before the request") }
+      guard !isBehindBlank else { throw .bad("empty lines before the request") }
       consumed += end
-      return try readHead(HeadScanner(), blankLines: 1)
+      return try readHead(HeadScanner(), isBehindBlank: true)
     case .complete(let end):
       let head = try RequestLine.head(
         scanner.lines.map { buffer[(consumed + $0.lowerBound)..<(consumed + $0.upperBound)] },
@@ -155,7 +155,7 @@ public struct HTTPRequestReader: Sendable {
       phase = .body(head, reader)
       return nil
     }
-    phase = .head(HeadScanner(), blankLines: 0)
+    phase = .head(HeadScanner(), isBehindBlank: false)
     compact()
     return .request(head, body: body)
   }

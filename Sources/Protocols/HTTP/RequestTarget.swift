@@ -9,7 +9,7 @@ struct RequestTarget {
 
   init(_ target: ArraySlice<UInt8>, method: String) throws(HTTPError) {
     guard method != "CONNECT" else { throw HTTPError(status: 501, detail: "no tunnels here") }
-    guard !target.isEmpty, target.allSatisfy({ Text.isVisible($0) && $0 != Self.fragment }) else {
+    guard target.allSatisfy({ Text.isVisible($0) && $0 != Self.fragment }) else {
       throw .bad("a byte that no target may hold")
     }
     if target.elementsEqual("*".utf8) {

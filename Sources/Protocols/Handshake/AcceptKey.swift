@@ -8,6 +8,6 @@ enum AcceptKey {
 
   /// Whether this is base 64 of 16 bytes (RFC 6455 section 4.1).
   static func isKey(_ key: String) -> Bool {
-    key.utf8.count == 24 && Base64.decode(key)?.count == 16
+    Base64.decode(key)?.count == 16
   }
 }

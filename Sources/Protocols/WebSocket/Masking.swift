@@ -3,7 +3,7 @@ enum Masking {
   /// Masks or unmasks in place, a word at a time; `phase` is the offset inside the frame.
   static func apply(_ mask: UInt32, phase: Int, to bytes: UnsafeMutableRawBufferPointer) {
     let turn = UInt32(phase & 3) * 8
-    let turned = turn == 0 ? mask : mask >> turn | mask << (32 - turn)
+    let turned = mask >> turn | mask << (32 - turn)
     let wide = (UInt64(turned) | UInt64(turned) << 32).littleEndian
     var offset = 0
     let wordsEnd = bytes.count & ~7

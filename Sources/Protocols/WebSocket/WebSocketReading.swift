@@ -5,8 +5,8 @@ struct OpenFrame {
 
   var remaining: UInt64 { header.length - taken }
 
-  /// Where in the masking key the next octet falls.
-  var phase: Int { Int(taken & 3) }
+  /// The offset of the next octet in the frame, as masking needs it.
+  var phase: Int { Int(taken) }
 }
 
 extension WebSocketConnection {

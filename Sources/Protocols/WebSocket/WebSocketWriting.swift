@@ -38,7 +38,6 @@ extension WebSocketConnection {
 
   /// Pongs keep their place before what is sent later.
   private mutating func moveOutPongs(to out: inout [UInt8]) {
-    guard !pongs.isEmpty else { return }
     out.append(contentsOf: pongs)
     pongs = []
   }
@@ -90,7 +89,7 @@ extension WebSocketConnection {
 
   /// The payload deflated, when that was agreed and makes it shorter.
   private mutating func compressed(_ payload: [UInt8]) -> [UInt8]? {
-    // zlib counts in 32 bits; what is beyond goes plain.
+    // zlib counts in 32 bits, its output too, which may be longer; what is beyond goes plain.
     guard let deflate, payload.count >= Self.leastCompressed, payload.count < 1 << 31
     else { return nil }
     let limit = deflate.windowBits(of: role)

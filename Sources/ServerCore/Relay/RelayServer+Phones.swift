@@ -67,7 +67,6 @@ extension RelayServer {
       metrics.replaced += 1
       close(former, .replaced)
       requeue(id, from: former)
-      phone = phones[id] ?? phone
     }
     alarms.clear(.grace(id))
     alarms.clear(.knock(id))
@@ -84,7 +83,7 @@ extension RelayServer {
   private mutating func endOthers(of device: UUID128, than id: PhoneID) {
     let others = (formers.removeValue(forKey: device) ?? []) + [devices[device]].compactMap(\.self)
     for other in others.sorted() where other != id { end(other, .replaced) }
-    if phones[id] != nil { devices[device] = id }
+    devices[device] = id
   }
 
   /// What was drawn came.
@@ -117,7 +116,6 @@ extension RelayServer {
       presence: .greeting(connection, token: device == nil ? nil : secret.text), seenAt: now)
     phones[id] = phone
     if let kept = phone.kept {
-      devices[kept.device] = id
       resumes[secret.hash] = id
       remember(pair, of: id)
       // It is told its token once that will be known again after a restart.
@@ -131,9 +129,9 @@ extension RelayServer {
   private mutating func show(_ pair: RelayPair, of id: PhoneID) {
     guard let phone = phones[id], phone.connection != nil, remember(pair, of: id) else { return }
     switch phone.presence {
-    case .greeting(_, let token):
+    case .greeting:
       // The first pair of a phone may be over before the store has the phone.
-      if token == nil || !isBeingKept(id) { greet(id) }
+      if !isBeingKept(id) { greet(id) }
     case .here(let connection): tellPair(of: phone, on: connection, token: nil)
     case .away, .over: break
     }

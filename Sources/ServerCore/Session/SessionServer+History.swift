@@ -118,8 +118,8 @@ extension SessionServer {
     } else if start > talk.end {
       gap = SessionHistory.Gap(requested: start - 1, oldest: talk.first, reason: .clientAhead)
     }
-    if isReplaced || speaksOffsets { start = max(start, talk.first) }
-    let isEmpty = gap != nil && !(speaksOffsets && gap?.reason == .pruned)
+    start = max(start, talk.first)
+    let isEmpty = gap != nil && !speaksOffsets
     let (entries, size) =
       isEmpty ? ([], SessionText.envelope) : slice(talk, from: start, budget: budget)
     let pruned = isEmpty && gap?.reason == .pruned
@@ -184,7 +184,7 @@ extension SessionServer {
     _ conversation: String, to peer: SessionSocket.Peer, on id: ConnectionID
   ) -> (SessionServerMessage, Int)? {
     guard let subscription = sockets[id]?.subscriptions[conversation], subscription.isLive,
-      let talk = talks[conversation], subscription.next < talk.end
+      let talk = talks[conversation]
     else { return nil }
     let (entries, size) = slice(talk, from: subscription.next, budget: peer.maxBytes, atMost: 1)
     guard let place = entries.last?.place else { return nil }
@@ -281,11 +281,11 @@ extension SessionServer {
   }
 
   private mutating func prune(_ conversation: String, _ count: Int) {
-    guard let removed = talks[conversation]?.entries.prefix(count), !removed.isEmpty else { return }
+    guard let removed = talks[conversation]?.entries.prefix(count), let last = removed.last?.place
+    else { return }
     historyBytes -= removed.reduce(0) { $0 + $1.size }
-    let below = (removed.last?.place ?? 0) + 1
     talks[conversation]?.entries.removeFirst(removed.count)
-    delay(.prune(conversation, below: below))
+    delay(.prune(conversation, below: last + 1))
   }
 }
 

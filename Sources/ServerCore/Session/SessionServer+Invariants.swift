@@ -150,7 +150,7 @@ extension SessionServer {
       },
       "session server: what waits for a socket is bounded")
     check.require(
-      sockets.values.allSatisfy { !$0.life.isOpen || $0.lane.count == 0 || $0.lane.awaitsDrain },
+      sockets.values.allSatisfy { $0.lane.count == 0 || $0.lane.awaitsDrain },
       "session server: what waits for a socket waits for its drain")
     check.require(
       sockets.allSatisfy { id, socket in

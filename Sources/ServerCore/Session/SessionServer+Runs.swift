@@ -40,9 +40,8 @@ extension SessionServer {
     return rest == 0 ? "\(seconds)s" : policy.turnLimit.text
   }
 
-  /// Tells a handler to end; its prompt fails with `error`.
+  /// Tells a handler that runs to end; its prompt fails with `error`.
   mutating func cancel(_ id: SessionPromptID, _ error: String) {
-    guard turns[id]?.stage == .running else { return }
     turns[id]?.stage = .cancelling(error: error)
     alarms.set(.turn(id), at: now.advanced(by: policy.cancelWait))
     effects.append(.cancel(id))
@@ -139,7 +138,7 @@ extension SessionServer {
   /// its client.
   func recipients(of turn: SessionTurn) -> [ConnectionID] {
     let newest = clients[turn.client]?.sockets.last { isOpen($0) }
-    let asker = turn.asker.flatMap { sockets[$0]?.peer != nil && isOpen($0) ? $0 : nil }
+    let asker = turn.asker.flatMap { isOpen($0) ? $0 : nil }
     return asker == newest ? [asker].compactMap(\.self) : [asker, newest].compactMap(\.self)
   }
 
@@ -158,6 +157,5 @@ extension SessionServer {
     for connection in turn.killers where isOpen(connection) {
       tell(connection, .sessionKilled(conversation: conversation))
     }
-    turns[id]?.killers = []
   }
 }

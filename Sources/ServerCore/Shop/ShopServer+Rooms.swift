@@ -23,7 +23,7 @@ extension ShopServer {
   mutating func advance(_ shop: ShopID) {
     guard let room = rooms[shop] else { return }
     guard let head = room.head else {
-      if !room.isAsking, !(room.arrivals.isEmpty && room.posts.isEmpty) {
+      if !room.isAsking {
         rooms[shop]?.owed = 1
         effects.append(.head(ask(.head(shop)), shop))
       }

@@ -99,7 +99,7 @@ enum StructuredItem {
   /// Reads an integer of at least 0 with 15 digits at most; `nil` for anything else.
   static func integer(_ text: String) -> Int? {
     let digits = bare(text)
-    guard !digits.isEmpty, digits.utf8.count <= 15,
+    guard digits.utf8.count <= 15,
       digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
     else { return nil }
     return Int(digits)

@@ -107,8 +107,7 @@ struct HealthCopy {
       while let line = left.first, line.place <= place {
         write(line, &writer)
         left.removeFirst()
-        // Lines beyond the last result follow it, all of them: no place is counted then.
-        if place < .max { place += 1 }
+        place += 1
       }
     }
     try reader.beginArray()

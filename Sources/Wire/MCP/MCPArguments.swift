@@ -47,7 +47,6 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     isStrict = true
     var reader = JSONReader(json)
     do {
-      guard try reader.peek() == .object else { return nil }
       try read(&reader)
     } catch {
       return nil

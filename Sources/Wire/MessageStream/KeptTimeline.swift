@@ -53,9 +53,7 @@ public struct KeptTimeline: Sendable, Hashable {
     if let cursor = change.cursor { written = cursor }
     if let gaps = change.gaps { self.gaps = gaps }
     for entry in change.outboxPut { put(entry) }
-    if !change.outboxRemove.isEmpty {
-      outbox.removeAll { change.outboxRemove.contains($0.id) }
-    }
+    outbox.removeAll { change.outboxRemove.contains($0.id) }
     let commit = tally.commit
     for name in readers.keys { readers[name]?.add(commit) }
     return commit
@@ -114,7 +112,6 @@ public struct KeptTimelines: Sendable, Hashable {
     _ change: TimelineChange, to shop: ShopID
   ) throws(StoreFailure) -> TimelineCommit {
     try change.requireOnly(shop)
-    guard !change.isEmpty else { return TimelineCommit() }
     return try self.change(shop) { $0.commit(change) }
   }
 }

@@ -80,6 +80,15 @@ import Testing
     #expect(Self.end.failure(hex(bytes)) == 1007)
   }
 
+  @Test func `memory that is missing here is not blamed on the peer`() {
+    // Z_MEM_ERROR and Z_DATA_ERROR (zlib.h).
+    #expect(
+      [-4, -3].map { Inflater.fault($0) } == [
+        WebSocketError(code: 1011, detail: "no memory to inflate"),
+        WebSocketError(code: 1007, detail: "compressed data that does not inflate"),
+      ])
+  }
+
   @Test func `a compressed text has to be UTF-8`() {
     var deflater = Deflater(windowBits: 15)
     let payload = deflater?.message([0x61, 0xFF]) ?? []

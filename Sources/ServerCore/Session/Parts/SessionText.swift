@@ -32,7 +32,6 @@ package enum SessionText {
     var start = tail.count - count(of: tail.reversed(), thatFit: half)
     while start < tail.count, UTF8.isContinuation(tail[start]) { start += 1 }
     let left = text.utf8.count - end - (tail.count - start)
-    guard left >= 0 else { return text }
     return String(decoding: head[..<end], as: UTF8.self)
       + "\n\n[... \(left) bytes left out ...]\n\n"
       + String(decoding: tail[start...], as: UTF8.self)

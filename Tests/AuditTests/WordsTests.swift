@@ -27,9 +27,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (10_000, "10 ms"), (19_999, "19 ms"), (999_999, "999 ms"), (1_000_000, "1.00 s"),
+    (9_995, "10 ms"), (10_499, "10 ms"), (10_500, "11 ms"), (19_999, "20 ms"),
+    (999_499, "999 ms"), (999_500, "1.00 s"), (1_000_000, "1.00 s"),
   ])
-  func `a time from ten milliseconds up to a second has no fractions`(
+  func `a time from ten milliseconds up to a second is rounded to whole ones`(
     microseconds: Int, shown: String
   ) {
     #expect(Duration.microseconds(microseconds).shown == shown)

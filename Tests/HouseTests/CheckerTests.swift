@@ -40,6 +40,21 @@ import Testing
     #expect(breaches({ Rules.invariants($0, tests: [test]) }, text) == [2])
   }
 
+  @Test func `finds an invariant that is not named, whatever texts it compares`() {
+    let text = """
+      check.require(a == "b", "it holds")
+      check.require(
+        c == "a part: it can",
+        "A part: it holds"
+      )
+      check.require(a == "b", "a part: it holds")
+      check.require(a == "b", "a part: it can")
+      check.require(d)
+      """
+    let test = SourceFile(path: "Tests/T.swift", text: "(\"a part: it can\", {})\n")
+    #expect(breaches({ Rules.invariants($0, tests: [test]) }, text) == [1, 2, 6, 8])
+  }
+
   @Test func `a generator that is handed in is no impurity`() {
     #expect(breaches(Rules.purity, "a[b] += c(.random(using: &chance))\n") == [])
     #expect(breaches(Rules.purity, "a[b] += c(.random(in: d))\n") == [1])

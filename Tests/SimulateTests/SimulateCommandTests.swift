@@ -242,6 +242,38 @@ import Testing
     #expect(outcome == .failure(2, "holdfast simulate message-stream: " + line))
   }
 
+  @Test(arguments: ["message-stream", "bottle", "all"])
+  func `a default that help names in one word is a value of its option`(world: String) async throws
+  {
+    let call = ["simulate", world]
+    let help = try await CommandProcess.run(call + ["--help"])
+    let defaults = Self.defaults(in: help.output)
+    #expect(defaults.contains(["--preset", "swarm"]))
+    for words in defaults {
+      let outcome = try await CommandProcess.run(call + words + ["--nonsense"])
+      #expect(outcome.errors.first?.contains("unknown option --nonsense") == true, "\(words)")
+    }
+  }
+
+  /// The options of a help text that have a default of one word, each with that word.
+  private static func defaults(in help: [String]) -> [[String]] {
+    var options: [[String]] = []
+    for line in help {
+      let words = line.split(separator: " ").map(String.init)
+      if line.hasPrefix("  --") {
+        options.append(words)
+      } else if let last = options.indices.last {
+        options[last] += words
+      }
+    }
+    return options.compactMap { words in
+      guard let label = words.first, let at = words.firstIndex(of: "(default:"),
+        let word = words.dropFirst(at + 1).first, word.hasSuffix(")")
+      else { return nil }
+      return [label, String(word.dropLast())]
+    }
+  }
+
   @Test(arguments: ["session", "sync", "bottle"])
   func `a world without walks refuses to take nothing else`(world: String) async throws {
     let outcome = try await CommandProcess.run(["simulate", world, "--only", "walks"])

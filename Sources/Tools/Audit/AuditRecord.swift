@@ -208,12 +208,13 @@ extension LinkFailure {
 }
 
 extension Duration {
-  /// In microseconds, milliseconds or seconds, with two or three digits.
+  /// In milliseconds or seconds, rounded: to whole milliseconds from 10 ms up to a second, else to
+  /// hundredths of the unit.
   var shown: String {
     let (seconds, attoseconds) = components
     let micro = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-    if micro < 10_000 { return "\(Self.decimal(micro, 1_000)) ms" }
-    if micro < 1_000_000 { return "\(micro / 1_000) ms" }
+    if micro < 9_995 { return "\(Self.decimal(micro, 1_000)) ms" }
+    if micro < 999_500 { return "\((micro + 500) / 1_000) ms" }
     return "\(Self.decimal(micro, 1_000_000)) s"
   }
 

@@ -14,7 +14,7 @@ extension AuditEvidence {
 
   /// The responses behind an event.
   private static func responses(
-    in record: AuditRecord, after start: Int = -1
+    in record: AuditRecord, after start: Int
   ) -> [(at: Int, SessionResponse)] {
     record.messages(after: start).compactMap { place, message in
       if case .response(let response) = message.content { (place, response) } else { nil }
@@ -108,8 +108,8 @@ extension AuditEvidence {
   }
 
   func ackEnds() throws(Finding) -> Finding {
-    let (record, _, end, id) = try delivery()
-    guard end != nil, let id else {
+    let (record, _, _, id) = try delivery()
+    guard let id else {
       throw .unseen("nothing was replayed that could be acknowledged")
     }
     guard let start = record.sent("connect", on: 2), record.first("connected", on: 2) != nil else {
@@ -210,28 +210,29 @@ extension AuditEvidence {
   func delta() throws(Finding) -> Finding {
     let older = try session(.olderHistory)
     let newer = try session(.main)
-    var words = ""
-    // Whether a history was long enough, so that a rest of it was asked for.
-    var hasRest = false
+    var unseen: String?
+    // Of a history that was long enough, so that a rest of it was asked for.
+    var missing: String?
     for record in [newer, older] {
       let histories = Self.histories(of: record).filter { !$0.entries.isEmpty }
       guard let whole = histories.first, let start = record.sent("{\"type\":\"subscribe\""),
         let second = record.sent("{\"type\":\"subscribe\"", after: start)
       else { continue }
       let skipped = record.text(second).contains("\"from_offset\":2") ? 2 : 1
-      let rest = Self.history(in: record, after: second)
-      words =
+      let words =
         "the whole history has \(whole.entries.count) messages; "
         + record.aftermath(of: second, most: 1)
+      unseen = words
       guard whole.entries.count > skipped else { continue }
-      hasRest = hasRest || record.hasWaited(after: second)
-      guard let rest else { continue }
+      if record.hasWaited(after: second) { missing = words }
+      guard let rest = Self.history(in: record, after: second) else { continue }
       if rest.entries == Array(whole.entries.dropFirst(skipped)) {
         return .shown("behind the cursor came \(rest.entries.count); " + words)
       }
     }
-    if words.isEmpty { throw try emptyHistory() }
-    return hasRest ? .missing(words) : .unseen(words)
+    if let missing { return .missing(missing) }
+    guard let unseen else { throw try emptyHistory() }
+    return .unseen(unseen)
   }
 
   private static func history(in record: AuditRecord, after start: Int) -> SessionHistory? {

@@ -97,7 +97,7 @@ public struct ScriptRun: Sendable {
 
   /// Lets time pass.
   public mutating func tick(at now: Instant) -> [Effect] {
-    guard !isOver, let deadline, now >= deadline else { return [] }
+    guard let deadline, now >= deadline else { return [] }
     self.deadline = nil
     let step = script.steps[next]
     next += 1
@@ -112,7 +112,6 @@ public struct ScriptRun: Sendable {
   public mutating func stop(isComplete: Bool) -> [Effect] {
     guard !isOver else { return [] }
     (isOver, deadline, record.isComplete) = (true, nil, isComplete)
-    defer { open = [] }
     return open.sorted().map { .drop($0) }
   }
 
@@ -213,12 +212,9 @@ extension ScriptRun {
 
 extension ScriptRun {
   private mutating func say(_ saying: AuditScript.Saying, at now: Instant) -> Effect {
-    if case .binary(let bytes) = saying {
-      note(.sent("a binary message of \(bytes.count) bytes"), on: socket, now)
-      return .sendBinary(socket, bytes)
-    }
     let bytes = content(of: saying, at: now)
     note(.sent(words(bytes, of: saying)), on: socket, now)
+    if case .binary = saying { return .sendBinary(socket, bytes) }
     return .send(socket, bytes)
   }
 
@@ -227,7 +223,8 @@ extension ScriptRun {
     case .connect(let login):
       "connect with \(words(login.proof)), version \(login.version ?? "none")"
     case .connectOf: "connect with the answer to the challenge of another connection"
-    case .message, .text, .binary, .ack: AuditMessage(bytes, hide: hide).excerpt
+    case .binary: "a binary message of \(bytes.count) bytes"
+    case .message, .text, .ack: AuditMessage(bytes, hide: hide).excerpt
     }
   }
 

@@ -1,25 +1,41 @@
 extension Rules {
   /// Each invariant that a type states is named by a test, which shows that it can fail.
   ///
-  /// An invariant is named by a string literal such as `"link: it is idle"` in a file that checks.
+  /// An invariant is named by the last argument of `check.require(`, a literal such as
+  /// `"link: it is idle"`.
   static func invariants(_ file: SourceFile, tests: [SourceFile]) -> [Breach] {
-    guard file.isUnder("Sources"), file.code.contains(where: { $0.contains("check.require(") })
-    else { return [] }
-    return file.lines.enumerated().compactMap { index, line in
-      guard let name = invariantName(in: line) else { return nil }
+    guard file.isUnder("Sources") else { return [] }
+    let calls = file.code.indices.filter { file.code[$0].contains("check.require(") }
+    return zip(calls, calls.dropFirst() + [file.lines.count]).compactMap { start, end in
+      guard let (line, name) = lastLiteral(in: file, start..<end), isInvariantName(name) else {
+        return Breach(file, start, "an invariant is named by its subject, a colon and what holds")
+      }
       let literal = "\"\(name)\""
       guard !tests.contains(where: { $0.text.contains(literal) }) else { return nil }
-      return Breach(file, index, "no test shows that this can fail: \(name)")
+      return Breach(file, line, "no test shows that this can fail: \(name)")
     }
   }
 
-  /// The literal of a line that begins with a lower-case subject, a colon and a space.
-  private static func invariantName(in line: String) -> String? {
-    let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
-    guard parts.count >= 3, let first = parts[1].first, first.isLowercase,
-      let colon = parts[1].firstRange(of: ": "),
-      parts[1][..<colon.lowerBound].allSatisfy({ $0.isLowercase || $0 == " " })
-    else { return nil }
-    return String(parts[1])
+  /// The literal before the end of the call that begins on the first of these lines.
+  private static func lastLiteral(
+    in file: SourceFile, _ lines: Range<Int>
+  ) -> (line: Int, text: String)? {
+    var depth = 0
+    var last: (line: Int, text: String)?
+    for line in lines {
+      let parts = file.lines[line].split(separator: "\"", omittingEmptySubsequences: false)
+      if parts.count >= 3 { last = (line, String(parts[parts.count - 2])) }
+      depth += file.code[line].count { $0 == "(" } - file.code[line].count { $0 == ")" }
+      if depth <= 0 { return last }
+    }
+    return nil
+  }
+
+  /// Whether a text begins with a lower-case subject, a colon and a space.
+  private static func isInvariantName(_ text: String) -> Bool {
+    guard let first = text.first, first.isLowercase, let colon = text.firstRange(of: ": ") else {
+      return false
+    }
+    return text[..<colon.lowerBound].allSatisfy { $0.isLowercase || $0 == " " }
   }
 }

@@ -6,7 +6,7 @@ import LinkJSON
 /// `holdfast simulate all`: every world of the list, one after the other.
 enum SimulateAllCommand {
   private static let defect = Parameter.optional(
-    "break", Format<Defects<NoName>>.defects(), usual: "none",
+    "break", Format<Defects<NoName>>.defects(), usual: "no defect",
     "all proves that each deliberate defect of each world is caught")
 
   /// The name of a defect that every world has: there is none.

@@ -7,7 +7,7 @@ import LinkSimulator
 enum SimulateParameters {
   static func server<Server: ServerChoice>(_ kind: Server.Type) -> Parameter<Server?> {
     .optional(
-      "server", Format<Server>.word("SERVER"), usual: Server.allCases.count == 2 ? "both" : "all",
+      "server", Format<Server>.word("SERVER"), usual: "each of them",
       "the contract that the server speaks")
   }
 
@@ -31,7 +31,7 @@ enum SimulateParameters {
     _ kind: Defect.Type
   ) -> Parameter<Defects<Defect>?> {
     .optional(
-      "break", Format<Defects<Defect>>.defects(), usual: "none",
+      "break", Format<Defects<Defect>>.defects(), usual: "no defect",
       "switch a deliberate defect on; all proves that each one is caught")
   }
 
@@ -44,7 +44,7 @@ enum SimulateParameters {
     "end with a failure that names the seed when one run takes longer")
 
   static let part = Parameter.optional(
-    "only", Format<RunPart>.word("PART"), usual: "both",
+    "only", Format<RunPart>.word("PART"), usual: "both of them",
     "play only the days of each run, or take only the walks beside second accounts after them")
 
   static let trace = Parameter.flag("trace", "tell the story of one seed, line by line")

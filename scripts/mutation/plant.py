@@ -179,9 +179,14 @@ class Package:
         """Returns what the results of the simulator depend on."""
         self.state = self.state or digest(ROOT, [folder(module) for module in MODULES] + [
             "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
-            "scripts/mutation/switch"]) + "".join(
-                "-" + path.replace("/", "-") for path in self.only)
+            "scripts/mutation/switch"]) + self.part
         return self.state
+
+    @property
+    def part(self):
+        """The modules with bugs as part of a file's name; a hash of many, as names are bounded."""
+        names = "".join("-" + path.replace("/", "-") for path in self.only)
+        return names if len(names) <= 100 else "-" + hashlib.sha256(names.encode()).hexdigest()[:16]
 
     def suite(self, name):
         """Returns what the results of a suite depend on, beside the world: its state in the copy."""

@@ -341,6 +341,9 @@ def adds_up():
         yield f"the suites of a feature are {package.suites}"
     if package.worlds(["relay", "session"]) != ["session"]:
         yield "the worlds of a feature are others"
+    parts = [plant.Package([name]).part for name in ("Core", "a" * 99, "a" * 100, "b" * 100)]
+    if parts[:2] != ["-Core", "-" + "a" * 99] or len({*parts}) < 4 or len(parts[2]) != 17:
+        yield "many modules make a long name of a file, or the same one as others"
     if plant.Package(["Core"]).suites != plant.SUITES or plant.Package().worlds(["x"]) != ["x"]:
         yield "shared modules are not tried everywhere"
     listing = (

@@ -154,11 +154,19 @@ extension Timestamp {
     let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
     return overflow ? Double(other.nanoseconds) - Double(nanoseconds) : Double(difference)
   }
+
+  /// The moment halfway to `end`, which is no earlier; rounded down to a nanosecond.
+  func middle(to end: Timestamp) -> Timestamp {
+    // Without a sign the distance of any two fits.
+    let length = UInt64(bitPattern: end.nanoseconds &- nanoseconds)
+    return Timestamp(nanoseconds: nanoseconds + Int64(length / 2))
+  }
 }
 
 extension Cell {
-  /// Remembers when its last sample was.
+  /// Remembers when its last sample was: the numbers of a meal are read one after another.
   fileprivate mutating func note(_ sample: HealthSample) {
+    if let latest, latest.lowerBound > sample.start { return }
     latest = sample.start..<max(sample.start, sample.end)
   }
 }
@@ -167,7 +175,5 @@ extension HealthSample {
   /// Its length; none for one that ends before it starts.
   var minutes: Double { max(0, start.distance(to: end)) / 60e9 }
 
-  fileprivate var middle: Timestamp {
-    end > start ? Timestamp(nanoseconds: start.nanoseconds / 2 + end.nanoseconds / 2) : start
-  }
+  fileprivate var middle: Timestamp { start.middle(to: max(start, end)) }
 }

@@ -77,7 +77,7 @@ extension HealthAnswer {
   func reply() throws(AnswerRefusal) -> HealthReply {
     if let refusal { throw refusal }
     guard cells.all.allSatisfy(\.isFinite) else { throw .sumTooLarge }
-    let points = query.groupBy == nil ? raw.all : statistics()
+    let points = try query.groupBy == nil ? raw.all : statistics()
     var nextStart = nextStart
     var bytes = 0
     // Cut at a moment that every type and source keeps, so that asking on repeats nothing.
@@ -120,12 +120,15 @@ extension HealthAnswer {
   }
 
   /// By type, the merged value before its parts, by source, then by time.
-  private func statistics() -> [TimedPoint] {
-    let told = folded().map { cell in
-      (order: (cell.type, cell.source, cell.bucket.start), point: point(of: cell))
+  private func statistics() throws(AnswerRefusal) -> [TimedPoint] {
+    let cells = folded()
+    // Also sums of several days can be too large.
+    guard cells.allSatisfy(\.isFinite) else { throw .sumTooLarge }
+    let told = cells.map { cell in
+      (order: (cell.type, cell.source, cell.bucket.members.lowerBound), point: point(of: cell))
     }
     let slept = nights.entries(figures.first ?? .sum, by: buckets).map { entry in
-      (order: (0, entry.source, entry.bucket.start), point: point(of: entry))
+      (order: (0, entry.source, entry.bucket.members.lowerBound), point: point(of: entry))
     }
     func name(_ source: Int) -> String { sources.names[source] ?? "" }
     return (told + slept).sorted { left, right in

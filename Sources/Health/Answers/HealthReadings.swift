@@ -53,6 +53,8 @@ public struct HealthReadings: Sendable {
   public private(set) var latest: Reading?
 
   private let zone: ZoneRules
+  /// What belongs to the last of the days.
+  private var day: Range<Timestamp>?
   private let dimension: Dimension?
   /// The values at the moment of the reading before, since the order is that of time.
   private var moment: (at: Timestamp, values: [Double])?
@@ -89,10 +91,16 @@ public struct HealthReadings: Sendable {
     moment?.values.append(value)
     latest = Reading(value: value, at: sample.start)
     figures.take(value)
-    let shown = zone.local(at: sample.start).nanoseconds
-    let number = Gregorian.floorDivide(shown, by: CivilTime.nanosecondsPerDay).0
-    let day = CivilTime(nanoseconds: number * CivilTime.nanosecondsPerDay)
-    if days.last?.day != day { days.append(Day(day: day, figures: Figures())) }
+    if day?.contains(sample.start) != true { begin(dayOf: sample.start) }
     days[days.count - 1].figures.take(value)
+  }
+
+  private mutating func begin(dayOf time: Timestamp) {
+    let bucket = CalendarBuckets(zone: zone, grouping: .day).bucket(at: time)
+    day = bucket.members
+    let shown = zone.local(at: bucket.start).nanoseconds
+    let number = Gregorian.floorDivide(shown, by: CivilTime.nanosecondsPerDay).0
+    let first = CivilTime(nanoseconds: number * CivilTime.nanosecondsPerDay)
+    days.append(Day(day: first, figures: Figures()))
   }
 }

@@ -40,7 +40,8 @@ struct SleepBook: Sendable {
 
   private struct Key: Hashable {
     var source: Int
-    var start: Timestamp
+    /// Where its members begin: a day that the clocks skip starts when the next one does.
+    var first: Timestamp
   }
 
   /// Ours: 200,000 days are 90 years of six sources.
@@ -55,7 +56,7 @@ struct SleepBook: Sendable {
 
   /// Adds a session to the day in which it ends.
   mutating func add(_ session: SleepSession, of source: Int, in bucket: Bucket, isNight: Bool) {
-    let key = Key(source: source, start: bucket.start)
+    let key = Key(source: source, first: bucket.members.lowerBound)
     var day = days[key] ?? Day(bucket: bucket)
     days[key] = nil
     if isNight {
@@ -77,7 +78,7 @@ struct SleepBook: Sendable {
     var entries: [Entry] = []
     var group: (source: Int, bucket: Bucket, days: [Day])?
     let ordered = days.sorted {
-      ($0.key.source, $0.key.start) < ($1.key.source, $1.key.start)
+      ($0.key.source, $0.key.first) < ($1.key.source, $1.key.first)
     }
     for (key, day) in ordered {
       if let known = group, known.source == key.source,
@@ -146,8 +147,7 @@ extension SleepSession {
   func isNight(in zone: ZoneRules) -> Bool {
     let minutes = self[.asleep] ?? self[.inBed] ?? 0
     if minutes >= SleepBook.leastNight { return true }
-    let middle = Timestamp(nanoseconds: start.nanoseconds / 2 + end.nanoseconds / 2)
-    let reading = zone.local(at: middle).nanoseconds
+    let reading = zone.local(at: start.middle(to: end)).nanoseconds
     let hour: Int64 = 3_600_000_000_000
     let clock = Gregorian.floorDivide(reading, by: CivilTime.nanosecondsPerDay).1
     return clock >= 21 * hour || clock < 9 * hour

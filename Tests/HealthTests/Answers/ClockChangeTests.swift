@@ -62,4 +62,12 @@ import Testing
     #expect(ends[0].distance(to: ends[1]) == 0x1p64)
     #expect(ends[1].distance(to: ends[0]) == -0x1p64)
   }
+
+  @Test(arguments: [
+    (Int64.min, Int64.max, Int64(-1)), (1, 3, 2), (-3, -1, -2), (-3, 4, 0), (7, 7, 7), (2, 5, 3),
+  ])
+  func `a middle is found between any two moments`(start: Int64, end: Int64, middle: Int64) {
+    let found = Timestamp(nanoseconds: start).middle(to: Timestamp(nanoseconds: end))
+    #expect(found == Timestamp(nanoseconds: middle))
+  }
 }

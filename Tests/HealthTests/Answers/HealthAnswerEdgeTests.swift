@@ -33,4 +33,47 @@ import Testing
     let reply = try shelf.parts(query, limits: AnswerLimits(maxBytes: room))
     #expect(reply == HealthReply(query: query, points: points))
   }
+
+  @Test func `days that add up to more than a number can hold have no average`() throws {
+    func answer(_ second: Double) -> HealthObject {
+      let shelf = Shelf([
+        quantity("StepCount", 1e308, "count", "2026-01-05T09:00:00Z"),
+        quantity("StepCount", second, "count", "2026-01-06T09:00:00Z"),
+      ])
+      return shelf.answer(.healthData(ask(.steps, "2026-01-05", "2026-01-07", .total, .average)))
+    }
+    let points = try HealthReply.read(answer(0.5e308).bytes).points
+    let average = HealthPointValue.number((1e308 + 0.5e308) / 2)
+    #expect(points.map(\.value) == [average, average])
+    #expect(answer(1e308) == .failure(AnswerRefusal.sumTooLarge.description))
+  }
+
+  @Test func `the latest numbers of a meal are told with the times of the last one`() throws {
+    let shelf = Shelf([
+      quantity("DietaryEnergyConsumed", 300, "kcal", "2026-01-05T08:00:00Z"),
+      quantity("DietaryProtein", 20, "g", "2026-01-06T09:00:00Z", "2026-01-06T09:05:00Z"),
+      quantity("DietaryFatTotal", 10, "g", "2026-01-05T08:00:00Z"),
+    ])
+    let points = try shelf.parts(ask(.bodyMetrics, "2026-01-05", "2026-01-07", .total, .latest))
+      .points
+    #expect(
+      points == [
+        HealthPoint(
+          type: "NUTRITION",
+          value: .nutrition(NutritionTotals(calories: 300, protein: 20, carbs: 0, fat: 10)),
+          unit: "noUnit", start: time("2026-01-06T09:00:00"), end: time("2026-01-06T09:05:00"),
+          source: "Watch")
+      ])
+  }
+
+  @Test func `a session whose middle is the first moment of a day belongs to that day`() throws {
+    let midnight = at("2026-01-06T00:00:00Z").nanoseconds
+    let session = HealthSample(
+      type: "HKCategoryTypeIdentifierMindfulSession",
+      value: .category("HKCategoryValueNotApplicable"),
+      start: Timestamp(nanoseconds: midnight - 1), end: Timestamp(nanoseconds: midnight + 1),
+      source: "Watch")
+    let query = ask(.mindfulness, "2026-01-05T00:00:00", "2026-01-07T00:00:00", .day, .count)
+    #expect(try Shelf([session]).parts(query).points.map(\.start) == [time("2026-01-06T00:00:00")])
+  }
 }

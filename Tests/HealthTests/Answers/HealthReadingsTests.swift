@@ -88,4 +88,22 @@ import Testing
     #expect(found.days.map(\.figures.average) == [60])
     #expect(found.figures.least == 60)
   }
+
+  @Test func `what the clocks show again after midnight belongs to the day that has begun`() {
+    // At 00:30 of the second day back to 23:30.
+    let change = Timestamp(nanoseconds: 23 * Self.hour + Self.hour / 2)
+    let zone = ZoneRules(
+      initialSecondsEast: 3_600, transitions: [.init(at: change, secondsEast: 0)])
+    var readings = HealthReadings(
+      Self.type, from: Timestamp(nanoseconds: 0), to: Timestamp(nanoseconds: 100 * Self.hour),
+      zone: zone)
+    var again = Self.sample(23, 70)
+    again.start = change
+    readings.take(
+      HealthSamplePage(
+        samples: [Self.sample(22, 50), Self.sample(23, 60), again, Self.sample(24, 80)]))
+    let days = [0, 24].map { CivilTime(nanoseconds: $0 * Self.hour) }
+    #expect(readings.days.map(\.day) == days)
+    #expect(readings.days.map(\.figures.average) == [50, 70])
+  }
 }

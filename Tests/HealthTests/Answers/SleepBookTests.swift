@@ -62,4 +62,20 @@ import Testing
     let sources = runs.finish().map { $0.source }
     #expect(sources == [0, 1, 2, 3])
   }
+
+  @Test func `the evening before a day that clocks skip is not the next day's`() throws {
+    // From the end of the 5th to the beginning of the 7th.
+    let zone = ZoneRules(
+      initialSecondsEast: -36_000,
+      transitions: [.init(at: at("2026-01-06T10:00:00Z"), secondsEast: 50_400)])
+    let shelf = Shelf([
+      stage("Asleep", "2026-01-06T05:00:00Z", "2026-01-06T09:00:00Z"),
+      stage("Asleep", "2026-01-06T12:00:00Z", "2026-01-06T18:00:00Z"),
+    ])
+    let query = ask(.sleep, "2026-01-05T00:00:00", "2026-01-08T00:00:00", .day, .sum)
+    let points = try shelf.parts(query, zone: zone).points
+    #expect(points.map(\.value) == [.number(240), .number(360)])
+    #expect(points.map(\.start) == ["2026-01-07T00:00:00", "2026-01-07T00:00:00"].map(time))
+    #expect(points.map(\.end) == ["2026-01-07T00:00:00", "2026-01-08T00:00:00"].map(time))
+  }
 }

@@ -1,0 +1,39 @@
+import LinkCore
+import LinkHealth
+
+/// The samples that a store holds, read as stores are read.
+struct AnswerStore {
+  private let rows: [(key: HealthSampleKey, sample: HealthSample)]
+  /// Whether the edges of a span count on both sides, as those of the platforms do.
+  private let isLoose: Bool
+  /// The most samples of a page, whatever was asked for.
+  private let most: Int
+
+  init(_ samples: [HealthSample], isLoose: Bool, most: Int = 10_000) {
+    var rows: [(key: HealthSampleKey, sample: HealthSample)] = []
+    for sample in samples {
+      let key = sample.key
+      if !rows.contains(where: { $0.key == key }) { rows.append((key, sample)) }
+    }
+    self.rows = rows.sorted { ($0.sample.start, $0.key) < ($1.sample.start, $1.key) }
+    (self.isLoose, self.most) = (isLoose, most)
+  }
+
+  func page(_ query: HealthSampleQuery) -> HealthSamplePage {
+    let found = rows.filter { row in
+      let (start, end) = (row.sample.start, row.sample.end)
+      let isNear = isLoose && (start == query.to || end == query.from)
+      guard query.covers(start: start, end: end) || isNear,
+        query.types.contains(row.sample.type)
+      else { return false }
+      guard let after = query.after else { return true }
+      return (start, row.key) > (after.start, after.key)
+    }
+    let page = found.prefix(max(1, min(most, query.limit)))
+    guard let last = page.last, page.count < found.count else {
+      return HealthSamplePage(samples: page.map(\.sample))
+    }
+    let next = HealthSamplePlace(type: last.sample.type, start: last.sample.start, key: last.key)
+    return HealthSamplePage(samples: page.map(\.sample), next: next)
+  }
+}

@@ -1,0 +1,134 @@
+import LinkCore
+import LinkHealth
+
+/// The number or numbers of a sample, as they are told.
+enum AnswerValue {
+  static func number(_ number: Double) -> String { "\(number)" }
+
+  static func meal(_ numbers: [Double]) -> String {
+    JSONTexts.object([
+      "calories": "\(numbers[0])", "protein": "\(numbers[1])", "carbs": "\(numbers[2])",
+      "fat": "\(numbers[3])",
+    ])
+  }
+
+  static func workout(_ type: String, _ numbers: [Double], _ sessions: Int) -> String {
+    JSONTexts.object([
+      "workout_type": JSONTexts.text(type), "total_distance": "\(numbers[0])",
+      "total_energy_burned": "\(numbers[1])", "total_steps": "\(numbers[2])",
+      "session_count": "\(sessions)",
+    ])
+  }
+
+  /// Names of activities, and how they are told.
+  static let activities = [
+    "HKWorkoutActivityTypeRunning": "RUNNING", "HKWorkoutActivityTypeCycling": "BIKING",
+    "HKWorkoutActivityTypeCrossTraining": "CROSS_TRAINING", "Cycling": "BIKING",
+    "HKWorkoutActivityType": "OTHER", "": "OTHER", "yoga": "YOGA", "eSports": "E_SPORTS",
+  ]
+
+  /// Names of stages of sleep, and how they are told.
+  static let stages = [
+    "InBed": "SLEEP_IN_BED", "Asleep": "SLEEP_ASLEEP", "AsleepUnspecified": "SLEEP_ASLEEP",
+    "AsleepCore": "SLEEP_LIGHT", "AsleepDeep": "SLEEP_DEEP", "AsleepREM": "SLEEP_REM",
+    "Awake": "SLEEP_AWAKE",
+  ]
+  static let prefix = "HKCategoryValueSleepAnalysis"
+
+  /// The stage of a sample as it is told; `nil` if it is none that is known.
+  static func stage(_ name: String) -> String? {
+    stages.first { name == $0.key || name == prefix + $0.key }?.value
+  }
+
+  /// The length of a sample in minutes.
+  static func minutes(_ sample: HealthSample) -> Double {
+    Double(max(0, sample.end.nanoseconds - sample.start.nanoseconds)) / 60_000_000_000
+  }
+
+  /// The numbers of a sample at four places; `nil` if nothing is known of them.
+  static func numbers(_ sample: HealthSample, _ kind: AnswerKind) -> [Double]? {
+    switch (kind.form, sample.value) {
+    case (.spread, .quantity(let value)), (.reading, .quantity(let value)),
+      (.nutrient, .quantity(let value)):
+      guard let told = kind.measured.told(value, in: sample.unit) else { return nil }
+      var numbers = [0.0, 0, 0, 0]
+      numbers[kind.place] = told
+      return numbers
+    case (.minutes, _), (.sleep, .category): return [minutes(sample), 0, 0, 0]
+    case (.workout, .workout(let workout)):
+      let numbers = [workout.distance ?? 0, workout.energy ?? 0, workout.steps ?? 0, 0]
+      return numbers.allSatisfy(\.isFinite) ? numbers : nil
+    case (.spread, _), (.reading, _), (.nutrient, _), (.sleep, _), (.workout, _): return nil
+    }
+  }
+}
+
+extension HealthAnswerTwin {
+  /// Reads the samples of a type in its stretches and pages, up to an end that may move.
+  mutating func readAll(
+    _ kind: AnswerKind, _ frame: AnswerFrame, upTo to: inout Int64,
+    _ take: (HealthSample, inout Int64) -> Void
+  ) throws(AnswerReason) {
+    let batch = max(limits.batch, .seconds(3_600))
+    let first = frame.from - frame.margin
+    var from = first
+    while from < to {
+      let end = Timestamp(nanoseconds: from).advanced(by: batch).nanoseconds
+      var query = HealthSampleQuery(
+        types: [kind.id], from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to),
+        limit: max(1, limits.pageLimit))
+      repeat {
+        query.to = Timestamp(nanoseconds: min(end, to))
+        let page = try page(query)
+        for sample in page.samples {
+          let start = sample.start.nanoseconds
+          if start < query.to.nanoseconds, from == first || start >= from { take(sample, &to) }
+        }
+        query.after = page.next
+      } while query.after != nil && from < to
+      from = end
+    }
+  }
+
+  /// The samples themselves; reading ends before the moment that fits no more.
+  mutating func samples(
+    _ frame: AnswerFrame, _ kinds: [AnswerKind], room: Int
+  ) throws(AnswerReason) -> Lines {
+    var lines = Lines()
+    var to = frame.to
+    for kind in kinds {
+      var left = room
+      try readAll(kind, frame, upTo: &to) { sample, to in
+        let start = sample.start.nanoseconds
+        guard start >= frame.from, start < to else { return }
+        guard let line = Self.line(sample, kind, frame) else { return lines.skipped += 1 }
+        lines.all.append(line)
+        left -= line.text.utf8.count + 1
+        if left < 0 { to = start }
+      }
+    }
+    return lines
+  }
+
+  private static func line(
+    _ sample: HealthSample, _ kind: AnswerKind, _ frame: AnswerFrame
+  ) -> AnswerLine? {
+    guard let numbers = AnswerValue.numbers(sample, kind) else { return nil }
+    var (type, value) = (kind.type, AnswerValue.number(numbers[0]))
+    switch sample.value {
+    case .quantity: if kind.form == .nutrient { value = AnswerValue.meal(numbers) }
+    case .category(let name):
+      if kind.form == .sleep { type = AnswerValue.stage(name) ?? "SLEEP_UNKNOWN" }
+    case .workout(let workout):
+      if kind.form == .workout {
+        let told = AnswerValue.activities[workout.activity] ?? ""
+        value = AnswerValue.workout(told, numbers, 1)
+      }
+    }
+    let (start, end) = (sample.start.nanoseconds, sample.end.nanoseconds)
+    let label = AnswerLabel(
+      type: type, unit: kind.measured.raw, from: start, to: max(start, end),
+      source: AnswerSource.of(sample).name)
+    return frame.line(label, value, at: start)
+  }
+}

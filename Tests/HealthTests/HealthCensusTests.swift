@@ -100,6 +100,22 @@ import Testing
     #expect(census.suspects("a", stored: [0: stale]).count == 1)
   }
 
+  @Test func `the first sample that is too many is known when it is repeated at once`() {
+    var census = HealthCensus()
+    func add(_ starts: Range<Int64>) {
+      census.add(HealthBatch(starts.map { Self.sample("a", $0) }))
+    }
+    for first in stride(from: 0, to: 65_536, by: 4_096) as StrideTo<Int64> {
+      add(first..<(first + 4_096))
+    }
+    add(7..<8)
+    #expect(census.repeated("a") == 1)
+    for _ in 0..<3 { add(65_536..<65_537) }
+    #expect(census.repeated("a") == 3)
+    add(7..<8)
+    #expect(census.repeated("a") == 3)
+  }
+
   /// A row with this key, of the type with this number.
   private static func row(_ type: UInt16, key: UInt64, at start: Int64) -> HealthRow {
     let start = Timestamp(nanoseconds: start)

@@ -33,7 +33,8 @@ extension HealthTime {
     else { return nil }
     if digits.isAtEnd {
       self = .local(time)
-    } else if digits.take("Z") || digits.take("z"), digits.isAtEnd {
+    } else if digits.take("Z") || digits.take("z") {
+      guard digits.isAtEnd else { return nil }
       self = .instant(Timestamp(nanoseconds: time.nanoseconds), minutesEast: nil)
     } else {
       guard let minutes = digits.offset(), digits.isAtEnd else { return nil }
@@ -70,32 +71,35 @@ extension HealthTime {
     case otherForm
 
     /// Finds out why `text` could not be read.
+    ///
+    /// A day that does not exist is told first, then another form, and then the time of day.
     package init(_ text: String) {
-      let years = text.utf8.prefix { (0x30...0x39).contains($0) }.count
-      let rest = String(decoding: text.utf8.dropFirst(years).prefix(6), as: UTF8.self)
-      // The month and the day in a year that has all of them.
-      var digits = TimeDigits(ArraySlice("2000\(rest)".utf8))
-      let isDay = digits.day() != nil
-      let isShaped = rest.utf8.count == 6 && rest.hasPrefix("-") && rest.dropFirst(3).hasPrefix("-")
-      guard years >= 4, isShaped else {
+      let years = text.utf8.prefix { Self.digits.contains($0) }
+      let rest = text.utf8.dropFirst(years.count)
+      var date = TimeDigits(ArraySlice(rest))
+      guard years.count >= 4, let year = Int(String(decoding: years.suffix(4), as: UTF8.self)),
+        date.take("-"), date.number(2) != nil, date.take("-"), date.number(2) != nil
+      else {
         self = .otherForm
         return
       }
-      // Cut short in a year of more digits, so that it is no day.
-      let day = String(decoding: text.utf8.prefix(10), as: UTF8.self)
-      if !isDay || (day.hasSuffix("-02-29") && !Self.isLeap(day)) {
+      // The calendar is the same every 400 years, and 1700 to 2099 are in range.
+      let day = ArraySlice("\(1700 + (year + 300) % 400)".utf8) + rest.prefix(6)
+      let time = rest.dropFirst(6)
+      // A text of this form can be read at midnight of any day.
+      let clock = time.prefix { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }
+      let zeroes = clock.map { Self.digits.contains($0) ? UInt8(ascii: "0") : $0 }
+      let form = ArraySlice("2000-01-01".utf8) + zeroes + time.dropFirst(clock.count)
+      if HealthTime(utf8: day) == nil {
         self = .noSuchDate
-      } else if HealthTime(day) == nil {
-        self = .outOfRange
+      } else if HealthTime(utf8: form) == nil {
+        self = .otherForm
       } else {
-        let time = text.utf8.dropFirst(11).map { (0x30...0x39).contains($0) ? UInt8(0x30) : $0 }
-        self = time.starts(with: "00:00".utf8) ? .noSuchDate : .otherForm
+        self = HealthTime(utf8: day + time) == nil ? .noSuchDate : .outOfRange
       }
     }
 
-    private static func isLeap(_ day: String) -> Bool {
-      Int(day.prefix(4)).map { Gregorian.length(ofMonth: 2, year: $0) == 29 } ?? false
-    }
+    private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
   }
 }
 
@@ -107,10 +111,10 @@ extension CivilTime: CustomStringConvertible {
 
   /// A reading from a day counted from 1970-01-01; `nil` outside the years 1677 to 2262.
   package init?(day: Int, nanosecondOfDay: Int64) {
-    let (start, overflow) = Int64(day).multipliedReportingOverflow(by: Self.nanosecondsPerDay)
-    let (sum, carried) = start.addingReportingOverflow(nanosecondOfDay)
-    guard !overflow, !carried else { return nil }
-    self.init(nanoseconds: sum)
+    // The first day begins before the range.
+    let sum = Int128(day) * Int128(Self.nanosecondsPerDay) + Int128(nanosecondOfDay)
+    guard let nanoseconds = Int64(exactly: sum) else { return nil }
+    self.init(nanoseconds: nanoseconds)
   }
 
   /// 86,400 s on a wall clock, whatever happens to the time underneath.

@@ -8,8 +8,8 @@ public import LinkCore
 /// time and is not in the reading was deleted at its source. A type that the reading does not hold
 /// is not covered. The reading may be an export, or what a phone sends of a time that it read anew.
 ///
-/// It holds 24 bytes for each 13 days of a type, and the keys of types with fewer than 65,536
-/// samples, a million at most.
+/// It holds 24 bytes for each 13 days of a type, and the keys of types with at most 65,536
+/// samples, a million in all.
 public struct HealthCensus: Sendable {
   /// Samples are counted by stretches of 2^50 ns, 13 days.
   private static let stretchBits: Int64 = 50
@@ -35,7 +35,7 @@ public struct HealthCensus: Sendable {
         known[Int(row.type)] = place
       }
       keys += types[place].add(row, hasRoom: keys < Self.mostKeys)
-      if types[place].keyCount > Self.mostKeysOfType { keys -= types[place].dropKeys() }
+      if types[place].keyCount > Self.mostKeysOfType { keys -= types[place].dropKeys(before: row) }
     }
   }
 
@@ -146,9 +146,9 @@ private struct TypeCensus {
     return all
   }
 
-  /// Forgets the keys; returns how many there were.
-  mutating func dropKeys() -> Int {
-    defer { keys = nil }
+  /// Forgets the keys of all samples before the newest one; returns how many keys there were.
+  mutating func dropKeys(before row: HealthRow) -> Int {
+    defer { (keys, run) = (nil, (row.start, [row.key.low])) }
     return keyCount
   }
 

@@ -1,0 +1,176 @@
+import LinkCore
+import LinkHealth
+
+// Coverages of stores, and readings that come in spans.
+extension HealthSamplesWalk {
+  mutating func tryCoverages() {
+    var coverages: [HealthCoverage] = []
+    var must: [[Int64]] = []
+    for _ in 0..<number(1...5) {
+      let from = Int64(number(0...5))
+      let to = from + Int64(number(0...4))
+      let exported: Int64? = happens(6) ? nil : Int64(number(1...2))
+      let replaces = happens(3)
+      var settlement = HealthSettlement(exported: exported.map { Self.moment($0) })
+      compare("whether a settlement replaces others", settlement.replaces, false)
+      settlement.replaces = replaces
+      let stretch = HealthStretch(type: "a", from: Self.moment(from), to: Self.moment(to))
+      coverages.note(stretch, of: settlement)
+      if replaces {
+        must = must.filter { old in !(old[1]...old[2]).contains { from <= $0 && $0 <= to } }
+      }
+      if let exported {
+        let isKnown = must.contains { $0[0] >= exported && $0[1] <= from && $0[2] >= to }
+        if !isKnown {
+          must = must.filter { !($0[0] <= exported && $0[1] >= from && $0[2] <= to) }
+          must.append([exported, from, to])
+        }
+      }
+      let found = coverages.map { coverage in
+        [coverage.exported, coverage.stretch.from, coverage.stretch.to].map(\.nanoseconds)
+      }
+      compare("coverages after \(from) to \(to) of \(exported ?? 0)", found, must)
+      for moment in from - 1...to + 1 {
+        let isIn = from <= moment && moment <= to
+        compare(
+          "whether \(moment) is in \(stretch)", stretch.contains(Self.moment(moment)), isIn)
+      }
+    }
+  }
+
+  // Spans.
+
+  /// Values of the exported samples whose keys end spans, and of others.
+  private static let values: (ends: [Int], others: [Int]) = {
+    var (ends, others): ([Int], [Int]) = ([], [])
+    var value = 0
+    while ends.count < 3 {
+      let isEnd = HealthSampleAccount.key(exported(value)).low % 1_024 == 0
+      if isEnd { ends.append(value) } else if others.count < 9 { others.append(value) }
+      value += 1
+    }
+    return (ends, others)
+  }()
+
+  private static func exported(_ value: Int) -> HealthSample {
+    let time = moment(1_767_571_200_000_000_000)
+    return HealthSample(
+      type: "T", value: .quantity(Double(value)), start: time, end: time, source: "s")
+  }
+
+  /// A batch of an export with samples of these values.
+  private static func batch(_ values: [Int]) -> HealthBatch? {
+    let records = values.map {
+      "<Record type=\"T\" sourceName=\"s\" startDate=\"2026-01-05 00:00:00 +0000\" "
+        + "endDate=\"2026-01-05 00:00:00 +0000\" value=\"\($0)\"/>\n"
+    }
+    let text = "<?xml version=\"1.0\"?>\n<HealthData>\n\(records.joined())</HealthData>\n"
+    var reader = HealthExportReader()
+    reader.append(Array(text.utf8).span)
+    reader.finish()
+    do throws(HealthExportError) { return try reader.next() } catch { return nil }
+  }
+
+  /// A batch with two spans.
+  static let spanned = batch([values.others[0], values.ends[0], values.others[1]])
+
+  /// Cuts values behind those that end spans.
+  private static func spans(_ values: [Int]) -> [[Int]] {
+    var all: [[Int]] = [[]]
+    for value in values {
+      all[all.count - 1].append(value)
+      if Self.values.ends.contains(value) { all.append([]) }
+    }
+    return all.filter { !$0.isEmpty }
+  }
+
+  /// The blocks of the keys of all values.
+  private static let blocks: [Int: [UInt8]] = {
+    var blocks: [Int: [UInt8]] = [:]
+    for value in values.ends + values.others {
+      blocks[value] = HealthSampleAccount.block(HealthSampleAccount.key(exported(value)))
+    }
+    return blocks
+  }()
+
+  private static func digest(_ values: [Int]) -> HealthSampleKey {
+    HealthSampleAccount.hash(values.flatMap { blocks[$0] ?? [] })
+  }
+
+  private mutating func values() -> [Int] {
+    (0..<number(1...7)).map { _ in
+      happens(2) ? one(Self.values.ends) : one(Self.values.others)
+    }
+  }
+
+  mutating func trySpans() {
+    let values = values()
+    guard let batch = Self.batch(values) else { return compare("an export", false, true) }
+    let spans = Self.spans(values)
+    let digests = spans.map { Self.digest($0) }
+    compare("the lengths of the spans of \(values)", batch.spans.map(\.count), spans.map(\.count))
+    compare("the digests of the spans of \(values)", batch.spans.map(\.digest), digests)
+    let gone = values.indices.filter { _ in happens(5) }
+    tryWithout(gone, batch, values)
+    var marks = HealthMarks()
+    HealthSuspects([]).mark(batch, in: &marks)
+    compare("the marks of \(values)", marks, HealthMarks(spans: batch.spans))
+    tryFingerprints(values)
+  }
+
+  private mutating func tryWithout(_ gone: [Int], _ batch: HealthBatch, _ values: [Int]) {
+    var (rows, loose, kept): ([HealthRow], [HealthRow], [HealthSpan]) = ([], [], [])
+    var place = 0
+    for (number, span) in Self.spans(values).enumerated() {
+      let own = (place..<place + span.count)
+      place += span.count
+      if gone.contains(where: own.contains) {
+        for place in own where !gone.contains(place) { loose.append(batch.rows[place]) }
+      } else {
+        rows += own.map { batch.rows[$0] }
+        kept.append(batch.spans[number])
+      }
+    }
+    let rest = batch.without(gone)
+    compare("the rows of \(values) without \(gone)", rest.rows, rows + loose)
+    compare("the spans of \(values) without \(gone)", rest.spans, kept)
+    // Once more: some rows are of no span now.
+    let again = rest.without([rest.rows.count - 1])
+    if kept.isEmpty || !loose.isEmpty {
+      compare("the rows without the last", again.rows, Array(rest.rows.dropLast()))
+      compare("the spans without the last row", again.spans, rest.spans)
+    }
+  }
+
+  /// Compares fingerprints of batches: equal for the same spans and rows in the same order.
+  private mutating func tryFingerprints(_ values: [Int]) {
+    var all: [(print: HealthFingerprint, parts: [HealthSampleKey])] = []
+    for _ in 0..<6 {
+      let isPlain = happens(3)
+      let spans = Self.spans(values)
+      let cut = number(0...spans.count)
+      var batches = [Array(spans[..<cut].joined()), Array(spans[cut...].joined())]
+      if happens(4), let last = batches[0].indices.last { batches[0].swapAt(0, last) }
+      if happens(4) { batches[1] = Array(batches[1].dropLast()) }
+      var (print, parts): (HealthFingerprint, [HealthSampleKey]) = (HealthFingerprint(), [])
+      for values in batches where !values.isEmpty {
+        let plain = HealthBatch(values.map { Self.exported($0) })
+        guard let batch = isPlain ? plain : Self.batch(values) else { continue }
+        print.add(batch)
+        parts +=
+          isPlain ? batch.rows.map(\.key) : Self.spans(values).map { Self.digest($0) }
+      }
+      all.append((print, parts))
+    }
+    for (one, two) in zip(all, all.dropFirst()) {
+      compare(
+        "whether \(one.parts) is \(two.parts)", one.print == two.print, one.parts == two.parts)
+    }
+    var prints = [HealthFingerprint(), HealthFingerprint()]
+    let (one, two) = (values[0], values[values.count - 1])
+    prints[0].add(HealthBatch([Self.exported(one)]))
+    prints[1].add(HealthBatch([Self.exported(two)]))
+    compare("whether \(one) is \(two)", prints[0] == prints[1], one == two)
+    compare("an empty fingerprint", HealthFingerprint() == all[0].print, all[0].parts.isEmpty)
+  }
+}

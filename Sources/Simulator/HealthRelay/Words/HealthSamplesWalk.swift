@@ -1,0 +1,187 @@
+import LinkCore
+import LinkHealth
+
+/// Samples that are put into batches, counted, marked and told page by page, beside plain lists.
+struct HealthSamplesWalk: TwinWalk {
+  var chance: Chance
+  var stray: String?
+
+  init(_ chance: Chance) { self.chance = chance }
+
+  /// Tries so many batches, censuses, coverages and stores; returns the first difference.
+  mutating func walk(_ times: Int) -> String? {
+    for _ in 0..<times where stray == nil {
+      tryBatch()
+      tryQuery()
+      tryOrder()
+      tryCensus()
+      for _ in 0..<3 { tryCoverages() }
+      trySpans()
+      for _ in 0..<2 { tryPages() }
+      if happens(2) { tryManyKeys() }
+      if happens(4) { tryBounds() }
+    }
+    return stray
+  }
+
+  // Samples.
+
+  static let types = ["a", "b", "\u{E9}", "e\u{301}"]
+  static let stretch: Int64 = 1_125_899_906_842_624
+
+  static func moment(_ nanoseconds: Int64) -> Timestamp { Timestamp(nanoseconds: nanoseconds) }
+
+  mutating func start() -> Int64 {
+    let base = Int64(number(-2...2)) * Self.stretch
+    return base + one([-1, 0, 1, 5])
+  }
+
+  private static let texts = [
+    "", "s", "a", "0123456", "01234567", "012345678", "0123456789abcde", "0123456789abcdef",
+    "0123456789abcdef0", "\u{E9}", "e\u{301}",
+  ]
+
+  mutating func sample(_ type: String) -> HealthSample {
+    let start = start()
+    return HealthSample(
+      type: type, value: value(), unit: happens(2) ? nil : one(["count", "m", "s"]),
+      start: Self.moment(start), end: Self.moment(start + one([0, 0, 1, 60])),
+      source: one(Self.texts), device: happens(3) ? one(Self.texts) : nil,
+      zone: maybe(one(["UTC", "s"])))
+  }
+
+  private mutating func value() -> HealthSampleValue {
+    switch number(0...5) {
+    case 0: return .category(one(Self.texts))
+    case 1:
+      return .workout(
+        WorkoutValue(
+          activity: one(["R", "", "s"]), duration: maybe(.seconds(60)), distance: maybe(5),
+          energy: maybe(1)))
+    case _: return .quantity(one([0, -0.0, 1, 2, -1.5]))
+    }
+  }
+
+  mutating func samples(_ most: Int) -> [HealthSample] {
+    (0..<number(0...most)).map { _ in sample(one(Self.types)) }
+  }
+
+  // Batches.
+
+  private mutating func tryBatch() {
+    let samples = samples(5)
+    let batch = HealthBatch(samples)
+    var names: [String] = []
+    var workouts: [WorkoutValue] = []
+    func number(_ text: String?) -> UInt16 {
+      guard let text else { return 65_535 }
+      let place = names.firstIndex { Array($0.utf8) == Array(text.utf8) }
+      if place == nil { names.append(text) }
+      return UInt16(place ?? names.count - 1)
+    }
+    for (row, sample) in zip(batch.rows, samples) {
+      let numbers = [sample.type, sample.unit, sample.source, sample.device, sample.zone].map {
+        number($0)
+      }
+      let found = [row.type, row.unit, row.source, row.device, row.zone]
+      compare("the names of \(sample)", found, numbers)
+      compare("the times of \(sample)", [row.start, row.end], [sample.start, sample.end])
+      let value: HealthRow.Value
+      switch sample.value {
+      case .quantity(let quantity): value = .quantity(quantity)
+      case .category(let name): value = .category(number(name))
+      case .workout(let workout):
+        value = .workout(UInt32(workouts.count))
+        workouts.append(workout)
+      }
+      compare("the value of \(sample)", row.value, value)
+      let key = HealthSampleAccount.key(sample)
+      compare("the keys of \(sample)", [row.key, sample.key], [key, key])
+      compare("the sample of a row", batch[row], sample)
+    }
+    compare("the count of rows", batch.rows.count, samples.count)
+    compare("the workouts", batch.workouts, workouts)
+    let texts = names.map { Array($0.utf8) }
+    compare("the names of \(samples)", batch.names.map { Array($0.text.utf8) }, texts)
+    let keys = names.map { HealthSampleAccount.key($0) }
+    compare("the keys of \(names)", batch.names.map(\.key), keys)
+    compare("the spans of a batch", batch.spans, [])
+    tryRows(batch)
+  }
+
+  mutating func stretches() -> [HealthStretch] {
+    (0..<number(0...3)).map { _ in
+      let from = start()
+      return HealthStretch(
+        type: one(Self.types), from: Self.moment(from),
+        to: Self.moment(one([from - 1, from, from + 1, from + 5, from + Self.stretch])))
+    }
+  }
+
+  private mutating func tryRows(_ batch: HealthBatch) {
+    let stretches = stretches()
+    var places: [Int] = []
+    for (place, row) in batch.rows.enumerated() {
+      let type = batch.names[Int(row.type)].text
+      let isIn = stretches.contains { stretch in
+        stretch.type == type && stretch.from.nanoseconds <= row.start.nanoseconds
+          && stretch.to.nanoseconds >= row.start.nanoseconds
+      }
+      if isIn { places.append(place) }
+    }
+    compare("the rows in \(stretches)", batch.rows(in: stretches), places)
+    let rest = batch.without(places)
+    var kept: [HealthRow] = []
+    for (place, row) in batch.rows.enumerated() where !places.contains(place) { kept.append(row) }
+    compare("what is left without \(places)", rest.rows, kept)
+    compare("the names that are left", rest.names, batch.names)
+    compare("the workouts that are left", rest.workouts, batch.workouts)
+  }
+
+  // Questions.
+
+  private mutating func tryQuery() {
+    let types = (0..<number(0...4)).map { _ in one(["a", "b", "c"]) }
+    let (from, to) = (Int64(number(0...4)), Int64(number(0...4)))
+    var query = HealthSampleQuery(types: types, from: Self.moment(from), to: Self.moment(to))
+    compare("how many samples a page holds", query.limit, 10_000)
+    let key = HealthSampleKey(high: 1, low: 2)
+    if happens(2) {
+      query.after = HealthSamplePlace(
+        type: one(["a", "b", "c"]), start: Self.moment(1), key: key)
+    }
+    var left: [String] = []
+    for type in types where !left.contains(type) { left.append(type) }
+    if let after = query.after {
+      while let first = left.first, first != after.type { left.removeFirst() }
+    }
+    compare("the types that are left of \(query)", query.typesLeft, left)
+    for start in 0...4 as ClosedRange<Int64> {
+      for end in start...5 {
+        let endedEarly = end < from || (end == from && start < end)
+        let isIn = from < to && start < to && !endedEarly
+        let found = query.covers(start: Self.moment(start), end: Self.moment(end))
+        compare("whether \(start) to \(end) is in \(from) to \(to)", found, isIn)
+      }
+    }
+  }
+
+  private mutating func tryOrder() {
+    let words: [UInt64] = [0, 1, .max]
+    let (one, two) = ([one(words), one(words)], [self.one(words), self.one(words)])
+    let (left, right) = (
+      HealthSampleKey(high: one[0], low: one[1]), HealthSampleKey(high: two[0], low: two[1])
+    )
+    compare("\(left) < \(right)", left < right, one.lexicographicallyPrecedes(two))
+    let start: Int64 = self.one([.min, .min + 1, -1, 0, 1, .max])
+    let place = HealthPlace.before(Self.moment(start))
+    let must = start == .min ? start : start - 1
+    compare("the place before \(start)", place.start.nanoseconds, must)
+    compare("the key before \(start)", place.key, HealthSampleKey(high: .max, low: .max))
+    var added = HealthAddition()
+    added += HealthAddition(added: 3)
+    added += HealthAddition(known: 4)
+    added += HealthAddition(added: 10, known: 20)
+    compare("what was added", [added.added, added.known], [13, 24])
+  }
+}

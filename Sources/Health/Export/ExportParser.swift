@@ -120,7 +120,10 @@ struct ExportParser: Sendable {
   private mutating func close(_ bytes: Span<UInt8>, at open: Int) -> Int {
     let end = bytes.next(UInt8(ascii: ">"), from: open &+ 2)
     guard end < bytes.count else { return open }
-    assembler.close(bytes, open &+ 2..<end)
+    // Blanks may stand behind the name (XML 1.0 section 3.1).
+    var last = end
+    while last > open &+ 2, isBlank(bytes[last &- 1]) { last &-= 1 }
+    assembler.close(bytes, open &+ 2..<last)
     return end &+ 1
   }
 
@@ -197,12 +200,12 @@ struct ExportParser: Sendable {
   private mutating func noteVersion(_ bytes: Span<UInt8>, at index: Int) {
     let mark: StaticString = " HealthKit Export Version: "
     guard assembler.tally.version == nil, bytes.holds(mark, at: index) else { return }
-    var place = index + mark.utf8CodeUnitCount
-    var version = 0
+    let digits = index + mark.utf8CodeUnitCount
+    var (place, version) = (digits, 0)
     while place < bytes.count, 0x30...0x39 ~= bytes[place], version < 10_000 {
       version = version * 10 + Int(bytes[place] - 0x30)
       place += 1
     }
-    assembler.tally.version = version
+    if place > digits { assembler.tally.version = version }
   }
 }

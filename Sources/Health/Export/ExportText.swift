@@ -61,7 +61,8 @@ struct ExportText {
     case "apos": return "'"
     case _: break
     }
-    guard name.hasPrefix("#") else { return nil }
+    // Digits alone stand behind it, where a number in Swift may have a sign.
+    guard name.hasPrefix("#"), !name.contains("+") else { return nil }
     let digits = name.dropFirst()
     let number =
       digits.first == "x" ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits, radix: 10)

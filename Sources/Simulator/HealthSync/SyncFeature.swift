@@ -168,6 +168,7 @@ public enum SyncFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .healthSync }
+  public static var takesWalks: Bool { !SyncWorld.walks.isEmpty }
   public static var kinds: [Finding.Kind] {
     [
       .lost, .undeleted, .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue,

@@ -297,6 +297,5 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     checkLooks()
     checkStranger()
     checkStock()
-    checkWalk()
   }
 }

@@ -324,10 +324,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   /// What was on its way when calm began may still have ended a link.
   mutating func tryAgain() { for phone in kernel.phones { give(.start, to: phone) } }
   mutating func happenLast() { for phone in kernel.phones { say("", 1, phone) } }
-  mutating func leave() {
-    for phone in kernel.phones { give(.stop, to: phone) }
-    checkWords()
-  }
+  mutating func leave() { for phone in kernel.phones { give(.stop, to: phone) } }
 
   mutating func heal() {
     becomeWhole()

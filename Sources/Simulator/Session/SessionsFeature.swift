@@ -182,6 +182,7 @@ public enum SessionsFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .session }
+  public static var takesWalks: Bool { !SessionWorld.walks.isEmpty }
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .unannounced, .unstored, .outranked, .falseGap, .untrue,

@@ -138,8 +138,25 @@ import Testing
 
   @Test(arguments: [
     ("a&lt", "a&lt"), ("&#000000065x", "&#000000065x"), ("&#126;&#127;&#x7F;", "~&#127;&#x7F;"),
+    ("&#65;&#+65;&#x+41;", "A&#+65;&#x+41;"),
   ])
   func `a reference has its end, and is to no control character`(raw: String, text: String) {
     #expect(Self.text(raw) == text)
+  }
+
+  @Test(arguments: [" ", "\n", "\t \r\n"])
+  func `an end tag may have blanks behind its name`(blank: String) throws {
+    let record = Export.record().dropLast("/>".count)
+    let zone = #"<MetadataEntry key="HKTimeZone" value="UTC"/>"#
+    let export = try Export(
+      "\(Self.root)\(record)></Record\(blank)>\(zone)</HealthData\(blank)>".utf8)
+    #expect(export.samples == [Export.sample()])
+    #expect(export.tally.isWhole)
+  }
+
+  @Test func `a version without digits is none`() throws {
+    let definition = "<!DOCTYPE HealthData [<!-- HealthKit Export Version: x -->]>"
+    let export = try Export("\(definition)\(Self.root)</HealthData>".utf8)
+    #expect(export.tally.version == nil)
   }
 }

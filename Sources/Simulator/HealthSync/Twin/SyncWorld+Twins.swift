@@ -13,19 +13,18 @@ extension SyncWorld {
     }
   }
 
-  /// Lets anything happen to a phone of its own, or be said between phone and server.
-  mutating func checkWalk() {
-    guard kernel.hosts[server.place].isRunning else { return }
-    var chance = Chance(seed: kernel.hosts[server.place].chance.next())
-    var stray: String?
-    if chance.next() % 2 == 0 {
-      var walk = SyncPhoneWalk(.healthSync, chance)
-      stray = walk.walk(200)
-    } else {
-      var walk = SyncWireWalk(chance)
-      stray = walk.walk()
-    }
-    if let stray { note(.strayed(stray)) }
+  static var walks: [Walk] {
+    [
+      { chance in
+        var walk = SyncPhoneWalk(.healthSync, chance)
+        return walk.walk(200)
+      },
+      { chance in
+        var walk = SyncWireWalk(chance)
+        return walk.walk()
+      },
+      HealthExportWalk.steps(1),
+    ]
   }
 }
 

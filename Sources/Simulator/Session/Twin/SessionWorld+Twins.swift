@@ -42,14 +42,21 @@ extension SessionWorld {
     if let stray = SessionWire.strayOfClient(reading: bytes) { noteStray(stray) }
   }
 
-  /// Lets both ends say what they say seldom, and anything happen to a phone and to a server.
-  mutating func checkWords() {
-    var walk = SessionWireWalk(Chance(seed: kernel.plan.seed))
-    if let stray = walk.walk(12) { noteStray(stray) }
-    var phone = SessionPhoneWalk(kernel.policy, Chance(seed: kernel.plan.seed))
-    if let stray = phone.walk(300) { noteStray(stray) }
-    var server = SessionServerWalk(Chance(seed: kernel.plan.seed))
-    if let stray = server.walk(400) { noteStray(stray) }
+  static var walks: [Walk] {
+    [
+      { chance in
+        var walk = SessionWireWalk(chance)
+        return walk.walk(12)
+      },
+      { chance in
+        var walk = SessionPhoneWalk(.session, chance)
+        return walk.walk(300)
+      },
+      { chance in
+        var walk = SessionServerWalk(chance)
+        return walk.walk(400)
+      },
+    ]
   }
 }
 

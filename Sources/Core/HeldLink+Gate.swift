@@ -47,7 +47,7 @@ extension HeldLink {
     }
   }
 
-  /// The way out is gone: pause, and let it cost no try. What the background holds back stays so.
+  /// Pauses for an obstacle, which costs no try. What the background holds back stays held.
   private mutating func hold(by obstacle: Obstacle, _ step: inout Step) {
     switch state {
     case .ready:

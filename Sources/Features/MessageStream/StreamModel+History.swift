@@ -148,7 +148,7 @@ extension StreamModel {
     closeGap(fetch, isLast: !page.hasNext && fetch.tie != .loose, &step)
     let isEdge = fetch.below == oldest.key
     let isOlder = fetch.reached.map { $0 < fetch.below } ?? false
-    // An empty page with more behind it says nothing of where that begins.
+    // An empty page that has a next one does not tell where the history begins.
     let isEnd = !page.hasNext || repeats && !page.messages.isEmpty
     history.isBeginning = !isOlder && isEnd
     history.readsWhenStored = isEdge

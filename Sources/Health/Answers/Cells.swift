@@ -118,14 +118,14 @@ struct Sources: Sendable {
   private var none: Int?
   private var latest: (name: String, number: Int)?
 
-  /// The name of a sample's source: the first one that is not blank.
+  /// Returns the name of a sample's source: the first one that is not blank.
   static func name(_ source: String, device: String?) -> String? {
     [source, device ?? ""].first { name in
       name.unicodeScalars.contains { !$0.properties.isWhitespace }
     }
   }
 
-  /// The number of a sample's source.
+  /// Returns the number of a sample's source.
   mutating func number(_ source: String, device: String?) -> Int {
     if let latest, latest.name == source { return latest.number }
     guard let found = Self.name(source, device: device) else { return blank() }

@@ -155,7 +155,7 @@ extension Timestamp {
     return overflow ? Double(other.nanoseconds) - Double(nanoseconds) : Double(difference)
   }
 
-  /// The moment halfway to `end`, which is no earlier; rounded down to a nanosecond.
+  /// Returns the moment halfway to `end`, which must be no earlier; rounded down to a nanosecond.
   func middle(to end: Timestamp) -> Timestamp {
     // Without a sign the distance of any two fits.
     let length = UInt64(bitPattern: end.nanoseconds &- nanoseconds)

@@ -1,5 +1,4 @@
-/// One type of sample in the store, and how answers tell it: its unit, how its values combine, and
-/// whether overlapping sources are merged.
+/// One type of sample in the store, and how answers tell it: its unit, and how its values combine.
 ///
 /// How samples are put together is a matter of their own type, never of the first sample's.
 struct HealthKind: Sendable, Hashable {

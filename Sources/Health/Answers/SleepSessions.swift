@@ -81,7 +81,8 @@ struct SleepSession: Sendable, Hashable {
     private var counts: [Int: SIMD8<Int>] = [:]
     private var inBed = 0
 
-    /// In order of time. The sort is stable: a stage without a length begins before it ends.
+    /// Returns the edges in order of time. The sort is stable, so that a stage without a length
+    /// begins before it ends.
     static func edges(of spans: [SleepSpan]) -> [Edge] {
       spans.indices.flatMap { place in
         [

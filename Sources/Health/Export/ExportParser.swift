@@ -182,7 +182,7 @@ struct ExportParser: Sendable {
   private mutating func definitionToken(_ bytes: Span<UInt8>, at index: Int) -> Int {
     guard index + 4 <= bytes.count else { return index }
     if bytes.holds("<!--", at: index) {
-      // The version stands at the beginning of a comment, which need not be there as a whole.
+      // The version stands at the beginning of a comment: the rest of it need not have come yet.
       guard bytes.next("-->", from: index) != nil || bytes.count - index > 256 else { return index }
       noteVersion(bytes, at: index + 4)
       place = .definitionComment

@@ -61,7 +61,7 @@ struct ExportText {
     case "apos": return "'"
     case _: break
     }
-    // Digits alone stand behind it, where a number in Swift may have a sign.
+    // Only digits may follow; Swift's `UInt32` would also read a sign.
     guard name.hasPrefix("#"), !name.contains("+") else { return nil }
     let digits = name.dropFirst()
     let number =

@@ -72,7 +72,8 @@ extension HealthTime {
 
     /// Finds out why `text` could not be read.
     ///
-    /// A day that does not exist is told first, then another form, and then the time of day.
+    /// Tests for a day that does not exist first, then for another form, then for a time of day
+    /// that no clock shows; what is left is out of range.
     package init(_ text: String) {
       let years = text.utf8.prefix { Self.digits.contains($0) }
       let rest = text.utf8.dropFirst(years.count)
@@ -86,7 +87,7 @@ extension HealthTime {
       // The calendar is the same every 400 years, and 1700 to 2099 are in range.
       let day = ArraySlice("\(1700 + (year + 300) % 400)".utf8) + rest.prefix(6)
       let time = rest.dropFirst(6)
-      // A text of this form can be read at midnight of any day.
+      // If all digits of its time of day are zeros, a text of this form can be read.
       let clock = time.prefix { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }
       let zeroes = clock.map { Self.digits.contains($0) ? UInt8(ascii: "0") : $0 }
       let form = ArraySlice("2000-01-01".utf8) + zeroes + time.dropFirst(clock.count)

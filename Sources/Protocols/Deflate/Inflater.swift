@@ -87,7 +87,8 @@ import CZlib
     }
   }
 
-  /// Why zlib gave up: memory is missing here, anything else the peer sent.
+  /// Returns the error for a status of zlib: 1011 if memory is missing here, else 1007, since the
+  /// peer sent the data.
   static func fault(_ status: CInt) -> WebSocketError {
     status == Z_MEM_ERROR
       ? WebSocketError(code: 1011, detail: "no memory to inflate")

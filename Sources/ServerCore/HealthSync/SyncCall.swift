@@ -89,7 +89,7 @@ public struct SyncCall: Sendable, Hashable, Codable {
     (self.encoding, self.from, self.to, self.body) = (encoding, from, to, body)
   }
 
-  /// Whether it is an upload in any version of tus.
+  /// Whether it names a version of tus on a route that takes uploads.
   var isTus: Bool {
     (path == .sync || path == .upload) && (speaksOtherTus || upload?.dialect == .tus)
   }

@@ -57,7 +57,7 @@ public struct SyncServer: ServerRules {
     var origin: String?
     /// The upload that it was announced for.
     var announced: UUID128?
-    /// The request names a version of tus, so its answer does (tus 1.0.0, Tus-Resumable).
+    /// Whether the request names a version of tus: then its answer does as well (tus 1.0.0).
     var isTus: Bool
     /// The protocol of the upload that its answer concludes.
     var completes: UploadDialect?

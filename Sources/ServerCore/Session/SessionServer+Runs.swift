@@ -40,7 +40,7 @@ extension SessionServer {
     return rest == 0 ? "\(seconds)s" : policy.turnLimit.text
   }
 
-  /// Tells a handler that runs to end; its prompt fails with `error`.
+  /// Tells the handler of a prompt that is running to stop; the prompt fails with `error`.
   mutating func cancel(_ id: SessionPromptID, _ error: String) {
     turns[id]?.stage = .cancelling(error: error)
     alarms.set(.turn(id), at: now.advanced(by: policy.cancelWait))

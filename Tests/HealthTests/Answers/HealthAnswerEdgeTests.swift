@@ -48,6 +48,26 @@ import Testing
     #expect(answer(1e308) == .failure(AnswerRefusal.sumTooLarge.description))
   }
 
+  @Test func `a day whose sum is too large is refused, whichever day is asked for`() throws {
+    let shelf = Shelf([
+      quantity("StepCount", 1e308, "count", "2026-01-05T09:00:00Z"),
+      quantity("StepCount", 1e308, "count", "2026-01-05T10:00:00Z"),
+      quantity("StepCount", 5, "count", "2026-01-06T09:00:00Z"),
+    ])
+    let answer = shelf.answer(.healthData(ask(.steps, "2026-01-05", "2026-01-07", .total, .min)))
+    #expect(answer == .failure(AnswerRefusal.sumTooLarge.description))
+  }
+
+  @Test func `of samples that begin at once the one that was read last is the latest`() throws {
+    let shelf = Shelf([
+      quantity("DietaryEnergyConsumed", 300, "kcal", "2026-01-05T08:00:00Z"),
+      quantity("DietaryProtein", 20, "g", "2026-01-05T08:00:00Z", "2026-01-05T08:05:00Z"),
+    ])
+    let points = try shelf.parts(ask(.bodyMetrics, "2026-01-05", "2026-01-07", .total, .latest))
+      .points
+    #expect(points.map(\.end) == [time("2026-01-05T08:05:00")])
+  }
+
   @Test func `the latest numbers of a meal are told with the times of the last one`() throws {
     let shelf = Shelf([
       quantity("DietaryEnergyConsumed", 300, "kcal", "2026-01-05T08:00:00Z"),

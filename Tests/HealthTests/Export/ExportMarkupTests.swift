@@ -154,6 +154,11 @@ import Testing
     #expect(export.tally.isWhole)
   }
 
+  @Test func `a type definition goes on behind an empty comment`() throws {
+    let export = try Export("<!DOCTYPE HealthData [<!---->]>\(Self.root)\(Self.one)".utf8)
+    #expect(export.samples == [Export.sample()])
+  }
+
   @Test func `a version without digits is none`() throws {
     let definition = "<!DOCTYPE HealthData [<!-- HealthKit Export Version: x -->]>"
     let export = try Export("\(definition)\(Self.root)</HealthData>".utf8)

@@ -5,9 +5,9 @@ import LinkHealth
 struct AnswerSpan: Hashable {
   var start: Int64
   var end: Int64
-  /// What belongs to it, from here on.
+  /// The first moment that belongs to it.
   var lower: Int64
-  /// And before here.
+  /// The first moment after those that belong to it.
   var upper: Int64
 }
 
@@ -24,19 +24,20 @@ struct AnswerClock {
   let rules: ZoneRules
   private var stretches: [Stretch]
 
-  static let minute: Int64 = 60_000_000_000
+  static let second: Int64 = 1_000_000_000
+  static let minute = 60 * second
   static let hour = 60 * minute
   static let day = 24 * hour
 
   init(_ rules: ZoneRules) {
     self.rules = rules
-    let east = Int64(rules.initialSecondsEast) * 1_000_000_000
+    let east = Int64(rules.initialSecondsEast) * Self.second
     stretches = [Stretch(from: .min, upTo: .max, east: east)]
     for change in rules.transitions {
       stretches[stretches.count - 1].upTo = change.at.nanoseconds
       stretches.append(
         Stretch(
-          from: change.at.nanoseconds, upTo: .max, east: Int64(change.secondsEast) * 1_000_000_000))
+          from: change.at.nanoseconds, upTo: .max, east: Int64(change.secondsEast) * Self.second))
     }
   }
 
@@ -44,15 +45,15 @@ struct AnswerClock {
     stretches.last { $0.from <= moment } ?? stretches[0]
   }
 
-  func secondsEast(_ moment: Int64) -> Int { Int(stretch(moment).east / 1_000_000_000) }
+  func secondsEast(_ moment: Int64) -> Int { Int(stretch(moment).east / Self.second) }
 
-  /// What is shown at a moment.
+  /// Returns what is shown at a moment.
   func shown(_ moment: Int64) -> Int64 { moment + stretch(moment).east }
 
-  /// The day that is shown at a moment.
+  /// Returns the day that is shown at a moment.
   func dayShown(_ moment: Int64) -> Int64 { Self.whole(shown(moment), Self.day) }
 
-  /// The first moment that shows a reading; as far behind the gap if none does.
+  /// Returns the first moment that shows a reading; if none does, the one as far behind the gap.
   func moment(of reading: Int64) -> Int64 {
     for one in stretches where reading - one.east >= one.from && reading - one.east < one.upTo {
       return reading - one.east
@@ -71,7 +72,7 @@ struct AnswerClock {
     }
   }
 
-  /// The first moment that shows a reading or a later one.
+  /// Returns the first moment that shows a reading or a later one.
   func first(showing reading: Int64) -> Int64 {
     for one in stretches {
       let found = max(one.from, reading - one.east)
@@ -80,7 +81,7 @@ struct AnswerClock {
     return reading
   }
 
-  /// The zone's name, or its offset as `UTC+01:00`.
+  /// Returns the zone's name, or its offset as `UTC+01:00`.
   func title(_ moment: Int64) -> String {
     if let name = rules.name { return name }
     let seconds = secondsEast(moment)
@@ -89,13 +90,13 @@ struct AnswerClock {
     return "UTC" + (seconds < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60)
   }
 
-  /// A moment with the offset of the zone, which has no seconds.
+  /// Returns a moment with the offset of the zone, or in UTC where the offset has seconds.
   func zoned(_ moment: Int64) -> HealthTime {
     let (minutes, rest) = secondsEast(moment).quotientAndRemainder(dividingBy: 60)
     return .instant(Timestamp(nanoseconds: moment), minutesEast: rest == 0 ? minutes : nil)
   }
 
-  /// A moment in the manner of another time.
+  /// Writes a moment in the form of another time.
   func written(_ moment: Int64, like other: HealthTime) -> String {
     switch other {
     case .instant(_, nil): return RFC3339.format(Timestamp(nanoseconds: moment))
@@ -110,7 +111,7 @@ struct AnswerClock {
 
   // MARK: - Spans
 
-  /// The span of a moment; days begin `lead` before midnight.
+  /// Returns the span of a moment; days begin `lead` before midnight.
   func span(_ moment: Int64, _ grouping: HealthGrouping, lead: Int64 = 0) -> AnswerSpan {
     if grouping == .hour {
       let stretch = stretch(moment)
@@ -126,7 +127,7 @@ struct AnswerClock {
       end: first(showing: days[place + 1] * Self.day), lower: marks[place], upper: marks[place + 1])
   }
 
-  /// The days near another one with which spans begin.
+  /// Returns the days near another one with which spans begin.
   private static func firstDays(around day: Int64, _ grouping: HealthGrouping) -> [Int64] {
     switch grouping {
     case .hour, .day, .total: return Array(day - 3...day + 3)
@@ -139,18 +140,11 @@ struct AnswerClock {
   }
 
   /// The first days of all months from 1890 on, counted from 1970.
-  private static let months: [Int64] = {
-    var months: [Int64] = [-29_219]
-    for year in 1_890...2_210 {
-      let isLeap = year % 400 == 0 || (year % 4 == 0 && year % 100 != 0)
-      for length in [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        months.append((months.last ?? 0) + Int64(length))
-      }
-    }
-    return months
-  }()
+  private static let months: [Int64] = (1_890...2_210).flatMap { year in
+    (1...12).map { Int64(TimeAccount.days(year, $0, 1)) }
+  }
 
-  /// How often one number goes into another, rounded down.
+  /// Returns how often one number goes into another, rounded down.
   static func whole(_ number: Int64, _ part: Int64) -> Int64 {
     let rest = (number % part + part) % part
     return (number - rest) / part

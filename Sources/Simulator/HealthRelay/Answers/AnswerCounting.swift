@@ -48,7 +48,7 @@ struct AnswerCounting {
     tallies[cell, default: AnswerTally()].values[kind.place].append(value)
   }
 
-  /// Between two moments at which anything begins or ends the shares are the same.
+  /// Counts shares, which are the same between two moments at which anything begins or ends.
   private func count(
     _ lasting: [AnswerStretch], into tallies: inout [AnswerCell: AnswerTally]
   ) {
@@ -58,7 +58,9 @@ struct AnswerCounting {
       var moment = span(one.from).upper
       while moment < one.upTo {
         edges.insert(moment)
-        moment = max(moment + 1, span(moment).upper)
+        let next = span(moment).upper
+        guard next > moment else { break }
+        moment = next
       }
     }
     let times = edges.sorted()
@@ -74,7 +76,7 @@ struct AnswerCounting {
     }
   }
 
-  /// A sample without a length counts unless another source is before its own.
+  /// Counts samples without a length, of all sources those that no better source measures.
   private func count(
     _ brief: [AnswerStretch], among lasting: [AnswerStretch],
     into tallies: inout [AnswerCell: AnswerTally]
@@ -90,7 +92,7 @@ struct AnswerCounting {
     }
   }
 
-  /// A sample that belongs to one span as a whole.
+  /// Counts a sample that belongs to one span as a whole.
   private func count(
     _ sample: HealthSample, _ numbers: [Double], into tallies: inout [AnswerCell: AnswerTally]
   ) {
@@ -127,7 +129,7 @@ struct AnswerStretch {
     whole = Double(sample.end.nanoseconds - sample.start.nanoseconds)
   }
 
-  /// The source that counts.
+  /// Returns the source that counts.
   static func best(of all: [AnswerStretch]) -> AnswerSource? {
     all.map(\.source).min { $0.isBefore($1) }
   }

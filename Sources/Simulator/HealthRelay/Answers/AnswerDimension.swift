@@ -62,7 +62,7 @@ struct AnswerDimension {
   /// The units that are known, and none.
   var units: [String?] { parts.map(\.unit) + [nil] }
 
-  /// How much of a unit is as much as so many times the amount that is told.
+  /// Returns so many times the amount that is told, in a unit.
   func amount(_ times: Double, in unit: String?) -> Double {
     switch unit {
     case "degC": return base * times
@@ -74,7 +74,7 @@ struct AnswerDimension {
     }
   }
 
-  /// What a number in a unit is told as; `nil` if it is none, or nothing is known of its unit.
+  /// Returns a number in a unit as it is told; `nil` if it is not finite or its unit is unknown.
   func told(_ value: Double, in unit: String?) -> Double? {
     guard value.isFinite else { return nil }
     let odd = Self.odd.first { $0.dimension == name && $0.unit == unit && $0.value == value }

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// Why there is no answer, in words.
+/// A reason why there is no answer, in words.
 struct AnswerReason: Error, Hashable {
   var text: String
 }
@@ -48,7 +48,7 @@ struct AnswerFrame {
     }
   }
 
-  /// The midnight near which a moment is shown: up to 00:05, or from 23:54 on.
+  /// Returns the midnight near which a moment is shown: up to 00:05, or from 23:54 on.
   private func midnight(near moment: Int64) -> Int64? {
     let shown = clock.shown(moment)
     let day = AnswerClock.whole(shown, AnswerClock.day) * AnswerClock.day
@@ -58,7 +58,7 @@ struct AnswerFrame {
 
   func has(_ moment: Int64) -> Bool { moment >= from && moment < to }
 
-  /// The span of the question that a moment belongs to.
+  /// Returns the span of the question that a moment belongs to.
   func span(_ moment: Int64) -> AnswerSpan { span(moment, query.groupBy ?? .hour) }
 
   func span(_ moment: Int64, _ grouping: HealthGrouping) -> AnswerSpan {
@@ -68,9 +68,9 @@ struct AnswerFrame {
     return clock.span(moment, grouping, lead: lead)
   }
 
-  /// Whether the question or the present cuts more than a second of a span.
+  /// Returns whether the question or the present cuts more than a second off a span.
   func isPartial(_ span: AnswerSpan) -> Bool {
-    let second: Int64 = 1_000_000_000
+    let second = AnswerClock.second
     return from - span.lower > second || span.upper - min(to, now) > second
   }
 

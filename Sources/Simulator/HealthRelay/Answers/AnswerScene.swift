@@ -11,17 +11,15 @@ struct AnswerScene {
   var edges: [Int64] = []
   /// Whether all spans are whole quarters of an hour apart, so that shares of samples are exact.
   var isExact = true
-  /// The samples, by what they are asked for with.
-  var words: [HealthValueType] = []
   var samples: [HealthSample] = []
 
   var clock: AnswerClock { AnswerClock(zone) }
   var from: Int64 { clock.moment(of: start) }
   var to: Int64 { clock.moment(of: end) }
-  /// Whether it is read in many stretches, if they are as long as usual.
+  /// Whether it would be read in many stretches of the usual length.
   var isLong: Bool { to - from > 400 * AnswerClock.day }
 
-  /// Half of a quarter of an hour.
+  /// Half a quarter of an hour.
   static let unit: Int64 = 450_000_000_000
   /// The 29th of March 2026, a Sunday.
   static let day: Int64 = 20_541
@@ -47,7 +45,7 @@ struct AnswerScene {
     _ name: String?, _ first: Int, _ changes: [(day: Int64, second: Int64, east: Int)]
   ) -> ZoneRules {
     let changes = changes.map { change in
-      let moment = (day + change.day) * AnswerClock.day + change.second * 1_000_000_000
+      let moment = (day + change.day) * AnswerClock.day + change.second * AnswerClock.second
       return ZoneRules.Transition(
         at: Timestamp(nanoseconds: moment), secondsEast: change.east)
     }
@@ -84,14 +82,16 @@ extension HealthAnswerWalk {
       let bound = HealthTime.instant(Timestamp(nanoseconds: bounds), minutesEast: nil)
       if bounds < 0 { scene.start = bound } else { scene.end = bound }
     }
+    let isWhole = [scene.from, scene.to].allSatisfy { $0 % (2 * AnswerScene.unit) == 0 }
+    scene.isExact = scene.isExact && isWhole
     scene.now = Timestamp(nanoseconds: present(scene))
     findEdges(&scene)
     return scene
   }
 
-  /// A time of day, near bounds.
+  /// Draws a time of day, near bounds.
   private mutating func time(_ isExact: Bool) -> Int64 {
-    let second: Int64 = 1_000_000_000
+    let second = AnswerClock.second
     if isExact || happens(3) {
       return one([0, 0, 0, 9, 21, 12, 1, 3, 23]) * AnswerClock.hour + one([0, 0, 30])
         * AnswerClock.minute
@@ -100,7 +100,7 @@ extension HealthAnswerWalk {
     return Int64(odd) * second + one([0, 0, 1, -1])
   }
 
-  /// A reading as some question would write it.
+  /// Returns a reading as a question may write it.
   private mutating func moment(_ reading: Int64, _ clock: AnswerClock) -> HealthTime {
     let moment = Timestamp(nanoseconds: clock.moment(of: reading))
     return one([
@@ -117,10 +117,10 @@ extension HealthAnswerWalk {
     }
   }
 
-  /// The present: mostly later, or near a bound.
+  /// Draws the present: mostly later, or near a bound.
   private mutating func present(_ scene: AnswerScene) -> Int64 {
     let (from, to) = (scene.from, scene.to)
-    let second: Int64 = 1_000_000_000
+    let second = AnswerClock.second
     guard happens(3) else { return max(from, to) + AnswerClock.day * Int64(number(0...40)) }
     let near = one([
       from, to, to, scene.clock.span(to, .day).upper, scene.clock.span(to, .hour).upper,

@@ -27,7 +27,7 @@ struct AnswerSource: Hashable {
   ]
 
   /// One whose name takes much of an answer's room.
-  static let long = AnswerSource("Phone " + String(repeating: "x", count: 4_000), nil, 1)
+  static let long = AnswerSource("Phone " + String(of: "x", count: 4_000), nil, 1)
 
   /// Those of one name, with different devices.
   static let pods = all.filter { $0.source == "Pods" }
@@ -38,11 +38,11 @@ struct AnswerSource: Hashable {
       ?? AnswerSource(sample.source, sample.device, 1)
   }
 
-  /// Whether it counts where both measure.
+  /// Returns whether it counts where both measure.
   func isBefore(_ other: AnswerSource) -> Bool {
     kind != other.kind ? kind < other.kind : (name ?? "") < (other.name ?? "")
   }
 
-  /// Whether both are one series: of one name and one kind.
+  /// Returns whether both are one series: of one name and one kind.
   func isLike(_ other: AnswerSource) -> Bool { name == other.name && kind == other.kind }
 }

@@ -23,7 +23,9 @@ struct AnswerStore {
     let found = rows.filter { row in
       let (start, end) = (row.sample.start, row.sample.end)
       let isNear = isLoose && (start == query.to || end == query.from)
-      guard query.covers(start: start, end: end) || isNear,
+      let hasEnded = end < query.from || (end == query.from && start < end)
+      let isWithin = query.from < query.to && start < query.to && !hasEnded
+      guard isWithin || isNear,
         query.types.contains(row.sample.type)
       else { return false }
       guard let after = query.after else { return true }

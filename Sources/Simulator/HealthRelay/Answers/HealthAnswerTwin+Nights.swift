@@ -20,7 +20,7 @@ struct AnswerSession {
   static let bed = "SLEEP_IN_BED"
   private static let awake = "SLEEP_AWAKE"
 
-  /// `nil` if nobody slept or lay in bed.
+  /// Puts stages together; `nil` if nobody slept or lay in bed.
   init?(_ stages: [AnswerStage]) {
     let asleep = stages.filter { $0.type != Self.bed && $0.type != Self.awake }
     let telling = asleep.isEmpty ? stages.filter { $0.type == Self.bed } : asleep
@@ -58,7 +58,7 @@ struct AnswerDay {
   var nights: [AnswerSession] = []
   var naps: [AnswerSession] = []
 
-  /// The minutes of a part in some of its sessions.
+  /// Returns the minutes of a part in some of its sessions.
   static func minutes(_ part: String, _ sessions: [AnswerSession]) -> Double? {
     let known = sessions.compactMap { $0.minutes[part] }
     return known.isEmpty ? nil : known.reduce(0, +)
@@ -66,7 +66,7 @@ struct AnswerDay {
 }
 
 extension HealthAnswerTwin {
-  /// The points of sleep: nights, naps and their parts.
+  /// Returns the points of sleep: nights, naps and their parts.
   mutating func nights(
     _ frame: AnswerFrame, _ word: String
   ) throws(AnswerReason) -> Lines {

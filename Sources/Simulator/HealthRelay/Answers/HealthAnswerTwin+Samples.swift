@@ -35,17 +35,17 @@ enum AnswerValue {
   ]
   static let prefix = "HKCategoryValueSleepAnalysis"
 
-  /// The stage of a sample as it is told; `nil` if it is none that is known.
+  /// Returns the stage of a sample as it is told; `nil` if it is none that is known.
   static func stage(_ name: String) -> String? {
     stages.first { name == $0.key || name == prefix + $0.key }?.value
   }
 
-  /// The length of a sample in minutes.
+  /// Returns the length of a sample in minutes.
   static func minutes(_ sample: HealthSample) -> Double {
     Double(max(0, sample.end.nanoseconds - sample.start.nanoseconds)) / 60_000_000_000
   }
 
-  /// The numbers of a sample at four places; `nil` if nothing is known of them.
+  /// Returns the numbers of a sample at four places; `nil` if nothing is known of them.
   static func numbers(_ sample: HealthSample, _ kind: AnswerKind) -> [Double]? {
     switch (kind.form, sample.value) {
     case (.spread, .quantity(let value)), (.reading, .quantity(let value)),
@@ -90,7 +90,7 @@ extension HealthAnswerTwin {
     }
   }
 
-  /// The samples themselves; reading ends before the moment that fits no more.
+  /// Returns the samples themselves; reading ends before the first moment that does not fit.
   mutating func samples(
     _ frame: AnswerFrame, _ kinds: [AnswerKind], room: Int
   ) throws(AnswerReason) -> Lines {

@@ -23,7 +23,7 @@ struct AnswerTally {
 
   var count: Int { values.map(\.count).max() ?? 0 }
 
-  /// The figure at each place; nothing where nothing is known.
+  /// Returns the figure at each place; 0 where nothing is known.
   func figures(_ word: String) -> [Double] {
     values.map { values in
       let sum = values.reduce(0, +)
@@ -41,7 +41,7 @@ struct AnswerTally {
 }
 
 extension HealthAnswerTwin {
-  /// One point for each type, source and span.
+  /// Returns one point for each type, source and span.
   mutating func statistics(
     _ frame: AnswerFrame, _ figures: AnswerFigures, spans: Int
   ) throws(AnswerReason) -> Lines {
@@ -92,7 +92,9 @@ extension HealthAnswerTwin {
     _ tallies: [AnswerCell: AnswerTally], _ frame: AnswerFrame, _ figures: AnswerFigures
   ) -> [AnswerCell: AnswerTally] {
     var folded: [AnswerCell: AnswerTally] = [:]
-    for (cell, tally) in tallies {
+    // In order, since sums of numbers depend on it.
+    for cell in tallies.keys.sorted(by: Self.isBefore) {
+      guard let tally = tallies[cell] else { continue }
       guard figures.words[cell.type].contains("_per_") else {
         folded[cell] = tally
         continue

@@ -3,21 +3,14 @@ import LinkHealth
 
 /// A point of an answer, as it is written.
 struct AnswerLine {
-  /// By this answers are cut.
+  /// Its time, by which answers are cut.
   var moment: Int64
   var text: String
 }
 
 /// JSON as plain texts.
 enum JSONTexts {
-  static func text(_ text: String) -> String {
-    var told = "\""
-    for letter in text {
-      if letter == "\"" || letter == "\\" { told += "\\" }
-      told.append(letter)
-    }
-    return told + "\""
-  }
+  static func text(_ text: String) -> String { SyncScribe.quoted(text) }
 
   static func object(_ members: KeyValuePairs<String, String?>) -> String {
     let told = members.compactMap { name, value in value.map { "\"\(name)\":\($0)" } }
@@ -28,11 +21,11 @@ enum JSONTexts {
     "[" + elements.joined(separator: ",") + "]"
   }
 
-  /// True, or nothing.
+  /// Returns true, or nothing.
   static func only(_ flag: Bool) -> String? { flag ? "true" : nil }
 }
 
-/// What of a point is not its value.
+/// The parts of a point besides its value.
 struct AnswerLabel {
   var type: String
   var unit: String
@@ -95,7 +88,7 @@ extension HealthAnswerTwin {
     word.map { JSONTexts.text($0.lowercased()) } ?? "null"
   }
 
-  /// The types of a word, each once, and when the last sample of each began.
+  /// Returns the types of a word, each once, and when the last sample of each began.
   private func lastSamples(_ word: HealthValueType) -> [(type: String, at: Int64?)] {
     let kinds = AnswerKind.all(word)
     let types = kinds.enumerated().filter { place, kind in

@@ -32,7 +32,7 @@ struct HealthAnswerTwin {
     (self.limits, self.stored, self.store) = (limits, stored, store)
   }
 
-  /// The object that answers a question.
+  /// Returns the object that answers a question.
   mutating func answer(_ question: HealthQuestion) -> String {
     switch question {
     case .healthData(let query):

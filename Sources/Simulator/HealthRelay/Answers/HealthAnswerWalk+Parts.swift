@@ -49,7 +49,7 @@ extension HealthAnswerWalk {
     compareReadings(readings, found, scene)
   }
 
-  /// The number of a reading, in the unit of its type if that is known.
+  /// Returns the number of a reading, in the unit of its type if that is known.
   private static func told(_ sample: HealthSample, _ word: HealthValueType?) -> Double? {
     guard case .quantity(let value) = sample.value else { return nil }
     guard let kind = word.map(AnswerKind.all)?.first, kind.form != .sleep else {

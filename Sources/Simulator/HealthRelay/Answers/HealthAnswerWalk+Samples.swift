@@ -32,7 +32,7 @@ extension HealthAnswerWalk {
     return (0..<one([1, 1, 2, 2, 3])).map { _ in one(AnswerSource.all) }
   }
 
-  /// A sample near one of the moments at which something changes.
+  /// Draws a sample near one of the moments at which something changes.
   private mutating func sample(
     _ kind: AnswerKind, _ source: AnswerSource, _ scene: AnswerScene, isRaw: Bool
   ) -> HealthSample {
@@ -48,7 +48,7 @@ extension HealthAnswerWalk {
     case .spread, .nutrient: if happens(4) { start -= max(0, length) }
     case .reading, .sleep: break
     }
-    if length == 0 || !kind.isSpread, happens(3) { start += one([1, -1, 1_000_000_000]) }
+    if length == 0 || !kind.isSpread, happens(3) { start += one([1, -1, AnswerClock.second]) }
     let value = self.value(kind, isRaw: isRaw)
     return HealthSample(
       type: kind.id, value: value.value, unit: value.unit, start: Timestamp(nanoseconds: start),
@@ -63,7 +63,7 @@ extension HealthAnswerWalk {
       return Int64(happens(16) ? -1 : one(lengths)) * AnswerScene.unit
     case .reading, .sleep: return happens(4) ? AnswerScene.unit * one([1, 8]) : 0
     case .minutes, .workout:
-      let second: Int64 = 1_000_000_000
+      let second = AnswerClock.second
       return one([0, 2, 60, 1_800, 3_600, 7_200, 14_400, 14_400, 90_000, -60]) * second
     }
   }
@@ -126,7 +126,7 @@ extension HealthAnswerWalk {
   private mutating func fillNights(
     _ scene: inout AnswerScene, _ sources: [AnswerSource], isOdd: Bool
   ) {
-    let second: Int64 = 1_000_000_000
+    let second = AnswerClock.second
     let half = AnswerClock.day / 2
     let nights =
       [scene.from, scene.to].flatMap { moment in
@@ -156,9 +156,9 @@ extension HealthAnswerWalk {
     }
   }
 
-  /// The stages of a session, from the moment 0 on.
+  /// Draws the stages of a session, from the moment 0 on.
   private mutating func stages(_ sources: [AnswerSource], isOdd: Bool) -> [HealthSample] {
-    let second: Int64 = 1_000_000_000
+    let second = AnswerClock.second
     var stages: [HealthSample] = []
     var moment: Int64 = 0
     let names =

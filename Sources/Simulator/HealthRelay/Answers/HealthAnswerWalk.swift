@@ -38,23 +38,23 @@ struct HealthAnswerWalk: TwinWalk {
       maxBytes: one([199_000, 8 << 20]), pageLimit: one([0, 1, 2, 3, 7, 5_000]),
       batch: batch(scene))
     let stored = stored(scene, query.valueType)
-    var desk = AnswerDesk(scene: scene, limits: limits, stored: stored, store: store)
+    var trial = AnswerTrial(scene: scene, limits: limits, stored: stored, store: store)
     if happens(12), !scene.isLong {
-      (desk.limits, desk.stored, desk.isPlain) = (Self.usual, StoredHealth(), true)
+      (trial.limits, trial.stored, trial.isPlain) = (Self.usual, StoredHealth(), true)
     } else if !isSpread || query.groupBy == nil || scene.isExact, happens(2) {
-      var twin = desk.twin
+      var twin = trial.twin
       query.maxBytes = 8 << 20
       _ = twin.answer(.healthData(query))
       query.maxBytes = nil
       let most =
         1_500 + twin.lengths.prefix(one([1, 2, number(0...twin.lengths.count)])).reduce(0, +)
       if happens(2) {
-        (query.maxBytes, desk.isTight) = (most + number(-1...1), true)
+        (query.maxBytes, trial.isTight) = (most + number(-1...1), true)
       } else {
-        desk.limits.maxBytes = max(0, happens(9) ? 0 : most + number(-1...1))
+        trial.limits.maxBytes = max(0, happens(9) ? 0 : most + number(-1...1))
       }
     }
-    ask(.healthData(query), desk)
+    ask(.healthData(query), trial)
   }
 
   private mutating func trySummary() {
@@ -78,15 +78,15 @@ struct HealthAnswerWalk: TwinWalk {
     let store = AnswerStore(scene.samples, isLoose: false)
     var limits = AnswerLimits(maxBytes: 300_000, pageLimit: number(2...9), batch: batch(scene))
     let stored = stored(scene, .steps)
-    let desk = AnswerDesk(scene: scene, limits: limits, stored: stored, store: store)
+    let trial = AnswerTrial(scene: scene, limits: limits, stored: stored, store: store)
     if scene.isExact, happens(2) {
-      var twin = desk.twin
+      var twin = trial.twin
       _ = twin.answer(.summary(query))
       let sum = twin.lengths.prefix(number(1...max(1, twin.lengths.count))).reduce(0, +)
       let most = twin.spent + 1_500 + sum + one([-1, 0, 0, 1, -600])
       if happens(2) { query.maxBytes = most } else { limits.maxBytes = most }
     }
-    var last = AnswerDesk(scene: scene, limits: limits, stored: stored, store: store)
+    var last = AnswerTrial(scene: scene, limits: limits, stored: stored, store: store)
     last.isTight = query.maxBytes != nil
     ask(.summary(query), last)
   }
@@ -135,14 +135,14 @@ struct HealthAnswerWalk: TwinWalk {
   // MARK: - Comparing
 
   /// Asks both, and compares all that can be seen.
-  private mutating func ask(_ question: HealthQuestion, _ desk: AnswerDesk) {
-    let (scene, store) = (desk.scene, desk.store)
-    var twin = desk.twin
+  private mutating func ask(_ question: HealthQuestion, _ trial: AnswerTrial) {
+    let (scene, store) = (trial.scene, trial.store)
+    var twin = trial.twin
     // With little room it may end before that.
-    let isWide = desk.limits.maxBytes > 99_999 && !desk.isTight
+    let isWide = trial.limits.maxBytes > 99_999 && !trial.isTight
     twin.failing = isWide && happens(9) ? number(1...3) : 0
     let must = twin.answer(question)
-    var answering = desk.answering(question)
+    var answering = trial.answering(question)
     var reads: [HealthSampleQuery] = []
     while case .read(let query) = answering.step, reads.count < 9_999 {
       reads.append(query)
@@ -159,7 +159,7 @@ struct HealthAnswerWalk: TwinWalk {
     let isOpen = must.contains("\"skipped\":") || must.contains("add up")
     guard !twin.isBrief || !isOpen else { return }
     func words(_ what: String) -> String {
-      "\(what) of \(question) in \(scene.zone) at \(scene.now), \(desk.limits): \(scene.samples)"
+      "\(what) of \(question) in \(scene.zone) at \(scene.now), \(trial.limits): \(scene.samples)"
     }
     let found = Self.text(object.bytes)
     if found != must, !Self.isClose(found, must) {
@@ -176,7 +176,7 @@ struct HealthAnswerWalk: TwinWalk {
     }
   }
 
-  /// Whether two texts differ only by what numbers are rounded by.
+  /// Returns whether two texts differ only in how numbers are rounded.
   private static func isClose(_ left: String, _ right: String) -> Bool {
     let marks: Set<Character> = [",", ":", "{", "}", "[", "]", "\""]
     let one = left.split { marks.contains($0) }
@@ -190,12 +190,12 @@ struct HealthAnswerWalk: TwinWalk {
 }
 
 /// All that an answer is made of.
-struct AnswerDesk {
+struct AnswerTrial {
   var scene: AnswerScene
   var limits: AnswerLimits
   var stored: StoredHealth
   var store: AnswerStore
-  /// Whether nothing is said of limits and the store.
+  /// Whether the answering is told neither limits nor what is stored.
   var isPlain = false
   /// Whether the question leaves little room.
   var isTight = false

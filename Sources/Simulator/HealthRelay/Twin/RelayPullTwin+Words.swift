@@ -9,8 +9,7 @@ enum RelayPullWords {
   static func failure(
     _ kind: HealthQuestion.Kind, _ id: RelayRequestID, _ reason: String
   ) -> PhoneMessage {
-    let text = #"{"success":false,"error_message":"\#(reason)"}"#
-    let object = HealthObject(succeeded: false, bytes: Array(text.utf8))
+    let object = HealthWordsScribe.failure(reason)
     return kind == .summary ? .summary(id, object) : .healthData(id, object)
   }
 

@@ -193,7 +193,7 @@ struct RelayPullTwin: Sendable {
     begin(.excuse(RelayPullWords.failure(leased.question.kind, leased.id, reason)))
   }
 
-  /// The backend took what was sent.
+  /// Goes on after the backend took what was sent.
   private mutating func taken() {
     switch deed {
     case .send(let part) where part < messages - 1: begin(.send(part + 1))

@@ -80,7 +80,7 @@ struct HealthPagesTwin {
     return bytes
   }
 
-  /// The anchor of a place: a version, the store, what is done, and the stage with its words.
+  /// Returns the anchor of a place: a version, the store, what is done, the stage and its words.
   func anchor(_ place: Place) -> [UInt8] {
     let stage: UInt8 =
       place.until == nil ? 0 : place.isAtAdditions ? 3 : place.key == nil ? 1 : 2
@@ -94,7 +94,7 @@ struct HealthPagesTwin {
 
   // Pages.
 
-  /// The next page for a reader, and where it stands then.
+  /// Returns the next page for a reader, and where it stands then.
   func page(_ query: HealthChangeQuery, _ begin: Place?) -> (HealthChangePage, Place) {
     var place = begin ?? Place()
     if (place.until ?? place.done) > newest { place = Place() }
@@ -130,7 +130,7 @@ struct HealthPagesTwin {
     HealthChangePage(added: added, deleted: deleted, anchor: HealthAnchor(anchor(place)))
   }
 
-  /// Where a reader stands behind a page: only one that is not full ends a walk for sure.
+  /// Returns where a reader stands behind a page; one that is not full ends a walk.
   private func next(
     _ place: Place, _ added: [KeyedHealthSample], _ deleted: [HealthSampleKey], _ room: Int,
     isLast: Bool

@@ -19,6 +19,7 @@ extension HealthSamplesWalk {
       let (must, next) = twin.page(query, place)
       let found = page(query, twin)
       compare("the page for \(query) of \(twin.entries)", found, must)
+      guard stray == nil else { return }
       anchor = found.anchor.bytes
       readers[found.anchor.bytes] = next
       tryAnchor(found.anchor, twin, next)

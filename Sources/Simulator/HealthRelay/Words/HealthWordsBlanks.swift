@@ -17,7 +17,7 @@ struct HealthWordsBlanks {
   private static let fresh =
     #""time_zone":"z","answered_at":"2026-01-03","last_samples":[{"type":"t"}]"#
 
-  /// A point with this value and members.
+  /// Returns the text of a point with this value.
   private static func point(_ value: String) -> String {
     #"{"type":"t","value":\#(value),"date_from":"2026-01-03","date_to":"2026-01-03","sleep":{}}"#
   }

@@ -25,7 +25,7 @@ struct HealthWordsFields {
 
   func has(_ name: String) -> Bool { plain.has(name) }
 
-  /// Any number, with a point or without.
+  /// Reads any number, with a point or without.
   func figure(_ name: String) throws(FieldFault) -> Double? {
     let value = members.last { $0.name == name }?.value ?? .null
     if value == .null { return nil }
@@ -50,7 +50,7 @@ struct HealthWordsFields {
     plain.has(name) ? try time(name) : nil
   }
 
-  /// The place of a word in a list, in either letter case; `nil` for an absent or empty one.
+  /// Returns the place of a word in a list, in any letter case; `nil` for none or an empty one.
   func place(_ name: String, in words: [String]) throws(FieldFault) -> Int? {
     let text = try plain.text(name) ?? ""
     if text.isEmpty { return nil }
@@ -64,7 +64,7 @@ struct HealthWordsFields {
     try plain.text(name).map { Self.short($0) }
   }
 
-  /// The first 1,000 characters of a text.
+  /// Returns the first 1,000 Unicode scalars of a text.
   static func short(_ text: String) -> String {
     var short = ""
     for scalar in text.unicodeScalars.prefix(1_000) { short.unicodeScalars.append(scalar) }

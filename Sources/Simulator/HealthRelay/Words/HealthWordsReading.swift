@@ -1,7 +1,7 @@
 import LinkHealth
 import LinkJSON
 
-/// How questions and answers are read, told a second time (`docs/seeds`, contracts 1.3 to 1.5).
+/// A reader of questions and answers, told a second time (`docs/seeds`, contracts 1.3 to 1.5).
 struct HealthWordsReading {
   typealias Words = HealthWordsTable
 
@@ -197,7 +197,7 @@ struct HealthWordsReading {
     return result
   }
 
-  /// The reason that an object tells, also one that is cut off behind it.
+  /// Returns the reason that an object tells, also one that is cut off behind it.
   static func reason(_ bytes: [UInt8]) -> String? {
     do throws(FieldFault) {
       return try RelayWireFields(bytes).text("error_message").map { HealthWordsFields.short($0) }

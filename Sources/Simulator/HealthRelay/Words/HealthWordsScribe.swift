@@ -12,7 +12,7 @@ enum HealthWordsTable {
 
   static func word(_ type: HealthValueType) -> String { word(type, types) }
 
-  /// The word of a case, by its place among all.
+  /// Returns the word of a case, by its place among all.
   static func word<Case: CaseIterable & Equatable>(_ one: Case, _ words: [String]) -> String {
     for (place, other) in Case.allCases.enumerated() where other == one { return words[place] }
     return ""
@@ -53,7 +53,7 @@ enum HealthWordsScribe {
     [("max_bytes", bytes.map { RelayWireScribe.whole($0) })]
   }
 
-  /// A list, unless it is empty.
+  /// Returns a list, unless it is empty.
   private static func list(_ all: [SessionTree]) -> SessionTree? { all.isEmpty ? nil : .list(all) }
 
   static func tree(_ query: SummaryQuery) -> SessionTree {
@@ -104,7 +104,7 @@ enum HealthWordsScribe {
       head + span(reply.query.start, reply.query.end) + tail + members(reply.freshness))
   }
 
-  /// A text, or null.
+  /// Returns a text, or null.
   private static func known(_ text: String?) -> SessionTree { text.map { .text($0) } ?? .null }
 
   private static func members(_ fresh: HealthFreshness?) -> [Member] {

@@ -28,12 +28,12 @@ enum HealthWordsTimes {
     return Int64(exactly: all).map { CivilTime(nanoseconds: $0) }
   }
 
-  /// Nanoseconds since midnight.
+  /// Reads a time of day as nanoseconds since midnight.
   private static func clock(_ rest: inout TimeReading) -> Int? {
     parts(&rest).flatMap { nanoseconds($0) }
   }
 
-  /// An hour, a minute, a second and a part of one, whatever they are.
+  /// Reads an hour, a minute, a second and a part of one, whatever they are.
   private static func parts(_ rest: inout TimeReading) -> [Int]? {
     guard let hour = rest.digits(2), rest.sign(":") != nil, let minutes = rest.digits(2) else {
       return nil
@@ -101,7 +101,7 @@ enum HealthWordsTimes {
     return nanoseconds(parts) == nil ? .noSuchDate : .outOfRange
   }
 
-  /// Whether all that is left is a zone, or nothing.
+  /// Returns whether all that is left is a zone, or nothing.
   private static func isZone(_ rest: inout TimeReading) -> Bool {
     if rest.isAtEnd { return true }
     return (rest.sign("Zz") != nil || east(&rest) != nil) && rest.isAtEnd

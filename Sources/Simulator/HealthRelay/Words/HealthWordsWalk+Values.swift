@@ -23,7 +23,7 @@ extension HealthWordsWalk {
     case "place": Self.numbers(0, 64)
     case "skipped", "nights", "naps": Self.numbers(0, .max)
     case "type", "time_zone": Self.texts(256)
-    case "error_message", "statistic ", "unit", "source_id": Self.bounded
+    case "error_message", "unit", "source_id": Self.bounded
     case "success", "merged", "partial": [.flag(true), .flag(false), .flag(true)]
     case "metrics": crowd(#"{"value_type":"STEPS"}"#, 64)
     case "rejected": crowd(#"{"place":1}"#, 64)
@@ -76,7 +76,7 @@ extension HealthWordsWalk {
       + [.number("1.0"), .number("9223372036854775808")]
   }
 
-  /// A list with as many elements as it may have, or one more.
+  /// Returns lists: one with 1, as many elements as it may have, or one more, and odd ones.
   private mutating func crowd(_ element: String, _ most: Int) -> [SessionTree] {
     let count = one([1, most, most + 1])
     let many = [SessionTree](repeating: .number(element), count: count)

@@ -17,7 +17,7 @@ struct ExportWritten {
   /// A value that is written as it is.
   init(_ text: String) { self.init(raw: Array(text.utf8), text: text) }
 
-  /// A value with another one behind it.
+  /// Returns a value with another one behind it.
   static func + (left: Self, right: Self) -> Self {
     var sum = ExportWritten(raw: left.raw + right.raw, text: left.text + right.text)
     sum.isRepaired = left.isRepaired || right.isRepaired
@@ -73,7 +73,7 @@ struct ExportDraft {
 
   mutating func add(_ thing: ExportThing, _ text: String) { add(thing, Array(text.utf8)) }
 
-  /// How many bytes of a part show what it is; `nil` where a cut in it is not told.
+  /// Returns how many bytes of a part show what it is; `nil` where a cut in it is not told.
   func shown(_ place: Int) -> Int? {
     // What follows shows that something is broken.
     let isNearBroken = things[max(0, place - 2)..<place].contains {

@@ -29,47 +29,18 @@ enum ExportFigures {
     return number * factor
   }
 
-  // Days, counted year by year.
-
-  static func isLeap(_ year: Int) -> Bool {
-    year % 400 == 0 || (year % 4 == 0 && year % 100 != 0)
-  }
-
-  static func months(_ year: Int) -> [Int] {
-    [31, isLeap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-  }
-
-  /// Returns the seconds from 1970 to the beginning of a day.
-  static func seconds(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    var days = day - 1
-    for past in stride(from: 1970, to: year, by: 1) { days += isLeap(past) ? 366 : 365 }
-    for later in stride(from: 1969, through: year, by: -1) { days -= isLeap(later) ? 366 : 365 }
-    return (days + months(year).prefix(month - 1).reduce(0, +)) * 86_400
-  }
+  // Days.
 
   /// Returns year, month, day, hour, minute and second of so many seconds from 1970.
   static func fields(_ seconds: Int) -> [Int] {
-    var year = 1970
-    var left = seconds
-    while left < 0 {
-      year -= 1
-      left += (isLeap(year) ? 366 : 365) * 86_400
-    }
-    while left >= (isLeap(year) ? 366 : 365) * 86_400 {
-      left -= (isLeap(year) ? 366 : 365) * 86_400
-      year += 1
-    }
-    var month = 1
-    while left >= months(year)[month - 1] * 86_400 {
-      left -= months(year)[month - 1] * 86_400
-      month += 1
-    }
-    return [year, month, left / 86_400 + 1, left / 3_600 % 24, left / 60 % 60, left % 60]
+    let second = (seconds % 86_400 + 86_400) % 86_400
+    let day = TimeAccount.date((seconds - second) / 86_400)
+    return day + [second / 3_600, second / 60 % 60, second % 60]
   }
 
   // Stretches of samples.
 
-  /// A stretch ends with a key whose lowest ten bits are zero, or with the 8,192nd sample.
+  /// Cuts keys behind one whose lowest ten bits are zero, and behind 8,192 of a stretch.
   static func spans(_ keys: [HealthSampleKey]) -> [[HealthSampleKey]] {
     var spans: [[HealthSampleKey]] = []
     var open: [HealthSampleKey] = []
@@ -80,32 +51,5 @@ enum ExportFigures {
       open = []
     }
     return open.isEmpty ? spans : spans + [open]
-  }
-
-  /// Returns the digest of a stretch: MurmurHash3 (x64, 128 bits) of its keys, low halves first.
-  static func digest(_ keys: [HealthSampleKey]) -> HealthSampleKey {
-    var (one, two): (UInt64, UInt64) = (0, 0)
-    for key in keys {
-      one ^= turn(key.low &* 0x87C3_7B91_1142_53D5, by: 31) &* 0x4CF5_AD43_2745_937F
-      one = (turn(one, by: 27) &+ two) &* 5 &+ 0x52DC_E729
-      two ^= turn(key.high &* 0x4CF5_AD43_2745_937F, by: 33) &* 0x87C3_7B91_1142_53D5
-      two = (turn(two, by: 31) &+ one) &* 5 &+ 0x3849_5AB5
-    }
-    one ^= UInt64(keys.count * 16)
-    two ^= UInt64(keys.count * 16)
-    one &+= two
-    two = mix(two &+ one)
-    one = mix(one) &+ two
-    return HealthSampleKey(high: one, low: two &+ one)
-  }
-
-  private static func turn(_ word: UInt64, by bits: Int) -> UInt64 {
-    word << bits | word >> (64 - bits)
-  }
-
-  private static func mix(_ word: UInt64) -> UInt64 {
-    let once = (word ^ word >> 33) &* 0xFF51_AFD7_ED55_8CCD
-    let twice = (once ^ once >> 33) &* 0xC4CE_B9FE_1A85_EC53
-    return twice ^ twice >> 33
   }
 }

@@ -89,6 +89,6 @@ extension HealthExportWalk {
     }
     compare("whether \(Self.text(start)) is one", HealthExportReader.isExport(start.span), isExport)
     let texts = HealthExportSkip.allCases.map(\.text)
-    compare("reasons without words of their own", Set(texts).subtracting([""]).count, 17)
+    compare("the number of different reasons", Set(texts).subtracting([""]).count, 17)
   }
 }

@@ -29,7 +29,7 @@ extension HealthExportWalk {
     }
   }
 
-  /// The attributes of a sample at one moment, besides its name.
+  /// Returns the attributes of a sample of a source, always at the same moment.
   static func attributes(_ source: String) -> [Attribute] {
     var date = ExportWritten(written)
     date.moment = moment
@@ -176,7 +176,7 @@ extension HealthExportWalk {
     cuts = [number(1...bytes.count), bytes.count]
     let found = read(bytes)
     cuts = []
-    let keysOfKinds = samples.map(\.key)
+    let keysOfKinds = samples.map { HealthSampleAccount.key($0) }
     let keys = kinds.map { keysOfKinds[$0] }
     compare("the keys of a crowd", found.batches.flatMap { $0.rows.map(\.key) }, keys)
     compareBatches(found.batches)
@@ -189,7 +189,7 @@ extension HealthExportWalk {
     }
   }
 
-  /// A batch is ready where a stretch ends behind 8,192 samples or more.
+  /// Returns the sizes of batches: each ends where a stretch ends behind 8,192 samples or more.
   private static func sizes(_ keys: [HealthSampleKey]) -> [Int] {
     var sizes: [Int] = []
     var open = 0

@@ -10,7 +10,7 @@ extension HealthExportWalk {
     (1970, 1, 1), (1969, 12, 31), (2000, 2, 29), (2024, 2, 29), (2024, 3, 1), (2023, 2, 28),
     (2100, 2, 28), (1900, 3, 1), (2026, 12, 31), (2026, 4, 30), (2026, 5, 31), (2026, 6, 30),
     (1678, 1, 1), (1678, 1, 2), (2261, 12, 31), (2262, 1, 1), (1677, 12, 31), (2026, 9, 30),
-  ].map { ExportFigures.seconds($0.0, $0.1, $0.2) }
+  ].map { TimeAccount.days($0.0, $0.1, $0.2) * 86_400 }
 
   private static let times = [0, 0, 1, 59, 60, 3_599, 3_600, 35_999, 43_200, 86_340, 86_399]
   private static let offsets = [
@@ -55,7 +55,7 @@ extension HealthExportWalk {
 
   /// Makes one field of a date impossible.
   private mutating func spoil(_ date: inout ExportDate) {
-    let month = ExportFigures.months(date.fields[0])[date.fields[1] - 1]
+    let month = TimeAccount.length(date.fields[1], date.fields[0])
     switch number(0...10) {
     case 0: date.fields[1] = one([0, 13])
     case 1: date.fields[2] = 0

@@ -3,10 +3,9 @@ import LinkHealth
 
 // Texts and numbers.
 extension HealthExportWalk {
-  private static let letters: [(String, String)] = [
-    ("a", "a"), ("b", "b"), ("Z", "Z"), (" ", " "), ("é", "é"), ("e\u{301}", "e\u{301}"),
-    ("😀", "😀"), ("'", "'"), ("\"", "\""), (">", ">"), ("/", "/"), ("=", "="), ("]", "]"),
-    ("~", "~"), (",", ","), ("alt;", "alt;"), ("##65;", "##65;"),
+  private static let letters = [
+    "a", "b", "Z", " ", "é", "e\u{301}", "😀", "'", "\"", ">", "/", "=", "]", "~", ",", "alt;",
+    "##65;",
   ]
   private static let references: [(String, String)] = [
     ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"), ("&quot;", "\""), ("&apos;", "'"),
@@ -32,9 +31,7 @@ extension HealthExportWalk {
 
   private mutating func piece() -> ExportWritten {
     switch number(0...11) {
-    case 0...3:
-      let letter = one(Self.letters)
-      return ExportWritten(letter.0)
+    case 0...3: return ExportWritten(one(Self.letters))
     case 4...7:
       let (raw, text) = one(Self.references)
       return ExportWritten(raw: Array(raw.utf8), text: text)

@@ -7,7 +7,7 @@ enum HealthSampleAccount {
   private static let turns = [[31, 27], [33, 31]]
   private static let terms: [UInt64] = [0x52DC_E729, 0x3849_5AB5]
 
-  /// The hash of whole blocks.
+  /// Returns the hash of whole blocks.
   static func hash(_ bytes: [UInt8]) -> HealthSampleKey {
     var state: [UInt64] = [0, 0]
     for (number, start) in stride(from: 0, to: bytes.count, by: 8).enumerated() {
@@ -41,15 +41,15 @@ enum HealthSampleAccount {
     return mixed ^ mixed / half
   }
 
-  /// Eight bytes, the lowest first.
+  /// Returns eight bytes, the lowest first.
   private static func bytes(_ word: UInt64) -> [UInt8] {
     (0...7).map { UInt8(word >> ($0 * 8) & 255) }
   }
 
-  /// The block that a key is in the hash of others.
+  /// Returns the block that a key is in the hash of several keys.
   static func block(_ key: HealthSampleKey) -> [UInt8] { bytes(key.low) + bytes(key.high) }
 
-  /// The key of a text: its bytes, zeroes up to a whole block, at least one, and its length.
+  /// Returns the key of a text: its bytes, zeroes up to a whole block, at least one, its length.
   static func key(_ text: String) -> HealthSampleKey {
     var all = Array(text.utf8)
     let length = UInt64(all.count)
@@ -57,7 +57,7 @@ enum HealthSampleAccount {
     return hash(all + bytes(length) + bytes(0))
   }
 
-  /// The key of a sample: of its type, source and unit, its times and its value.
+  /// Returns the key of a sample: of its type, source and unit, its times and its value.
   static func key(_ sample: HealthSample) -> HealthSampleKey {
     var texts = [sample.type, sample.source]
     if let unit = sample.unit { texts.append(unit) }

@@ -66,7 +66,9 @@ extension HealthSamplesWalk {
     }
     let text = "<?xml version=\"1.0\"?>\n<HealthData>\n\(records.joined())</HealthData>\n"
     var reader = HealthExportReader()
-    reader.append(Array(text.utf8).span)
+    // The span of a whole array is not there before iOS 26.
+    let slice = Array(text.utf8)[...]
+    reader.append(slice.span)
     reader.finish()
     do throws(HealthExportError) { return try reader.next() } catch { return nil }
   }

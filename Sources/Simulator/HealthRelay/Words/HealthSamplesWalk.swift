@@ -101,13 +101,17 @@ struct HealthSamplesWalk: TwinWalk {
     }
     compare("the count of rows", batch.rows.count, samples.count)
     compare("the workouts", batch.workouts, workouts)
+    compareNames(of: batch, names)
+    guard stray == nil else { return }
+    tryRows(batch)
+  }
+
+  private mutating func compareNames(of batch: HealthBatch, _ names: [String]) {
     let texts = names.map { Array($0.utf8) }
-    compare("the names of \(samples)", batch.names.map { Array($0.text.utf8) }, texts)
+    compare("the names of a batch", batch.names.map { Array($0.text.utf8) }, texts)
     let keys = names.map { HealthSampleAccount.key($0) }
     compare("the keys of \(names)", batch.names.map(\.key), keys)
     compare("the spans of a batch", batch.spans, [])
-    guard stray == nil else { return }
-    tryRows(batch)
   }
 
   mutating func stretches() -> [HealthStretch] {

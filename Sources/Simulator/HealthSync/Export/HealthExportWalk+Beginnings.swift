@@ -74,20 +74,23 @@ extension HealthExportWalk {
     cuts = []
     guard !isLike else { return }
     var reader = HealthExportReader()
-    reader.append((start + [9, 9]).span.extracting(0..<4))
-    let four = Result { () throws(HealthExportError) in try reader.next() }
-    compare("the first four bytes", four, .failure(.disguised(disguise)))
+    let four = (start + [9, 9])[..<4]
+    reader.append(four.span)
+    let outcome = Result { () throws(HealthExportError) in try reader.next() }
+    compare("the first four bytes", outcome, .failure(.disguised(disguise)))
   }
 
   /// Tries whether the beginning of the draft shows an export.
   mutating func tryLook() {
     let marks = ["<!DOCTYPE HealthData", "<HealthData"].map { Array($0.utf8) }
     let whole = draft.bytes
-    let start = Array(whole.prefix(one([0, 11, 20, 60, 200])))
+    let start = whole.prefix(one([0, 11, 20, 60, 200]))
     let isExport = marks.contains { mark in
       start.indices.contains { start[$0...].starts(with: mark) }
     }
-    compare("whether \(Self.text(start)) is one", HealthExportReader.isExport(start.span), isExport)
+    compare(
+      "whether \(Self.text(Array(start))) is one", HealthExportReader.isExport(start.span), isExport
+    )
     let texts = HealthExportSkip.allCases.map(\.text)
     compare("the number of different reasons", Set(texts).subtracting([""]).count, 17)
   }

@@ -93,7 +93,8 @@ extension HealthExportWalk {
       let isLong = bytes.count > 9_000
       let size = happens(small) && !isLong ? number(1...3) : number(1...most) * (isLong ? 200 : 1)
       let end = min(bytes.count, cuts.first { $0 > place } ?? place + size)
-      reader.append(bytes.span.extracting(place..<end))
+      let piece = bytes[place..<end]
+      reader.append(piece.span)
       place = end
       if happens(8) { continue }
       take(&reader, &found)

@@ -179,8 +179,8 @@ extension SyncHouse {
 
   /// Makes room for an upload: a user has 16, all together 256.
   private mutating func hasRoom(_ user: String) -> Bool {
-    if let name = surplus(user) { forget(name) }
-    return surplus(user) == nil && uploads.count < 256
+    while let name = surplus(user) { forget(name) }
+    return uploads.count < 256
   }
 
   /// The upload that another one of a user takes the place of.

@@ -128,8 +128,90 @@ import Testing
     var known = KnownTexts()
     known.add("a", of: UUID128(high: 0, low: 1), in: "d")
     #expect(!known.contains(Self.asked))
-    let isTaken = known.take(Self.asked)
-    #expect(!isTaken)
+    let taken = known.take(Self.asked)
+    #expect(taken == nil)
+  }
+
+  @Test func `a message that repeated a text repeats the same one when it comes again`() {
+    var known = KnownTexts()
+    let keys = (1...2 as ClosedRange<UInt64>).map { UUID128(high: 0, low: $0) }
+    for key in keys { known.add("a", of: key, in: SessionBench.conversation) }
+    let again = SessionEntry.one("u9", .user, "a", at: 7)
+    let taken = [Self.asked, again, Self.asked, again].map { known.take($0) }
+    #expect(taken == keys + keys)
+    #expect(
+      [Self.asked, again, .one("u8", .user, "a", at: 8)].map(known.hasTaken) == [true, true, false])
+    // A prompt that is sent again is repeated again; its message of before stays known.
+    known.add("a", of: keys[0], in: SessionBench.conversation)
+    let later = [SessionEntry.one("u8", .user, "a", at: 8), Self.asked].map { known.take($0) }
+    #expect(later == [keys[0], keys[0]])
+  }
+
+  @Test func `own words are shown once when their window comes twice`() {
+    var bench = SessionBench.acceptedByPlainServer()
+    for _ in 1...2 { bench.say(.window([Self.asked, Self.said], next: 2)) }
+    #expect(bench.messages == ["u2 history"])
+  }
+
+  @Test func `own words beyond a hole are not those of another client`() {
+    var bench = Self.unsure()
+    let asked = SessionEntry.one("u1", .user, "a", at: 1)
+    bench.say(.window([asked], next: 2))
+    #expect(bench.messages == [])
+    for _ in 1...2 { bench.say(.window([.one("u0", at: 0), asked], next: 2)) }
+    #expect(bench.messages == ["u0 history"])
+    #expect(bench.states.last == "a accepted")
+  }
+
+  @Test func `own words behind what a server left out show that it has the prompt`() {
+    var bench = Self.unsure()
+    let entries = [SessionEntry.one("u1", .user, "a", at: 1), .one("u2", at: 2)]
+    bench.say(.window(entries, next: 3))
+    #expect(bench.states.last == "a sent")
+    bench.say(.window(entries, next: 3))
+    #expect(bench.gaps == [.hole])
+    #expect(bench.messages == ["u2 history"])
+    #expect(bench.states.suffix(2) == ["a accepted", "a answered"])
+    #expect(bench.prompts.count == 1)
+  }
+
+  @Test func `own words in a history without numbers are not those of another client`() {
+    var bench = SessionBench.acceptedByPlainServer()
+    bench.respond(nil, to: nil, "A")
+    let entries = [Self.asked, Self.said].map { entry in
+      SessionEntry(
+        id: entry.id, role: entry.role, text: entry.text, conversation: entry.conversation)
+    }
+    let history = SessionHistory(
+      conversation: SessionBench.conversation, entries: entries,
+      place: .sequence(first: nil, last: nil, next: 1), isComplete: true)
+    let before = bench.messages
+    for _ in 1...2 { bench.say(.history(history)) }
+    #expect(bench.messages == before)
+  }
+
+  @Test func `own words are not shown again by a history that was replaced`() {
+    var bench = SessionBench.acceptedByPlainServer()
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    bench.say(.window([Self.asked, Self.said], next: 2, isReplaced: true))
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    #expect(bench.messages == ["u2 history"])
+  }
+
+  @Test func `earlier words are no sign of a prompt with the same ones`() {
+    var bench = SessionBench.acceptedByPlainServer()
+    bench.respond("m1", to: nil, "A")
+    bench.prompt("a")
+    bench.lose()
+    bench.connect([])
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    #expect(bench.states.last == "a sent")
+    #expect(bench.prompts.count == 3)
+    bench.lose()
+    bench.connect([])
+    bench.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
+    #expect(bench.states.last == "a accepted")
+    #expect(bench.prompts.count == 3)
   }
 
   @Test func `what a server with keys answered is no own text of a plain one`() {

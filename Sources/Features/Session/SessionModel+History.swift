@@ -58,10 +58,7 @@ extension SessionModel {
   mutating func apply(_ window: SessionHistory, _ step: inout Step) {
     guard var known = conversations[window.conversation], talk != nil else { return }
     let before = known
-    if isAhead(window, of: known) {
-      // Live, before the answer to a subscription: that one brings what lies between.
-      return store(window, isNew: false, &step)
-    }
+    if isAhead(window, of: known) { return takeAhead(window) }
     talk?.subscribing[window.conversation] = nil
     var outcome = Reach.whole
     switch window.place {
@@ -74,9 +71,31 @@ extension SessionModel {
       step.show(.gap(conversation: window.conversation, gap))
     }
     if case .gap = outcome { known.isOthersTurn = endsInOthersTurn(window) }
-    if known != before { keep(known) }
-    store(window, isNew: outcome == .whole && known != before, &step)
-    goOn(window, outcome, isAhead: known != before, &step)
+    let moves = known != before
+    if moves { keep(known) }
+    // A window that moves nothing would be asked for for ever.
+    let isAskedAgain = isMore(window, outcome) && (moves || outcome == .hole)
+    let isNew = moves && (outcome == .whole || outcome == .gap(.hole))
+    if isNew || !isAskedAgain || talk?.isIdempotent == true {
+      store(window, isNew: isNew, behind: before, &step)
+    }
+    if isAskedAgain {
+      talk?.again.insert(window.conversation)
+    } else {
+      talk?.current.insert(window.conversation)
+      if outcome == .whole { talk?.holes.remove(window.conversation) }
+    }
+  }
+
+  /// Stores a live message that came before the answer to a subscription, which brings what lies
+  /// between. A plain server is asked for it again: there the order tells what became of prompts.
+  private mutating func takeAhead(_ window: SessionHistory) {
+    guard talk?.isIdempotent == true else {
+      talk?.again.insert(window.conversation)
+      return
+    }
+    let via = via(window)
+    writer.waiting.change.news += window.entries.map { .message($0, via: via) }
   }
 
   /// Whether a window of one message lies beyond what a subscription under way will bring.
@@ -140,17 +159,9 @@ extension SessionModel {
     return .gap(.hole)
   }
 
-  private mutating func goOn(
-    _ window: SessionHistory, _ outcome: Reach, isAhead: Bool, _ step: inout Step
-  ) {
-    let isMore = !window.isComplete || outcome == .hole || window.gap != nil || isReset(outcome)
-    // A window that moves nothing would be asked for for ever.
-    if isMore, isAhead || outcome == .hole {
-      talk?.again.insert(window.conversation)
-    } else {
-      talk?.current.insert(window.conversation)
-      if outcome == .whole { talk?.holes.remove(window.conversation) }
-    }
+  /// Whether something is left to ask for behind a window.
+  private func isMore(_ window: SessionHistory, _ outcome: Reach) -> Bool {
+    !window.isComplete || outcome == .hole || window.gap != nil || isReset(outcome)
   }
 
   private func isReset(_ outcome: Reach) -> Bool {
@@ -158,14 +169,39 @@ extension SessionModel {
   }
 
   /// Stores entries. Those of a plain server can be a prompt of this client, or its answer.
-  private mutating func store(_ window: SessionHistory, isNew: Bool, _ step: inout Step) {
+  ///
+  /// - isNew: Whether the cursor moves behind the window.
+  private mutating func store(
+    _ window: SessionHistory, isNew: Bool, behind known: KnownConversation, _ step: inout Step
+  ) {
     let isPlain = talk?.isIdempotent == false
     for entry in window.entries {
-      guard isPlain, isNew else {
+      if isPlain, isNew {
+        storePlain(entry, via(window), &step)
+      } else if !isPlain || !isRepetition(entry, isStored: isBehind(entry, known, window)) {
         writer.waiting.change.news.append(.message(entry, via: via(window)))
-        continue
       }
-      storePlain(entry, via(window), &step)
+    }
+  }
+
+  /// Whether an entry is where the cursor has been.
+  private func isBehind(
+    _ entry: SessionEntry, _ known: KnownConversation, _ window: SessionHistory
+  ) -> Bool {
+    guard let place = entry.place else { return false }
+    return switch window.place {
+    case .sequence: place <= known.sequence
+    case .offset: place < known.offset
+    }
+  }
+
+  /// Whether an entry of a plain server repeats words that are known here; among those that were
+  /// stored only the same message does.
+  private mutating func isRepetition(_ entry: SessionEntry, isStored: Bool) -> Bool {
+    switch entry.role {
+    case .user: isStored ? mine.hasTaken(entry) : mine.take(entry) != nil
+    case .assistant: isStored ? spoken.hasTaken(entry) : spoken.take(entry) != nil
+    case .system: false
     }
   }
 
@@ -182,19 +218,17 @@ extension SessionModel {
     case .user:
       noteTurn(ofOthers: isOthers(entry), in: entry.conversation)
       // The user's own words, under an id of the server.
-      let isOwn = mine.take(entry)
-      if isOwn, let open, open.text == entry.text, talk?.sent.contains(open.id) == true {
-        talk?.repeated[open.id] = false
+      let own = mine.take(entry)
+      guard let open, own.map({ $0 == open.id }) ?? (open.text == entry.text) else {
+        if own != nil { return }
+        break
       }
-      if let open, open.text == entry.text, queue.mayHaveArrived(open.id), !open.isAccepted {
-        return accept(open.id, &step)
-      }
-      if isOwn { return }
-      if let open, open.text == entry.text, open.isAccepted, talk?.sent.contains(open.id) == false {
-        return
-      }
+      let isSent = talk?.sent.contains(open.id) == true
+      if own != nil, isSent { talk?.repeated[open.id] = false }
+      if queue.mayHaveArrived(open.id), !open.isAccepted { return accept(open.id, &step) }
+      if own != nil || (open.isAccepted && !isSent) { return }
     case .assistant:
-      if spoken.take(entry) { return }
+      if spoken.take(entry) != nil { return }
       if conversations[entry.conversation]?.isOthersTurn == true { break }
       talk?.written[entry.conversation] = entry.text
       if let open, talk?.repeated[open.id] == false { talk?.repeated[open.id] = true }

@@ -58,7 +58,8 @@ extension SessionPhoneTwin {
 
   mutating func apply(_ window: SessionHistory) {
     guard line != nil, let place = places[window.conversation] else { return }
-    if isAhead(window, place) { return store(window, isNew: false) }
+    let isPlain = line?.knowsKeys == false
+    if isAhead(window, place) { return ahead(window, place) }
     line?.asking[window.conversation] = nil
     var next = place
     let fit: Fit =
@@ -77,18 +78,26 @@ extension SessionPhoneTwin {
     }
     let moves = next != place
     if moves { keep(next) }
-    store(window, isNew: fit == .joins && moves)
     var isMore = !window.isComplete || window.gap != nil
     switch fit {
     case .leavesHole, .begins(.replaced), .begins(.clientAhead): isMore = true
     case .joins, .begins(.pruned), .begins(.hole), .begins(.notRecovered): break
     }
-    if isMore, moves || fit == .leavesHole {
+    if !moves, fit != .leavesHole { isMore = false }
+    let isNew = moves && [.joins, .begins(.hole)].contains(fit)
+    // What a plain server is asked for again is taken when it comes in its order.
+    if !isPlain || isNew || !isMore { store(window, isNew: isNew, place) }
+    if isMore {
       line?.again.insert(window.conversation)
       return
     }
     line?.whole.insert(window.conversation)
     if fit == .joins { line?.holes.remove(window.conversation) }
+  }
+
+  private mutating func ahead(_ window: SessionHistory, _ place: KnownConversation) {
+    if line?.knowsKeys == true { return store(window, isNew: false, place) }
+    line?.again.insert(window.conversation)
   }
 
   /// Whether a live message came before the answer to a subscription, which brings what lies
@@ -145,13 +154,35 @@ extension SessionPhoneTwin {
 
   // Entries.
 
-  private mutating func store(_ window: SessionHistory, isNew: Bool) {
+  private mutating func store(
+    _ window: SessionHistory, isNew: Bool, _ before: KnownConversation
+  ) {
     let isLive = window.isComplete && line?.whole.contains(window.conversation) == true
     let via = isLive ? SessionVia.live : .history
+    let isPlain = line?.knowsKeys == false
     for entry in window.entries {
-      if isNew, line?.knowsKeys == false, isKnown(entry, via) { continue }
+      if isPlain, isNew, isKnown(entry, via) { continue }
+      if isPlain, !isNew, isSaidAgain(entry, window, before) { continue }
       paper.waiting.change.news.append(.message(entry, via: via))
     }
+  }
+
+  /// Whether an entry says words again that this phone said or was told. What lies behind the
+  /// cursor is known by its name alone.
+  private mutating func isSaidAgain(
+    _ entry: SessionEntry, _ window: SessionHistory, _ before: KnownConversation
+  ) -> Bool {
+    guard entry.role != .system else { return false }
+    let all = entry.role == .user ? ownWords : programWords
+    var reached = before.offset
+    if case .sequence = window.place { reached = before.sequence + 1 }
+    if let place = entry.place, place < reached {
+      return all.contains { ($0.conversation, $0.name) == (entry.conversation, entry.id) }
+    }
+    let key =
+      entry.role == .user
+      ? Self.take(entry, from: &ownWords) : Self.take(entry, from: &programWords)
+    return key != nil
   }
 
   /// Takes an entry of a plain server that says something about a prompt; false for another one.
@@ -166,8 +197,9 @@ extension SessionPhoneTwin {
         place.isOthersTurn = isElsewhere
         keep(place)
       }
-      let isOwn = Self.take(entry, from: &ownWords)
-      guard let open, open.text == entry.text else { return isOwn }
+      let own = Self.take(entry, from: &ownWords)
+      let isOwn = own != nil
+      guard let open, isOwn ? own == open.id : open.text == entry.text else { return isOwn }
       if isOwn, isSent { line?.repeated[open.id] = false }
       if !open.isAccepted, outbox.mayBeThere(open.id) {
         accept(open.id)
@@ -175,7 +207,7 @@ extension SessionPhoneTwin {
       }
       return isOwn || open.isAccepted && !isSent
     case .assistant:
-      if Self.take(entry, from: &programWords) { return true }
+      if Self.take(entry, from: &programWords) != nil { return true }
       if places[entry.conversation]?.isOthersTurn == true { return false }
       line?.written[entry.conversation] = entry.text
       guard let open else { return false }
@@ -190,7 +222,7 @@ extension SessionPhoneTwin {
   private func isElsewhere(_ entry: SessionEntry) -> Bool {
     var words = ownWords
     let open = outbox.open(in: entry.conversation)
-    return !Self.take(entry, from: &words) && open?.text != entry.text
+    return Self.take(entry, from: &words) == nil && open?.text != entry.text
   }
 
   private mutating func answer(_ prompt: KeptPrompt, _ entry: SessionEntry, _ via: SessionVia) {

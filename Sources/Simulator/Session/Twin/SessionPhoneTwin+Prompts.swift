@@ -159,17 +159,19 @@ extension SessionPhoneTwin {
   static func note(
     _ text: String, of key: UUID128, in conversation: String, _ words: inout [Words]
   ) {
-    words.removeAll { $0.key == key }
+    words.removeAll { $0.key == key && $0.name == nil }
     words = (words + [Words(key: key, conversation: conversation, text: text)]).suffix(1_000)
   }
 
-  static func take(_ entry: SessionEntry, from words: inout [Words]) -> Bool {
-    for (place, known) in words.enumerated()
-    where known.text == entry.text && known.conversation == entry.conversation {
-      words.remove(at: place)
-      return true
+  /// Finds the prompt whose words, or whose answer, an entry says again.
+  static func take(_ entry: SessionEntry, from words: inout [Words]) -> UUID128? {
+    let places = words.indices.filter { words[$0].conversation == entry.conversation }
+    if let place = places.first(where: { words[$0].name == entry.id }) { return words[place].key }
+    for place in places where words[place].name == nil && words[place].text == entry.text {
+      words[place].name = entry.id
+      return words[place].key
     }
-    return false
+    return nil
   }
 
   // The server's word.

@@ -49,6 +49,8 @@ struct SessionPhoneTwin: Sendable {
     var key: UUID128
     var conversation: String
     var text: String
+    /// The name of the server's message that said them again.
+    var name: String?
   }
 
   /// A connection, or the try of one.

@@ -133,6 +133,33 @@ import Testing
     #expect(bench.states(of: "a").last == .parked)
   }
 
+  @Test(arguments: [(1, 0), (0, 1)])
+  func `one record that the server does not take is parked, and the next waits by the schedule`(
+    records: Int, deletions: Int
+  ) throws {
+    let batches = ["a", "b", "c"].enumerated().map { place, file in
+      QueuedBatch(
+        file: file, type: SyncBench.steps, place: UInt64(place + 1) * QueuedBatch.distance,
+        records: records, deletions: deletions, bytes: 100)
+    }
+    var bench = try Self.started(batches + [SyncBench.batch("d", SyncBench.heart, 4)])
+    let words = "413: the server does not take it, and it cannot be divided"
+    for (file, wait) in [("a", 1), ("b", 2)] {
+      let effects = bench.give(
+        .uploaded(file, .failed(SyncBench.http(413)), at: SyncBench.time(5)))
+      #expect(!effects.contains(.halve(file)))
+      #expect(bench.steps.last == [.park(file: file, reason: words)])
+      bench.finishCommits()
+      let sent = bench.sent
+      bench.pass(.seconds(wait) - .milliseconds(1))
+      #expect(bench.sent == sent)
+      bench.pass(.milliseconds(1))
+    }
+    #expect(bench.sent == ["d", "a", "b", "c"])
+    bench.accept("c")
+    #expect(bench.model.lanes.map(\.failures) == [0, 0])
+  }
+
   @Test func `a late success ends the wait of its type`() throws {
     var bench = try Self.started(Self.two)
     bench.fail("a", SyncBench.http(500))

@@ -146,7 +146,7 @@ extension SyncModel {
     putBack(file, at: now)
   }
 
-  private static let tooLarge = SyncBatchReport.Reason.words(
+  static let tooLarge = SyncBatchReport.Reason.words(
     "413: the server does not take it, and it cannot be divided")
 
   /// Lets a batch wait again whose refusal could not be stored: no other process would

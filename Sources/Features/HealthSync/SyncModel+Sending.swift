@@ -174,7 +174,12 @@ extension SyncModel {
     let consequence = Consequence(failure)
     switch consequence {
     case .park: return park(file, .failure(failure), &effects)
-    case .halve: return halve(place, index, &effects)
+    case .halve:
+      let batch = lanes[place].batches[index].queued
+      guard batch.records + batch.deletions <= 1 else { return halve(place, index, &effects) }
+      park(file, Self.tooLarge, &effects)
+      // A server that takes not even one may take none: the next batch waits.
+      return hold(place, failure, at: now, &effects)
     case .retryAll, .retryType, .newSecret: break
     }
     lanes[place].batches[index].state = .waiting

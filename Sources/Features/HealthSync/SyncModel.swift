@@ -160,7 +160,7 @@ public struct SyncModel: Machine {
       due += [gate.credentials.deadline, askAt].compactMap(\.self)
       if let held = server.heldUntil { due.append(held) }
     }
-    if !unsaved.isEmpty, let saveAt { due.append(saveAt) }
+    if let saveAt { due.append(saveAt) }
     return due.min()
   }
 

@@ -118,6 +118,11 @@ extension SyncTwin {
     var status = 0
     if case .http(let code, _, _) = failure { status = code }
     if status == 413 {
+      // One record or one deletion has no halves: aside with it, and a wait for those behind it.
+      if batch.records + batch.deletions < 2 {
+        park(batch.file, Self.cannotSplit)
+        return rest(shelf, failure)
+      }
       shelves[shelf].bundles[index].fate = .splits
       return effects.append(.halve(batch.file))
     }
@@ -129,17 +134,22 @@ extension SyncTwin {
     if status == 401 {
       refuseSecret(since)
     } else if 500...599 ~= status, ![502, 503, 504].contains(status) {
-      isThere()
-      backend.retry.noteFailure(at: now, wish: failure.serverWish)
-      shelves[shelf].failures += 1
-      shelves[shelf].failure = failure
-      let (due, isLast) = nextTry(shelves[shelf].failures, failure)
-      shelves[shelf].rests = due
-      if isLast, !shelves[shelf].gaveUp { notice(.unreachable(failure)) }
-      if isLast { shelves[shelf].gaveUp = true }
+      rest(shelf, failure)
     } else {
       isAway(failure, since)
     }
+  }
+
+  /// The server is there, and this type waits.
+  private mutating func rest(_ shelf: Int, _ failure: LinkFailure) {
+    isThere()
+    backend.retry.noteFailure(at: now, wish: failure.serverWish)
+    shelves[shelf].failures += 1
+    shelves[shelf].failure = failure
+    let (due, isLast) = nextTry(shelves[shelf].failures, failure)
+    shelves[shelf].rests = due
+    if isLast, !shelves[shelf].gaveUp { notice(.unreachable(failure)) }
+    if isLast { shelves[shelf].gaveUp = true }
   }
 
   private mutating func isAway(_ failure: LinkFailure, _ since: Instant) {

@@ -49,7 +49,7 @@ extension HeldLink {
     case .ready(let ready):
       check.require(
         ready.generation <= gate.credentials.generation,
-        "link: an attempt uses credentials that exist")
+        "link: a link that stands uses credentials that exist")
     case .refreshing:
       check.require(
         gate.credentials.isRefreshing, "link: it waits for credentials only during a refresh")
@@ -92,7 +92,7 @@ extension HeldLink {
     case .opening(let trying):
       check.require(
         gate.wish == .live && !isLeftForStandby,
-        "link: an attempt begins only while the live link is wanted")
+        "link: a transport opens only while the live link is wanted")
       check.require(
         trying.until <= trying.establishBy && !trying.series.prepares,
         "link: opening ends within the time of the attempt")

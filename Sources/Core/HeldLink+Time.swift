@@ -86,7 +86,7 @@ extension HeldLink {
   mutating func validData(_ attempt: AttemptID, _ step: inout Step) {
     guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // late
     ready.liveness.data(at: step.now)
-    if policy.retry.stability.provenByData, ready.stableAt != nil { settleDown(&ready) }
+    if policy.retry.stability.provenByData { settleDown(&ready) }
     state = .ready(ready)
   }
 

@@ -118,7 +118,8 @@ extension HeldLink {
   mutating func become(ready trying: Trying, _ step: inout Step) {
     if case .queued(let queued) = standby.state { step.effects.append(.disarm(queued)) }
     standby.pause()
-    gate.credentials.noteAccepted()
+    // A try with older ones shows nothing of those that replaced them meanwhile.
+    if trying.generation == gate.credentials.generation { gate.credentials.noteAccepted() }
     state = .ready(Ready(trying, policy: policy, at: step.now))
   }
 

@@ -55,6 +55,20 @@ import Testing
     #expect(breaches({ Rules.invariants($0, tests: [test]) }, text) == [1, 2, 6, 8])
   }
 
+  @Test func `finds an invariant that has the name of another one`() {
+    let text = """
+      check.require(a, "a part: it holds")
+      check.require(
+        b,
+        "a part: it can")
+      check.require(c == "a part: it holds", "a part: it can")
+      check.require(d, "a part: it holds")
+      """
+    #expect(breaches({ Rules.repeatedInvariants([$0]) }, text) == [5, 6])
+    let other = SourceFile(path: "Sources/B.swift", text: "check.require(e, \"a part: it can\")\n")
+    #expect(breaches({ Rules.repeatedInvariants([other, $0]) }, text) == [4, 5, 6])
+  }
+
   @Test func `a generator that is handed in is no impurity`() {
     #expect(breaches(Rules.purity, "a[b] += c(.random(using: &chance))\n") == [])
     #expect(breaches(Rules.purity, "a[b] += c(.random(in: d))\n") == [1])

@@ -76,6 +76,10 @@ import Testing
     #expect(tree.swift.flatMap { Rules.invariants($0, tests: tests) } == [])
   }
 
+  @Test func `no two invariants have the same name`() {
+    #expect(Rules.repeatedInvariants(tree.swift) == [])
+  }
+
   @Test func `tests are named by sentences`() {
     #expect(tree.swift.flatMap(Rules.testNames) == [])
   }

@@ -97,7 +97,7 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     PlantedLink("link: an attempt uses credentials that exist") {
       $0.state = .opening(PlantedLink.trying(1, generation: 99))
     },
-    PlantedLink("link: an attempt uses credentials that exist") {
+    PlantedLink("link: a link that stands uses credentials that exist") {
       let trying = PlantedLink.trying(1, generation: 99)
       $0.state = .ready(HeldLink.Ready(trying, policy: .messageStream, at: .second(10)))
     },
@@ -120,13 +120,13 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
       $0.state = .opening(PlantedLink.trying(99))
     },
     PlantedLink(
-      "link: an attempt begins only while the live link is wanted", { PlantedLink.opening }
+      "link: a transport opens only while the live link is wanted", { PlantedLink.opening }
     ) { $0.gate.wish = .standbyOnly },
     PlantedLink(
       "link: an attempt begins only while the live link is wanted", { PlantedLink.preparing }
     ) { $0.gate.wish = .standbyOnly },
     PlantedLink(
-      "link: an attempt begins only while the live link is wanted", { PlantedLink.searching }
+      "link: a transport opens only while the live link is wanted", { PlantedLink.searching }
     ) { $0.gate.lifecycle = .background },
     PlantedLink(
       "link: an attempt begins only while the live link is wanted", { PlantedLink.searching }

@@ -58,6 +58,16 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.reason == .signIn)
   }
 
+  @Test func `a link that opens with older credentials shows nothing of the newer ones`() {
+    var bench = LinkBench.wanted(.messageStream)
+    #expect(bench.give(.requested(refused)) == [.refreshCredentials])
+    bench.give(.credentials(.available(expiresIn: nil)))
+    bench.connect()
+    let attempt = bench.attempt
+    let end = LinkStatus(phase: .failed, reason: .signIn)
+    #expect(bench.give(.requested(refused)) == [.close(attempt, .leaving), .status(end)])
+  }
+
   @Test func `a refusal of older credentials does not refresh the newer ones`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.credentials(.available(expiresIn: nil)))

@@ -5,14 +5,35 @@ extension Rules {
   /// `"link: it is idle"`.
   static func invariants(_ file: SourceFile, tests: [SourceFile]) -> [Breach] {
     guard file.isUnder("Sources") else { return [] }
-    let calls = file.code.indices.filter { file.code[$0].contains("check.require(") }
-    return zip(calls, calls.dropFirst() + [file.lines.count]).compactMap { start, end in
-      guard let (line, name) = lastLiteral(in: file, start..<end), isInvariantName(name) else {
-        return Breach(file, start, "an invariant is named by its subject, a colon and what holds")
+    return checks(in: file).compactMap { check in
+      guard let (line, name) = check.literal, isInvariantName(name) else {
+        let what = "an invariant is named by its subject, a colon and what holds"
+        return Breach(file, check.start, what)
       }
       let literal = "\"\(name)\""
       guard !tests.contains(where: { $0.text.contains(literal) }) else { return nil }
       return Breach(file, line, "no test shows that this can fail: \(name)")
+    }
+  }
+
+  /// No two invariants of the package have the same name: what is broken tells where.
+  static func repeatedInvariants(_ files: [SourceFile]) -> [Breach] {
+    var known: Set<String> = []
+    return files.filter { $0.isUnder("Sources") }.flatMap { file in
+      checks(in: file).compactMap { check in
+        guard let (line, name) = check.literal, !known.insert(name).inserted else { return nil }
+        return Breach(file, line, "another invariant has this name: \(name)")
+      }
+    }
+  }
+
+  /// The calls that state an invariant: where each begins, and the last literal in it.
+  private static func checks(
+    in file: SourceFile
+  ) -> [(start: Int, literal: (line: Int, text: String)?)] {
+    let calls = file.code.indices.filter { file.code[$0].contains("check.require(") }
+    return zip(calls, calls.dropFirst() + [file.lines.count]).map { start, end in
+      (start, lastLiteral(in: file, start..<end))
     }
   }
 

@@ -87,7 +87,8 @@ extension LinkTwin {
     guard let name = attempt else { return }
     if let queued = side.queued, queued != name { out.append(.disarm(queued)) }
     side.pause()
-    keys.refused = nil
+    // Only the present ones are shown to be good.
+    if generation >= keys.generation { keys.refused = nil }
     go(.ready)
     attempt = name
     line = Line(

@@ -33,6 +33,7 @@ import Testing
     ("pull: its counts only grow", { $0.report.left = -1 }),
     ("pull: its counts only grow", { $0.report.unwanted = -1 }),
     ("pull: its counts only grow", { $0.answeredBefore = 9 }),
+    ("pull: its counts only grow", { $0.unwantedBefore = 9 }),
   ]
 
   @Test func `a pause until the end of the budget is within it`() {

@@ -144,6 +144,27 @@ import Testing
     #expect(bench.pull.report.unwanted == 1)
   }
 
+  @Test(arguments: [1, 4])
+  func `behind answers that nobody wants other questions may wait`(questions: Int) {
+    var bench = PullBench.leased(questions)
+    for _ in 0..<questions {
+      bench.read()
+      bench.fail(410)
+    }
+    let report = PullReport(unwanted: questions, ending: .finished, again: PullSettings.pause)
+    #expect(bench.report == report)
+  }
+
+  @Test func `a backend that has no more questions is not asked again for what it did not want`() {
+    var bench = PullBench.leased(2)
+    bench.read()
+    bench.fail(410)
+    bench.read()
+    bench.succeed()
+    bench.give(.leased(bench.step, PullBench.questions(0)))
+    #expect(bench.report == PullReport(answered: 1, unwanted: 1, ending: .finished))
+  }
+
   @Test func `a lease that is over leaves the question to the backend`() {
     var bench = PullBench.leased(2)
     bench.read()

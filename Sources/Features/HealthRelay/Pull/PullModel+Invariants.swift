@@ -24,7 +24,8 @@ extension PullModel {
     case .new, .leasing, .posting, .ended: break
     }
     check.require(
-      report.answered >= answeredBefore && report.left >= 0 && report.unwanted >= 0,
+      report.answered >= answeredBefore && report.left >= 0
+        && report.unwanted >= unwantedBefore,
       "pull: its counts only grow")
   }
 

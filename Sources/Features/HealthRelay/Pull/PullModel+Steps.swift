@@ -24,9 +24,8 @@ extension PullModel {
     guard case .leasing(step, let since, _) = phase else { return }  // late
     // The lease runs from some moment between asking and hearing; the earlier one is safe.
     leaseEnd = since.advanced(by: questions.expiresIn)
-    answeredBefore = report.answered
+    (answeredBefore, unwantedBefore) = (report.answered, report.unwanted)
     line = questions.questions.map(Item.question) + questions.rejected.map(Item.rejected)
-    guard !line.isEmpty else { return finish(.finished, at: now, &effects) }
     moveUp(at: now, &effects)
   }
 
@@ -179,10 +178,12 @@ extension PullModel {
   }
 
   /// Leased questions can be had again when their leases are over; until then there is nothing.
+  /// Behind questions whose answers nobody wanted, others may wait.
   private func again(after ending: PullReport.Ending, at now: Instant) -> Duration? {
     switch ending {
     case .signedOut, .unsupported: nil
-    case .finished: report.left > 0 ? PullSettings.pause : nil
+    case .finished:
+      report.left > 0 || report.unwanted > unwantedBefore ? PullSettings.pause : nil
     case .outOfTime, .cancelled:
       line.isEmpty
         ? PullSettings.pause : max(now.duration(to: leaseEnd), settings.leastTime)

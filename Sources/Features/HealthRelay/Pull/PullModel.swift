@@ -25,6 +25,8 @@ package struct PullModel: Machine {
   var report = PullReport(ending: .finished)
   /// What `report.answered` was when the questions in `line` were leased.
   var answeredBefore = 0
+  /// What `report.unwanted` was then.
+  var unwantedBefore = 0
   var lastStep: UInt64 = 0
 
   /// A pull that is to begin.

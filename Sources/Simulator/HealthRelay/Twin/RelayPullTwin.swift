@@ -29,8 +29,9 @@ struct RelayPullTwin: Sendable {
   /// The step whose messages are held, and how many they are.
   var held: UInt64?
   var messages = 0
-  /// Whether a question of the present leases was answered.
+  /// Whether a question of the present leases was answered, and whether an answer was not wanted.
   var hasGained = false
+  var wasSpurned = false
 
   var answered = 0
   var unwanted = 0
@@ -170,7 +171,7 @@ struct RelayPullTwin: Sendable {
 
   private mutating func line(up page: LeasedQuestions) {
     leasesEnd = asked.advanced(by: page.expiresIn)
-    hasGained = false
+    (hasGained, wasSpurned) = (false, false)
     queue = []
     for question in page.questions { queue.append(.question(question)) }
     for one in page.rejected {
@@ -236,7 +237,7 @@ struct RelayPullTwin: Sendable {
     switch status {
     case 409: left += 1
     case 408, 429: return finish(.failed(failure))
-    case 400...499: unwanted += 1
+    case 400...499: (unwanted, wasSpurned) = (unwanted + 1, true)
     case _: return finish(.failed(failure))
     }
     leave()
@@ -256,7 +257,7 @@ struct RelayPullTwin: Sendable {
   private func again(_ ending: PullReport.Ending) -> Duration? {
     switch ending {
     case .signedOut, .unsupported: return nil
-    case .finished: return left == 0 ? nil : .milliseconds(60_000)
+    case .finished: return left == 0 && !wasSpurned ? nil : .milliseconds(60_000)
     case .outOfTime, .cancelled:
       if queue.isEmpty { return .milliseconds(60_000) }
       let rest = now.duration(to: leasesEnd)

@@ -89,8 +89,14 @@ extension RelayPullWalk {
     }
     let seconds = min(page.expiresIn.components.seconds, 86_400)
     let body = #"{"requests":[\#(parts.joined(separator: ","))],"lease_expires_in":\#(seconds)}"#
-    let read = try? LeasedQuestions.read(Array(body.utf8))
-    return read == found ? nil : "a body of leases is read as \(String(describing: read)): \(body)"
+    return Self.difference(try? LeasedQuestions.read(Array(body.utf8)), found, of: body)
+  }
+
+  /// Tells how a body is read otherwise than it must be.
+  static func difference(
+    _ read: LeasedQuestions?, _ must: LeasedQuestions, of body: String
+  ) -> String? {
+    read == must ? nil : "a body of leases is read as \(String(describing: read)): \(body)"
   }
 
   private static func element(
@@ -99,15 +105,19 @@ extension RelayPullWalk {
     #"{"request_id":"\#(id)","type":"\#(type)","payload":\#(payload),"lease":"\#(lease)"}"#
   }
 
-  /// Returns what the shell makes of a body that is no page.
   private mutating func unreadable() -> LinkFailure {
-    let body = one([
-      "", "{", "[]", "<html>", #"{"requests":[]}"#, #"{"lease_expires_in":25}"#,
-      #"{"requests":{},"lease_expires_in":25}"#, #"{"requests":[1],"lease_expires_in":25}"#,
-      #"{"requests":[{"lease":"l"}],"lease_expires_in":25}"#,
-      #"{"requests":[{"request_id":"q"}],"lease_expires_in":25}"#,
-      #"{"requests":[],"lease_expires_in":-1}"#, #"{"requests":[],"lease_expires_in":86401}"#,
-    ])
+    unreadable(
+      one([
+        "", "{", "[]", "<html>", #"{"requests":[]}"#, #"{"lease_expires_in":25}"#,
+        #"{"requests":{},"lease_expires_in":25}"#, #"{"requests":[1],"lease_expires_in":25}"#,
+        #"{"requests":[{"lease":"l"}],"lease_expires_in":25}"#,
+        #"{"requests":[{"request_id":"q"}],"lease_expires_in":25}"#,
+        #"{"requests":[],"lease_expires_in":-1}"#, #"{"requests":[],"lease_expires_in":86401}"#,
+      ]))
+  }
+
+  /// Returns what the shell makes of a body that is no page, and notes one that is read.
+  mutating func unreadable(_ body: String) -> LinkFailure {
     do throws(RelayWireError) {
       let page = try LeasedQuestions.read(Array(body.utf8))
       stray = stray ?? "a body is read as \(page): \(body)"

@@ -20,7 +20,7 @@ struct RelayPullWalk: TwinWalk {
 
   init(_ chance: Chance) {
     self.chance = chance
-    if PullModel.journalName != "health-pull" { stray = "pulls have another name" }
+    compareSeed(PullModel.journalName, PullSettings(), PullReport(ending: .finished))
   }
 
   /// Takes so many steps; returns the first difference.
@@ -38,10 +38,7 @@ struct RelayPullWalk: TwinWalk {
   private mutating func renew() {
     let isOdd = happens(2)
     let numbers = isOdd ? odd() : RelayPullTwin.Numbers()
-    let settings = PullSettings(
-      budget: numbers.budget, leaseLimit: numbers.most, exchangeLimit: numbers.exchange,
-      leastTime: numbers.least, sendTime: numbers.sending, retries: .list(numbers.waits))
-    if !isOdd { compare("the numbers of the seed", PullSettings(), settings) }
+    let settings = Self.settings(numbers)
     switch number(0...2) {
     case 0: model = PullModel(settings, seed: chance.next())
     case 1 where !isOdd: model = PullModel()
@@ -51,11 +48,21 @@ struct RelayPullWalk: TwinWalk {
     misfortune = one([0, 1, 2, 3, 6])
     habit = one([nil, nil, 409, 409, 410, 413])
     pace = one([3, 3, 9, 30])
-    compare("a report of nothing", PullReport(ending: .finished), Self.nothing)
   }
 
-  private static let nothing = PullReport(
-    answered: 0, unwanted: 0, left: 0, ending: .finished, again: nil)
+  /// Compares how pulls are called, their numbers, and what they report of nothing, with the seed.
+  mutating func compareSeed(_ name: String, _ settings: PullSettings, _ report: PullReport) {
+    compare("the name of pulls", name, "health-pull")
+    compare("the numbers of the seed", settings, Self.settings(RelayPullTwin.Numbers()))
+    let nothing = PullReport(answered: 0, unwanted: 0, left: 0, ending: .finished, again: nil)
+    compare("a report of nothing", report, nothing)
+  }
+
+  static func settings(_ numbers: RelayPullTwin.Numbers) -> PullSettings {
+    PullSettings(
+      budget: numbers.budget, leaseLimit: numbers.most, exchangeLimit: numbers.exchange,
+      leastTime: numbers.least, sendTime: numbers.sending, retries: .list(numbers.waits))
+  }
 
   /// Returns numbers that come to what those of the seed never do; a few are under 0.
   private mutating func odd() -> RelayPullTwin.Numbers {

@@ -41,20 +41,33 @@ struct AnswerWindow: Sendable, Hashable {
   ///
   /// So the nights of neighbouring days neither overlap nor leave a hole between them.
   private mutating func widenToNights(in zone: ZoneRules) {
-    guard let first = Self.midnight(near: zone.local(at: from)),
-      let last = Self.midnight(near: zone.local(at: to)), first < last
+    guard let first = Self.midnight(near: from, in: zone),
+      let last = Self.midnight(near: to, in: zone), first < last
     else { return }
     lead = Self.nightLead
-    from = zone.first(showing: CivilTime(nanoseconds: first.nanoseconds - lead.nanoseconds))
-    to = zone.first(showing: CivilTime(nanoseconds: last.nanoseconds - lead.nanoseconds))
+    from = Self.evening(before: first, in: zone)
+    to = Self.evening(before: last, in: zone)
   }
 
-  /// The midnight that a reading within 5 minutes of 00:00 or of 23:59 stands for.
-  private static func midnight(near reading: CivilTime) -> CivilTime? {
+  /// From when on a question of whole days that starts at this moment counts.
+  static func evening(before start: Timestamp, in zone: ZoneRules) -> Timestamp {
+    midnight(near: start, in: zone).map { evening(before: $0, in: zone) } ?? start
+  }
+
+  private static func evening(before midnight: CivilTime, in zone: ZoneRules) -> Timestamp {
+    zone.first(showing: CivilTime(nanoseconds: midnight.nanoseconds - nightLead.nanoseconds))
+  }
+
+  /// The midnight that a moment within 5 minutes of 00:00 or of 23:59 stands for.
+  ///
+  /// Where the clocks skip 00:00, the day begins with what they show next.
+  private static func midnight(near time: Timestamp, in zone: ZoneRules) -> CivilTime? {
     let minute: Int64 = 60_000_000_000
     let day = CivilTime.nanosecondsPerDay
-    let (days, rest) = Gregorian.floorDivide(reading.nanoseconds, by: day)
-    if rest <= 5 * minute { return CivilTime(nanoseconds: days * day) }
+    let (days, rest) = Gregorian.floorDivide(zone.local(at: time).nanoseconds, by: day)
+    let midnight = CivilTime(nanoseconds: days * day)
+    let since = time.nanoseconds - zone.first(showing: midnight).nanoseconds
+    if min(rest, since) <= 5 * minute { return midnight }
     if rest >= day - 6 * minute { return CivilTime(nanoseconds: (days + 1) * day) }
     return nil
   }

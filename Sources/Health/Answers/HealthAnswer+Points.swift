@@ -200,7 +200,18 @@ extension HealthAnswer {
       source: sources.names[entry.source], statistic: figure.rawValue,
       isMerged: entry.source == Sources.merged, isPartial: isPartial(entry.bucket),
       sleep: entry.times)
-    return TimedPoint(point, start: entry.bucket.start)
+    return TimedPoint(point, start: cut(before: entry.bucket))
+  }
+
+  /// Where to ask on so that nothing of a span of nights is lost: its evening is before its start.
+  private func cut(before bucket: Bucket) -> Timestamp {
+    // A question that is not of whole days counts from the very moment at which it starts.
+    guard asked.lead > .zero else { return bucket.members.lowerBound }
+    let evening = AnswerWindow.evening(before: bucket.start, in: zone)
+    guard evening > bucket.members.lowerBound else { return bucket.start }
+    // The clocks skip the span's first day: no start finds its evening but that of the span before.
+    let before = bucket.members.lowerBound.advanced(by: .nanoseconds(-1))
+    return cut(before: buckets.bucket(at: before))
   }
 
   /// Whether the question, or the present, cuts a span by more than a second.

@@ -79,7 +79,7 @@ struct HealthAnswer: Sendable {
 
   /// The calendar of the type at hand: days where its figure compares days.
   var calendar: CalendarBuckets {
-    figures.indices.contains(reading.place) && figures[reading.place].needsDays ? days : buckets
+    figures[reading.place].needsDays ? days : buckets
   }
 
   /// Begins the merged series of the type at hand, if its values are added.

@@ -138,6 +138,19 @@ import Testing
     #expect(wanted.to == at("2026-01-08T09:00:00Z"))
   }
 
+  @Test func `a day that finds no room among days that are compared ends the reading`() throws {
+    var answer = try Self.answer(.steps, .average)
+    let bucket = answer.days.bucket(at: at("2026-01-05T09:00:00Z"))
+    for source in 0..<SleepBook.most {
+      _ = answer.cells.update(type: 0, source: source, bucket: bucket) {
+        $0.take(1, for: .averagePerDay)
+      }
+    }
+    let next = steps(1, "2026-01-06T09:00:00Z", "2026-01-06T09:30:00Z")
+    answer.take(HealthSamplePage(samples: [next]))
+    #expect(answer.refusal == .tooManyDays)
+  }
+
   @Test func `a night that finds no room ends the reading`() throws {
     let night = ("2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z")
     let span = SleepSpan(start: at(night.0), end: at(night.1), stage: .core, lane: 0)

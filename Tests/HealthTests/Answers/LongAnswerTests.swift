@@ -139,6 +139,51 @@ import Testing
     }
   }
 
+  private static func zone(_ before: Int, _ at: Timestamp, _ after: Int) -> ZoneRules {
+    ZoneRules(initialSecondsEast: before, transitions: [.init(at: at, secondsEast: after)])
+  }
+
+  /// Clocks that skip the 6th of January, the 1st of February, and the first hour of the 6th.
+  private static let skipping = [
+    "day": zone(-36_000, at("2026-01-06T10:00:00Z"), 50_400),
+    "first": zone(-36_000, at("2026-02-01T10:00:00Z"), 50_400),
+    "hour": zone(-10_800, at("2026-01-06T03:00:00Z"), -7_200), "none": .utc,
+  ]
+
+  @Test(arguments: [
+    ("day", "2026-01-02T00:00:00", "2026-01-11T00:00:00", HealthGrouping.day),
+    ("day", "2026-01-02T10:00:00Z", "2026-01-10T10:00:00Z", .day),
+    ("day", "2026-01-02T00:00:00", "2026-01-10T14:00:00", .day),
+    ("day", "2026-01-02T22:00:00", "2026-01-10T14:00:00", .day),
+    ("first", "2025-11-01T00:00:00", "2026-05-01T00:00:00", .month),
+    ("first", "2025-11-01T00:00:00", "2026-04-20T14:00:00", .month),
+    ("hour", "2026-01-02T00:00:00", "2026-01-11T00:00:00", .day),
+    ("hour", "2026-01-02T03:00:00Z", "2026-01-10T02:00:00Z", .day),
+    ("none", "2026-01-02T00:00:00", "2026-01-10T14:00:00", .day),
+    ("none", "2026-01-02T00:00:00", "2026-02-27T14:00:00", .week),
+  ])
+  func `nights that do not fit are asked on for without losing an evening`(
+    zone: String, start: String, end: String, groupBy: HealthGrouping
+  ) throws {
+    let zone = try #require(Self.skipping[zone])
+    let first = at("2025-10-30T00:30:00Z")
+    // A nap of 50 minutes every other hour.
+    let shelf = Shelf(
+      (0..<2_500).map { nap in
+        let start = first.advanced(by: .seconds(nap * 7_200))
+        return HealthSample(
+          type: "HKCategoryTypeIdentifierSleepAnalysis", value: .category("Asleep"), start: start,
+          end: start.advanced(by: .seconds(3_000)), source: "Watch")
+      })
+    let query = ask(.sleep, start, end, groupBy, .sum)
+    let whole = try shelf.reply(query, zone: zone).points
+    for maxBytes in [3_200, 3_700, 4_200, 5_000] {
+      let limits = AnswerLimits(maxBytes: maxBytes, pageLimit: 5_000)
+      let parts = try Self.all(query, of: shelf, zone: zone, limits: limits)
+      #expect(parts.sorted(by: Self.order) == whole.sorted(by: Self.order))
+    }
+  }
+
   @Test func `an answer of just the right size is whole, one byte less is cut`() throws {
     let shelf = Shelf(
       (0..<30).map { quantity("StepCount", 1, "count", "2026-01-05T09:00:\(10 + $0)Z") })

@@ -233,6 +233,22 @@ import Testing
     #expect(window.to == at("2026-03-29T19:00:00Z"))
   }
 
+  @Test(arguments: [
+    ("2026-01-06T00:00:00", "2026-01-06T23:59:00"),
+    ("2026-01-06T03:05:00Z", "2026-01-07T02:05:00Z"),
+  ])
+  func `a day whose midnight the clocks skip begins at nine in the evening before, too`(
+    start: String, end: String
+  ) throws {
+    let zone = ZoneRules(
+      initialSecondsEast: -10_800,
+      transitions: [.init(at: at("2026-01-06T03:00:00Z"), secondsEast: -7_200)])
+    let window = try AnswerWindow(
+      ask(.sleep, start, end), zone: zone, now: at("2027-01-01T00:00:00Z"))
+    #expect(window.from == at("2026-01-06T00:00:00Z"))
+    #expect(window.to == at("2026-01-06T23:00:00Z"))
+  }
+
   @Test func `asking day by day finds each night once`() throws {
     var chance = Chance(seed: 31)
     for _ in 0..<40 {

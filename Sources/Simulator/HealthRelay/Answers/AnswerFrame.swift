@@ -17,6 +17,8 @@ struct AnswerFrame {
   /// What counts.
   private(set) var from: Int64
   private(set) var to: Int64
+  /// Whether it asks for whole days of sleep.
+  private var isWhole = false
 
   var isSleep: Bool { query.valueType == .sleep }
   /// How far beyond both ends it is read, since sleep must be seen whole.
@@ -43,17 +45,33 @@ struct AnswerFrame {
     if start > end { throw AnswerReason(text: "start_time is after end_time") }
     if start > now { throw AnswerReason(text: "start_time is in the future") }
     if isSleep, let first = midnight(near: start), let last = midnight(near: end), first < last {
+      isWhole = true
       from = clock.first(showing: first - 3 * AnswerClock.hour)
       to = clock.first(showing: last - 3 * AnswerClock.hour)
     }
   }
 
   /// Returns the midnight near which a moment is shown: up to 00:05, or from 23:54 on.
+  ///
+  /// Where no clock shows 00:00, the first five minutes of the day stand for it.
   private func midnight(near moment: Int64) -> Int64? {
     let shown = clock.shown(moment)
     let day = AnswerClock.whole(shown, AnswerClock.day) * AnswerClock.day
-    if shown - day <= 5 * AnswerClock.minute { return day }
+    let isEarly = moment - clock.first(showing: day) <= 5 * AnswerClock.minute
+    if isEarly || shown - day <= 5 * AnswerClock.minute { return day }
     return day + AnswerClock.day - shown <= 6 * AnswerClock.minute ? day + AnswerClock.day : nil
+  }
+
+  /// Returns the last moment from which a question with the same end has all of a span of sleep.
+  func restart(_ span: AnswerSpan) -> Int64 {
+    guard isWhole else { return span.lower }
+    var span = span
+    while let midnight = midnight(near: span.start),
+      clock.first(showing: midnight - 3 * AnswerClock.hour) > span.lower
+    {
+      span = self.span(span.lower - 1)
+    }
+    return span.start
   }
 
   func has(_ moment: Int64) -> Bool { moment >= from && moment < to }

@@ -162,6 +162,6 @@ extension HealthAnswerTwin {
     if word == "latest", let night = nights.last {
       (label.from, label.to) = (night.map(\.from).min() ?? 0, night.map(\.upTo).max() ?? 0)
     }
-    return frame.line(label, AnswerValue.number(value), at: cell.span.start)
+    return frame.line(label, AnswerValue.number(value), at: frame.restart(cell.span))
   }
 }

@@ -8,6 +8,8 @@ public enum GzipBody {
     case malformed
     /// It is longer than allowed once it is decompressed.
     case tooLong
+    /// Memory is missing here; the sender is not to blame.
+    case noMemory
   }
 
   /// Windows of 32 KiB, in the form of gzip (zlib.h, `inflateInit2`).
@@ -24,7 +26,7 @@ public enum GzipBody {
     defer { unsafe stream.deallocate() }
     let status = unsafe inflateInit2_(
       stream, windowBits, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
-    guard status == Z_OK else { throw .malformed }
+    guard status == Z_OK else { throw .noMemory }
     defer { unsafe inflateEnd(stream) }
     let found = unsafe body.withUnsafeBytes { input in
       // zlib does not write to its input.
@@ -55,10 +57,13 @@ public enum GzipBody {
       case Z_STREAM_END:
         guard unsafe stream.pointee.avail_in > 0 else { return .success(found) }
         guard unsafe inflateReset(stream) == Z_OK else { return .failure(.malformed) }
-      case _: return .failure(.malformed)
+      case _: return .failure(fault(status))
       }
     }
   }
+
+  /// Returns the fault for a status of zlib.
+  static func fault(_ status: CInt) -> Fault { status == Z_MEM_ERROR ? .noMemory : .malformed }
 
   /// Compresses a whole body; `nil` without memory.
   public static func deflate(_ body: [UInt8]) -> [UInt8]? {

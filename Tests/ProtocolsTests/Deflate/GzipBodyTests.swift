@@ -1,5 +1,6 @@
-import LinkProtocols
 import Testing
+
+@testable import LinkProtocols
 
 @Suite struct GzipBodyTests {
   private static let text = Array(String(repeating: "steps and more steps, ", count: 9_000).utf8)
@@ -42,5 +43,10 @@ import Testing
         try GzipBody.inflate(bytes, atMost: 1 << 20)
       }
     }
+  }
+
+  @Test func `memory that is missing here is not blamed on the sender`() {
+    // Z_MEM_ERROR, Z_DATA_ERROR and Z_BUF_ERROR (zlib.h).
+    #expect([-4, -3, -5].map { GzipBody.fault($0) } == [.noMemory, .malformed, .malformed])
   }
 }

@@ -85,9 +85,8 @@ struct SyncService: Service {
       desk.respond(id, answer.status, answer.headers, answer.body)
     case .ingest(let token, let user, let body, let isGzip):
       desk.start {
-        let delivery = Self.delivery(body, isGzip: isGzip, user: user.name)
-        return await Self.done(token) { () throws(StoreFailure) in
-          switch delivery {
+        await Self.done(token) { () throws(StoreFailure) in
+          switch try Self.delivery(body, isGzip: isGzip, user: user.name) {
           case .success(let delivery): .stored(try await store.apply(delivery))
           case .failure(let refusal): refusal.outcome
           }
@@ -130,14 +129,13 @@ struct SyncService: Service {
         await Self.done(token) { () throws(StoreFailure) in
           let end = try uploads.write(bytes, to: id, record, at: offset)
           let whole = try uploads.read(id, record, upTo: end)
-          switch Self.delivery(whole, isGzip: record.isGzip, user: record.user) {
-          case .success(let delivery):
-            do throws(StoreFailure) {
-              return .stored(try await store.apply(delivery))
-            } catch {
-              return .unfinished(end, error)
+          do throws(StoreFailure) {
+            switch try Self.delivery(whole, isGzip: record.isGzip, user: record.user) {
+            case .success(let delivery): return .stored(try await store.apply(delivery))
+            case .failure(let refusal): return refusal.outcome
             }
-          case .failure(let refusal): return refusal.outcome
+          } catch {
+            return .unfinished(end, error)
           }
         }
       }
@@ -165,7 +163,7 @@ struct SyncService: Service {
   /// Reads a body, away from the loop of the sockets.
   private static func delivery(
     _ body: [UInt8], isGzip: Bool, user: String
-  ) -> Result<SyncDelivery, Refusal> {
+  ) throws(StoreFailure) -> Result<SyncDelivery, Refusal> {
     let limit = SyncServerPolicy.maxBodyBytes
     var plain = body
     do throws(GzipBody.Fault) {
@@ -175,6 +173,7 @@ struct SyncService: Service {
       case .malformed:
         return .failure(Refusal(outcome: .refused(reason: "the body is not gzip, or is damaged")))
       case .tooLong: return .failure(Refusal(outcome: .tooLong(limit: limit)))
+      case .noMemory: throw StoreFailure.other(detail: "no memory to decompress a body")
       }
     }
     do throws(FieldFault) {

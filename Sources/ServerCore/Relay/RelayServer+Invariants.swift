@@ -16,7 +16,7 @@ extension RelayServer {
       gathered >= 0 && gathered <= policy.maxGatheredBytes,
       "relay server: the bytes of unfinished answers are bounded")
     check.require(
-      arrivals.count <= sockets.count && addresses.count <= sockets.count,
+      addresses.count <= sockets.count,
       "relay server: addresses are counted only while they have sockets")
     check.require(
       (owedEnds.isEmpty && owedPhones.isEmpty) || alarms.rings(.store, by: .latest),

@@ -100,10 +100,10 @@ extension RelayServer {
   private mutating func introduce(
     _ connection: ConnectionID, _ id: PhoneID, _ secret: RelaySecret, _ pair: RelayPair
   ) {
-    guard let arrival = arrivals.removeValue(forKey: connection),
-      isOpen(connection), phones[id] == nil
-    else { return }
-    guard pairs.owner(word: pair.word, code: pair.code) == nil else {
+    guard let arrival = arrivals.removeValue(forKey: connection), isOpen(connection) else {
+      return
+    }
+    guard phones[id] == nil, pairs.owner(word: pair.word, code: pair.code) == nil else {
       arrivals[connection] = arrival
       effects.append(.mint(.phone(connection)))
       return

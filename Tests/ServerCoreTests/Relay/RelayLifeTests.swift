@@ -249,6 +249,19 @@ struct RelayLifeTests {
     #expect(relay.settle(gone) == [.finished])
   }
 
+  @Test func `what is noted of a question is stored before the end, and not again`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.question()
+    _ = relay.said(1, .healthData(RelayStage.request("a-1"), RelayStage.object("1")))
+    let leaving = relay.take(.drain(within: .seconds(5)))
+    #expect(leaving.changes.count == 1)
+    #expect(relay.settle(leaving + relay.gone(1, code: 1001)) == [leaving[1], .finished])
+    // The grace of the phone is what ends next.
+    #expect(relay.server.deadline == .second(600))
+  }
+
   @Test func `open questions get a second, then an honest end`() {
     var relay = Relayed()
     relay.phone(1)

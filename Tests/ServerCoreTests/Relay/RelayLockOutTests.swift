@@ -68,4 +68,14 @@ struct RelayLockOutTests {
     #expect(lockOut.marks.count == 2)
     #expect(lockOut.wait(address, at: .zero) == .seconds(900))
   }
+
+  @Test func `a network is watched in the place of a mark that counts for nothing any more`() {
+    var lockOut = Self.lockOut {
+      ($0.maxWatchedAddresses, $0.wrongPairs, $0.wrongPairsOfNetwork) = (2, 5, 2)
+    }
+    lockOut.wrong("a", at: .zero)
+    let address = "20010db800010001"
+    for _ in 1...2 { lockOut.wrong(address, at: .second(600)) }
+    #expect(lockOut.wait(address, at: .second(600)) == .seconds(900))
+  }
 }

@@ -1,7 +1,8 @@
 import LinkCore
-import LinkServerCore
 import LinkWire
 import Testing
+
+@testable import LinkServerCore
 
 /// What a pair is made of, and what counts as the same one.
 struct RelayPairTests {
@@ -32,10 +33,13 @@ struct RelayPairTests {
     #expect(Set(pairs.compactMap(\.code.utf8.first)).count == 10)
   }
 
-  @Test(arguments: [(1, "000000"), (.max, "999999")] as [(UInt64, String)])
-  func `codes go from six zeros to six nines`(drawn: UInt64, code: String) {
+  @Test(arguments: [(1, "000000", true), (.max, "999999", false)] as [(UInt64, String, Bool)])
+  func `codes go from six zeros to six nines, and words from the first to the last`(
+    drawn: UInt64, code: String, isFirst: Bool
+  ) throws {
     var chance = OneNumber(drawn: drawn)
-    #expect(RelayPair(using: &chance).code == code)
+    let word = try #require(isFirst ? RelayWords.all.first : RelayWords.all.last)
+    #expect(RelayPair(using: &chance) == RelayPair(code: code, word: "\(word)-\(word)"))
   }
 
   @Test func `neither pair nor secret nor grant shows itself`() {

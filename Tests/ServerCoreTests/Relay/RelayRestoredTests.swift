@@ -168,4 +168,39 @@ struct RelayRestoredTests {
     #expect(
       relay.tick(at: .second(seconds)).unstored == (ends ? [.answer(id, .refused(refusal))] : []))
   }
+
+  @Test func `a question whose assistant is not known any more is forgotten`() {
+    let (relay, effects) = restored([Self.phone()], [], [Self.question()])
+    #expect(effects.changes == [.endQuestion(Self.old)])
+    #expect(relay.server.calls.isEmpty)
+  }
+
+  @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 3, 1]])
+  func `accesses are in the order in which they were given`(order: [Int]) {
+    // The first was kept by an earlier version, which did not say when it was given.
+    let times = [1: (since: nil, until: 10), 2: (20, 90), 3: (30, 80)] as [Int: (Int?, Int)]
+    let accesses = order.map { number in
+      var access = Self.access(number)
+      access.since = times[number]?.0.map { RelayStage.dawn.advanced(by: .seconds($0)) }
+      access.expiresAt = RelayStage.dawn.advanced(by: .seconds(times[number]?.1 ?? 0))
+      return access
+    }
+    let (relay, _) = restored([Self.phone()], accesses)
+    let tokens = (1...3).map { RelayStage.hash("token-\($0)") }
+    #expect(relay.server.phones[RelayStage.phone(1)]?.tokens == tokens)
+  }
+
+  @Test func `a question that was never asked, since another one came first, may be asked again`() {
+    var (relay, _) = restored([Self.phone()], [Self.access()], [Self.question()])
+    relay.pass(.seconds(1))
+    let (late, _) = relay.question(7)
+    relay.pass(.seconds(4))
+    _ = relay.question()
+    relay.pass(.seconds(3))
+    _ = relay.open(1, resume: "resume-1")
+    let effects = relay.take(.minted(.pair(RelayStage.phone(1), RelayStage.pair(1)))).unstored
+    #expect(effects.last == .send(ConnectionID(1), .question(Self.old, RelayStage.question())))
+    let refusal = RelayRefusal.tooManyWaiting(retryAfter: .seconds(2))
+    #expect(relay.tick(at: .second(46)).contains(.answer(late, .refused(refusal))))
+  }
 }

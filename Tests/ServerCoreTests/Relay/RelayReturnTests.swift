@@ -161,4 +161,20 @@ struct RelayReturnTests {
     _ = relay.settle(relay.ask(.logout, bearer: "token-1").1)
     #expect(relay.tick(at: .second(seconds)).changes == (isOver ? [.endPhone(phone)] : []))
   }
+
+  @Test func `a name that another phone has is drawn again`() {
+    var relay = paired()
+    _ = relay.open(2, device: 2)
+    #expect(relay.take(met(1, on: 2)) == [.mint(.phone(two))])
+    #expect(relay.settle(relay.take(met(2, on: 2))).count == 1)
+  }
+
+  @Test func `a push that comes back says nothing about a phone that is over`() {
+    var relay = paired(isWoken: true)
+    _ = relay.settle(relay.gone(1))
+    _ = relay.question()
+    _ = relay.open(2)
+    _ = relay.settle(relay.take(met(2, on: 2)))
+    #expect(relay.take(.pushed(phone, to: bell, .gone)) == [])
+  }
 }

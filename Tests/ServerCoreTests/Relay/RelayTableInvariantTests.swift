@@ -108,4 +108,28 @@ import Testing
     away.phones[Self.away]?.line = [CallID(99)]
     #expect(away.brokenInvariants(.thorough) == found)
   }
+
+  @Test func `a drain that ends before the store has answered is found`() {
+    check([
+      (
+        "relay server: a drain ends when nothing is left to wait for",
+        { server in
+          (server.mode, server.sockets, server.calls) = (.finished, [:], [:])
+          server.waits[StoreToken(99)] = RelayServer.Written(changes: [], wait: .nothing)
+        }
+      )
+    ])
+  }
+
+  @Test func `a device that leads to a phone that is over is found`() {
+    check([
+      (
+        "relay server: a device and a resume token lead to a phone that may come back",
+        { server in
+          server.phones[Self.away]?.presence = .over(since: .zero, .lost)
+          server.resumes[RelayStage.hash("resume-2")] = nil
+        }
+      )
+    ])
+  }
 }

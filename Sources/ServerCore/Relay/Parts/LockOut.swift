@@ -21,7 +21,7 @@ struct LockOut: Sendable {
   var marks: [String: Mark] = [:]
   /// When the allowance of all addresses before a flood is full again.
   private var fullAt: Instant
-  /// When an address without a mark may try again while there is no room for another mark.
+  /// When an address without a mark may try again; in the past while there is room for a mark.
   private var crowdedUntil: Instant
 
   init(_ policy: RelayServerPolicy, at now: Instant) {
@@ -31,12 +31,12 @@ struct LockOut: Sendable {
   }
 
   /// Returns how long this address has to wait; `nil` if a pair of it may be compared.
-  mutating func wait(_ address: String, at now: Instant) -> Duration? {
+  func wait(_ address: String, at now: Instant) -> Duration? {
     if let network = Self.network(of: address), let wait = lock(on: network, at: now) {
       return wait
     }
     if let wait = lock(on: address, at: now) { return wait }
-    guard marks[address] == nil, !hasRoom(at: now), crowdedUntil > now else { return nil }
+    guard marks[address] == nil, crowdedUntil > now else { return nil }
     return now.duration(to: crowdedUntil)
   }
 
@@ -58,7 +58,7 @@ struct LockOut: Sendable {
     let bound = isFlood ? min(policy.floodWrongPairs, policy.wrongPairs) : policy.wrongPairs
     mark(address, at: now, bound: bound)
     guard let network = Self.network(of: address),
-      marks[network] != nil || marks.count < policy.maxWatchedAddresses
+      marks[network] != nil || hasRoom(at: now)
     else { return }
     mark(network, at: now, bound: policy.wrongPairsOfNetwork)
   }

@@ -65,6 +65,7 @@ struct RelayHouseLock: Sendable {
     if isFlood { bound = min(bound, numbers.floodWrongPairs) }
     suspect(address, bound, now)
     guard let network = Self.network(address) else { return }
+    if find(network) == nil { makeRoom(now) }
     if find(network) != nil || suspects.count < numbers.maxWatchedAddresses {
       suspect(network, numbers.wrongPairsOfNetwork, now)
     }

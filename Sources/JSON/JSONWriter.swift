@@ -104,8 +104,10 @@ public struct JSONWriter: Sendable {
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: most) { text in
       unsafe text[0] = UInt8(ascii: "\"")
       let count = unsafe RFC3339.write(time, to: UnsafeMutableBufferPointer(rebasing: text[1...]))
-      unsafe text[count + 1] = UInt8(ascii: "\"")
-      unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[..<(count + 2)]))
+      let length = count + 2
+      precondition(length <= most, "a time is longer than its room")
+      unsafe text[length - 1] = UInt8(ascii: "\"")
+      unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[..<length]))
     }
   }
 

@@ -157,6 +157,38 @@ import Testing
       Tape.evidence([.stranger: record]).finding(.strangerClosed) == Finding(outcome, words))
   }
 
+  @Test func `an error does not show that a connection stayed which ended behind it`() {
+    let error = #"{"type":"error","message":"no"}"#
+    let record = Tape.session([
+      (2, .sent("nonsense")), (3, Tape.came(error)), (4, .ended(.reset)),
+    ])
+    let words = "sent nonsense; received \(error) after 1.00 ms"
+    #expect(
+      Tape.evidence([.faults: record]).finding(.malformed) == Finding(.partly, words))
+  }
+
+  @Test func `of what came behind a ping without an answer the first thing is told`() {
+    let heartbeat = #"{"type":"heartbeat"}"#
+    let record = Tape.session([
+      (2_000, .sent("connect with the key")), (47_000, Tape.ping),
+      (47_001, Tape.came(heartbeat)), (50_000, .late("`pong`")),
+    ])
+    let pings = Tape.session([(2, Tape.ping), (3, Tape.pong)])
+    let words =
+      #"said nothing for 45.00 s, then sent {"type":"ping"}; received \#(heartbeat) after "#
+      + "1.00 ms"
+    #expect(
+      Tape.evidence([.pings: pings, .idle: record]).finding(.silentClient)
+        == Finding(.missing, words))
+  }
+
+  @Test func `the messages behind one are those that came after it`() {
+    let record = Tape.record([(0, Tape.pong), (1, Tape.ping), (2, Tape.pong)])
+    #expect(record.messages().map(\.at) == [0, 2])
+    #expect(record.messages(after: 0).map(\.at) == [2])
+    #expect(record.messages(after: 2).map(\.at) == [])
+  }
+
   /// The status of each page that was asked for, and what is found of health.
   private static let pages: [([String: Int], Finding)] = [
     ([:], Finding(.unseen, "no page was requested")),

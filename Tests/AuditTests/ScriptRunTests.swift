@@ -186,4 +186,12 @@ import Testing
     #expect(run.handle(.text(0, Self.pong), at: .zero) == (left == 0 ? [.drop(0)] : []))
     #expect(run.isOver == (left == 0))
   }
+
+  @Test func `what comes behind the end of a script is not recorded`() {
+    var run = Self.run([.open(0)])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    let record = run.record
+    #expect(run.handle(.opened(0, headers: [:]), at: .second(1)) == [])
+    #expect(run.record == record)
+  }
 }

@@ -1,10 +1,10 @@
 import BottleFirmware
-import LinkCore
 import LinkWire
 import Testing
 import VirtualBottle
 
 @testable import BottleLink
+@testable import LinkCore
 
 /// Refreshes with their seven results, and commands.
 @Suite struct BottleRequestTests {
@@ -225,6 +225,7 @@ import VirtualBottle
     Planted("bottle link: holds are counted") { $0.holds = -1 },
     Planted("bottle link: the user is shown the present state") { $0.shown.adapter = .off },
     Planted("drink sync: what was added is counted") { $0.sync.added = -1 },
+    Planted("link: it is idle exactly while it is not wanted") { $0.link.gate.wish = .none },
   ]
 
   @Test(arguments: all)

@@ -40,7 +40,7 @@ struct NetworkAddressTests {
 
   @Test(arguments: [
     "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "::/129", "x/8", "10.0.0.0/8/8", "",
-    "10.0.0.0/0008",
+    "10.0.0.0/0008", "10.0.0.0/+8",
   ])
   func `refuses what is no block`(text: String) {
     #expect(AddressBlock(text) == nil)
@@ -57,6 +57,14 @@ struct NetworkAddressTests {
   ])
   func `tells the hosts that are this machine alone`(host: String, isLoopback: Bool) {
     #expect(NetworkAddress.isLoopback(host: host) == isLoopback)
+  }
+
+  @Test(arguments: [
+    ("[::1]", "::1"), ("[a]", "a"), ("[]", "[]"), ("[", "["), ("", ""), ("[::1", "[::1"),
+    ("::1]", "::1]"), ("example.com", "example.com"),
+  ])
+  func `brackets around a host are taken off`(host: String, bare: Substring) {
+    #expect(NetworkAddress.withoutBrackets(host) == bare)
   }
 
   @Test(arguments: [

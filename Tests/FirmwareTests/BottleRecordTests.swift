@@ -296,4 +296,18 @@ import VirtualBottle
     }
     #expect(found == counts ?? Array(repeating: 1, count: 21))
   }
+
+  @Test(arguments: [(false, [0, 1, 1]), (true, [1, 1, 0])] as [(Bool, [UInt8])])
+  func `what was sent is marked; an older bottle marks the first ones, deleted ones among them`(
+    isOlder: Bool, marks: [UInt8]
+  ) {
+    var bench = Self.connected()
+    bench.bottle.countsDeleted = isOlder
+    for _ in 1...3 { bench.give(.poured(100)) }
+    bench.give(.command(.delete(1)))
+    bench.give(.sync(count: 10, chunkSize: 20))
+    bench.give(.acknowledged)
+    let ring = bench.bottle.ring
+    #expect((0..<3).map { ring[$0].flags & 1 } == marks)
+  }
 }

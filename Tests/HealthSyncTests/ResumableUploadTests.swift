@@ -88,6 +88,17 @@ import Testing
     #expect(upload.isUnderstood == isUsed)
   }
 
+  @Test(arguments: [(199, false), (200, true), (299, true), (300, false)])
+  func `an offset is gone on from if the server tells it with a success`(
+    status: Int, isUsed: Bool
+  ) {
+    var upload = Self.begun(url: Self.place)
+    #expect(upload.take(Self.reply(status, offset: 500_000)) == (isUsed ? .nothing : .forget))
+    let append = ResumableUpload.Step.append(
+      url: Self.place, from: 500_000, count: 100_000, isLast: true)
+    #expect(upload.step == (isUsed ? append : .create))
+  }
+
   @Test(arguments: [401, 408, 429, 500, 503])
   func `a refusal that may pass ends the try, and keeps the ticket`(status: Int) {
     var creating = Self.begun()

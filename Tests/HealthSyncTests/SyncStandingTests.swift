@@ -32,6 +32,12 @@ import Testing
     #expect(!bench.model.canWork)
   }
 
+  @Test func `a sync that has nothing to send is done without a network, too`() {
+    var bench = Self.full(waiting: 0)
+    bench.give(.device(.reachability(.unreachable)))
+    #expect(bench.model.standing == .done(parked: 64))
+  }
+
   @Test func `a type with one batch on its way goes on`() {
     let bench = Self.full(waiting: 1)
     #expect(bench.sent == ["b64"])

@@ -77,6 +77,14 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     }
   }
 
+  @Test(arguments: [(63, true), (64, false)])
+  func `what has ended makes no room for deeper nesting`(depth: Int, isRead: Bool) {
+    let deep = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    let text = "[[],{},\(deep)]"
+    let expected = JSONError("nested too deep", at: "[[],{},".utf8.count + depth - 1)
+    #expect(fault(of: Array(text: text)) == (isRead ? nil : expected))
+  }
+
   @Test func `agrees with the standard library on two bytes of UTF-8`() {
     for first in UInt8(0x80)...0xFF {
       for second in UInt8(0x23)...0xFF where second != 0x5C {

@@ -53,6 +53,7 @@ import Testing
     ("shop: a user's count is that of waiting and open sockets", { $0.sockets = ["ann": 2] }),
     ("shop: each accepted socket has an alarm", { $0.alarms.clear(id) }),
     ("shop: a socket is in the room of its shop", { $0.rooms[Stage.shop]?.subscribers = [] }),
+    ("shop: a socket is in the room of its shop", { $0.rooms = [:] }),
     (
       "shop: nothing new is let in during a drain",
       { server in

@@ -28,4 +28,11 @@ struct ShopRoomTests {
     let page = Page(messages: (1...4).map(Self.message), hasNext: false)
     #expect(page.seen(by: .page(number: number, limit: limit)) == seen)
   }
+
+  @Test func `a room in which an upgrade waits is not idle`() {
+    var room = ShopRoom()
+    #expect(room.isIdle)
+    room.arrivals = [ShopRoom.Arrival(id: ConnectionID(1), after: nil)]
+    #expect(!room.isIdle)
+  }
 }

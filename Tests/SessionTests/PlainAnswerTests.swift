@@ -150,4 +150,27 @@ import Testing
       id: SessionBench.conversation, openedBy: bench.key("a"), offset: 1, signature: "s")
     #expect(bench.store.open(as: SessionBench.client).conversations == [known])
   }
+
+  @Test func `a lost prompt brings the history of its conversation, and of no other`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a", in: "d")
+    bench.lose()
+    bench.connect([])
+    #expect(bench.subscriptions.map(\.conversation) == ["d"])
+  }
+
+  @Test func `an answer that is stored late ends a prompt that is on its way again`() {
+    var bench = SessionBench.lostByPlainServer()
+    bench.holdsStore = true
+    bench.say(.window([.one("u1", .user, "a", at: 0), .one("u2", at: 1)], next: 2))
+    bench.lose()
+    // Its next version knows keys.
+    bench.connect()
+    #expect(bench.prompts.map(\.text) == ["a", "a"])
+    bench.holdsStore = false
+    while !bench.changes.isEmpty { bench.commit() }
+    #expect(bench.states.last == "a answered")
+    bench.prompt("b", in: "d")
+    #expect(bench.prompts.map(\.text) == ["a", "a", "b"])
+  }
 }

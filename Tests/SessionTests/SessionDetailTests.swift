@@ -331,4 +331,26 @@ import Testing
     let bench = SessionBench.opening()
     #expect(bench.model.talk?.startedAt == bench.wall)
   }
+
+  @Test func `a change puts no prompt that it forgets`() {
+    var writer = SessionWriter()
+    let prompt = KeptPrompt(
+      id: UUID128(high: 0, low: 1), conversation: "c", text: "a", number: 1,
+      createdAt: Timestamp(nanoseconds: 0))
+    writer.put(prompt)
+    writer.forget(prompt.id)
+    #expect(writer.waiting.change.prompts == [])
+    #expect(writer.waiting.change.forgotten == [prompt.id])
+  }
+
+  @Test func `a refusal of the store counts once, also if it comes twice`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("a")
+    let id = bench.changes.removeFirst().id
+    for _ in 1...2 { bench.give(.commitFailed(id, .full(detail: ""))) }
+    #expect(bench.notices == [.store(.full(detail: ""))])
+    bench.pass(.seconds(1))
+    #expect(bench.changes.count == 1)
+  }
 }

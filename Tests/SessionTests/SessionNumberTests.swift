@@ -27,12 +27,12 @@ import Testing
       "prompt": SessionSettings.longestPrompt, "message": SessionSettings.longestMessage,
       "upload": SessionSettings.uploadRate, "malformed": SessionSettings.malformedLimit,
       "ahead": SessionSettings.numbersAhead, "owed": SessionSettings.owedLimit,
-      "together": SessionSettings.subscriptionsTogether,
+      "together": SessionSettings.subscriptionsTogether, "pieces": ResponsePieces.limit,
     ]
     #expect(
       counts == [
         "outbox": 1_000, "failed": 100, "prompt": 524_288, "message": 983_040, "upload": 16_384,
-        "malformed": 5, "ahead": 1_000, "owed": 1_000, "together": 100,
+        "malformed": 5, "ahead": 1_000, "owed": 1_000, "together": 100, "pieces": 16_777_216,
       ])
     #expect(
       SessionSettings.retries

@@ -66,4 +66,11 @@ import Testing
     bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
     #expect(bench.model.link.status.attempt == 1)
   }
+
+  @Test func `a hole of one message is asked for`() {
+    var bench = SessionBench.talking(version: .oldest)
+    bench.say(.numbered([.one("x2", at: 2), .one("x3", at: 3)], next: 4))
+    #expect(bench.subscriptions.map(\.cursor) == [.sequence(0), .sequence(0)])
+    #expect(bench.gaps == [])
+  }
 }

@@ -55,6 +55,15 @@ import Testing
     #expect(later.deleted == [])
   }
 
+  @Test func `a type of which nothing is left is counted no more`() throws {
+    var kept = KeptHealth()
+    for type in ["a", "b"] { _ = try kept.add(Self.batch(type, 1)) }
+    #expect(kept.settle(Self.removal("a", 0, 2)) == ["a": 1])
+    var left = HealthCount()
+    left.add(Self.sample("b", 1).key)
+    #expect(kept.totals == ["b": left])
+  }
+
   @Test func `a reading at the first moment of a span lies in it`() throws {
     var kept = KeptHealth()
     _ = try kept.add(Self.batch("a", 5))

@@ -76,7 +76,6 @@ extension SessionModel {
     queue.remove(key)
     talk?.sent.remove(key)
     endUpload(of: key)
-    unwatch(key)
   }
 
   /// The server has a prompt, or it has ended: it can become stale no more.

@@ -38,8 +38,7 @@ extension SessionModel {
   /// Takes what the socket of an attempt said; that of an older one changes nothing.
   private mutating func takeSocket(_ input: Input, _ step: inout Step) {
     switch input {
-    case .opened(let attempt):
-      if talk?.attempt == attempt { drive(.opened(attempt), &step) }
+    case .opened(let attempt): drive(.opened(attempt), &step)
     case .frame(let attempt, let message, let bytes, let wall):
       note(wall, step)
       guard talk?.attempt == attempt else { return }

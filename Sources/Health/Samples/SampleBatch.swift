@@ -200,7 +200,8 @@ extension HealthRow {
     hasher.add(
       UInt64(bitPattern: start.nanoseconds), UInt64(bitPattern: end.nanoseconds))
     switch value {
-    case .quantity(let quantity): hasher.add(1, (quantity + 0).bitPattern)
+    // Zero has two bit patterns.
+    case .quantity(let quantity): hasher.add(1, (quantity == 0 ? 0 : quantity).bitPattern)
     case .category(let name): hasher.add(names[Int(name)].key)
     case .workout(let place):
       hasher.add(HealthSampleKeyHasher.key(of: workouts[Int(place)].activity))

@@ -84,14 +84,13 @@ extension WebSocketConnection {
     if let mask { Masking.apply(mask, to: &out, from: start) }
   }
 
-  /// Below this, deflate saves too little to pay for its stream.
-  static var leastCompressed: Int { 128 }
+  /// The lengths of payloads that are deflated: below, it saves too little to pay for its stream;
+  /// zlib counts in 32 bits, its output too, which may be longer, so what is beyond goes plain.
+  static let compressible = 128...Int(Int32.max)
 
   /// The payload deflated, when that was agreed and makes it shorter.
   private mutating func compressed(_ payload: [UInt8]) -> [UInt8]? {
-    // zlib counts in 32 bits, its output too, which may be longer; what is beyond goes plain.
-    guard let deflate, payload.count >= Self.leastCompressed, payload.count < 1 << 31
-    else { return nil }
+    guard let deflate, Self.compressible.contains(payload.count) else { return nil }
     let limit = deflate.windowBits(of: role)
     // A peer that wants a window of 8 bits gets plain messages, which is always allowed.
     guard limit >= Deflater.smallestWindowBits else { return nil }

@@ -64,9 +64,7 @@ public struct TrustedProxies: Sendable, Hashable {
       let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard halves.count == 2, trimmed(halves[0]).lowercased() == "for" else { continue }
       let value = trimmed(halves[1])
-      guard value.hasPrefix("\""), value.hasSuffix("\""), value.utf8.count >= 2 else {
-        return value
-      }
+      guard value.hasPrefix("\""), value.hasSuffix("\"") else { return value }
       return String(value.dropFirst().dropLast())
     }
     return nil

@@ -26,11 +26,10 @@ extension SessionServer {
         key: prompt.idempotencyKey)
     }
     lastTurn += 1
-    var turn = SessionTurn(
-      id: SessionPromptID(lastTurn), client: peer.client, prompt: prompt, asker: id, at: wall,
-      stage: .accepting(starts: false))
     let starts = running < policy.maxRunning && queue.isEmpty && mayStart(prompt.conversation)
-    turn.stage = .accepting(starts: starts)
+    let turn = SessionTurn(
+      id: SessionPromptID(lastTurn), client: peer.client, prompt: prompt, asker: id, at: wall,
+      stage: .accepting(starts: starts))
     enter(turn)
     if starts { running += 1 }
     var changes = [SessionChange.prompt(turn.kept)]

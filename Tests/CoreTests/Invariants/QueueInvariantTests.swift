@@ -80,6 +80,7 @@ private struct Parcel: QueuedItem {
     ("send queue: an item has one try at a time", { $0.items = [] }),
     ("send queue: an item is in it once", { $0.items.append($0.items[0]) }),
     ("send queue: it knows nothing of items that are gone", { $0.unsure = [stranger] }),
+    ("send queue: it knows nothing of items that are gone", { $0.unstored = [stranger] }),
     ("send queue: a lane has one try at a time", { $0.tries.append(another) }),
     ("send queue: only a stored item that waits is tried", { $0.unstored = [Parcel(1).id] }),
     ("send queue: only a stored item that waits is tried", { $0.items.removeFirst() }),

@@ -4,26 +4,69 @@ import Testing
 
 /// The standby of a link, used without one.
 @Suite struct StandbyPartsTests {
-  @Test func `probes wait twice as long each time, also beyond a thousand intervals`() throws {
-    let policy = try LinkPolicy.messageStream.setting([
-      ("standby.interval", "1s"), ("standby.probe", "5000s"), ("standby.slowProbe", "5000s"),
-    ])
-    var chance = Chance(seed: 1)
-    var standby = Standby(policy)
-    standby.armPoll(after: .refused, slow: false, at: .zero, chance: &chance)
-    let now = Instant.zero.advanced(by: .seconds(10))
+  private static let teapot = LinkFailure.http(status: 418, retryAfter: nil, detail: "")
+
+  private var chance = Chance(seed: 1)
+  private var standby: Standby
+  private var now = Instant.zero
+
+  init() throws {
+    standby = Standby(
+      try LinkPolicy.messageStream.setting([
+        ("standby.interval", "1s"), ("standby.probe", "5000s"), ("standby.slowProbe", "5000s"),
+      ]))
+  }
+
+  /// Arms polls; if they are armed, a probe failed.
+  private mutating func arm(after failure: LinkFailure) {
+    standby.armPoll(after: failure, slow: false, at: now, chance: &chance)
+  }
+
+  /// A poll goes out later and is answered at once; returns whether it is time to probe.
+  private mutating func poll(_ failure: LinkFailure?) throws -> Bool {
+    now = now.advanced(by: .seconds(10))
     let taken = standby.takePoll(at: now)
-    let poll = try #require(taken)
-    let isTime = standby.polled(poll, nil, at: now, chance: &chance)
+    return standby.polled(try #require(taken), failure, at: now, chance: &chance)
+  }
+
+  /// A probe fails; returns the power of two from which on the wait for the next one is drawn.
+  private mutating func failProbe() -> Int? {
+    arm(after: .refused)
+    guard case .polling(let polling) = standby.state else { return nil }
+    let seconds = now.duration(to: polling.nextProbe).components.seconds
+    return Int64.bitWidth - 1 - seconds.leadingZeroBitCount
+  }
+
+  @Test mutating func `probes wait twice as long each time, also beyond a thousand intervals`()
+    throws
+  {
+    arm(after: .refused)
+    let isTime = try poll(nil)
     #expect(isTime)
     // Each wait is drawn from a power of two up to the next one; the last is that of the policy.
-    var powers: [Int] = []
-    for _ in 0...12 {
-      standby.armPoll(after: .refused, slow: false, at: now, chance: &chance)
-      guard case .polling(let polling) = standby.state else { continue }
-      let seconds = now.duration(to: polling.nextProbe).components.seconds
-      powers.append(Int64.bitWidth - 1 - seconds.leadingZeroBitCount)
-    }
+    var powers: [Int?] = []
+    for _ in 0...12 { powers.append(failProbe()) }
     #expect(powers == Array(0...12))
+  }
+
+  @Test mutating func `a first probe that fails is followed by one interval at any server`()
+    throws
+  {
+    arm(after: Self.teapot)
+    let isTime = try poll(nil)
+    #expect(!isTime)
+    let powers = [failProbe(), failProbe()]
+    #expect(powers == [0, 1])
+  }
+
+  @Test mutating func `probes wait one interval again when the server is back`() throws {
+    arm(after: .refused)
+    _ = try poll(nil)
+    let before = [failProbe(), failProbe(), failProbe()]
+    _ = try poll(.refused)
+    _ = try poll(nil)
+    let after = [failProbe(), failProbe()]
+    #expect(before == [0, 1, 2])
+    #expect(after == [0, 1])
   }
 }

@@ -137,6 +137,13 @@ import Testing
     #expect(bench.opens.count == 1)
   }
 
+  @Test func `another network changes nothing if only polls are wanted`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.peer = .isSilent
+    bench.give(.want(.standbyOnly))
+    #expect(bench.give(.reachability(Self.cell)) == [])
+  }
+
   @Test func `polls and triggers change nothing that is shown if only polls are wanted`() throws {
     let policy = try LinkPolicy.messageStream.setting([
       ("gate.background", "0s standby"), ("gate.foreground", "wait"),

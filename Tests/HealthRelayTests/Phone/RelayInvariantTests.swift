@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
 import LinkHealth
 import LinkWire
 import Testing
 
 @testable import HealthRelay
+@testable import LinkCore
 
 /// Each invariant of a relay and of its line can fail.
 @Suite struct RelayInvariantTests {
@@ -52,6 +52,7 @@ import Testing
           { $0.line.items[0].attempt = AttemptID(99) }
         ),
         ("relay: the user is shown the present state", { $0.status = RelayStatus(.error) }),
+        ("gate: it is left only in the background", { $0.link.gate.leavesAt = .zero }),
         (
           "windows: events are remembered in order",
           {

@@ -39,6 +39,14 @@ import Testing
     #expect(requests(get("X: a\r\n b: c\r\n")) == [.failed(error)])
   }
 
+  @Test(arguments: [
+    ("GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n", "a CR without LF"),
+    ("GET / HTTP/1.1\nHost: a\r\n\r\n", "an LF without CR"),
+  ])
+  func `half of the end of a line is named as such`(text: String, detail: String) {
+    #expect(requests(text) == [.failed(HTTPError(status: 400, detail: detail))])
+  }
+
   @Test(arguments: ["\u{16}", "\u{16}\u{3}\u{1}", "\n", "\nGET / HTTP/1.1\r\n"])
   func `the first byte that no head begins with is refused at once`(_ text: String) {
     #expect(refusal(text) == 400)

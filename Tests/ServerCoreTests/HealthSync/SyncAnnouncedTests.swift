@@ -18,7 +18,15 @@ import Testing
     return call
   }
 
-  @Test(arguments: [foreign(), asked(), SyncStage.creation(isComplete: true, .tus)])
+  private static func elsewhere() -> SyncCall {
+    var call = SyncStage.creation(isComplete: true)
+    call.path = .refresh
+    return call
+  }
+
+  @Test(arguments: [
+    foreign(), asked(), elsewhere(), SyncStage.creation(isComplete: true, .tus),
+  ])
   func `nothing is told where no upload can be resumed`(call: SyncCall) {
     var stage = SyncStage { $0.doors.isLocal = true }
     var call = call

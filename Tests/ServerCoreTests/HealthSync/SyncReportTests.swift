@@ -175,6 +175,22 @@ import Testing
         + #""source":"Watch"}],"timeZone":"Test/East"}"#)
   }
 
+  @Test func `workouts beyond the bytes of an answer are not told, but from when on they are`()
+    throws
+  {
+    // Seven names of 1 MiB fit into 8 MiB, with the rest of their workouts.
+    let name = String(repeating: "x", count: 1 << 20)
+    let workouts = try (0..<8).map { number in
+      let start = try Self.time("2026-01-19T08:0\(number)")
+      return SyncWorkout(
+        workoutType: "HKWorkoutActivityTypeRunning", sourceName: "\(number)\(name)", start: start,
+        end: start, durationSeconds: 0)
+    }
+    let end = #""}],"nextStart":"2026-01-19T08:07:00","timeZone":"Test/East"}"#
+    let told = try Self.tell(.workouts, workouts: workouts)
+    #expect(String(told.suffix(end.count)) == end)
+  }
+
   @Test func `periods are averages of the days with data before today`() throws {
     let oxygen = "mL/min\u{B7}kg"
     let records = [

@@ -83,6 +83,23 @@ struct MCPInvariantTests {
     ])
   }
 
+  @Test func `a call that waits for another session is found`() {
+    let session = Self.busy().session
+    check([
+      (
+        "mcp server: a call of a session waits, and is known by its id",
+        { server in
+          for (request, var call) in server.waiting {
+            guard case .rpc(var form) = call.form, form.session == session else { continue }
+            form.session = "another"
+            call.form = .rpc(form)
+            server.waiting[request] = call
+          }
+        }
+      )
+    ])
+  }
+
   @Test func `more calls of a session than may wait are found`() {
     let session = Self.busy().session
     check([

@@ -216,4 +216,14 @@ import Testing
     sessions.connect(1)
     #expect(sessions.take(.overflowed(one)) == [.close(one, .slowReader)])
   }
+
+  @Test func `of several clients that are away the one goes that was here first`() {
+    var sessions = Sessions { $0.maxClients = 2 }
+    for (connection, client) in [(1, "ann"), (2, "bob"), (3, "cat")] as [(UInt64, String)] {
+      sessions.connect(connection, as: client)
+      _ = sessions.gone(connection)
+      sessions.pass(.seconds(1))
+    }
+    #expect(sessions.server.clients.keys.sorted() == ["bob", "cat"])
+  }
 }

@@ -217,4 +217,20 @@ import Testing
     }
     #expect(times == [end])
   }
+
+  @Test func `a prompt is a use of its conversation, also one that the store failed to keep`() {
+    var sessions = Sessions { $0.maxConversations = 2 }
+    sessions.connect(1)
+    for (number, name) in [(1, "c1"), (2, "c2")] as [(UInt64, String)] {
+      sessions.ask(1, in: name, key: name)
+      _ = sessions.answer(number)
+      sessions.pass(.seconds(1))
+    }
+    _ = sessions.say(1, .prompt(Sessions.prompt(in: "c1", key: "again")))
+    #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
+    sessions.pass(.seconds(1))
+    sessions.ask(1, in: "c3", key: "c3")
+    _ = sessions.answer(4)
+    #expect(sessions.server.talks.keys.sorted() == ["c1", "c3"])
+  }
 }

@@ -84,4 +84,43 @@ import Testing
     let numbers = ["ann", "bob", "cat"].map { clients[$0]?.kept.lastPrompt }
     #expect(numbers == [5, nil, nil])
   }
+
+  @Test func `the oldest prompt that waits runs first, whatever its conversation had before`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(1, in: "d", key: "k1")
+    _ = sessions.answer(1)
+    var kept = sessions.kept
+    for (number, name) in [(2, "c"), (3, "d")] as [(UInt64, String)] {
+      kept.apply(
+        .prompt(
+          KeptSessionPrompt(
+            id: SessionPromptID(number), client: "ann",
+            prompt: Sessions.prompt(in: name, key: "k\(number)"), at: sessions.wall,
+            stage: .accepted)))
+    }
+    var policy = SessionServerPolicy()
+    policy.maxRunning = 1
+    var server = SessionServer(policy: policy, seed: 2, at: .zero)
+    let effects = server.handle(.restored(kept, wall: sessions.wall), at: .zero)
+    let started = effects.flatMap { effect -> [SessionChange] in
+      if case .store(_, let changes) = effect { changes } else { [] }
+    }
+    #expect(started == [.started(SessionPromptID(2))])
+  }
+
+  @Test func `of a conversation with a hole the messages behind it are left`() {
+    var kept = SessionKept()
+    kept.apply(.conversation("c", signature: "1:x"))
+    for place in [4, 1, 3] as [UInt64] {
+      let id = "m\(place)"
+      kept.apply(
+        .entry(
+          SessionEntry(id: id, role: .assistant, text: "a", conversation: "c", place: place)))
+    }
+    var server = SessionServer(seed: 2, at: .zero)
+    _ = server.handle(.restored(kept, wall: Stage.dawn), at: .zero)
+    #expect(server.talks["c"]?.entries.map(\.id) == ["m3", "m4"])
+    #expect(server.brokenInvariants(.thorough) == [])
+  }
 }

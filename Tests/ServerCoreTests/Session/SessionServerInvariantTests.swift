@@ -188,6 +188,13 @@ import Testing
         "session server: a drain ends when nothing is left to wait for",
         { ($0.mode, $0.waits) = (.finished, [:]) }
       ),
+      (
+        "session server: a drain ends when nothing is left to wait for",
+        { server in
+          (server.mode, server.sockets, server.waits) = (.finished, [:], [:])
+          server.owed = [Self.running]
+        }
+      ),
     ])
   }
 

@@ -133,4 +133,14 @@ import Testing
     let later = sessions.take(.drained(ConnectionID(1)))
     #expect(Self.windows(later).map(\.conversation) == ["b"])
   }
+
+  @Test func `a message that was cut leaves no room for another one in its window`() {
+    var sessions = Sessions()
+    sessions.connect(1, version: "0.4.0")
+    _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))
+    sessions.ask(1, String(repeating: "q", count: 5_000))
+    _ = sessions.answer(1, "hi")
+    let windows = Self.windows(sessions.say(1, .subscribe(Self.subscription(.sequence(0)))))
+    #expect(windows.map(\.entries.count) == [1])
+  }
 }

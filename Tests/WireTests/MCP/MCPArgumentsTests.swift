@@ -135,6 +135,16 @@ import Testing
     #expect(query.map(\.metrics.count) == (isTaken ? count : nil))
   }
 
+  @Test(arguments: [63, 64, 65, 500])
+  func `of what names no value type 64 characters are told`(count: Int) throws {
+    let name = String(repeating: "x", count: count)
+    let query = try arguments(
+      #"{"start_time":"2026-03-01","end_time":"2026-03-02","#
+        + #""metrics":[{"value_type":"HRV"},{"value_type":"\#(name)"}]}"#
+    ).summaryQuery()
+    #expect(query.rejected.map(\.valueType) == [String(repeating: "x", count: min(count, 64))])
+  }
+
   @Test func `of a summary that is too long only one line beyond the bound is kept`() throws {
     func lines(_ count: Int) throws -> MCPArguments {
       let all = [String](repeating: #"{"value_type":"HRV"}"#, count: count)

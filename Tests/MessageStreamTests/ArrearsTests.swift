@@ -347,6 +347,16 @@ struct ArrearsTests {
     #expect(hand.fetches.isEmpty)
   }
 
+  @Test func `what lies before a post is fetched when no socket is under way`() throws {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    hand.send("mine")
+    hand.give(.lost(try #require(hand.model.link.currentAttempt), .unreachable(detail: "")))
+    #expect(hand.model.link.currentAttempt == nil)
+    #expect(hand.fetches.isEmpty)
+    hand.give(.posted(try #require(hand.posts.last).id, Hand.message(7, text: "mine")))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+  }
+
   @Test func `a socket that opened and is lost fetches nothing by that`() throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     let attempt = try #require(hand.model.link.currentAttempt)

@@ -28,18 +28,24 @@ struct CatchUpTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test(arguments: [true, false])
+  private static let answers = [
+    Hand.page(6...7, head: 9, hasNext: true), Hand.page(6...9, head: 9),
+    // It leads nowhere.
+    Hand.page([], head: 9, hasNext: true),
+  ]
+
+  @Test(arguments: answers)
   func `credentials that a page was answered with are refreshed when the next is refused`(
-    hasNext: Bool
+    page: Page
   ) throws {
     let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
     var hand = Hand.connected(at: 5, head: 9)
     hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.pass(0)
-    hand.answer(Hand.page(6...(hasNext ? 7 : 9), head: 9, hasNext: hasNext))
+    hand.answer(page)
     hand.effects = []
-    if !hasNext { hand.give(.refresh) }
+    if hand.model.recovery.run == nil { hand.give(.refresh) }
     hand.give(.fetchFailed(FetchID(hand.model.lastFetch), refused))
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))

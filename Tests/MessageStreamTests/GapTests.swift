@@ -7,12 +7,16 @@ import Testing
 /// Holes in a timeline: when one is there, and which pages fill it.
 struct GapTests {
   /// One whose store has messages and a gap before the last of them; the reader asks for more.
-  private static func filling(_ gap: Gap, in messages: [Message]) -> Hand {
+  private static func filling(
+    _ gap: Gap, in messages: [Message], page: Int = 50
+  ) -> Hand {
     let newest = messages.last
     let cursor = Cursor(
       position: newest?.position, time: newest?.createdAt, wholeAt: Hand.wall)
+    var settings = StreamWorld(.ours).settings
+    settings.historyPage = page
     var hand = Hand()
-    hand.model = StreamModel(settings: StreamWorld(.ours).settings, seed: 1)
+    hand.model = StreamModel(settings: settings, seed: 1)
     hand.give(.open(at: Hand.wall))
     hand.give(.loaded(TimelineSnapshot(messages: messages, cursor: cursor, gaps: [gap])))
     hand.effects = []
@@ -129,6 +133,17 @@ struct GapTests {
     hand.answer(Hand.plainPage([1000, 350, 300]))
     #expect(hand.model.gaps == [gap])
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
+  }
+
+  @Test func `a last page that was found by counting closes no gap if nothing of it can be read`() {
+    let messages = [UInt64(10), 60, 61, 62, 63].map { Hand.message($0, isPlain: true) }
+    let gap = Gap(after: messages[0].key, before: messages[1].key)
+    var hand = Self.filling(gap, in: messages, page: 2)
+    hand.give(.older(Array(messages[1...2])))
+    hand.give(.loadOlder)
+    #expect(hand.fetches.map(\.query) == [.page(number: 2, limit: 2)])
+    hand.answer(Page(messages: [], hasNext: false, rejected: 2))
+    #expect(hand.model.gaps == [gap])
   }
 
   @Test func `positions of another log say nothing of the one before a gap`() {

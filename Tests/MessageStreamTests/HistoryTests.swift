@@ -52,6 +52,13 @@ struct HistoryTests {
     #expect(hand.fetches.count == asked)
   }
 
+  @Test func `a way that ends so, with nothing older, does not tell the beginning`() {
+    var hand = Self.asking { $0.catchUpPages = 1 }
+    hand.answer(Hand.plainPage([202, 201]))
+    hand.give(.older([]))
+    #expect(hand.histories == [.history(hasMore: true)])
+  }
+
   @Test func `pages that lack what is known to be newer are gone past`() {
     var hand = Self.asking()
     for _ in 1...3 { hand.answer(Hand.plainPage([190, 189])) }

@@ -59,7 +59,7 @@ import Testing
         { $0.recovery.run?.credentials = 99 }
       ),
       (
-        "stream: a page is fetched with known credentials",
+        "stream: a page of the history is fetched with known credentials",
         { model in
           model.change { $0.credentials = 99 }
         }
@@ -152,6 +152,10 @@ import Testing
         ),
         ("timeline: it knows its ids", { $0.timeline.ids = [Self.stranger, Hand.message(1).id] }),
         ("timeline: messages are in order", { $0.timeline.messages.reverse() }),
+        (
+          "timeline: messages are in order",
+          { $0.timeline.messages = Array(repeating: Hand.message(1), count: 2) }
+        ),
         (
           "writer: it knows how each message came",
           { $0.writer.waiting.change.messages = [Hand.message(11)] }

@@ -44,6 +44,14 @@ struct WholeTests {
     #expect(hand.model.isWhole)
   }
 
+  @Test func `a stream that is closed keeps until when all was there`() {
+    var hand = Hand.connected(at: 5)
+    hand.pass(60)
+    hand.give(.close)
+    let left = Hand.wall.advanced(by: .seconds(60))
+    #expect(hand.commits.last?.cursor == Cursor(position: Hand.at(5), wholeAt: left))
+  }
+
   @Test func `a stream that is to ask again is not whole`() {
     var model = Hand.connected(at: 5).model
     #expect(model.isWhole)

@@ -264,7 +264,7 @@ class Trial:
         seeds = {world: self.reach.seeds(world, self.row) for world in self.reach.worlds}
         result = {
             "reached": sum(len(found) for found in seeds.values()), "caught": None,
-            "differs": before["differs"] if before else 0, "seeds": self.reach.last}
+            "differs": before and before["differs"] or 0, "seeds": self.reach.last}
         first = before["seeds"] + 1 if before else 1
         played, differing = dict.fromkeys(seeds, 0), set()
         for last in [*(stage for stage in STAGES if stage < self.reach.last), self.reach.last]:

@@ -161,9 +161,21 @@ def standing(simulator, tests):
     suites = ", ".join(tests["reached"]) or "no suite"
     if not simulator["reached"]:
         return f"makes a difference only in {suites}"
-    return (
-        f"makes a difference in {simulator['reached']} seeds, of which {simulator['differs']} "
-        f"then run otherwise; and in {suites}")
+    if simulator["differs"] is None:
+        return "makes a difference in seeds that an earlier run found"
+    seeds = "1 seed, which" if simulator["reached"] == 1 else f"{simulator['reached']} seeds, which"
+    times = "once" if simulator["differs"] == 1 else f"{simulator['differs']} times"
+    return f"makes a difference in {seeds} {times} led elsewhere; and in {suites}"
+
+
+def refuted(rows, results, known):
+    """Returns the keys of the bugs that are known to change nothing, and were caught."""
+    both = [
+        (row["key"], results.simulated(row["key"]), results.tested(row["key"]))
+        for row in rows if row["key"] in known]
+    return [
+        key for key, simulator, tests in both
+        if any(result and result["caught"] for result in (simulator, tests))]
 
 
 def data(sums, survivors):

@@ -104,7 +104,7 @@ def entry(letter, seeds, versions):
     return {
         "simulator": {
             "reached": int(letter in "sTR"), "caught": "in an earlier run" if letter == "s" else None,
-            "differs": 0, "seeds": seeds},
+            "differs": None, "seeds": seeds},
         "tests": {
             "reached": ["a suite"] if letter in "tTr" else [],
             "caught": "in an earlier run" if letter in "tT" else None, "suite": None},

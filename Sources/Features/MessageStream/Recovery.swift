@@ -69,6 +69,15 @@ struct Recovery: Sendable, Hashable {
     /// What lies below pages that hold earlier stamps than the cursor while they are walked back:
     /// should the walk be cut off the reader sees it: the next one ends at what this one kept.
     var hole: Gap?
+    /// The oldest message that was known when it began.
+    var bottom: TimelineKey?
+    /// The last of what `since` brought that may lie below all that is kept, in the server's order:
+    /// what is stamped late between the two comes only with the pages that lead down there.
+    var lowest: MessageID?
+    /// Whether its pages have come to what is kept, on the way to `lowest`.
+    var meetsKept = false
+    /// The gap below all that is kept, until pages have come to `lowest`.
+    var floor: Gap?
     var repetition = Repetition()
     /// Outbox entries whose fate it tells: those that were unsure when it began.
     let unsure: Set<UUID128>

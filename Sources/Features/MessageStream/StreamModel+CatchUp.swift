@@ -26,9 +26,8 @@ extension StreamModel {
       settings, at: wall(at: step.now), own: outbox.oldestUnsure, gap: gaps.last)
     let run = Recovery.Run(
       fetch: newFetch(), query: query, kind: kind, purposes: [purpose],
-      until: step.now.advanced(by: settings.fetchTimeout), unsure: outbox.queue.unsure,
-      own: outbox.oldestUnsure,
-      credentials: credentialsCount)
+      until: step.now.advanced(by: settings.fetchTimeout), bottom: oldestKnown,
+      unsure: outbox.queue.unsure, own: outbox.oldestUnsure, credentials: credentialsCount)
     recovery.run = run
     step.effects.append(.fetch(run.fetch, query))
   }
@@ -67,14 +66,13 @@ extension StreamModel {
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
     run.oldest = page.end(in: run.kind) ?? run.oldest
     let repeats = run.repetition.note(page)
+    noteBottom(page, in: &run)
     let next = nextQuery(after: page, in: run, repeats: repeats)
     if next == nil, page.hasNext, run.oldest == nil, !moves(page, in: run) {
       stall(run, &step)
       return
     }
-    let hidesHole = next != nil && (run.hole != nil || goesBack(page, in: run))
-    if let hole = run.hole { close(hole, &step) }
-    run.hole = hidesHole ? openGap(below: run.oldest, &step) : nil
+    moveHole(with: page, in: &run, isLast: next == nil, &step)
     if next == nil { noteGap(page, in: run, &step) }
     add(page.messages, via: run.via, &step)
     if let next {
@@ -106,6 +104,7 @@ extension StreamModel {
       let reach = settings.memory + run.pages * settings.catchUpPage
       run.kind = .newest(pages: max(1, reach / limit))
       run.pages = 0
+      run.meetsKept = false
       run.repetition = Repetition()
     }
     run.pages += 1
@@ -143,7 +142,7 @@ extension StreamModel {
       guard reach(of: page) == .touching else { return nil }
       return .page(number: run.pages + 1, limit: settings.catchUpPage)
     case .newest(let pages):
-      guard !meetsKept(page), run.pages < pages, case .page(let number, let limit) = run.query
+      guard !meetsKept(page, run), run.pages < pages, case .page(let number, let limit) = run.query
       else { return nil }
       return .page(number: number + 1, limit: limit)
     case .position:
@@ -158,9 +157,7 @@ extension StreamModel {
 
   /// Whether a page of those after a position leads on from it.
   private func moves(_ page: Page, in run: Recovery.Run) -> Bool {
-    guard run.kind == .position, page.recovered, case .after(let asked, _) = run.query else {
-      return false
-    }
+    guard page.recovered, case .after(let asked, _) = run.query else { return false }
     return page.end(after: asked) != asked
   }
 
@@ -192,7 +189,7 @@ extension StreamModel {
     switch run.kind {
     case .initial: page.hasNext
     case .recent: reach(of: page) != .whole
-    case .newest: page.hasNext && !meetsKept(page)
+    case .newest: page.hasNext && !run.meetsKept && !meetsKept(page)
     case .position: !page.recovered && !holdsWhole(page)
     case .since(let since): page.hasNext && !reaches(since, page)
     }
@@ -212,33 +209,6 @@ extension StreamModel {
     guard leadsToKept(page) else { return .short }
     return hidesLate(page) ? .touching : reach
   }
-
-  private func meetsKept(_ page: Page) -> Bool { leadsToKept(page) && !hidesLate(page) }
-
-  /// Whether a page without positions holds something kept, before which nothing is missing. Stamps
-  /// alone do not tell: a server's clock may have gone back.
-  private func leadsToKept(_ page: Page) -> Bool {
-    guard let time = recovery.cursor.time else { return false }
-    return page.messages.contains {
-      isSeen($0.id) && $0.createdAt <= time && !recovery.unplaced.contains($0.id)
-    }
-  }
-
-  /// Whether something unseen in it is stamped earlier than late stamps may be.
-  private func hidesLate(_ page: Page) -> Bool {
-    guard let time = recovery.cursor.time else { return false }
-    let earliest = time.advanced(by: .zero - settings.overlap)
-    return page.messages.contains { $0.createdAt < earliest && !isSeen($0.id) }
-  }
-
-  /// Whether a page of a walk brings what a clock stamped that went back: once it is kept, the next
-  /// walk ends there.
-  private func goesBack(_ page: Page, in run: Recovery.Run) -> Bool {
-    guard case .newest = run.kind, let time = recovery.cursor.time else { return false }
-    return page.messages.contains { $0.createdAt <= time && !isSeen($0.id) }
-  }
-
-  func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || writer.holds(id) }
 
   /// There is more and no way to it: nothing is whole, and the server is asked again.
   private mutating func stall(_ run: Recovery.Run, _ step: inout Step) {

@@ -3,10 +3,14 @@ import LinkWire
 // Gaps: the holes in a timeline that a reader sees.
 extension StreamModel {
   /// Returns the gap, unless there is one already.
+  ///
+  /// - Parameter isBottomless: Whether nothing that is kept below says where it ends.
   @discardableResult
-  mutating func openGap(below edge: TimelineKey?, _ step: inout Step) -> Gap? {
+  mutating func openGap(
+    below edge: TimelineKey?, isBottomless: Bool = false, _ step: inout Step
+  ) -> Gap? {
     guard let edge, !gaps.contains(where: { $0.before == edge }) else { return nil }
-    let kept = (timeline.messages + writer.messages).filter { $0.key < edge }
+    let kept = isBottomless ? [] : (timeline.messages + writer.messages).filter { $0.key < edge }
     let gap = Gap(after: kept.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
     gaps.append(gap)
     gaps.sort { $0.before < $1.before }

@@ -42,7 +42,8 @@ extension StreamModel {
         fetch.id.number <= lastFetch && fetch.id != recovery.run?.fetch,
         "stream: a request for a page is in one place")
       check.require(
-        fetch.credentials <= credentialsCount, "stream: a page is fetched with known credentials")
+        fetch.credentials <= credentialsCount,
+        "stream: a page of the history is fetched with known credentials")
     }
   }
 

@@ -89,6 +89,7 @@ struct Durability: StreamChecker {
   private func missing(_ facts: Facts) -> [Message] {
     let (disk, overlap) = (facts.own.disk, facts.own.settings.overlap)
     let isPlain = disk.cursor.position == nil
+    let rising = absent.isByStamp || !facts.own.stampsLate ? .zero : overlap
     let oldest =
       absent.isByStamp
       ? disk.ordered.first { !lateness.isBeyond($0.id) } : absent.lowestKept
@@ -105,7 +106,7 @@ struct Durability: StreamChecker {
       let isExcused =
         disk.messages[message.id] != nil || disk.hasGap(at: message.key)
         || isPlain && lateness.isBeyond(message.id)
-        || isPlain && disk.hasGap(near: message.createdAt, within: overlap)
+        || isPlain && disk.hasGap(near: message.createdAt, within: overlap, rising: rising)
         || isBelowGap(message, disk)
       if !isExcused { missing.append(message) }
     }
@@ -142,10 +143,13 @@ extension KeptTimeline {
   }
 
   /// Whether the reader of a plain server's pages may find it in a hole: ids do not tell the order
-  /// within its last instant, and where it begins stamps may be late by the overlap.
-  fileprivate func hasGap(near time: Timestamp, within overlap: Duration) -> Bool {
+  /// within its last instant, and where it begins stamps may be late by the overlap. Where pages
+  /// are sorted by arrival the message behind it may be stamped late, too, by `rising` at most.
+  fileprivate func hasGap(
+    near time: Timestamp, within overlap: Duration, rising: Duration
+  ) -> Bool {
     gaps.contains { gap in
-      time <= gap.before.createdAt
+      time <= gap.before.createdAt.advanced(by: rising)
         && gap.after.map { time >= $0.createdAt.advanced(by: .zero - overlap) } ?? true
     }
   }

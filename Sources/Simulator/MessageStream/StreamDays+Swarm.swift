@@ -10,7 +10,10 @@ extension Sketch<StreamFeature> {
     life(others: 8...18, sends: 2...8)
     if isLong { add(longAbsence(), at: draw.seconds(60, 1800)) }
     if swarm(Self.troubles, times: 12...30), draw.happens(0.15) { once() }
-    aside { $0.oddities() }
+    aside {
+      $0.oddities()
+      $0.lateArrivals()
+    }
   }
 
   /// What only some servers and networks do, in every second run.
@@ -25,6 +28,12 @@ extension Sketch<StreamFeature> {
       draw.one(Act(.beginAlike, draw.count(1...40)), Act(.putBack, draw.count(20...60))), at: time)
     // Without a way out until the server is back, so that the socket is the first to tell.
     if draw.happens(0.5) { add(Act(.unreachable, for: .seconds(10)), at: time - .seconds(1)) }
+  }
+
+  /// Pages by arrival of what is stamped late: there the order of the pages is not that in which
+  /// the phone keeps what they bring.
+  private mutating func lateArrivals() {
+    if draw.happens(0.25), server == .plain, numbers.lateStamps > 0 { numbers.pages = .arrival }
   }
 
   private static var oddTroubles: [Trouble<StreamVerb>] {
@@ -43,7 +52,7 @@ extension Sketch<StreamFeature> {
     numbers.tokenLife = draw.one(.seconds(3600), .seconds(1800), .seconds(600), .seconds(120))
     numbers.lateStamps = draw.one(0, 0.05, 0.2)
     numbers.equalStamps = draw.one(0, 0.1, 0.5)
-    // Where pages come by arrival and stamps are late, no gap says where it ends (decision 0011).
+    // Both together are drawn aside.
     let pages: PageOrder = draw.one(.stamp, .arrival)
     if numbers.lateStamps == 0 { numbers.pages = pages }
     numbers.history = draw.one(60, 60, 0, 3, 130, 260)

@@ -150,6 +150,8 @@ public struct StreamState: Sendable {
   public var server: ServerKind
   /// What a plain server's pages are sorted by.
   public var pages = PageOrder.stamp
+  /// Whether the server stamps some messages late.
+  public var stampsLate = false
   public var isWhole = false
   public var backlog: Backlog
   /// What is durable on the phone.

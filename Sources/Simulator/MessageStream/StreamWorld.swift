@@ -81,7 +81,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   ) {
     guard let shop = ShopID("shop") else { preconditionFailure("a word of letters is a shop id") }
     self.shop = shop
-    kernel = Kernel(plan, setup, hosts: [.phone, .backend], watch: watch)
+    kernel = Kernel(plan, setup, watch: watch)
     phoneID = kernel.host(.phone)
     server = kernel.host(.backend)
     seam = StreamSeam(setup.defect)
@@ -103,6 +103,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     clients = [Client(settings: real, seed: 0)]
     var state = StreamState(settings: meant, server: plan.server, backlog: clients[0].backlog)
     state.pages = plan.numbers.pages
+    state.stampsLate = plan.numbers.lateStamps > 0
     var standing = Standing<StreamFeature>(
       policy: setup.policy, status: clients[0].status, own: state)
     standing.secrets.insert(token.secret)

@@ -257,6 +257,23 @@ struct DurabilityTests {
     #expect(script.end().count == found)
   }
 
+  @Test(arguments: [(true, 120, 0), (true, 121, 1), (false, 1, 1)])
+  mutating func `a gap by arrival ends before what is stamped after its edge by the overlap`(
+    stampsLate: Bool, seconds: Int, found: Int
+  ) {
+    script.facts.own.server = .plain
+    (script.facts.own.pages, script.facts.own.stampsLate) = (.arrival, stampsLate)
+    let (first, edge) = (Message.number(1, isPlain: true), Message.number(200, isPlain: true))
+    let newest = Message.number(601, isPlain: true)
+    script.accept([first, .number(200 + seconds, isPlain: true), edge, newest])
+    let time = newest.createdAt.advanced(by: .seconds(200))
+    script.store(
+      TimelineChange(
+        messages: [first, edge, newest], cursor: Cursor(time: time),
+        gaps: [Gap(after: first.key, before: edge.key)]))
+    #expect(script.end().count == found)
+  }
+
   @Test(arguments: [(121, 0), (120, 1)])
   mutating func `what is stamped far back says nothing of where the reader is`(
     seconds: Int, found: Int

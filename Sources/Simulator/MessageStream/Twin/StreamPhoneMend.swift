@@ -55,6 +55,13 @@ struct StreamPhoneMend {
     var newest: Timestamp?
     var oldest: TimelineKey?
     var hole: Gap?
+    /// The oldest that was kept before it.
+    var base: TimelineKey?
+    /// What a walk has to come by before the hole under `base` is closed.
+    var goal: MessageID?
+    var cellar: Gap?
+    /// Whether it came by something whole.
+    var hasTouched = false
     var sameness = StreamPhoneSameness()
     var unsure: Set<UUID128>
     var own: Timestamp?

@@ -47,8 +47,8 @@ extension StreamPhoneTwin {
     let (aim, query) = plan()
     var run = StreamPhoneMend.Run(
       id: nextFetch(), query: query, aim: aim, causes: [cause],
-      until: now.advanced(by: settings.fetchTimeout), unsure: queue.unsure, own: oldestUnsure,
-      tokens: tokens)
+      until: now.advanced(by: settings.fetchTimeout), base: allKeys.min(), unsure: queue.unsure,
+      own: oldestUnsure, tokens: tokens)
     run.sameness.ask(allKeys.max())
     mend.run = run
     out.append(.fetch(run.id, query))
@@ -118,6 +118,7 @@ extension StreamPhoneTwin {
     run.newest = ([run.newest].compactMap(\.self) + page.messages.map(\.createdAt)).max()
     run.oldest = Self.end(of: page, run.aim) ?? run.oldest
     let isOver = run.sameness.isOver(page)
+    lookDown(page, &run)
     let next = next(page, run, isOver)
     if next == nil, page.hasNext, page.messages.isEmpty, run.oldest == nil, !leadsOn(page, run) {
       mend.run = nil
@@ -126,9 +127,10 @@ extension StreamPhoneTwin {
       release(run.causes)
       return postpone(until: askLater())
     }
-    let hides = next != nil && (run.hole != nil || goesBack(page, run))
+    let hides = next != nil && !run.hasTouched && (run.hole != nil || goesBack(page, run))
     if let hole = run.hole { close(hole) }
     run.hole = hides ? openGap(below: run.oldest) : nil
+    turnCellar(&run)
     if next == nil { noteHole(page, run) }
     add(page.messages, run.via)
     if let next { goOn(run, page, next) } else { finish(run, page) }
@@ -150,6 +152,7 @@ extension StreamPhoneTwin {
       let reach = settings.memory + before.pages * settings.catchUpPage
       run.aim = .newest(pages: max(1, reach / limit))
       run.pages = 1
+      run.hasTouched = false
       run.sameness = StreamPhoneSameness()
     }
     run.query = query
@@ -182,9 +185,8 @@ extension StreamPhoneTwin {
       guard isBlank || reach(page) == .edge else { return nil }
       return .page(number: run.pages + 1, limit: size)
     case .newest(let most):
-      guard run.pages < most, !meets(page), case .page(let number, let limit) = run.query else {
-        return nil
-      }
+      guard run.pages < most, !isDown(page, run), case .page(let number, let limit) = run.query
+      else { return nil }
       return .page(number: number + 1, limit: limit)
     case .position:
       guard leadsOn(page, run), case .after(let asked, let limit) = run.query else { return nil }

@@ -140,9 +140,11 @@ extension StreamPhoneTwin {
 
   /// Makes a gap that is not there yet.
   @discardableResult
-  mutating func openGap(below edge: TimelineKey?) -> Gap? {
+  mutating func openGap(below edge: TimelineKey?, endsNowhere: Bool = false) -> Gap? {
     guard let edge, !gaps.contains(where: { $0.before == edge }) else { return nil }
-    let whole = (kept + pen.messages).filter { $0.key < edge && mend.covers($0) }
+    let whole = (kept + pen.messages).filter { message in
+      !endsNowhere && message.key < edge && mend.covers(message)
+    }
     let gap = Gap(after: whole.map(\.key).max(), before: edge)
     gaps = (gaps + [gap]).sorted { $0.before < $1.before }
     pen.write(gaps)

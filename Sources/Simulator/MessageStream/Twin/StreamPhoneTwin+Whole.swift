@@ -77,10 +77,12 @@ extension StreamPhoneTwin {
 
   /// Whether it holds something before which nothing is missing.
   private func touches(_ page: Page) -> Bool {
-    guard let time = mend.cursor.time else { return false }
-    return page.messages.contains { message in
-      message.createdAt <= time && isSeen(message.id) && !mend.loose.contains(message.id)
-    }
+    page.messages.contains { isWhole($0) }
+  }
+
+  private func isWhole(_ message: Message) -> Bool {
+    guard let time = mend.cursor.time, time >= message.createdAt else { return false }
+    return !mend.loose.contains(message.id) && isSeen(message.id)
   }
 
   private func hidesLate(_ page: Page) -> Bool {
@@ -93,13 +95,56 @@ extension StreamPhoneTwin {
     return page.messages.contains { $0.createdAt <= time && !isSeen($0.id) }
   }
 
+  // Below all that is kept.
+
+  /// Whether a walk came by what is kept, and by all that a time brought of what lies below.
+  func isDown(_ page: Page, _ run: StreamPhoneMend.Run) -> Bool {
+    if run.goal != nil { return false }
+    return run.hasTouched || meets(page)
+  }
+
+  /// Where pages are sorted by arrival, those since a time may go on below all that is kept, and
+  /// leave out there what is stamped late. Then a walk leads by the last that they bring.
+  func lookDown(_ page: Page, _ run: inout StreamPhoneMend.Run) {
+    if case .since = run.aim, let base = run.base {
+      if page.head != nil || !past.hasMore { return }
+      if run.cellar == nil, gaps.contains(where: { $0.before == base }) { return }
+      var passed = run.hasTouched || !touches(page)
+      for message in page.messages {
+        if isWhole(message) { (passed, run.hasTouched) = (true, true) }
+        let isNear = base.createdAt.duration(to: message.createdAt) <= settings.overlap
+        if passed, isNear, !isSeen(message.id) { run.goal = message.id }
+      }
+    }
+    guard case .newest = run.aim, run.goal != nil else { return }
+    for message in page.messages {
+      if message.id == run.goal {
+        run.goal = nil
+        return
+      }
+      if isWhole(message) { run.hasTouched = true }
+    }
+    if !page.hasNext { run.goal = nil }
+  }
+
+  /// The hole is seen until the walk has come by.
+  mutating func turnCellar(_ run: inout StreamPhoneMend.Run) {
+    if run.goal == nil, let cellar = run.cellar {
+      close(cellar)
+      run.cellar = nil
+    }
+    if run.goal != nil, run.cellar == nil {
+      run.cellar = openGap(below: run.base, endsNowhere: true)
+    }
+  }
+
   // Holes.
 
   func leavesHole(_ page: Page, _ run: StreamPhoneMend.Run) -> Bool {
     switch run.aim {
     case .first: return page.hasNext
     case .recent: return reach(page) != .whole
-    case .newest: return page.hasNext && !meets(page)
+    case .newest: return page.hasNext && !run.hasTouched && !meets(page)
     case .since(let since):
       return page.hasNext && page.messages.allSatisfy { $0.createdAt >= since }
     case .position:

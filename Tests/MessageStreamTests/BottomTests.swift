@@ -1,0 +1,118 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// What pages since a time bring of a plain server that lies below all that is kept.
+struct BottomTests {
+  /// Stamped more than the overlap before what is known to be whole.
+  private static let late: UInt64 = 100_100
+
+  private static func key(_ number: UInt64) -> TimelineKey {
+    Hand.message(number, isPlain: true).key
+  }
+
+  private static let floor = Gap(after: nil, before: key(304))
+
+  /// The newest page is kept, and there is more; the page since then is asked for.
+  private static func fetching(
+    _ screen: [UInt64] = [310, 305, 304], hasNext: Bool = true,
+    change: (inout StreamSettings) -> Void = { _ in }
+  ) -> Hand {
+    var hand = Hand { settings in
+      settings.historyPage = 3
+      change(&settings)
+    }
+    hand.connect(Hand.plainPage(screen, hasNext: hasNext), head: nil)
+    return hand
+  }
+
+  /// The page since then goes on below what is kept, and leaves out what is stamped late there.
+  private static func beyond(change: (inout StreamSettings) -> Void = { _ in }) -> Hand {
+    var hand = fetching(change: change)
+    hand.answer(Hand.plainPage([310, 305, 304, 303, 301], hasNext: false))
+    return hand
+  }
+
+  @Test func `what is stamped late below all that is kept is fetched`() {
+    var hand = Self.beyond()
+    hand.answer(Hand.plainPage([310, 305, 304]))
+    #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
+    hand.answer(Hand.plainPage([303, Self.late, 301]))
+    #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
+    #expect(hand.commits.flatMap(\.messages).contains { $0.id == Hand.message(Self.late).id })
+    #expect(hand.model.isWhole)
+    #expect(hand.model.gaps == [])
+  }
+
+  @Test func `until then there is a gap, also after a kill`() {
+    var hand = Self.beyond()
+    #expect(hand.model.gaps == [Self.floor])
+    #expect(hand.commits.last { !$0.messages.isEmpty }?.gaps == [Self.floor])
+    hand.answer(Hand.plainPage([310, 305, 304]))
+    #expect(hand.model.gaps == [Self.floor])
+  }
+
+  @Test func `the last page ends the way, whatever it holds`() {
+    var hand = Self.beyond()
+    hand.answer(Hand.plainPage([310, 305, 304]))
+    hand.answer(Hand.plainPage([303, Self.late], hasNext: false))
+    #expect(hand.model.isWhole)
+    #expect(hand.model.gaps == [])
+  }
+
+  @Test func `a way that is cut off leaves the gap, and no other`() {
+    var hand = Self.beyond { settings in
+      settings.memory = 3
+      settings.catchUpPage = 5
+    }
+    hand.answer(Hand.plainPage([310, 305, 304]))
+    hand.answer(Hand.plainPage([Self.late, 100_101, 100_102]))
+    #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
+    #expect(hand.model.recovery.run == nil)
+    #expect(hand.model.gaps == [Self.floor])
+  }
+
+  @Test func `pages since a time may come to what is kept one after the other`() {
+    var hand = Self.fetching()
+    hand.answer(Hand.plainPage([312, 311]))
+    hand.answer(Hand.plainPage([310, 305, 304]))
+    hand.answer(Hand.plainPage([303, 301], hasNext: false))
+    hand.answer(Hand.plainPage([312, 311, 310, 305, 304, 303]))
+    #expect(hand.fetches.last?.query == .page(number: 2, limit: 100))
+    hand.answer(Hand.plainPage([Self.late, 301]))
+    #expect(hand.model.isWhole)
+    #expect(hand.model.gaps == [])
+  }
+
+  @Test func `where the way ends above what is kept it goes on to that`() {
+    var hand = Self.fetching()
+    hand.answer(Hand.plainPage([313, 312, 311], hasNext: false))
+    hand.answer(Hand.plainPage([313, 312, 311]))
+    #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
+    hand.answer(Hand.plainPage([310, 305, 304]))
+    #expect(hand.model.isWhole)
+    #expect(hand.model.gaps == [])
+  }
+
+  @Test(arguments: [
+    ([312, 311, 310, 305, 304], true), ([310, 305, 304], true), ([310, 305, 304, 303, 301], false),
+  ])
+  func `what is new on top, or below the beginning, opens no gap`(
+    brought: [UInt64], hasNext: Bool
+  ) {
+    var hand = Self.fetching(hasNext: hasNext)
+    hand.answer(Hand.plainPage(brought, hasNext: false))
+    #expect(!hand.updates.contains { if case .gap = $0 { true } else { false } })
+    hand.answer(Hand.plainPage(Array(brought.prefix(3))))
+    #expect(hand.fetches.count == 3)
+  }
+
+  @Test(arguments: [UInt64(424), 425])
+  func `what is stamped long after the oldest of what is kept lies above it`(number: UInt64) {
+    var hand = Self.fetching([430, 305, 304])
+    hand.answer(Hand.plainPage([430, number], hasNext: false))
+    #expect(hand.model.gaps == (number == 424 ? [Self.floor] : []))
+  }
+}

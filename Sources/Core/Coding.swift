@@ -142,7 +142,9 @@
         self = try preset.setting(changes)
       } catch {
         throw DecodingError.dataCorrupted(
-          .init(codingPath: decoder.codingPath, debugDescription: error.description))
+          .init(
+            codingPath: decoder.codingPath,
+            debugDescription: error.problems.joined(separator: "; ")))
       }
     }
 

@@ -160,19 +160,8 @@ import Testing
     #expect(outcome.errors.last?.hasSuffix("stopped before everything was played") == true)
   }
 
-  /// A plan of so many years that its run does not end within a test.
-  private func withEndlessPlan<R>(_ body: (String) async throws -> R) async throws -> R {
-    try await CommandProcess.scratch { directory in
-      let file = directory + "/endless.json"
-      let plan = WorldPlan<HeldFeature>(seed: 7, acts: [], length: .seconds(35_000_000))
-      try JSONEncoder().encode(CorpusCase(name: "endless", plan: plan))
-        .write(to: URL(filePath: file))
-      return try await body(file)
-    }
-  }
-
   @Test func `a run that takes too long ends it, and the failure names the seed`() async throws {
-    try await withEndlessPlan { file in
+    try await EndlessPlan.with { file in
       let outcome = try await CommandProcess.run([
         "simulate", "held-socket", "--plan", file, "--run-limit", "300ms",
       ])
@@ -186,7 +175,7 @@ import Testing
   }
 
   @Test func `a signal ends it also while a run does not end`() async throws {
-    try await withEndlessPlan { file in
+    try await EndlessPlan.with { file in
       var outcome: CommandProcess.Outcome
       var wait = 0
       // A signal that comes before the command listens ends it as it ends any process.

@@ -1,11 +1,13 @@
 import Foundation
 import HoldfastTestKit
+import LinkCore
+import LinkSimulator
 import Testing
 
 /// Plans in files, and options beside each other.
 @Suite(.timeLimit(.minutes(1))) struct SimulatePlanTests {
   private func play(
-    _ text: String, _ words: String...
+    _ text: String, _ words: [String] = []
   ) async throws -> (outcome: CommandProcess.Outcome, file: String) {
     let scratch = try Scratch()
     try scratch.write(Array(text.utf8), to: "plan.json")
@@ -24,12 +26,37 @@ import Testing
 
   @Test func `a plan that a person writes needs no findings`() async throws {
     let actions = #"[{"at":"1s","action":"others 2"}]"#
-    let (outcome, _) = try await play(Self.plan(actions: actions), "--json")
+    let (outcome, _) = try await play(Self.plan(actions: actions), ["--json"])
     #expect(outcome.status == 0)
     #expect(try [String: Any].reading(outcome.output.last)["runs"] as? Int == 1)
   }
 
   private static let wrong: [(text: String, cause: String)] = [
+    (plan(#","expected":["lost","lst"]"#), "expected[1]: lst is not one of lost, duplicated, "),
+    (
+      plan(#","policy":{"preset":"message-stream","liveness.silense":"1s"}"#),
+      "policy: liveness.silense is no key of a policy"
+    ),
+    (plan(seed: "\"x\""), "plan.seed is not a number"),
+    (plan(actions: "{}"), "plan.actions is not a list"),
+    (plan(seed: #"1,"seed":2"#), "plan.seed is there twice"),
+    (plan(weather: #"{"tokenLife":"0s"}"#), "plan.weather.tokenLife: it must be at least 1s"),
+    (
+      plan(actions: #"[{"at":"1s","action":"nonsense 5"}]"#),
+      "plan.actions[0].action: no action: nonsense 5; in this world there are background, suspend, "
+    ),
+    (
+      plan(actions: #"[{"at":"1s","action":"reset"},{"at":"1s","action":"kill@7 10s"}]"#),
+      "plan.actions[1].action: kill@7 10s: there is 1 phone, number 0"
+    ),
+    (
+      plan(actions: #"[{"at":"10s","action":"others 2"}]"#),
+      "plan.actions[0].at: 10s is not before the end of the plan, 10s"
+    ),
+    (
+      plan(server: "\"only\""),
+      "plan.server: only is not one of positions, plain; the plan may be one of another world"
+    ),
     (
       plan(#","expcted":[]"#),
       "expcted: there is no such member, only name, plan, policy, defect, expected, found"
@@ -59,8 +86,55 @@ import Testing
     #expect(outcome.errors.last?.hasPrefix(begin) == true)
   }
 
+  @Test func `a plan of a world with another server is not taken for one of this world`()
+    async throws
+  {
+    let scratch = try Scratch()
+    try scratch.write(Array(Self.plan().utf8), to: "plan.json")
+    let file = scratch("plan.json")
+    let outcome = try await CommandProcess.run("simulate", "held-socket", "--plan", file)
+    let cause = "plan.server: there is one kind of server; the plan may be one of another world"
+    let line = "holdfast simulate held-socket: \(file) holds no plan: \(cause)"
+    #expect(outcome == .failure(1, line))
+  }
+
+  @Test func `what a plan expects and what is not found is told`() async throws {
+    let text = Self.plan(#","expected":["lost","early"]"#)
+    let line = "the plan expected lost, early, which were not found"
+    for words in [[], ["--trace"]] {
+      let (outcome, _) = try await play(text, words)
+      #expect(outcome.status == 0)
+      #expect(outcome.output.last == line)
+      let (events, _) = try await play(text, words + ["--json"])
+      let last = try [String: Any].reading(events.output.last)
+      #expect(last["missing"] as? [String] == ["lost", "early"])
+    }
+    let (clean, _) = try await play(Self.plan(), ["--json"])
+    #expect(try [String: Any].reading(clean.output.last)["missing"] as? [String] == [])
+  }
+
+  @Test func `what is set changes the policy of a plan, not that of the world`() async throws {
+    try await CommandProcess.scratch { directory in
+      let file = directory + "/plan.json"
+      var digests: [String?] = []
+      for (own, set) in [(["45s", "1s"], []), (["45s", "4s"], ["--set", "retry.spread=1s"])] {
+        let policy = try LinkPolicy.messageStream.setting([
+          ("liveness.silence", own[0]), ("retry.spread", own[1]),
+        ])
+        let plan = WorldPlan<StreamFeature>.drawn(.swarm, seed: 1, server: .plain)
+        try JSONEncoder().encode(CorpusCase(name: "x", plan: plan, policy: policy))
+          .write(to: URL(filePath: file))
+        let call = ["simulate", "message-stream", "--only", "days", "--plan", file, "--json"]
+        let outcome = try await CommandProcess.run(call + set)
+        digests.append(try [String: Any].reading(outcome.output.last)["digest"] as? String)
+      }
+      #expect(digests[0] != nil && digests[0] == digests[1])
+    }
+  }
+
   @Test func `walks meet no plan with a defect`() async throws {
-    let (outcome, file) = try await play(Self.plan(#","defect":"noOverlap""#), "--only", "walks")
+    let (outcome, file) = try await play(
+      Self.plan(#","defect":"noOverlap""#), ["--only", "walks"])
     let line = "no walks are taken with the defect of \(file); omit --only"
     #expect(outcome == .failure(2, "holdfast simulate message-stream: " + line))
   }
@@ -78,6 +152,19 @@ import Testing
     (
       ["--plan", "x", "--preset", "lift"],
       "--preset has no effect beside --plan, which says what happens; omit --preset"
+    ),
+    (
+      ["--plan", "x", "--seeds", "5..9"],
+      "--seeds has no effect beside --plan, which has a seed of its own; omit --seeds"
+    ),
+    (
+      ["--shrink", "--corpus", "-"],
+      "--corpus cannot be standard output, where the story is told; name a file"
+    ),
+    (
+      ["--policy", "nope"],
+      "no policy is named nope; name a file, or one of "
+        + LinkPolicy.presets.map(\.name).joined(separator: ", ")
     ),
     (
       ["--plan", "x", "--server", "plain"],

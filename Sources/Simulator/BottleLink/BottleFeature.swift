@@ -166,6 +166,7 @@ public enum BottleFeature: SimulatedFeature {
       + Finding.Kind.ofLinks
   }
   public static var presets: [DayPreset] { [.lift, .train, .cafe, .aeroplane, .swarm] }
+  public static func hosts(_ numbers: Numbers) -> [HostKind] { [.phone, .peripheral] }
 
   public static func play(
     _ plan: Plan, _ setup: RunSetup<BottleFeature>, watch: RunWatch<BottleFeature>?

@@ -43,7 +43,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     _ plan: WorldPlan<BottleFeature>, _ setup: RunSetup<BottleFeature>,
     watch: RunWatch<BottleFeature>?
   ) {
-    kernel = Kernel(plan, setup, hosts: [.phone, .peripheral], watch: watch)
+    kernel = Kernel(plan, setup, watch: watch)
     seam = BottleSeam(setup.defect)
     let model = BottleModel(BottleSettings(policy: seam.policy(kernel.policy)), seed: 0)
     clients = [model]

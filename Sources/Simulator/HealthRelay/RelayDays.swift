@@ -25,7 +25,7 @@ public struct RelayNumbers: PlanNumbers {
       .span("storeDelay", \.storeDelay), .span("reading", \.reading),
       .number("answerBytes", \.answerBytes, 0...1_000_000), .number("push", \.push, 0...1),
       .number("plain", \.plain, 0...3), .number("services", \.services, 0...3),
-      .span("tokenLife", \.tokenLife),
+      .span("tokenLife", \.tokenLife, atLeast: .seconds(1)),
     ]
   }
 }

@@ -43,6 +43,10 @@ public enum RelayFeature: SimulatedFeature {
   }
   public static var policy: LinkPolicy { .healthRelayService }
   public static var takesWalks: Bool { !RelayWorld.walks.isEmpty }
+  public static func hosts(_ numbers: RelayNumbers) -> [HostKind] {
+    Array(repeating: .phone, count: phones) + [.backend]
+      + Array(repeating: .client, count: askers)
+  }
 
   public static var kinds: [Finding.Kind] {
     [

@@ -26,10 +26,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     _ plan: WorldPlan<RelayFeature>, _ setup: RunSetup<RelayFeature>,
     watch: RunWatch<RelayFeature>?
   ) {
-    kernel = Kernel(
-      plan, setup,
-      hosts: Array(repeating: .phone, count: RelayFeature.phones) + [.backend]
-        + Array(repeating: .client, count: RelayFeature.askers), watch: watch)
+    kernel = Kernel(plan, setup, watch: watch)
     server = kernel.host(.backend)
     let seam = RelaySeam(setup.defect)
     self.seam = seam

@@ -169,6 +169,10 @@ public enum SyncFeature: SimulatedFeature {
   }
   public static var policy: LinkPolicy { .healthSync }
   public static var takesWalks: Bool { !SyncWorld.walks.isEmpty }
+  public static func hosts(_ numbers: Numbers) -> [HostKind] {
+    Array(repeating: .phone, count: numbers.phones) + [.backend]
+      + Array(repeating: .system, count: numbers.phones)
+  }
   public static var kinds: [Finding.Kind] {
     [
       .lost, .undeleted, .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue,

@@ -99,10 +99,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     _ plan: WorldPlan<SyncFeature>, _ setup: RunSetup<SyncFeature>, watch: RunWatch<SyncFeature>?
   ) {
     let count = plan.numbers.phones
-    let hosts =
-      Array(repeating: HostKind.phone, count: count) + [.backend]
-      + Array(repeating: HostKind.system, count: count)
-    kernel = Kernel(plan, setup, hosts: hosts, watch: watch)
+    kernel = Kernel(plan, setup, watch: watch)
     seam = SyncSeam(setup.defect, phones: count)
     glances = Glances(chance: Chance(seed: plan.seed))
     let model = SyncModel(SyncSettings(policy: kernel.policy), seed: 0)

@@ -16,7 +16,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   init(
     _ plan: WorldPlan<HeldFeature>, _ setup: RunSetup<HeldFeature>, watch: RunWatch<HeldFeature>?
   ) {
-    kernel = Kernel(plan, setup, hosts: [.phone, .backend], watch: watch)
+    kernel = Kernel(plan, setup, watch: watch)
     var state = HeldFeature.State()
     state.settings = SocketSettings(policy: kernel.policy)
     state.settings.awaitsConfirmation = true

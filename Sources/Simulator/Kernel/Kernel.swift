@@ -48,12 +48,10 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   private let isAddressOnly: any Sendable = true
 
   /// A world that has not begun.
-  ///
-  /// - Parameter kinds: The hosts, phones first.
   init(
-    _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature>, hosts kinds: [HostKind],
-    watch: RunWatch<Feature>?
+    _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature>, watch: RunWatch<Feature>?
   ) {
+    let kinds = Feature.hosts(plan.numbers)
     self.plan = plan
     self.setup = setup
     self.watch = watch

@@ -9,6 +9,7 @@ public struct Nothing: Sendable, Equatable {
 extension SimulatedFeature {
   public static var takesWalks: Bool { false }
   public static var presets: [DayPreset] { DayPreset.allCases }
+  public static func hosts(_ numbers: Numbers) -> [HostKind] { [.phone, .backend] }
   public static var patience: Duration { .zero }
   public static func isHealed(_ standing: Standing<Self>) -> Bool { true }
   public static func restsUntil(_ standing: Standing<Self>) -> Instant? { nil }

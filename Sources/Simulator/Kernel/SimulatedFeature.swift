@@ -66,6 +66,8 @@ public protocol SimulatedFeature: SendableMetatype {
   static var takesWalks: Bool { get }
   /// The kinds of days that it can draw.
   static var presets: [DayPreset] { get }
+  /// The hosts of a world with these numbers, phones first; plans can name no others.
+  static func hosts(_ numbers: Numbers) -> [HostKind]
 
   /// Draws the plan of a preset.
   static func draw(_ preset: DayPreset, _ sketch: inout Sketch<Self>)

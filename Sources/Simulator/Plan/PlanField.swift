@@ -21,13 +21,13 @@ public struct NoNumbers: PlanNumbers {
   public static var fields: [PlanField<NoNumbers>] { [] }
 }
 
-/// The key of a field in a file.
+/// The key of a field in a file, or the index of an element.
 struct FieldKey: CodingKey {
   let stringValue: String
-  var intValue: Int? { nil }
+  let intValue: Int?
 
-  init(stringValue: String) { self.stringValue = stringValue }
-  init?(intValue: Int) { nil }
+  init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
+  init(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
 }
 
 /// One number of a plan: the single declaration from which it is read, written and simplified.
@@ -150,14 +150,16 @@ extension KeyedDecodingContainer {
     }
   }
 
-  /// One of the words of an enumeration.
-  func word<Word: RawRepresentable<String> & CaseIterable>(_ key: Key) throws -> Word {
+  /// One of the words of an enumeration; `hint` says what another word may mean.
+  func word<Word: RawRepresentable<String> & CaseIterable>(
+    _ key: Key, else hint: String = ""
+  ) throws -> Word {
     let text = try decode(String.self, forKey: key)
     guard let word = Word(rawValue: text) else {
       let words = Word.allCases.map(\.rawValue)
       throw DecodingError.dataCorruptedError(
         forKey: key, in: self,
-        debugDescription: "\(text) is not one of \(words.joined(separator: ", "))")
+        debugDescription: "\(text) is not one of \(words.joined(separator: ", "))\(hint)")
     }
     return word
   }

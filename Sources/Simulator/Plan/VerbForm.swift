@@ -145,10 +145,13 @@ extension Act {
     else { return nil }
   }
 
-  /// The arguments of the verb that a text begins with, for errors; empty for an unknown one.
+  /// The arguments of the verb that a text begins with, or all verbs if it is none, for errors.
   private static func form(of text: String) -> String {
     let name = text.prefix { $0 != " " && $0 != "@" }
-    guard let verb = Verb<Own>(String(name)) else { return "" }
+    guard let verb = Verb<Own>(String(name)) else {
+      let names = CommonVerb.allCases.map(\.rawValue) + Own.allCases.map(\.rawValue)
+      return "; in this world there are \(names.joined(separator: ", "))"
+    }
     let arguments = verb.form.arguments.map(\.form)
     return "; it is \(([String(name)] + arguments).joined(separator: ", "))"
   }

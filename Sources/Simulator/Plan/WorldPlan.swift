@@ -61,6 +61,36 @@ extension ServerChoice {
   public static var isChoice: Bool { allCases.count > 1 }
 }
 
+extension WorldPlan {
+  /// The first act that cannot happen, with the member of its object that says so.
+  var problem: (index: Int, member: String, text: String)? {
+    let hosts = Feature.hosts(numbers)
+    for (index, planned) in acts.enumerated() {
+      if let text = planned.act.problem(among: hosts) { return (index, "action", text) }
+      if planned.at >= length {
+        let text = "\(planned.at.text) is not before the end of the plan, \(length.text)"
+        return (index, "at", text)
+      }
+    }
+    return nil
+  }
+}
+
+extension Act {
+  /// Why it concerns no host of a world; `nil` if it concerns one.
+  fileprivate func problem(among hosts: [HostKind]) -> String? {
+    let kind = kind ?? form.host
+    let count = hosts.count { $0 == kind }
+    guard host ?? 0 >= count else { return nil }
+    let name = kind.rawValue
+    switch count {
+    case 0: return "\(text): there is no \(name)"
+    case 1: return "\(text): there is 1 \(name), number 0"
+    case _: return "\(text): there are \(count) \(name)s, numbers 0 to \(count - 1)"
+    }
+  }
+}
+
 // How plans are written in files: spans as policies write theirs; what is usual may be left out.
 extension WorldPlan: Codable {
   private enum Keys: String, CodingKey, CaseIterable {
@@ -70,8 +100,7 @@ extension WorldPlan: Codable {
   public init(from decoder: any Decoder) throws {
     try decoder.container(keyedBy: FieldKey.self).expect(only: Keys.allCases.map(\.rawValue))
     let container = try decoder.container(keyedBy: Keys.self)
-    let isNamed = Feature.Server.isChoice || container.contains(.server)
-    let server: Feature.Server = isNamed ? try container.word(.server) : .usual
+    let server = try Self.server(in: container)
     var weather = NetworkWeather()
     var numbers = Feature.Numbers()
     if container.contains(.weather) {
@@ -86,6 +115,23 @@ extension WorldPlan: Codable {
       numbers: numbers,
       acts: try container.decode([PlannedAct<Feature.Verb>].self, forKey: .actions),
       length: try container.span(.length))
+    guard let problem else { return }
+    let path = [FieldKey(intValue: problem.index), FieldKey(stringValue: problem.member)]
+    throw DecodingError.dataCorrupted(
+      .init(
+        codingPath: container.codingPath + [Keys.actions] + path, debugDescription: problem.text))
+  }
+
+  private static func server(in container: KeyedDecodingContainer<Keys>) throws -> Feature.Server {
+    let hint = "; the plan may be one of another world"
+    guard !Feature.Server.isChoice else { return try container.word(.server, else: hint) }
+    guard container.contains(.server) else { return .usual }
+    let name = try container.decode(String.self, forKey: .server)
+    guard let server = Feature.Server(rawValue: name) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .server, in: container, debugDescription: "there is one kind of server\(hint)")
+    }
+    return server
   }
 
   public func encode(to encoder: any Encoder) throws {

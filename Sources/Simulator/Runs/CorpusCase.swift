@@ -40,6 +40,13 @@ public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable
     policy = try container.decodeIfPresent(LinkPolicy.self, forKey: .policy)
     defect = container.contains(.defect) ? try container.word(.defect) : nil
     expected = try container.decodeIfPresent([Finding.Kind].self, forKey: .expected) ?? []
+    if let index = expected.firstIndex(where: { !Feature.kinds.contains($0) }) {
+      let kinds = Feature.kinds.map(\.rawValue).joined(separator: ", ")
+      throw DecodingError.dataCorrupted(
+        .init(
+          codingPath: container.codingPath + [CodingKeys.expected, FieldKey(intValue: index)],
+          debugDescription: "\(expected[index].rawValue) is not one of \(kinds)"))
+    }
     found = try container.decodeIfPresent([String].self, forKey: .found) ?? []
   }
 

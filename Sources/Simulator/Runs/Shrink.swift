@@ -59,7 +59,8 @@ public struct Shrink<Feature: SimulatedFeature> {
   private mutating func accept(_ change: (inout Plan) -> Void) -> Bool {
     var candidate = plan
     change(&candidate)
-    guard candidate != plan, tries < limit else { return false }
+    guard candidate != plan, tries < limit, candidate.problem == nil || plan.problem != nil
+    else { return false }
     tries += 1
     guard fails(candidate) else { return false }
     plan = candidate

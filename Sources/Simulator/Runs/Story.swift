@@ -62,15 +62,18 @@ public struct Story<Feature: SimulatedFeature> {
 
   /// Plays a plan before a listener, and once before that to know what will be found.
   ///
-  /// - Parameter listen: Hears each line.
+  /// - Parameters:
+  ///   - begin: Hears what will be found, before the first line.
+  ///   - listen: Hears each line.
   public static func tell(
     _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature> = RunSetup(), isVerbose: Bool = false,
-    listen: (Line) -> Void
+    begin: (RunOutcome<Feature>) -> Void = { _ in }, listen: (Line) -> Void
   ) -> RunOutcome<Feature> {
     var phones = 1
     let outcome = Feature.play(plan, setup) { seen, _ in
       phones = max(phones, (seen.host?.index ?? 0) + 1)
     }
+    begin(outcome)
     var story = Story(findings: outcome.findings, phones: phones, isVerbose: isVerbose)
     withoutActuallyEscaping(listen) { listen in
       _ = Feature.play(plan, setup) { seen, standing in

@@ -6,7 +6,7 @@ import Session
 // The program behind the server: what it does for a prompt, and how that ends.
 extension SessionWorld {
   mutating func run(_ id: SessionPromptID, _ prompt: SessionPrompt) {
-    kernel.counts[.runs] += 1
+    kernel.counts[.handled] += 1
     note(.ran(text: prompt.text.firstWord))
     backend.handlers.insert(id)
     let longest = isCalm ? .milliseconds(200) : kernel.plan.numbers.work

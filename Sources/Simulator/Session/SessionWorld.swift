@@ -31,8 +31,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     _ plan: WorldPlan<SessionsFeature>, _ setup: RunSetup<SessionsFeature>,
     watch: RunWatch<SessionsFeature>?
   ) {
-    let hosts = Array(repeating: HostKind.phone, count: SessionsFeature.phones) + [.backend]
-    kernel = Kernel(plan, setup, hosts: hosts, watch: watch)
+    kernel = Kernel(plan, setup, watch: watch)
     seam = SessionSeam(setup.defect)
     backend = Backend(policy: SessionServerPolicy(plan.numbers))
     disks = Array(repeating: KeptSession(), count: SessionsFeature.phones)

@@ -59,7 +59,7 @@ public enum SessionsFeature: SimulatedFeature {
 
   /// What the world counts.
   public enum Tally: String, RunTally {
-    case prompts, runs, answers, shown
+    case prompts, handled, answers, shown
 
     public var label: String { rawValue }
   }
@@ -183,6 +183,9 @@ public enum SessionsFeature: SimulatedFeature {
   }
   public static var policy: LinkPolicy { .session }
   public static var takesWalks: Bool { !SessionWorld.walks.isEmpty }
+  public static func hosts(_ numbers: Numbers) -> [HostKind] {
+    Array(repeating: .phone, count: phones) + [.backend]
+  }
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .unannounced, .unstored, .outranked, .falseGap, .untrue,

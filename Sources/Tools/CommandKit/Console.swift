@@ -11,8 +11,10 @@ import Synchronization
 
 /// Standard output for results and standard error for diagnostics, unbuffered.
 ///
-/// When the reader of standard output closes it, the process ends with status 0 without a message.
+/// When the reader of standard output closes it, the process ends without a message.
 public struct Console: Sendable {
+  /// The status with which it then ends: 0 unless what is printed is a failure's.
+  public var endsWhenClosed = ExitCode.done
   /// The colours of standard output.
   public let style: Style
   private let diagnosticStyle: Style
@@ -47,7 +49,7 @@ public struct Console: Sendable {
   public func line(_ text: String, isOptional: Bool = false, done: String? = nil) {
     let failure = Self.write(text + "\n", to: STDOUT_FILENO)
     guard failure != 0, !isOptional else { return }
-    if failure == EPIPE { _exit(ExitCode.done.rawValue) }
+    if failure == EPIPE { _exit(endsWhenClosed.rawValue) }
     let rest = done.map { "; \($0)" } ?? ""
     diagnostic(
       "holdfast: standard output cannot be written: \(SystemCall.reason(of: failure))\(rest)")

@@ -92,8 +92,25 @@ enum TextFile {
       total += piece.count
     }
     guard !isWritten else { return total }
-    throw CommandFailure(
-      .failed, "\(path) cannot be written: \(SystemCall.reason(of: errno))",
+    throw notWritten(path, errno)
+  }
+
+  /// Throws for a path where no file can be written, before work whose result would be lost.
+  static func mustBeWritable(_ path: String) throws(CommandFailure) {
+    var found = stat()
+    if unsafe stat(path, &found) == 0 {
+      if found.st_mode & S_IFMT == S_IFDIR { throw notWritten(path, EISDIR) }
+      if unsafe access(path, W_OK) != 0 { throw notWritten(path, errno) }
+    } else {
+      guard errno == ENOENT else { throw notWritten(path, errno) }
+      let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+      if unsafe access(parent, W_OK | X_OK) != 0 { throw notWritten(path, errno) }
+    }
+  }
+
+  private static func notWritten(_ path: String, _ code: Int32) -> CommandFailure {
+    CommandFailure(
+      .failed, "\(path) cannot be written: \(SystemCall.reason(of: code))",
       remedy: "check the directory and the free space")
   }
 

@@ -1,5 +1,6 @@
 import CommandKit
 import Foundation
+import LinkJSON
 import LinkRuntime
 import LinkSimulator
 
@@ -8,20 +9,43 @@ enum PlanFile<Feature: SimulatedFeature> {
   /// Reads a case of the corpus.
   static func read(_ path: String) throws(CommandFailure) -> CorpusCase<Feature> {
     let bytes = try TextFile.read(path)
+    let problem: String
     do {
-      return try JSONDecoder().decode(CorpusCase<Feature>.self, from: Data(bytes))
+      guard let repeated = try MemberScan(bytes).repeated else {
+        return try JSONDecoder().decode(CorpusCase<Feature>.self, from: Data(bytes))
+      }
+      problem = "\(repeated) is there twice"
     } catch {
-      throw CommandFailure(
-        .failed, "\(path) holds no plan: \(Self.words(for: error))",
-        remedy: "give a file that --shrink wrote")
+      problem = words(for: error)
     }
+    let name = path == "-" ? "standard input" : path
+    throw CommandFailure(.failed, "\(name) holds no plan: \(problem)")
   }
 
   /// The problem of a plan: that of its own decoders, where they refuse a value.
   private static func words(for error: any Error) -> String {
-    guard case .dataCorrupted(let context) = error as? DecodingError, !context.codingPath.isEmpty
-    else { return DecodingFault.words(for: error, in: "the file") }
-    return "\(DecodingFault.place(context, in: "the file")): \(context.debugDescription)"
+    if let error = error as? JSONError {
+      return "it is no JSON: \(error.detail) at byte \(error.offset)"
+    }
+    let whole = "the file"
+    switch error as? DecodingError {
+    case .dataCorrupted(let context)? where !context.codingPath.isEmpty:
+      return "\(DecodingFault.place(context, in: whole)): \(context.debugDescription)"
+    case .typeMismatch(let type, let context)?:
+      return "\(DecodingFault.place(context, in: whole)) is not \(words(for: type))"
+    case _: return DecodingFault.words(for: error, in: whole)
+    }
+  }
+
+  /// What JSON calls the values of a type.
+  private static func words(for type: any Any.Type) -> String {
+    switch type {
+    case is String.Type: "a text"
+    case is Bool.Type: "true or false"
+    case is [Any].Type: "a list"
+    case is [String: Any].Type: "an object"
+    case _: "a number"
+    }
   }
 
   /// Writes a case that all users can read (0644), in place of what is there.
@@ -35,5 +59,41 @@ enum PlanFile<Feature: SimulatedFeature> {
       throw CommandFailure(.failed, "the plan cannot be written as JSON: \(error)")
     }
     try TextFile.write(bytes, to: path)
+  }
+}
+
+/// A look at the names of all members of a text, since decoders take one of two with the same name.
+private struct MemberScan {
+  /// The place of the first member with the name of another one in its object.
+  private(set) var repeated: String?
+  private var reader: JSONReader
+
+  /// - Throws: For what is no JSON.
+  init(_ bytes: [UInt8]) throws(JSONError) {
+    reader = JSONReader(bytes)
+    try scan("")
+    try reader.finish()
+  }
+
+  private mutating func scan(_ place: String) throws(JSONError) {
+    switch try reader.peek() {
+    case .object:
+      var names: Set<String> = []
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        let name = reader.text(of: key)
+        let member = place.isEmpty ? name : "\(place).\(name)"
+        if !names.insert(name).inserted { repeated = repeated ?? member }
+        try scan(member)
+      }
+    case .array:
+      var index = 0
+      try reader.beginArray()
+      while try reader.nextElement() {
+        try scan("\(place)[\(index)]")
+        index += 1
+      }
+    case .string, .number, .bool, .null: try reader.skipValue()
+    }
   }
 }

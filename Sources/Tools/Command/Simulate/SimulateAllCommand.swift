@@ -1,7 +1,7 @@
 import CommandKit
 import HoldfastTestKit
-import LinkSimulator
 import LinkJSON
+import LinkSimulator
 
 /// `holdfast simulate all`: every world of the list, one after the other.
 enum SimulateAllCommand {
@@ -10,8 +10,10 @@ enum SimulateAllCommand {
     "all proves that each deliberate defect of each world is caught")
 
   /// The name of a defect that every world has: there is none.
-  private enum NoName: String, CaseIterable {
-    case none
+  private enum NoName: RawRepresentable, CaseIterable, Hashable {
+    init?(rawValue: String) { nil }
+    static var allCases: [NoName] { [] }
+    var rawValue: String { switch self {} }
   }
 
   static var command: Command {
@@ -33,16 +35,26 @@ enum SimulateAllCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    if case .one? = call[defect] {
-      throw CommandFailure(.usage, "a defect belongs to one world", remedy: "say --break all")
-    }
+    let watch = SimulateWatch(call)
+    try await watch.untilStopped { () async throws(CommandFailure) in try await work(call, watch) }
+  }
+
+  private static func work(_ call: Invocation, _ watch: SimulateWatch) async throws(CommandFailure)
+  {
+    var call = call
     var failures: [CommandFailure] = []
     for world in Worlds.all {
+      guard !Task.isCancelled else {
+        failures.append(SimulateCommands.stopped())
+        break
+      }
       do throws(CommandFailure) {
-        try await play(world, call)
+        try await play(world, call, watch)
       } catch {
-        if Task.isCancelled { throw error }
         failures.append(error)
+        call.console.endsWhenClosed = .failed
+        // It says that not everything was played.
+        if Task.isCancelled { break }
       }
     }
     guard let first = failures.first else { return }
@@ -51,7 +63,7 @@ enum SimulateAllCommand {
   }
 
   private static func play<Feature: SimulatedFeature>(
-    _ world: Feature.Type, _ call: Invocation
+    _ world: Feature.Type, _ call: Invocation, _ watch: SimulateWatch
   ) async throws(CommandFailure) {
     if call[SimulateParameters.part] == .walks, !Feature.takesWalks { return }
     if call[Shared.json] {
@@ -65,9 +77,9 @@ enum SimulateAllCommand {
       call.console.line(call.console.style.heading(Feature.name))
     }
     do throws(CommandFailure) {
-      try await SimulateWorldCommand<Feature>.run(call)
+      try await SimulateWorldCommand<Feature>.work(
+        try SimulateRequest<Feature>(call, watch), call)
     } catch {
-      if Task.isCancelled { throw error }
       throw CommandFailure(error.code, "\(Feature.name): \(error.cause)", remedy: error.remedy)
     }
   }

@@ -2,6 +2,7 @@ import CommandKit
 import HoldfastTestKit
 import LinkJSON
 import LinkSimulator
+import Synchronization
 
 /// `--break all`: each deliberate defect must be caught.
 struct SimulateBreaks<Feature: SimulatedFeature> {
@@ -9,7 +10,7 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
   let request: SimulateRequest<Feature>
 
   /// The result for one defect.
-  private struct Proof {
+  private struct Proof: Sendable {
     var defect: Feature.Defect
     var server: Feature.Server
     var caught: RunOutcome<Feature>?
@@ -19,23 +20,38 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
     }
   }
 
+  /// The proofs so far, which end sooner than the command where it is stopped.
+  private final class Proofs: Sendable {
+    private let all = Mutex<[Proof]>([])
+
+    func add(_ proof: Proof) { all.withLock { $0.append(proof) } }
+    var soFar: [Proof] { all.withLock { $0 } }
+  }
+
   /// Plays each defect until it is caught.
   ///
   /// - Throws: When one was not caught within its number of seeds.
   func run() async throws(CommandFailure) {
-    var proofs: [Proof] = []
+    let (proofs, output) = (Proofs(), request.watch.output)
+    let tell = { @Sendable in if !call[Shared.json] { show(proofs.soFar) } }
+    output.begin(tell)
     for defect in Feature.Defect.allCases {
       for server in request.simulation.servers where defect.catchable.contains(server) {
         let caught = await request.simulation.proof(
           of: defect, against: server, from: request.seeds.lowerBound)
-        if Task.isCancelled { throw SimulateCommands.stopped() }
+        guard !Task.isCancelled else {
+          output.conclude(tell)
+          throw SimulateCommands.stopped()
+        }
         let proof = Proof(defect: defect, server: server, caught: caught)
-        if call[Shared.json] { write(proof) }
-        proofs.append(proof)
+        output.put {
+          if call[Shared.json] { write(proof) }
+          proofs.add(proof)
+        }
       }
     }
-    if !call[Shared.json] { show(proofs) }
-    let missed = proofs.filter { $0.caught == nil }
+    output.conclude(tell)
+    let missed = proofs.soFar.filter { $0.caught == nil }
     guard missed.isEmpty else {
       throw CommandFailure(
         .failed,
@@ -60,7 +76,9 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
         table.row(name, kinds, seed, allowed)
       }
     }
-    for line in table.lines(call.console.style) { call.console.line(line) }
+    var console = call.console
+    if proofs.contains(where: { $0.caught == nil }) { console.endsWhenClosed = .failed }
+    for line in table.lines(console.style) { console.line(line) }
   }
 
   private func write(_ proof: Proof) {

@@ -47,6 +47,21 @@ enum SimulateFormat {
     write(outcome.findings, to: &writer)
   }
 
+  /// Writes the kinds that a plan expects and that were not found, of a call with a plan.
+  static func write(missing kinds: [Finding.Kind], to writer: inout JSONWriter) {
+    writer.key("missing")
+    writer.beginArray()
+    for kind in kinds { writer.string(kind.rawValue) }
+    writer.endArray()
+  }
+
+  /// Says the same.
+  static func line(missing kinds: [Finding.Kind]) -> String? {
+    guard !kinds.isEmpty else { return nil }
+    let names = kinds.map(\.rawValue).joined(separator: ", ")
+    return "the plan expected \(names), which \(kinds.count == 1 ? "was" : "were") not found"
+  }
+
   static func write(_ findings: [Finding], to writer: inout JSONWriter) {
     writer.beginArray()
     for finding in findings {

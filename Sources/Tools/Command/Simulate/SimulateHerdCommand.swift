@@ -62,8 +62,9 @@ enum SimulateHerdCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    let herd = Herd.policy(try policy(call))
+    let herd = Herd.policy(try SimulatePolicy.read(call[policy], call[Shared.settings]))
     if let obstacle = herd.obstacle { throw CommandFailure(.usage, obstacle) }
+    if let path = call[svg] { try TextFile.mustBeWritable(path) }
     let plan = plan(call)
     let results = await play([herd] + (call[alone] ? [] : Naive.allCases.map(Herd.naive)), plan)
     if call[Shared.json] {
@@ -94,24 +95,6 @@ enum SimulateHerdCommand {
       var parts: [(at: Int, results: [HerdResult])] = []
       for await part in group { parts.append(part) }
       return parts.sorted { $0.at < $1.at }.flatMap(\.results)
-    }
-  }
-
-  private static func policy(_ call: Invocation) throws(CommandFailure) -> LinkPolicy {
-    let name = call[policy]
-    if let preset = LinkPolicy.preset(named: name) { return try preset.with(call[Shared.settings]) }
-    guard name == "-" || name.contains(".") || name.contains("/") else {
-      let names = LinkPolicy.presets.map(\.name).joined(separator: ", ")
-      throw CommandFailure(
-        .usage, "no policy is named \(name)", remedy: "name a file, or one of \(names)")
-    }
-    let draft = try PolicyFile.read(name)
-    do throws(PolicyError) {
-      let changes = try draft.changes().map { ($0.key, $0.new) }
-      let settings = call[Shared.settings].map { ($0.key, $0.value) }
-      return try draft.preset.setting(changes + settings)
-    } catch {
-      throw CommandFailure(.usage, "\(draft.name): " + error.problems.joined(separator: "; "))
     }
   }
 }

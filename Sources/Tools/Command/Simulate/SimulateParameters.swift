@@ -18,8 +18,8 @@ enum SimulateParameters {
         + "to swarm and the others to the rest in turn")
   }
 
-  static let seeds = Parameter.option(
-    "seeds", .seeds, default: 1...1000, "the seeds to play, each against every server")
+  static let seeds = Parameter.optional(
+    "seeds", .seeds, usual: "1..1000", "the seeds to play, each against every server")
 
   static func policy(_ policy: LinkPolicy) -> Parameter<String?> {
     .optional(
@@ -53,8 +53,9 @@ enum SimulateParameters {
   static let shrink = Parameter.flag(
     "shrink", "make the first failing plan as small as it can be, tell it, and write it down")
 
+  static let usualCorpus = "KIND-SERVER-SEED.json"
   static let corpus = Parameter.optional(
-    "corpus", .text("FILE"), usual: "KIND-SERVER-SEED.json", "where --shrink writes the plan")
+    "corpus", .text("FILE"), usual: usualCorpus, "where --shrink writes the plan")
 
   static let plan = Parameter.optional(
     "plan", .text("FILE"), "play the plan in a file that --shrink wrote, and no seeds")
@@ -144,9 +145,9 @@ extension Format {
   static func defects<Defect>() -> Format
   where Value == Defects<Defect>, Defect: RawRepresentable<String> & CaseIterable & Sendable {
     let words = ["all"] + Defect.allCases.map(\.rawValue)
+    let choice = words.count == 1 ? "all" : "one of \(words.joined(separator: ", "))"
     return Format(
-      placeholder: "NAME", expectation: "one of \(words.joined(separator: ", "))",
-      note: "NAME is one of \(words.joined(separator: ", ")).", words: words
+      placeholder: "NAME", expectation: choice, note: "NAME is \(choice).", words: words
     ) {
       $0 == "all" ? .all : Defect(rawValue: $0).map { .one($0) }
     } write: {

@@ -19,6 +19,7 @@ final class SimulateProgress: Sendable {
     var runs = 0
     var findings = 0
     var shown: ContinuousClock.Instant?
+    var isOver = false
   }
 
   /// - Parameter isWanted: False if even a terminal shall show nothing.
@@ -36,16 +37,20 @@ final class SimulateProgress: Sendable {
       state.runs += 1
       state.findings += findings
       let now = ContinuousClock.now
-      guard isShown, state.shown.map({ $0.duration(to: now) > .milliseconds(200) }) ?? true
+      guard isShown, !state.isOver,
+        state.shown.map({ $0.duration(to: now) > .milliseconds(200) }) ?? true
       else { return }
       state.shown = now
       put("\r" + line(state) + "\u{1B}[K")
     }
   }
 
-  /// Removes the line.
+  /// Removes the line, for ever.
   func end() {
-    if isShown { put("\r\u{1B}[K") }
+    state.withLock { state in
+      if isShown, !state.isOver { put("\r\u{1B}[K") }
+      state.isOver = true
+    }
   }
 
   private func line(_ state: State) -> String {

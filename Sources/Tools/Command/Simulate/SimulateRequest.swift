@@ -9,30 +9,27 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   var seeds: ClosedRange<UInt64>
   /// Played instead of what seeds draw.
   var only: WorldPlan<Feature>?
-  /// Ends the process when a run takes too long.
-  let watchdog: RunWatchdog
-  /// The file of that plan.
-  private var file: String?
+  /// Ends the process when a run takes too long, or a signal comes.
+  let watch: SimulateWatch
+  /// What the file of that plan expects to be found.
+  private var expected: [Finding.Kind] = []
   /// How the call named the days and the policy, to say it again.
   private var words: [String] = []
+  /// The file of the plan.
+  private let file: String?
 
-  init(_ call: Invocation) throws(CommandFailure) {
+  init(_ call: Invocation, _ watch: SimulateWatch) throws(CommandFailure) {
     try Self.checkOptions(call)
-    let asked = call[SimulateParameters.defect(Feature.Defect.self)]
-    let defect: Feature.Defect? =
-      switch asked {
-      case .one(let defect): defect
-      case .all, nil: nil
-      }
+    file = call[SimulateParameters.plan]
+    var kept: CorpusCase<Feature>?
+    if let file { kept = try PlanFile<Feature>.read(file) }
+    let setup = try Self.setup(call, kept)
     let preset = call[SimulateParameters.preset(Feature.presets)]
     let server =
       Feature.Server.isChoice ? call[SimulateParameters.server(Feature.Server.self)] : nil
-    let watchdog = SimulateCommands.watchdog(of: Feature.name, call)
-    self.watchdog = watchdog
+    self.watch = watch
     simulation = Simulation(
-      servers: server.map { [$0] } ?? Array(Feature.Server.allCases),
-      setup: RunSetup(
-        policy: try Self.policy(call), defect: defect, only: try Self.part(call)),
+      servers: server.map { [$0] } ?? Array(Feature.Server.allCases), setup: setup,
       jobs: call[SimulateParameters.jobs]
     ) { seed, server in
       .drawn(
@@ -40,33 +37,40 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
         server: server)
     }
     simulation.player = { plan, setup in
-      watchdog.watching(SimulateFormat.title(plan)) { Feature.play(plan, setup) }
+      watch.watching(Self.name(of: plan)) { Feature.play(plan, setup) }
     }
-    seeds = call[SimulateParameters.seeds]
+    seeds = call[SimulateParameters.seeds] ?? 1...1000
+    only = kept?.plan
+    expected = kept?.expected ?? []
     if let preset { words += ["--preset", preset.name] }
     if let name = call[SimulateParameters.policy(Feature.policy)] { words += ["--policy", name] }
     for setting in call[Shared.settings] {
       words += ["--set", "\(setting.key)=\(setting.value)"]
     }
-    if let file = call[SimulateParameters.plan] { try read(file, call) }
   }
 
-  /// Takes the plan of a file, and what it was shrunk with unless the call says otherwise.
-  private mutating func read(_ file: String, _ call: Invocation) throws(CommandFailure) {
-    let kept = try PlanFile<Feature>.read(file)
-    only = kept.plan
-    if call[SimulateParameters.defect(Feature.Defect.self)] == nil {
-      simulation.setup.defect = kept.defect
+  /// What the call says, and what a plan was made with where it says nothing.
+  private static func setup(
+    _ call: Invocation, _ kept: CorpusCase<Feature>?
+  ) throws(CommandFailure) -> RunSetup<Feature> {
+    let settings = call[Shared.settings]
+    let policy =
+      if let name = call[SimulateParameters.policy(Feature.policy)] {
+        try SimulatePolicy.read(name, settings)
+      } else {
+        try (kept?.policy ?? Feature.policy).with(settings)
+      }
+    var defect = kept?.defect
+    if case .one(let asked)? = call[SimulateParameters.defect(Feature.Defect.self)] {
+      defect = asked
     }
-    let isChosen = call[SimulateParameters.policy(Feature.policy)] != nil
-    if !isChosen, call[Shared.settings].isEmpty, let policy = kept.policy {
-      simulation.setup.policy = policy
-    }
-    guard simulation.setup.only != .walks || simulation.setup.defect == nil else {
+    let part = try part(call)
+    guard part != .walks || defect == nil else {
       throw CommandFailure(
-        .usage, "no walks are taken with the defect of \(file)", remedy: "omit --only")
+        .usage, "no walks are taken with the defect of \(call[SimulateParameters.plan] ?? "")",
+        remedy: "omit --only")
     }
-    self.file = file
+    return RunSetup(policy: policy, defect: defect, only: part)
   }
 
   /// Refuses options that would have no effect beside others.
@@ -85,7 +89,15 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     if call[SimulateParameters.corpus] != nil, !shrink {
       throw excess("--corpus", without: "--shrink")
     }
+    if call[SimulateParameters.corpus] == "-" {
+      throw CommandFailure(
+        .usage, "--corpus cannot be standard output, where the story is told",
+        remedy: "name a file")
+    }
     guard call[SimulateParameters.plan] != nil else { return }
+    if call[SimulateParameters.seeds] != nil {
+      throw excess("--seeds", beside: "--plan, which has a seed of its own")
+    }
     if call[SimulateParameters.preset(Feature.presets)] != nil {
       throw excess("--preset", beside: "--plan, which says what happens")
     }
@@ -133,7 +145,24 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
 
   /// Plays a plan under the watch.
   func watched<Result>(_ plan: WorldPlan<Feature>, _ play: () -> Result) -> Result {
-    watchdog.watching(SimulateFormat.title(plan), play)
+    watch.watching(Self.name(of: plan), play)
+  }
+
+  private static func name(of plan: WorldPlan<Feature>) -> String {
+    "\(Feature.name), \(SimulateFormat.title(plan))"
+  }
+
+  /// What the plan of a file expects beside what was found; `nil` without such a plan.
+  func missing(_ found: [Finding.Kind]) -> [Finding.Kind]? {
+    guard only != nil else { return nil }
+    return simulation.setup.only == .walks ? [] : expected.filter { !found.contains($0) }
+  }
+
+  /// The place of a run among all runs, from 0; beyond the largest number it begins anew.
+  func place(of outcome: RunOutcome<Feature>) -> UInt64 {
+    let servers = simulation.servers
+    let server = servers.firstIndex(of: outcome.server) ?? 0
+    return (outcome.seed &- seeds.lowerBound) &* UInt64(servers.count) &+ UInt64(server)
   }
 
   /// How many runs there are, saturated.
@@ -166,22 +195,5 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
       }
     }
     return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
-  }
-
-  private static func policy(_ call: Invocation) throws(CommandFailure) -> LinkPolicy {
-    guard let name = call[SimulateParameters.policy(Feature.policy)] else {
-      return try Feature.policy.with(call[Shared.settings])
-    }
-    if let preset = LinkPolicy.preset(named: name) {
-      return try preset.with(call[Shared.settings])
-    }
-    let file = try PolicyFile.read(name)
-    let policy: LinkPolicy
-    do {
-      policy = try file.preset.setting(file.changes().map { ($0.key, $0.new) })
-    } catch {
-      throw CommandFailure(.failed, "\(file.name): " + error.problems.joined(separator: "; "))
-    }
-    return try policy.with(call[Shared.settings])
   }
 }

@@ -20,7 +20,7 @@ struct SimulateShrink<Feature: SimulatedFeature> {
       plan, setup, keeping: kind, isCancelled: { Task.isCancelled },
       play: request.simulation.player)
     let told = request.watched(smallest) {
-      SimulateStory(call: call, setup: setup).tell(smallest)
+      SimulateStory(call: call, request: request).tell(smallest)
     }
     let path = call[SimulateParameters.corpus] ?? name(of: told, kind)
     let policy = setup.policy == Feature.policy ? nil : setup.policy
@@ -28,7 +28,7 @@ struct SimulateShrink<Feature: SimulatedFeature> {
       name: title(of: told), plan: smallest, policy: policy, defect: setup.defect,
       expected: told.kinds, found: told.findings.map { "\($0.kind.rawValue): \($0.detail)" })
     try PlanFile<Feature>.write(kept, to: path)
-    report(path, from: plan, to: smallest)
+    request.watch.output.put { report(path, from: plan, to: smallest) }
   }
 
   private func name(of outcome: RunOutcome<Feature>, _ kind: Finding.Kind) -> String {

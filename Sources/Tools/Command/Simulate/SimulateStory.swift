@@ -1,4 +1,5 @@
 import CommandKit
+import HoldfastTestKit
 import LinkCore
 import LinkJSON
 import LinkSimulator
@@ -6,46 +7,58 @@ import LinkSimulator
 /// One run, told line by line.
 struct SimulateStory<Feature: SimulatedFeature> {
   let call: Invocation
-  let setup: RunSetup<Feature>
+  let request: SimulateRequest<Feature>
 
   /// Tells it; returns what was found.
   func tell(_ plan: WorldPlan<Feature>) -> RunOutcome<Feature> {
-    let (console, isJSON) = (call.console, call[Shared.json])
+    var console = call.console
     let outcome = Story<Feature>.tell(
-      plan, setup, isVerbose: call[SimulateParameters.isVerbose]
-    ) { line in
-      guard isJSON else {
-        let text = line.text.printable
-        return console.line(line.who == .checker ? console.style.alarm(text) : text)
-      }
-      console.object { writer in
-        writer.key("event")
-        writer.string("line")
-        writer.key("at")
-        writer.double(Double(line.at.nanoseconds / 1_000_000) / 1000)
-        writer.key("who")
-        writer.string(line.who.rawValue)
-        writer.key("what")
-        writer.string(line.what)
-      }
+      plan, request.simulation.setup, isVerbose: call[SimulateParameters.isVerbose]
+    ) { outcome in
+      if !outcome.findings.isEmpty { console.endsWhenClosed = .failed }
+    } listen: { line in
+      request.watch.output.put { tell(line, to: console) }
     }
-    end(outcome)
+    request.watch.output.put { end(outcome, on: console) }
     return outcome
   }
 
-  private func end(_ outcome: RunOutcome<Feature>) {
+  private func tell(_ line: StoryLine, to console: Console) {
+    guard call[Shared.json] else {
+      let text = line.text.printable
+      return console.line(line.who == .checker ? console.style.alarm(text) : text)
+    }
+    console.object { writer in
+      writer.key("event")
+      writer.string("line")
+      writer.key("at")
+      writer.double(Double(line.at.nanoseconds / 1_000_000) / 1000)
+      writer.key("who")
+      writer.string(line.who.rawValue)
+      writer.key("what")
+      writer.string(line.what)
+    }
+  }
+
+  private func end(_ outcome: RunOutcome<Feature>, on console: Console) {
+    let missing = request.missing(outcome.kinds)
     guard call[Shared.json] else {
       let kinds = outcome.kinds.map(\.rawValue).joined(separator: ", ")
       let counted = Feature.Tally.allCases.map { "\(outcome.counts[$0]) \($0.rawValue)" }
-      call.console.line("")
-      return call.console.line(
+      console.line("")
+      console.line(
         SimulateFormat.title(outcome) + ": " + (counted.map { "\($0), " }).joined()
           + (kinds.isEmpty ? "nothing found" : "found: \(kinds)"))
+      if let line = SimulateFormat.line(missing: missing ?? []) {
+        console.line(console.style.alarm(line))
+      }
+      return
     }
-    call.console.object { writer in
+    console.object { writer in
       writer.key("event")
       writer.string("end")
       SimulateFormat.write(outcome, to: &writer)
+      if let missing { SimulateFormat.write(missing: missing, to: &writer) }
       writer.key("digest")
       writer.string(String(outcome.digest, radix: 16))
     }

@@ -8,15 +8,20 @@ struct SimulateText<Feature: SimulatedFeature> {
   let request: SimulateRequest<Feature>
   let summary: RunSummary<Feature>
   let elapsed: Duration
-  /// Whether a signal ended it before everything was played.
+  /// Whether it ended before everything was played.
   let isStopped: Bool
+
+  /// What the plan of a call expects and was not found; `nil` without a plan that was played.
+  private var missing: [Finding.Kind]? {
+    counts.runs == 0 ? nil : request.missing(Feature.kinds.filter { summary[$0] > 0 })
+  }
 
   private var counts: RunCounts<Feature.Tally> { summary.counts }
   private var hours: Double { counts.simulated / .seconds(3600) }
   private var seconds: Double { elapsed / .seconds(1) }
   private var speed: Double { counts.simulated / max(elapsed, .milliseconds(1)) }
 
-  /// The seeds that failed with the commands that tell their stories.
+  /// The seeds that failed with the commands that tell their stories, and what was not found.
   func failureLines(_ style: Style) -> [String] {
     var lines: [String] = []
     for outcome in summary.failures {
@@ -30,6 +35,7 @@ struct SimulateText<Feature: SimulatedFeature> {
     if summary.failed > summary.failures.count {
       lines.append("and \(summary.failed - summary.failures.count) further runs that failed")
     }
+    if let line = SimulateFormat.line(missing: missing ?? []) { lines.append(style.alarm(line)) }
     return lines
   }
 
@@ -63,8 +69,20 @@ struct SimulateText<Feature: SimulatedFeature> {
     return table
   }
 
+  /// Prints it all: tables, unless a plan is to be shrunk, and failures; or objects.
+  func show(_ call: Invocation) {
+    var console = call.console
+    if !summary.isClean { console.endsWhenClosed = .failed }
+    guard !call[Shared.json] else { return write(to: console) }
+    let failures = failureLines(console.style)
+    if !call[SimulateParameters.shrink] || summary.isClean {
+      for line in lines(console.style) + (failures.isEmpty ? [] : [""]) { console.line(line) }
+    }
+    for line in failures { console.line(line) }
+  }
+
   /// One object for each failure that is kept, then one for all.
-  func write(to console: Console) {
+  private func write(to console: Console) {
     for outcome in summary.failures {
       console.object { writer in
         writer.key("event")
@@ -96,6 +114,7 @@ struct SimulateText<Feature: SimulatedFeature> {
       writer.key(kind.rawValue)
       writer.int(summary[kind])
     }
+    if let missing { SimulateFormat.write(missing: missing, to: &writer) }
     writer.key("faults")
     writer.beginObject()
     for (name, count) in counts.acts.sorted(by: { $0.key < $1.key }) {

@@ -25,9 +25,11 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   private static var details: [String] {
     Feature.details + [
       """
-      Ends with 0 when nothing was found. With --json each failure is one object (event \
-      "failure", seed, \(Feature.Server.isChoice ? "server, " : "")findings, replay), and the last \
-      line is event "summary".
+      Ends with 0 when nothing was found, also where a plan expects something; what it expects and \
+      was not found is told. With --json each failure is one object (event "failure", seed, \
+      \(Feature.Server.isChoice ? "server, " : "")findings, replay), and event "summary" follows, \
+      with a plan with what is missing. A story is events "line" and "end"; --trace prints nothing \
+      else, and --shrink prints one after the summary where something failed, then event "shrunk".
       """
     ]
   }
@@ -47,14 +49,16 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     ]
   }
 
-  static func run(_ call: Invocation) async throws(CommandFailure) {
-    let request = try SimulateRequest<Feature>(call)
-    try await SimulateCommands.untilStopped(request.watchdog) { () async throws(CommandFailure) in
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let watch = SimulateWatch(call)
+    let request = try SimulateRequest<Feature>(call, watch)
+    try await watch.untilStopped { () async throws(CommandFailure) in
       try await work(request, call)
     }
   }
 
-  private static func work(
+  /// Does what a call asks for; the task is cancelled by a signal.
+  static func work(
     _ request: SimulateRequest<Feature>, _ call: Invocation
   ) async throws(CommandFailure) {
     if call[Asked.defect(Feature.Defect.self)] == .all {
@@ -64,60 +68,56 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       let plan = try request.onePlan(for: "--trace")
       return try SimulateCommands.conclude(
         request.watched(plan) {
-          SimulateStory(call: call, setup: request.simulation.setup).tell(plan).findings.count
+          SimulateStory(call: call, request: request).tell(plan).findings.count
         })
     }
-    let summary = await play(request, call)
-    if call[Asked.shrink], let first = summary.failures.first {
-      try await SimulateShrink(call: call, request: request).run(first)
+    if call[Asked.shrink] {
+      try TextFile.mustBeWritable(call[Asked.corpus] ?? SimulateParameters.usualCorpus)
+    }
+    let (summary, failure) = await play(request, call)
+    if let failure {
+      do throws(CommandFailure) {
+        try await SimulateShrink(call: call, request: request).run(failure)
+      } catch {
+        let found = SimulateCommands.counted(summary.findings)
+        throw CommandFailure(error.code, "\(found); \(error.cause)", remedy: error.remedy)
+      }
     }
     try SimulateCommands.conclude(summary.findings)
   }
 
-  /// Plays until a run fails as it should: the summary of that one, or of all if none does.
-  private static func firstFailure(
-    of request: SimulateRequest<Feature>, _ progress: SimulateProgress
-  ) async -> RunSummary<Feature> {
-    let kinds = request.simulation.setup.defect?.kinds ?? Feature.kinds
-    let played = Mutex(RunSummary<Feature>())
-    let failure = await request.simulation.firstFailure(seeds: request.seeds) { outcome in
-      played.withLock { $0.add(outcome) }
-      progress.add(outcome.findings.count)
-      return outcome.kinds.contains(where: kinds.contains)
-    }
-    guard let failure else { return played.withLock { $0 } }
-    var summary = RunSummary<Feature>()
-    summary.add(failure)
-    return summary
-  }
-
-  /// Plays everything and prints the result.
+  /// Plays everything and prints the result; returns with it the run to shrink, if that is asked
+  /// for: the first one that failed as it should, or the first one of all.
   private static func play(
     _ request: SimulateRequest<Feature>, _ call: Invocation
-  ) async -> RunSummary<Feature> {
+  ) async -> (summary: RunSummary<Feature>, toShrink: RunOutcome<Feature>?) {
+    let (simulation, output) = (request.simulation, request.watch.output)
+    let shrinks = call[Asked.shrink]
+    let kinds = simulation.setup.defect?.kinds ?? Feature.kinds
+    let account = SimulateAccount(of: request) { outcome in
+      shrinks && outcome.kinds.contains(where: kinds.contains)
+    }
     let progress = SimulateProgress(total: request.runs, isWanted: !call[Shared.json])
-    let simulation = request.simulation
-    var summary = RunSummary<Feature>()
+    let show = { @Sendable (isStopped: Bool) in
+      progress.end()
+      SimulateText(
+        request: request, summary: account.summary, elapsed: progress.elapsed, isStopped: isStopped
+      ).show(call)
+    }
+    output.begin { show(true) }
+    let take = { @Sendable (outcome: RunOutcome<Feature>) in
+      progress.add(outcome.findings.count)
+      return account.add(outcome)
+    }
+    var failure: RunOutcome<Feature>?
     if let plan = request.only {
-      summary.add(simulation.player(plan, simulation.setup))
-    } else if call[Asked.shrink] {
-      summary = await firstFailure(of: request, progress)
+      _ = take(simulation.player(plan, simulation.setup))
     } else {
-      summary = await simulation.run(seeds: request.seeds) { progress.add($0.findings.count) }
+      failure = await simulation.firstFailure(seeds: request.seeds, where: take)
     }
-    progress.end()
-    let text = SimulateText(
-      request: request, summary: summary, elapsed: progress.elapsed, isStopped: Task.isCancelled)
-    guard !call[Shared.json] else {
-      text.write(to: call.console)
-      return summary
-    }
-    let style = call.console.style
-    if !call[Asked.shrink] || summary.isClean {
-      for line in text.lines(style) { call.console.line(line) }
-      if !summary.isClean { call.console.line("") }
-    }
-    for line in text.failureLines(style) { call.console.line(line) }
-    return summary
+    let isStopped = Task.isCancelled
+    output.conclude { show(isStopped) }
+    let summary = account.summary
+    return (summary, shrinks ? failure ?? summary.failures.first : nil)
   }
 }

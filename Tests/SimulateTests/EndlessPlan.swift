@@ -1,0 +1,16 @@
+import Foundation
+import HoldfastTestKit
+import LinkSimulator
+
+/// A plan of held sockets of so many years that its run does not end within a test.
+enum EndlessPlan {
+  static func with<R>(_ body: (_ file: String) async throws -> R) async throws -> R {
+    try await CommandProcess.scratch { directory in
+      let file = directory + "/endless.json"
+      let plan = WorldPlan<HeldFeature>(seed: 7, acts: [], length: .seconds(35_000_000))
+      try JSONEncoder().encode(CorpusCase(name: "endless", plan: plan))
+        .write(to: URL(filePath: file))
+      return try await body(file)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import LinkCore
+import LinkSimulator
+import Testing
+
+/// What plans can ask of the hosts and the time of a world.
+struct PlanProblemTests {
+  @Test func `plans that are drawn can be read in all worlds`() throws {
+    for world in Worlds.all { try readDrawn(world) }
+  }
+
+  private func readDrawn<Feature: SimulatedFeature>(_ world: Feature.Type) throws {
+    let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+    encoder.outputFormatting = .sortedKeys
+    for preset in Feature.presets {
+      for seed in UInt64(1)...40 {
+        let text = try encoder.encode(WorldPlan<Feature>.drawn(preset, seed: seed))
+        let read = try decoder.decode(WorldPlan<Feature>.self, from: text)
+        #expect(try encoder.encode(read) == text, "\(Feature.name) \(preset) \(seed)")
+      }
+    }
+  }
+
+  private static let wrong: [(at: String, action: String, phones: Int, problem: String)] = [
+    ("1s", "kill@1 1s", 1, "kill@1 1s: there is 1 phone, number 0"),
+    ("1s", "kill@2 1s", 2, "kill@2 1s: there are 2 phones, numbers 0 to 1"),
+    ("1s", "crash@1 1s", 2, "crash@1 1s: there is 1 backend, number 0"),
+    ("1m", "kill 1s", 2, "1m is not before the end of the plan, 1m"),
+    ("61s", "kill 1s", 2, "61s is not before the end of the plan, 1m"),
+  ]
+
+  private static func text(_ at: String, _ action: String, _ phones: Int) -> Data {
+    let act = #"{"at":"\#(at)","action":"\#(action)"}"#
+    let rest = #""seed":1,"length":"1m","weather":{"phones":\#(phones)}"#
+    return Data(#"{"actions":[\#(act)],\#(rest)}"#.utf8)
+  }
+
+  @Test(arguments: wrong) func `an act that cannot happen is refused`(
+    at: String, action: String, phones: Int, problem: String
+  ) throws {
+    let error = try #require(throws: DecodingError.self) {
+      try JSONDecoder().decode(
+        WorldPlan<SyncFeature>.self, from: Self.text(at, action, phones))
+    }
+    guard case .dataCorrupted(let context) = error else {
+      Issue.record(error)
+      return
+    }
+    #expect(context.debugDescription == problem)
+  }
+
+  @Test(arguments: [("59s", "kill@1 1s"), ("0s", "kill 1s"), ("1s", "kill@backend0 1s")])
+  func `an act on a host that there is, before the end, is taken`(
+    at: String, action: String
+  ) throws {
+    let plan = try JSONDecoder().decode(
+      WorldPlan<SyncFeature>.self, from: Self.text(at, action, 2))
+    #expect(plan.acts.map(\.act.text) == [action])
+  }
+
+  @Test func `no act of a plan that became smaller is on a host that is no longer there`() {
+    let act = Act<SyncFeature.Verb>(.kill, for: .seconds(1), on: 1)
+    var plan = WorldPlan<SyncFeature>(
+      seed: 1, acts: [PlannedAct(at: .seconds(1), act)], length: .seconds(60))
+    plan.numbers.phones = 2
+    var shrink = Shrink<SyncFeature>(plan) { $0.acts.contains { $0.act.host == 1 } }
+    shrink.run()
+    #expect(shrink.plan.acts.map(\.act.host) == [1])
+    #expect(shrink.plan.numbers.phones == 2)
+  }
+
+  @Test(arguments: ["lst", "doubled", ""])
+  func `what a world never finds cannot be expected of it`(kind: String) throws {
+    let plan = Plan(seed: 1, server: .plain, acts: [], length: .seconds(60))
+    let bytes = try JSONEncoder().encode(
+      Case(name: "x", plan: plan, expected: [.lost, Finding.Kind(rawValue: kind)]))
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode(Case.self, from: bytes) }
+  }
+}

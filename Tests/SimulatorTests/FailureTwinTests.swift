@@ -25,11 +25,57 @@ import Testing
     #expect(portal.tryEnded(.reset, Instant(nanoseconds: 29_999_999_999)) == nil)
   }
 
-  @Test func `the walk of failures returns the first difference that it finds`() {
-    var walk = FailureWalk(Chance(seed: 1))
-    #expect(walk.walk(2) == nil)
-    walk.compare("a failure", 1, 2)
-    walk.compare("a failure", 3, 4)
-    #expect(walk.walk(2) == "a failure is 1, and must be 2")
+  @Test func `a failure that means something else is found`() throws {
+    let failure = LinkFailure.http(status: 503, retryAfter: .seconds(1), detail: "a")
+    let (row, wish) = (FailureClass.unavailable, Duration.seconds(1))
+    try FailureWalk.expect(each: [
+      (nil, { $0.compareClass(row, wish: wish, isNews: true, of: failure) }),
+      (
+        "the class of \(failure)",
+        { $0.compareClass(.dns, wish: wish, isNews: true, of: failure) }
+      ),
+      (
+        "the wish of \(failure)", { $0.compareClass(row, wish: nil, isNews: true, of: failure) }
+      ),
+      (
+        "whether \(failure) means that there is no server",
+        { $0.compareClass(row, wish: wish, isNews: false, of: failure) }
+      ),
+      (nil, { $0.compareText(failure.mapText { $0 + "b" }, of: failure) }),
+      ("\(failure), changed,", { $0.compareText(failure, of: failure) }),
+      ("\(failure), changed,", { $0.compareText(.refused, of: failure) }),
+    ])
+  }
+
+  @Test func `a policy that does something else about a failure is found`() throws {
+    let policy = LinkPolicy.messageStream
+    let must = policy.verdict(on: .refused)
+    for verdict in Verdict.allCases {
+      let what = verdict == must ? nil : "what message-stream does about \(LinkFailure.refused)"
+      try FailureWalk.expect(each: [
+        (what, { $0.compareVerdict(verdict, of: policy, on: .refused) })
+      ])
+    }
+    let past = Duration.seconds(-1)
+    try FailureWalk.expect(each: [
+      (nil, { $0.compareWish(.zero, of: policy, past) }),
+      ("what message-stream obeys of \(past)", { $0.compareWish(past, of: policy, past) }),
+    ])
+  }
+
+  @Test func `a watch for login pages that holds a link otherwise is found`() throws {
+    var gate = LinkPolicy.messageStream.gate
+    gate.portal = PortalPolicy(probe: .seconds(5), wait: .seconds(30))
+    var (watch, account) = (PortalWatch(gate), FailurePortal(gate.portal))
+    for failure in [LinkFailure.reset, .reset] {
+      #expect(watch.tryEnded(by: failure, at: .zero) == account.tryEnded(failure, .zero))
+    }
+    #expect(account.checked(true, .zero) == true)
+    try FailureWalk.expect(account, [("the watch's deadline", { $0 = FailurePortal(nil) })]) {
+      walk, must in
+      var found = watch
+      #expect(found.checked(isPortal: true, at: .zero) == true)
+      walk.compareWatch(found, must)
+    }
   }
 }

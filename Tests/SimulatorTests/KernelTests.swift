@@ -149,8 +149,7 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
   init(_ kind: HostKind, _ setup: RunSetup<HeldFeature> = RunSetup(only: .days)) {
     self.kind = kind
     kernel = Kernel(
-      WorldPlan(seed: 1, acts: [], length: .seconds(60)), setup, hosts: [.phone, .backend],
-      watch: nil)
+      WorldPlan(seed: 1, acts: [], length: .seconds(60)), setup, watch: nil)
     clients = [SocketModel(SocketSettings(policy: .socket), seed: 1)]
     kernel.bench.views = [
       PhoneView(Standing(policy: .socket, status: clients[0].status, own: HeldFeature.State()))

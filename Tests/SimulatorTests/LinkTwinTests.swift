@@ -55,17 +55,57 @@ import Testing
     #expect(twin.deadline == .second(12))
   }
 
-  @Test func `walks return the first difference that they find`() {
-    var parts = LinkPartsWalk(Chance(seed: 1))
-    #expect(parts.walk(2) == nil)
-    parts.compare("a wait", 1, 2)
-    parts.compare("a plan", 3, 4)
-    #expect(parts.walk(2) == "a wait is 1, and must be 2")
+  @Test func `a link that names attempts otherwise is found`() throws {
     var walk = LinkWalk(Chance(seed: 1))
     #expect(walk.walk(2, 90) == nil)
-    walk.begin(.messageStream, seed: 1)
-    walk.twin.lastAttempt += 1
-    walk.give(.flushed)
-    #expect(walk.stray == "the link names attempts otherwise after flushed")
+    let stray = try LinkWalk.finding { walk in
+      walk.begin(.messageStream, seed: 1)
+      walk.twin.lastAttempt += 1
+      walk.give(.flushed)
+    }
+    #expect(stray == "the link names attempts otherwise after flushed")
+  }
+
+  @Test func `credentials of which something else is known are found`() throws {
+    let policy = LinkPolicy.messageStream.gate
+    var (plain, keys) = (Credentials(policy), LinkKeys(policy))
+    plain.renewed(expiresIn: nil, at: .zero)
+    keys.came(for: nil, at: .zero)
+    #expect(plain.refresh(at: .zero) == keys.ask(at: .zero))
+    plain.noteRefusedByREST()
+    keys.refused = keys.generation
+    let found = plain
+    let changes: [(String, (inout LinkKeys) -> Void)] = [
+      ("when credentials are due", { $0.dueAt = .zero }),
+      ("whether credentials are there", { $0.areThere = false }),
+      ("whether a refresh runs", { ($0.dueAt, $0.runsUntil) = ($0.runsUntil, nil) }),
+      ("how often credentials came", { $0.generation += 1 }),
+      ("whether credentials are unproven", { $0.refused = nil }),
+      ("whether they were renewed in vain", { $0.refused = 0 }),
+      ("whether they are refused", { $0.refused = 9 }),
+    ]
+    try LinkPartsWalk.expect(keys, changes) { walk, keys in walk.compareKeys(found, keys) }
+  }
+
+  @Test func `a gate or a pace that is another one is found`() throws {
+    let policy = LinkPolicy.messageStream
+    var (gate, twin) = (Gate(policy.gate), LinkTwin(policy, seed: 0))
+    (gate.wish, twin.wish) = (.live, .live)
+    gate.credentials.renewed(expiresIn: nil, at: .zero)
+    twin.keys.came(for: nil, at: .zero)
+    let open = gate
+    let changes: [(String, (inout LinkTwin) -> Void)] = [
+      ("what is in the way", { $0.network = .unreachable }),
+      ("whether a gate is open", { $0.wish = .none }),
+      ("whether a gate is open", { $0.keys.vanish() }),
+    ]
+    try LinkPartsWalk.expect(twin, changes) { walk, twin in walk.compareGate(open, twin) }
+    let retry = Retry(policy.retry)
+    let paces: [(String, (inout LinkPace) -> Void)] = [
+      ("the earliest try", { $0.failed(.seconds(5), at: .zero) })
+    ]
+    try LinkPartsWalk.expect(LinkPace(policy.retry), paces) { walk, pace in
+      walk.compareRetry(retry, pace)
+    }
   }
 }

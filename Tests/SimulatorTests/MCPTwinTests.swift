@@ -63,19 +63,39 @@ import Testing
     #expect(numbers.admits(origin: "https://app.example"))
   }
 
-  @Test func `a walk finds no difference`() {
-    var walk = MCPServerWalk(Chance(seed: 1))
-    #expect(walk.walk(60) == nil)
-  }
-
-  @Test func `a difference is told and ends a walk`() {
+  @Test func `a server that asks for less than it must is found`() {
     var house = house
     let server = MCPServer(policy: MCPPolicy(), at: .zero)
     let input = post(#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#)
     let stray = house.stray(of: server, after: input, [], at: .zero)
     #expect(stray?.hasPrefix("the assistants' server asks for nothing, and must for") == true)
-    var walk = MCPServerWalk(Chance(seed: 1))
-    walk.compare("a page", 1, 2)
-    #expect(walk.walk(60) == "a page is 1, and must be 2")
+  }
+
+  @Test func `a walk finds a server that waits, counts or names otherwise`() throws {
+    let input = post(
+      #"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}"#)
+    var numbers = MCPHouse.Numbers()
+    numbers.idle += .seconds(1)
+    let (usual, other) = (house, MCPHouse(numbers, at: .zero))
+    func finding(
+      beside house: MCPHouse, _ act: (inout MCPServerWalk) throws -> Void
+    ) throws -> String? {
+      try MCPServerWalk.finding { walk in
+        (walk.server, walk.house) = (MCPServer(policy: MCPPolicy(), at: .zero), house)
+        try act(&walk)
+      }
+    }
+    #expect(try finding(beside: usual) { $0.give(input) } == nil)
+    let late = try finding(beside: other) { $0.give(input) }
+    #expect(late?.hasPrefix("the assistants' server waits until ") == true)
+    let miscounted = try finding(beside: usual) { walk in
+      _ = walk.server.handle(input, at: .zero)
+      walk.stray = walk.walk(0)
+    }
+    #expect(miscounted != nil)
+    try MCPServerWalk.expect(each: [
+      (nil, { $0.compareName("0aff", of: [10, 255]) }),
+      ("the name of a session", { $0.compareName("aff", of: [10, 255]) }),
+    ])
   }
 }

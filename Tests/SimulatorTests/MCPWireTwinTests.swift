@@ -77,11 +77,67 @@ import Testing
     #expect(told.text.contains(#""clock_difference_seconds":31,"clock_warning":"The phone's"#))
   }
 
-  @Test func `the walk returns the first difference that it finds`() {
-    var walk = MCPWireWalk(Chance(seed: 1))
-    #expect(walk.walk(10) == nil)
-    walk.compare("a message", 1, 2)
-    walk.compare("a result", 3, 4)
-    #expect(walk.walk(10) == "a message is 1, and must be 2")
+  @Test func `a message that is read as another one is found`() throws {
+    let text = bytes(#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#)
+    let found = try RPCMessage.read(text)
+    var reading = MCPWireReading()
+    let good = try reading.message(text)
+    let name = SessionBranch(name: "name", value: .text("x"))
+    try MCPWireWalk.expect(each: [
+      (nil, { $0.compareMessage("a message", found, good) }),
+      ("a message", { $0.compareMessage("a message", found, .request(.number(8), "ping", [])) }),
+      ("a message", { $0.compareMessage("a message", found, .request(.number(7), "pong", [])) }),
+      ("a message", { $0.compareMessage("a message", found, .notification("ping", [])) }),
+      (
+        "the tool of a message",
+        { $0.compareMessage("a message", found, .request(.number(7), "ping", [name])) }
+      ),
+    ])
+  }
+
+  @Test func `arguments or a batch that are read otherwise are found`() throws {
+    let one = bytes("[{}]")
+    func arguments(_ word: String) -> MCPArguments {
+      MCPArguments([(name: "word", value: word), (name: "code", value: "123456")])
+    }
+    let must = MCPWireArguments(pairs: [("word", "w"), ("code", "123456")])
+    try MCPWireWalk.expect(each: [
+      (nil, { $0.compareArguments("a query", arguments("w"), must) }),
+      ("a query", { $0.compareArguments("a query", nil, must) }),
+      ("a query as a pair", { $0.compareArguments("a query", arguments("x"), must) }),
+      (nil, { $0.compareBatch(.success([Array("{}".utf8)]), of: one, 1) }),
+      ("[{}], read as a batch,", { $0.compareBatch(.success([]), of: one, 1) }),
+    ])
+  }
+
+  @Test func `a result that is told otherwise is found`() throws {
+    let object = bytes(#"{"success":true}"#)
+    let good = MCPCallResult(
+      HealthObject(succeeded: true, bytes: object), of: .healthData, rejected: [], window: nil)
+    let what = #"{"success":true} for an assistant, without [], is "#
+    let changes: [(String, (inout MCPCallResult) -> Void)] = [
+      (what, { $0.text += " " }), (what, { $0.structured = [] }), (what, { $0.brief = "odd" }),
+      (what, { $0.isError.toggle() }),
+    ]
+    try MCPWireWalk.expect(good, changes) { walk, found in
+      let answer = HealthObject(succeeded: true, bytes: object)
+      let must = MCPWireCopy.result(answer, .healthData, [], nil)
+      walk.compareCopy(found, must, of: object, [])
+    }
+  }
+
+  @Test func `a response or an event that is written otherwise is found`() throws {
+    let (id, error) = (RPCID.number(7), RPCError(.invalidRequest, "no"))
+    let (pong, event) = (MCPResult.pong, MCPEvents.message(bytes("{}")))
+    let response = pong.response(to: id, in: MCPVersion.allCases[0])
+    try MCPWireWalk.expect(each: [
+      (nil, { $0.compareResponse(response, to: pong, id, 0) }),
+      ("the response to \(pong)", { $0.compareResponse([], to: pong, id, 0) }),
+      ("the tools", { $0.compareResponse([], to: .tools, id, 0) }),
+      (nil, { $0.compareResponse(error.response(to: id), to: error, id) }),
+      ("the response to \(error)", { $0.compareResponse([], to: error, id) }),
+      (nil, { $0.compareEvent(event, of: "{}") }),
+      ("an event", { $0.compareEvent([], of: "{}") }),
+    ])
   }
 }

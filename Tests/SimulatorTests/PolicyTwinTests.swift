@@ -56,13 +56,43 @@ import Testing
     #expect(PolicyPresets.numbers("message-stream")["standby.probe"] == "5m")
   }
 
-  @Test func `walks of policies return the first difference that they find`() {
-    var policy = PolicyWalk(Chance(seed: 1))
-    #expect(policy.walk(4) == nil)
-    policy.compare("a policy", 1, 2)
-    policy.compare("a policy", 3, 4)
-    #expect(policy.walk(4) == "a policy is 1, and must be 2")
-    var text = PolicyTextWalk(Chance(seed: 1))
-    #expect(text.walk(3) == nil)
+  @Test func `a policy with another number is found`() throws {
+    let policy = LinkPolicy.messageStream
+    let changes: [(String, (inout PolicySheet) -> Void)] = [
+      ("the name of a policy", { $0 = PolicySheet(.session) }),
+      ("the tries of a policy", { $0.set("retry.windows", to: "7/7s") }),
+      ("the gate of a policy", { $0.set("gate.settle", to: "7ms") }),
+      ("the signs of life of a policy", { $0.set("liveness.idle", to: "77s idle") }),
+      ("the beginning of a policy", { $0.set("establish.timeout", to: "77s") }),
+      ("the standby of a policy", { $0.standby = .none }),
+      ("the verdicts of a policy", { $0.verdicts = [:] }),
+    ]
+    try PolicyWalk.expect(PolicySheet(policy), changes) { walk, sheet in
+      walk.compareParts(of: policy, sheet) { "a policy" }
+    }
+  }
+
+  @Test func `a text of a policy that is read or written otherwise is found`() throws {
+    let (second, waits) = (Duration.seconds(1), Schedule.list([.seconds(1)]))
+    try PolicyTextWalk.expect(each: [
+      (nil, { $0.compareText("1s", of: second) }),
+      ("the text of \(second)", { $0.compareText("1000ms", of: second) }),
+      (nil, { $0.compareReading(second, of: "1s") }),
+      ("2s, read,", { $0.compareReading(second, of: "2s") }),
+      (nil, { $0.compareReading(waits, of: "1s") }),
+      ("none, read,", { $0.compareReading(waits, of: "none") }),
+      (nil, { $0.compareBounds(second...second, of: waits, before: 0) }),
+      (
+        "the bounds of try 1 of \(waits)",
+        { $0.compareBounds(second...second, of: waits, before: 1) }
+      ),
+    ])
+  }
+}
+
+extension PolicySheet {
+  /// Changes a number to one that can be.
+  fileprivate mutating func set(_ name: String, to text: String) {
+    #expect(change(name, to: text) == nil)
   }
 }

@@ -50,15 +50,82 @@ import Testing
     #expect(proof.bytes == 0)
   }
 
-  @Test func `walks of queues return the first difference that they find`() {
-    var queue = QueueWalk(Chance(seed: 1))
-    #expect(queue.walk(45) == nil)
-    queue.compare("the queue", 1, 2)
-    queue.compare("the deadline", 3, 4)
-    #expect(queue.walk(45) == "the queue is 1, and must be 2")
-    var proof = QueueProofWalk(Chance(seed: 1))
-    #expect(proof.walk(25) == nil)
-    var windows = QueueWindowsWalk(Chance(seed: 1))
-    #expect(windows.walk(15) == nil)
+  @Test func `a queue that knows something else is found`() throws {
+    let parcel = Self.parcel(1)
+    var (queue, rows) = (SendQueue<QueueParcel>(limit: 3), QueueRows(limit: 3))
+    #expect(queue.add(parcel) == rows.add(parcel))
+    #expect(queue.stored(parcel.id) == rows.stored(parcel.id))
+    let taken = queue.take(at: .zero, timeout: .seconds(5), credentials: 1)
+    #expect(taken == rows.take(.zero, .seconds(5), 1, [parcel.id]))
+    let changes: [(String, (inout QueueRows) -> Void)] = [
+      ("the queue after a step", { $0.remove(parcel.id) }),
+      ("what is unsure after a step", { $0.rows[0].isUnsure = true }),
+      ("whether it awaits credentials after a step", { $0.isShut = true }),
+      ("the deadline after a step", { $0.extend(parcel.id, .zero) }),
+      ("what is not stored after a step", { $0.rows[0].isStored = false }),
+      ("the try after a step", { $0.rows[0].turn?.number = TryID(9) }),
+      ("its credentials after a step", { $0.rows[0].turn?.credentials = 9 }),
+      ("whether a try may be after a step", { $0.pause(1, .second(9)) }),
+    ]
+    let kept = queue
+    try QueueWalk.expect(rows, changes) { walk, rows in
+      (walk.queue, walk.rows) = (kept, rows)
+      walk.look(after: "a step")
+    }
+  }
+
+  @Test func `a proven queue that knows something else is found`() throws {
+    var walk = QueueProofWalk(Chance(seed: 1))
+    #expect(walk.walk(25) == nil)
+    let odd = ProvenQueue.Entry(id: 0, message: .text("a"))
+    try QueueProofWalk.expect(each: [
+      (
+        "an outbox that was filled",
+        { walk in
+          walk.disk.add(odd)
+          _ = walk.walk(0)
+        }
+      ),
+      (
+        "the count after restore",
+        { walk in
+          _ = walk.proof.add(.text("a"), isStored: true)
+          _ = walk.walk(0)
+        }
+      ),
+      (
+        "the deadline after restore",
+        { walk in
+          walk.proof.deadline = .zero
+          _ = walk.walk(0)
+        }
+      ),
+    ])
+  }
+
+  @Test func `another count of recent events is found`() throws {
+    let limits = [AttemptWindow(attempts: 1, per: .seconds(1))]
+    var windows = Windows(limits)
+    windows.note(at: .zero)
+    let next = windows.earliest(at: .zero)
+    func act(
+      _ what: String?, _ compare: @escaping (inout QueueWindowsWalk) -> Void
+    ) throws {
+      try QueueWindowsWalk.expect(each: [
+        (
+          what,
+          { walk in
+            walk.all = [.zero]
+            compare(&walk)
+          }
+        )
+      ])
+    }
+    try act(nil) { $0.compareNext(next, limits, .zero) }
+    try act("the next event at \(Instant.zero)") { $0.compareNext(.zero, limits, .zero) }
+    try act(nil) { $0.comparePass(false, limits, .zero) }
+    try act("whether an event may be at \(Instant.zero)") {
+      $0.comparePass(true, limits, .zero)
+    }
   }
 }

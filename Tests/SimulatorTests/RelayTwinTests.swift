@@ -87,6 +87,38 @@ import Testing
     #expect(house.stray(of: server, after: Self.arrival, effects, at: .zero) != nil)
   }
 
+  @Test func `a walk finds a server that waits otherwise`() throws {
+    func finding(_ act: (inout RelayServerWalk) -> Void) throws -> String? {
+      try RelayServerWalk.finding { walk in
+        walk.server = RelayServer(life: "a", at: .zero)
+        walk.house = RelayHouse(RelayServerPolicy(), life: "a", at: .zero)
+        act(&walk)
+      }
+    }
+    #expect(try finding { $0.give(Self.arrival) } == nil)
+    let late = try finding { walk in
+      _ = walk.server.handle(Self.arrival, at: .zero)
+      walk.give(nil)
+    }
+    #expect(late?.hasPrefix("the relay waits until ") == true)
+  }
+
+  @Test func `a walk finds a server that takes an answer of another shape`() throws {
+    let bytes = Array(#"{"count":-1}"#.utf8)
+    let (ask, object) = (AskID(1), HealthObject(succeeded: true, bytes: bytes))
+    let refusal = RelayRefusal.malformed(reason: "count is no number of points")
+    func difference(_ outcome: RelayOutcome) -> String? {
+      RelayShapeWalk.difference([.answer(ask, outcome)], to: ask, of: object, .healthData)
+    }
+    #expect(difference(.refused(refusal)) == nil)
+    #expect(difference(.data(object))?.hasPrefix("an answer becomes [") == true)
+    let silent = try RelayShapeWalk.finding { walk in
+      _ = walk.server.handle(.drain(within: .seconds(1)), at: .zero)
+      walk.stray = walk.walk(1)
+    }
+    #expect(silent?.hasPrefix("nothing is asked: ") == true)
+  }
+
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
   func `a relay to which anything is said does what it must`(seed: UInt64) {
     var walk = RelayServerWalk(Chance(seed: seed))

@@ -82,15 +82,79 @@ import Testing
     #expect(kept == RelayKept(phones: [phone(2)]))
   }
 
-  @Test func `walks return the first difference that they find`() {
-    var wire = RelayWireWalk(Chance(seed: 1))
-    #expect(wire.walk(10) == nil)
-    wire.compare("a message", 1, 2)
-    wire.compare("a body", 3, 4)
-    #expect(wire.walk(10) == "a message is 1, and must be 2")
-    var kept = RelayKeptWalk(Chance(seed: 1))
-    #expect(kept.walk(10) == nil)
-    kept.compare("a name", "a", "b")
-    #expect(kept.walk(10) == "a name is a, and must be b")
+  @Test func `bytes that are read otherwise are found`() throws {
+    let none = Array("{}".utf8)
+    let error = try #require(throws: RelayWireError.self) {
+      try RelayWireReading.backend(Array("[".utf8))
+    }
+    try RelayWireWalk.expect(each: [
+      ("{}, read from a backend,", { $0.compareBackend(.failure(error), of: none) }),
+      ("{}, read from a phone,", { $0.comparePhone(.failure(error), of: none, 100) }),
+      ("{}, read as leased questions,", { $0.compareLeased(.failure(error), of: none) }),
+      ("{}, read as a result,", { $0.compareResult(.failure(error), of: none, 100) }),
+      ("{}, read as an order,", { $0.compareOrder(.failure(error), of: none) }),
+      ("{}, read as an order of assistants,", { $0.compareEnding(.failure(error), of: none) }),
+      ("{}, read as a list of assistants,", { $0.comparePaired(.failure(error), of: none) }),
+      ("{}, read as an address,", { $0.comparePush(.success([]), of: none) }),
+      ("the address 0aF9 of nothing", { $0.compareToken(nil, of: "0aF9", nil) }),
+    ])
+  }
+
+  @Test func `a message that is read as another one is found`() throws {
+    let code = ConnectionCode(
+      code: "123456", word: "tiger", message: "m", expiresIn: .seconds(60))
+    let bytes = Array(Self.code.utf8)
+    var other = code
+    other.word = "lion"
+    let found = other
+    try RelayWireWalk.expect(each: [
+      (nil, { $0.compareBackend(.success(.connectionCode(code)), of: bytes) }),
+      (
+        "\(Self.code), read from a backend,",
+        { $0.compareBackend(.success(.connectionCode(found)), of: bytes) }
+      ),
+    ])
+  }
+
+  @Test func `what a relay keeps or names otherwise is found`() throws {
+    let token = [UInt8](repeating: 1, count: 32)
+    let hash = try #require(TokenHash(token))
+    let phone = KeptPhone(
+      id: PhoneID(UUID128(high: 0, low: 2)), device: UUID128(high: 0, low: 9), resume: hash)
+    let change = RelayChange.endPhone(PhoneID(UUID128(high: 0, low: 1)))
+    let stray = try RelayKeptWalk.finding { walk in
+      var (kept, must) = (RelayKept(phones: [phone]), RelayKept(phones: [phone]))
+      walk.compareKept(&kept, &must, after: change)
+      #expect(walk.stray == nil)
+      must.phones = []
+      walk.compareKept(&kept, &must, after: change)
+    }
+    #expect(stray?.hasPrefix("what is kept after \(change) is ") == true)
+    let (name, words) = (AssistantName("a", version: "1"), ["a", "1"])
+    let given = words.map { Array($0.unicodeScalars) }
+    try RelayKeptWalk.expect(each: [
+      (nil, { $0.compareName(name, "a", "1", of: words) }),
+      ("a name from \(given)", { $0.compareName(name, "b", "1", of: words) }),
+      ("a version from \(given)", { $0.compareName(name, "a", nil, of: words) }),
+      (nil, { $0.compareID("q", of: "q") }),
+      ("the id q", { $0.compareID(nil, of: "q") }),
+      (nil, { $0.compareHash(token, name: "010101010101", of: token) }),
+      ("a hash of 32 bytes", { $0.compareHash(nil, name: "010101010101", of: token) }),
+      ("a hash's name", { $0.compareHash(token, name: "01", of: token) }),
+    ])
+  }
+
+  @Test func `an answer in other frames is found`() throws {
+    let (id, bytes) = (try id(), Array(String(repeating: "a", count: 1_500).utf8))
+    let object = HealthObject(succeeded: true, bytes: bytes)
+    let frames = PhoneMessage.frames(answering: .healthData, id, object, atMost: 1_024)
+    #expect(frames.count > 1)
+    try RelayKeptWalk.expect(each: [
+      (nil, { $0.compareFrames(frames, of: bytes, id, 1_024) }),
+      (
+        "an answer of 1500 bytes in frames of 1024",
+        { $0.compareFrames(frames.dropLast(), of: bytes, id, 1_024) }
+      ),
+    ])
   }
 }

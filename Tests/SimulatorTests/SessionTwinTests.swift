@@ -64,7 +64,7 @@ import Testing
 
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
   func `a phone to which anything is said does what it must`(seed: UInt64) {
-    var walk = SessionPhoneWalk(.session, Chance(seed: seed))
+    var walk = SessionPhoneWalk(Chance(seed: seed))
     #expect(walk.walk(400) == nil)
   }
 
@@ -78,6 +78,65 @@ import Testing
   func `a server to which anything is said does what it must`(seed: UInt64) {
     var walk = SessionServerWalk(Chance(seed: seed))
     #expect(walk.walk(500) == nil)
+  }
+
+  @Test func `a walk finds a message that is written as another one`() throws {
+    let (ping, pong) = (SessionClientMessage.ping, SessionServerMessage.pong)
+    func finding(_ act: (inout SessionWireWalk) -> Void) throws -> String? {
+      try SessionWireWalk.finding(act)
+    }
+    #expect(try finding { $0.tryBytes(ping.bytes, of: ping) } == nil)
+    #expect(try finding { $0.tryBytes(pong.bytes, of: pong) } == nil)
+    let asked = try finding { $0.tryBytes(pong.bytes, of: ping) }
+    #expect(asked == #"{"type":"ping"} is written as {"type":"pong"}"#)
+    let said = try finding { $0.tryBytes(ping.bytes, of: pong) }
+    #expect(said == #"{"type":"pong"} is written as {"type":"ping"}"#)
+  }
+
+  @Test func `a walk finds a phone or a disk that does something else`() throws {
+    let snapshot = ClientSessionSnapshot(client: UUID128(high: 1, low: 2))
+    let input = SessionModel.Input.restored(
+      snapshot, conversation: "a", at: Timestamp(nanoseconds: 0))
+    #expect(try SessionPhoneWalk.finding { $0.give(input) } == nil)
+    let phone = try SessionPhoneWalk.finding { walk in
+      _ = walk.model.handle(input, at: .zero)
+      walk.give(nil)
+    }
+    #expect(phone?.hasPrefix("the phone ") == true)
+    var change = ClientSessionChange()
+    change.news = [
+      .message(
+        SessionEntry(id: "m", role: .assistant, text: "re", conversation: "a"), via: .live)
+    ]
+    let disk = try SessionPhoneWalk.finding { walk in
+      _ = walk.disk.commit(change)
+      walk.stray = walk.walk(0)
+    }
+    #expect(disk?.hasPrefix("the disk gives back ") == true)
+  }
+
+  @Test func `a walk finds a server that waits, counts or keeps otherwise`() throws {
+    let input = SessionServer.Input.opened(
+      ConnectionID(1), SessionServer.Arrival(address: "a", challenge: "c"),
+      wall: Timestamp(nanoseconds: 0))
+    #expect(try SessionServerWalk.finding { $0.give(input) } == nil)
+    let late = try SessionServerWalk.finding { walk in
+      _ = walk.server.handle(input, at: .zero)
+      walk.give(nil)
+    }
+    #expect(late?.contains(" waits until ") == true)
+    let miscounted = try SessionServerWalk.finding { walk in
+      _ = walk.server.handle(input, at: .zero)
+      walk.compareCounts()
+    }
+    #expect(miscounted?.hasSuffix(" is 1, not 0") == true)
+    let kept = try SessionServerWalk.finding { walk in
+      walk.keep([.endClient("a")])
+      #expect(walk.stray == nil)
+      walk.kept.apply(.conversation("a", signature: "1:m"))
+      walk.keep([.endClient("a")])
+    }
+    #expect(kept?.hasPrefix("the store of the server differs after ") == true)
   }
 
   @Test func `a server that asks for more or less than it must is found`() {

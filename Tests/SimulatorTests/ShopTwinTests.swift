@@ -143,19 +143,46 @@ import Testing
     #expect(house.stray(of: server, after: input, [], at: .zero) != nil)
   }
 
-  @Test func `walks of servers return the first difference that they find`() {
-    var parts = PartsWalk(Chance(seed: 1))
-    #expect(parts.walk(20) == nil)
-    parts.compare("a part", 1, 2)
-    parts.compare("another", 3, 4)
-    #expect(parts.walk(20) == "a part is 1, and must be 2")
-    var words = ShopWordsWalk(Chance(seed: 1))
-    #expect(words.walk(20) == nil)
-    words.compare("a word", "a", "b")
-    #expect(words.walk(20) == "a word is a, and must be b")
-    var shop = ShopWalk(Chance(seed: 1))
-    #expect(shop.walk(200) == nil)
-    shop.house.count("pings")
-    #expect(shop.walk(0) != nil)
+  @Test func `a server that counts otherwise is found`() throws {
+    var walk = ShopWalk(Chance(seed: 1))
+    #expect(walk.walk(200) == nil)
+    let stray = try ShopWalk.finding { walk in
+      walk.house.count("pings")
+      walk.stray = walk.walk(0)
+    }
+    #expect(stray != nil)
+  }
+
+  @Test func `a request that is read otherwise is found`() throws {
+    let (shop, call) = (try shop(), Call.streamHealth)
+    let get = ShopCallReading(
+      method: "GET", query: [], key: nil, body: [], limits: MessageLimits())
+    try ShopWordsWalk.expect(each: [
+      (nil, { $0.compareCall(call, get, .streamHealth, at: "/p") }),
+      ("GET /p [] ", { $0.compareCall(.all(shop), get, .streamHealth, at: "/p") }),
+      (nil, { $0.compareRoute(.streamHealth, of: call, .streamHealth) }),
+      ("the route of \(call)", { $0.compareRoute(.send, of: call, .streamHealth) }),
+      (nil, { $0.compareName("send", isGuarded: true, of: .send) }),
+      ("the name of send", { $0.compareName("all", isGuarded: true, of: .send) }),
+      ("whether send needs a token", { $0.compareName("send", isGuarded: false, of: .send) }),
+    ])
+  }
+
+  @Test func `an answer or a frame that is written otherwise is found`() throws {
+    let answer = Answer.error(405, "no", retryAfter: .seconds(2), allow: "GET")
+    let (fields, body) = (answer.headers, answer.bytes)
+    let tree = StreamScribe.envelope(405, "no", .null)
+    let message = Message(
+      id: UUID128(high: 1, low: 2), shop: try shop(), user: "u", username: nil, text: "a",
+      createdAt: Self.wall)
+    try ShopWordsWalk.expect(each: [
+      (nil, { $0.compareAnswer(fields, body, of: answer, tree) }),
+      ("the body of \(answer)", { $0.compareAnswer(fields, [], of: answer, tree) }),
+      ("the fields of \(answer)", { $0.compareAnswer([], body, of: answer, tree) }),
+      (nil, { $0.compareFrame(Frame.message(message).payload, of: message) }),
+      ("a frame", { $0.compareFrame([], of: message) }),
+      (nil, { $0.compareNotice(Frame.draining(within: .seconds(1)).payload, of: 1_000) }),
+      ("a notice", { $0.compareNotice([], of: 1_000) }),
+    ])
   }
 }

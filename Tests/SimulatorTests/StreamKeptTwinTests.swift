@@ -62,9 +62,63 @@ import Testing
     #expect(roll.head == Position(epoch: "f", offset: 1))
   }
 
-  @Test func `what is kept differs from its account where a walk finds it`() {
-    var walk = StreamKeptWalk(Chance(seed: 1))
-    walk.compare("a page", 1, 2)
-    #expect(walk.walk(0) == "a page is 1, and must be 2")
+  @Test func `a shop of which something else is kept is found`() throws {
+    let (one, two) = (try Self.kept(1), try Self.kept(2))
+    let name = try #require(ConsumerName("x"))
+    let entry = OutboxEntry(id: one.id, shop: one.shop, text: "a", createdAt: one.createdAt)
+    func act(
+      _ what: String?, _ change: TimelineChange, _ consumer: ConsumerName? = nil
+    ) throws {
+      let stray = try StreamKeptWalk.finding { walk in
+        #expect(walk.shops[0] == one.shop)
+        _ = try walk.shelf.commit(TimelineChange(messages: [one]), to: one.shop)
+        _ = walk.books[0].commit(change)
+        if let consumer { _ = walk.books[0].add(consumer, .all) }
+        walk.compareShop(0, 5, before: two.key)
+        walk.compareConsumers(0, name)
+      }
+      #expect(stray.map { String($0.prefix(what?.count ?? 0)) } == what)
+    }
+    try act(nil, TimelineChange(messages: [one]))
+    try act("whether a shop is empty is false, and must be true", TimelineChange())
+    try act("all keys is ", TimelineChange(messages: [two]))
+    try act("what 5 of a shop load is ", TimelineChange(messages: [one], outboxPut: [entry]))
+    try act("the consumers is [], and must be [", TimelineChange(messages: [one]), name)
+  }
+
+  /// A message of the first shop of a walk.
+  private static func kept(_ number: UInt64) throws -> Message {
+    var message = try message(number, at: 1)
+    message.shop = try #require(ShopID("b"))
+    return message
+  }
+
+  @Test func `a log that holds something else is found`() throws {
+    let entry = LogEntry(message: try Self.message(1, at: 1), key: nil)
+    let query = PageQuery.page(number: 1, limit: 1)
+    try StreamKeptWalk.expect(each: [
+      (nil, { $0.compareLog() }),
+      (
+        "the log",
+        { walk in
+          _ = walk.roll.append(entry)
+          walk.compareLog()
+        }
+      ),
+      (
+        "the epoch",
+        { walk in
+          walk.roll.begin("f", keeping: 0)
+          walk.compareLog()
+        }
+      ),
+      (
+        "page \(query)",
+        { walk in
+          _ = walk.roll.append(entry)
+          walk.comparePage(query, byTime: false)
+        }
+      ),
+    ])
   }
 }

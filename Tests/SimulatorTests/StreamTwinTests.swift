@@ -65,15 +65,67 @@ import Testing
     #expect(TokenWalk.bytes(text) == nil)
   }
 
-  @Test func `walks return the first difference that they find`() {
-    var wire = StreamWireWalk(Chance(seed: 1))
-    #expect(wire.walk(20) == nil)
-    wire.compare("a frame", 1, 2)
-    wire.compare("a page", 3, 4)
-    #expect(wire.walk(20) == "a frame is 1, and must be 2")
-    var tokens = TokenWalk(Chance(seed: 1))
-    #expect(tokens.walk(20) == nil)
-    tokens.compare("a token", "a", "b")
-    #expect(tokens.walk(20) == "a token is a, and must be b")
+  @Test func `a frame or an answer that is read otherwise is found`() throws {
+    let message = try message()
+    let answer = Envelope.message(message, status: 201, note: "sent")
+    let (frame, text) = (Array(Self.json.utf8), StreamWireWalk.text(answer))
+    let limits = MessageLimits()
+    try StreamWireWalk.expect(each: [
+      (nil, { $0.compareFrame(.success(.message(message)), of: frame, limits) }),
+      (
+        "\(Self.json), read as a frame,",
+        { $0.compareFrame(.success(.draining(within: .zero)), of: frame, limits) }
+      ),
+      (nil, { $0.compareAnswer(.success(message), note: "sent", of: answer) }),
+      (
+        "\(text), read as an answer,",
+        { $0.compareAnswer(.failure(.badDate(field: "a")), note: "sent", of: answer) }
+      ),
+      ("the note of \(text)", { $0.compareAnswer(.success(message), note: nil, of: answer) }),
+    ])
+  }
+
+  @Test func `a page or a post that is read otherwise is found`() throws {
+    let (shop, message) = (try shop(), try message())
+    let pages = PageCodec.encode(
+      Page(messages: [message], hasNext: false, head: message.position),
+      query: .page(number: 1, limit: 2), total: 1)
+    let page = try PageCodec.decode(pages, shop: shop, limits: MessageLimits())
+    #expect(page.messages == [message])
+    let new = NewMessage(shop: shop, text: "a", parent: nil)
+    let post = new.encode()
+    try StreamWireWalk.expect(each: [
+      (nil, { $0.comparePage(.success(page), of: pages) }),
+      (
+        "\(StreamWireWalk.text(pages)), read as a page,",
+        { $0.comparePage(.success(Page(messages: [], hasNext: true)), of: pages) }
+      ),
+      (nil, { $0.comparePost(.success(new), of: post) }),
+      (
+        "\(StreamWireWalk.text(post)), read as a post,",
+        { $0.comparePost(.success(NewMessage(shop: shop, text: "b", parent: nil)), of: post) }
+      ),
+    ])
+  }
+
+  @Test func `a token that is read or written otherwise is found`() throws {
+    let claims = Claims(
+      user: "u", name: "U", shops: [try shop()], expiresAt: Timestamp(nanoseconds: 1_000_000_000))
+    let (payload, now) = (claims.encode(), Timestamp(nanoseconds: 0))
+    try TokenWalk.expect(each: [
+      (nil, { $0.compareLetters("_w", of: [0xFF]) }),
+      ("base64url of [255]", { $0.compareLetters("_x", of: [0xFF]) }),
+      (nil, { $0.compareBytes([0xFF], of: "_w") }),
+      ("_w, read,", { $0.compareBytes(nil, of: "_w") }),
+      (nil, { $0.comparePayload(payload, of: claims) }),
+      ("a payload", { $0.comparePayload([], of: claims) }),
+      (nil, { $0.compareClaims(.success(claims), of: payload) }),
+      (
+        "\(TokenWalk.text(payload)), read,",
+        { $0.compareClaims(.failure(.missing(field: "sub")), of: payload) }
+      ),
+      (nil, { $0.compareBeginning(true, of: claims, now, .zero) }),
+      ("whether a token is valid already", { $0.compareBeginning(false, of: claims, now, .zero) }),
+    ])
   }
 }

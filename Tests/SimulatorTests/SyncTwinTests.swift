@@ -74,7 +74,7 @@ import Testing
 
   @Test func `a phone to which anything happens does what its twin does`() {
     for seed in UInt64(0)..<40 {
-      var walk = SyncPhoneWalk(.healthSync, Chance(seed: seed))
+      var walk = SyncPhoneWalk(Chance(seed: seed))
       #expect(walk.walk(300) == nil, "seed \(seed)")
     }
   }
@@ -82,8 +82,32 @@ import Testing
   @Test func `words of any form are read and written as their twins do`() {
     for seed in UInt64(0)..<40 {
       var walk = SyncWireWalk(Chance(seed: seed))
-      #expect(walk.walk() == nil, "seed \(seed)")
+      #expect(walk.walk(1) == nil, "seed \(seed)")
     }
+  }
+
+  @Test func `a walk finds a phone that took a step of its own`() throws {
+    let queue = KeptSyncQueue(
+      asked: ["a"], types: [], batches: [], stamp: Timestamp(nanoseconds: 0))
+    let beginning = SyncModel.Input.restored(queue, running: [], missing: [])
+    let stray = try SyncPhoneWalk.finding { walk in
+      walk.give(beginning)
+      #expect(walk.stray == nil)
+      _ = walk.model.handle(.fired(["a"], WakeID(1), budget: .seconds(9)), at: .zero)
+      walk.give(.conditions(SyncConditions()))
+    }
+    #expect(stray?.hasPrefix("the phone ") == true)
+  }
+
+  @Test func `a walk finds a store with a sample of its own`() throws {
+    let text = String(decoding: Self.body, as: UTF8.self).replacing(
+      "2026-01-31T08", with: "1999-01-31T08")
+    let reading = try SyncReading.read(Array(text.utf8))
+    let stray = try SyncWireWalk.finding { walk in
+      _ = walk.kept.apply(SyncDelivery(of: reading, user: "a", hash: SyncHash.folded))
+      walk.stray = walk.walk(1)
+    }
+    #expect(stray == "the store has other samples of a")
   }
 
   @Test func `an upload in other pieces differs from its twin`() {

@@ -42,13 +42,52 @@ import Testing
     #expect(NameAddress.uuid("00000000-0000-0001-0000-000000000002") == id)
   }
 
-  @Test func `walks of times and names return the first difference that they find`() {
-    var time = TimeWalk(Chance(seed: 1))
-    #expect(time.walk(3) == nil)
-    time.compare("a day", 1, 2)
-    time.compare("a day", 3, 4)
-    #expect(time.walk(3) == "a day is 1, and must be 2")
-    var names = NameWalk(Chance(seed: 1))
-    #expect(names.walk(3) == nil)
+  @Test func `a time that is read, written or counted otherwise is found`() throws {
+    let (text, stamp) = ("1970-01-01T00:00:01Z", Timestamp(nanoseconds: 1_000_000_000))
+    try TimeWalk.expect(each: [
+      (nil, { $0.compareReading([stamp, stamp], of: text) }),
+      ("\(text), read,", { $0.compareReading([nil, stamp], of: text) }),
+      ("\(text), read,", { $0.compareReading([stamp, nil], of: text) }),
+      (nil, { $0.compareText(text, stamp, of: stamp) }),
+      ("the text of \(stamp)", { $0.compareText("1970", stamp, of: stamp) }),
+      ("\(stamp), read again,", { $0.compareText(text, nil, of: stamp) }),
+      (nil, { $0.compareSum(.max, 1, .max) }),
+      ("1 + 2", { $0.compareSum(4, 1, 2) }),
+      (nil, { $0.compareLength(29, of: 2, 2000) }),
+      ("the length of 2000-2", { $0.compareLength(28, of: 2, 2000) }),
+      (nil, { $0.compareDay(1, [1970, 1, 2], of: [1970, 1, 2]) }),
+      ("the days to [1970, 1, 2]", { $0.compareDay(0, [1970, 1, 2], of: [1970, 1, 2]) }),
+      ("the date of [1970, 1, 2]", { $0.compareDay(1, [1970, 1, 1], of: [1970, 1, 2]) }),
+      (nil, { $0.compareNanoseconds(.max, of: .max, 0) }),
+      ("the nanoseconds of 1 s and 0 as", { $0.compareNanoseconds(1, of: 1, 0) }),
+    ])
+  }
+
+  @Test func `a name that is read otherwise is found`() throws {
+    let address = try #require(NetworkAddress("10.0.0.1"))
+    let six = [UInt8](repeating: 1, count: 16)
+    let id = UUID128(high: 1, low: 2)
+    try NameWalk.expect(each: [
+      (nil, { $0.compareHost("10.0.0.1", address, isHere: false, of: "10.0.0.1") }),
+      (
+        "10.0.0.1 without brackets",
+        { $0.compareHost("10.0", address, isHere: false, of: "10.0.0.1") }
+      ),
+      ("the host 10.0.0.1", { $0.compareHost("10.0.0.1", nil, isHere: false, of: "10.0.0.1") }),
+      (
+        "whether 10.0.0.1 is this machine",
+        { $0.compareHost("10.0.0.1", address, isHere: true, of: "10.0.0.1") }
+      ),
+      (nil, { $0.look(address, [10, 0, 0, 1]) }),
+      ("whether [127, 0, 0, 1] is this machine", { $0.look(address, [127, 0, 0, 1]) }),
+      ("whether [0, 0, 0, 0] is any", { $0.look(address, [0, 0, 0, 0]) }),
+      ("whether \(six) is of IPv6", { $0.look(address, six) }),
+      ("the origin of [10, 0, 0, 2]", { $0.look(address, [10, 0, 0, 2]) }),
+      (nil, { $0.compareUUID([id, id], of: "\(id)") }),
+      ("\(id), read,", { $0.compareUUID([nil, id], of: "\(id)") }),
+      ("\(id), read,", { $0.compareUUID([id, nil], of: "\(id)") }),
+      (nil, { $0.compareDigit(10, of: 0x61) }),
+      ("the digit 97", { $0.compareDigit(11, of: 0x61) }),
+    ])
   }
 }

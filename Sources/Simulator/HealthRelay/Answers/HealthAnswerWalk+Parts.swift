@@ -32,7 +32,7 @@ extension HealthAnswerWalk {
     var asked = HealthSampleQuery(types: [type], from: span.from, to: span.to)
     var found: [(sample: HealthSample, told: Double)] = []
     while stray == nil {
-      compare("what readings want", readings.wanted, asked)
+      compareWanted(readings, asked)
       let page = store.page(asked)
       readings.take(page)
       for sample in page.samples where sample.start >= span.from {
@@ -44,9 +44,15 @@ extension HealthAnswerWalk {
       guard let next = page.next else { break }
       asked.after = next
     }
-    compare("what readings want at their end", readings.wanted, nil)
+    compareWanted(readings, nil)
     readings.take(HealthSamplePage(samples: scene.samples))
     compareReadings(readings, found, scene)
+  }
+
+  /// Compares what readings ask for next; at their end that is nothing.
+  mutating func compareWanted(_ readings: HealthReadings, _ must: HealthSampleQuery?) {
+    let end = must == nil ? " at their end" : ""
+    compare("what readings want\(end)", readings.wanted, must)
   }
 
   /// Returns the number of a reading, in the unit of its type if that is known.
@@ -58,7 +64,8 @@ extension HealthAnswerWalk {
     return kind.measured.told(value, in: sample.unit)
   }
 
-  private mutating func compareReadings(
+  /// Compares readings with the samples that count, each with the number that is told.
+  mutating func compareReadings(
     _ readings: HealthReadings, _ found: [(sample: HealthSample, told: Double)],
     _ scene: AnswerScene
   ) {
@@ -104,46 +111,81 @@ extension HealthAnswerWalk {
       let edges = zone.transitions.map(\.at.nanoseconds) + [AnswerScene.day * AnswerClock.day]
       let near = one([-25, -14, -2, -1, -1, 0, 0, 0, 1, 1, 2, 11, 14, 24]) * hour
       let moment = one(edges) + near + one([-1_800_000_000_000, -1, 0, 0, 1])
-      func words(_ what: String) -> String { "\(what) of \(moment) in \(zone)" }
-      let time = Timestamp(nanoseconds: moment)
-      compare(words("the offset"), zone.secondsEast(at: time), clock.secondsEast(moment))
-      compare(words("the reading"), zone.local(at: time).nanoseconds, clock.shown(moment))
       let readings = [moment, clock.shown(moment), clock.shown(moment) + one([-1, 1])]
-      for reading in readings {
-        let local = CivilTime(nanoseconds: reading)
-        compare(
-          words("the moment of \(reading)"), zone.instant(of: local).nanoseconds,
-          clock.moment(of: reading))
-        compare(
-          words("the moment of a time"), zone.instant(of: .local(local)).nanoseconds,
-          clock.moment(of: reading))
-      }
-      let asked = HealthTime.instant(time, minutesEast: maybe(90))
-      compare(words("the moment of an instant"), zone.instant(of: asked), time)
+      let east = maybe(90)
+      compareZone(
+        AnswerZone(zone, moment, readings, minutesEast: east), AnswerZone(clock, moment, readings)
+      ) { "\($0) of \(moment) in \(zone)" }
     }
+  }
+
+  /// Compares what is known of a moment in a zone.
+  mutating func compareZone(
+    _ found: AnswerZone, _ must: AnswerZone, _ words: (String) -> String
+  ) {
+    compare(words("the offset"), found.east, must.east)
+    compare(words("the reading"), found.shown, must.shown)
+    compare(words("the moments of readings"), found.moments, must.moments)
+    compare(words("the moments of times"), found.times, must.times)
+    compare(words("the moment of an instant"), found.instant, must.instant)
   }
 
   // MARK: - Units
 
   private mutating func tryUnits() {
-    let known = ["mass", "energy", "count", "beats", "length", "time"].compactMap {
-      AnswerDimension.all[$0]
-    }
-    let dimension = one(known)
-    let other = happens(4) ? one(known) : dimension
+    let dimension = one(Self.known)
+    let other = happens(4) ? one(Self.known) : dimension
     let units = dimension.units.compactMap(\.self)
     let from = one(units + [happens(3) ? "ms" : "K"].filter { _ in happens(9) })
     let to = one(other.units.compactMap(\.self) + ["degC"].filter { _ in happens(9) })
     let value = one([1, 2.5, 0.1])
-    let found = HealthUnits.convert(value, from: from, to: to)
+    compareUnits(HealthUnits.convert(value, from: from, to: to), value, from, to)
+  }
+
+  private static let known = ["mass", "energy", "count", "beats", "length", "time"].compactMap {
+    AnswerDimension.all[$0]
+  }
+
+  /// Compares a number in one unit with what was found for it in another one.
+  mutating func compareUnits(_ found: Double?, _ value: Double, _ from: String, _ to: String) {
     let words = "\(value) \(from) in \(to)"
     guard from != to else { return compare(words, found, value) }
-    guard let both = known.first(where: { $0.units.contains(from) && $0.units.contains(to) }) else {
+    guard let both = Self.known.first(where: { $0.units.contains(from) && $0.units.contains(to) })
+    else {
       return compare(words, found, nil)
     }
     let (one, two) = (both.amount(1, in: from), both.amount(1, in: to))
     guard one != two else { return compare(words, found, value) }
     let must = value / one * two
     if abs((found ?? 0) - must) > 1e-12 * must { compare(words, found, must) }
+  }
+}
+
+/// What is known of a moment in a zone, and of readings of its clocks.
+struct AnswerZone {
+  /// Seconds east of UTC.
+  var east: Int
+  /// What clocks show.
+  var shown: Int64
+  /// The moments at which clocks show these readings, and the same by times of questions.
+  var moments: [Int64]
+  var times: [Int64]
+  /// The moment of a time that is an instant itself.
+  var instant: Int64
+
+  init(_ zone: ZoneRules, _ moment: Int64, _ readings: [Int64], minutesEast: Int?) {
+    let time = Timestamp(nanoseconds: moment)
+    east = zone.secondsEast(at: time)
+    shown = zone.local(at: time).nanoseconds
+    let locals = readings.map { CivilTime(nanoseconds: $0) }
+    moments = locals.map { zone.instant(of: $0).nanoseconds }
+    times = locals.map { zone.instant(of: .local($0)).nanoseconds }
+    instant = zone.instant(of: .instant(time, minutesEast: minutesEast)).nanoseconds
+  }
+
+  init(_ clock: AnswerClock, _ moment: Int64, _ readings: [Int64]) {
+    (east, shown, instant) = (clock.secondsEast(moment), clock.shown(moment), moment)
+    moments = readings.map { clock.moment(of: $0) }
+    times = moments
   }
 }

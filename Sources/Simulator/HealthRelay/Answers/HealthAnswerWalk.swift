@@ -10,9 +10,7 @@ struct HealthAnswerWalk: TwinWalk {
 
   /// Asks so many questions; returns the first difference.
   mutating func walk(_ times: Int) -> String? {
-    compare("a frame", AnswerLimits.oneFrame, AnswerLimits(maxBytes: 199_000))
-    compare("parts", AnswerLimits.parts, AnswerLimits(maxBytes: 8_388_608))
-    compare("limits", AnswerLimits(), Self.usual)
+    compareLimits(AnswerLimits(), .oneFrame, .parts)
     for _ in 0..<times where stray == nil {
       tryQuestion()
       if happens(4) { trySummary() }
@@ -23,6 +21,15 @@ struct HealthAnswerWalk: TwinWalk {
 
   private static let usual = AnswerLimits(
     maxBytes: 199_000, pageLimit: 5_000, batch: .seconds(6_480_000))
+
+  /// Compares the limits that nothing changes, those of one frame and those of parts.
+  mutating func compareLimits(
+    _ usual: AnswerLimits, _ frame: AnswerLimits, _ parts: AnswerLimits
+  ) {
+    compare("a frame", frame, AnswerLimits(maxBytes: 199_000))
+    compare("parts", parts, AnswerLimits(maxBytes: 8_388_608))
+    compare("limits", usual, Self.usual)
+  }
 
   // MARK: - Questions
 
@@ -141,7 +148,7 @@ struct HealthAnswerWalk: TwinWalk {
     // With little room it may end before that.
     let isWide = trial.limits.maxBytes > 99_999 && !trial.isTight
     twin.failing = isWide && happens(9) ? number(1...3) : 0
-    let must = twin.answer(question)
+    let text = twin.answer(question)
     var answering = trial.answering(question)
     var reads: [HealthSampleQuery] = []
     while case .read(let query) = answering.step, reads.count < 9_999 {
@@ -152,28 +159,40 @@ struct HealthAnswerWalk: TwinWalk {
         answering.take(store.page(query))
       }
     }
-    guard case .done(let object) = answering.step else {
-      return compare("an answer", "endless", "done")
-    }
-    // Behind the end of what it keeps it may leave out samples and sums, and need not read.
-    let isOpen = must.contains("\"skipped\":") || must.contains("add up")
-    guard !twin.isBrief || !isOpen else { return }
     func words(_ what: String) -> String {
       "\(what) of \(question) in \(scene.zone) at \(scene.now), \(trial.limits): \(scene.samples)"
     }
-    let found = Self.text(object.bytes)
-    if found != must, !Self.isClose(found, must) {
-      compare(words("the answer"), found, must)
+    guard let found = AnswerSeen(answering, reads) else {
+      return compareAnswer(nil, AnswerSeen(twin, text), isBrief: twin.isBrief, words)
     }
-    compare(words("the success"), object.succeeded, must.hasPrefix("{\"success\":true"))
-    compare(words("the count"), answering.points, twin.points)
-    compare(words("the cut"), answering.isCut, twin.isCut)
-    if !twin.isBrief { compare(words("what was read"), reads, twin.reads) }
-    if happens(4) {
-      let step = answering.step
-      answering.take(HealthSamplePage(samples: scene.samples))
-      compare(words("what follows the end"), answering.step, step)
+    // Behind the end of what it keeps it may leave out samples and sums, and need not read.
+    let isOpen = text.contains("\"skipped\":") || text.contains("add up")
+    guard !twin.isBrief || !isOpen else { return }
+    compareAnswer(found, AnswerSeen(twin, text), isBrief: twin.isBrief, words)
+    if happens(4) { compareEnd(of: answering, before: scene.samples, words) }
+  }
+
+  /// Compares what is seen of an answer, which is nothing of one that does not end.
+  mutating func compareAnswer(
+    _ found: AnswerSeen?, _ must: AnswerSeen, isBrief: Bool, _ words: (String) -> String
+  ) {
+    guard let found else { return compare("an answer", "endless", "done") }
+    if found.text != must.text, !Self.isClose(found.text, must.text) {
+      compare(words("the answer"), found.text, must.text)
     }
+    compare(words("the success"), found.succeeded, must.succeeded)
+    compare(words("the count"), found.points, must.points)
+    compare(words("the cut"), found.isCut, must.isCut)
+    if !isBrief { compare(words("what was read"), found.reads, must.reads) }
+  }
+
+  /// Compares an answer that is done with the same after one more page.
+  mutating func compareEnd(
+    of answering: HealthAnswering, before samples: [HealthSample], _ words: (String) -> String
+  ) {
+    var later = answering
+    later.take(HealthSamplePage(samples: samples))
+    compare(words("what follows the end"), later.step, answering.step)
   }
 
   /// Returns whether two texts differ only in how numbers are rounded.
@@ -186,6 +205,29 @@ struct HealthAnswerWalk: TwinWalk {
       guard one != two, let one = Double(one), let two = Double(two) else { return one == two }
       return abs(one - two) <= 1e-12 * max(abs(one), abs(two))
     }
+  }
+}
+
+/// All that is seen of an answer and of how it came about.
+struct AnswerSeen {
+  var text: String
+  var succeeded: Bool
+  /// How many points were made.
+  var points: Int
+  var isCut: Bool
+  var reads: [HealthSampleQuery]
+
+  /// What is seen of an answer that is done.
+  init?(_ answering: HealthAnswering, _ reads: [HealthSampleQuery]) {
+    guard case .done(let object) = answering.step else { return nil }
+    (text, succeeded) = (HealthAnswerWalk.text(object.bytes), object.succeeded)
+    (points, isCut, self.reads) = (answering.points, answering.isCut, reads)
+  }
+
+  /// What must be seen, by a second account that gave this answer.
+  init(_ twin: HealthAnswerTwin, _ text: String) {
+    (self.text, succeeded) = (text, text.hasPrefix("{\"success\":true"))
+    (points, isCut, reads) = (twin.points, twin.isCut, twin.reads)
   }
 }
 

@@ -12,8 +12,8 @@ struct MCPServerWalk: TwinWalk {
   }
 
   var chance: Chance
-  private var server: MCPServer
-  private var house: MCPHouse
+  var server: MCPServer
+  var house: MCPHouse
   private var now = Instant.zero
   var stray: String?
   /// Whether the intervals are the shortest.
@@ -142,9 +142,13 @@ struct MCPServerWalk: TwinWalk {
     lastRequest += 1
     let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
     let fresh = MCPSessionID(random: bytes)
-    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    compare("the name of a session", fresh.text, digits)
+    compareName(fresh.text, of: bytes)
     give(.request(RequestID(lastRequest), call, fresh: fresh))
+  }
+
+  mutating func compareName(_ found: String, of bytes: [UInt8]) {
+    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    compare("the name of a session", found, digits)
   }
 
   /// A client leaves; seldom one that there is not.

@@ -14,7 +14,7 @@ extension MCPWireWalk {
         let window = maybe(first...first.advanced(by: .seconds(one([0, 5]))))
         let found = MCPCallResult(object, of: kind, rejected: lines, window: window)
         let must = MCPWireCopy.result(object, kind, lines, window)
-        compare("\(Self.text(bytes)) for an assistant, without \(lines),", found, must)
+        compareCopy(found, must, of: bytes, lines)
         let version = number(0...4)
         compare(
           "a result told in \(version)", found.told(in: MCPVersion.allCases[version]),
@@ -31,6 +31,12 @@ extension MCPWireWalk {
       compare("a long result's text", found.text, MCPWireScribe.repeated(long))
       compare("a long result's object", found.structured, long)
     }
+  }
+
+  mutating func compareCopy(
+    _ found: MCPCallResult, _ must: MCPCallResult, of bytes: [UInt8], _ lines: [RejectedMetric]
+  ) {
+    compare("\(Self.text(bytes)) for an assistant, without \(lines),", found, must)
   }
 
   private static let noon: Int64 = 1_767_960_000_000_000_000
@@ -71,18 +77,11 @@ extension MCPWireWalk {
     let (version, id) = (number(0...4), id())
     let result = result()
     let response = result.response(to: id, in: MCPVersion.allCases[version])
-    let must = MCPWireScribe.response(result, to: id, in: version)
-    if result == .tools {
-      if happens(2) { compareTools(response, must) }
-    } else {
-      compare("the response to \(result)", Self.text(response), must.json)
-    }
+    if result != .tools || happens(2) { compareResponse(response, to: result, id, version) }
     let error = RPCError(
       one(RPCError.Code.allCases), one(["no", "\"\n"]), requestedVersion: maybe("2030-01-01"))
     let wanted = maybe(id)
-    compare(
-      "the response to \(error)", Self.text(error.response(to: wanted)),
-      MCPWireScribe.response(error, to: wanted).json)
+    compareResponse(error.response(to: wanted), to: error, wanted)
     compare("a welcome", Self.text(PlainToolCall.welcome()), MCPWireScribe.welcome.json)
     let (called, word) = (called(), maybe("gone"))
     compare(
@@ -99,8 +98,20 @@ extension MCPWireWalk {
     }
   }
 
-  private mutating func compareTools(_ response: [UInt8], _ must: SessionTree) {
-    compare("the tools", SessionTree(response).map(MCPWireTools.bare), must)
+  mutating func compareResponse(
+    _ response: [UInt8], to result: MCPResult, _ id: RPCID, _ version: Int
+  ) {
+    let must = MCPWireScribe.response(result, to: id, in: version)
+    if result == .tools {
+      compare("the tools", SessionTree(response).map(MCPWireTools.bare), must)
+    } else {
+      compare("the response to \(result)", Self.text(response), must.json)
+    }
+  }
+
+  mutating func compareResponse(_ response: [UInt8], to error: RPCError, _ id: RPCID?) {
+    let must = MCPWireScribe.response(error, to: id)
+    compare("the response to \(error)", Self.text(response), must.json)
   }
 
   private mutating func called() -> MCPCallResult {
@@ -121,13 +132,17 @@ extension MCPWireWalk {
 
   mutating func tryEvents() {
     let json = one(["{}", "{\n \"a\":\r\n[1]}", "{\"\u{C}é\"\t:0}"])
-    compare("an event", Self.text(MCPEvents.message(Array(json.utf8))), MCPWireScribe.event(json))
+    compareEvent(MCPEvents.message(Array(json.utf8)), of: json)
     compare("a comment", Self.text(MCPEvents.comment), ": wait\r\n\r\n")
     let (id, waited, limit) = (id(), number(0...60), number(0...60))
     compare(
       "progress",
       Self.text(MCPEvents.progress(id, waited: Int64(waited), of: Int64(limit), message: "w\"")),
       MCPWireScribe.event(MCPWireScribe.progress(id, waited, limit, "w\"").json))
+  }
+
+  mutating func compareEvent(_ found: [UInt8], of json: String) {
+    compare("an event", Self.text(found), MCPWireScribe.event(json))
   }
 
   mutating func tryVersion() {

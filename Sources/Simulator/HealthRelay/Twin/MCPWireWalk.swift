@@ -37,7 +37,7 @@ struct MCPWireWalk: RelayWireForms {
         guard case .success(let message) = found else {
           return compare(what, "\(found)", "\(must)")
         }
-        compare(what, message, must)
+        compareMessage(what, message, must)
       } catch {
         guard case .failure(let fault) = found else {
           return compare(what, "\(found)", "\(error)")
@@ -48,7 +48,7 @@ struct MCPWireWalk: RelayWireForms {
     }
   }
 
-  private mutating func compare(
+  mutating func compareMessage(
     _ what: String, _ found: RPCMessage, _ must: MCPWireReading.Message
   ) {
     switch (found, must) {
@@ -104,12 +104,18 @@ struct MCPWireWalk: RelayWireForms {
       let found = Result { () throws(RPCMessage.Fault) in
         try RPCMessage.batch(bytes, atMost: most)
       }
-      let must = Result { () throws(RPCError) in
-        try MCPWireReading.batch(bytes, atMost: most)
-      }
-      compare("\(Self.text(bytes)), read as a batch,", found.mapError(\.error), must)
+      compareBatch(found.mapError(\.error), of: bytes, most)
       if case .failure(let fault) = found { compare("a batch's id", fault.id, nil) }
     }
+  }
+
+  mutating func compareBatch(
+    _ found: Result<[[UInt8]], RPCError>, of bytes: [UInt8], _ most: Int
+  ) {
+    let must = Result { () throws(RPCError) in
+      try MCPWireReading.batch(bytes, atMost: most)
+    }
+    compare("\(Self.text(bytes)), read as a batch,", found, must)
   }
 
   // Arguments.
@@ -157,7 +163,7 @@ struct MCPWireWalk: RelayWireForms {
     compareArguments("the query \(pairs)", found, MCPWireArguments(pairs: pairs))
   }
 
-  private mutating func compareArguments(
+  mutating func compareArguments(
     _ what: String, _ found: MCPArguments?, _ must: MCPWireArguments?
   ) {
     guard let found, let must else { return compare(what, found != nil, must != nil) }

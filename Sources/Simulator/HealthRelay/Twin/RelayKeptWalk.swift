@@ -29,10 +29,17 @@ struct RelayKeptWalk: TwinWalk {
     var must = RelayKept()
     for _ in 0..<14 {
       guard let change = change() else { return compare("a hash of 32 bytes", false, true) }
-      kept.apply(change)
-      Self.apply(change, to: &must)
-      compare("what is kept after \(change)", kept, must)
+      compareKept(&kept, &must, after: change)
     }
+  }
+
+  /// Makes a change in what is kept and in what must be.
+  mutating func compareKept(
+    _ kept: inout RelayKept, _ must: inout RelayKept, after change: RelayChange
+  ) {
+    kept.apply(change)
+    Self.apply(change, to: &must)
+    compare("what is kept after \(change)", kept, must)
   }
 
   /// Makes a change in lists that are then sorted anew.
@@ -132,28 +139,33 @@ struct RelayKeptWalk: TwinWalk {
     let ((name, plain), (version, plainVersion)) = (words(), words())
     let isVersioned = happens(2)
     let found = AssistantName(name, version: isVersioned ? version : nil)
-    compare("a name from \(Array(name.unicodeScalars))", found?.name, plain)
     let told = plain == nil || !isVersioned ? nil : plainVersion
-    compare("a version from \(Array(version.unicodeScalars))", found?.version, told)
-    compare("a name's text", found?.description, plain.map { $0 + (told.map { " " + $0 } ?? "") })
+    compareName(found, plain, told, of: [name, version])
     compare("no name", AssistantName(nil, version: "1") == nil, true)
+  }
+
+  /// Compares what a client's words become with the name and the version that they must be.
+  mutating func compareName(
+    _ found: AssistantName?, _ name: String?, _ version: String?, of words: [String]
+  ) {
+    let given = words.map { Array($0.unicodeScalars) }
+    compare("a name from \(given)", found?.name, name)
+    compare("a version from \(given)", found?.version, version)
+    compare("a name's text", found?.description, name.map { $0 + (version.map { " " + $0 } ?? "") })
   }
 
   private mutating func tryIDs() {
     let text = String(repeating: one(["a", "é"]), count: one([0, 1, 32, 33, 63, 64, 65]))
-    let isGood = text.utf8.count > 0 && text.utf8.count < 65
-    compare("the id \(text)", RelayRequestID(text)?.description, isGood ? text : nil)
+    compareID(RelayRequestID(text)?.description, of: text)
     let count = one([0, 31, 32, 33])
     let bytes = (0..<count).map { _ in one([0, 9, 10, 15, 16, 171, 255] as [UInt8]) }
-    compare("a hash of \(count) bytes", TokenHash(bytes)?.bytes, count == 32 ? bytes : nil)
-    let digits = Array("0123456789abcdef")
-    let name = bytes.prefix(6).flatMap { [digits[Int($0) / 16], digits[Int($0) % 16]] }
-    compare("a hash's name", TokenHash(bytes)?.shortName, count == 32 ? String(name) : nil)
+    let hash = TokenHash(bytes)
+    compareHash(hash?.bytes, name: hash?.shortName, of: bytes)
     let (first, second) = (phone(), phone())
     let isBefore = Self.before(Self.digits(first), Self.digits(second))
     compare("whether \(first) < \(second)", first < second, isBefore)
     compare("a phone's name", first.description, first.uuid.description)
-    if let left = hash(), let right = hash() {
+    if let left = self.hash(), let right = self.hash() {
       compare("\(left.bytes) < \(right.bytes)", left < right, Self.before(left.bytes, right.bytes))
     }
   }
@@ -161,6 +173,19 @@ struct RelayKeptWalk: TwinWalk {
 
 // Answers in pieces.
 extension RelayKeptWalk {
+  mutating func compareID(_ found: String?, of text: String) {
+    let isGood = text.utf8.count > 0 && text.utf8.count < 65
+    compare("the id \(text)", found, isGood ? text : nil)
+  }
+
+  mutating func compareHash(_ found: [UInt8]?, name: String?, of bytes: [UInt8]) {
+    let isHash = bytes.count == 32
+    compare("a hash of \(bytes.count) bytes", found, isHash ? bytes : nil)
+    let digits = Array("0123456789abcdef")
+    let letters = bytes.prefix(6).flatMap { [digits[Int($0) / 16], digits[Int($0) % 16]] }
+    compare("a hash's name", name, isHash ? String(letters) : nil)
+  }
+
   private mutating func tryAssembly() {
     guard let id = RelayRequestID("q") else { return }
     let whole = one([#"{"success":true}"#, #"{"success":false,"a":[1]}"#, #"{"a":1}"#, "{", "[]"])
@@ -216,6 +241,14 @@ extension RelayKeptWalk {
     let limit = one([0, 1_023, 1_024, 1_025, 1_500, 3_000, answer.bytes.count - number(0...1)])
     let found = PhoneMessage.frames(
       answering: .healthData, id, HealthObject(succeeded: true, bytes: bytes), atMost: limit)
+    compareFrames(found, of: bytes, id, limit)
+  }
+
+  /// Compares the frames that an answer is sent in.
+  mutating func compareFrames(
+    _ found: [PhoneMessage], of bytes: [UInt8], _ id: RelayRequestID, _ limit: Int
+  ) {
+    let answer = PhoneMessage.healthData(id, HealthObject(succeeded: true, bytes: bytes))
     var must = [answer]
     if answer.bytes.count > limit {
       let pieces = RelayWireScribe.pieces(bytes, limit)

@@ -16,8 +16,8 @@ struct RelayServerWalk: TwinWalk {
   /// How seldom what is asked for waits.
   private let haste: UInt64
   private(set) var policy: RelayServerPolicy
-  private var server: RelayServer
-  private var house: RelayHouse
+  var server: RelayServer
+  var house: RelayHouse
   private var kept = RelayKept()
   var now = Instant.zero
   private var skew = Duration.zero

@@ -7,7 +7,7 @@ import LinkWire
 struct RelayShapeWalk: TwinWalk {
   var chance: Chance
   var stray: String?
-  private var server: RelayServer
+  var server: RelayServer
   private var last: UInt64 = 0
 
   private static let line = ConnectionID(1)
@@ -65,7 +65,15 @@ struct RelayShapeWalk: TwinWalk {
     guard case .send(_, .question(let id, _))? = asked.first else { return "nothing is asked" }
     let object = HealthObject(succeeded: true, bytes: bytes)
     let found = give(.phoneSaid(Self.line, .answer(kind, id, object)))
-    let fault = RelayHouseShape.fault(bytes, kind)
+    return Self.difference(found, to: ask, of: object, kind)
+  }
+
+  /// What a server does about an answer otherwise than it must.
+  static func difference(
+    _ found: [RelayServer.Effect], to ask: AskID, of object: HealthObject,
+    _ kind: HealthQuestion.Kind
+  ) -> String? {
+    let fault = RelayHouseShape.fault(object.bytes, kind)
     let must = fault.map { RelayOutcome.refused(.malformed(reason: $0)) } ?? .data(object)
     return found == [.answer(ask, must)] ? nil : "an answer becomes \(found), not \(must)"
   }

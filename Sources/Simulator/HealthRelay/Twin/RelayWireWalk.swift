@@ -43,9 +43,8 @@ struct RelayWireWalk: RelayWireForms {
   }
 
   private mutating func tryBackend(_ bytes: [UInt8]) {
-    let found = Result { () throws(RelayWireError) in try BackendMessage.read(bytes) }
-    let must = Result { () throws(RelayWireError) in try RelayWireReading.backend(bytes) }
-    compare("\(Self.text(bytes)), read from a backend,", found, must)
+    compareBackend(
+      Result { () throws(RelayWireError) in try BackendMessage.read(bytes) }, of: bytes)
   }
 
   private mutating func tryPhone() {
@@ -58,10 +57,7 @@ struct RelayWireWalk: RelayWireForms {
       let found = Result { () throws(RelayWireError) in
         try PhoneMessage.read(bytes, maxBytes: most)
       }
-      let must = Result { () throws(RelayWireError) in
-        try RelayWireReading.phone(bytes, upTo: most)
-      }
-      compare("\(Self.text(bytes)), read from a phone,", found, must)
+      comparePhone(found, of: bytes, most)
     }
     let error = RelayWireError(
       one([.missing(field: "a"), .tooLong(bytes: 7)]), id: maybe(id()),
@@ -86,8 +82,7 @@ struct RelayWireWalk: RelayWireForms {
     compare("leased questions", Self.text(leased.bytes), tree.json)
     for bytes in forms(tree) + [crowd("requests", 100, #","lease_expires_in":1"#)] {
       let found = Result { () throws(RelayWireError) in try LeasedQuestions.read(bytes) }
-      let must = Result { () throws(RelayWireError) in try RelayWireReading.leased(bytes) }
-      compare("\(Self.text(bytes)), read as leased questions,", found, must)
+      compareLeased(found, of: bytes)
     }
     let result = LeasedResult(lease: one(["l", Self.long(128)]), message: phone())
     let body = RelayWireScribe.tree(result)
@@ -97,10 +92,7 @@ struct RelayWireWalk: RelayWireForms {
       let found = Result { () throws(RelayWireError) in
         try LeasedResult.read(bytes, maxBytes: most)
       }
-      let must = Result { () throws(RelayWireError) in
-        try RelayWireReading.result(bytes, upTo: most)
-      }
-      compare("\(Self.text(bytes)), read as a result,", found, must)
+      compareResult(found, of: bytes, most)
     }
   }
 
@@ -110,16 +102,14 @@ struct RelayWireWalk: RelayWireForms {
     compare("an order", Self.text(order.bytes), tree.json)
     for bytes in forms(tree, 4) {
       let found = Result { () throws(RelayWireError) in try LeaseOrder.read(bytes) }
-      let must = Result { () throws(RelayWireError) in try RelayWireReading.order(bytes) }
-      compare("\(Self.text(bytes)), read as an order,", found, must)
+      compareOrder(found, of: bytes)
     }
     let ending: AssistantsOrder = one([.list, .endAll, .end("a"), .end(Self.long(64))])
     let other = RelayWireScribe.tree(ending)
     compare("an order of assistants", Self.text(ending.bytes), other.json)
     for bytes in forms(other, 4) {
       let found = Result { () throws(RelayWireError) in try AssistantsOrder.read(bytes) }
-      let must = Result { () throws(RelayWireError) in try RelayWireReading.ending(bytes) }
-      compare("\(Self.text(bytes)), read as an order of assistants,", found, must)
+      compareEnding(found, of: bytes)
     }
   }
 
@@ -132,8 +122,7 @@ struct RelayWireWalk: RelayWireForms {
     if happens(9) { all.append(crowd("assistants", 1_000, #","limit":1"#)) }
     for bytes in all {
       let found = Result { () throws(RelayWireError) in try PairedAssistants.read(bytes) }
-      let must = Result { () throws(RelayWireError) in try RelayWireReading.paired(bytes) }
-      compare("\(Self.text(bytes)), read as a list of assistants,", found, must)
+      comparePaired(found, of: bytes)
     }
   }
 
@@ -151,22 +140,17 @@ struct RelayWireWalk: RelayWireForms {
       let found = Result { () throws(MessageError) in
         RelayWireReading.parts(try PushAddress.decode(bytes))
       }
-      let must = Result { () throws(MessageError) in try RelayWireReading.push(bytes) }
-      // Errors of texts that are no JSON objects say where, which no account does.
-      if case .failure(.malformed(detail: "")) = must {
-        guard case .failure(.malformed) = found else {
-          return compare("\(Self.text(bytes)), read as an address,", found, must)
-        }
-      } else {
-        compare("\(Self.text(bytes)), read as an address,", found, must)
-      }
+      comparePush(found, of: bytes)
     }
   }
 
   private mutating func tryToken() {
     let token = one(Self.tokens)
     let topic = happens(3) ? nil : one(Self.topics)
-    let found = APNsAddress(token: token, topic: topic)
+    compareToken(APNsAddress(token: token, topic: topic), of: token, topic)
+  }
+
+  mutating func compareToken(_ found: APNsAddress?, of token: String, _ topic: String?) {
     let isGood = RelayWireReading.isToken(token) && (topic.map(RelayWireReading.isTopic) ?? true)
     compare(
       "the address \(token) of \(topic ?? "nothing")",

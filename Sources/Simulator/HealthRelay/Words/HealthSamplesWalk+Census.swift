@@ -4,7 +4,7 @@ import LinkHealth
 // Counts of readings, and what stores keep and remove by them.
 extension HealthSamplesWalk {
   /// What was read and left out, in lists.
-  private struct Readings {
+  struct Readings {
     typealias Reading = (type: String, start: Int64, key: HealthSampleKey)
     var read: [Reading] = []
     var repeated: [String] = []
@@ -36,6 +36,29 @@ extension HealthSamplesWalk {
     }
   }
 
+  /// What is counted of a type, and what a store that counted so much of it has.
+  struct Counts {
+    var covered: HealthStretch?
+    var repeated: Int
+    var outdated: Int
+    var isAll: Bool
+    var isNothingAll: Bool
+
+    init(_ census: HealthCensus, _ type: String, _ stored: HealthCount) {
+      (covered, repeated) = (census.covered(type), census.repeated(type))
+      (outdated, isAll) = (census.outdated(type), census.isAll(type, stored: stored))
+      isNothingAll = census.isAll(type, stored: nil)
+    }
+
+    init(_ readings: Readings, _ type: String, _ stored: HealthCount) {
+      covered = readings.covered(type)
+      repeated = readings.repeated.filter { $0 == type }.count
+      outdated = readings.outdated.filter { $0.type == type }.count
+      isAll = covered != nil && stored == readings.count(type)
+      isNothingAll = false
+    }
+  }
+
   mutating func tryCensus() {
     var census = HealthCensus()
     var readings = Readings()
@@ -61,28 +84,33 @@ extension HealthSamplesWalk {
   private mutating func compare(_ census: HealthCensus, _ readings: Readings) {
     var covered: [HealthStretch] = []
     for type in ["a", "b", "none", "\u{E9}"] {
-      let stretch = readings.covered(type)
-      if let stretch { covered.append(stretch) }
-      compare("what is covered of \(type)", census.covered(type), stretch)
-      let repeated = readings.repeated.filter { $0 == type }.count
-      compare("what is repeated of \(type)", census.repeated(type), repeated)
-      let outdated = readings.outdated.filter { $0.type == type }.count
-      compare("what is left out of \(type)", census.outdated(type), outdated)
+      if let stretch = readings.covered(type) { covered.append(stretch) }
       let all = readings.count(type)
       let other = one([
         HealthCount(count: all.count + 1, digest: all.digest), HealthCount(),
         HealthCount(count: all.count, digest: all.digest ^ 1), all,
       ])
-      let isAll = stretch != nil && other == all
-      compare("whether \(other) is all of \(type)", census.isAll(type, stored: other), isAll)
-      compare("whether nothing is all of \(type)", census.isAll(type, stored: nil), false)
-      compareSuspects(census, readings, type)
+      compareCounts(Counts(census, type, other), Counts(readings, type, other), type)
+      trySuspects(census, readings, type)
     }
-    compare("all that is covered", census.allCovered, covered)
+    compareCovered(census.allCovered, covered)
   }
 
-  /// Compares the stretches in which a store differs from the readings.
-  private mutating func compareSuspects(
+  /// Compares what is counted of a type.
+  mutating func compareCounts(_ found: Counts, _ must: Counts, _ type: String) {
+    compare("what is covered of \(type)", found.covered, must.covered)
+    compare("what is repeated of \(type)", found.repeated, must.repeated)
+    compare("what is left out of \(type)", found.outdated, must.outdated)
+    compare("whether a store has all of \(type)", found.isAll, must.isAll)
+    compare("whether nothing is all of \(type)", found.isNothingAll, must.isNothingAll)
+  }
+
+  mutating func compareCovered(_ found: [HealthStretch], _ must: [HealthStretch]) {
+    compare("all that is covered", found, must)
+  }
+
+  /// Finds the stretches in which a store differs from the readings.
+  private mutating func trySuspects(
     _ census: HealthCensus, _ readings: Readings, _ type: String
   ) {
     let covered = readings.covered(type)
@@ -105,17 +133,30 @@ extension HealthSamplesWalk {
           type: type, from: Self.moment(max(first, covered.from.nanoseconds)),
           to: Self.moment(min(last, covered.to.nanoseconds))))
     }
-    compare("suspects of \(type)", census.suspects(type, stored: stored), must)
     let suspects = HealthSuspects(must)
-    compare("stretches of suspects", suspects.stretches, must)
+    compareSuspects(census.suspects(type, stored: stored), suspects.stretches, must)
     tryMarks(suspects)
+  }
+
+  /// Compares stretches that a census suspects, and those that are kept of them.
+  mutating func compareSuspects(
+    _ found: [HealthStretch], _ kept: [HealthStretch], _ must: [HealthStretch]
+  ) {
+    compare("suspects", found, must)
+    compare("stretches of suspects", kept, must)
   }
 
   private mutating func tryMarks(_ suspects: HealthSuspects) {
     let batch = HealthBatch(samples(3))
     var marks = HealthMarks()
-    suspects.mark(batch, in: &marks)
-    suspects.mark(batch, in: &marks)
+    for _ in 0..<2 { suspects.mark(batch, in: &marks) }
+    compareMarks(marks, of: batch, suspects)
+  }
+
+  /// Compares the marks of a batch that was marked twice.
+  mutating func compareMarks(
+    _ marks: HealthMarks, of batch: HealthBatch, _ suspects: HealthSuspects
+  ) {
     var places: [HealthSamplePlace] = []
     for row in batch.rows {
       let type = batch.names[Int(row.type)].text
@@ -157,8 +198,8 @@ extension HealthSamplesWalk {
     let fresh = number(1...3)
     var added = (0..<fresh).map { Self.plain(100_000 + Int64($0)) }
     census.add(HealthBatch(added + added.suffix(1) + [Self.plain(7)]))
+    var repeats = [census.repeated("a")]
     let early = fresh < 3 ? 2 : 1
-    compare("repeats of \(65_534 + fresh)", census.repeated("a"), early)
     if early == 1 { added.append(Self.plain(7)) }
     // One moment more than there is room for; then the last one again, an early one, and the last.
     let later = [Self.plain(200_000), Self.plain(200_000, 2)]
@@ -167,24 +208,39 @@ extension HealthSamplesWalk {
     for batch in [later, last, last + [Self.plain(8)], [last[0]]] {
       census.add(HealthBatch(batch))
     }
-    compare("repeats of many", census.repeated("a"), early + 2)
+    repeats.append(census.repeated("a"))
     for key in added.map(\.key) { count.add(key) }
-    compare("whether \(count) is all", census.isAll("a", stored: count), true)
-    compare("many samples", count.count, 65_534 + fresh + 8 - early)
+    compareMany(repeats, census.isAll("a", stored: count), count.count, fresh)
+  }
+
+  /// Compares how often samples of many were repeated, first and at the end, and whether all count.
+  mutating func compareMany(_ repeats: [Int], _ isAll: Bool, _ count: Int, _ fresh: Int) {
+    let early = fresh < 3 ? 2 : 1
+    compare("repeats of \(65_534 + fresh)", repeats, [early, early + 2])
+    compare("whether \(count) is all", isAll, true)
+    compare("many samples", count, 65_534 + fresh + 8 - early)
   }
 
   /// Compares the numbers at which a store takes what waits.
   mutating func tryBounds() {
-    compare("the most samples of a batch", HealthBatch.most, 8_000)
-    compare("no name", HealthRow.none, 65_535)
-    compare("the type of workouts", HealthSample.workoutType, "HKWorkoutTypeIdentifier")
+    compareBounds(HealthBatch.most, HealthRow.none, HealthSample.workoutType)
     let key = HealthSampleKey(high: 0, low: 0)
     let place = HealthSamplePlace(type: "a", start: Self.moment(0), key: key)
     let count = one([0, 8_191, 8_192, 8_193])
     let marks = HealthMarks(places: [HealthSamplePlace](repeating: place, count: count))
-    compare("whether \(count) places are many", marks.isFull, count > 8_191)
+    compareFull(marks.isFull, count)
     guard let span = Self.spanned?.spans.first else { return compare("a span", false, true) }
     let spans = HealthMarks(spans: [HealthSpan](repeating: span, count: count))
-    compare("whether \(count) spans are many", spans.isFull, count > 8_191)
+    compareFull(spans.isFull, count)
+  }
+
+  mutating func compareBounds(_ most: Int, _ none: UInt16, _ workouts: String) {
+    compare("the most samples of a batch", most, 8_000)
+    compare("no name", none, 65_535)
+    compare("the type of workouts", workouts, "HKWorkoutTypeIdentifier")
+  }
+
+  mutating func compareFull(_ found: Bool, _ count: Int) {
+    compare("whether \(count) marks are many", found, count > 8_191)
   }
 }

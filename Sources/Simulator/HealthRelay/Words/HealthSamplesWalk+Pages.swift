@@ -16,9 +16,8 @@ extension HealthSamplesWalk {
         from: Self.moment(one([.min, 0, 0, 1, 2])), limit: one([-1, 0, 1, 2, 2, 3, 4, 5, 9]))
       if happens(15) { query.after = odd(anchor) }
       let place = query.after.flatMap { readers[$0.bytes] }
-      let (must, next) = twin.page(query, place)
-      let found = page(query, twin)
-      compare("the page for \(query) of \(twin.entries)", found, must)
+      let found = Self.page(query, twin)
+      let next = comparePage(found, query, place, of: twin)
       guard stray == nil else { return }
       anchor = found.anchor.bytes
       readers[found.anchor.bytes] = next
@@ -29,7 +28,17 @@ extension HealthSamplesWalk {
     }
   }
 
-  private func page(_ query: HealthChangeQuery, _ twin: HealthPagesTwin) -> HealthChangePage {
+  /// Compares a page of changes; returns where its reader stands then.
+  mutating func comparePage(
+    _ found: HealthChangePage, _ query: HealthChangeQuery, _ place: HealthPagesTwin.Place?,
+    of twin: HealthPagesTwin
+  ) -> HealthPagesTwin.Place {
+    let (must, next) = twin.page(query, place)
+    compare("the page for \(query) of \(twin.entries)", found, must)
+    return next
+  }
+
+  static func page(_ query: HealthChangeQuery, _ twin: HealthPagesTwin) -> HealthChangePage {
     func own(_ span: HealthChangeSpan) -> HealthPagesTwin.Span {
       HealthPagesTwin.Span(type: span.type, done: span.done, until: span.until)
     }
@@ -93,17 +102,37 @@ extension HealthSamplesWalk {
     _ anchor: HealthAnchor, _ twin: HealthPagesTwin, _ place: HealthPagesTwin.Place
   ) {
     let walk = HealthWalk(anchor, of: twin.store)
-    compare("what is done of \(anchor.text)", walk?.done, place.done)
-    compare("the store of \(anchor.text)", walk?.store, twin.store)
-    compare("\(anchor.text), written again,", walk?.anchor, anchor)
+    compareAnchor(walk?.done, place.done, walk?.store, twin.store)
+    compareAnchor(walk?.anchor, anchor)
     let odd = happens(4) ? anchor : self.odd(anchor.bytes)
-    let isGood = odd == anchor
-    compare(
-      "whether \(odd.text) is an anchor", HealthWalk(odd, of: twin.store) != nil, isGood)
+    compareGood(HealthWalk(odd, of: twin.store) != nil, odd == anchor, odd)
+    compareText(odd.text, of: odd)
+    compareNew(HealthWalk(twin.store), of: twin)
+  }
+
+  /// Compares what an anchor says that was read, and that is written again.
+  mutating func compareAnchor(
+    _ done: Int64?, _ mustBeDone: Int64, _ store: UInt64?, _ mustBeStore: UInt64
+  ) {
+    compare("what is done by an anchor", done, mustBeDone)
+    compare("the store of an anchor", store, mustBeStore)
+  }
+
+  mutating func compareAnchor(_ again: HealthAnchor?, _ anchor: HealthAnchor) {
+    compare("\(anchor.text), written again,", again, anchor)
+  }
+
+  mutating func compareGood(_ found: Bool, _ must: Bool, _ anchor: HealthAnchor) {
+    compare("whether \(anchor.text) is an anchor", found, must)
+  }
+
+  mutating func compareText(_ found: String, of anchor: HealthAnchor) {
     var text = ""
-    for byte in odd.bytes { text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-    compare("the text of an anchor", odd.text, text)
-    let fresh = HealthWalk(twin.store)
-    compare("the anchor of a new reader", fresh.anchor.bytes, twin.anchor(.init()))
+    for byte in anchor.bytes { text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+    compare("the text of an anchor", found, text)
+  }
+
+  mutating func compareNew(_ walk: HealthWalk, of twin: HealthPagesTwin) {
+    compare("the anchor of a new reader", walk.anchor.bytes, twin.anchor(.init()))
   }
 }

@@ -12,7 +12,7 @@ extension HealthSamplesWalk {
       let exported: Int64? = happens(6) ? nil : Int64(number(1...2))
       let replaces = happens(3)
       var settlement = HealthSettlement(exported: exported.map { Self.moment($0) })
-      compare("whether a settlement replaces others", settlement.replaces, false)
+      compareNew(settlement)
       settlement.replaces = replaces
       let stretch = HealthStretch(type: "a", from: Self.moment(from), to: Self.moment(to))
       coverages.note(stretch, of: settlement)
@@ -26,22 +26,36 @@ extension HealthSamplesWalk {
           must.append([exported, from, to])
         }
       }
-      let found = coverages.map { coverage in
-        [coverage.exported, coverage.stretch.from, coverage.stretch.to].map(\.nanoseconds)
-      }
-      compare("coverages after \(from) to \(to) of \(exported ?? 0)", found, must)
+      compareCoverages(coverages, must) { "coverages after \(from) to \(to) of \(exported ?? 0)" }
       for moment in from - 1...to + 1 {
-        let isIn = from <= moment && moment <= to
-        compare(
-          "whether \(moment) is in \(stretch)", stretch.contains(Self.moment(moment)), isIn)
+        compareContains(stretch.contains(Self.moment(moment)), moment, stretch)
       }
     }
+  }
+
+  mutating func compareNew(_ settlement: HealthSettlement) {
+    compare("whether a settlement replaces others", settlement.replaces, false)
+  }
+
+  /// Compares coverages: of each when it was exported, and its first and last moment.
+  mutating func compareCoverages(
+    _ coverages: [HealthCoverage], _ must: [[Int64]], _ words: () -> String
+  ) {
+    let found = coverages.map { coverage in
+      [coverage.exported, coverage.stretch.from, coverage.stretch.to].map(\.nanoseconds)
+    }
+    compare(words(), found, must)
+  }
+
+  mutating func compareContains(_ found: Bool, _ moment: Int64, _ stretch: HealthStretch) {
+    let isIn = stretch.from.nanoseconds <= moment && moment <= stretch.to.nanoseconds
+    compare("whether \(moment) is in \(stretch)", found, isIn)
   }
 
   // Spans.
 
   /// Values of the exported samples whose keys end spans, and of others.
-  private static let values: (ends: [Int], others: [Int]) = {
+  static let values: (ends: [Int], others: [Int]) = {
     var (ends, others): ([Int], [Int]) = ([], [])
     var value = 0
     while ends.count < 3, value < 99_999 {
@@ -59,7 +73,7 @@ extension HealthSamplesWalk {
   }
 
   /// Returns a batch of an export with samples of these values.
-  private static func batch(_ values: [Int]) -> HealthBatch? {
+  static func batch(_ values: [Int]) -> HealthBatch? {
     let records = values.map {
       "<Record type=\"T\" sourceName=\"s\" startDate=\"2026-01-05 00:00:00 +0000\" "
         + "endDate=\"2026-01-05 00:00:00 +0000\" value=\"\($0)\"/>\n"
@@ -108,21 +122,34 @@ extension HealthSamplesWalk {
   mutating func trySpans() {
     let values = values()
     guard let batch = Self.batch(values) else { return compare("an export", false, true) }
+    compareSpans(batch, of: values)
+    guard stray == nil else { return }
+    let gone = values.indices.filter { _ in happens(5) }
+    compareWithout(batch.without(gone), gone, batch, values)
+    var marks = HealthMarks()
+    HealthSuspects([]).mark(batch, in: &marks)
+    compareMarks(marks, of: batch)
+    tryFingerprints(values)
+  }
+
+  /// Compares the rows and spans of a batch of these values.
+  mutating func compareSpans(_ batch: HealthBatch, of values: [Int]) {
     let spans = Self.spans(values)
     let digests = spans.map { Self.digest($0) }
     compare("the number of rows of \(values)", batch.rows.count, values.count)
     compare("the lengths of the spans of \(values)", batch.spans.map(\.count), spans.map(\.count))
     compare("the digests of the spans of \(values)", batch.spans.map(\.digest), digests)
-    guard stray == nil else { return }
-    let gone = values.indices.filter { _ in happens(5) }
-    tryWithout(gone, batch, values)
-    var marks = HealthMarks()
-    HealthSuspects([]).mark(batch, in: &marks)
-    compare("the marks of \(values)", marks, HealthMarks(spans: batch.spans))
-    tryFingerprints(values)
   }
 
-  private mutating func tryWithout(_ gone: [Int], _ batch: HealthBatch, _ values: [Int]) {
+  /// Compares the marks of a batch in whose stretches nothing is suspected.
+  mutating func compareMarks(_ marks: HealthMarks, of batch: HealthBatch) {
+    compare("the marks of spans", marks, HealthMarks(spans: batch.spans))
+  }
+
+  /// Compares what is left of a batch of these values without some of its rows.
+  mutating func compareWithout(
+    _ rest: HealthBatch, _ gone: [Int], _ batch: HealthBatch, _ values: [Int]
+  ) {
     var (rows, loose, kept): ([HealthRow], [HealthRow], [HealthSpan]) = ([], [], [])
     var place = 0
     for (number, span) in Self.spans(values).enumerated() {
@@ -135,15 +162,18 @@ extension HealthSamplesWalk {
         kept.append(batch.spans[number])
       }
     }
-    let rest = batch.without(gone)
     compare("the rows of \(values) without \(gone)", rest.rows, rows + loose)
     compare("the spans of \(values) without \(gone)", rest.spans, kept)
     // Once more: some rows are of no span now.
     if !rest.rows.isEmpty, kept.isEmpty || !loose.isEmpty {
-      let again = rest.without([rest.rows.count - 1])
-      compare("the rows without the last", again.rows, Array(rest.rows.dropLast()))
-      compare("the spans without the last row", again.spans, rest.spans)
+      compareLast(rest.without([rest.rows.count - 1]), rest)
     }
+  }
+
+  /// Compares a batch without its last row, which is of no span.
+  mutating func compareLast(_ again: HealthBatch, _ rest: HealthBatch) {
+    compare("the rows without the last", again.rows, Array(rest.rows.dropLast()))
+    compare("the spans without the last row", again.spans, rest.spans)
   }
 
   /// Compares fingerprints of batches: equal for the same spans and rows in the same order.
@@ -167,14 +197,18 @@ extension HealthSamplesWalk {
       all.append((print, parts))
     }
     for (one, two) in zip(all, all.dropFirst()) {
-      compare(
-        "whether \(one.parts) is \(two.parts)", one.print == two.print, one.parts == two.parts)
+      compareSameness(one.print == two.print, one.parts, two.parts)
     }
     var prints = [HealthFingerprint(), HealthFingerprint()]
     let (one, two) = (values[0], values[values.count - 1])
     prints[0].add(HealthBatch([Self.exported(one)]))
     prints[1].add(HealthBatch([Self.exported(two)]))
-    compare("whether \(one) is \(two)", prints[0] == prints[1], one == two)
-    compare("an empty fingerprint", HealthFingerprint() == all[0].print, all[0].parts.isEmpty)
+    compareSameness(prints[0] == prints[1], one, two)
+    compareSameness(HealthFingerprint() == all[0].print, [], all[0].parts)
+  }
+
+  /// Compares whether the fingerprints of two values are the same.
+  mutating func compareSameness<Value: Equatable>(_ found: Bool, _ one: Value, _ two: Value) {
+    compare("whether \(one) has the fingerprint of \(two)", found, one == two)
   }
 }

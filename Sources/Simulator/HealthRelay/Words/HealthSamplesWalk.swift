@@ -71,6 +71,16 @@ struct HealthSamplesWalk: TwinWalk {
   private mutating func tryBatch() {
     let samples = samples(5)
     let batch = HealthBatch(samples)
+    compareBatch(batch, of: samples)
+    guard stray == nil else { return }
+    let stretches = stretches()
+    let places = Self.places(of: batch, in: stretches)
+    compareRows(batch.rows(in: stretches), places, stretches)
+    compareRest(batch.without(places), of: batch, without: places)
+  }
+
+  /// Compares the names, rows and workouts of a batch with those of its samples.
+  mutating func compareBatch(_ batch: HealthBatch, of samples: [HealthSample]) {
     var names: [String] = []
     var workouts: [WorkoutValue] = []
     func number(_ text: String?) -> UInt16 {
@@ -101,17 +111,15 @@ struct HealthSamplesWalk: TwinWalk {
     }
     compare("the count of rows", batch.rows.count, samples.count)
     compare("the workouts", batch.workouts, workouts)
-    compareNames(of: batch, names)
-    guard stray == nil else { return }
-    tryRows(batch)
+    compareNames(batch.names.map(\.text), batch.names.map(\.key), names)
+    compare("the spans of a batch", batch.spans, [])
   }
 
-  private mutating func compareNames(of batch: HealthBatch, _ names: [String]) {
-    let texts = names.map { Array($0.utf8) }
-    compare("the names of a batch", batch.names.map { Array($0.text.utf8) }, texts)
-    let keys = names.map { HealthSampleAccount.key($0) }
-    compare("the keys of \(names)", batch.names.map(\.key), keys)
-    compare("the spans of a batch", batch.spans, [])
+  mutating func compareNames(
+    _ texts: [String], _ keys: [HealthSampleKey], _ names: [String]
+  ) {
+    compare("the names of a batch", texts.map { Array($0.utf8) }, names.map { Array($0.utf8) })
+    compare("the keys of \(names)", keys, names.map { HealthSampleAccount.key($0) })
   }
 
   mutating func stretches() -> [HealthStretch] {
@@ -123,8 +131,8 @@ struct HealthSamplesWalk: TwinWalk {
     }
   }
 
-  private mutating func tryRows(_ batch: HealthBatch) {
-    let stretches = stretches()
+  /// Returns the rows that begin in some stretches.
+  static func places(of batch: HealthBatch, in stretches: [HealthStretch]) -> [Int] {
     var places: [Int] = []
     for (place, row) in batch.rows.enumerated() {
       let type = batch.names[Int(row.type)].text
@@ -134,8 +142,16 @@ struct HealthSamplesWalk: TwinWalk {
       }
       if isIn { places.append(place) }
     }
-    compare("the rows in \(stretches)", batch.rows(in: stretches), places)
-    let rest = batch.without(places)
+    return places
+  }
+
+  mutating func compareRows(_ found: [Int], _ must: [Int], _ stretches: [HealthStretch]) {
+    compare("the rows in \(stretches)", found, must)
+  }
+
+  mutating func compareRest(
+    _ rest: HealthBatch, of batch: HealthBatch, without places: [Int]
+  ) {
     var kept: [HealthRow] = []
     for (place, row) in batch.rows.enumerated() where !places.contains(place) { kept.append(row) }
     compare("what is left without \(places)", rest.rows, kept)
@@ -149,26 +165,42 @@ struct HealthSamplesWalk: TwinWalk {
     let types = (0..<number(0...4)).map { _ in one(["a", "b", "c"]) }
     let (from, to) = (Int64(number(0...4)), Int64(number(0...4)))
     var query = HealthSampleQuery(types: types, from: Self.moment(from), to: Self.moment(to))
-    compare("how many samples a page holds", query.limit, 10_000)
+    compareLimit(query.limit)
     let key = HealthSampleKey(high: 1, low: 2)
     if happens(2) {
       query.after = HealthSamplePlace(
         type: one(["a", "b", "c"]), start: Self.moment(1), key: key)
     }
+    compareTypes(query.typesLeft, of: query)
+    for start in 0...4 as ClosedRange<Int64> {
+      for end in start...5 {
+        let found = query.covers(start: Self.moment(start), end: Self.moment(end))
+        compareCover(found, start, end, from, to)
+      }
+    }
+  }
+
+  mutating func compareLimit(_ limit: Int) {
+    compare("how many samples a page holds", limit, 10_000)
+  }
+
+  /// Compares the types that a question goes on with.
+  mutating func compareTypes(_ found: [String], of query: HealthSampleQuery) {
     var left: [String] = []
-    for type in types where !left.contains(type) { left.append(type) }
+    for type in query.types where !left.contains(type) { left.append(type) }
     if let after = query.after {
       while let first = left.first, first != after.type { left.removeFirst() }
     }
-    compare("the types that are left of \(query)", query.typesLeft, left)
-    for start in 0...4 as ClosedRange<Int64> {
-      for end in start...5 {
-        let endedEarly = end < from || (end == from && start < end)
-        let isIn = from < to && start < to && !endedEarly
-        let found = query.covers(start: Self.moment(start), end: Self.moment(end))
-        compare("whether \(start) to \(end) is in \(from) to \(to)", found, isIn)
-      }
-    }
+    compare("the types that are left of \(query)", found, left)
+  }
+
+  /// Compares whether a sample is within a time.
+  mutating func compareCover(
+    _ found: Bool, _ start: Int64, _ end: Int64, _ from: Int64, _ to: Int64
+  ) {
+    let endedEarly = end < from || (end == from && start < end)
+    let isIn = from < to && start < to && !endedEarly
+    compare("whether \(start) to \(end) is in \(from) to \(to)", found, isIn)
   }
 
   private mutating func tryOrder() {
@@ -177,16 +209,31 @@ struct HealthSamplesWalk: TwinWalk {
     let (left, right) = (
       HealthSampleKey(high: one[0], low: one[1]), HealthSampleKey(high: two[0], low: two[1])
     )
-    compare("\(left) < \(right)", left < right, one.lexicographicallyPrecedes(two))
+    compareOrder(left < right, left, right)
     let start: Int64 = self.one([.min, .min + 1, -1, 0, 1, .max])
-    let place = HealthPlace.before(Self.moment(start))
-    let must = start == .min ? start : start - 1
-    compare("the place before \(start)", place.start.nanoseconds, must)
-    compare("the key before \(start)", place.key, HealthSampleKey(high: .max, low: .max))
+    comparePlace(HealthPlace.before(Self.moment(start)), before: start)
     var added = HealthAddition()
     added += HealthAddition(added: 3)
     added += HealthAddition(known: 4)
     added += HealthAddition(added: 10, known: 20)
-    compare("what was added", [added.added, added.known], [13, 24])
+    compareSum(added)
+  }
+
+  mutating func compareOrder(
+    _ found: Bool, _ left: HealthSampleKey, _ right: HealthSampleKey
+  ) {
+    let (one, two) = ([left.high, left.low], [right.high, right.low])
+    compare("\(left) < \(right)", found, one.lexicographicallyPrecedes(two))
+  }
+
+  mutating func comparePlace(_ place: HealthPlace, before start: Int64) {
+    let must = start == .min ? start : start - 1
+    compare("the place before \(start)", place.start.nanoseconds, must)
+    compare("the key before \(start)", place.key, HealthSampleKey(high: .max, low: .max))
+  }
+
+  /// Compares the sum of 3 that were new, 4 that were known, and 10 and 20.
+  mutating func compareSum(_ found: HealthAddition) {
+    compare("what was added", [found.added, found.known], [13, 24])
   }
 }

@@ -51,7 +51,8 @@ extension HealthExportWalk {
     }
   }
 
-  private mutating func compareWords(_ error: HealthExportError, _ words: String, _ what: String?) {
+  /// Compares what is said of an error, and of what helps.
+  mutating func compareWords(_ error: HealthExportError, _ words: String, _ what: String?) {
     compare("the words for an error", error.description, words)
     compare("what helps", error.remedy, what)
   }
@@ -65,33 +66,55 @@ extension HealthExportWalk {
     let found = read(start + Array(rest.utf8))
     let must: HealthExportError? =
       isLike ? (rest.hasPrefix("<") ? nil : .empty) : .disguised(disguise)
-    compare("the error of \(start), then \(rest),", found.error, must)
-    compare("the bytes read of a disguise", found.tally.bytes == 0, !isLike)
+    compareDisguise(found, must, isLike: isLike, start)
     var bytes = Array("<HealthData>".utf8)
     cuts = [bytes.count]
     bytes += start + Array("\n</HealthData>".utf8)
-    compare("the error of what is within an export", read(bytes).error, nil)
+    compareWithin(read(bytes))
     cuts = []
     guard !isLike else { return }
     var reader = HealthExportReader()
     let four = (start + [9, 9])[..<4]
     reader.append(four.span)
     let outcome = Result { () throws(HealthExportError) in try reader.next() }
+    compareFirst(outcome, disguise)
+  }
+
+  /// Compares what is read of a file that is something else, or only like that.
+  mutating func compareDisguise(
+    _ found: Found, _ must: HealthExportError?, isLike: Bool, _ start: [UInt8]
+  ) {
+    compare("the error of \(start)", found.error, must)
+    compare("the bytes read of a disguise", found.tally.bytes == 0, !isLike)
+  }
+
+  mutating func compareWithin(_ found: Found) {
+    compare("the error of what is within an export", found.error, nil)
+  }
+
+  mutating func compareFirst(
+    _ outcome: Result<HealthBatch?, HealthExportError>, _ disguise: ExportDisguise
+  ) {
     compare("the first four bytes", outcome, .failure(.disguised(disguise)))
   }
 
   /// Tries whether the beginning of the draft shows an export.
   mutating func tryLook() {
-    let marks = ["<!DOCTYPE HealthData", "<HealthData"].map { Array($0.utf8) }
     let whole = draft.bytes
     let start = whole.prefix(one([0, 11, 20, 60, 200]))
+    compareLook(HealthExportReader.isExport(start.span), Array(start))
+    compareReasons(HealthExportSkip.allCases.map(\.text))
+  }
+
+  mutating func compareLook(_ found: Bool, _ start: [UInt8]) {
+    let marks = ["<!DOCTYPE HealthData", "<HealthData"].map { Array($0.utf8) }
     let isExport = marks.contains { mark in
       start.indices.contains { start[$0...].starts(with: mark) }
     }
-    compare(
-      "whether \(Self.text(Array(start))) is one", HealthExportReader.isExport(start.span), isExport
-    )
-    let texts = HealthExportSkip.allCases.map(\.text)
+    compare("whether \(Self.text(start)) is one", found, isExport)
+  }
+
+  mutating func compareReasons(_ texts: [String]) {
     compare("the number of different reasons", Set(texts).subtracting([""]).count, 17)
   }
 }

@@ -127,8 +127,12 @@ extension HealthExportWalk {
     cuts = [3 << 20]
     let batches = compareDraft("full names")
     cuts = []
-    let rows = hasRows ? (isFull ? [1, 3] : [4]) : [3]
-    compare("the rows of batches", batches.map(\.rows.count), rows)
+    compareForgotten(batches, hasRows ? (isFull ? [1, 3] : [4]) : [3], isFull: isFull)
+  }
+
+  /// Compares the sizes of batches of long names, and whether the last one forgot them.
+  mutating func compareForgotten(_ batches: [HealthBatch], _ sizes: [Int], isFull: Bool) {
+    compare("the rows of batches", batches.map(\.rows.count), sizes)
     let bytes = batches.last?.names.reduce(0) { $0 + $1.text.utf8.count } ?? 0
     compare("whether names are forgotten", bytes < 200_000, isFull)
   }
@@ -176,12 +180,17 @@ extension HealthExportWalk {
     cuts = [number(1...bytes.count), bytes.count]
     let found = read(bytes)
     cuts = []
+    compareCrowd(found, kinds, of: samples)
+  }
+
+  /// Compares what was read of many samples, each of which is one of a few.
+  mutating func compareCrowd(_ found: Found, _ kinds: [Int], of samples: [HealthSample]) {
     let keysOfKinds = samples.map { HealthSampleAccount.key($0) }
     let keys = kinds.map { keysOfKinds[$0] }
     compare("the keys of a crowd", found.batches.flatMap { $0.rows.map(\.key) }, keys)
     compareBatches(found.batches)
     compare("the sizes of batches", found.batches.map(\.rows.count), Self.sizes(keys))
-    compare("the number of samples of a crowd", found.tally.total, count)
+    compare("the number of samples of a crowd", found.tally.total, kinds.count)
     for batch in found.batches {
       let (first, last) = (batch.rows.first.map { batch[$0] }, batch.rows.last.map { batch[$0] })
       let isSound = [first, last].allSatisfy { $0.map(samples.contains) ?? false }

@@ -117,7 +117,7 @@ extension HealthExportWalk {
       found.error = error
       var again: HealthExportError?
       do { _ = try reader.next() } catch { again = error }
-      compare("an error of a reader, the second time,", again, error)
+      compareAgain(again, error)
     }
     found.tally = reader.tally
   }
@@ -125,10 +125,24 @@ extension HealthExportWalk {
   /// Compares what is read of the draft with what was meant.
   @discardableResult
   mutating func compareDraft(_ what: String) -> [HealthBatch] {
-    let twin = ExportTwin(draft.things)
     let bytes = draft.bytes
     let found = read(bytes)
     let isSound = stray == nil
+    compareFound(found)
+    if isSound, let difference = stray {
+      stray = "\(what): \(difference): \(Self.text(bytes).debugDescription.prefix(9_000))"
+    }
+    return found.batches
+  }
+
+  /// Compares an error with the one that is told again.
+  mutating func compareAgain(_ again: HealthExportError?, _ error: HealthExportError) {
+    compare("an error of a reader, the second time,", again, error)
+  }
+
+  /// Compares what was read with what the parts of the draft mean.
+  mutating func compareFound(_ found: Found) {
+    let twin = ExportTwin(draft.things)
     compare("the error of", found.error, twin.error)
     let samples = found.batches.flatMap { batch in batch.rows.map { batch[$0] } }
     for (sample, must) in zip(samples, twin.samples) { compare("a sample of", sample, must) }
@@ -139,10 +153,6 @@ extension HealthExportWalk {
     compare("whether little is held of", isShort, true)
     compareTally(found.tally, twin)
     if found.error == nil { compareBatches(found.batches) }
-    if isSound, let difference = stray {
-      stray = "\(what): \(difference): \(Self.text(bytes).debugDescription.prefix(9_000))"
-    }
-    return found.batches
   }
 
   private mutating func compareTally(_ tally: HealthExportTally, _ twin: ExportTwin) {

@@ -8,8 +8,8 @@ import LinkWire
 ///
 /// It comes to bounds that days of a world do not reach: types that are full, stores that fail
 /// again and again, batches that cannot be divided, answers that are late.
-struct SyncPhoneWalk: RandomWalk {
-  private var model: SyncModel
+struct SyncPhoneWalk: TwinWalk {
+  var model: SyncModel
   private var twin: SyncTwin
   var chance: Chance
   private var now = Instant.zero
@@ -26,17 +26,17 @@ struct SyncPhoneWalk: RandomWalk {
   private var lastWake: UInt64 = 0
   /// How this one is: its server is away, its disk is full, its batches are large.
   private let mood: UInt64
-  private(set) var stray: String?
+  var stray: String?
 
   private static let types = ["a", "b", "c"]
 
-  init(_ policy: LinkPolicy, _ chance: Chance) {
+  init(_ chance: Chance) {
     self.chance = chance
     mood = self.chance.next()
     let depth = [1, 2, 16][Int(mood >> 8 % 3)]
     let seed = self.chance.next()
-    model = SyncModel(SyncSettings(policy: policy, depth: depth), seed: seed)
-    twin = SyncTwin(policy, depth: depth, seed: seed)
+    model = SyncModel(SyncSettings(policy: .healthSync, depth: depth), seed: seed)
+    twin = SyncTwin(.healthSync, depth: depth, seed: seed)
   }
 
   /// Walks so many steps; returns what the model did otherwise than its twin.
@@ -56,7 +56,7 @@ struct SyncPhoneWalk: RandomWalk {
 
   // Steps.
 
-  private mutating func give(_ input: SyncModel.Input?) {
+  mutating func give(_ input: SyncModel.Input?) {
     guard stray == nil else { return }
     let effects =
       input.map { model.handle($0, at: now) } ?? model.tick(at: now)

@@ -5,28 +5,31 @@ import LinkWire
 
 /// What phones and servers say to each other, in all forms that it can have: numbers, batches,
 /// bodies of other makes, stores, queues.
-struct SyncWireWalk: RandomWalk {
+struct SyncWireWalk: TwinWalk {
   var chance: Chance
-  private(set) var stray: String?
-  private var kept = KeptSync()
+  var stray: String?
+  var kept = KeptSync()
   private var stock = SyncStock()
 
   init(_ chance: Chance) { self.chance = chance }
 
-  mutating func walk() -> String? {
-    for _ in 0..<6 { tryNumber() }
-    for _ in 0..<3 { tryPage() }
-    if happens(20) { tryManySamples() }
-    if happens(20) { tryBound() }
-    for _ in 0..<10 { tryBody() }
-    if let difference = stock.difference(from: kept, of: "a") { expect(false, difference) }
-    tryQueue()
-    tryCourse()
-    tryHashes()
-    tryTickets()
-    tryPlaces()
-    tryRecords()
-    tryReplies()
+  /// Tries all forms so often; returns the first difference.
+  mutating func walk(_ times: Int) -> String? {
+    for _ in 0..<times where stray == nil {
+      for _ in 0..<6 { tryNumber() }
+      for _ in 0..<3 { tryPage() }
+      if happens(20) { tryManySamples() }
+      if happens(20) { tryBound() }
+      for _ in 0..<10 { tryBody() }
+      if let difference = stock.difference(from: kept, of: "a") { expect(false, difference) }
+      tryQueue()
+      tryCourse()
+      tryHashes()
+      tryTickets()
+      tryPlaces()
+      tryRecords()
+      tryReplies()
+    }
     return stray
   }
 

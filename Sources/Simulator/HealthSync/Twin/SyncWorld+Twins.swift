@@ -14,17 +14,7 @@ extension SyncWorld {
   }
 
   static var walks: [Walk] {
-    [
-      { chance in
-        var walk = SyncPhoneWalk(.healthSync, chance)
-        return walk.walk(200)
-      },
-      { chance in
-        var walk = SyncWireWalk(chance)
-        return walk.walk()
-      },
-      HealthExportWalk.steps(1),
-    ]
+    [SyncPhoneWalk.steps(200), SyncWireWalk.steps(1), HealthExportWalk.steps(1)]
   }
 }
 

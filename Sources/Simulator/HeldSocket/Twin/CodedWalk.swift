@@ -21,7 +21,7 @@ struct CodedWalk: TwinWalk {
   }
 
   /// Compares a value's form, and what is read of another form; `nil` for what cannot be read.
-  private mutating func compare<Value: Codable & Equatable>(
+  mutating func compare<Value: Codable & Equatable>(
     _ value: Value, is tree: CodedTree, _ readings: [(CodedTree, Value?)]
   ) {
     compare("the form of \(value)", try? CodedTree.written(value), tree)
@@ -73,17 +73,22 @@ struct CodedWalk: TwinWalk {
     compare("the message of a text", SocketMessage.text("aä"), SocketMessage(text: [97, 195, 164]))
     let size = one([0, 1, 4_294_967_295, 4_294_967_296, -1]) as Int128
     let form = CodedTree.parts(["text": .flag(isText), "bytes": .whole(size)])
-    let read = try? form.read(SocketMessage.self)
-    let isCount = size >= 0 && size < 4_294_967_296
-    compare("whether \(form) is a message", read != nil, isCount)
-    compare("the size of \(form)", read?.count, isCount ? Int(size) : nil)
-    compare("whether \(form) is a text", read?.isText, isCount ? isText : nil)
-    compare(
-      "the content of \(form)", read.map { $0.bytes == nil && $0.text == nil }, isCount ? true : nil
-    )
+    compareMessage(try? form.read(SocketMessage.self), size, isText: isText)
     compare(
       message, is: .parts(["text": .flag(isText), "bytes": .whole(Int128(bytes.count))]),
       [(.parts(["text": .flag(true)]), nil), (.parts(["bytes": .whole(1)]), nil)])
+  }
+
+  /// Compares what is read of a form that says how long a message is.
+  mutating func compareMessage(_ read: SocketMessage?, _ size: Int128, isText: Bool) {
+    let what = "a message of \(size) bytes"
+    let isCount = size >= 0 && size < 4_294_967_296
+    compare("whether there is \(what)", read != nil, isCount)
+    compare("the size of \(what)", read?.count, isCount ? Int(size) : nil)
+    compare("whether \(what) is a text", read?.isText, isCount ? isText : nil)
+    compare(
+      "the content of \(what)", read.map { $0.bytes == nil && $0.text == nil }, isCount ? true : nil
+    )
   }
 
   private mutating func tryPolicy() {
@@ -107,13 +112,16 @@ struct CodedWalk: TwinWalk {
     }
     if happens(9) { few[one(["odd", "a.odd", "preset"])] = .text("odd") }
     if happens(9) { few["preset"] = nil }
-    compare(
-      "\(few), read,", try? CodedTree.parts(few).read(LinkPolicy.self), Self.policy(few))
+    comparePolicy(try? CodedTree.parts(few).read(LinkPolicy.self), of: few)
     if happens(3) {
       compare(
         "the form of \(policy.name), read,", try? CodedTree.parts(parts).read(LinkPolicy.self),
         policy)
     }
+  }
+
+  mutating func comparePolicy(_ found: LinkPolicy?, of form: [String: CodedTree]) {
+    compare("\(form), read,", found, Self.policy(form))
   }
 
   /// The preset that a form names, with the numbers of the form.

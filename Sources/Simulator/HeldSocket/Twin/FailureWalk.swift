@@ -62,31 +62,51 @@ struct FailureWalk: TwinWalk {
 
   private mutating func tryFailure() {
     let failure = failure()
-    let row = FailureAccount.row(failure)
-    compare("the class of \(failure)", failure.failureClass, row)
-    compare("the wish of \(failure)", failure.serverWish, FailureAccount.wish(failure))
-    compare(
-      "whether \(failure) means that there is no server", failure.meansServerUnreachable,
-      FailureAccount.meansUnreachable(failure))
-    let other = failure.mapText { $0 + "b" }
-    compare("\(failure), changed,", FailureAccount.frame(other), FailureAccount.frame(failure))
-    compare(
-      "\(failure), changed,", FailureAccount.texts(other),
-      FailureAccount.texts(failure).map { $0 + "b" })
+    compareClass(
+      failure.failureClass, wish: failure.serverWish, isNews: failure.meansServerUnreachable,
+      of: failure)
+    compareText(failure.mapText { $0 + "b" }, of: failure)
     let policy = one(Self.policies)
-    let verdict = policy.verdicts[row] ?? .retry
+    compareVerdict(policy.verdict(on: failure), of: policy, on: failure)
+    let wish = wish()
+    compareWish(policy.retry.obeyed(wish), of: policy, wish)
+    let (left, right) = (one(FailureClass.allCases), one(FailureClass.allCases))
+    compare("the order of \(left) and \(right)", left < right, left.rawValue < right.rawValue)
+  }
+
+  mutating func compareClass(
+    _ row: FailureClass, wish: Duration?, isNews: Bool, of failure: LinkFailure
+  ) {
+    compare("the class of \(failure)", row, FailureAccount.row(failure))
+    compare("the wish of \(failure)", wish, FailureAccount.wish(failure))
+    compare(
+      "whether \(failure) means that there is no server", isNews,
+      FailureAccount.meansUnreachable(failure))
+  }
+
+  /// Compares a failure each of whose texts was made longer by a "b".
+  mutating func compareText(_ found: LinkFailure, of failure: LinkFailure) {
+    compare("\(failure), changed,", FailureAccount.frame(found), FailureAccount.frame(failure))
+    compare(
+      "\(failure), changed,", FailureAccount.texts(found),
+      FailureAccount.texts(failure).map { $0 + "b" })
+  }
+
+  mutating func compareVerdict(
+    _ found: Verdict, of policy: LinkPolicy, on failure: LinkFailure
+  ) {
+    let verdict = policy.verdicts[FailureAccount.row(failure)] ?? .retry
     // A server that names a time offers the link.
     let isBack = verdict == .standbySlow && FailureAccount.wish(failure) != nil
     compare(
-      "what \(policy.name) does about \(failure)", policy.verdict(on: failure),
-      isBack ? .retrySpread : verdict)
-    let wish = wish()
+      "what \(policy.name) does about \(failure)", found, isBack ? .retrySpread : verdict)
+  }
+
+  mutating func compareWish(_ found: Duration?, of policy: LinkPolicy, _ wish: Duration?) {
     let least = wish.map { $0 < .zero ? .zero : $0 }
     compare(
-      "what \(policy.name) obeys of \(wish ?? .zero)", policy.retry.obeyed(wish),
+      "what \(policy.name) obeys of \(wish ?? .zero)", found,
       least.map { $0 > policy.retry.longestWish ? policy.retry.longestWish : $0 })
-    let (left, right) = (one(FailureClass.allCases), one(FailureClass.allCases))
-    compare("the order of \(left) and \(right)", left < right, left.rawValue < right.rawValue)
   }
 
   private mutating func tryPage() {
@@ -156,7 +176,11 @@ struct FailureWalk: TwinWalk {
         must.note(way)
       case _: compare("what a link is told", found.release(), must.release())
       }
-      compare("the watch's deadline", found.deadline, must.heldUntil)
+      compareWatch(found, must)
     }
+  }
+
+  mutating func compareWatch(_ found: PortalWatch, _ must: FailurePortal) {
+    compare("the watch's deadline", found.deadline, must.heldUntil)
   }
 }

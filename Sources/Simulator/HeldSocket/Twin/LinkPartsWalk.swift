@@ -98,9 +98,13 @@ struct LinkPartsWalk: TwinWalk {
             chance: &plain),
           pace.next(schedule, after: index, spread.map { max($0, .zero) }, at: now, &dice))
       }
-      compare("the earliest try", retry.earliest(at: now), pace.soonest(now))
-      compare("a server's wish", retry.notBefore, pace.wishedUntil)
+      compareRetry(retry, pace)
     }
+  }
+
+  mutating func compareRetry(_ retry: Retry, _ pace: LinkPace) {
+    compare("the earliest try", retry.earliest(at: now), pace.soonest(now))
+    compare("a server's wish", retry.notBefore, pace.wishedUntil)
   }
 
   private mutating func wish() -> Duration? {
@@ -143,11 +147,15 @@ struct LinkPartsWalk: TwinWalk {
         (gate.leavesAt, twin.leavesAt) = Self.both(happens(2) ? now : nil)
       case _: tryCredentials(&gate.credentials, &twin.keys, &maker)
       }
-      compare("what is in the way", gate.obstacle, twin.obstacle)
-      compare(
-        "whether a gate is open", gate.isOpen,
-        twin.wish == .live && twin.obstacle == nil && twin.keys.areThere)
+      compareGate(gate, twin)
     }
+  }
+
+  mutating func compareGate(_ gate: Gate, _ twin: LinkTwin) {
+    compare("what is in the way", gate.obstacle, twin.obstacle)
+    compare(
+      "whether a gate is open", gate.isOpen,
+      twin.wish == .live && twin.obstacle == nil && twin.keys.areThere)
   }
 
   private static func both<Value>(_ value: Value) -> (Value, Value) { (value, value) }
@@ -177,6 +185,10 @@ struct LinkPartsWalk: TwinWalk {
       plain.forget()
       keys.vanish()
     }
+    compareKeys(plain, keys)
+  }
+
+  mutating func compareKeys(_ plain: Credentials, _ keys: LinkKeys) {
     compare("when credentials are due", plain.deadline, keys.deadline)
     compare("whether credentials are there", plain.state, keys.areThere ? .available : .missing)
     compare("whether a refresh runs", plain.isRefreshing, keys.runsUntil != nil)

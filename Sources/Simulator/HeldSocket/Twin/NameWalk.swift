@@ -61,20 +61,27 @@ struct NameWalk: TwinWalk {
   private mutating func tryAddress(_ text: String) {
     let (found, must) = (NetworkAddress(text), NameAddress.bytes(text))
     compare("the address \(text)", found?.bytes, must)
-    let host = NameAddress.withoutBrackets(text)
-    compare("\(text) without brackets", String(NetworkAddress.withoutBrackets(text)), host)
-    let ofHost = NameAddress.bytes(host)
-    compare("the host \(text)", NetworkAddress(host: text)?.bytes, ofHost)
-    let isHere = ofHost.map { NameAddress.isLoopback($0) } ?? (host.lowercased() == "localhost")
-    // Brackets are for addresses.
-    let isBracketed = host != text && ofHost == nil
-    compare(
-      "whether \(text) is this machine", NetworkAddress.isLoopback(host: text),
-      isHere && !isBracketed)
+    compareHost(
+      String(NetworkAddress.withoutBrackets(text)), NetworkAddress(host: text),
+      isHere: NetworkAddress.isLoopback(host: text), of: text)
     if let found, let must { look(found, must) }
   }
 
-  private mutating func look(_ found: NetworkAddress, _ must: [UInt8]) {
+  mutating func compareHost(
+    _ bare: String, _ address: NetworkAddress?, isHere: Bool, of text: String
+  ) {
+    let host = NameAddress.withoutBrackets(text)
+    compare("\(text) without brackets", bare, host)
+    let ofHost = NameAddress.bytes(host)
+    compare("the host \(text)", address?.bytes, ofHost)
+    let must = ofHost.map { NameAddress.isLoopback($0) } ?? (host.lowercased() == "localhost")
+    // Brackets are for addresses.
+    let isBracketed = host != text && ofHost == nil
+    compare("whether \(text) is this machine", isHere, must && !isBracketed)
+  }
+
+  /// Compares an address with the bytes that it must have.
+  mutating func look(_ found: NetworkAddress, _ must: [UInt8]) {
     compare("whether \(must) is this machine", found.isLoopback, NameAddress.isLoopback(must))
     let isAny = must.filter { $0 != 0 }.isEmpty
     compare("whether \(must) is any", found.isUnspecified, isAny)
@@ -147,19 +154,27 @@ struct NameWalk: TwinWalk {
     compare("\(text), read in upper case,", UUID128(text.uppercased()), id)
     let odd =
       happens(2) ? changed(text) : one([text + "0", String(text.dropLast()), "", text + "-"])
-    compare("\(odd), read,", UUID128(odd), NameAddress.uuid(odd))
-    compare(
-      "\(odd), read from bytes,", UUID128(utf8: ArraySlice(odd.utf8)), NameAddress.uuid(odd))
+    compareUUID([UUID128(odd), UUID128(utf8: ArraySlice(odd.utf8))], of: odd)
     let other = UUID128(
       high: happens(2) ? id.high : id.high &+ 1,
       low: happens(3) ? id.low : id.low &+ one([1, .max]))
     compare("the order of \(id) and \(other)", id < other, "\(id)" < "\(other)")
   }
 
+  /// Compares what a text and its bytes are read as.
+  mutating func compareUUID(_ found: [UUID128?], of text: String) {
+    let must = NameAddress.uuid(text)
+    compare("\(text), read,", found, [must, must])
+  }
+
+  mutating func compareDigit(_ found: UInt8?, of byte: UInt8) {
+    let must = NameAddress.digits(String(UnicodeScalar(byte)))?.first
+    compare("the digit \(byte)", found, must)
+  }
+
   private mutating func tryHex() {
     let byte = UInt8(truncatingIfNeeded: one(Array(0x2F...0x67)) as Int)
-    let value = NameAddress.digits(String(UnicodeScalar(byte)))?.first
-    compare("the digit \(byte)", Hex.value(of: byte), value)
+    compareDigit(Hex.value(of: byte), of: byte)
     let bytes = [0, 9, 10, 15, 16, 0x9A, 255].map { (one([$0, 7]) as Int) }.map { UInt8($0) }
     let signs = Array("0123456789abcdef")
     let text = bytes.map { "\(signs[Int($0) / 16])\(signs[Int($0) % 16])" }.joined()

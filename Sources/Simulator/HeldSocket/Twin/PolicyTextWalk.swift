@@ -33,7 +33,7 @@ struct PolicyTextWalk: TwinWalk {
 
   private mutating func tryDuration() {
     let duration = duration()
-    compare("the text of \(duration)", duration.text, PolicyText.text(duration))
+    compareText(duration.text, of: duration)
     compare("\(duration.text), read,", Duration(text: duration.text), duration)
     let unit = one(["ns", "us", "ms", "s", "m", "h", "", "d", "S", " s", "ss"])
     let whole = one([
@@ -48,7 +48,7 @@ struct PolicyTextWalk: TwinWalk {
       ".1234567890", ".000000001", ".999999999",
     ])
     let text = whole + part + unit
-    compare("\(text), read,", Duration(text: text), PolicyText.duration(text))
+    compareReading(Duration(text: text), of: text)
     let (from, to) = (Duration.zero, duration)
     compare("a range", (from...to).text, "0s to " + PolicyText.text(duration))
   }
@@ -69,7 +69,7 @@ struct PolicyTextWalk: TwinWalk {
     let schedule = schedule()
     let text = PolicyText.text(schedule)
     compare("the text of \(schedule)", schedule.text, text)
-    compare("\(text), read,", Schedule(text: text), PolicyText.schedule(text))
+    compareReading(Schedule(text: text), of: text)
     var words = text.split(separator: " ").map { String($0) }
     let place = number(0...words.count - 1)
     switch number(0...3) {
@@ -88,7 +88,26 @@ struct PolicyTextWalk: TwinWalk {
       ]
     }
     let odd = words.joined(separator: " ")
-    compare("\(odd), read,", Schedule(text: odd), PolicyText.schedule(odd))
+    compareReading(Schedule(text: odd), of: odd)
+  }
+
+  mutating func compareText(_ found: String, of duration: Duration) {
+    compare("the text of \(duration)", found, PolicyText.text(duration))
+  }
+
+  mutating func compareReading(_ found: Duration?, of text: String) {
+    compare("\(text), read,", found, PolicyText.duration(text))
+  }
+
+  mutating func compareReading(_ found: Schedule?, of text: String) {
+    compare("\(text), read,", found, PolicyText.schedule(text))
+  }
+
+  mutating func compareBounds(
+    _ found: ClosedRange<Duration>?, of schedule: Schedule, before index: Int
+  ) {
+    let must = ScheduleAccount(schedule).range(index)
+    compare("the bounds of try \(index) of \(schedule)", found, must)
   }
 
   private mutating func tryWaits() {
@@ -102,7 +121,7 @@ struct PolicyTextWalk: TwinWalk {
       case .exponential(_, _, _, _, _, let attempts): attempts
       }
     compare("the tries of \(schedule)", schedule.attempts, attempts)
-    compare("the bounds of \(what)", schedule.bounds(before: index), account.range(index))
+    compareBounds(schedule.bounds(before: index), of: schedule, before: index)
     let draws = chance
     var (left, right) = (draws, draws)
     let must = account.wait(index, &right)

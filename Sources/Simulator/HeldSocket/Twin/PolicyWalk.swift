@@ -76,7 +76,7 @@ struct PolicyWalk: TwinWalk {
     }
   }
 
-  private mutating func compareParts(
+  mutating func compareParts(
     of policy: LinkPolicy, _ sheet: PolicySheet, _ what: () -> String
   ) {
     compare("the name of \(what())", policy.name, sheet.name)

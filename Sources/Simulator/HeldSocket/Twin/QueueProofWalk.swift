@@ -5,8 +5,8 @@ struct QueueProofWalk: TwinWalk {
   var chance: Chance
   var stray: String?
   private var queue = ProvenQueue()
-  private var proof = QueueProof()
-  private var disk = KeptOutbox()
+  var proof = QueueProof()
+  var disk = KeptOutbox()
   private var kept: [ProvenQueue.Entry] = []
   private var lastPing: UInt64 = 0
 

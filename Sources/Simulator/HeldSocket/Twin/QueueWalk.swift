@@ -4,8 +4,8 @@ import LinkCore
 struct QueueWalk: TwinWalk {
   var chance: Chance
   var stray: String?
-  private var queue = SendQueue<QueueParcel>(limit: 3)
-  private var rows = QueueRows(limit: 3)
+  var queue = SendQueue<QueueParcel>(limit: 3)
+  var rows = QueueRows(limit: 3)
   private var now = Instant.zero
   private var credentials: UInt64 = 1
   private var schedule = Schedule.list([])
@@ -59,7 +59,7 @@ struct QueueWalk: TwinWalk {
   }
 
   /// Compares all that can be asked of a queue.
-  private mutating func look(after what: String) {
+  mutating func look(after what: String) {
     compare("the queue after \(what)", queue.items, rows.rows.map { $0.parcel })
     compare("what is unsure after \(what)", queue.unsure, Set(unsure))
     compare("whether it awaits credentials after \(what)", queue.awaitsCredentials, rows.isShut)

@@ -4,7 +4,7 @@ import LinkCore
 struct QueueWindowsWalk: TwinWalk {
   var chance: Chance
   var stray: String?
-  private var all: [Instant] = []
+  var all: [Instant] = []
 
   init(_ chance: Chance) { self.chance = chance }
 
@@ -17,18 +17,25 @@ struct QueueWindowsWalk: TwinWalk {
     var now = Instant.zero
     for _ in 0..<steps where stray == nil {
       now = now.advanced(by: .seconds(number(0...3)))
-      let next = earliest(limits, now)
-      compare("the next event at \(now)", windows.earliest(at: now), next)
+      compareNext(windows.earliest(at: now), limits, now)
       if happens(3) {
         windows.note(at: now)
         all.append(now)
       } else {
-        compare("whether an event may be", windows.pass(at: now), next <= now)
-        if next <= now { all.append(now) }
+        comparePass(windows.pass(at: now), limits, now)
+        if earliest(limits, now) <= now { all.append(now) }
       }
       compareInvariants(of: windows, after: "an event")
     }
     return stray
+  }
+
+  mutating func compareNext(_ found: Instant, _ limits: [AttemptWindow], _ now: Instant) {
+    compare("the next event at \(now)", found, earliest(limits, now))
+  }
+
+  mutating func comparePass(_ found: Bool, _ limits: [AttemptWindow], _ now: Instant) {
+    compare("whether an event may be at \(now)", found, earliest(limits, now) <= now)
   }
 
   /// In no stretch of a window there may be more events than it allows.

@@ -61,11 +61,14 @@ struct TimeWalk: TwinWalk {
   }
 
   private mutating func read(_ text: String) {
-    compare("\(text), read,", RFC3339.parse(text), TimeReading.time(text))
     let bytes = Array("[\(text)]".utf8)
-    compare(
-      "\(text), read from bytes,", RFC3339.parse(bytes.dropFirst().dropLast()),
-      TimeReading.time(text))
+    compareReading([RFC3339.parse(text), RFC3339.parse(bytes.dropFirst().dropLast())], of: text)
+  }
+
+  /// Compares what a text and its bytes are read as.
+  mutating func compareReading(_ found: [Timestamp?], of text: String) {
+    let must = TimeReading.time(text)
+    compare("\(text), read,", found, [must, must])
   }
 
   // Moments.
@@ -84,8 +87,8 @@ struct TimeWalk: TwinWalk {
   private mutating func tryMoment() {
     let (one, other) = (nanoseconds(), nanoseconds())
     let stamp = Timestamp(nanoseconds: one)
-    compare("the text of \(one)", RFC3339.format(stamp), TimeAccount.text(stamp))
-    compare("\(one), read again,", RFC3339.parse(RFC3339.format(stamp)), stamp)
+    let text = RFC3339.format(stamp)
+    compareText(text, RFC3339.parse(text), of: stamp)
     let (left, right) = (Instant(nanoseconds: one), Instant(nanoseconds: other))
     let late = Timestamp(nanoseconds: other)
     let apart =
@@ -98,14 +101,24 @@ struct TimeWalk: TwinWalk {
     let (here, there) = (CivilTime(nanoseconds: one), CivilTime(nanoseconds: other))
     compare("whether \(one) is before \(other)", here < there, one < other)
     compare("whether \(one) is before itself", here < here || left < left || stamp < stamp, false)
-    // Sums stay inside of the range.
-    let sum = Int128(one) + Int128(other)
-    let must = Int64(min(max(sum, Int128(Int64.min)), Int128(Int64.max)))
-    compare("\(one) + \(other)", left.advanced(by: .nanoseconds(other)).nanoseconds, must)
-    compare("\(one) + \(other)", stamp.advanced(by: .nanoseconds(other)).nanoseconds, must)
+    compareSum(left.advanced(by: .nanoseconds(other)).nanoseconds, one, other)
+    compareSum(stamp.advanced(by: .nanoseconds(other)).nanoseconds, one, other)
     let half = Double(number(-20...20)) / 2
     compare("second \(half)", Instant.second(half).nanoseconds, Int64(half * 2) * 500_000_000)
     compare("the beginning", Instant.zero.nanoseconds, 0)
+  }
+
+  /// Compares how a moment is written, and what that is read as.
+  mutating func compareText(_ found: String, _ again: Timestamp?, of stamp: Timestamp) {
+    compare("the text of \(stamp)", found, TimeAccount.text(stamp))
+    compare("\(stamp), read again,", again, stamp)
+  }
+
+  /// Sums stay inside of the range.
+  mutating func compareSum(_ found: Int64, _ one: Int64, _ other: Int64) {
+    let sum = Int128(one) + Int128(other)
+    let must = Int64(min(max(sum, Int128(Int64.min)), Int128(Int64.max)))
+    compare("\(one) + \(other)", found, must)
   }
 
   // Days.
@@ -115,19 +128,27 @@ struct TimeWalk: TwinWalk {
       happens(2) ? one([1, 4, 100, 400, 1900, 1970, 2000, 2100, 9_999]) : number(1...9_999)
     let month = happens(3) ? one([1, 2, 3, 12]) : number(1...12)
     let length = TimeAccount.length(month, year)
-    compare("the length of \(year)-\(month)", Gregorian.length(ofMonth: month, year: year), length)
+    compareLength(Gregorian.length(ofMonth: month, year: year), of: month, year)
     let day = happens(2) ? one([1, length]) : number(1...length)
-    let days = TimeAccount.days(year, month, day)
-    compare(
-      "the days to \(year)-\(month)-\(day)", Gregorian.days(year: year, month: month, day: day),
-      days)
-    let date = Gregorian.civil(dayNumber: days)
-    compare("the date of day \(days)", [date.year, date.month, date.day], [year, month, day])
+    let date = Gregorian.civil(dayNumber: TimeAccount.days(year, month, day))
+    compareDay(
+      Gregorian.days(year: year, month: month, day: day), [date.year, date.month, date.day],
+      of: [year, month, day])
     let value = Int64(number(-30...30))
     let divisor = Int64(number(1...7))
     let (quotient, rest) = Gregorian.floorDivide(value, by: divisor)
     compare("\(value) / \(divisor)", quotient * divisor + rest, value)
     compare("whether the rest of \(value) / \(divisor) is one", (0..<divisor).contains(rest), true)
+  }
+
+  mutating func compareLength(_ found: Int, of month: Int, _ year: Int) {
+    compare("the length of \(year)-\(month)", found, TimeAccount.length(month, year))
+  }
+
+  /// Compares the number of a day, and the date of that number.
+  mutating func compareDay(_ number: Int, _ date: [Int], of day: [Int]) {
+    compare("the days to \(day)", number, TimeAccount.days(day[0], day[1], day[2]))
+    compare("the date of \(day)", date, day)
   }
 
   private mutating func tryDigits() {
@@ -164,12 +185,16 @@ struct TimeWalk: TwinWalk {
   private mutating func tryDuration() {
     let seconds = one([Int64.min, -9_223_372_037, -1, 0, 1, 9_223_372_036, 9_223_372_037, .max])
     let part = one([0, 1, 999_999_999, 1_000_000_000, 854_775_807_000_000_000] as [Int64])
-    let duration = Duration(
-      secondsComponent: seconds, attosecondsComponent: seconds < 0 ? -part : part)
-    let exact =
-      Int128(seconds) * 1_000_000_000 + Int128(seconds < 0 ? -part : part) / 1_000_000_000
+    let rest = seconds < 0 ? -part : part
+    let duration = Duration(secondsComponent: seconds, attosecondsComponent: rest)
+    compareNanoseconds(duration.nanoseconds, of: seconds, rest)
+  }
+
+  /// Compares the nanoseconds of so many seconds and attoseconds.
+  mutating func compareNanoseconds(_ found: Int64, of seconds: Int64, _ rest: Int64) {
+    let exact = Int128(seconds) * 1_000_000_000 + Int128(rest) / 1_000_000_000
     compare(
-      "the nanoseconds of \(duration)", duration.nanoseconds,
+      "the nanoseconds of \(seconds) s and \(rest) as", found,
       exact > Int128(Int64.max) ? .max : exact < Int128(Int64.min) ? .min : Int64(exact))
   }
 

@@ -5,7 +5,7 @@ import LinkServerCore
 struct PartsProxiesWalk: TwinWalk {
   var chance: Chance
   var stray: String?
-  private var trust = PartsTrust.all[0]
+  var trust = PartsTrust.all[0]
 
   init(_ chance: Chance) { self.chance = chance }
 
@@ -28,7 +28,15 @@ struct PartsProxiesWalk: TwinWalk {
     if happens(9) { other = same() }
     if happens(6) { (fields, other) = long() }
     let found = proxies.client(of: peer, forwarded: fields.values, forwardedFor: other.values)
-    compare("\(peer) is told apart:", proxies.contains(peer), trust.covers(peer))
+    compareClient(proxies.contains(peer), found, of: peer, fields, other)
+  }
+
+  /// Compares whether a peer is trusted, and the client of its connection.
+  mutating func compareClient(
+    _ isTrusted: Bool, _ found: NetworkAddress, of peer: NetworkAddress, _ fields: Fields,
+    _ other: Fields
+  ) {
+    compare("\(peer) is told apart:", isTrusted, trust.covers(peer))
     let must = trust.client(
       of: peer, fields.values.isEmpty ? nil : fields.hops, other.values.isEmpty ? nil : other.hops)
     compare("the client of \(fields.values) and \(other.values)", found, must)
@@ -37,7 +45,7 @@ struct PartsProxiesWalk: TwinWalk {
   // Fields.
 
   /// The values of a header field and the hops that they state, the nearest last.
-  private struct Fields {
+  struct Fields {
     var values: [String] = []
     var hops: [NetworkAddress?] = []
   }

@@ -62,18 +62,24 @@ struct PartsWalk: TwinWalk {
 
   private mutating func tryTimes() {
     let time = time()
-    compare("\(time) in seconds", time.retrySeconds, Self.seconds(time))
     let long = max(time, .zero)
-    let milliseconds =
-      long.components.seconds * 1_000 + long.components.attoseconds / 1_000 / 1_000
-      / 1_000 / 1_000 / 1_000
-    compare(
-      "a drain within \(long)", Closure.draining(within: long),
-      Closure(1001, "draining within_ms=\(milliseconds)"))
+    compareTime(time.retrySeconds, Closure.draining(within: long), of: time, long)
     let token = UInt64(number(0...9))
     compare("a token", StoreToken(token).number, token)
     let other = UInt64(number(0...9))
     compare("whether one is older", StoreToken(token) < StoreToken(other), token < other)
+  }
+
+  /// Compares a time in whole seconds, and the notice of a drain within a time.
+  mutating func compareTime(
+    _ seconds: Int64, _ drain: Closure, of time: Duration, _ long: Duration
+  ) {
+    compare("\(time) in seconds", seconds, Self.seconds(time))
+    let milliseconds =
+      long.components.seconds * 1_000 + long.components.attoseconds / 1_000 / 1_000
+      / 1_000 / 1_000 / 1_000
+    compare(
+      "a drain within \(long)", drain, Closure(1001, "draining within_ms=\(milliseconds)"))
   }
 
   private mutating func tryRefusal() {
@@ -81,14 +87,23 @@ struct PartsWalk: TwinWalk {
     let words = one(["no", "not \"here\"", ""])
     let (again, allow) = (happens(2) ? time() : nil, happens(2) ? "GET, HEAD" : nil)
     let refusal = HTTPRefusal(status, words, retryAfter: again, allow: allow)
-    let must = Self.fields(status, again, allow)
-    compare("the fields of \(refusal)", lines(refusal.headers), Self.json + must)
+    compareRefusal(refusal.headers, refusal.bytes, of: refusal)
     compare(
       "the fields of \(status)",
-      lines(HTTPFields.of(status: status, retryAfter: again, allow: allow)), must)
+      lines(HTTPFields.of(status: status, retryAfter: again, allow: allow)),
+      Self.fields(status, again, allow))
+  }
+
+  /// Compares the header fields and the body of a refusal.
+  mutating func compareRefusal(
+    _ fields: [(String, String)], _ body: [UInt8], of refusal: HTTPRefusal
+  ) {
     compare(
-      "the body of \(refusal)", String(decoding: refusal.bytes, as: UTF8.self),
-      StreamScribe.envelope(status, words, .null).json)
+      "the fields of \(refusal)", lines(fields),
+      Self.json + Self.fields(refusal.status, refusal.retryAfter, refusal.allow))
+    compare(
+      "the body of \(refusal)", Self.text(body),
+      StreamScribe.envelope(refusal.status, refusal.message, .null).json)
   }
 
   // Health.
@@ -103,27 +118,42 @@ struct PartsWalk: TwinWalk {
 
   private mutating func tryHealth() {
     let health: ServiceHealth = one([.ok, .ok, .draining, .failing(reason: "odd \"x\"")])
-    let isWell = health == .ok
     let (failure, reason) = one(Self.failures)
+    compareChecks(
+      [
+        health.checked(failure, of: "the log"), health.checked(nil, of: "the log"),
+        health.unanswered(by: "the log"),
+      ], of: health, reason)
+    compareHealth(health.status, health.bytes, of: health)
+    let all: [ServiceHealth] = (0..<number(0...3)).map { place in
+      one([.ok, .failing(reason: "\(place)"), .failing(reason: "b"), happens(3) ? .draining : .ok])
+    }
+    compareAll(ServiceHealth.overall(all), of: all)
+  }
+
+  /// Compares what becomes of a health by a failure of the log, by none and by no answer.
+  mutating func compareChecks(
+    _ found: [ServiceHealth], of health: ServiceHealth, _ reason: String
+  ) {
+    let silence = ServiceHealth.failing(reason: "the log does not answer")
     compare(
-      "\(health), checked,", health.checked(failure, of: "the log"),
-      isWell ? .failing(reason: reason) : health)
-    compare("\(health), checked well,", health.checked(nil, of: "the log"), health)
-    compare(
-      "\(health) without an answer", health.unanswered(by: "the log"),
-      isWell ? .failing(reason: "the log does not answer") : health)
-    compare("the status of \(health)", health.status, isWell ? 200 : 503)
+      "\(health), checked,", found,
+      health == .ok ? [.failing(reason: reason), .ok, silence] : [health, health, health])
+  }
+
+  mutating func compareHealth(_ status: Int, _ body: [UInt8], of health: ServiceHealth) {
+    compare("the status of \(health)", status, health == .ok ? 200 : 503)
     let must =
       switch health {
       case .ok: #"{"status":"ok"}"#
       case .draining: #"{"status":"draining"}"#
       case .failing: #"{"status":"failing","reason":"odd \"x\""}"#
       }
-    compare("the body of \(health)", String(decoding: health.bytes, as: UTF8.self), must)
-    let all: [ServiceHealth] = (0..<number(0...3)).map { place in
-      one([.ok, .failing(reason: "\(place)"), .failing(reason: "b"), happens(3) ? .draining : .ok])
-    }
-    compare("\(all) together", ServiceHealth.overall(all), overall(all))
+    compare("the body of \(health)", Self.text(body), must)
+  }
+
+  mutating func compareAll(_ found: ServiceHealth, of all: [ServiceHealth]) {
+    compare("\(all) together", found, overall(all))
   }
 
   private func overall(_ all: [ServiceHealth]) -> ServiceHealth {
@@ -158,9 +188,14 @@ struct PartsWalk: TwinWalk {
     }
     page.requests.add(more)
     if happens(4) { page.requests.add(RequestCounts()) }
+    comparePage(page.text, page.text, of: answers)
+  }
+
+  /// Compares a page that is read twice.
+  mutating func comparePage(_ text: String, _ again: String, of answers: [PartsPage.Answer]) {
     var must = PartsPage()
     must.add(answers)
-    compare("a page of metrics", page.text, must.text)
-    compare("a page that is read twice", page.text, must.text)
+    compare("a page of metrics", text, must.text)
+    compare("a page that is read twice", again, must.text)
   }
 }

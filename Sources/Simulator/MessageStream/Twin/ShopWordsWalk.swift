@@ -48,9 +48,20 @@ struct ShopWordsWalk: TwinWalk {
       method: method, path: path, query: query, key: key, body: body, limits: limits)
     let reading = ShopCallReading(
       method: method, query: query, key: key, body: body, limits: limits)
-    let must = reading.call(route)
-    compare("\(method) \(path) \(query) \(String(decoding: body, as: UTF8.self))", found, must)
-    compare("the route of \(found)", found.route, Self.route(route))
+    compareCall(found, reading, route, at: path)
+    compareRoute(found.route, of: found, route)
+  }
+
+  mutating func compareCall(
+    _ found: Call, _ reading: ShopCallReading, _ route: ShopRoute?, at path: String
+  ) {
+    compare(
+      "\(reading.method) \(path) \(reading.query) \(Self.text(reading.body))", found,
+      reading.call(route))
+  }
+
+  mutating func compareRoute(_ found: ShopCallRoute, of call: Call, _ route: ShopRoute?) {
+    compare("the route of \(call)", found, Self.route(route))
   }
 
   private static func route(_ route: ShopRoute?) -> ShopCallRoute {
@@ -89,16 +100,22 @@ struct ShopWordsWalk: TwinWalk {
     let status = one([200, 201, 400, 401, 405, 426, 503])
     let (body, tree) = body(status)
     let answer = Answer(status, body, retryAfter: again, allow: one([nil, "GET"]))
-    compare(
-      "the body of \(answer)", String(decoding: answer.bytes, as: UTF8.self), tree.json)
-    var lines = PartsWalk.json
-    if status == 426 { lines += ["Upgrade: websocket", "Sec-WebSocket-Version: 13"] }
-    lines += PartsWalk.fields(status, again, answer.allow)
-    compare("the fields of \(answer)", PartsWalk.lines(answer.headers), lines)
+    compareAnswer(answer.headers, answer.bytes, of: answer, tree)
     let error = Answer.error(status, "no", retryAfter: again, allow: answer.allow)
     compare(
       "a refusal", error,
       Answer(status, .error("no"), retryAfter: again, allow: answer.allow))
+  }
+
+  /// Compares the header fields and the body of an answer.
+  mutating func compareAnswer(
+    _ fields: [(String, String)], _ body: [UInt8], of answer: Answer, _ tree: SessionTree
+  ) {
+    compare("the body of \(answer)", Self.text(body), tree.json)
+    var lines = PartsWalk.json
+    if answer.status == 426 { lines += ["Upgrade: websocket", "Sec-WebSocket-Version: 13"] }
+    lines += PartsWalk.fields(answer.status, answer.retryAfter, answer.allow)
+    compare("the fields of \(answer)", PartsWalk.lines(fields), lines)
   }
 
   private mutating func body(_ status: Int) -> (ShopBody, SessionTree) {
@@ -143,20 +160,22 @@ struct ShopWordsWalk: TwinWalk {
   private mutating func tryFrame() {
     let message = message()
     let time = number(0...3) * 500
+    compareFrame(Frame.message(message).payload, of: message)
+    compareNotice(Frame.draining(within: .milliseconds(time)).payload, of: time)
+  }
+
+  mutating func compareFrame(_ payload: [UInt8], of message: Message) {
+    compare("a frame", Self.text(payload), StreamScribe.tree(message).json)
+  }
+
+  mutating func compareNotice(_ payload: [UInt8], of milliseconds: Int) {
     compare(
-      "a frame", String(decoding: Frame.message(message).payload, as: UTF8.self),
-      StreamScribe.tree(message).json)
-    compare(
-      "a notice",
-      String(decoding: Frame.draining(within: .milliseconds(time)).payload, as: UTF8.self),
-      StreamScribe.draining(milliseconds: time).json)
+      "a notice", Self.text(payload), StreamScribe.draining(milliseconds: milliseconds).json)
   }
 
   private mutating func tryNames() {
     for route in ShopCallRoute.allCases {
-      compare("the name of \(route)", route.rawValue, ShopHouse.name(of: route))
-      let isOpen = route == .unknown || route == .streamHealth
-      compare("whether \(route) needs a token", route.isGuarded, !isOpen)
+      compareName(route.rawValue, isGuarded: route.isGuarded, of: route)
     }
     let shops = (one(ShopWalk.shops), one(ShopWalk.shops))
     let users = (one(ShopWalk.users), one(ShopWalk.users))
@@ -164,6 +183,14 @@ struct ShopWordsWalk: TwinWalk {
     let other = Membership(shop: shops.1, user: users.1)
     let isLess = shops.0 == shops.1 ? users.0 < users.1 : shops.0.text < shops.1.text
     compare("whether \(one) comes before \(other)", one < other, isLess)
+  }
+}
+
+extension ShopWordsWalk {
+  mutating func compareName(_ name: String, isGuarded: Bool, of route: ShopCallRoute) {
+    compare("the name of \(route)", name, ShopHouse.name(of: route))
+    let isOpen = route == .unknown || route == .streamHealth
+    compare("whether \(route) needs a token", isGuarded, !isOpen)
   }
 }
 

@@ -5,13 +5,13 @@ import LinkWire
 struct StreamKeptWalk: TwinWalk {
   var chance: Chance
   var stray: String?
-  private var shelf = KeptTimelines()
+  var shelf = KeptTimelines()
   private var logs = KeptLogs(epoch: "e")
   private var log = KeptLog(epoch: "e")
-  private var roll = StreamKeptRoll("e")
+  var roll = StreamKeptRoll("e")
   private var rolls: [StreamKeptRoll]
-  private var books: [StreamKeptBook]
-  private let shops: [ShopID]
+  var books: [StreamKeptBook]
+  let shops: [ShopID]
 
   init(_ chance: Chance) {
     self.chance = chance
@@ -139,7 +139,7 @@ struct StreamKeptWalk: TwinWalk {
     compareConsumers(place, name)
   }
 
-  private mutating func compareConsumers(_ place: Int, _ name: ConsumerName) {
+  mutating func compareConsumers(_ place: Int, _ name: ConsumerName) {
     let shop = shops[place]
     compare("the consumers", shelf[shop].consumers, books[place].states)
     compare(
@@ -159,12 +159,16 @@ struct StreamKeptWalk: TwinWalk {
 
   private mutating func look() {
     let place = number(0...1)
-    let (kept, book, limit) = (shelf[shops[place]], books[place], bound())
-    compare("what \(limit) of a shop load", kept.load(limit: limit), book.load(limit))
+    let limit = bound()
+    compareShop(place, limit, before: TimelineKey(createdAt: time(), id: id()))
+  }
+
+  mutating func compareShop(_ place: Int, _ limit: Int, before key: TimelineKey) {
+    let (kept, book) = (shelf[shops[place]], books[place])
     compare("whether a shop is empty", kept.isEmpty, book.isEmpty)
     compare("all keys", kept.ordered, book.messages.map(\.key))
     compare("how many messages there are", kept.messages.count, book.messages.count)
-    let key = TimelineKey(createdAt: time(), id: id())
+    compare("what \(limit) of a shop load", kept.load(limit: limit), book.load(limit))
     compare(
       "what \(limit) before \(key) are", kept.older(than: key, limit: limit),
       book.older(key, limit))
@@ -186,6 +190,10 @@ struct StreamKeptWalk: TwinWalk {
     } else {
       compare("the answer to \(entry)", log.append(entry), roll.append(entry))
     }
+    compareLog()
+  }
+
+  mutating func compareLog() {
     compare("the log", log.messages, roll.messages)
     compare("the epoch", log.epoch, roll.epoch)
     compare("the head", log.head, roll.head)
@@ -197,9 +205,12 @@ struct StreamKeptWalk: TwinWalk {
       .page(number: number, limit: limit), .since(time(), page: number, limit: limit),
       .after(place(), limit: limit), .before(place(), limit: limit),
     ])
-    let byTime = happens(2)
+    comparePage(query, byTime: happens(2))
+    compare("the newest", log.unrecovered(limit: limit), roll.newest(limit))
+  }
+
+  mutating func comparePage(_ query: PageQuery, byTime: Bool) {
     compare("page \(query)", log.page(query, byTime: byTime), roll.page(query, byTime: byTime))
     compare("what \(query) counts", log.count(query), roll.count(query))
-    compare("the newest", log.unrecovered(limit: limit), roll.newest(limit))
   }
 }

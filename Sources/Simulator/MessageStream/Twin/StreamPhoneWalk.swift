@@ -7,8 +7,8 @@ struct StreamPhoneWalk: TwinWalk {
   var chance: Chance
   var house: StreamPhoneHouse
   let settings: StreamSettings
-  private var model: StreamModel
-  private var twin: StreamPhoneTwin
+  var model: StreamModel
+  var twin: StreamPhoneTwin
   private var disk = KeptTimeline()
   private(set) var now = Instant.zero
   var stray: String?
@@ -56,7 +56,8 @@ struct StreamPhoneWalk: TwinWalk {
     give(.open(at: wall))
   }
 
-  private mutating func give(_ input: StreamModel.Input?) {
+  /// Gives both an input, or lets time pass, and notes the first difference.
+  mutating func give(_ input: StreamModel.Input?) {
     guard stray == nil else { return }
     let effects = input.map { model.handle($0, at: now) } ?? model.tick(at: now)
     stray = twin.stray(of: model, after: input, effects, at: now)

@@ -65,7 +65,13 @@ struct StreamWireWalk: TwinWalk {
     let found = MessageError.plain { () throws(MessageError) in
       try StreamCodec.decode(bytes, shop: shop, limits: limits)
     }
-    let must = MessageError.plain { () throws(MessageError) in
+    compareFrame(found, of: bytes, limits)
+  }
+
+  mutating func compareFrame(
+    _ found: Result<StreamFrame, MessageError>, of bytes: [UInt8], _ limits: MessageLimits
+  ) {
+    let must = MessageError.plain { [shop] () throws(MessageError) in
       var reading = StreamReading(shop, limits)
       return try reading.frame(bytes)
     }
@@ -77,13 +83,18 @@ struct StreamWireWalk: TwinWalk {
     let found = MessageError.plain { () throws(MessageError) in
       try Envelope.decodeMessage(bytes, shop: shop, limits: limits)
     }
-    let must = MessageError.plain { () throws(MessageError) in
+    compareAnswer(found, note: Envelope.decodeNote(bytes), of: bytes)
+  }
+
+  mutating func compareAnswer(
+    _ found: Result<Message, MessageError>, note: String?, of bytes: [UInt8]
+  ) {
+    let must = MessageError.plain { [shop, limits] () throws(MessageError) in
       var reading = StreamReading(shop, limits)
       return try reading.answer(bytes)
     }
     compare("\(Self.text(bytes)), read as an answer,", found, must)
-    compare(
-      "the note of \(Self.text(bytes))", Envelope.decodeNote(bytes), StreamReading.note(bytes))
+    compare("the note of \(Self.text(bytes))", note, StreamReading.note(bytes))
   }
 
   private mutating func tryPage() {
@@ -98,28 +109,36 @@ struct StreamWireWalk: TwinWalk {
       let found = MessageError.plain { () throws(MessageError) in
         try PageCodec.decode(bytes, shop: shop, limits: limits)
       }
-      let must = MessageError.plain { () throws(MessageError) in
-        var reading = StreamPageReading(shop, limits)
-        return try reading.page(bytes)
-      }
-      compare("\(Self.text(bytes)), read as a page,", found, must)
+      comparePage(found, of: bytes)
     }
+  }
+
+  mutating func comparePage(_ found: Result<Page, MessageError>, of bytes: [UInt8]) {
+    let must = MessageError.plain { [shop, limits] () throws(MessageError) in
+      var reading = StreamPageReading(shop, limits)
+      return try reading.page(bytes)
+    }
+    compare("\(Self.text(bytes)), read as a page,", found, must)
   }
 
   private mutating func tryPost() {
     let new = NewMessage(shop: shop, text: word(), parent: maybe(id()))
     let tree = StreamScribe.tree(new)
     compare("a post", Self.text(new.encode()), tree.json)
-    let (shop, limits) = (shop, limits)
+    let limits = limits
     for bytes in forms(tree) {
       let found = MessageError.plain { () throws(MessageError) in
         try NewMessage.decode(bytes, limits: limits)
       }
-      let must = MessageError.plain { () throws(MessageError) in
-        try StreamReading(shop, limits).new(bytes)
-      }
-      compare("\(Self.text(bytes)), read as a post,", found, must)
+      comparePost(found, of: bytes)
     }
+  }
+
+  mutating func comparePost(_ found: Result<NewMessage, MessageError>, of bytes: [UInt8]) {
+    let must = MessageError.plain { [shop, limits] () throws(MessageError) in
+      try StreamReading(shop, limits).new(bytes)
+    }
+    compare("\(Self.text(bytes)), read as a post,", found, must)
   }
 
   private mutating func tryQuery() {

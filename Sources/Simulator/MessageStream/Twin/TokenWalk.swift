@@ -49,12 +49,20 @@ struct TokenWalk: TwinWalk {
   private mutating func tryLetters() {
     let bytes = (0..<number(0...7)).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
     let text = Self.letters(bytes)
-    compare("base64url of \(bytes)", Base64URL.encode(bytes), text)
+    compareLetters(Base64URL.encode(bytes), of: bytes)
     compare("\(text), read,", Base64URL.decode(text), bytes)
     var odd = Array(text)
     odd.insert(one(Array("+/=. @[`{AZaz09-_é")), at: number(0...odd.count))
     if happens(2) { odd.removeLast() }
-    compare("\(odd), read,", Base64URL.decode(String(odd)), Self.bytes(String(odd)))
+    compareBytes(Base64URL.decode(String(odd)), of: String(odd))
+  }
+
+  mutating func compareLetters(_ found: String, of bytes: [UInt8]) {
+    compare("base64url of \(bytes)", found, Self.letters(bytes))
+  }
+
+  mutating func compareBytes(_ found: [UInt8]?, of text: String) {
+    compare("\(text), read,", found, Self.bytes(text))
   }
 
   // Claims.
@@ -98,20 +106,35 @@ struct TokenWalk: TwinWalk {
   private mutating func tryClaims() {
     let claims = claims()
     let tree = Self.tree(claims)
-    compare("a payload", String(decoding: claims.encode(), as: UTF8.self), tree.json)
+    comparePayload(claims.encode(), of: claims)
     for _ in 0..<8 {
       let bytes = Array(changed(tree).json.utf8)
       let found = MessageError.plain { () throws(MessageError) in try Claims.decode(json: bytes) }
-      let must = MessageError.plain { () throws(MessageError) in
-        var reading = ClaimsReading()
-        return try reading.claims(bytes)
-      }
-      compare("\(String(decoding: bytes, as: UTF8.self)), read,", found, must)
+      compareClaims(found, of: bytes)
     }
     let (now, leeway) = (time(), one([Duration.zero, .seconds(1), .seconds(60)]))
+    compareBeginning(claims.hasBegun(by: now, within: leeway), of: claims, now, leeway)
+  }
+
+  mutating func comparePayload(_ found: [UInt8], of claims: Claims) {
+    compare("a payload", Self.text(found), Self.tree(claims).json)
+  }
+
+  mutating func compareClaims(_ found: Result<Claims, MessageError>, of bytes: [UInt8]) {
+    let must = MessageError.plain { () throws(MessageError) in
+      var reading = ClaimsReading()
+      return try reading.claims(bytes)
+    }
+    compare("\(Self.text(bytes)), read,", found, must)
+  }
+
+  /// Compares whether a token is valid already.
+  mutating func compareBeginning(
+    _ found: Bool, of claims: Claims, _ now: Timestamp, _ leeway: Duration
+  ) {
     let begin = claims.notBefore?.nanoseconds ?? .min
     compare(
-      "whether a token is valid already", claims.hasBegun(by: now, within: leeway),
+      "whether a token is valid already", found,
       now.nanoseconds >= begin
         - Int64(begin == .min ? 0 : leeway.components.seconds * 1_000_000_000))
   }

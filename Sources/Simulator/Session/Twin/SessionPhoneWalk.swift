@@ -3,26 +3,25 @@ import LinkWire
 import Session
 
 /// A phone beside its twin, to which anything is said and done.
-struct SessionPhoneWalk: RandomWalk {
+struct SessionPhoneWalk: TwinWalk {
   var chance: Chance
-  private var model: SessionModel
-  private var twin: SessionPhoneTwin
-  private var disk = KeptSession()
+  var model: SessionModel
+  var twin: SessionPhoneTwin
+  var disk = KeptSession()
   private var shelf = SessionShelf()
   private var now = Instant.zero
   private var commit: (id: SessionCommitID, change: ClientSessionChange)?
-  private var stray: String?
+  var stray: String?
   private var features: Set<SessionFeature> = []
   private var lastNumber: UInt64 = 0
   private var next: [String: UInt64] = [:]
-  private let policy: LinkPolicy
 
   private static let names = ["a", "b", "c"]
 
-  init(_ policy: LinkPolicy, _ chance: Chance) {
-    (self.policy, self.chance) = (policy, chance)
-    model = SessionModel(SessionSettings(policy: policy), seed: 0)
-    twin = SessionPhoneTwin(policy, seed: 0)
+  init(_ chance: Chance) {
+    self.chance = chance
+    model = SessionModel(SessionSettings(policy: .session), seed: 0)
+    twin = SessionPhoneTwin(.session, seed: 0)
   }
 
   /// Takes so many steps; returns the first difference.
@@ -40,8 +39,8 @@ struct SessionPhoneWalk: RandomWalk {
 
   private mutating func launch() {
     let seed = chance.next()
-    model = SessionModel(SessionSettings(policy: policy), seed: seed)
-    twin = SessionPhoneTwin(policy, seed: seed)
+    model = SessionModel(SessionSettings(policy: .session), seed: seed)
+    twin = SessionPhoneTwin(.session, seed: seed)
     commit = nil
     let client = UUID128(high: 1, low: 2)
     let (snapshot, must) = (disk.open(as: client), shelf.open(as: client))
@@ -53,7 +52,7 @@ struct SessionPhoneWalk: RandomWalk {
     give(.start)
   }
 
-  private mutating func give(_ input: SessionModel.Input?) {
+  mutating func give(_ input: SessionModel.Input?) {
     guard stray == nil else { return }
     let effects = input.map { model.handle($0, at: now) } ?? model.tick(at: now)
     stray = twin.stray(of: model, after: input, effects, at: now)

@@ -4,16 +4,16 @@ import LinkWire
 import Session
 
 /// A server beside its second account, to which anything is said and done.
-struct SessionServerWalk: RandomWalk {
+struct SessionServerWalk: TwinWalk {
   var chance: Chance
   private let policy: SessionServerPolicy
   private let numbers: SessionHouse.Numbers
-  private var server: SessionServer
+  var server: SessionServer
   private var house: SessionHouse
-  private var kept = SessionKept()
+  var kept = SessionKept()
   private var cellar = SessionCellar()
   private var now = Instant.zero
-  private var stray: String?
+  var stray: String?
 
   private var sockets: [ConnectionID] = []
   /// Sockets that are told to end.
@@ -73,7 +73,7 @@ struct SessionServerWalk: RandomWalk {
     give(.restored(kept, wall: wall))
   }
 
-  private mutating func give(_ input: SessionServer.Input?) {
+  mutating func give(_ input: SessionServer.Input?) {
     guard stray == nil else { return }
     let effects = input.map { server.handle($0, at: now) } ?? server.tick(at: now)
     stray = house.stray(of: server, after: input, effects, at: now)
@@ -143,7 +143,7 @@ struct SessionServerWalk: RandomWalk {
     give(.stored(token, failure: nil, wall: wall))
   }
 
-  private mutating func keep(_ changes: [SessionChange]) {
+  mutating func keep(_ changes: [SessionChange]) {
     for change in changes {
       kept.apply(change)
       if let other = cellar.stray(change, kept) { stray = stray ?? other }
@@ -191,7 +191,7 @@ struct SessionServerWalk: RandomWalk {
     boot()
   }
 
-  private mutating func compareCounts() {
+  mutating func compareCounts() {
     var page = MetricsPage()
     server.report(to: &page)
     let (found, must) = (SessionHouse.numbers(on: page.text), house.page)

@@ -2,9 +2,9 @@ import LinkCore
 import LinkWire
 
 /// What phones and servers of sessions can say to each other, in forms that no end writes too.
-struct SessionWireWalk: RandomWalk {
+struct SessionWireWalk: TwinWalk {
   var chance: Chance
-  private var stray: String?
+  var stray: String?
 
   init(_ chance: Chance) { self.chance = chance }
 
@@ -12,14 +12,22 @@ struct SessionWireWalk: RandomWalk {
   mutating func walk(_ times: Int) -> String? {
     for _ in 0..<times {
       let asked = clientMessage()
-      note(SessionWire.stray(asked.bytes, of: asked))
-      tryForms(of: asked.bytes) { SessionWire.strayOfServer(reading: $0) }
+      tryBytes(asked.bytes, of: asked)
       let said = serverMessage()
-      note(SessionWire.stray(said.bytes, of: said))
-      tryForms(of: said.bytes) { SessionWire.strayOfClient(reading: $0) }
+      tryBytes(said.bytes, of: said)
       note(SessionWire.strayVersion(one(Self.versions)))
     }
     return stray
+  }
+
+  mutating func tryBytes(_ bytes: [UInt8], of asked: SessionClientMessage) {
+    note(SessionWire.stray(bytes, of: asked))
+    tryForms(of: bytes) { SessionWire.strayOfServer(reading: $0) }
+  }
+
+  mutating func tryBytes(_ bytes: [UInt8], of said: SessionServerMessage) {
+    note(SessionWire.stray(bytes, of: said))
+    tryForms(of: bytes) { SessionWire.strayOfClient(reading: $0) }
   }
 
   private mutating func note(_ what: String?) { stray = stray ?? what }

@@ -43,20 +43,7 @@ extension SessionWorld {
   }
 
   static var walks: [Walk] {
-    [
-      { chance in
-        var walk = SessionWireWalk(chance)
-        return walk.walk(12)
-      },
-      { chance in
-        var walk = SessionPhoneWalk(.session, chance)
-        return walk.walk(300)
-      },
-      { chance in
-        var walk = SessionServerWalk(chance)
-        return walk.walk(400)
-      },
-    ]
+    [SessionWireWalk.steps(12), SessionPhoneWalk.steps(300), SessionServerWalk.steps(400)]
   }
 }
 

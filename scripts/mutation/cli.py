@@ -33,7 +33,7 @@ def parser():
         prog="scripts/mutants", description=HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument(
-        "--sample", type=int, default=SAMPLE, metavar="N", help=f"try N bugs ({SAMPLE})")
+        "--sample", type=count, default=SAMPLE, metavar="N", help=f"try N bugs ({SAMPLE})")
     made.add_argument(
         "--all", action="store_true",
         help="try every bug, which takes many hours, and keep what was found in "
@@ -48,7 +48,7 @@ def parser():
         help="only bugs of these modules, folders or files, separated by commas: "
         "Session,ServerCore/Session; there are " + ", ".join(plant.MODULES))
     made.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), metavar="N",
+        "--jobs", type=count, default=os.cpu_count(), metavar="N",
         help="processes at the same time (one for each processor)")
     made.add_argument(
         "--minutes", type=float, metavar="N", help="end after N minutes; the next run goes on")
@@ -60,19 +60,27 @@ def parser():
     made.add_argument("--show", type=int, metavar="N", help="print what bug N is")
     made.add_argument("--run", type=int, metavar="N", help="try bug N alone, anew")
     made.add_argument(
-        "--early", type=int, metavar="N",
+        "--early", type=count, metavar="N",
         help="of what an invariant found in this build, show N bugs: how long after their first "
         "difference it broke, and what another checker found in the same run")
     made.add_argument("--self-test", action="store_true", help="check this tool, in seconds")
     return made
 
 
+def count(text):
+    """Returns a number of things, of which nothing comes without one."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
+
+
 def seeds(text):
     """Returns a number of seeds, which are watched by the chunk."""
-    count = int(text)
-    if count <= 0 or count % play.CHUNK:
+    number = int(text)
+    if number <= 0 or number % play.CHUNK:
         raise argparse.ArgumentTypeError(f"must be a multiple of {play.CHUNK}")
-    return count
+    return number
 
 
 def modules(text):
@@ -290,6 +298,8 @@ def tell(options, rows, results, everything):
         file = key.split(" | ")[0]
         if key not in names and any(row["file"] == file for row in everything):
             plant.say(f"mutants: equivalent.json names what is not there: {key}")
+    for key in report.refuted(rows, results, known):
+        plant.say(f"mutants: equivalent.json names what was caught: {key}")
     sums, survivors = report.add_up(rows, results, known)
     if options.json:
         print(json.dumps(report.data(sums, survivors), indent=1))

@@ -1,5 +1,7 @@
 """Checks the tool on a snippet: what it plants, and that it tells caught from survived."""
 import argparse
+import contextlib
+import io
 import json
 import os
 import re
@@ -108,11 +110,26 @@ PROGRAM = """\
 def run():
     """Returns the exit code; prints what is wrong."""
     wrong = [text for check in (
-        generates, catches, blames, sieves, adds_up, plays, keeps, times) for text in check()]
+        refuses, generates, catches, blames, sieves, adds_up, plays, keeps, times)
+        for text in check()]
     for text in wrong:
         print(f"self-test: {text}")
     print(f"self-test: {'failed' if wrong else 'all is well'}")
     return 1 if wrong else 0
+
+
+def refuses():
+    """A number of bugs or processes of which nothing comes is refused before anything is built."""
+    for option in ("--sample", "--jobs", "--early"):
+        for number, expected in [("0", None), ("-1", None), ("1", 1)]:
+            try:
+                with contextlib.redirect_stderr(io.StringIO()):
+                    options = cli.parser().parse_args([f"{option}={number}"])
+                found = getattr(options, option[2:])
+            except SystemExit:
+                found = None
+            if found != expected:
+                yield f"{option} {number} means {found}"
 
 
 def times():
@@ -323,6 +340,8 @@ def adds_up():
             ("Server.check(_:_:)", False), ("Server.recheck(_:)", False)]:
         if bool(report.INVARIANT.search(scope)) != expected:
             yield f"{scope} is taken for {'no' if expected else 'an'} invariant"
+    if report.refuted(rows, Known(), {"a": "", "b": "", "d": ""}) != ["a", "b"]:
+        yield "what is caught and known to change nothing is not told"
     text = "\n".join(report.lines(sums, survivors))
     if not re.search(r"^Core +5 +4 +1 +33 % +67 % +1$", text, re.M):
         yield f"the table is wrong:\n{text}"

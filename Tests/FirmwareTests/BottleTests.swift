@@ -196,6 +196,22 @@ import VirtualBottle
     #expect(bench.bottle.power == .asleep)
   }
 
+  @Test(arguments: [TimerProfile.plan028, .plan034, .plan035])
+  func `a bottle that is looked at early stays as it is where the counter wraps`(
+    profile: TimerProfile
+  ) {
+    for start in [0, UInt32.max - 10_000, UInt32.max - 29_000] {
+      var bench = Bench(profile, at: start)
+      bench.give(.moved)
+      for wait in [1_000, 15_000, 29_500] as [UInt32] {
+        #expect(bench.bottle.tick(at: start &+ wait) == BottleEffects())
+        #expect(bench.bottle.isAdvertising)
+      }
+      bench.now = start &+ 29_500
+      #expect(bench.give(.connected) != .reject)
+    }
+  }
+
   @Test func `a clock that was set goes on while it sleeps`() {
     var bench = Bench(.plan034)
     bench.give(.moved)

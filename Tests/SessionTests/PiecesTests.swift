@@ -49,6 +49,16 @@ import Testing
     #expect(pieces == ResponsePieces())
   }
 
+  @Test func `what a piece takes is its bytes, not its letters`() {
+    let beginning = String(repeating: "x", count: ResponsePieces.limit - 2)
+    for (end, isKept) in [("é", true), ("€", false)] {
+      var pieces = ResponsePieces()
+      pieces.add(beginning, at: 0, of: "k")
+      pieces.add(end, at: 1, of: "k")
+      #expect(pieces.take(2, of: "k") == (isKept ? beginning + end : nil))
+    }
+  }
+
   @Test func `a conversation that the user names is followed before its first prompt`() {
     var bench = SessionBench.opening()
     let other = "00000000-0000-4000-8000-0000000000aa"

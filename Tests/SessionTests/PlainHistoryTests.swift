@@ -163,6 +163,21 @@ import Testing
     #expect(bench.states.last == "a accepted")
   }
 
+  @Test func `a single message is taken though a plain server always leaves out what is before it`()
+  {
+    var bench = Self.unsure()
+    let asked = SessionEntry.one("u1", .user, "x", at: 1)
+    bench.say(.window([asked], next: 2))
+    #expect(bench.messages == [])
+    bench.pass(.seconds(10))
+    bench.say(.window([asked], next: 2))
+    #expect(bench.gaps == [.hole])
+    #expect(bench.messages == ["u1 live"])
+    let subscriptions = bench.subscriptions
+    bench.pass(.seconds(60))
+    #expect(bench.subscriptions == subscriptions)
+  }
+
   @Test func `own words behind what a server left out show that it has the prompt`() {
     var bench = Self.unsure()
     let entries = [SessionEntry.one("u1", .user, "a", at: 1), .one("u2", at: 2)]

@@ -101,7 +101,8 @@ extension SessionModel {
   /// Whether a window of one message lies beyond what a subscription under way will bring.
   private func isAhead(_ window: SessionHistory, of known: KnownConversation) -> Bool {
     guard let talk, window.entries.count == 1, let first = window.entries.first?.place,
-      talk.subscribing[window.conversation] != nil || talk.again.contains(window.conversation)
+      talk.subscribing[window.conversation] != nil || talk.again.contains(window.conversation),
+      talk.isIdempotent || !talk.holes.contains(window.conversation)
     else { return false }
     switch window.place {
     case .sequence: return first > known.sequence + 1
@@ -170,7 +171,7 @@ extension SessionModel {
 
   /// Stores entries. Those of a plain server can be a prompt of this client, or its answer.
   ///
-  /// - isNew: Whether the cursor moves behind the window.
+  /// - Parameter isNew: Whether the cursor moves from before the window to behind it.
   private mutating func store(
     _ window: SessionHistory, isNew: Bool, behind known: KnownConversation, _ step: inout Step
   ) {

@@ -161,6 +161,10 @@ extension SessionModel {
       current.subscribing[conversation] = nil
       // Nothing holds up prompts for longer: the server does not answer this.
       current.current.insert(conversation)
+      // What came ahead may have been the answer of a plain server: the next one like it is taken.
+      if !current.isIdempotent, current.again.contains(conversation) {
+        current.holes.insert(conversation)
+      }
     }
     talk = current
     queue.wake(at: step.now)

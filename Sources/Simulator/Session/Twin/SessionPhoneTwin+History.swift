@@ -108,6 +108,7 @@ extension SessionPhoneTwin {
     }
     let isAsked = line.asking[window.conversation] != nil
     guard isAsked || line.again.contains(window.conversation) else { return false }
+    if !line.knowsKeys, line.holes.contains(window.conversation) { return false }
     if case .sequence = window.place { return first > place.sequence + 1 }
     return first > place.offset
   }

@@ -88,6 +88,8 @@ extension SessionPhoneTwin {
     for (conversation, until) in line.asking where until <= now {
       self.line?.asking[conversation] = nil
       self.line?.whole.insert(conversation)
+      guard !line.knowsKeys, line.again.contains(conversation) else { continue }
+      self.line?.holes.insert(conversation)
     }
     outbox.endPauses(at: now)
     while let key = outbox.late(at: now), let prompt = outbox[key] { giveUp(prompt) }

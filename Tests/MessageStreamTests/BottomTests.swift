@@ -13,7 +13,7 @@ struct BottomTests {
     Hand.message(number, isPlain: true).key
   }
 
-  private static let floor = Gap(after: nil, before: key(304))
+  private static let bottomGap = Gap(after: nil, before: key(304))
 
   /// The newest page is kept, and there is more; the page since then is asked for.
   private static func fetching(
@@ -48,10 +48,10 @@ struct BottomTests {
 
   @Test func `until then there is a gap, also after a kill`() {
     var hand = Self.beyond()
-    #expect(hand.model.gaps == [Self.floor])
-    #expect(hand.commits.last { !$0.messages.isEmpty }?.gaps == [Self.floor])
+    #expect(hand.model.gaps == [Self.bottomGap])
+    #expect(hand.commits.last { !$0.messages.isEmpty }?.gaps == [Self.bottomGap])
     hand.answer(Hand.plainPage([310, 305, 304]))
-    #expect(hand.model.gaps == [Self.floor])
+    #expect(hand.model.gaps == [Self.bottomGap])
   }
 
   @Test func `the last page ends the way, whatever it holds`() {
@@ -64,14 +64,19 @@ struct BottomTests {
 
   @Test func `a way that is cut off leaves the gap, and no other`() {
     var hand = Self.beyond { settings in
-      settings.memory = 3
-      settings.catchUpPage = 5
+      settings.memory = 4
+      settings.catchUpPage = 4
     }
     hand.answer(Hand.plainPage([310, 305, 304]))
     hand.answer(Hand.plainPage([Self.late, 100_101, 100_102]))
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
     #expect(hand.model.recovery.run == nil)
-    #expect(hand.model.gaps == [Self.floor])
+    #expect(hand.model.gaps == [Self.bottomGap])
+  }
+
+  @Test func `where memory is full what it does not know may be stored, and there is no gap`() {
+    let hand = Self.beyond { $0.memory = 3 }
+    #expect(hand.model.gaps == [])
   }
 
   @Test func `pages since a time may come to what is kept one after the other`() {
@@ -113,6 +118,6 @@ struct BottomTests {
   func `what is stamped long after the oldest of what is kept lies above it`(number: UInt64) {
     var hand = Self.fetching([430, 305, 304])
     hand.answer(Hand.plainPage([430, number], hasNext: false))
-    #expect(hand.model.gaps == (number == 424 ? [Self.floor] : []))
+    #expect(hand.model.gaps == (number == 424 ? [Self.bottomGap] : []))
   }
 }

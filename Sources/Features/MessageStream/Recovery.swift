@@ -73,11 +73,11 @@ struct Recovery: Sendable, Hashable {
     var bottom: TimelineKey?
     /// The last of what `since` brought that may lie below all that is kept, in the server's order:
     /// what is stamped late between the two comes only with the pages that lead down there.
-    var lowest: MessageID?
-    /// Whether its pages have come to what is kept, on the way to `lowest`.
+    var goal: MessageID?
+    /// Whether its pages have come to what is kept, on the way to `goal`.
     var meetsKept = false
-    /// The gap below all that is kept, until pages have come to `lowest`.
-    var floor: Gap?
+    /// The gap below all that is kept, until pages have come to `goal`.
+    var bottomGap: Gap?
     var repetition = Repetition()
     /// Outbox entries whose fate it tells: those that were unsure when it began.
     let unsure: Set<UUID128>

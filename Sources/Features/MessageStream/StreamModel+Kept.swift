@@ -8,7 +8,7 @@ extension StreamModel {
   /// Whether the pages of a walk down lead to what is kept, and to all that `since` brought of what
   /// may lie below it.
   func meetsKept(_ page: Page, _ run: Recovery.Run) -> Bool {
-    run.lowest == nil && (run.meetsKept || meetsKept(page))
+    run.goal == nil && (run.meetsKept || meetsKept(page))
   }
 
   /// Whether a page without positions holds something kept, before which nothing is missing. Stamps
@@ -38,27 +38,29 @@ extension StreamModel {
   func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || writer.holds(id) }
 
   /// Notes how far down a page leads: `since` may bring what lies below all that is kept, without
-  /// what is stamped late there. In a server's own order that follows what is kept, and is stamped
-  /// no later than late stamps may be after the oldest of it.
+  /// what is stamped late there. In a server's own order that follows what is kept, or is a page
+  /// without any of it, and is stamped no later than late stamps may be after the oldest of it.
   func noteBottom(_ page: Page, in run: inout Recovery.Run) {
     let messages = page.messages
     switch run.kind {
     case .since:
+      // Where memory is full, the store may hold what memory does not know.
       guard page.head == nil, history.hasMore, let bottom = run.bottom,
-        run.floor != nil || !gaps.contains(where: { $0.before == bottom })
+        timeline.messages.count < settings.memory,
+        run.bottomGap != nil || !gaps.contains(where: { $0.before == bottom })
       else { return }
       let latest = bottom.createdAt.advanced(by: settings.overlap)
       let first = messages.firstIndex(where: isKept)
       let start = run.meetsKept ? 0 : first ?? 0
       run.meetsKept = run.meetsKept || first != nil
       let below = messages[start...].last { $0.createdAt <= latest && !isSeen($0.id) }
-      run.lowest = below?.id ?? run.lowest
+      run.goal = below?.id ?? run.goal
     case .newest:
-      guard let lowest = run.lowest else { return }
-      let place = messages.firstIndex { $0.id == lowest }
+      guard let goal = run.goal else { return }
+      let place = messages.firstIndex { $0.id == goal }
       let above = messages[..<(place ?? messages.count)]
       run.meetsKept = run.meetsKept || above.contains(where: isKept)
-      if place != nil || !page.hasNext { run.lowest = nil }
+      if place != nil || !page.hasNext { run.goal = nil }
     case .initial, .recent, .position: return
     }
   }
@@ -70,11 +72,11 @@ extension StreamModel {
     let hidesHole = !isLast && !run.meetsKept && (run.hole != nil || goesBack(page, in: run))
     if let hole = run.hole { close(hole, &step) }
     run.hole = hidesHole ? openGap(below: run.oldest, &step) : nil
-    if let floor = run.floor, run.lowest == nil {
-      close(floor, &step)
-      run.floor = nil
-    } else if run.lowest != nil, run.floor == nil {
-      run.floor = openGap(below: run.bottom, isBottomless: true, &step)
+    if let gap = run.bottomGap, run.goal == nil {
+      close(gap, &step)
+      run.bottomGap = nil
+    } else if run.goal != nil, run.bottomGap == nil {
+      run.bottomGap = openGap(below: run.bottom, isBottomless: true, &step)
     }
   }
 }

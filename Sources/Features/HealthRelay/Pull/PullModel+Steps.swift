@@ -178,12 +178,13 @@ extension PullModel {
   }
 
   /// Leased questions can be had again when their leases are over; until then there is nothing.
-  /// Behind questions whose answers nobody wanted, others may wait.
+  /// Behind questions whose answers were refused others may wait, but a backend that keeps these
+  /// questions would have each visit followed by its like: the pause is the longest.
   private func again(after ending: PullReport.Ending, at now: Instant) -> Duration? {
     switch ending {
     case .signedOut, .unsupported: nil
-    case .finished:
-      report.left > 0 || report.unwanted > unwantedBefore ? PullSettings.pause : nil
+    case .finished where report.left > 0: PullSettings.pause
+    case .finished: report.unwanted > unwantedBefore ? PullSettings.longestPause : nil
     case .outOfTime, .cancelled:
       line.isEmpty
         ? PullSettings.pause : max(now.duration(to: leaseEnd), settings.leastTime)

@@ -15,7 +15,7 @@ public struct PullReport: Sendable, Hashable, Codable {
 
   /// Why a pull ended.
   public enum Ending: Sendable, Hashable, Codable {
-    /// No question waits any more.
+    /// Nothing is left to answer now.
     case finished
     /// The budget was used up.
     case outOfTime

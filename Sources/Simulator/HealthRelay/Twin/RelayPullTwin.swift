@@ -257,7 +257,9 @@ struct RelayPullTwin: Sendable {
   private func again(_ ending: PullReport.Ending) -> Duration? {
     switch ending {
     case .signedOut, .unsupported: return nil
-    case .finished: return left == 0 && !wasSpurned ? nil : .milliseconds(60_000)
+    case .finished:
+      if left > 0 { return .milliseconds(60_000) }
+      return wasSpurned ? .milliseconds(3_600_000) : nil
     case .outOfTime, .cancelled:
       if queue.isEmpty { return .milliseconds(60_000) }
       let rest = now.duration(to: leasesEnd)

@@ -107,7 +107,7 @@ extension StreamPhoneTwin {
   /// leave out there what is stamped late. Then a walk leads by the last that they bring.
   func lookDown(_ page: Page, _ run: inout StreamPhoneMend.Run) {
     if case .since = run.aim, let base = run.base {
-      if page.head != nil || !past.hasMore { return }
+      if page.head != nil || !past.hasMore || kept.count >= settings.memory { return }
       if run.cellar == nil, gaps.contains(where: { $0.before == base }) { return }
       var passed = run.hasTouched || !touches(page)
       for message in page.messages {

@@ -107,6 +107,22 @@ import Testing
     }
   }
 
+  @Test func `all runs count, with a plan to shrink or without`() async throws {
+    try await CommandProcess.scratch { directory in
+      let call = ["simulate", "message-stream", "--seeds", "1..12", "--jobs", "3", "--json"]
+      let shrink = ["--shrink", "--corpus", directory + "/plan.json"]
+      var sums: [String] = []
+      for words in [call, call + shrink] {
+        let outcome = try await CommandProcess.run(words)
+        #expect(outcome.status == 0)
+        let sum = try #require(outcome.output.last)
+        sums.append(sum.replacing(/"(wallSeconds|simulatedSecondsPerSecond)":[^,}]*/, with: ""))
+      }
+      #expect(sums[0].contains(#""runs":24,"#))
+      #expect(sums[0] == sums[1])
+    }
+  }
+
   @Test func `a file that cannot be written is refused before anything is played`() async throws {
     let file = "/dev/null/plan.json"
     let cause = "\(file) cannot be written: "

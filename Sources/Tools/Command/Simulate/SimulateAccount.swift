@@ -8,20 +8,21 @@ import Synchronization
 final class SimulateAccount<Feature: SimulatedFeature>: Sendable {
   private struct State {
     var summary = RunSummary<Feature>()
-    /// Runs that ended sooner than one before them.
+    /// Runs that ended sooner than one before them, where one may be the last one that counts.
     var waiting: [UInt64: RunOutcome<Feature>] = [:]
     var next: UInt64 = 0
     var isOver = false
   }
 
   private let request: SimulateRequest<Feature>
-  private let isLast: @Sendable (RunOutcome<Feature>) -> Bool
+  private let isLast: (@Sendable (RunOutcome<Feature>) -> Bool)?
   private let state = Mutex(State())
 
-  /// - Parameter isLast: Whether no run counts after this one.
+  /// - Parameter isLast: Whether no run counts after this one; `nil` where all of them count, so
+  ///   that none has to be kept until those before it are over.
   init(
     of request: SimulateRequest<Feature>,
-    until isLast: @escaping @Sendable (RunOutcome<Feature>) -> Bool = { _ in false }
+    until isLast: (@Sendable (RunOutcome<Feature>) -> Bool)?
   ) {
     (self.request, self.isLast) = (request, isLast)
   }
@@ -29,6 +30,10 @@ final class SimulateAccount<Feature: SimulatedFeature>: Sendable {
   /// Takes a run in; returns whether it is the last one, or may be.
   @discardableResult
   func add(_ outcome: RunOutcome<Feature>) -> Bool {
+    guard let isLast else {
+      state.withLock { $0.summary.add(outcome) }
+      return false
+    }
     let place = request.place(of: outcome)
     state.withLock { state in
       state.waiting[place] = outcome

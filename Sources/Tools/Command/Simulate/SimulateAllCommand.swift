@@ -66,21 +66,25 @@ enum SimulateAllCommand {
     _ world: Feature.Type, _ call: Invocation, _ watch: SimulateWatch
   ) async throws(CommandFailure) {
     if call[SimulateParameters.part] == .walks, !Feature.takesWalks { return }
-    if call[Shared.json] {
-      call.console.object { writer in
-        writer.key("event")
-        writer.string("world")
-        writer.key("name")
-        writer.string(Feature.name)
-      }
-    } else {
-      call.console.line(call.console.style.heading(Feature.name))
-    }
+    watch.output.put { head(world, call) }
     do throws(CommandFailure) {
       try await SimulateWorldCommand<Feature>.work(
         try SimulateRequest<Feature>(call, watch), call)
     } catch {
       throw CommandFailure(error.code, "\(Feature.name): \(error.cause)", remedy: error.remedy)
+    }
+  }
+
+  /// Prints the name of the world of which the next lines are.
+  private static func head<Feature: SimulatedFeature>(_ world: Feature.Type, _ call: Invocation) {
+    guard call[Shared.json] else {
+      return call.console.line(call.console.style.heading(Feature.name))
+    }
+    call.console.object { writer in
+      writer.key("event")
+      writer.string("world")
+      writer.key("name")
+      writer.string(Feature.name)
     }
   }
 }

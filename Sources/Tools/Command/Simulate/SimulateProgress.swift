@@ -38,19 +38,34 @@ final class SimulateProgress: Sendable {
       state.findings += findings
       let now = ContinuousClock.now
       guard isShown, !state.isOver,
-        state.shown.map({ $0.duration(to: now) > .milliseconds(200) }) ?? true
+        state.shown.map({ $0.duration(to: now) > .milliseconds(200) }) ?? true, isTaken
       else { return }
       state.shown = now
       put("\r" + line(state) + "\u{1B}[K")
     }
   }
 
-  /// Removes the line, for ever.
+  /// Removes the line, for ever; waits while the terminal takes nothing.
   func end() {
-    state.withLock { state in
-      if isShown, !state.isOver { put("\r\u{1B}[K") }
-      state.isOver = true
+    state.withLock { remove(&$0) }
+  }
+
+  /// Removes the line, for ever, unless that has to wait: nothing may keep the process from ending.
+  func abandon() {
+    _ = state.withLockIfAvailable { state in
+      if isTaken { remove(&state) } else { state.isOver = true }
     }
+  }
+
+  private func remove(_ state: inout State) {
+    if isShown, !state.isOver { put("\r\u{1B}[K") }
+    state.isOver = true
+  }
+
+  /// Whether the terminal takes text now.
+  private var isTaken: Bool {
+    var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&waiting, 1, 0) > 0
   }
 
   private func line(_ state: State) -> String {

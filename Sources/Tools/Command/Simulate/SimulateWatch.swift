@@ -13,7 +13,7 @@ final class SimulateWatch: Sendable {
   private let command: String
 
   init(_ call: Invocation) {
-    let output = SimulateOutput()
+    let output = SimulateOutput(of: call.command)
     self.output = output
     command = call.command
     watchdog = RunWatchdog(limit: call[SimulateParameters.runLimit]) { run, excess in
@@ -31,14 +31,17 @@ final class SimulateWatch: Sendable {
   }
 
   /// Does work that a signal ends, after the runs that are under way; a run that goes on for more
-  /// than 5 s after that, and a second signal, end the process.
+  /// than 5 s after that, a second signal, and output that is blocked for 2 s, end the process.
   func untilStopped(
     _ work: @escaping @Sendable () async throws(CommandFailure) -> Void
   ) async throws(CommandFailure) {
     let (output, watchdog, command) = (output, watchdog, command)
     try await CommandSignals.cancelling(
       hurry: { output.abandon { CommandSignals.abandon(command) } },
-      stopping: { watchdog.stop() }, work)
+      stopping: {
+        output.watch()
+        watchdog.stop()
+      }, work)
   }
 }
 
@@ -46,6 +49,12 @@ final class SimulateWatch: Sendable {
 final class SimulateOutput: Sendable {
   /// Tells what was found so far; `nil` where all of it is told.
   private let soFar = Mutex<(@Sendable () -> Void)?>(nil)
+  private let isWatched = Atomic(false)
+  private let command: String
+
+  init(of command: String) {
+    self.command = command
+  }
 
   /// From now on `tell` says what was found so far, should the process end.
   func begin(_ tell: @escaping @Sendable () -> Void) {
@@ -65,9 +74,19 @@ final class SimulateOutput: Sendable {
     }
   }
 
+  /// From now on, output that is blocked for 2 s ends the process.
+  func watch() {
+    // Once, so that one thread says why.
+    guard !isWatched.exchange(true, ordering: .relaxed) else { return }
+    Console.watchOutput { [command] in
+      Terminal.restore()
+      Console.abandon("\(command): standard output is blocked; ended without writing the rest")
+    }
+  }
+
   /// Tells what was found so far, and ends the process; also where nobody reads what it prints.
   func abandon(_ end: () -> Never) {
-    Console.watchOutput { Console.end(with: .failed) }
+    watch()
     soFar.withLock { tell -> Void in
       tell?()
       end()

@@ -93,18 +93,17 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   ) async -> (summary: RunSummary<Feature>, toShrink: RunOutcome<Feature>?) {
     let (simulation, output) = (request.simulation, request.watch.output)
     let shrinks = call[Asked.shrink]
-    let kinds = simulation.setup.defect?.kinds ?? Feature.kinds
-    let account = SimulateAccount(of: request) { outcome in
-      shrinks && outcome.kinds.contains(where: kinds.contains)
-    }
+    let account = account(of: request, shrinks: shrinks)
     let progress = SimulateProgress(total: request.runs, isWanted: !call[Shared.json])
     let show = { @Sendable (isStopped: Bool) in
-      progress.end()
       SimulateText(
         request: request, summary: account.summary, elapsed: progress.elapsed, isStopped: isStopped
       ).show(call)
     }
-    output.begin { show(true) }
+    output.begin {
+      progress.abandon()
+      show(true)
+    }
     let take = { @Sendable (outcome: RunOutcome<Feature>) in
       progress.add(outcome.findings.count)
       return account.add(outcome)
@@ -116,8 +115,21 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       failure = await simulation.firstFailure(seeds: request.seeds, where: take)
     }
     let isStopped = Task.isCancelled
+    // Before `conclude`, which a second signal waits for.
+    if isStopped { progress.abandon() } else { progress.end() }
     output.conclude { show(isStopped) }
     let summary = account.summary
     return (summary, shrinks ? failure ?? summary.failures.first : nil)
+  }
+
+  /// Where a plan is to be shrunk, the first run that fails as it should is the last one.
+  private static func account(
+    of request: SimulateRequest<Feature>, shrinks: Bool
+  ) -> SimulateAccount<Feature> {
+    let kinds = request.simulation.setup.defect?.kinds ?? Feature.kinds
+    let fails = { @Sendable (outcome: RunOutcome<Feature>) in
+      outcome.kinds.contains(where: kinds.contains)
+    }
+    return SimulateAccount(of: request, until: shrinks ? fails : nil)
   }
 }

@@ -1,0 +1,65 @@
+import HoldfastTestKit
+import Testing
+
+/// How calls end when nobody takes what they print.
+@Suite(.timeLimit(.minutes(2))) struct SimulateBlockedTests {
+  @Test func `a signal ends a story that nobody reads on, and it says why`() async throws {
+    let words = ["simulate", "held-socket", "--seeds", "1", "--trace", "--verbose"]
+    let player = try LabProcess(["python3", "-c", Self.unread, CommandProcess.path] + words)
+    let outcome = await CommandProcess.outcome(of: player)
+    let said = "standard output is blocked; ended without writing the rest"
+    #expect(outcome.output == ["1", "holdfast simulate held-socket: \(said)"])
+    #expect(outcome.errors == [])
+  }
+
+  /// Runs a command whose output goes to a small pipe, and ends it after its first byte.
+  private static let unread = """
+    import fcntl, os, subprocess, sys
+    reader, writer = os.pipe()
+    F_SETPIPE_SZ = 1031
+    fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
+    run = subprocess.Popen(sys.argv[1:], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.read(reader, 1)
+    run.terminate()
+    said = run.communicate()[1]
+    print(run.returncode)
+    print(said, end="")
+    """
+
+  @Test func `a signal ends it although the terminal of its progress takes nothing`() async throws {
+    let words = ["simulate", "all", "--seeds", "1..100000000"]
+    let player = try LabProcess(
+      ["python3", "-c", Self.stopped, "signal", CommandProcess.path] + words)
+    let outcome = await CommandProcess.outcome(of: player)
+    #expect(outcome.output.first == "message-stream")
+    #expect(outcome.output.count { $0.hasPrefix("runs ") } == 1)
+    #expect(outcome.output.last == "1")
+    #expect(outcome.errors == [])
+  }
+
+  @Test func `the limit of a run ends it although that terminal takes nothing`() async throws {
+    try await EndlessPlan.with { file in
+      let words = ["simulate", "held-socket", "--plan", file, "--run-limit", "300ms"]
+      let player = try LabProcess(
+        ["python3", "-c", Self.stopped, "wait", CommandProcess.path] + words)
+      let outcome = await CommandProcess.outcome(of: player)
+      #expect(outcome.output.contains { $0.hasPrefix("runs ") && $0.hasSuffix(" 0") })
+      #expect(outcome.output.last == "1")
+      #expect(outcome.errors == [])
+    }
+  }
+
+  /// Runs a command with standard error on a terminal that was stopped (Ctrl-S); ends it after its
+  /// first line, or waits for its own end.
+  private static let stopped = """
+    import pty, subprocess, sys, termios
+    terminal = pty.openpty()[1]
+    termios.tcflow(terminal, termios.TCOOFF)
+    run = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, stderr=terminal, text=True)
+    if sys.argv[1] == "signal":
+        print(run.stdout.readline(), end="")
+        run.terminate()
+    print(run.communicate()[0], end="")
+    print(run.returncode)
+    """
+}

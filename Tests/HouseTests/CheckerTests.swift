@@ -74,7 +74,7 @@ import Testing
       struct AWalk: TwinWalk {
       struct BWalk: TwinWalk {
       struct CWalk: TwinWalk {
-      struct DWalk: TwinWalk {
+        private struct DWalk: TwinWalk {
       struct Walking {
       """
     let test = SourceFile(

@@ -28,9 +28,13 @@ struct Progress: StreamChecker {
       let wish = facts.policy.retry.obeyed(failure.serverWish) ?? .zero
       since = max(since ?? .zero, clock.awake + wish)
       isRefused = isRefused || failure.failureClass == .unauthorized
-    case .fetchFailed(let id, _), .fetched(let id, _):
+    case .fetchFailed(let id, _):
       open[id] = nil
       since = nil
+    case .fetched(let id, _):
+      open[id] = nil
+      // A post to a plain server may have waited for a look at its pages.
+      if facts.own.server == .plain { since = nil }
     case .posted, .commitFailed, .reader: since = nil
     case .credentials(.available): isRefused = false
     case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,

@@ -66,13 +66,11 @@ public enum CommonVerb: String, PlanVerb {
     .sleep: VerbForm(.span) { "the phone sleeps for \(length($0))" },
     // The longest time that a process takes to find its end comes before the span.
     .kill: VerbForm(.span, or: [.backend], lasting: .spanAnd(.seconds(1))) {
-      "the app dies, and is launched again after \(length($0))"
+      "the process dies, and is launched again after \(length($0))"
     },
-    .storeFull: VerbForm(.span, or: [.backend]) { "the phone's disk is full for \(length($0))" },
-    .storeLocked: VerbForm(.span, or: [.backend]) {
-      "the phone's store is locked for \(length($0))"
-    },
-    .storeSlow: VerbForm(.span, or: [.backend]) { "the phone's store is slow for \(length($0))" },
+    .storeFull: VerbForm(.span, or: [.backend]) { "the disk is full for \(length($0))" },
+    .storeLocked: VerbForm(.span, or: [.backend]) { "the store is locked for \(length($0))" },
+    .storeSlow: VerbForm(.span, or: [.backend]) { "the store is slow for \(length($0))" },
     .wallClock: VerbForm(.jump) { "the phone's wall clock jumps by \(Words.length($0.time))" },
     .reset: VerbForm { _ in "every connection is reset" },
     .flap: VerbForm(.span) {

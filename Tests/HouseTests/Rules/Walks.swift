@@ -1,8 +1,9 @@
 extension Rules {
   /// Each walk beside a second account is named by a test in which it finds a difference.
   ///
-  /// A walk is a structure whose name ends in `Walk`. A test lets it find something by `finding`,
-  /// `finds` or `expect` of its type, or of another name that the file has for the type.
+  /// A walk is a structure whose name ends in `Walk`, behind another word. A test lets it find
+  /// something by `finding`, `finds` or `expect` of its type, or of another name that the file has
+  /// for the type.
   static func walks(_ file: SourceFile, tests: [SourceFile]) -> [Breach] {
     guard file.isUnder("Sources/Simulator") else { return [] }
     return file.code.enumerated().compactMap { line, code in
@@ -13,9 +14,10 @@ extension Rules {
   }
 
   private static func walk(declaredIn code: String) -> String? {
-    guard code.hasPrefix("struct ") else { return nil }
-    let name = code.dropFirst("struct ".count).prefix { $0.isLetter || $0.isNumber }
-    return name.hasSuffix("Walk") ? String(name) : nil
+    let words = code.split { !$0.isLetter && !$0.isNumber }
+    guard let place = words.firstIndex(of: "struct"), place + 1 < words.count else { return nil }
+    let name = words[place + 1]
+    return name.hasSuffix("Walk") && name != "Walk" ? String(name) : nil
   }
 
   private static func finds(_ walk: String, in file: SourceFile) -> Bool {

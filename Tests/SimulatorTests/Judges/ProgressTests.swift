@@ -31,7 +31,6 @@ struct ProgressTests {
 
   @Test(arguments: [
     StreamModel.Input.fetchFailed(FetchID(1), .reset),
-    .fetched(FetchID(1), Page(messages: [], hasNext: false)),
     .commitFailed(CommitID(1), .full(detail: "")),
     .postFailed(UUID128(high: 9, low: 1), try: TryID(1), .reset), .reader(isBehind: true),
   ])
@@ -42,6 +41,17 @@ struct ProgressTests {
     #expect(script.findings == [])
     script.tick(at: 111)
     #expect(script.findings.count == 1)
+  }
+
+  @Test(arguments: [(ServerKind.positions, true), (.plain, false)])
+  mutating func `a page that came was in the way of a post to a plain server alone`(
+    server: ServerKind, isFound: Bool
+  ) {
+    script.facts.own.server = server
+    script.store(TimelineChange(outboxPut: [.number(1)]))
+    script.tell(.fetched(FetchID(1), Page(messages: [], hasNext: false)), at: 50)
+    script.tick(at: 61)
+    #expect(script.findings.isEmpty == !isFound)
   }
 
   @Test mutating func `a try begins another one`() {

@@ -163,9 +163,9 @@ def standing(simulator, tests):
         return f"makes a difference only in {suites}"
     if simulator["differs"] is None:
         return "makes a difference in seeds that an earlier run found"
-    seeds = "1 seed, which" if simulator["reached"] == 1 else f"{simulator['reached']} seeds, which"
-    times = "once" if simulator["differs"] == 1 else f"{simulator['differs']} times"
-    return f"makes a difference in {seeds} {times} led elsewhere; and in {suites}"
+    return (
+        f"runs otherwise in {simulator['differs']} of {simulator['reached']} seeds that reach it; "
+        f"and in {suites}")
 
 
 def refuted(rows, results, known):

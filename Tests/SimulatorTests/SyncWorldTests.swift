@@ -15,8 +15,9 @@ import Testing
     }
   }
 
-  /// Halves behind a page that was being stored; a secret read again for each old upload.
-  @Test(arguments: [1_816, 5_474, 5_522, 7_376, 9_384] as [UInt64])
+  /// Halves behind a page that was being stored; a secret read again for each old upload; an answer
+  /// to one record that is too large, behind a reset.
+  @Test(arguments: [1_816, 2_350, 5_474, 5_522, 7_376, 9_384] as [UInt64])
   func `lives in which a sync broke a promise are clean`(seed: UInt64) {
     #expect(SyncFeature.play(.drawn(.swarm, seed: seed)).findings == [])
   }

@@ -51,7 +51,7 @@ struct SyncPace: Sendable {
       isRefused = true
     case .http(let status, _, _) where status < 600:
       // An answer, even this one, shows that the server is there.
-      if status >= 500 { isFailing = false }
+      if status >= 500 || status == 413 { isFailing = false }
       if let until, status >= 500, let type = types[file] { typeRests[type] = until }
       return
     case .http, .unreachable, .dns, .refused, .timeout, .tls, .reset, .ended, .closed,

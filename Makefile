@@ -6,11 +6,15 @@ FUZZ_TIME ?= 60
 export HOLDFAST_STRICT = 1
 # An import of a module that the manifest does not grant builds silently otherwise.
 STRICT = --explicit-target-dependency-import-check error
+# A program of a release is stripped. What is installed carries the runtime of Swift, so that it
+# runs on a machine without a toolchain.
+RELEASE = $(SWIFT) build -c release $(STRICT) -Xlinker -s
+PORTABLE = .build/portable
 STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test typecheck exports embedded apple-check example lint demo sim nightly \
-  bluetooth docs kills sanitize fuzz bench bench-full conformance torture mutants install uninstall clean
+.PHONY: help setup build test typecheck exports embedded apple-check example lint demo portable \
+  bare sim nightly bluetooth docs kills sanitize fuzz bench bench-full conformance torture mutants install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -47,44 +51,57 @@ lint: ## checks the style without changing a file
 	  Apple Examples
 
 demo: setup ## shows on this machine that a link holds
-	$(SWIFT) build -c release --product holdfast $(STRICT)
+	$(RELEASE) --product holdfast
 	.build/release/holdfast demo
 
 PREFIX ?= /usr/local
-PROGRAM = .build/release/holdfast
+PROGRAMS = $(PORTABLE)/release
+INSTALLED = holdfast holdfast-sim
 PLACE = $(DESTDIR)$(PREFIX)
 
-install: setup ## installs the program, manual pages and completions; PREFIX=DIR (/usr/local)
-	$(SWIFT) build -c release --product holdfast $(STRICT)
+portable: setup ## builds the programs with the Swift runtime in them, into .build/portable
+	for program in $(INSTALLED); do \
+	  $(RELEASE) --product $$program --static-swift-stdlib --scratch-path $(PORTABLE) || exit 1; \
+	done
+
+install: portable ## installs programs, manual pages and completions; PREFIX=DIR (/usr/local)
 	install -d $(PLACE)/bin $(PLACE)/share/man/man1 $(PLACE)/share/zsh/site-functions \
 	  $(PLACE)/share/bash-completion/completions $(PLACE)/share/fish/vendor_completions.d
-	install -m 755 $(PROGRAM) $(PLACE)/bin/holdfast
-	$(PLACE)/bin/holdfast manual $(PLACE)/share/man/man1
-	$(PLACE)/bin/holdfast completions bash > $(PLACE)/share/bash-completion/completions/holdfast
-	$(PLACE)/bin/holdfast completions zsh > $(PLACE)/share/zsh/site-functions/_holdfast
-	$(PLACE)/bin/holdfast completions fish > $(PLACE)/share/fish/vendor_completions.d/holdfast.fish
+	for program in $(INSTALLED); do \
+	  set -e; made=$(PLACE)/bin/$$program; \
+	  install -m 755 $(PROGRAMS)/$$program $$made; \
+	  $$made manual $(PLACE)/share/man/man1; \
+	  $$made completions bash > $(PLACE)/share/bash-completion/completions/$$program; \
+	  $$made completions zsh > $(PLACE)/share/zsh/site-functions/_$$program; \
+	  $$made completions fish > $(PLACE)/share/fish/vendor_completions.d/$$program.fish; \
+	done
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH" ;; esac
 
 uninstall: ## removes what install put below PREFIX
-	rm -f $(PLACE)/bin/holdfast $(PLACE)/share/man/man1/holdfast.1 \
-	  $(PLACE)/share/man/man1/holdfast-*.1 \
-	  $(PLACE)/share/bash-completion/completions/holdfast \
-	  $(PLACE)/share/zsh/site-functions/_holdfast \
-	  $(PLACE)/share/fish/vendor_completions.d/holdfast.fish
+	for program in $(INSTALLED); do \
+	  rm -f $(PLACE)/bin/$$program $(PLACE)/share/man/man1/$$program.1 \
+	    $(PLACE)/share/man/man1/$$program-*.1 \
+	    $(PLACE)/share/bash-completion/completions/$$program \
+	    $(PLACE)/share/zsh/site-functions/_$$program \
+	    $(PLACE)/share/fish/vendor_completions.d/$$program.fish; \
+	done
 
-SIMULATE = .build/release/holdfast simulate
+bare: portable ## runs the installed programs in a Debian without Swift, made by debootstrap
+	scripts/bare
+
+SIMULATE = .build/release/holdfast-sim simulate
 
 sim: setup ## plays 2,600 seeds of every world, and every deliberate defect
-	$(SWIFT) build -c release --product holdfast $(STRICT)
+	$(RELEASE) --product holdfast-sim
 	$(SIMULATE) all --break all
 	$(SIMULATE) all --preset all --seeds 1..2600
 
 nightly: setup ## plays 100,000 seeds of every world
-	$(SWIFT) build -c release --product holdfast $(STRICT)
+	$(RELEASE) --product holdfast-sim
 	$(SIMULATE) all --preset all --seeds 1..100000
 
 torture: setup ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
-	$(SWIFT) build -c release --product holdfast $(STRICT)
+	$(RELEASE) --product holdfast
 	scripts/torture .build/release/holdfast --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
 
 bluetooth: setup ## a bottle and a phone over the real bluetoothd, in a virtual machine
@@ -109,7 +126,7 @@ bench-full: setup ## the same with more rounds and larger worlds
 	@SWIFT="$(SWIFT)" scripts/bench --full $(ONLY:%=--only %)
 
 conformance: setup ## heads, TLS refusals, Autobahn; QUICK=1 without slow cases, ONLY=tables
-	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
+	$(RELEASE) --product HoldfastBench
 	scripts/conformance
 
 sanitize: setup ## runs the risky suites under the thread and the address sanitizer

@@ -176,9 +176,9 @@ let doors: [Target] = [
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
-    uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream", "LinkSimulator",
-    ] + onLinux("HoldfastLab")),
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime"] + onLinux("HoldfastLab")),
+  // Seeds of the simulator's worlds, played on all cores.
+  library("HoldfastSimulator", at: "Simulation", uses: ["LinkCore", "LinkSimulator"]),
   library("HoldfastLab", at: "NetworkLab", uses: ["ChildProcesses"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
@@ -187,7 +187,9 @@ let doors: [Target] = [
       "LinkServerCore", "ServerSockets", "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs",
       "PushHook", "OwnerFiles", "ChildProcesses", "KeyedHashing",
     ]),
-  library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkJSON", "OwnerFiles"]),
+  library(
+    "CommandKit", at: "Tools/CommandKit",
+    uses: ["LinkCore", "LinkJSON", "OwnerFiles", "LifecycleSystem"]),
   library(
     "HoldfastDemo", at: "Tools/Demo",
     uses: [
@@ -199,16 +201,26 @@ let doors: [Target] = [
     name: "HoldfastCommand",
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
-      "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
+      "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
       "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit",
       "LinkServerCore", "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing",
       "CLinux", "COpenSSL", "BottleFirmware", "VirtualBottle", "BottleLink", "RadioSocket",
     ] + onLinux("BluetoothBlueZ"),
     path: "Sources/Tools/Command", swiftSettings: strict),
+  .executableTarget(
+    name: "SimulatorCommand",
+    dependencies: [
+      "CommandKit", "HoldfastSimulator", "LinkCore", "LinkJSON", "LinkRuntime", "LinkSimulator",
+      "OwnerFiles", "HealthRelay",
+    ],
+    path: "Sources/SimulatorCommand", swiftSettings: strict),
 ]
 
 // 5. What measures it; a program of its own, so that no product carries it.
 let measures: [Target] = [
+  .target(
+    name: "HoldfastHerd", dependencies: ["LinkCore"], path: "Benchmarks/Herd",
+    swiftSettings: strict),
   .target(
     name: "HoldfastEngineBench", dependencies: ["LinkCore", "LinkWire", "MessageStream"],
     path: "Benchmarks/Engine", swiftSettings: strict),
@@ -225,7 +237,7 @@ let measures: [Target] = [
       "CommandKit", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkProtocols",
       "LinkRuntime", "MessageStream", "Session", "CurlNetwork", "ServerSockets", "StoreSQLite",
       "CSQLite", "Holdfast", "HoldfastTestKit", "HoldfastBackend", "LinkServerCore",
-      "HoldfastEngineBench", "HealthSync", "LinkSimulator",
+      "HoldfastEngineBench", "HoldfastHerd", "HealthSync", "LinkSimulator",
     ],
     path: "Benchmarks/Bench", swiftSettings: strict),
 ]
@@ -321,13 +333,14 @@ let checks: [Target] = [
       "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "MessageStream",
       "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
       "CLinux", "CommandKit", "HoldfastDemo", "HoldfastLab",
-      "LinkServerCore", "LinkSimulator", "ServerSockets",
+      "LinkServerCore", "ServerSockets",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Apart from HoldfastTests: simulations work on all processors, and no clock waits there.
   tests(
     "SimulateTests",
-    uses: ["LinkCore", "LinkSimulator", "HoldfastTestKit"]),
+    uses: ["LinkCore", "LinkSimulator", "HoldfastSimulator", "HoldfastTestKit"]),
+  tests("HerdTests", uses: ["LinkCore", "HoldfastHerd", "HoldfastTestKit"]),
   tests(
     "RelayTests",
     uses: [
@@ -348,7 +361,8 @@ let checks: [Target] = [
     "SimulatorTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore", "LinkSimulator", "HoldfastTestKit", "Session", "HealthSync", "BottleLink",
+      "LinkServerCore", "LinkSimulator", "HoldfastSimulator", "HoldfastTestKit", "Session",
+      "HealthSync", "BottleLink",
     ],
     besides: ["Corpus"]),
   tests(
@@ -366,15 +380,19 @@ let onlyOnLinux: Set<String> = [
   "ChildProcesses", "CurlNetwork", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
   "NetworkCost", "RadioSocket", "BluetoothBlueZ", "PushAPNs", "PushHook", "ServerSockets",
   "HoldfastLab", "HoldfastBackend", "CommandKit", "HoldfastDemo", "HoldfastCommand",
+  "SimulatorCommand", "HoldfastHerd",
   "HoldfastEngineBench", "EngineLoop", "LoadGenerator", "HoldfastBench",
   "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests", "BackendTests",
-  "HoldfastTests", "SimulateTests", "RelayTests", "FuzzTests",
+  "HoldfastTests", "SimulateTests", "HerdTests", "RelayTests", "FuzzTests",
 ]
 
 let everything = pure + runtime + adapters + doors + measures + checks
 #if os(Linux)
   let targets = everything
-  let programs: [Product] = [.executable(name: "holdfast", targets: ["HoldfastCommand"])]
+  let programs: [Product] = [
+    .executable(name: "holdfast", targets: ["HoldfastCommand"]),
+    .executable(name: "holdfast-sim", targets: ["SimulatorCommand"]),
+  ]
 #else
   let targets = everything.filter { !onlyOnLinux.contains($0.name) }
   let programs: [Product] = []
@@ -388,7 +406,7 @@ let package = Package(
     .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
     .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),
     .library(name: "LinkCore", targets: ["LinkCore"]),
-    .library(name: "LinkSimulator", targets: ["LinkSimulator"]),
+    .library(name: "HoldfastSimulator", targets: ["HoldfastSimulator"]),
   ] + programs,
   targets: targets
 )

@@ -16,7 +16,7 @@ struct BenchCommand {
         RunCommand.command, EchoServerCommand.command, EchoClientCommand.command,
         ShopServerCommand.command, CrowdServerCommand.command, FollowCommand.command,
         HoldCommand.command, SessionServerCommand.command, ConverseCommand.command,
-        FleetCommand.command,
+        FleetCommand.command, HerdCommand.command,
       ] + MemoryCommands.commands)
   }
 

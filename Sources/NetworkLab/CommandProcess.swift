@@ -1,6 +1,6 @@
 import Foundation
 
-/// The built `holdfast` as a child.
+/// The built programs of this package as children; `holdfast` where none is named.
 package enum CommandProcess {
   /// The result of a finished run.
   package struct Outcome: Equatable {
@@ -19,17 +19,20 @@ package enum CommandProcess {
     }
   }
 
-  /// The binary beside the tests.
-  package static var path: String {
+  /// The binary of `holdfast`.
+  package static var path: String { path(of: "holdfast") }
+
+  /// The binary of a program beside the tests.
+  package static func path(of program: String) -> String {
     let tests = Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments[0])
     return tests.resolvingSymlinksInPath().deletingLastPathComponent()
-      .appending(path: "holdfast").path
+      .appending(path: program).path
   }
 
   package static func start(
-    _ words: [String], environment: [String: String] = [:]
+    _ words: [String], of program: String = "holdfast", environment: [String: String] = [:]
   ) throws -> LabProcess {
-    try LabProcess([path] + words, environment: environment)
+    try LabProcess([path(of: program)] + words, environment: environment)
   }
 
   package static func run(
@@ -39,9 +42,9 @@ package enum CommandProcess {
   }
 
   package static func run(
-    _ words: [String], environment: [String: String] = [:]
+    _ words: [String], of program: String = "holdfast", environment: [String: String] = [:]
   ) async throws -> Outcome {
-    try await outcome(of: start(words, environment: environment))
+    try await outcome(of: start(words, of: program, environment: environment))
   }
 
   package static func outcome(of process: LabProcess) async -> Outcome {

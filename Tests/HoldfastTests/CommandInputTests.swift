@@ -11,22 +11,6 @@ import Testing
     #expect(outcome == .failure(2, "holdfast stream: \(cause)"))
   }
 
-  @Test(arguments: [
-    ("", "it is no JSON: the text ends too early at byte 0"), ("{}", "name is missing"),
-    ("[]", "the file is not an object"), (#"{"name":1}"#, "name is not a text"),
-    (#"{"name":null}"#, "name is null"),
-  ])
-  func `a file that is no plan is told without the names of types`(
-    text: String, cause: String
-  ) async throws {
-    let scratch = try Scratch()
-    try scratch.write(Array(text.utf8), to: "plan.json")
-    let plan = scratch("plan.json")
-    let outcome = try await CommandProcess.run("simulate", "message-stream", "--plan", plan)
-    #expect(
-      outcome == .failure(1, "holdfast simulate message-stream: \(plan) holds no plan: \(cause)"))
-  }
-
   @Test(arguments: [("999ms", 2), ("1s", 0), ("1.0", 0), ("1500ms", 2), ("1m", 0)])
   func `a token lives for whole seconds`(ttl: String, status: Int32) async throws {
     let scratch = try Scratch()

@@ -12,9 +12,7 @@ import Testing
     [], ["demo"], ["serve"], ["token"], ["stream"], ["send"], ["history"], ["outbox"],
     ["outbox", "list"], ["outbox", "retry"], ["outbox", "discard"], ["replay"], ["policy"],
     ["policy", "list"], ["policy", "show"], ["policy", "check"], ["health"], ["health", "import"],
-    ["health", "generate"], ["health", "show"], ["relay"], ["socket"], ["simulate"],
-    ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "all"],
-    ["simulate", "herd"],
+    ["health", "generate"], ["health", "show"], ["relay"], ["socket"],
   ])
   func `explains every command`(words: [String]) async throws {
     let help = try await CommandProcess.run(words + ["--help"])
@@ -40,7 +38,7 @@ import Testing
     (
       [],
       "holdfast: a command is missing; one of demo, serve, token, stream, send, history, outbox, "
-        + "consumer, replay, policy, health, relay, socket, session, audit, bottle, simulate, "
+        + "consumer, replay, policy, health, relay, socket, session, audit, bottle, "
         + "version, completions, manual"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// `make install` and `make uninstall`, with the program that was built for the tests.
+/// `make install` and `make uninstall`, with the programs that were built for the tests.
 @Suite(.timeLimit(.minutes(1))) struct InstallTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
@@ -16,13 +16,14 @@ import Testing
   private func make(_ target: String, in scratch: Scratch) async throws {
     let outcome = await CommandProcess.outcome(
       of: try LabProcess([
-        "make", "-C", Self.root, target, "SWIFT=true", "PROGRAM=\(CommandProcess.path)",
+        "make", "-C", Self.root, target, "SWIFT=true",
+        "PROGRAMS=\(URL(filePath: CommandProcess.path).deletingLastPathComponent().path)",
         "DESTDIR=\(scratch.path)", "PREFIX=/opt/holdfast",
       ]))
     #expect(outcome.status == 0, "\(outcome.errors)")
   }
 
-  @Test func `put the program, its manual and its completions below PREFIX, and remove them`()
+  @Test func `put the programs, their manuals and their completions below PREFIX, and remove them`()
     async throws
   {
     let scratch = try Scratch()
@@ -31,10 +32,14 @@ import Testing
     let manual = found.filter { $0.hasPrefix("share/man/man1/") }
     #expect(manual.contains("share/man/man1/holdfast.1"))
     #expect(manual.contains("share/man/man1/holdfast-policy-show.1"))
+    #expect(manual.contains("share/man/man1/holdfast-sim-simulate-relay.1"))
     #expect(
       found.filter { !manual.contains($0) } == [
-        "bin/holdfast", "share/bash-completion/completions/holdfast",
+        "bin/holdfast", "bin/holdfast-sim", "share/bash-completion/completions/holdfast",
+        "share/bash-completion/completions/holdfast-sim",
+        "share/fish/vendor_completions.d/holdfast-sim.fish",
         "share/fish/vendor_completions.d/holdfast.fish", "share/zsh/site-functions/_holdfast",
+        "share/zsh/site-functions/_holdfast-sim",
       ])
     let version = await CommandProcess.outcome(
       of: try LabProcess([scratch("opt/holdfast/bin/holdfast"), "version"]))

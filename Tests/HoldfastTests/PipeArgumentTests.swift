@@ -30,9 +30,6 @@ import Testing
       words: ["policy", "check", "PIPE"], status: 1, cause: unwritten,
       remedy: "start the program that writes to it first"),
     Case(
-      words: ["simulate", "message-stream", "--plan", "PIPE"], status: 1, cause: unwritten,
-      remedy: "start the program that writes to it first"),
-    Case(
       words: [
         "send", "--server", "http://127.0.0.1:1", "--shop", "a", "hello", "--token-file", "PIPE",
       ],

@@ -5,10 +5,10 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct SimulateBlockedTests {
   @Test func `a signal ends a story that nobody reads on, and it says why`() async throws {
     let words = ["simulate", "held-socket", "--seeds", "1", "--trace", "--verbose"]
-    let player = try LabProcess(["python3", "-c", Self.unread, CommandProcess.path] + words)
+    let player = try LabProcess(["python3", "-c", Self.unread, SimulatorProcess.path] + words)
     let outcome = await CommandProcess.outcome(of: player)
     let said = "standard output is blocked; ended without writing the rest"
-    #expect(outcome.output == ["1", "holdfast simulate held-socket: \(said)"])
+    #expect(outcome.output == ["1", "holdfast-sim simulate held-socket: \(said)"])
     #expect(outcome.errors == [])
   }
 
@@ -29,7 +29,7 @@ import Testing
   @Test func `a signal ends it although the terminal of its progress takes nothing`() async throws {
     let words = ["simulate", "all", "--seeds", "1..100000000"]
     let player = try LabProcess(
-      ["python3", "-c", Self.stopped, "signal", CommandProcess.path] + words)
+      ["python3", "-c", Self.stopped, "signal", SimulatorProcess.path] + words)
     let outcome = await CommandProcess.outcome(of: player)
     #expect(outcome.output.first == "message-stream")
     #expect(outcome.output.count { $0.hasPrefix("runs ") } == 1)
@@ -41,7 +41,7 @@ import Testing
     try await EndlessPlan.with { file in
       let words = ["simulate", "held-socket", "--plan", file, "--run-limit", "300ms"]
       let player = try LabProcess(
-        ["python3", "-c", Self.stopped, "wait", CommandProcess.path] + words)
+        ["python3", "-c", Self.stopped, "wait", SimulatorProcess.path] + words)
       let outcome = await CommandProcess.outcome(of: player)
       #expect(outcome.output.contains { $0.hasPrefix("runs ") && $0.hasSuffix(" 0") })
       #expect(outcome.output.last == "1")

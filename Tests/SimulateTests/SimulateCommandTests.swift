@@ -7,7 +7,7 @@ import Testing
   private func run(
     _ words: String..., environment: [String: String] = [:]
   ) async throws -> CommandProcess.Outcome {
-    try await CommandProcess.run(
+    try await SimulatorProcess.run(
       ["simulate", "message-stream"] + words, environment: environment)
   }
 
@@ -58,7 +58,7 @@ import Testing
 
   @Test func `a failure names its seed and the command that tells it`() async throws {
     let words = ["--break", "showsBeforeStored", "--server", "plain"]
-    let outcome = try await CommandProcess.run(
+    let outcome = try await SimulatorProcess.run(
       ["simulate", "message-stream", "--seeds", "1..2", "--json"] + words)
     #expect(outcome.status == 1)
     let failure = try [String: Any].reading(outcome.output.first)
@@ -66,9 +66,9 @@ import Testing
     let replay = try #require(failure["replay"] as? String)
     #expect(
       replay
-        == "holdfast simulate message-stream --server plain --seeds 1 --break showsBeforeStored "
+        == "holdfast-sim simulate message-stream --server plain --seeds 1 --break showsBeforeStored "
         + "--trace")
-    let story = try await CommandProcess.run(
+    let story = try await SimulatorProcess.run(
       replay.split(separator: " ").dropFirst().map(String.init))
     #expect(story.status == 1)
     #expect(story.output.contains { $0.contains("  FOUND    early: ") })
@@ -93,7 +93,8 @@ import Testing
         try await run("--plan", file, "--json").output.first)
       #expect(
         failure["replay"] as? String
-          == "holdfast simulate message-stream --plan \(file) --break showsBeforeStored --trace")
+          == "holdfast-sim simulate message-stream --plan \(file) --break showsBeforeStored --trace"
+      )
       let told = try await run("--plan", file, "--trace")
       #expect(told.output.contains { $0.contains("  FOUND    early: ") })
     }
@@ -105,9 +106,9 @@ import Testing
       try #"{"preset":"message-stream","liveness.silence":"45s"}"#.write(
         toFile: file, atomically: true, encoding: .utf8)
       let seeds = ["simulate", "message-stream", "--seeds", "1..2", "--json"]
-      let usual = try await CommandProcess.run(seeds)
-      let own = try await CommandProcess.run(seeds + ["--policy", file])
-      let set = try await CommandProcess.run(seeds + ["--set", "liveness.silence=45s"])
+      let usual = try await SimulatorProcess.run(seeds)
+      let own = try await SimulatorProcess.run(seeds + ["--policy", file])
+      let set = try await SimulatorProcess.run(seeds + ["--set", "liveness.silence=45s"])
       let digests = try [usual, own, set].map {
         try [String: Any].reading($0.output.last)["digest"] as? String
       }
@@ -129,13 +130,13 @@ import Testing
   }
 
   @Test func `every world is played by one command`() async throws {
-    let outcome = try await CommandProcess.run(
+    let outcome = try await SimulatorProcess.run(
       ["simulate", "all", "--preset", "all", "--seeds", "1..4", "--json"])
     #expect(outcome.status == 0)
     let events = try outcome.output.map { try [String: Any].reading($0) }
     #expect(events.first?["name"] as? String == "message-stream")
     #expect(events.count { $0["event"] as? String == "summary" } == events.count / 2)
-    let wrong = try await CommandProcess.run(["simulate", "all", "--break", "noOverlap"])
+    let wrong = try await SimulatorProcess.run(["simulate", "all", "--break", "noOverlap"])
     #expect(wrong.status == 2)
   }
 
@@ -144,7 +145,7 @@ import Testing
     var wait = 0
     // A signal that comes before the command listens ends it as it ends any process.
     repeat {
-      let process = try CommandProcess.start([
+      let process = try SimulatorProcess.start([
         "simulate", "message-stream", "--seeds", "1..100000000", "--json",
       ])
       wait += 1000
@@ -162,13 +163,13 @@ import Testing
 
   @Test func `a run that takes too long ends it, and the failure names the seed`() async throws {
     try await EndlessPlan.with { file in
-      let outcome = try await CommandProcess.run([
+      let outcome = try await SimulatorProcess.run([
         "simulate", "held-socket", "--plan", file, "--run-limit", "300ms",
       ])
       #expect(outcome.status == 1)
       #expect(
         outcome.errors == [
-          "holdfast simulate held-socket: held-socket, seed 7: the run takes longer than 300ms; "
+          "holdfast-sim simulate held-socket: held-socket, seed 7: the run takes longer than 300ms; "
             + "attach a debugger to see where it spins, or allow more with --run-limit"
         ])
     }
@@ -180,7 +181,7 @@ import Testing
       var wait = 0
       // A signal that comes before the command listens ends it as it ends any process.
       repeat {
-        let process = try CommandProcess.start(["simulate", "held-socket", "--plan", file])
+        let process = try SimulatorProcess.start(["simulate", "held-socket", "--plan", file])
         wait += 1000
         for _ in 0..<wait { await Task.yield() }
         process.signal(SIGTERM)
@@ -189,7 +190,7 @@ import Testing
       #expect(outcome.status == 1)
       #expect(
         outcome.errors == [
-          "holdfast simulate held-socket: stopped; held-socket, seed 7: the run under way did not "
+          "holdfast-sim simulate held-socket: stopped; held-socket, seed 7: the run under way did not "
             + "end within 5s"
         ])
     }
@@ -197,7 +198,7 @@ import Testing
 
   @Test func `all presets are played in turn, and each failure names how`() async throws {
     let words = ["--preset", "all", "--seeds", "1..14", "--json"]
-    let outcome = try await CommandProcess.run(["simulate", "message-stream"] + words)
+    let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + words)
     let all = try [String: Any].reading(outcome.output.last)
     #expect(all["runs"] as? Int == 28)
     let swarm = try [String: Any].reading(
@@ -227,19 +228,19 @@ import Testing
     ),
   ])
   func `calls wrong usage by its number`(words: [String], line: String) async throws {
-    let outcome = try await CommandProcess.run(["simulate", "message-stream"] + words)
-    #expect(outcome == .failure(2, "holdfast simulate message-stream: " + line))
+    let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + words)
+    #expect(outcome == .failure(2, "holdfast-sim simulate message-stream: " + line))
   }
 
   @Test(arguments: ["message-stream", "bottle", "all"])
   func `a default that help names in one word is a value of its option`(world: String) async throws
   {
     let call = ["simulate", world]
-    let help = try await CommandProcess.run(call + ["--help"])
+    let help = try await SimulatorProcess.run(call + ["--help"])
     let defaults = Self.defaults(in: help.output)
     #expect(defaults.contains(["--preset", "swarm"]))
     for words in defaults {
-      let outcome = try await CommandProcess.run(call + words + ["--nonsense"])
+      let outcome = try await SimulatorProcess.run(call + words + ["--nonsense"])
       #expect(outcome.errors.first?.contains("unknown option --nonsense") == true, "\(words)")
     }
   }
@@ -261,29 +262,6 @@ import Testing
       else { return nil }
       return [label, String(word.dropLast())]
     }
-  }
-
-  @Test func `a world without walks refuses to take nothing else`() async throws {
-    let outcome = try await CommandProcess.run(["simulate", "bottle", "--only", "walks"])
-    let line = "bottle has no walks after its days; omit --only"
-    #expect(outcome == .failure(2, "holdfast simulate bottle: " + line))
-  }
-
-  @Test func `walks of all worlds are those of the worlds that have some`() async throws {
-    let outcome = try await CommandProcess.run(
-      ["simulate", "all", "--only", "walks", "--seeds", "1", "--json"])
-    #expect(outcome.status == 0)
-    let names = try outcome.output.compactMap { line in
-      let event = try [String: Any].reading(line)
-      return event["event"] as? String == "world" ? event["name"] as? String : nil
-    }
-    #expect(Set(names) == ["held-socket", "message-stream", "relay", "session", "sync"])
-  }
-
-  @Test func `walks meet no defect`() async throws {
-    let outcome = try await run("--only", "walks", "--break", "noOverlap")
-    let line = "no walks are taken with a defect; omit --only or --break"
-    #expect(outcome == .failure(2, "holdfast simulate message-stream: " + line))
   }
 
   @Test(arguments: [("999ms", 1), ("1s", 0)])

@@ -5,7 +5,7 @@ import Testing
 /// How calls end before everything was played, and what they print then.
 @Suite(.timeLimit(.minutes(2))) struct SimulateEndingTests {
   @Test func `a signal ends all worlds`() async throws {
-    let process = try CommandProcess.start([
+    let process = try SimulatorProcess.start([
       "simulate", "all", "--seeds", "1..100000000", "--json",
     ])
     var lines = process.lines.makeAsyncIterator()
@@ -18,12 +18,12 @@ import Testing
     #expect(events.last?["stopped"] as? Bool == true)
     #expect(
       outcome.errors == [
-        "holdfast simulate all: message-stream: stopped before everything was played"
+        "holdfast-sim simulate all: message-stream: stopped before everything was played"
       ])
   }
 
   @Test func `a signal ends the proofs of defects with those that were made`() async throws {
-    let process = try CommandProcess.start(["simulate", "all", "--break", "all", "--jobs", "1"])
+    let process = try SimulatorProcess.start(["simulate", "all", "--break", "all", "--jobs", "1"])
     var lines = process.lines.makeAsyncIterator()
     #expect(await lines.next() == "message-stream")
     process.signal(SIGINT)
@@ -39,7 +39,7 @@ import Testing
       var wait = 0
       // Signals that come before the command listens and plays end it without a word.
       repeat {
-        let process = try CommandProcess.start([
+        let process = try SimulatorProcess.start([
           "simulate", "held-socket", "--plan", file, "--json",
         ])
         wait += 1000
@@ -51,17 +51,19 @@ import Testing
       #expect(outcome.status == 1)
       #expect(try summaries(outcome) == ["0 runs, stopped"])
       #expect(
-        outcome.errors == ["holdfast simulate held-socket: ended immediately by a second signal"])
+        outcome.errors == [
+          "holdfast-sim simulate held-socket: ended immediately by a second signal"
+        ])
     }
   }
 
   @Test func `a run that takes too long ends it with what was played`() async throws {
     try await EndlessPlan.with { file in
       let words = ["simulate", "held-socket", "--plan", file, "--run-limit", "300ms"]
-      let outcome = try await CommandProcess.run(words + ["--json"])
+      let outcome = try await SimulatorProcess.run(words + ["--json"])
       #expect(outcome.status == 1)
       #expect(try summaries(outcome) == ["0 runs, stopped"])
-      let table = try await CommandProcess.run(words)
+      let table = try await SimulatorProcess.run(words)
       #expect(table.output.contains { $0.hasPrefix("runs ") && $0.hasSuffix(" 0") })
     }
   }
@@ -79,7 +81,7 @@ import Testing
   func `a finding is a failure also where nobody reads`(option: String) async throws {
     let call = "simulate held-socket --break closesAlive --seeds 1 \(option)"
     let shell = try LabProcess([
-      "/bin/sh", "-c", "{ '\(CommandProcess.path)' \(call); echo $? >&2; } | true",
+      "/bin/sh", "-c", "{ '\(SimulatorProcess.path)' \(call); echo $? >&2; } | true",
     ])
     #expect(await CommandProcess.outcome(of: shell).errors.last == "1")
   }
@@ -88,12 +90,12 @@ import Testing
     try await CommandProcess.scratch { directory in
       let call = ["simulate", "bottle", "--break", "confusesRecords"]
       // The first of these seeds fails in another way than this defect should.
-      let shrunk = try await CommandProcess.run(
+      let shrunk = try await SimulatorProcess.run(
         call + ["--seeds", "7..100", "--shrink", "--corpus", directory + "/plan.json", "--json"])
       let sum = try #require(shrunk.output.first { $0.contains(#""event":"summary""#) })
       let runs = try #require(try [String: Any].reading(sum)["runs"] as? Int)
       #expect(runs > 1)
-      let plain = try await CommandProcess.run(call + ["--seeds", "7..\(runs + 6)", "--json"])
+      let plain = try await SimulatorProcess.run(call + ["--seeds", "7..\(runs + 6)", "--json"])
       let failures = plain.output.dropLast()
       #expect(failures.count > 1)
       #expect(Array(shrunk.output.prefix(failures.count)) == Array(failures))
@@ -113,7 +115,7 @@ import Testing
       let shrink = ["--shrink", "--corpus", directory + "/plan.json"]
       var sums: [String] = []
       for words in [call, call + shrink] {
-        let outcome = try await CommandProcess.run(words)
+        let outcome = try await SimulatorProcess.run(words)
         #expect(outcome.status == 0)
         let sum = try #require(outcome.output.last)
         sums.append(sum.replacing(/"(wallSeconds|simulatedSecondsPerSecond)":[^,}]*/, with: ""))
@@ -130,15 +132,15 @@ import Testing
       ("held-socket", ["--break", "closesAlive", "--seeds", "1", "--shrink", "--corpus", file]),
       ("herd", ["--clients", "1", "--alone", "--svg", file]),
     ] {
-      let outcome = try await CommandProcess.run(["simulate", name] + words)
+      let outcome = try await SimulatorProcess.run(["simulate", name] + words)
       #expect(outcome.status == 1)
       #expect(outcome.output == [])
-      #expect(outcome.errors.first?.hasPrefix("holdfast simulate \(name): \(cause)") == true)
+      #expect(outcome.errors.first?.hasPrefix("holdfast-sim simulate \(name): \(cause)") == true)
     }
   }
 
   @Test func `no number of a summary has the name of another one`() async throws {
-    let outcome = try await CommandProcess.run(
+    let outcome = try await SimulatorProcess.run(
       "simulate", "all", "--seeds", "1", "--only", "days", "--json")
     let sums = outcome.output.filter { $0.contains(#""event":"summary""#) }
     #expect(sums.count == outcome.output.count / 2)
@@ -148,20 +150,20 @@ import Testing
       #expect(names.count > 10)
       #expect(Set(names).count == names.count, "\(names)")
     }
-    let table = try await CommandProcess.run("simulate", "session", "--seeds", "1")
+    let table = try await SimulatorProcess.run("simulate", "session", "--seeds", "1")
     #expect(table.output.count { $0.hasPrefix("runs ") } == 1)
   }
 
   @Test func `all worlds take the names of defects that help names`() async throws {
-    let help = try await CommandProcess.run("simulate", "all", "--help")
+    let help = try await SimulatorProcess.run("simulate", "all", "--help")
     #expect(help.output.joined(separator: " ").contains("NAME is all."))
-    let none = try await CommandProcess.run("simulate", "all", "--break", "none")
+    let none = try await SimulatorProcess.run("simulate", "all", "--break", "none")
     let line = #"--break cannot be "none"; it must be all"#
-    #expect(none == .failure(2, "holdfast simulate all: \(line)"))
+    #expect(none == .failure(2, "holdfast-sim simulate all: \(line)"))
   }
 
   @Test func `help says which object is the last one`() async throws {
-    let help = try await CommandProcess.run("simulate", "held-socket", "--help")
+    let help = try await SimulatorProcess.run("simulate", "held-socket", "--help")
     let words = help.output.joined(separator: " ").split(separator: " ").joined(separator: " ")
     for text in [
       #"and event "summary" follows"#, #"A story is events "line" and "end""#,
@@ -169,7 +171,7 @@ import Testing
     ] {
       #expect(words.contains(text))
     }
-    let story = try await CommandProcess.run(
+    let story = try await SimulatorProcess.run(
       "simulate", "held-socket", "--seeds", "1", "--trace", "--json")
     #expect(try [String: Any].reading(story.output.last)["event"] as? String == "end")
   }

@@ -13,7 +13,7 @@ import Testing
     try scratch.write(Array(text.utf8), to: "plan.json")
     let file = scratch("plan.json")
     let call = ["simulate", "message-stream", "--plan", file] + words
-    return (try await CommandProcess.run(call), file)
+    return (try await SimulatorProcess.run(call), file)
   }
 
   private static func plan(
@@ -82,7 +82,7 @@ import Testing
   func `what is wrong in a plan is told with its place`(text: String, cause: String) async throws {
     let (outcome, file) = try await play(text)
     #expect(outcome.status == 1)
-    let begin = "holdfast simulate message-stream: \(file) holds no plan: \(cause)"
+    let begin = "holdfast-sim simulate message-stream: \(file) holds no plan: \(cause)"
     #expect(outcome.errors.last?.hasPrefix(begin) == true)
   }
 
@@ -92,9 +92,9 @@ import Testing
     let scratch = try Scratch()
     try scratch.write(Array(Self.plan().utf8), to: "plan.json")
     let file = scratch("plan.json")
-    let outcome = try await CommandProcess.run("simulate", "held-socket", "--plan", file)
+    let outcome = try await SimulatorProcess.run("simulate", "held-socket", "--plan", file)
     let cause = "plan.server: there is one kind of server; the plan may be one of another world"
-    let line = "holdfast simulate held-socket: \(file) holds no plan: \(cause)"
+    let line = "holdfast-sim simulate held-socket: \(file) holds no plan: \(cause)"
     #expect(outcome == .failure(1, line))
   }
 
@@ -125,7 +125,7 @@ import Testing
         try JSONEncoder().encode(CorpusCase(name: "x", plan: plan, policy: policy))
           .write(to: URL(filePath: file))
         let call = ["simulate", "message-stream", "--only", "days", "--plan", file, "--json"]
-        let outcome = try await CommandProcess.run(call + set)
+        let outcome = try await SimulatorProcess.run(call + set)
         digests.append(try [String: Any].reading(outcome.output.last)["digest"] as? String)
       }
       #expect(digests[0] != nil && digests[0] == digests[1])
@@ -136,7 +136,7 @@ import Testing
     let (outcome, file) = try await play(
       Self.plan(#","defect":"noOverlap""#), ["--only", "walks"])
     let line = "no walks are taken with the defect of \(file); omit --only"
-    #expect(outcome == .failure(2, "holdfast simulate message-stream: " + line))
+    #expect(outcome == .failure(2, "holdfast-sim simulate message-stream: " + line))
   }
 
   @Test(arguments: [
@@ -172,16 +172,16 @@ import Testing
     ),
   ])
   func `options without an effect are refused`(words: [String], line: String) async throws {
-    let outcome = try await CommandProcess.run(["simulate", "message-stream"] + words)
-    #expect(outcome == .failure(2, "holdfast simulate message-stream: " + line))
+    let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + words)
+    #expect(outcome == .failure(2, "holdfast-sim simulate message-stream: " + line))
   }
 
   @Test func `seeds without a failure to shrink are counted`() async throws {
     let words = ["simulate", "held-socket", "--seeds", "1..3", "--shrink"]
-    let outcome = try await CommandProcess.run(words + ["--json"])
+    let outcome = try await SimulatorProcess.run(words + ["--json"])
     #expect(outcome.status == 0)
     #expect(try [String: Any].reading(outcome.output.last)["runs"] as? Int == 3)
-    let table = try await CommandProcess.run(words)
+    let table = try await SimulatorProcess.run(words)
     #expect(table.output.contains { $0.hasPrefix("runs ") && $0.hasSuffix(" 3") })
   }
 }

@@ -6,7 +6,7 @@ import Testing
 /// `simulate relay`, with the options of every world.
 @Suite(.timeLimit(.minutes(5))) struct SimulateRelayTests {
   private func run(_ words: String...) async throws -> CommandProcess.Outcome {
-    try await CommandProcess.run(["simulate", "relay"] + words)
+    try await SimulatorProcess.run(["simulate", "relay"] + words)
   }
 
   @Test func `seeds are played, and the same twice with any number of jobs`() async throws {
@@ -45,7 +45,7 @@ import Testing
 
   @Test func `a signal ends the proofs of all defects`() async throws {
     let words = ["simulate", "message-stream", "--break", "all", "--jobs", "1", "--json"]
-    let process = try CommandProcess.start(words)
+    let process = try SimulatorProcess.start(words)
     var lines = process.lines.makeAsyncIterator()
     #expect(await lines.next()?.contains("\"break\"") == true)
     process.signal(SIGINT)

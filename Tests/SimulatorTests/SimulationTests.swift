@@ -1,5 +1,5 @@
 import Foundation
-import HoldfastTestKit
+import HoldfastSimulator
 import LinkCore
 import LinkSimulator
 import MessageStream

@@ -35,6 +35,9 @@ def parser():
     made.add_argument(
         "--sample", type=count, default=SAMPLE, metavar="N", help=f"try N bugs ({SAMPLE})")
     made.add_argument(
+        "--each", type=count, metavar="N",
+        help="try N bugs of each module, in place of a sample of them all")
+    made.add_argument(
         "--all", action="store_true",
         help="try every bug, which takes many hours, and keep what was found in "
         "scripts/mutation/tried.json: the next run goes on, on any machine")
@@ -110,6 +113,11 @@ def sample(rows, options):
     """
     rows = [row for row in rows if row["isPlanted"] and is_wanted(row, options)]
     rows.sort(key=lambda row: hashlib.sha256(f"{options.seed} {row['key']}".encode()).digest())
+    if options.each:
+        chosen = {}
+        for row in rows:
+            chosen.setdefault(plant.module_of(row["file"]), []).append(row)
+        return [row for part in chosen.values() for row in part[:options.each]]
     return rows if options.all else rows[:max(0, options.sample)]
 
 

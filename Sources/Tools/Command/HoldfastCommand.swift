@@ -1,11 +1,5 @@
 import CommandKit
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The `holdfast` command.
 @main
 struct HoldfastCommand {
@@ -22,8 +16,8 @@ struct HoldfastCommand {
       ConsumerCommands.command, ReplayCommand.command,
       PolicyCommands.command, HealthCommands.command, RelayCommand.command,
       SocketCommand.command, SessionCommand.command, AuditCommand.command, BottleCommands.command,
-      SimulateCommands.command,
-    ] + ProgramCommands.all
+    ]
+    + ProgramCommands(of: "holdfast", version: version, date: date) { root }.all
 
   static let root = Command(
     "holdfast", "links that stay up: a backend, its clients and their policies",
@@ -38,25 +32,10 @@ struct HoldfastCommand {
       .init("holdfast serve", "run the backend for shop messages on port 8787"),
       .init("holdfast token --user ann --shops bakery", "create a token for it"),
       .init("holdfast policy show message-stream", "show every value of a policy"),
-      .init("holdfast simulate message-stream", "simulate 2,000 phones, for an hour or more each"),
     ],
     commands: commands)
 
   static func main() async {
-    Console.holdStandardDescriptors()
-    let given = ProgramWords.read()
-    let words = given.compactMap { $0 }
-    let path = CommandPath(root)
-    // Until the command handles its signals they must not end the process. A handler, since
-    // libdispatch creates threads that do not inherit a mask.
-    ControllingTerminal.note()
-    for number in path.resolve(words).command.signals { _ = signal(number) { _ in } }
-    // First of all: until here other users of this machine can read tokens among the arguments.
-    ArgumentSecrets(of: path).hide()
-    Console.ignoreBrokenPipes()
-    guard words.count == given.count else {
-      Console.abandon("holdfast: an argument is not valid UTF-8", with: .usage)
-    }
-    Console.end(with: await Program(root, version: version).run(words))
+    await Program.start(root, version: version)
   }
 }

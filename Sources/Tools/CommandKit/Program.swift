@@ -15,6 +15,25 @@ public struct Program: Sendable {
     self.version = version
   }
 
+  /// Runs the program with the words that this process was started with, and ends the process.
+  package static func start(_ root: Command, version: String) async -> Never {
+    Console.holdStandardDescriptors()
+    let given = ProgramWords.read()
+    let words = given.compactMap { $0 }
+    let path = CommandPath(root)
+    // Until the command handles its signals they must not end the process. A handler, since
+    // libdispatch creates threads that do not inherit a mask.
+    ControllingTerminal.note()
+    for number in path.resolve(words).command.signals { _ = signal(number) { _ in } }
+    // First of all: until here other users of this machine can read tokens among the arguments.
+    ArgumentSecrets(of: path).hide()
+    Console.ignoreBrokenPipes()
+    guard words.count == given.count else {
+      Console.abandon("\(root.name): an argument is not valid UTF-8", with: .usage)
+    }
+    Console.end(with: await Program(root, version: version).run(words))
+  }
+
   /// Runs the command that `words` select and returns the exit status.
   public func run(_ words: [String]) async -> ExitCode {
     let console = Console(environment: Self.variable)

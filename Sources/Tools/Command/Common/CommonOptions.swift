@@ -1,12 +1,9 @@
 import CommandKit
-import LinkCore
-import LinkWire
+import LinkRuntime
 import OwnerFiles
 
-/// The options that several features share.
-enum Shared {
-  static let json = Parameter.flag("json", "print JSON, one object per line")
-
+// The options that several features share.
+extension Shared {
   static let data = Parameter.optional(
     "data", .text("DIR"), usual: "$XDG_DATA_HOME/holdfast or ~/.local/share/holdfast",
     "keep data in this directory; a missing one is created with mode 700")
@@ -15,9 +12,6 @@ enum Shared {
   static let writtenData = Parameter.optional(
     "data", .text("DIR"), usual: "$XDG_DATA_HOME/holdfast or ~/.local/share/holdfast",
     "read the data in this directory")
-
-  static let settings = Parameter.repeated(
-    "set", .setting, "change a value of the policy; `policy show` lists the keys")
 
   static let journal = Parameter.optional(
     "journal", .text("FILE"),
@@ -64,16 +58,5 @@ extension Invocation {
         .usage, "there is no home directory for the data", remedy: "add --data DIR")
     }
     return "\(home)/.local/share/holdfast"
-  }
-}
-
-extension LinkPolicy {
-  /// Returns this policy with the values of `--set`; an invalid one is a usage error.
-  func with(_ settings: [Setting]) throws(CommandFailure) -> LinkPolicy {
-    do {
-      return try setting(settings.map { ($0.key, $0.value) })
-    } catch {
-      throw CommandFailure(.usage, error.problems.joined(separator: "; "))
-    }
   }
 }

@@ -2,7 +2,6 @@ import CommandKit
 import LinkCore
 import LinkJSON
 import LinkRuntime
-import LinkSimulator
 import LinkWire
 
 /// `holdfast replay`: checks that recorded machines would return the same effects again.
@@ -22,12 +21,10 @@ enum ReplayCommand {
         Gives a new engine the recorded inputs at the recorded instants, and compares its \
         effects with the recorded ones. Exits with 0 if every step is the same. With --json \
         each divergence is one object (event "divergence", path, line, cause, expected, got), and \
-        the last line is event "replayed" with steps, diverged and findings.
+        the last line is event "replayed" with steps and diverged.
         """,
         """
-        The checkers of `simulate` check the run too, except that of a background visit, as far \
-        as a client's own journal allows: it does not hold what the server accepted, or what was \
-        under way between the two.
+        `holdfast-sim judge JOURNAL` checks the promises of the run, as far as a journal tells.
         """,
       ],
       examples: [
@@ -64,10 +61,6 @@ enum ReplayCommand {
         .failed, "\(outcome.diverged) of \(outcome.steps) steps diverged",
         remedy: "replay it with the version that wrote it")
     }
-    let count = outcome.findings.count
-    guard count == 0 else {
-      throw CommandFailure(.failed, count == 1 ? "1 finding" : "\(count) findings")
-    }
   }
 
   private static func show(_ divergence: ReplayOutcome.Divergence, _ call: Invocation) {
@@ -92,37 +85,12 @@ enum ReplayCommand {
     guard call[Shared.json] else {
       let steps = outcome.steps == 1 ? "1 step" : "\(outcome.steps) steps"
       let found = outcome.diverged == 0 ? "none diverged" : "\(outcome.diverged) diverged"
-      call.console.line("\(steps), \(found)")
-      if let promises = outcome.promises { verdicts(promises, outcome.findings, call.console) }
-      return
+      return call.console.line("\(steps), \(found)")
     }
     call.console.object {
       $0.entry("event", "replayed")
       $0.entry("steps", outcome.steps)
       $0.entry("diverged", outcome.diverged)
-      $0.key("findings")
-      SimulateFormat.write(outcome.findings, to: &$0)
-    }
-  }
-
-  /// Prints what each checker found, and which cannot check a journal.
-  private static func verdicts(
-    _ promises: (checked: [Finding.Kind], unchecked: [Finding.Kind]), _ findings: [Finding],
-    _ console: Console
-  ) {
-    var table = Table("CHECKED", "FOUND")
-    for kind in promises.checked {
-      let count = findings.count { $0.kind == kind }
-      table.row(kind.rawValue, count == 0 ? "nothing" : String(count))
-    }
-    for kind in promises.unchecked {
-      table.row(kind.rawValue, "not checked: a journal does not tell")
-    }
-    console.line("")
-    for line in table.lines(console.style) { console.line(line) }
-    for finding in findings {
-      let detail = cut(finding.detail.printable, to: width)
-      console.line("\(finding.kind.rawValue) at \(finding.at.nanoseconds) ns: \(detail)")
     }
   }
 

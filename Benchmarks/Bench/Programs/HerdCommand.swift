@@ -1,10 +1,9 @@
 import CommandKit
 import LinkCore
-import LinkSimulator
-import LinkWire
+import HoldfastHerd
 
-/// `holdfast simulate herd`: what a fleet does to a server after an outage.
-enum SimulateHerdCommand {
+/// `HoldfastBench herd`: what a fleet does to a server after an outage.
+enum HerdCommand {
   private static let clients = Parameter.option(
     "clients", .integer("N", 1...5_000_000), default: 100_000,
     "how many are connected when it begins; 1 GB of memory for each million")
@@ -52,9 +51,9 @@ enum SimulateHerdCommand {
       ],
       examples: [
         .init(
-          "holdfast simulate herd --cause close --outage 30s", "a deploy"),
+          "HoldfastBench herd --cause close --outage 30s", "a deploy"),
         .init(
-          "holdfast simulate herd --clients 1000000 --svg herd.svg --set retry.spread=30s",
+          "HoldfastBench herd --clients 1000000 --svg herd.svg --set retry.spread=30s",
           "a wider spread, with a chart"),
       ],
       takes: clients, policy, Shared.settings, outage, cause, capacity, full, seed, alone, svg,
@@ -62,17 +61,17 @@ enum SimulateHerdCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    let herd = Herd.policy(try SimulatePolicy.read(call[policy], call[Shared.settings]))
+    let herd = Herd.policy(try PolicyFile.policy(call[policy], call[Shared.settings]))
     if let obstacle = herd.obstacle { throw CommandFailure(.usage, obstacle) }
     if let path = call[svg] { try TextFile.mustBeWritable(path) }
     let plan = plan(call)
     let results = await play([herd] + (call[alone] ? [] : Naive.allCases.map(Herd.naive)), plan)
     if call[Shared.json] {
       for result in results {
-        call.console.object { SimulateHerdText.write(result, to: &$0) }
+        call.console.object { HerdReport.write(result, to: &$0) }
       }
     } else {
-      for line in SimulateHerdText.lines(results, call.console.style) { call.console.line(line) }
+      for line in HerdReport.lines(results, call.console.style) { call.console.line(line) }
     }
     if let path = call[svg] { try TextFile.write(HerdChart(results).svg.utf8, to: path) }
   }

@@ -1,4 +1,3 @@
-import CommandKit
 import LinkCore
 import OwnerFiles
 
@@ -9,8 +8,8 @@ import OwnerFiles
 #endif
 
 /// The reading of a file or a pipe to its end, within a time limit and a size limit.
-enum DescriptorInput {
-  enum Ending {
+package enum DescriptorInput {
+  package enum Ending {
     case end
     case late
     case tooLong
@@ -18,7 +17,7 @@ enum DescriptorInput {
   }
 
   /// Returns the bytes up to the end, or up to the reason for which the rest was not read.
-  static func read(
+  package static func read(
     _ descriptor: Int32, atMost maxBytes: Int, until end: ContinuousClock.Instant?
   ) -> (bytes: [UInt8], ending: Ending) {
     var content: [UInt8] = []
@@ -40,16 +39,16 @@ enum DescriptorInput {
 }
 
 /// Small files that people write by hand, such as policies and tokens.
-enum TextFile {
+package enum TextFile {
   /// The largest file, in bytes; far more than a policy or a token needs.
-  private static let maxBytes = 1 << 20
+  package static let maxBytes = 1 << 20
   /// How long a pipe may have no writer.
   private static let patience = Duration.seconds(2)
 
   /// Returns the bytes of a file, or of standard input for `-`.
   ///
   /// - Parameter limit: how long a pipe may take until its end; `nil` for ever.
-  static func read(
+  package static func read(
     _ path: String, atMost maxBytes: Int = maxBytes, within limit: Duration? = nil
   ) throws(CommandFailure) -> [UInt8] {
     let name = path == "-" ? "standard input" : path
@@ -75,13 +74,13 @@ enum TextFile {
   }
 
   /// Replaces the content of a file, or creates it.
-  static func write(_ text: some Sequence<UInt8>, to path: String) throws(CommandFailure) {
+  package static func write(_ text: some Sequence<UInt8>, to path: String) throws(CommandFailure) {
     var text: [UInt8]? = Array(text)
     _ = try write(to: path) { text.take() }
   }
 
   /// Replaces the content of a file, or creates it, piece by piece; returns the number of bytes.
-  static func write(
+  package static func write(
     to path: String, _ next: () -> [UInt8]?
   ) throws(CommandFailure) -> Int {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
@@ -96,7 +95,7 @@ enum TextFile {
   }
 
   /// Throws for a path where no file can be written, before work whose result would be lost.
-  static func mustBeWritable(_ path: String) throws(CommandFailure) {
+  package static func mustBeWritable(_ path: String) throws(CommandFailure) {
     var found = stat()
     if unsafe stat(path, &found) == 0 {
       if found.st_mode & S_IFMT == S_IFDIR { throw notWritten(path, EISDIR) }
@@ -132,7 +131,7 @@ enum TextFile {
 
   /// Throws for a path that names a pipe, a device or a directory. The error for a missing file is
   /// that of its first opening.
-  static func mustBeFile(
+  package static func mustBeFile(
     _ path: String, option: String, _ code: ExitCode = .failed
   ) throws(CommandFailure) {
     var found = stat()

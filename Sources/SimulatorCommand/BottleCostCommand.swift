@@ -2,7 +2,7 @@ import CommandKit
 import LinkJSON
 import LinkSimulator
 
-/// `holdfast simulate bottle-cost`: what the timers of a bottle cost, and what they bring.
+/// `holdfast-sim simulate bottle-cost`: what the timers of a bottle cost, and what they bring.
 enum BottleCostCommand {
   private static let days = Parameter.option(
     "days", .integer("N", 1...10_000), default: 100, "play so many days for each plan")
@@ -24,7 +24,9 @@ enum BottleCostCommand {
         awake, advertising, connected, scanning, drinks, soon; the last two are sums.
         """,
       ],
-      examples: [.init("holdfast simulate bottle-cost", "the timers of plans 028, 034 and 035")],
+      examples: [
+        .init("holdfast-sim simulate bottle-cost", "the timers of plans 028, 034 and 035")
+      ],
       takes: days, Shared.json, action: run)
   }
 

@@ -1,10 +1,10 @@
 import CommandKit
-import HoldfastTestKit
+import HoldfastSimulator
 import LinkCore
 import LinkSimulator
 import Synchronization
 
-/// `holdfast simulate WORLD`: one declaration for every world.
+/// `holdfast-sim simulate WORLD`: one declaration for every world.
 enum SimulateWorldCommand<Feature: SimulatedFeature> {
   private typealias Asked = SimulateParameters
 
@@ -35,7 +35,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   }
 
   private static var examples: [Command.Example] {
-    let line = "holdfast simulate \(Feature.name)"
+    let line = "holdfast-sim simulate \(Feature.name)"
     let choice = Feature.Server.isChoice ? " --server \(Feature.Server.usual.rawValue)" : ""
     let defect = Feature.Defect.allCases.first?.rawValue ?? "all"
     return [

@@ -1,5 +1,5 @@
 import Foundation
-public import LinkSimulator
+@_exported public import LinkSimulator
 import Synchronization
 
 /// Puts a feature into seeded worlds.

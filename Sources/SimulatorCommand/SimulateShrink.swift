@@ -1,5 +1,5 @@
 import CommandKit
-import HoldfastTestKit
+import HoldfastSimulator
 import LinkCore
 import LinkJSON
 import LinkSimulator

@@ -1,15 +1,17 @@
 import Foundation
+import HoldfastHerd
 import HoldfastTestKit
 import LinkCore
-import LinkSimulator
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SimulateHerdCommandTests {
-  private let herd = ["simulate", "herd"]
+@Suite(.timeLimit(.minutes(1))) struct HerdCommandTests {
+  private func herd(_ words: [String]) async throws -> CommandProcess.Outcome {
+    try await CommandProcess.run(["herd"] + words, of: "HoldfastBench")
+  }
 
   @Test func `shows four fleets and what the first one does in time`() async throws {
-    let shown = try await CommandProcess.run(
-      herd + ["--clients", "600", "--cause", "close", "--outage", "0s", "--capacity", "off"])
+    let shown = try await herd(
+      ["--clients", "600", "--cause", "close", "--outage", "0s", "--capacity", "off"])
     #expect(shown.status == 0)
     #expect(shown.errors == [])
     #expect(
@@ -20,14 +22,14 @@ import Testing
     }
     #expect(shown.output.contains { $0.hasPrefix("SECOND") })
     #expect(shown.output.last?.hasSuffix("100.0%") == true)
-    let again = try await CommandProcess.run(
-      herd + ["--clients", "600", "--cause", "close", "--outage", "0", "--capacity", "off"])
+    let again = try await herd(
+      ["--clients", "600", "--cause", "close", "--outage", "0", "--capacity", "off"])
     #expect(again == shown)
   }
 
-  @Test func `prints the result that the simulator has`() async throws {
-    let printed = try await CommandProcess.run(
-      herd + [
+  @Test func `prints the result of the model`() async throws {
+    let printed = try await herd(
+      [
         "--clients", "61", "--outage", "10s", "--alone", "--json", "--seed", "7", "--when-full",
         "wait", "--set", "retry.spread=1s",
       ])
@@ -54,16 +56,16 @@ import Testing
       let (policy, chart) = (directory + "/mine.json", directory + "/herd.svg")
       try Data(#"{"preset":"session","retry.spread":"30s"}"#.utf8)
         .write(to: URL(filePath: policy))
-      let run = try await CommandProcess.run(
-        herd + ["--clients", "50", "--outage", "5s", "--policy", policy, "--svg", chart])
+      let run = try await herd(
+        ["--clients", "50", "--outage", "5s", "--policy", policy, "--svg", chart])
       #expect(run.status == 0)
       let svg = try String(contentsOf: URL(filePath: chart), encoding: .utf8)
       #expect(svg.contains("<title id=\"title\">session: 50 clients after an outage of 5s"))
-      let socket = try await CommandProcess.run(
-        herd + ["--clients", "50", "--outage", "5s", "--policy", "socket"])
+      let socket = try await herd(
+        ["--clients", "50", "--outage", "5s", "--policy", "socket"])
       #expect(socket.status == 0)
-      let lost = try await CommandProcess.run(
-        herd + ["--clients", "1", "--alone", "--svg", directory + "/none/herd.svg"])
+      let lost = try await herd(
+        ["--clients", "1", "--alone", "--svg", directory + "/none/herd.svg"])
       #expect(lost.status == 1)
       #expect(lost.errors.first?.contains("cannot be written") == true)
     }
@@ -84,11 +86,11 @@ import Testing
     option: String, value: String, expected: String?
   ) async throws {
     let small = option == "clients" ? [] : ["--clients", "2"]
-    let run = try await CommandProcess.run(
-      herd + ["--alone", "--json"] + small + ["--\(option)=\(value)"])
+    let run = try await herd(
+      ["--alone", "--json"] + small + ["--\(option)=\(value)"])
     if let expected {
       let line =
-        #"holdfast simulate herd: --\#(option) cannot be "\#(value)"; it must be \#(expected)"#
+        #"holdfast-bench herd: --\#(option) cannot be "\#(value)"; it must be \#(expected)"#
       #expect(run == .failure(2, line))
     } else {
       #expect(run.status == 0)
@@ -101,7 +103,8 @@ import Testing
     (["--set", "retry.sprad=1s"], "retry.sprad is no key of a policy"),
   ])
   func `refuses what it cannot play`(words: [String], cause: String) async throws {
-    let run = try await CommandProcess.run(herd + words)
+    let run = try await herd(
+      words)
     #expect(run.status == 2)
     #expect(run.errors.first?.contains(cause) == true)
   }

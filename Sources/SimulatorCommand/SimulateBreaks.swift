@@ -1,5 +1,5 @@
 import CommandKit
-import HoldfastTestKit
+import HoldfastSimulator
 import LinkJSON
 import LinkSimulator
 import Synchronization

@@ -1,24 +1,22 @@
-import CommandKit
-import LinkCore
+package import LinkCore
 import LinkJSON
-import LinkWire
 
 /// A policy as a file declares it: a preset and the values that differ; not yet validated.
-struct PolicyFile {
+package struct PolicyFile {
   /// The name of the file, for messages.
-  let name: String
-  private(set) var preset: LinkPolicy
+  package let name: String
+  package private(set) var preset: LinkPolicy
   private var settings: [(key: String, value: String)]
 
   /// A key whose value differs from the preset's.
-  struct Change: Sendable, Hashable {
-    var key: String
-    var old: String
-    var new: String
+  package struct Change: Sendable, Hashable {
+    package var key: String
+    package var old: String
+    package var new: String
   }
 
   /// Reads a file, or standard input for `-`.
-  static func read(_ path: String) throws(CommandFailure) -> PolicyFile {
+  package static func read(_ path: String) throws(CommandFailure) -> PolicyFile {
     let name = path == "-" ? "standard input" : path
     let bytes = try TextFile.read(path)
     let content: Content
@@ -40,8 +38,27 @@ struct PolicyFile {
     return PolicyFile(name: name, preset: preset, settings: content.settings)
   }
 
+  /// Returns the policy with a name, or that of a file, with what `--set` changes.
+  package static func policy(
+    _ name: String, _ settings: [Setting]
+  ) throws(CommandFailure) -> LinkPolicy {
+    if let preset = LinkPolicy.preset(named: name) { return try preset.with(settings) }
+    guard name == "-" || name.contains(".") || name.contains("/") else {
+      let names = LinkPolicy.presets.map(\.name).joined(separator: ", ")
+      throw CommandFailure(
+        .usage, "no policy is named \(name)", remedy: "name a file, or one of \(names)")
+    }
+    let draft = try read(name)
+    do throws(PolicyError) {
+      let changes = try draft.changes().map { ($0.key, $0.new) }
+      return try draft.preset.setting(changes + settings.map { ($0.key, $0.value) })
+    } catch {
+      throw CommandFailure(.usage, "\(draft.name): " + error.problems.joined(separator: "; "))
+    }
+  }
+
   /// Returns the values that differ; throws all problems at once.
-  func changes() throws(PolicyError) -> [Change] {
+  package func changes() throws(PolicyError) -> [Change] {
     var seen: Set<String> = []
     let repeated = settings.filter { !seen.insert($0.key).inserted }
     guard repeated.isEmpty else {

@@ -1,7 +1,7 @@
 import CommandKit
 import LinkSimulator
 
-/// `holdfast simulate`: features in seeded worlds.
+/// `holdfast-sim simulate`: features in seeded worlds.
 enum SimulateCommands {
   static var command: Command {
     Command(
@@ -14,7 +14,6 @@ enum SimulateCommands {
       ],
       commands: Worlds.all.map { command(of: $0) } + [
         SimulateAllCommand.command,
-        SimulateHerdCommand.command,
         BottleCostCommand.command,
       ])
   }

@@ -1,5 +1,5 @@
 import CommandKit
-import HoldfastTestKit
+import HoldfastSimulator
 import LinkCore
 import LinkSimulator
 
@@ -56,7 +56,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     let settings = call[Shared.settings]
     let policy =
       if let name = call[SimulateParameters.policy(Feature.policy)] {
-        try SimulatePolicy.read(name, settings)
+        try PolicyFile.policy(name, settings)
       } else {
         try (kept?.policy ?? Feature.policy).with(settings)
       }
@@ -170,7 +170,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
 
   /// The command that tells the story of a run.
   func replay(_ outcome: RunOutcome<Feature>) -> String {
-    var words = ["holdfast", "simulate", Feature.name]
+    var words = ["holdfast-sim", "simulate", Feature.name]
     if let file {
       words += ["--plan", file]
     } else {

@@ -1,5 +1,3 @@
-import CommandKit
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)

@@ -1,9 +1,9 @@
 import CommandKit
-import HoldfastTestKit
+import HoldfastSimulator
 import LinkJSON
 import LinkSimulator
 
-/// `holdfast simulate all`: every world of the list, one after the other.
+/// `holdfast-sim simulate all`: every world of the list, one after the other.
 enum SimulateAllCommand {
   private static let defect = Parameter.optional(
     "break", Format<Defects<NoName>>.defects(), usual: "no defect",
@@ -26,8 +26,8 @@ enum SimulateAllCommand {
         """
       ],
       examples: [
-        .init("holdfast simulate all --preset all --seeds 1..10000", "what make sim plays"),
-        .init("holdfast simulate all --break all", "proves that the checkers can see"),
+        .init("holdfast-sim simulate all --preset all --seeds 1..10000", "what make sim plays"),
+        .init("holdfast-sim simulate all --break all", "proves that the checkers can see"),
       ],
       takes: SimulateParameters.preset([.swarm]), SimulateParameters.seeds, defect,
       SimulateParameters.jobs, SimulateParameters.runLimit, SimulateParameters.part, Shared.json,

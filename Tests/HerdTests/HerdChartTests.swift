@@ -1,5 +1,5 @@
 import LinkCore
-import LinkSimulator
+import HoldfastHerd
 import Testing
 
 @Suite struct HerdChartTests {

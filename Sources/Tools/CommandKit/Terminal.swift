@@ -9,12 +9,12 @@ import Synchronization
 #endif
 
 /// The terminal of this process: its width and its modes.
-enum Terminal {
+package enum Terminal {
   /// The original modes, while others are set.
   private static let found = Mutex<termios?>(nil)
 
   /// Delivers keys as they are typed, without echo, until `restore`.
-  static func readKeys() {
+  package static func readKeys() {
     var modes = termios()
     guard unsafe tcgetattr(STDIN_FILENO, &modes) == 0 else { return }
     let isFirst = found.withLock { found in
@@ -28,7 +28,7 @@ enum Terminal {
   }
 
   /// Restores the original modes.
-  static func restore() {
+  package static func restore() {
     found.withLock { found in
       guard var modes = found else { return }
       _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &modes)
@@ -36,7 +36,7 @@ enum Terminal {
   }
 
   /// The width in columns; 80 if the terminal does not report it.
-  static var width: Int {
+  package static var width: Int {
     var size = winsize()
     guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
       return 80
@@ -45,7 +45,7 @@ enum Terminal {
   }
 
   /// Returns a stream that yields when the process continues after a stop or the size has changed.
-  static func changes() -> AsyncStream<Void> {
+  package static func changes() -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let queue = DispatchQueue(label: "holdfast.command.terminal")

@@ -1,11 +1,11 @@
 import CommandKit
 import LinkCore
 import LinkJSON
-import LinkSimulator
+import HoldfastHerd
 import LinkWire
 
 /// Herds as tables for people and as members of JSON objects.
-enum SimulateHerdText {
+enum HerdReport {
   private static let barWidth = 32
 
   static func lines(_ results: [HerdResult], _ style: Style) -> [String] {

@@ -7,12 +7,12 @@ import Synchronization
 #endif
 
 /// The terminal that a program was started from, which sends SIGHUP when it is closed.
-enum ControllingTerminal {
+package enum ControllingTerminal {
   private static let ends = Mutex(false)
 
   /// Notes at the start of the program whether it ends with its terminal: if it has one, and SIGHUP
   /// is not ignored, as `nohup` does.
-  static func note() {
+  package static func note() {
     var action = sigaction()
     guard unsafe sigaction(SIGHUP, nil, &action) == 0, isOpen else { return }
     #if canImport(Glibc)
@@ -26,7 +26,7 @@ enum ControllingTerminal {
   }
 
   /// Whether the program is to end because its terminal was closed.
-  static var isClosed: Bool { ends.withLock { $0 } && !isOpen }
+  package static var isClosed: Bool { ends.withLock { $0 } && !isOpen }
 
   /// A process without a controlling terminal cannot open /dev/tty.
   private static var isOpen: Bool {

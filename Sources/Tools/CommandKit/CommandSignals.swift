@@ -1,4 +1,3 @@
-import CommandKit
 import Dispatch
 import LifecycleSystem
 import Synchronization
@@ -10,7 +9,7 @@ import Synchronization
 #endif
 
 /// A request that a signal makes.
-enum CommandSignal: Sendable, Hashable {
+package enum CommandSignal: Sendable, Hashable {
   /// SIGTERM or SIGINT, or SIGHUP of a terminal that was closed: end in an orderly way.
   case stop
   /// SIGHUP: read the files again.
@@ -18,9 +17,9 @@ enum CommandSignal: Sendable, Hashable {
 }
 
 /// The signals that a command handles; while it exists they do not end the process by themselves.
-struct CommandSignals: Sendable {
+package struct CommandSignals: Sendable {
   /// The requests from now on; of more than 16 unread ones the oldest are dropped.
-  let stream: AsyncStream<CommandSignal>
+  package let stream: AsyncStream<CommandSignal>
   private let continuation: AsyncStream<CommandSignal>.Continuation
 
   private static let meanings: [(signal: Int32, meaning: CommandSignal)] = [
@@ -34,7 +33,7 @@ struct CommandSignals: Sendable {
   /// - Parameters:
   ///   - hurry: called for the second request to stop and each later one.
   ///   - stopping: called for the first request to stop.
-  init(
+  package init(
     hurry: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {}
   ) {
     let (stream, continuation) = AsyncStream.makeStream(
@@ -59,12 +58,12 @@ struct CommandSignals: Sendable {
   }
 
   /// Ends the stream.
-  func finish() {
+  package func finish() {
     continuation.finish()
   }
 
   /// Ends the process at the second request to stop.
-  @Sendable static func abandon(_ command: String) -> Never {
+  @Sendable package static func abandon(_ command: String) -> Never {
     Terminal.restore()
     Console.abandon("\(command): ended immediately by a second signal")
   }
@@ -74,7 +73,7 @@ struct CommandSignals: Sendable {
   /// - Parameters:
   ///   - hurry: called for the second request to stop and each later one.
   ///   - stopping: called for the first request to stop.
-  static func cancelling<Value: Sendable, Failure: Error>(
+  package static func cancelling<Value: Sendable, Failure: Error>(
     hurry: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {},
     _ work: @escaping @Sendable () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {

@@ -1,0 +1,99 @@
+import CommandKit
+import LinkCore
+import LinkJSON
+import LinkRuntime
+import LinkSimulator
+
+/// `holdfast-sim judge`: checks the promises of a recorded run.
+enum JudgeCommand {
+  private static let journal = Parameter.operand(
+    .text("JOURNAL"), "a file that `holdfast … --journal` wrote")
+  /// The characters of a finding that are shown.
+  private static let width = 300
+
+  static var command: Command {
+    Command(
+      "judge", "check the promises of a recorded run",
+      details: [
+        """
+        Gives a new engine the recorded inputs at the recorded instants, and shows the run to the \
+        checkers of `simulate`, as far as a client's own journal allows: it does not hold what the \
+        server accepted, or what was under way between the two. Exits with 0 if nothing was found \
+        and every step is as recorded; `holdfast replay` shows the steps that differ. With --json \
+        one object (event "judged"): steps, diverged, findings, checked, unchecked.
+        """
+      ],
+      examples: [.init("holdfast-sim judge stream.journal", "prints what each checker found")],
+      takes: journal, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) throws(CommandFailure) {
+    let path = call[journal]
+    try TextFile.mustBeFile(path, option: "holdfast-sim judge")
+    let (machine, judgement): (JudgedMachine, Judgement)
+    do throws(JournalError) {
+      machine = try Self.machine(of: path)
+      judgement = try machine.judge(path)
+    } catch {
+      throw CommandFailure(.failed, cut(error.description, to: 1_000))
+    }
+    if call[Shared.json] {
+      call.console.object { write(judgement, of: machine, to: &$0) }
+    } else {
+      show(judgement, of: machine, call.console)
+    }
+    guard judgement.diverged == 0 else {
+      throw CommandFailure(
+        .failed, "\(judgement.diverged) of \(judgement.steps) steps diverged",
+        remedy: "see them with holdfast replay, and use the version that wrote the journal")
+    }
+    guard judgement.findings.isEmpty else {
+      throw CommandFailure(.failed, SimulateCommands.counted(judgement.findings.count))
+    }
+  }
+
+  private static func machine(of path: String) throws(JournalError) -> JudgedMachine {
+    let name = try JournalFormat.machine(of: path)
+    guard let machine = JudgedMachine.all.first(where: { $0.name == name }) else {
+      throw JournalError(path: path, line: 1, .machine(name, known: JudgedMachine.all.map(\.name)))
+    }
+    return machine
+  }
+
+  private static func write(
+    _ judgement: Judgement, of machine: JudgedMachine, to writer: inout JSONWriter
+  ) {
+    writer.entry("event", "judged")
+    writer.entry("steps", judgement.steps)
+    writer.entry("diverged", judgement.diverged)
+    writer.key("findings")
+    SimulateFormat.write(judgement.findings, to: &writer)
+    writer.entry("checked", machine.checked.map(\.rawValue))
+    writer.entry("unchecked", machine.unchecked.map(\.rawValue))
+  }
+
+  /// Prints what each checker found, and which cannot check a journal.
+  private static func show(
+    _ judgement: Judgement, of machine: JudgedMachine, _ console: Console
+  ) {
+    console.line(judgement.steps == 1 ? "1 step" : "\(judgement.steps) steps")
+    console.line("")
+    var table = Table("CHECKED", "FOUND")
+    for kind in machine.checked {
+      let count = judgement.findings.count { $0.kind == kind }
+      table.row(kind.rawValue, count == 0 ? "nothing" : String(count))
+    }
+    for kind in machine.unchecked {
+      table.row(kind.rawValue, "not checked: a journal does not tell")
+    }
+    for line in table.lines(console.style) { console.line(line) }
+    for finding in judgement.findings {
+      let detail = cut(finding.detail.printable, to: width)
+      console.line("\(finding.kind.rawValue) at \(finding.at.nanoseconds) ns: \(detail)")
+    }
+  }
+
+  private static func cut(_ text: String, to count: Int) -> String {
+    text.count <= count ? text : text.prefix(count) + "…"
+  }
+}

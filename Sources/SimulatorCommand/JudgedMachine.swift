@@ -1,0 +1,48 @@
+import HealthRelay
+import LinkCore
+import LinkRuntime
+import LinkSimulator
+
+/// A machine whose journals `holdfast-sim judge` checks.
+struct JudgedMachine: Sendable {
+  /// All of them, one line each.
+  static let all = [
+    JudgedMachine(StreamFeature.self), JudgedMachine(RelayFeature.self),
+    JudgedMachine(HeldFeature.self), JudgedMachine(BottleFeature.self),
+    JudgedMachine(SessionsFeature.self), JudgedMachine(SyncFeature.self),
+  ]
+
+  /// The machine's name in journals.
+  let name: String
+  /// The promises that a journal can show to be broken.
+  let checked: [Finding.Kind]
+  /// The promises of which a journal shows too little.
+  let unchecked: [Finding.Kind]
+  /// Replays a journal of this machine before the checkers.
+  let judge: @Sendable (_ path: String) throws(JournalError) -> Judgement
+
+  private init<Feature: ReplayedFeature>(_: Feature.Type) where Feature.Model: Journaled {
+    name = Feature.Model.journalName
+    checked = Feature.checkedInJournals
+    unchecked = Feature.kinds.filter { !Feature.checkedInJournals.contains($0) }
+    judge = { path throws(JournalError) in
+      var recorded: Recorded<Feature>?
+      let result = try Replay<Feature.Model>.run(journal: path) {
+        recorded = Recorded($0)
+      } watch: { step, model in
+        recorded?.see(step.cause.input, at: step.at, effects: step.effects, then: model)
+      }
+      recorded?.conclude()
+      return Judgement(
+        steps: result.steps, diverged: result.diverged, findings: recorded?.findings ?? [])
+    }
+  }
+}
+
+/// The findings in one recorded run.
+struct Judgement {
+  let steps: UInt64
+  /// The number of steps whose effects differ from the recorded ones.
+  let diverged: UInt64
+  let findings: [Finding]
+}

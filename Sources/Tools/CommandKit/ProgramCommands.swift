@@ -1,0 +1,85 @@
+import LinkJSON
+
+/// The commands about a program itself: `version`, `completions` and `manual`.
+package struct ProgramCommands: Sendable {
+  private let program: String
+  private let version: String
+  private let date: String
+  private let root: @Sendable () -> Command
+
+  /// Creates the commands of a program.
+  ///
+  /// - Parameters:
+  ///   - program: The program's name.
+  ///   - date: The day of that version, which manual pages show.
+  ///   - root: Returns the program's root command.
+  package init(
+    of program: String, version: String, date: String, root: @escaping @Sendable () -> Command
+  ) {
+    self.program = program
+    self.version = version
+    self.date = date
+    self.root = root
+  }
+
+  package var all: [Command] { [versionCommand, completionsCommand, manualCommand] }
+
+  private static let shell = Parameter.operand(
+    Format<Completion.Shell>(
+      placeholder: "SHELL", expectation: "bash, zsh or fish",
+      words: Completion.Shell.allCases.map(\.rawValue)
+    ) {
+      Completion.Shell(rawValue: $0)
+    }, "the shell: bash, zsh or fish")
+  private static let directory = Parameter.operand(
+    .text("DIRECTORY"), "an existing directory, such as /usr/local/share/man/man1")
+
+  private var versionCommand: Command {
+    Command(
+      "version", "show the version", details: ["With --json one object: version."],
+      examples: [.init("\(program) version", "the same as --version")], takes: Shared.json,
+      action: showVersion)
+  }
+
+  private var completionsCommand: Command {
+    Command(
+      "completions", "print the completion script of a shell",
+      details: ["`make install` puts the scripts where bash, zsh and fish look for them."],
+      examples: [
+        .init("source <(\(program) completions bash)", "for this bash"),
+        .init(
+          "\(program) completions fish > ~/.config/fish/completions/\(program).fish",
+          "for every fish"),
+      ],
+      takes: Self.shell, action: showCompletions)
+  }
+
+  private var manualCommand: Command {
+    Command(
+      "manual", "write the manual pages",
+      details: [
+        """
+        Writes \(program).1 and one page for each command, such as \(program)-version.1.
+        """
+      ],
+      examples: [.init("\(program) manual /usr/local/share/man/man1", "for man \(program)")],
+      takes: Self.directory, action: writeManual)
+  }
+
+  private func showVersion(_ call: Invocation) {
+    guard call[Shared.json] else {
+      return call.console.line("\(program) \(version)")
+    }
+    call.console.object { $0.entry("version", version) }
+  }
+
+  private func showCompletions(_ call: Invocation) {
+    call.console.line(Completion(root()).script(for: call[Self.shell]))
+  }
+
+  private func writeManual(_ call: Invocation) throws(CommandFailure) {
+    for page in ManualPage.all(root(), version: version, date: date) {
+      try TextFile.write(page.text.utf8, to: "\(call[Self.directory])/\(page.name).1")
+    }
+  }
+}

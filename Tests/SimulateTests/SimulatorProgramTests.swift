@@ -1,0 +1,95 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+/// What `holdfast-sim` says of itself, of policies and of plans.
+@Suite(.timeLimit(.minutes(1))) struct SimulatorProgramTests {
+  @Test(arguments: [
+    [], ["simulate"], ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "all"],
+    ["simulate", "bottle-cost"], ["judge"], ["version"], ["completions"], ["manual"],
+  ])
+  func `explains every command`(words: [String]) async throws {
+    let help = try await SimulatorProcess.run(words + ["--help"])
+    #expect(help.status == 0)
+    #expect(help.errors == [])
+    let name = (["holdfast-sim"] + words).joined(separator: " ")
+    #expect(help.output.first?.hasPrefix("\(name) - ") == true)
+    #expect(help.output.contains { $0.hasPrefix("Usage: \(name)") })
+    #expect(
+      help.output.allSatisfy { $0.count <= 80 || $0.hasPrefix("  ") && $0.contains("holdfast") })
+  }
+
+  @Test func `states its version`() async throws {
+    let version = try await SimulatorProcess.run("--version")
+    #expect(version.status == 0)
+    #expect(version.output.first?.wholeMatch(of: /holdfast-sim \d+\.\d+\.\d+/) != nil)
+  }
+
+  @Test(arguments: [
+    ("retry.windows", "1/2562047h"), ("retry.first", "1s*2 max 30s +-0.25 min 1s x1000000"),
+    ("retry.stability", "2562047h"),
+  ])
+  func `numbers of a policy beyond their range are wrong usage`(
+    key: String, value: String
+  ) async throws {
+    let outcome = try await SimulatorProcess.run(
+      "simulate", "message-stream", "--set", "\(key)=\(value)")
+    #expect(outcome.status == 2)
+    #expect(outcome.errors.count == 1)
+    #expect(outcome.errors.first?.contains("its range is ") == true)
+  }
+
+  @Test(arguments: [
+    (
+      #"{"wallDrift":9223372036854775807}"#, "[]",
+      "plan.weather.wallDrift: it is no number from -0.01 to 0.01"
+    ),
+    ("{}", #"[{"at":"10001h","action":"send"}]"#, "10001h is not a span of 0s to 10000h"),
+    (
+      "{}", #"[{"at":"1s","action":"restStatus 99999 1s"}]"#,
+      "no action: restStatus 99999 1s; it is restStatus, 200 to 599, a span of 0s to 10000h"
+    ),
+  ])
+  func `numbers of a plan beyond their range are named with it`(
+    weather: String, actions: String, reason: String
+  ) async throws {
+    try await CommandProcess.scratch { directory in
+      let plan =
+        #"{"seed":1,"server":"plain","weather":\#(weather),"actions":\#(actions),"length":"1h"}"#
+      let file = directory + "/plan.json"
+      try #"{"name":"x","plan":\#(plan),"expected":[],"found":[]}"#.write(
+        toFile: file, atomically: true, encoding: .utf8)
+      let outcome = try await SimulatorProcess.run("simulate", "message-stream", "--plan", file)
+      #expect(outcome.status == 1)
+      #expect(outcome.errors.first?.contains(reason) == true, "\(outcome.errors)")
+    }
+  }
+
+  @Test(arguments: [
+    ("", "it is no JSON: the text ends too early at byte 0"), ("{}", "name is missing"),
+    ("[]", "the file is not an object"), (#"{"name":1}"#, "name is not a text"),
+    (#"{"name":null}"#, "name is null"),
+  ])
+  func `a file that is no plan is told without the names of types`(
+    text: String, cause: String
+  ) async throws {
+    let scratch = try Scratch()
+    try scratch.write(Array(text.utf8), to: "plan.json")
+    let plan = scratch("plan.json")
+    let outcome = try await SimulatorProcess.run("simulate", "message-stream", "--plan", plan)
+    #expect(
+      outcome
+        == .failure(1, "holdfast-sim simulate message-stream: \(plan) holds no plan: \(cause)"))
+  }
+
+  @Test func `a pipe that no program writes to does not hold it up`() async throws {
+    let scratch = try Scratch()
+    let pipe = scratch("pipe")
+    _ = await CommandProcess.outcome(of: try LabProcess(["mkfifo", "-m", "600", pipe]))
+    let outcome = try await SimulatorProcess.run("simulate", "message-stream", "--plan", pipe)
+    #expect(outcome.status == 1)
+    let line =
+      "\(pipe) is a pipe that no program writes to; start the program that writes to it first"
+    #expect(outcome.errors.last?.hasSuffix(line) == true, "\(outcome.errors)")
+  }
+}

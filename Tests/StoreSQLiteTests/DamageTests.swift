@@ -129,15 +129,13 @@ import Testing
     // The same columns without types, as a damaged file could hold them.
     let loose = Schema(
       applicationID: 1,
-      steps: [
-        """
+      tables: """
         CREATE TABLE shops(number INTEGER PRIMARY KEY, shop);
         CREATE TABLE messages(
           shop, id, user, username, text, created_at, updated_at, is_edited, parent, epoch, offset);
         CREATE TABLE ids(shop, id, created_at);
         CREATE TABLE new_ids(shop, id, created_at)
-        """
-      ])
+        """)
     let database = try open(scratch, loose)
     let tables = TimelineTables(database: database, shop: shop)
     #expect(try tables.insertion().insert(Sample.message(1, in: shop)))
@@ -151,53 +149,43 @@ import Testing
     let scratch = try Scratch()
     await (try SQLiteTimelineStore.open(in: scratch.path)).close()
     do {
-      let newer = Schema(
-        applicationID: TimelineTables.schema.applicationID,
-        steps: TimelineTables.schema.steps + ["CREATE TABLE later(a)"])
-      _ = try open(scratch, newer)
+      let database = try open(scratch, TimelineTables.schema)
+      try database.execute("PRAGMA user_version = 2")
     }
     let bytes = try scratch.bytes(of: "timeline.sqlite")
     for access in [StoreAccess.write, .read] {
       let kind = try await failure {
         try await SQLiteTimelineStore.open(in: scratch.path, access: access)
       }
-      #expect(kind == .fromTheFuture(4, 3))
+      #expect(kind == .fromTheFuture(2, 1))
     }
     #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }
 
   @Test func `a database of another program is left alone`() async throws {
     let scratch = try Scratch()
-    _ = try open(scratch, Schema(applicationID: 99, steps: ["CREATE TABLE theirs(a)"]))
+    _ = try open(scratch, Schema(applicationID: 99, tables: "CREATE TABLE theirs(a)"))
     let bytes = try scratch.bytes(of: "timeline.sqlite")
     #expect(try await failure { try await SQLiteTimelineStore.open(in: scratch.path) } == .corrupt)
     #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }
 
-  @Test func `old tables are brought up to date step by step and keep their rows`() throws {
+  @Test func `tables that cannot all be created are not created at all`() throws {
     let scratch = try Scratch()
-    let first = Schema(applicationID: 3, steps: ["CREATE TABLE notes(text TEXT)"])
-    let second = Schema(
-      applicationID: 3,
-      steps: first.steps + ["ALTER TABLE notes ADD COLUMN stars INTEGER DEFAULT 4"])
-    try open(scratch, first).run("INSERT INTO notes(text) VALUES (?)", [.text("kept")])
-    #expect(throws: StoreFailure.self) { try open(scratch, second, access: .read) }
-    let database = try open(scratch, second)
-    let rows = try database.query("SELECT text, stars FROM notes") { row throws(StoreFailure) in
-      "\(try row.text(0)) \(try row.integer(1))"
-    }
-    #expect(rows == ["kept 4"])
-    #expect(try second.inspect(database, path: "") == 2)
+    let broken = Schema(
+      applicationID: 3, tables: "CREATE TABLE notes(a); CREATE TABLE notes(b)")
+    #expect(throws: StoreFailure.self) { try open(scratch, broken) }
+    let whole = Schema(applicationID: 3, tables: "CREATE TABLE notes(a)")
+    #expect(try whole.inspect(open(scratch, whole), path: ""))
   }
 
-  @Test func `a step that fails leaves the old version`() throws {
+  @Test func `a file without tables is nothing to be read`() throws {
     let scratch = try Scratch()
-    let first = Schema(applicationID: 3, steps: ["CREATE TABLE notes(text TEXT)"])
-    let broken = Schema(
-      applicationID: 3, steps: first.steps + ["CREATE TABLE more(a); CREATE TABLE notes(b)"])
-    _ = try open(scratch, first)
-    #expect(throws: StoreFailure.self) { try open(scratch, broken) }
-    #expect(try first.inspect(open(scratch, first), path: "") == 1)
+    try scratch.write([], to: "timeline.sqlite")
+    let error = try #require(throws: StoreFailure.self) {
+      try open(scratch, TimelineTables.schema, access: .read)
+    }
+    #expect(FailureKind(error) == .denied)
   }
 
   private func open(

@@ -55,9 +55,10 @@ import LinkWire
     unsafe sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
     try execute(
       "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF")
-    let version = try schema.inspect(self, path: path)
+    let hasTables = try schema.inspect(self, path: path)
     switch access {
-    case .read: try schema.requireCurrent(version, path: path)
+    case .read:
+      if !hasTables { throw .denied(detail: "\(path) is empty: nothing was stored yet.") }
     case .write:
       // A write-ahead log lets `history` read while `stream` writes. It is copied into the file,
       // which waits for the disk, at 4,000 pages (16 MiB), and cut back to 4 MiB when emptied; on a
@@ -68,7 +69,7 @@ import LinkWire
         PRAGMA journal_size_limit = 4194304
         """)
       try setDurability(.powerCut)
-      try schema.migrate(self, from: version)
+      if !hasTables { try schema.create(in: self) }
     }
   }
 
@@ -85,16 +86,6 @@ import LinkWire
   /// Runs statements that take no values and whose rows do not matter.
   func execute(_ sql: String) throws(StoreFailure) {
     try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
-  }
-
-  /// Runs statements that fill new tables from old ones. Rows that the new ones do not take broke
-  /// the rules of the old ones, too.
-  func upgrade(_ sql: String) throws(StoreFailure) {
-    let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
-    guard code & 0xFF == SQLITE_CONSTRAINT else { return try check(code) }
-    throw storeFailure(
-      code: SQLITE_CORRUPT, system: 0, text: unsafe String(cString: sqlite3_errmsg(handle)),
-      path: path)
   }
 
   /// Runs one statement and answers with how many rows it changed.

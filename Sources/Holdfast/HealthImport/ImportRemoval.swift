@@ -33,7 +33,7 @@ struct ImportRemoval {
       let stored = try await store.summary()
       let newest = try await store.newestExport()
       before = stored
-      // A store of an earlier version does not know; no sample is newer than its export.
+      // A store that no export filled has no date; no sample is newer than its export.
       newestBefore = newest ?? stored.map(\.last).max()
     } catch {
       throw .store(error)

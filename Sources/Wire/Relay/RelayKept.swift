@@ -74,7 +74,7 @@ public struct KeptAccess: Sendable, Hashable, Codable {
   public var expiresAt: Timestamp
   /// What the assistant calls itself; `nil` if it did not say.
   public var assistant: AssistantName?
-  /// When it was paired; `nil` if an earlier version kept it.
+  /// When it was paired; `nil` if that is not known.
   public var since: Timestamp?
   /// When it asked last, to a minute; `nil` if it has not.
   public var lastAsked: Timestamp?

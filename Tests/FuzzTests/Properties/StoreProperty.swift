@@ -13,8 +13,7 @@ enum RowProperty {
     """
   private static let loose = Schema(
     applicationID: 1,
-    steps: [
-      """
+    tables: """
       CREATE TABLE shops(number INTEGER PRIMARY KEY, shop);
       CREATE TABLE messages(\(columns));
       CREATE TABLE ids(shop, id, created_at);
@@ -23,8 +22,7 @@ enum RowProperty {
       CREATE TABLE gaps(shop, place, after_time, after_id, before_time, before_id);
       CREATE TABLE outbox(shop, turn, id, text, parent, created_at, tries, failure,
         UNIQUE (shop, id));
-      """
-    ])
+      """)
 
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)

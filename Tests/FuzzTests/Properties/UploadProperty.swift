@@ -115,14 +115,12 @@ enum UploadProperty {
 
   private static let loose = Schema(
     applicationID: 1,
-    steps: [
-      """
+    tables: """
       CREATE TABLE queue(only_one, stamp);
       CREATE TABLE asked(place, type);
       CREATE TABLE types(type, anchor, synced, accepted);
       CREATE TABLE batches(file, type, place, records, deletions, bytes, parked);
-      """
-    ])
+      """)
 
   /// Rows of the phone's queue whose columns hold anything, as a damaged file could have them.
   private static func rows(_ choices: inout Choices) throws(Broken) {

@@ -3,13 +3,15 @@ import LinkRuntime
 package import LinkWire
 
 /// The statements of a store of drinks.
+///
+/// A bottle that lost its memory and was never told the time repeats ids and times: so a drink is
+/// known by all that it says.
 package struct DrinkTables: Tables {
   package static let kind = StoreKind(
     name: "bottle",
     schema: Schema(
       applicationID: 0x4846_6264,  // "HFbd"
-      steps: [
-        """
+      tables: """
         CREATE TABLE phone(
           only_one INTEGER PRIMARY KEY CHECK (only_one = 1), bottle BLOB, name TEXT,
           shown INTEGER NOT NULL, status TEXT) STRICT;
@@ -18,20 +20,8 @@ package struct DrinkTables: Tables {
           number INTEGER PRIMARY KEY, id INTEGER NOT NULL, time INTEGER NOT NULL,
           amount INTEGER NOT NULL, level INTEGER NOT NULL, kind INTEGER NOT NULL,
           flags INTEGER NOT NULL, via TEXT NOT NULL, stored_at INTEGER NOT NULL,
-          is_deleted INTEGER NOT NULL, UNIQUE (id, time)) STRICT;
-        """,
-        // A bottle that lost its memory and was never told the time repeats ids and times.
-        """
-        ALTER TABLE drinks RENAME TO old;
-        CREATE TABLE drinks(
-          number INTEGER PRIMARY KEY, id INTEGER NOT NULL, time INTEGER NOT NULL,
-          amount INTEGER NOT NULL, level INTEGER NOT NULL, kind INTEGER NOT NULL,
-          flags INTEGER NOT NULL, via TEXT NOT NULL, stored_at INTEGER NOT NULL,
           is_deleted INTEGER NOT NULL, UNIQUE (id, time, amount, level, kind)) STRICT;
-        INSERT INTO drinks SELECT * FROM old ORDER BY number;
-        DROP TABLE old;
-        """,
-      ], writer: "`holdfast bottle watch`"))
+        """))
 
   package let database: Database
 

@@ -154,8 +154,7 @@ extension HealthTables {
       """, [.text(type)])
   }
 
-  /// Makes the digests that are missing: of types of which samples were removed, and of all types
-  /// in a file of an earlier version.
+  /// Computes the digests of types from which samples were removed.
   private func digest() throws(StoreFailure) {
     let types = try database.query(
       "SELECT type FROM types WHERE digest IS NULL"

@@ -6,50 +6,41 @@ import LinkWire
 ///
 /// Samples lie in the order in which they are asked for and in which exports bring them: by type
 /// and start. The key comes last, so that a sample known already is found where it would be put.
+/// `types.digest` is that of `HealthCount`, NULL until it is made from the samples; `added` and
+/// `deleted` are numbers of changes.
 package final class HealthTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6865,  // "HFhe"
-    steps: [
-      """
+    tables: """
       CREATE TABLE names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
       CREATE TABLE types(
         type INTEGER PRIMARY KEY REFERENCES names(id), count INTEGER NOT NULL,
-        first INTEGER NOT NULL, last INTEGER NOT NULL, longest INTEGER NOT NULL) STRICT;
+        first INTEGER NOT NULL, last INTEGER NOT NULL, longest INTEGER NOT NULL,
+        digest INTEGER, added INTEGER NOT NULL DEFAULT 0) STRICT;
       CREATE TABLE samples(
         type INTEGER NOT NULL, start INTEGER NOT NULL, key BLOB NOT NULL,
         duration INTEGER NOT NULL, source INTEGER NOT NULL, unit INTEGER, device INTEGER,
-        zone INTEGER, quantity REAL, category INTEGER,
+        zone INTEGER, quantity REAL, category INTEGER, added INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (type, start, key)) STRICT, WITHOUT ROWID;
       CREATE TABLE workouts(
         key BLOB PRIMARY KEY NOT NULL, activity INTEGER NOT NULL, duration INTEGER, distance REAL,
         energy REAL, steps REAL) STRICT, WITHOUT ROWID;
       CREATE TABLE spans(digest BLOB PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TRIGGER forgotten AFTER DELETE ON samples BEGIN DELETE FROM spans; END;
-      """,
-      "CREATE TABLE exports(exported INTEGER PRIMARY KEY) STRICT;",
-      "CREATE TABLE imports(id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL) STRICT;",
-      // The digest of `HealthCount`; NULL until it is made from the samples.
-      "ALTER TABLE types ADD COLUMN digest INTEGER;",
-      """
+      CREATE TABLE exports(exported INTEGER PRIMARY KEY) STRICT;
+      CREATE TABLE imports(id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL) STRICT;
       CREATE TABLE covered(
         type INTEGER NOT NULL REFERENCES names(id), exported INTEGER NOT NULL,
         first INTEGER NOT NULL, last INTEGER NOT NULL,
         PRIMARY KEY (type, exported)) STRICT, WITHOUT ROWID;
-      """,
-      // The number of the change that added a sample; of those that removed one.
-      """
       CREATE TABLE changes(
         id INTEGER PRIMARY KEY CHECK (id = 0), store INTEGER NOT NULL, newest INTEGER NOT NULL
       ) STRICT;
       INSERT INTO changes VALUES (0, random(), 0);
-      ALTER TABLE samples ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE types ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
       CREATE TABLE deletions(
         type INTEGER NOT NULL REFERENCES names(id), key BLOB NOT NULL, deleted INTEGER NOT NULL,
         PRIMARY KEY (type, key)) STRICT, WITHOUT ROWID;
-      """,
-    ],
-    writer: "`holdfast health import` or `holdfast health sync`")
+      """)
 
   /// How many texts are remembered at once; more are looked up again.
   private static let mostTexts = 20_000

@@ -5,24 +5,17 @@ package import LinkWire
 package final class RelayTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_726C,  // "HFrl"
-    steps: [
-      """
+    tables: """
       CREATE TABLE phones(
         id BLOB PRIMARY KEY, device BLOB NOT NULL, resume BLOB NOT NULL, push BLOB,
         left_at INTEGER) STRICT;
       CREATE TABLE accesses(
-        token BLOB PRIMARY KEY, phone BLOB NOT NULL, expires_at INTEGER NOT NULL) STRICT;
+        token BLOB PRIMARY KEY, phone BLOB NOT NULL, expires_at INTEGER NOT NULL, name TEXT,
+        version TEXT, since INTEGER, asked INTEGER) STRICT;
       CREATE TABLE questions(
         number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, phone BLOB NOT NULL,
         asker BLOB NOT NULL, question BLOB NOT NULL, deadline INTEGER NOT NULL) STRICT;
-      """,
-      """
-      ALTER TABLE accesses ADD COLUMN name TEXT;
-      ALTER TABLE accesses ADD COLUMN version TEXT;
-      ALTER TABLE accesses ADD COLUMN since INTEGER;
-      ALTER TABLE accesses ADD COLUMN asked INTEGER;
-      """,
-    ])
+      """)
 
   package static let kind = StoreKind(
     name: "relay", schema: schema, settings: "PRAGMA secure_delete = ON")

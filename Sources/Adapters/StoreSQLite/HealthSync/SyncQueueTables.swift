@@ -9,8 +9,7 @@ package struct SyncQueueTables: Tables {
     name: "sync-queue",
     schema: Schema(
       applicationID: 0x4846_7371,  // "HFsq"
-      steps: [
-        """
+      tables: """
         CREATE TABLE queue(
           only_one INTEGER PRIMARY KEY CHECK (only_one = 1), stamp INTEGER) STRICT;
         INSERT INTO queue VALUES (1, NULL);
@@ -22,9 +21,7 @@ package struct SyncQueueTables: Tables {
           file TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, place INTEGER NOT NULL,
           records INTEGER NOT NULL, deletions INTEGER NOT NULL, bytes INTEGER NOT NULL,
           parked TEXT) STRICT, WITHOUT ROWID;
-        """
-      ],
-      writer: "`holdfast health sync`"))
+        """))
 
   package let database: Database
 

@@ -11,8 +11,7 @@ import LinkWire
 package final class SyncTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_7379,  // "HFsy"
-    steps: [
-      """
+    tables: """
       CREATE TABLE names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
       CREATE TABLE types(
         user INTEGER NOT NULL, type INTEGER NOT NULL, count INTEGER NOT NULL,
@@ -27,8 +26,7 @@ package final class SyncTables: Tables {
       CREATE TABLE identities(
         user INTEGER NOT NULL, uuid BLOB NOT NULL, sample INTEGER, deleted INTEGER,
         PRIMARY KEY (user, uuid)) STRICT, WITHOUT ROWID;
-      """
-    ])
+      """)
 
   package static let kind = StoreKind(
     name: "sync", schema: schema, settings: "PRAGMA cache_size = -16384")

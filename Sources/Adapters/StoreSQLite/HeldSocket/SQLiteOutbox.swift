@@ -8,12 +8,10 @@ package struct OutboxTables: Tables {
     name: "outbox",
     schema: Schema(
       applicationID: 0x4846_6F62,  // "HFob"
-      steps: [
-        """
+      tables: """
         CREATE TABLE messages(
           id INTEGER PRIMARY KEY, is_text INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
-        """
-      ]),
+        """),
     settings: "PRAGMA secure_delete = ON")
 
   package let database: Database

@@ -5,8 +5,7 @@ package import LinkWire
 package final class LogTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6D6C,  // "HFml"
-    steps: [
-      """
+    tables: """
       CREATE TABLE log(epoch TEXT NOT NULL) STRICT;
       INSERT INTO log VALUES (lower(hex(randomblob(8))));
       CREATE TABLE messages(
@@ -14,8 +13,7 @@ package final class LogTables: Tables {
         PRIMARY KEY (shop, offset), UNIQUE (shop, id)) STRICT;
       CREATE INDEX timeline ON messages(shop, created_at, id);
       CREATE UNIQUE INDEX keys ON messages(shop, user, key) WHERE key IS NOT NULL;
-      """
-    ])
+      """)
 
   package static let kind = StoreKind(name: "messages", schema: schema)
 

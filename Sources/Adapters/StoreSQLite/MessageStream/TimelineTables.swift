@@ -7,17 +7,10 @@ import LinkWire
 /// random: put into one large index, nearly each would change a page of its own, which is written
 /// twice. So they gather in a small table, `new_ids`, and move to the large one in order, thousands
 /// at a time. An id stands in one of the two.
-///
-/// What damage put twice into the tables of the first version is taken over once.
 struct TimelineTables {
   static let schema = Schema(
     applicationID: 0x4846_746C,  // "HFtl"
-    steps: [
-      """
-      CREATE TABLE messages(
-        shop TEXT NOT NULL, \(Message.columnTypes), epoch TEXT, offset INTEGER,
-        PRIMARY KEY (shop, id)) STRICT;
-      CREATE INDEX timeline ON messages(shop, created_at, id);
+    tables: """
       CREATE TABLE cursors(
         shop TEXT PRIMARY KEY NOT NULL, epoch TEXT, offset INTEGER, time INTEGER,
         whole_at INTEGER) STRICT, WITHOUT ROWID;
@@ -29,30 +22,18 @@ struct TimelineTables {
         turn INTEGER PRIMARY KEY AUTOINCREMENT, shop TEXT NOT NULL, id BLOB NOT NULL,
         text TEXT NOT NULL, parent BLOB, created_at INTEGER NOT NULL, tries INTEGER, failure TEXT,
         UNIQUE (shop, id)) STRICT;
-      """,
-      """
       CREATE TABLE shops(number INTEGER PRIMARY KEY, shop TEXT NOT NULL UNIQUE) STRICT;
-      INSERT OR IGNORE INTO shops(shop)
-      SELECT DISTINCT shop FROM messages NOT INDEXED ORDER BY shop;
-      ALTER TABLE messages RENAME TO scattered;
       CREATE TABLE messages(
         shop INTEGER NOT NULL, \(Message.columnTypes), epoch TEXT, offset INTEGER,
         PRIMARY KEY (shop, created_at, id)) STRICT, WITHOUT ROWID;
-      INSERT OR IGNORE INTO messages
-      SELECT number, \(Message.columns), epoch, offset
-      FROM scattered NOT INDEXED JOIN shops USING (shop)
-      ORDER BY number, created_at, id;
-      DROP TABLE scattered;
       CREATE TABLE ids(
         shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
         PRIMARY KEY (shop, id)) STRICT, WITHOUT ROWID;
-      INSERT OR IGNORE INTO ids SELECT shop, id, created_at FROM messages ORDER BY shop, id;
       CREATE TABLE new_ids(
         shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
         PRIMARY KEY (shop, id)) STRICT, WITHOUT ROWID;
-      """,
-      ConsumerTables.schema,
-    ], writer: "`holdfast stream`")
+      \(ConsumerTables.schema)
+      """)
 
   let database: Database
   let shop: ShopID

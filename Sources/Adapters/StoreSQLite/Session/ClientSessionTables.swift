@@ -11,8 +11,7 @@ package struct ClientSessionTables: Tables {
     name: "session-client",
     schema: Schema(
       applicationID: 0x4846_7363,  // "HFsc"
-      steps: [
-        """
+      tables: """
         CREATE TABLE client(
           only_one INTEGER PRIMARY KEY CHECK (only_one = 1), id BLOB NOT NULL,
           last_prompt INTEGER NOT NULL, received INTEGER NOT NULL, shown INTEGER NOT NULL,
@@ -23,7 +22,8 @@ package struct ClientSessionTables: Tables {
           is_accepted INTEGER NOT NULL, is_refused INTEGER NOT NULL) STRICT;
         CREATE TABLE conversations(
           turn INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, opened_by BLOB,
-          sequence INTEGER NOT NULL, offset INTEGER NOT NULL, signature TEXT) STRICT;
+          sequence INTEGER NOT NULL, offset INTEGER NOT NULL, signature TEXT,
+          is_others_turn INTEGER NOT NULL DEFAULT 0) STRICT;
         CREATE TABLE entries(
           number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, conversation TEXT NOT NULL,
           role TEXT NOT NULL, text TEXT NOT NULL, time INTEGER, place INTEGER, via TEXT NOT NULL,
@@ -37,10 +37,7 @@ package struct ClientSessionTables: Tables {
           reconnects INTEGER NOT NULL, reconnecting INTEGER NOT NULL,
           round_trips INTEGER NOT NULL, round_trip_sum INTEGER NOT NULL,
           longest INTEGER NOT NULL) STRICT;
-        """,
-        "ALTER TABLE conversations ADD COLUMN is_others_turn INTEGER NOT NULL DEFAULT 0;",
-      ],
-      writer: "`holdfast session`"))
+        """))
 
   package let database: Database
 

@@ -5,8 +5,7 @@ import LinkWire
 package final class SessionTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_7365,  // "HFse"
-    steps: [
-      """
+    tables: """
       CREATE TABLE clients(
         id TEXT PRIMARY KEY, last_number INTEGER NOT NULL, last_prompt INTEGER, lost INTEGER,
         seen_at INTEGER NOT NULL) STRICT;
@@ -21,8 +20,7 @@ package final class SessionTables: Tables {
         conversation TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
         place INTEGER NOT NULL, id TEXT NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL,
         at INTEGER, PRIMARY KEY(conversation, place)) STRICT;
-      """
-    ])
+      """)
 
   package static let kind = StoreKind(name: "session", schema: schema)
 

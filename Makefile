@@ -112,9 +112,9 @@ kills: build ## kills phone and backend of health sync KILLS times (500), and co
 	HOLDFAST_SYNC_KILLS=$(or $(KILLS),500) .build/debug/HoldfastPackageTests.xctest \
 	  --testing-library swift-testing --filter '^HoldfastTests\.LongSyncCrashTests'
 
-mutants: setup ## counts planted bugs that are caught; SAMPLE=N or ALL=1, SEED=N, SEEDS=N, MODULES=Core
+mutants: setup ## counts mutants that are caught; SAMPLE=N, EACH=N or ALL=1, SEED=N, SEEDS=N, MODULES=Core
 	@SWIFT="$(SWIFT)" scripts/mutants $(if $(ALL),--all,--sample $(or $(SAMPLE),200)) \
-	  --seed $(or $(SEED),1) $(SEEDS:%=--seeds %) $(MODULES:%=--modules %)
+	  $(EACH:%=--each %) --seed $(or $(SEED),1) $(SEEDS:%=--seeds %) $(MODULES:%=--modules %)
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs

@@ -15,7 +15,6 @@ import play
 import report
 import selftest
 import sieve
-import tried
 
 SAMPLE = 200
 HELP = """Plants bugs into the pure modules, and counts which the simulator and the tests catch.
@@ -39,8 +38,7 @@ def parser():
         help="try N bugs of each module, in place of a sample of them all")
     made.add_argument(
         "--all", action="store_true",
-        help="try every bug, which takes many hours, and keep what was found in "
-        "scripts/mutation/tried.json: the next run goes on, on any machine")
+        help="try every bug, which takes many hours; the next run goes on")
     made.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
     made.add_argument(
         "--seeds", type=seeds, metavar="N",
@@ -220,12 +218,7 @@ def perform(options):
         return selftest.run()
     end = time.monotonic() + options.minutes * 60 if options.minutes else None
     package, found = plant.Package(options.modules), sieve.Sieve()
-    places = plant.plant(
-        plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(), [])
-    before = tried.Tried(places, found.digest)
-    before.sift(found)
-    if not options.seeds:
-        options.seeds = (before.least_seeds() if options.report else None) or play.SEEDS
+    options.seeds = options.seeds or play.SEEDS
     if options.show is not None or options.report:
         rows = package.load_rows() or plant.plant(
             plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(),
@@ -239,13 +232,7 @@ def perform(options):
     build = package.world()
     versions = {suite: package.suite(suite) for suite in package.suites}
     results = report.Results(build, versions, options.seeds)
-    if options.all or options.report:
-        before.adopt(results, keeps_survivors=options.report)
     chosen = sample(rows, options)
-    if options.all:
-        # Tests may have been written for the survivors since; what changes nothing takes longest.
-        survivors, known = before.survivors(), report.equivalents()
-        chosen.sort(key=lambda row: (row["key"] in known, row["key"] not in survivors))
     if not options.report:
         reach = play.Reach(package, build, options.seeds)
         work([job for _, job in reach.jobs()], options.jobs, "parts of what bugs reach", end)
@@ -257,12 +244,8 @@ def perform(options):
         jobs = [
             lambda row=row: attempt(package, reach, results, row) for row in chosen
             if results.simulated(row["key"]) is None or results.tested(row["key"]) is None]
-        try:
-            work(jobs, options.jobs, "mutants", end)
-        finally:
-            if options.all:
-                before.keep(rows, results)
-    tell(options, [row for row in rows if is_wanted(row, options)], results, rows)
+        work(jobs, options.jobs, "mutants", end)
+    tell(options, [row for row in rows if is_wanted(row, options)], results)
     return 0
 
 
@@ -299,16 +282,8 @@ def tell_early(package, reach, results, rows, count):
     return 0
 
 
-def tell(options, rows, results, everything):
-    known = report.equivalents()
-    names = {row["key"] for row in everything}
-    for key in known:
-        file = key.split(" | ")[0]
-        if key not in names and any(row["file"] == file for row in everything):
-            plant.say(f"mutants: equivalent.json names what is not there: {key}")
-    for key in report.refuted(rows, results, known):
-        plant.say(f"mutants: equivalent.json names what was caught: {key}")
-    sums, survivors = report.add_up(rows, results, known)
+def tell(options, rows, results):
+    sums, survivors = report.add_up(rows, results)
     if options.json:
         print(json.dumps(report.data(sums, survivors), indent=1))
     else:

@@ -5,7 +5,6 @@ import re
 
 import plant
 
-EQUIVALENT = os.path.join(plant.TOOLS, "equivalent.json")
 # What states invariants changes nothing but whether a broken one is noticed: a run of the simulator
 # without another bug can tell no difference.
 INVARIANT = re.compile(r"(^|\.)check([A-Z]\w*)?\(_:\)$")
@@ -60,19 +59,11 @@ class Results:
             file.write(json.dumps(entry) + "\n")
 
 
-def equivalents(path=EQUIVALENT):
-    """Returns the reasons of mutants that change nothing, by key."""
-    with open(path, encoding="utf-8") as file:
-        return {
-            f"{entry['file']} | {entry['in']} | {entry['change']}": entry["reason"]
-            for entry in json.load(file)}
-
-
 class Sums:
     """The counts of a module."""
 
     def __init__(self):
-        self.mutants = self.uncompiled = self.tried = self.equivalent = 0
+        self.mutants = self.uncompiled = self.tried = self.implied = 0
         self.simulator = self.both = self.reached = self.unreached = self.invariants = 0
 
     def add(self, other):
@@ -81,7 +72,7 @@ class Sums:
 
     @property
     def counted(self):
-        return self.tried - self.equivalent
+        return self.tried - self.implied
 
     @property
     def playable(self):
@@ -93,7 +84,7 @@ def percent(part, whole):
     return f"{100 * part / whole:.0f} %" if whole else "-"
 
 
-def add_up(rows, results, known):
+def add_up(rows, results):
     """Returns the counts by module, and the survivors with what is known of each."""
     sums, survivors = {}, []
     for row in rows:
@@ -105,8 +96,8 @@ def add_up(rows, results, known):
             continue
         own.tried += 1
         is_caught = bool(simulator["caught"] or tests["caught"])
-        if not is_caught and (row["key"] in known or row["key"].endswith(THOROUGH)):
-            own.equivalent += 1
+        if not is_caught and row["key"].endswith(THOROUGH):
+            own.implied += 1
             continue
         is_invariant = bool(INVARIANT.search(row["scope"]))
         own.invariants += is_invariant
@@ -121,14 +112,14 @@ def add_up(rows, results, known):
 
 def lines(sums, survivors):
     """Returns the report in words."""
-    heads = ("module", "mutants", "tried", "equivalent", "simulator alone", "with tests", "survive")
+    heads = ("module", "mutants", "tried", "simulator alone", "with tests", "survive")
     table = [heads]
     total = Sums()
     for own in sums.values():
         total.add(own)
     for name, own in [*sums.items(), ("all", total)]:
         table.append((
-            name, f"{own.mutants - own.uncompiled:,}", f"{own.tried:,}", f"{own.equivalent:,}",
+            name, f"{own.mutants - own.uncompiled:,}", f"{own.counted:,}",
             percent(own.simulator, own.playable), percent(own.both, own.counted),
             f"{own.counted - own.both:,}"))
     widths = [max(len(line[column]) for line in table) for column in range(len(heads))]
@@ -166,16 +157,6 @@ def standing(simulator, tests):
     return (
         f"runs otherwise in {simulator['differs']} of {simulator['reached']} seeds that reach it; "
         f"and in {suites}")
-
-
-def refuted(rows, results, known):
-    """Returns the keys of the bugs that are known to change nothing, and were caught."""
-    both = [
-        (row["key"], results.simulated(row["key"]), results.tested(row["key"]))
-        for row in rows if row["key"] in known]
-    return [
-        key for key, simulator, tests in both
-        if any(result and result["caught"] for result in (simulator, tests))]
 
 
 def data(sums, survivors):

@@ -112,7 +112,7 @@ struct Main {
         mutants_forget(number)
         var start: Instant?
         var cause: Instant?
-        let outcome = Feature.play(plan, RunSetup(only: .days)) { _, standing in
+        let outcome = Feature.play(plan) { _, standing in
           start = start ?? standing.now
           if cause == nil, mutants_seen(number) { cause = standing.now }
         }
@@ -152,6 +152,6 @@ struct Main {
   private static func outcomes<Feature: SimulatedFeature>(
     _ world: Feature.Type, _ seed: UInt64
   ) -> [RunOutcome<Feature>] {
-    plans(world, seed).map { Feature.play($0, RunSetup(only: .days)) }
+    plans(world, seed).map { Feature.play($0) }
   }
 }

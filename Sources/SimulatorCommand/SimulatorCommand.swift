@@ -7,7 +7,7 @@ struct SimulatorCommand {
   /// The day of that version.
   private static let date = "2026-11-25"
 
-  private static let root = Command(
+  private static let root: Command = Command(
     "holdfast-sim", "a simulator of links: seeded worlds, and checkers of their promises",
     details: [
       """

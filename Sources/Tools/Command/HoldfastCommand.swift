@@ -9,7 +9,7 @@ struct HoldfastCommand {
   static let date = "2026-11-21"
 
   /// Every command, each declared in a file of its own.
-  private static let commands =
+  private static let commands: [Command] =
     [
       DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
       SendCommand.command, HistoryCommand.command, OutboxCommands.command,
@@ -19,7 +19,7 @@ struct HoldfastCommand {
     ]
     + ProgramCommands(of: "holdfast", version: version, date: date) { root }.all
 
-  static let root = Command(
+  static let root: Command = Command(
     "holdfast", "links that stay up: a backend, its clients and their policies",
     details: [
       """

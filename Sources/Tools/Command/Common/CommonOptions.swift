@@ -1,5 +1,5 @@
 import CommandKit
-import LinkRuntime
+import LinkWire
 import OwnerFiles
 
 // The options that several features share.

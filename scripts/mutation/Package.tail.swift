@@ -14,7 +14,7 @@ for target in package.targets where planted.contains(target.name) {
   target.dependencies.append("Mutants")
 }
 package.targets += switchboard
-var needed: Set<String> = ["SUITES", "MutantRuns"]
+var needed: Set<String> = ["SUITES", "RUNS"]
 var size = 0
 while size < needed.count {
   size = needed.count

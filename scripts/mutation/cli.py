@@ -37,6 +37,8 @@ def parser():
         "--each", type=count, metavar="N",
         help="try N bugs of each module, in place of a sample of them all")
     made.add_argument(
+        "--suites", action="store_true", help="run the suites alone, without the simulator")
+    made.add_argument(
         "--all", action="store_true",
         help="try every bug, which takes many hours; the next run goes on")
     made.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
@@ -217,7 +219,7 @@ def perform(options):
     if options.self_test:
         return selftest.run()
     end = time.monotonic() + options.minutes * 60 if options.minutes else None
-    package, found = plant.Package(options.modules), sieve.Sieve()
+    package, found = plant.Package(options.modules, not options.suites), sieve.Sieve()
     options.seeds = options.seeds or play.SEEDS
     if options.show is not None or options.report:
         rows = package.load_rows() or plant.plant(

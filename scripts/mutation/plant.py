@@ -137,8 +137,12 @@ def plant(root, copy, files, dropped):
 class Package:
     """The copy of the package with all bugs in it."""
 
-    def __init__(self, only=None):
-        """`only`: the modules, folders or files that get bugs; all of them without any."""
+    def __init__(self, only=None, plays=True):
+        """`only`: the modules, folders or files that get bugs; all of them without any.
+
+        `plays`: whether the simulator is built too.
+        """
+        self.plays = plays
         self.copy = os.path.join(HOME, "package")
         self.scratch = os.path.join(HOME, "build")
         self.only = sorted(only or [])
@@ -160,7 +164,7 @@ class Package:
 
     def worlds(self, known):
         """Returns those of the known worlds in which a bug can make a difference."""
-        return self.narrowed(WORLDS, known)
+        return self.narrowed(WORLDS, known) if self.plays else []
 
     @property
     def suites(self):
@@ -179,7 +183,7 @@ class Package:
         """Returns what the results of the simulator depend on."""
         self.state = self.state or digest(ROOT, [folder(module) for module in MODULES] + [
             "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
-            "scripts/mutation/switch"]) + self.part
+            "scripts/mutation/switch"]) + self.part + ("" if self.plays else "-suites")
         return self.state
 
     @property
@@ -256,7 +260,7 @@ class Package:
         for file, source in wanted.items():
             with open(source, "rb") as content:
                 write(os.path.join(self.copy, file), content.read())
-        write(os.path.join(self.copy, "Package.swift"), manifest(self.suites).encode())
+        write(os.path.join(self.copy, "Package.swift"), manifest(self.suites, self.plays).encode())
 
 
 def write(path, data):
@@ -271,7 +275,7 @@ def write(path, data):
         new.write(data)
 
 
-def manifest(names):
+def manifest(names, plays):
     """Returns the manifest of the copy: only what these suites need, and the switch."""
     with open(os.path.join(ROOT, "Package.swift"), encoding="utf-8") as file:
         text = file.read()
@@ -285,7 +289,8 @@ def manifest(names):
         tail = file.read()
     quoted = ", ".join(f'"{target}"' for target in MODULES.values())
     suites = ", ".join(f'"{suite}"' for suite in names)
-    return text + tail.replace('"PLANTED"', quoted).replace('"SUITES"', suites)
+    return text + tail.replace('"PLANTED"', quoted).replace('"SUITES"', suites).replace(
+        "RUNS", "MutantRuns" if plays else "Mutants")
 
 
 ERROR = re.compile(r"^(/[^:\n]+\.swift):(\d+):(\d+): error: (.*)$", re.M)

@@ -148,9 +148,10 @@ class Reach:
     def jobs(self):
         """Returns what is to be measured yet: names with what measures each."""
         os.makedirs(self.folder, exist_ok=True)
-        told = subprocess.run(
-            [self.package.runs, "list"], check=False, capture_output=True, text=True).stdout
-        self.worlds = self.package.worlds(told.split()[1:])
+        if self.package.plays:
+            told = subprocess.run(
+                [self.package.runs, "list"], check=False, capture_output=True, text=True).stdout
+            self.worlds = self.package.worlds(told.split()[1:])
         jobs = []
         listing = subprocess.run(
             [self.package.tests, "--testing-library", "swift-testing", "--list-tests"],

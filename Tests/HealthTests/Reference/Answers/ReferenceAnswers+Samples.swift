@@ -1,0 +1,134 @@
+import LinkCore
+import LinkHealth
+
+/// The values of samples in answers.
+enum ReferenceValue {
+  static func number(_ number: Double) -> String { "\(number)" }
+
+  static func meal(_ numbers: [Double]) -> String {
+    JSONText.object([
+      "calories": "\(numbers[0])", "protein": "\(numbers[1])", "carbs": "\(numbers[2])",
+      "fat": "\(numbers[3])",
+    ])
+  }
+
+  static func workout(_ type: String, _ numbers: [Double], _ sessions: Int) -> String {
+    JSONText.object([
+      "workout_type": JSONText.text(type), "total_distance": "\(numbers[0])",
+      "total_energy_burned": "\(numbers[1])", "total_steps": "\(numbers[2])",
+      "session_count": "\(sessions)",
+    ])
+  }
+
+  /// Activities, and their names in answers.
+  static let activities = [
+    "HKWorkoutActivityTypeRunning": "RUNNING", "HKWorkoutActivityTypeCycling": "BIKING",
+    "HKWorkoutActivityTypeCrossTraining": "CROSS_TRAINING", "Cycling": "BIKING",
+    "HKWorkoutActivityType": "OTHER", "": "OTHER", "yoga": "YOGA", "eSports": "E_SPORTS",
+  ]
+
+  /// Stages of sleep, and their names in answers.
+  static let stages = [
+    "InBed": "SLEEP_IN_BED", "Asleep": "SLEEP_ASLEEP", "AsleepUnspecified": "SLEEP_ASLEEP",
+    "AsleepCore": "SLEEP_LIGHT", "AsleepDeep": "SLEEP_DEEP", "AsleepREM": "SLEEP_REM",
+    "Awake": "SLEEP_AWAKE",
+  ]
+  static let prefix = "HKCategoryValueSleepAnalysis"
+
+  /// Returns the name of a stage of sleep in answers, or `nil` if it is unknown.
+  static func stage(_ name: String) -> String? {
+    stages.first { name == $0.key || name == prefix + $0.key }?.value
+  }
+
+  /// Returns the length of a sample in minutes.
+  static func minutes(_ sample: HealthSample) -> Double {
+    Double(max(0, sample.end.nanoseconds - sample.start.nanoseconds)) / 60_000_000_000
+  }
+
+  /// Returns the numbers of a sample, up to four, or `nil` if they cannot be converted.
+  static func numbers(_ sample: HealthSample, _ kind: ReferenceType) -> [Double]? {
+    switch (kind.form, sample.value) {
+    case (.spread, .quantity(let value)), (.reading, .quantity(let value)),
+      (.nutrient, .quantity(let value)):
+      guard let value = kind.measure.converted(value, in: sample.unit) else { return nil }
+      var numbers = [0.0, 0, 0, 0]
+      numbers[kind.place] = value
+      return numbers
+    case (.minutes, _), (.sleep, .category): return [minutes(sample), 0, 0, 0]
+    case (.workout, .workout(let workout)):
+      let numbers = [workout.distance ?? 0, workout.energy ?? 0, workout.steps ?? 0, 0]
+      return numbers.allSatisfy(\.isFinite) ? numbers : nil
+    case (.spread, _), (.reading, _), (.nutrient, _), (.sleep, _), (.workout, _): return nil
+    }
+  }
+}
+
+extension ReferenceAnswers {
+  /// Reads the samples of a type, batch by batch and page by page, up to an end that may move.
+  mutating func readAll(
+    _ kind: ReferenceType, _ window: ReferenceWindow, upTo to: inout Int64,
+    _ take: (HealthSample, inout Int64) -> Void
+  ) throws(ReferenceRefusal) {
+    let batch = max(limits.batch, .seconds(3_600))
+    let first = window.from - window.margin
+    var from = first
+    while from < to {
+      let end = Timestamp(nanoseconds: from).advanced(by: batch).nanoseconds
+      var query = HealthSampleQuery(
+        types: [kind.id], from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to),
+        limit: max(1, limits.pageLimit))
+      repeat {
+        query.to = Timestamp(nanoseconds: min(end, to))
+        let page = try page(query)
+        for sample in page.samples {
+          let start = sample.start.nanoseconds
+          if start < query.to.nanoseconds, from == first || start >= from { take(sample, &to) }
+        }
+        query.after = page.next
+      } while query.after != nil && from < to
+      from = end
+    }
+  }
+
+  /// Returns the samples as points; reading ends before the first moment that does not fit.
+  mutating func samples(
+    _ window: ReferenceWindow, _ kinds: [ReferenceType], room: Int
+  ) throws(ReferenceRefusal) -> Lines {
+    var lines = Lines()
+    var to = window.to
+    for kind in kinds {
+      var left = room
+      try readAll(kind, window, upTo: &to) { sample, to in
+        let start = sample.start.nanoseconds
+        guard start >= window.from, start < to else { return }
+        guard let line = Self.line(sample, kind, window) else { return lines.skipped += 1 }
+        lines.all.append(line)
+        left -= line.text.utf8.count + 1
+        if left < 0 { to = start }
+      }
+    }
+    return lines
+  }
+
+  private static func line(
+    _ sample: HealthSample, _ kind: ReferenceType, _ window: ReferenceWindow
+  ) -> ReferencePoint? {
+    guard let numbers = ReferenceValue.numbers(sample, kind) else { return nil }
+    var (type, value) = (kind.type, ReferenceValue.number(numbers[0]))
+    switch sample.value {
+    case .quantity: if kind.form == .nutrient { value = ReferenceValue.meal(numbers) }
+    case .category(let name):
+      if kind.form == .sleep { type = ReferenceValue.stage(name) ?? "SLEEP_UNKNOWN" }
+    case .workout(let workout):
+      if kind.form == .workout {
+        let name = ReferenceValue.activities[workout.activity] ?? ""
+        value = ReferenceValue.workout(name, numbers, 1)
+      }
+    }
+    let (start, end) = (sample.start.nanoseconds, sample.end.nanoseconds)
+    let label = PointLabel(
+      type: type, unit: kind.measure.rawUnit, from: start, to: max(start, end),
+      source: ReferenceSource.of(sample).name)
+    return window.line(label, value, at: start)
+  }
+}

@@ -30,7 +30,7 @@ enum SimulateAllCommand {
         .init("holdfast-sim simulate all --break all", "proves that the checkers can see"),
       ],
       takes: SimulateParameters.preset([.swarm]), SimulateParameters.seeds, defect,
-      SimulateParameters.jobs, SimulateParameters.runLimit, SimulateParameters.part, Shared.json,
+      SimulateParameters.jobs, SimulateParameters.runLimit, Shared.json,
       action: run)
   }
 
@@ -65,7 +65,6 @@ enum SimulateAllCommand {
   private static func play<Feature: SimulatedFeature>(
     _ world: Feature.Type, _ call: Invocation, _ watch: SimulateWatch
   ) async throws(CommandFailure) {
-    if call[SimulateParameters.part] == .walks, !Feature.takesWalks { return }
     watch.output.put { head(world, call) }
     do throws(CommandFailure) {
       try await SimulateWorldCommand<Feature>.work(

@@ -43,10 +43,6 @@ enum SimulateParameters {
     "run-limit", .duration(.milliseconds(100) ... .seconds(86_400)), default: .seconds(60),
     "end with a failure that names the seed when one run takes longer")
 
-  static let part = Parameter.optional(
-    "only", Format<RunPart>.word("PART"), usual: "both of them",
-    "play only the days of each run, or take only the walks beside second accounts after them")
-
   static let trace = Parameter.flag("trace", "tell the story of one seed, line by line")
   static let isVerbose = Parameter.flag("verbose", "leave nothing out of the story")
 

@@ -64,13 +64,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     if case .one(let asked)? = call[SimulateParameters.defect(Feature.Defect.self)] {
       defect = asked
     }
-    let part = try part(call)
-    guard part != .walks || defect == nil else {
-      throw CommandFailure(
-        .usage, "no walks are taken with the defect of \(call[SimulateParameters.plan] ?? "")",
-        remedy: "omit --only")
-    }
-    return RunSetup(policy: policy, defect: defect, only: part)
+    return RunSetup(policy: policy, defect: defect)
   }
 
   /// Refuses options that would have no effect beside others.
@@ -114,20 +108,6 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     CommandFailure(.usage, "\(option) has no effect without \(other)", remedy: "add \(other)")
   }
 
-  private static func part(_ call: Invocation) throws(CommandFailure) -> RunPart? {
-    let part = call[SimulateParameters.part]
-    guard part == .walks else { return part }
-    guard Feature.takesWalks else {
-      throw CommandFailure(
-        .usage, "\(Feature.name) has no walks after its days", remedy: "omit --only")
-    }
-    guard call[SimulateParameters.defect(Feature.Defect.self)] == nil else {
-      throw CommandFailure(
-        .usage, "no walks are taken with a defect", remedy: "omit --only or --break")
-    }
-    return part
-  }
-
   /// The one plan that is asked for; wrong usage when there are several.
   func onePlan(for option: String) throws(CommandFailure) -> WorldPlan<Feature> {
     if let only { return only }
@@ -155,7 +135,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   /// What the plan of a file expects beside what was found; `nil` without such a plan.
   func missing(_ found: [Finding.Kind]) -> [Finding.Kind]? {
     guard only != nil else { return nil }
-    return simulation.setup.only == .walks ? [] : expected.filter { !found.contains($0) }
+    return expected.filter { !found.contains($0) }
   }
 
   /// The place of a run among all runs, from 0; beyond the largest number it begins anew.
@@ -178,7 +158,6 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
       words += ["--seeds", "\(outcome.seed)"]
     }
     words += self.words
-    if let part = simulation.setup.only { words += ["--only", part.rawValue] }
     if let defect = simulation.setup.defect { words += ["--break", defect.rawValue] }
     return (words + ["--trace"]).map(Self.quoted).joined(separator: " ")
   }

@@ -18,7 +18,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       Feature.name, Feature.summary, details: details, examples: examples,
       takes: repeat each more, Asked.preset(Feature.presets), Asked.seeds,
       Asked.policy(Feature.policy), Shared.settings, Asked.defect(Feature.Defect.self),
-      Asked.jobs, Asked.runLimit, Asked.part, Asked.trace, Asked.isVerbose, Asked.shrink,
+      Asked.jobs, Asked.runLimit, Asked.trace, Asked.isVerbose, Asked.shrink,
       Asked.corpus, Asked.plan, Shared.json, action: run)
   }
 

@@ -69,28 +69,6 @@ import Testing
     #expect(breaches({ Rules.repeatedInvariants([other, $0]) }, text) == [4, 5, 6])
   }
 
-  @Test func `finds a walk that no test lets find something`() {
-    let text = """
-      struct AWalk: TwinWalk {
-      struct BWalk: TwinWalk {
-      struct CWalk: TwinWalk {
-        private struct DWalk: TwinWalk {
-      struct Walking {
-      """
-    let test = SourceFile(
-      path: "Tests/SimulatorTests/T.swift",
-      text: """
-        var walk = AWalk(Chance(seed: 1)) // AWalk.finding { walk in
-        typealias Walk = BWalk
-        #expect(try Walk.finds("a") { $0.compare() })
-        try CWalk.expect(each: [])
-        let stray = try OldDWalk.finding { $0.give(nil) }
-        """)
-    func walks(_ file: SourceFile) -> [Breach] { Rules.walks(file, tests: [test]) }
-    #expect(breaches(walks, text, at: "Sources/Simulator/A.swift") == [1, 4])
-    #expect(breaches(walks, text) == [])
-  }
-
   @Test func `a generator that is handed in is no impurity`() {
     #expect(breaches(Rules.purity, "a[b] += c(.random(using: &chance))\n") == [])
     #expect(breaches(Rules.purity, "a[b] += c(.random(in: d))\n") == [1])

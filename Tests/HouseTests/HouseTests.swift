@@ -76,11 +76,6 @@ import Testing
     #expect(tree.swift.flatMap { Rules.invariants($0, tests: tests) } == [])
   }
 
-  @Test func `each walk has a test in which it finds something`() {
-    let tests = tree.swift.filter { $0.isUnder("Tests/SimulatorTests") }
-    #expect(tree.swift.flatMap { Rules.walks($0, tests: tests) } == [])
-  }
-
   @Test func `no two invariants have the same name`() {
     #expect(Rules.repeatedInvariants(tree.swift) == [])
   }

@@ -124,19 +124,12 @@ import Testing
         let plan = WorldPlan<StreamFeature>.drawn(.swarm, seed: 1, server: .plain)
         try JSONEncoder().encode(CorpusCase(name: "x", plan: plan, policy: policy))
           .write(to: URL(filePath: file))
-        let call = ["simulate", "message-stream", "--only", "days", "--plan", file, "--json"]
+        let call = ["simulate", "message-stream", "--plan", file, "--json"]
         let outcome = try await SimulatorProcess.run(call + set)
         digests.append(try [String: Any].reading(outcome.output.last)["digest"] as? String)
       }
       #expect(digests[0] != nil && digests[0] == digests[1])
     }
-  }
-
-  @Test func `walks meet no plan with a defect`() async throws {
-    let (outcome, file) = try await play(
-      Self.plan(#","defect":"noOverlap""#), ["--only", "walks"])
-    let line = "no walks are taken with the defect of \(file); omit --only"
-    #expect(outcome == .failure(2, "holdfast-sim simulate message-stream: " + line))
   }
 
   @Test(arguments: [

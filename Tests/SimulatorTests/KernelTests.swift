@@ -45,28 +45,6 @@ struct KernelTests {
   }
 }
 
-/// The parts of a run.
-struct RunPartTests {
-  @Test(arguments: [
-    (RunPart?.none, HeldFeature.Defect?.none, true, true), (.days, nil, true, false),
-    (.walks, nil, false, true), (nil, .closesAlive, true, false),
-  ])
-  func `a run has days and walks, unless one is asked for or a defect is switched on`(
-    only: RunPart?, defect: HeldFeature.Defect?, hasDays: Bool, hasWalks: Bool
-  ) {
-    var world = SpinningWorld(.client, RunSetup(defect: defect, only: only))
-    let outcome = world.play()
-    #expect(outcome.counts.runs == 1)
-    #expect((outcome.counts.simulated > .zero) == hasDays)
-    #expect(outcome.findings.contains { $0.kind == .strayed } == hasWalks)
-  }
-
-  @Test func `days of a run are the same with and without walks`() {
-    let plan = WorldPlan<HeldFeature>.drawn(.swarm, seed: 7)
-    #expect(HeldFeature.play(plan) == HeldFeature.play(plan, RunSetup(only: .days)))
-  }
-}
-
 /// What ends a run that would go on for ever, and what reports a broken machine.
 struct EndlessTests {
   @Test func `as many events at one instant as any run needs are allowed, and not one more`() {
@@ -135,8 +113,7 @@ private struct Cracked: WrappingClient {
   }
 }
 
-/// A phone that does nothing and a server, one of which never moves its deadline; its walk finds a
-/// difference.
+/// A phone that does nothing and a server, one of which never moves its deadline.
 private struct SpinningWorld: SimulatedWorld, ~Copyable {
   typealias Feature = HeldFeature
 
@@ -175,5 +152,4 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
   func begin(_ verb: HeldFeature.Verb, _ act: Act<HeldFeature.Verb>, _ index: Int) {}
   func becomeCalm() {}
   func heal() {}
-  static var walks: [Walk] { [{ _ in "a difference" }] }
 }

@@ -26,8 +26,6 @@ public struct Finding: Sendable, Hashable, Codable {
     public static let unbounded = Kind(rawValue: "unbounded")
     /// A machine broke an invariant that it states (`SelfChecking`).
     public static let brokenInvariant = Kind(rawValue: "brokenInvariant")
-    /// A machine or a codec did something else than its twin, which tells its rules anew.
-    public static let strayed = Kind(rawValue: "strayed")
     /// More happened than any run needs, in all or at one instant.
     public static let endless = Kind(rawValue: "endless")
     /// Not whole within the stated time of calm.

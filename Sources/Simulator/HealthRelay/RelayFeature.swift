@@ -42,7 +42,6 @@ public enum RelayFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .healthRelayService }
-  public static var takesWalks: Bool { !RelayWorld.walks.isEmpty }
   public static func hosts(_ numbers: RelayNumbers) -> [HostKind] {
     Array(repeating: .phone, count: phones) + [.backend]
       + Array(repeating: .client, count: askers)
@@ -53,7 +52,7 @@ public enum RelayFeature: SimulatedFeature {
       .unanswered, .doubled, .afterLeaving, .wrongAnswer, .dishonest, .kept, .falselyRunning,
       .misleading, .withheld, .reordered, .unwoken, .trespass, .stuck, .storm, .needless,
       .falselyConnected, .late, .leaked, .unbounded,
-      .brokenInvariant, .strayed, .endless, .unhealed,
+      .brokenInvariant, .endless, .unhealed,
     ]
   }
 

@@ -93,10 +93,9 @@ public enum HeldFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .socket }
-  public static var takesWalks: Bool { !HeldWorld.walks.isEmpty }
 
   public static var kinds: [Finding.Kind] {
-    [.lost, .duplicated, .reordered, .unannounced, .strayed] + Finding.Kind.ofLinks
+    [.lost, .duplicated, .reordered, .unannounced] + Finding.Kind.ofLinks
   }
 
   public static func play(

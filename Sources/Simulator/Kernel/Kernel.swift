@@ -81,7 +81,6 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   /// The policy that the models really follow.
   var policy: LinkPolicy { seams.first?.policy(setup.policy) ?? setup.policy }
-  var isBroken: Bool { setup.defect != nil }
 
   /// The only host of a kind, or the first.
   func host(_ kind: HostKind, _ index: Int = 0) -> HostID {
@@ -148,11 +147,6 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   /// Reports the invariants that a machine broke, each once in a run.
   mutating func report(_ names: [String]) {
     for name in names where broken.insert(name).inserted { find(.brokenInvariant, name) }
-  }
-
-  /// Reports what a machine or a codec did otherwise than its twin.
-  mutating func report(stray: String?) {
-    if let stray { find(.strayed, stray) }
   }
 
   /// Refreshes how a phone stands.

@@ -7,7 +7,6 @@ public struct Nothing: Sendable, Equatable {
 
 // What a feature has in common with most others, unless it says otherwise.
 extension SimulatedFeature {
-  public static var takesWalks: Bool { false }
   public static var presets: [DayPreset] { DayPreset.allCases }
   public static func hosts(_ numbers: Numbers) -> [HostKind] { [.phone, .backend] }
   public static var patience: Duration { .zero }

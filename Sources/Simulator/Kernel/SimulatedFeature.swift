@@ -62,8 +62,6 @@ public protocol SimulatedFeature: SendableMetatype {
   static var policy: LinkPolicy { get }
   /// The promises that the checkers of this feature check, in the order of tables.
   static var kinds: [Finding.Kind] { get }
-  /// Whether walks beside second accounts are taken at the end of each run.
-  static var takesWalks: Bool { get }
   /// The kinds of days that it can draw.
   static var presets: [DayPreset] { get }
   /// The hosts of a world with these numbers, phones first; plans can name no others.

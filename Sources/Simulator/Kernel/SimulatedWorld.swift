@@ -108,14 +108,7 @@ protocol SimulatedWorld: ~Copyable {
   mutating func happenLast()
   /// The user leaves.
   mutating func leave()
-
-  /// What happens by chance to machines and words beside their twins, once the run is over; each
-  /// returns the first difference.
-  static var walks: [Walk] { get }
 }
-
-/// A random walk of a machine or a codec beside its twin; returns the first difference.
-typealias Walk = (Chance) -> String?
 
 extension SimulatedWorld where Self: ~Copyable {
   typealias Seen = Observation<Feature>
@@ -138,22 +131,20 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func prepareCalm() {}
   func keepsLastWrites(_ host: HostID) -> Bool { true }
   mutating func tear(_ change: Feature.Cue, on host: HostID) {}
-  static var walks: [Walk] { [] }
 
   var now: Instant { kernel.now }
 }
 
 // The run.
 extension SimulatedWorld where Self: ~Copyable {
-  /// Plays the plan and the calm after it, then takes the walks.
+  /// Plays the plan and the calm after it.
   mutating func play() -> RunOutcome<Feature> {
-    if kernel.setup.only != .walks { playDays() }
-    if kernel.setup.only != .days, !kernel.isBroken { walk() }
+    playPlan()
     kernel.counts.runs = 1
     return kernel.outcome()
   }
 
-  private mutating func playDays() {
+  private mutating func playPlan() {
     for host in kernel.hosts where host.id.kind != .phone { start(host.id) }
     prepare()
     for index in kernel.plan.acts.indices {
@@ -166,14 +157,6 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.counts.simulated = Instant.zero.duration(to: now)
     for phone in kernel.phones.indices { kernel.bench.views[phone].standing.now = now }
     kernel.bench.conclude()
-  }
-
-  /// Takes the walks, which are others for each server that the plan can be played against.
-  private mutating func walk() {
-    let servers = Array(Feature.Server.allCases)
-    let place = servers.firstIndex(of: kernel.plan.server) ?? 0
-    var chance = Chance(seed: kernel.plan.seed &* UInt64(servers.count) &+ UInt64(place))
-    for walk in Self.walks { kernel.report(stray: walk(Chance(seed: chance.next()))) }
   }
 
   /// Lets the world go on to `end`, or until `isDone` says so after something happened.

@@ -38,7 +38,6 @@ public enum StreamFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .messageStream }
-  public static var takesWalks: Bool { !StreamWorld<StreamModel>.walks.isEmpty }
 
   public static var kinds: [Finding.Kind] {
     [

@@ -6,26 +6,12 @@ public struct RunSetup<Feature: SimulatedFeature>: Sendable {
   public var policy: LinkPolicy
   /// The defect that is switched on.
   public var defect: Feature.Defect?
-  /// The only part of a run that is played; `nil` for both.
-  public var only: RunPart?
 
-  /// The policy of the feature, no defect, and both parts of a run, by default.
-  public init(
-    policy: LinkPolicy = Feature.policy, defect: Feature.Defect? = nil, only: RunPart? = nil
-  ) {
+  /// The policy of the feature, and no defect, by default.
+  public init(policy: LinkPolicy = Feature.policy, defect: Feature.Defect? = nil) {
     self.policy = policy
     self.defect = defect
-    self.only = only
   }
-}
-
-/// A part of a run.
-public enum RunPart: String, CaseIterable, Sendable, Hashable {
-  /// What the plan says, and the calm after it.
-  case days
-  /// Random walks of machines and codecs beside second accounts of their rules. A defect changes
-  /// none of them, so that a run with one takes none.
-  case walks
 }
 
 /// The result of one run.

@@ -105,7 +105,7 @@ struct BenchTests {
     script.tick(at: 4)
     let kinds = script.end(at: 5).map(\.kind)
     // The kernel finds the last three: no checker does.
-    let others: Set<Finding.Kind> = [.reordered, .outlived, .brokenInvariant, .strayed, .endless]
+    let others: Set<Finding.Kind> = [.reordered, .outlived, .brokenInvariant, .endless]
     #expect(Set(kinds) == Set(StreamFeature.kinds).subtracting(others))
   }
 

@@ -14,7 +14,7 @@ STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test typecheck exports embedded apple-check example lint demo portable \
-  bare sim nightly bluetooth docs kills sanitize fuzz bench bench-full conformance torture mutants install uninstall clean
+  bare sim nightly bluetooth docs kills sanitize fuzz bench bench-full instructions conformance torture mutants install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -121,6 +121,9 @@ docs: setup ## builds the reference of the public modules into .build/docs
 
 bench: setup ## measures beside peers and limits, under 5 minutes; ONLY=ingest for one of them
 	@SWIFT="$(SWIFT)" scripts/bench $(ONLY:%=--only %)
+
+instructions: setup ## counts the instructions of one input of the engine, as Benchmarks/instructions.txt has them
+	@SWIFT="$(SWIFT)" scripts/instructions
 
 bench-full: setup ## the same with more rounds and larger worlds
 	@SWIFT="$(SWIFT)" scripts/bench --full $(ONLY:%=--only %)

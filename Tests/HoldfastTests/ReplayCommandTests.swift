@@ -7,17 +7,52 @@ import Testing
     try await recorded { path, _ in
       let outcome = try await CommandProcess.run("replay", path)
       #expect(outcome.status == 0)
-      for judge in ["duplicated", "reordered", "stuck", "storm", "early", "late", "unbounded"] {
-        #expect(outcome.output.contains { $0.hasPrefix(judge + " ") && $0.hasSuffix(" nothing") })
-      }
-      #expect(outcome.output.contains { $0.hasPrefix("lost ") && $0.contains(" not checked") })
+      #expect(outcome.output.count == 1)
       #expect(outcome.output.first?.hasSuffix(" steps, none diverged") == true)
       let json = try [String: Any].reading(
         try await CommandProcess.run("replay", path, "--json").output.last)
       #expect(json["event"] as? String == "replayed")
       #expect(json["diverged"] as? Int == 0)
       #expect((json["steps"] as? Int ?? 0) > 5)
+    }
+  }
+
+  private func judge(_ words: String...) async throws -> CommandProcess.Outcome {
+    try await CommandProcess.run(["judge"] + words, of: "holdfast-sim")
+  }
+
+  @Test func `a recorded stream is judged by the checkers of the simulator`() async throws {
+    try await recorded { path, lines in
+      let outcome = try await judge(path)
+      #expect(outcome.status == 0)
+      for kind in ["duplicated", "reordered", "stuck", "storm", "early", "late", "unbounded"] {
+        #expect(outcome.output.contains { $0.hasPrefix(kind + " ") && $0.hasSuffix(" nothing") })
+      }
+      #expect(outcome.output.contains { $0.hasPrefix("lost ") && $0.contains(" not checked") })
+      let json = try [String: Any].reading(try await judge(path, "--json").output.last)
+      #expect(json["event"] as? String == "judged")
       #expect((json["findings"] as? [Any])?.isEmpty == true)
+      #expect((json["checked"] as? [String])?.contains("storm") == true)
+      #expect((json["unchecked"] as? [String])?.contains("lost") == true)
+      let place = try #require(lines.firstIndex { $0.contains(#""refreshCredentials""#) })
+      var changed = lines
+      let at = try #require(try [String: Any].reading(lines[place])["at"] as? Int)
+      changed[place] = #"{"at":\#(at),"out":[]}"#
+      try write(changed, to: path)
+      let diverged = try await judge(path)
+      #expect(diverged.status == 1)
+      #expect(diverged.errors.first?.contains("see them with holdfast replay") == true)
+    }
+  }
+
+  @Test func `a file that is no journal is refused by the judge`() async throws {
+    try await CommandProcess.scratch { directory in
+      try "hello\n".write(toFile: directory + "/a", atomically: true, encoding: .utf8)
+      let outcome = try await judge(directory + "/a")
+      #expect(outcome.status == 1)
+      #expect(
+        outcome.errors.first?.hasPrefix(
+          "holdfast-sim judge: \(directory)/a:1: the first line is no journal header") == true)
     }
   }
 

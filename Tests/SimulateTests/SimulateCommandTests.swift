@@ -277,7 +277,7 @@ import Testing
       let event = try [String: Any].reading(line)
       return event["event"] as? String == "world" ? event["name"] as? String : nil
     }
-    #expect(Set(names) == ["held-socket", "message-stream", "relay", "session", "sync"])
+    #expect(Set(names) == ["held-socket", "message-stream", "relay", "sync"])
   }
 
   @Test func `walks meet no defect`() async throws {

@@ -11,10 +11,6 @@ public struct BottleCheckers: FeatureCheckers {
   private var scans = BottleScans()
   private var idling = BottleIdling()
   private var keeping = BottleKeeping()
-  private var twin = BottlePhoneTwin()
-  private var status = BottleStatusTwin()
-  /// The phone differed from its twin: what follows that means nothing.
-  private var hasStrayed = false
   /// When the bottle recorded what is not stored.
   private var waiting: [UInt32: Instant] = [:]
   private var known: Set<UInt32> = []
@@ -49,13 +45,6 @@ public struct BottleCheckers: FeatureCheckers {
     }
     scans.settled(standing)
     idling.settled(standing)
-    guard !hasStrayed else { return }
-    let strays = [
-      twin.stray(input, effects, standing), status.stray(input, effects, standing),
-    ]
-    guard let stray = strays.lazy.compactMap(\.self).first else { return }
-    hasStrayed = true
-    found.add(.strayed, at: standing.now, stray)
   }
 
   public mutating func asked(
@@ -86,9 +75,7 @@ public struct BottleCheckers: FeatureCheckers {
     idling.met(seen, standing)
     keeping.met(seen, standing)
     switch seen {
-    case .launched:
-      (shown, lastShown, chunk) = ([], 0, [])
-      (twin, status, hasStrayed) = (BottlePhoneTwin(), BottleStatusTwin(), false)
+    case .launched: (shown, lastShown, chunk) = ([], 0, [])
     case .fact(let fact): noted(fact, standing)
     case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
       .ended, .calm:
@@ -110,7 +97,8 @@ public struct BottleCheckers: FeatureCheckers {
       if isValid { return }
       found.add(.untimed, at: standing.now, "a drink has no time although a phone is connected")
     case .erased: (waiting, known, chunk) = ([:], [], [])
-    case .strayed(let what): found.add(.strayed, at: standing.now, what)
+    case .altered(let id):
+      found.add(.untrue, at: standing.now, "record \(id) is stored otherwise than it was made")
     case .advertises, .linked: return
     }
   }
@@ -142,12 +130,15 @@ public struct BottleCheckers: FeatureCheckers {
   }
 }
 
-/// Finds an app that waits for its bottle while the system holds nothing for it.
+/// Finds an app that waits for its bottle while the system holds nothing for it, and requests that
+/// are answered late, twice or untruly.
 struct BottleKeeping: Sendable {
   private(set) var found = Findings()
   private var awakeSince = Instant.zero
   /// The requests that were not answered, by when they must be.
   private var asked: [UInt64: Instant] = [:]
+  /// The bytes of requests that were not written yet.
+  private var unwritten: [UInt64: (attribute: BottleAttribute, bytes: [UInt8])] = [:]
   private var isTold = false
   private var isAway = true
 
@@ -159,8 +150,10 @@ struct BottleKeeping: Sendable {
   ) {
     lapse(standing)
     switch input {
-    case .refresh(let id), .perform(let id, _):
+    case .refresh(let id): asked[id] = standing.now.advanced(by: Self.patience)
+    case .perform(let id, let request):
       asked[id] = standing.now.advanced(by: Self.patience)
+      unwritten[id] = BottleWish.written(request)
     case .start: isAway = false
     case .stop: isAway = true
     case .hold, .choose, .shown, .link, .central, .discovered, .undiscovered, .heard, .written,
@@ -171,19 +164,29 @@ struct BottleKeeping: Sendable {
 
   mutating func asked(_ effect: BottleFeature.Effect, _ standing: Standing<BottleFeature>) {
     switch effect {
-    case .update(.refreshed(let id, _)), .update(.performed(let id, _)):
-      guard asked.removeValue(forKey: id) == nil else { return }
-      found.add(.duplicated, at: standing.now, "request \(id) was answered twice")
-    case .scan, .stopScan, .connect, .cancel, .discover, .write, .commit, .confirm, .update: return
+    case .write(_, _, let attribute, let bytes):
+      unwritten = unwritten.filter { $0.value.attribute != attribute || $0.value.bytes != bytes }
+    case .update(.refreshed(let id, _)): answered(id, at: standing.now)
+    case .update(.performed(let id, let result)):
+      if unwritten.removeValue(forKey: id) != nil, result == .done {
+        found.add(.untrue, at: standing.now, "request \(id) is done and was not written")
+      }
+      answered(id, at: standing.now)
+    case .scan, .stopScan, .connect, .cancel, .discover, .commit, .confirm, .update: return
     }
+  }
+
+  private mutating func answered(_ id: UInt64, at now: Instant) {
+    guard asked.removeValue(forKey: id) == nil else { return }
+    found.add(.duplicated, at: now, "request \(id) was answered twice")
   }
 
   mutating func met(_ seen: Observation<BottleFeature>, _ standing: Standing<BottleFeature>) {
     switch seen {
     case .launched:
-      asked = [:]
+      (asked, unwritten) = ([:], [:])
       (awakeSince, isTold) = (standing.now, false)
-    case .killed: asked = [:]
+    case .killed: (asked, unwritten) = ([:], [:])
     case .resumed: awakeSince = standing.now
     case .suspended:
       if standing.own.bareSince != nil {

@@ -1,8 +1,6 @@
-import BottleFirmware
 import BottleLink
 import LinkCore
 import LinkWire
-import VirtualBottle
 
 extension BottleFeature {
   /// A deliberate defect of a phone with a bottle.
@@ -60,20 +58,10 @@ extension BottleFeature {
     case pingsAlways
     /// Does not answer a refresh.
     case forgetsRefresh
-    /// The bottle sleeps earlier than its plan says.
-    case dozes
-    /// The bottle records more than was drunk.
-    case exaggerates
     /// Reads more in a chunk than is in it.
     case misreads
     /// Writes a ping for each command.
     case writesPings
-    /// Says that a refresh brought more than it did.
-    case boasts
-    /// Does not show that it scans.
-    case hidesScans
-    /// Stores a drink with another time than that of the change.
-    case datesWrong
 
     case takesLateEvents
     case timersStopAsleep
@@ -91,8 +79,7 @@ extension BottleFeature {
       case .ignoresRestored: [.unsynced, .stuck]
       case .ignoresAdapter, .ignoresEnd: [.stuck, .falselyConnected, .unsynced]
       case .forgetsRefresh: [.stuck, .unhealed]
-      case .dozes, .exaggerates, .misreads, .writesPings, .boasts, .hidesScans, .datesWrong:
-        [.strayed]
+      case .misreads, .writesPings: [.untrue]
       case .takesLateEvents, .timersStopAsleep: link?.kinds ?? []
       }
     }
@@ -143,23 +130,9 @@ struct BottleSeam {
     case .timerOnly, .queueEndsWithBurst, .acksEarly, .neverAcks, .losesLast, .storesTwice,
       .confusesRecords, .firstChunkOnly, .asksTooMuch, .showsTwice, .neverSetsTime, .setsTimeOnce,
       .ignoresRestored, .ignoresAdapter, .ignoresEnd, .scansOn, .ignoresHolds, .pingsAlways,
-      .forgetsRefresh, .dozes, .exaggerates, .misreads, .writesPings, .boasts, .hidesScans,
-      .datesWrong, .takesLateEvents, .timersStopAsleep, nil:
+      .forgetsRefresh, .misreads, .writesPings, .takesLateEvents, .timersStopAsleep, nil:
       return policy
     }
-  }
-
-  /// The timers that the bottle really has.
-  func timers(_ timers: TimerProfile) -> TimerProfile {
-    var timers = timers
-    if defect == .dozes { timers.awake -= 1000 }
-    return timers
-  }
-
-  /// What really happens to the bottle.
-  func toBottle(_ input: VirtualBottle.Input) -> VirtualBottle.Input {
-    guard defect == .exaggerates, case .world(.poured(let amount)) = input else { return input }
-    return .world(.poured(amount + 1))
   }
 
   private func idle(after time: Duration, _ policy: LinkPolicy) -> LinkPolicy {
@@ -196,10 +169,6 @@ struct BottleSeam {
     case .stopScan where defect == .scansOn: return []
     case .update(.drink) where defect == .showsTwice: return [effect, effect]
     case .update(.refreshed) where defect == .forgetsRefresh: return []
-    case .update(.refreshed(let id, .synced(let count))) where defect == .boasts:
-      return [.update(.refreshed(id, .synced(count + 1)))]
-    case .update(.status(let status)) where defect == .hidesScans && status.phase == .scanning:
-      return []
     case .write(let attempt, let id, .command, let bytes)
     where defect == .writesPings && bytes.count == 4:
       return [.write(attempt, id, .command, BottleCommand.ping.bytes)]
@@ -225,13 +194,6 @@ struct BottleSeam {
     }
     chunk.records[0].amount += 1
     return .chunk(chunk)
-  }
-
-  /// What the store says to have added.
-  func added(_ drinks: [Drink]) -> [Drink] {
-    guard defect == .datesWrong, var first = drinks.first else { return drinks }
-    first.storedAt = first.storedAt.advanced(by: .seconds(1))
-    return [first] + drinks.dropFirst()
   }
 
   /// What is really written.

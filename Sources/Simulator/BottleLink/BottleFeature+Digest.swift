@@ -12,7 +12,7 @@ extension BottleFeature {
     case .advertises(let isOn): digest.mix(4, isOn ? 1 : 2)
     case .linked(let isOn): digest.mix(5, isOn ? 1 : 2)
     case .stamped(let isValid): digest.mix(6, isValid ? 1 : 2)
-    case .strayed: digest.mix(7)
+    case .altered(let id): digest.mix(7, UInt64(id))
     case .erased: digest.mix(8)
     }
   }

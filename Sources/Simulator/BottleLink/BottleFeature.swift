@@ -63,8 +63,8 @@ public enum BottleFeature: SimulatedFeature {
     case stamped(isValid: Bool)
     /// The bottle lost its memory: its ids begin again.
     case erased
-    /// The bottle, the phone or its store deviated from its reference model.
-    case strayed(String)
+    /// The store of the phone holds a record with other values than the bottle gave it.
+    case altered(UInt32)
   }
 
   /// What the world counts; times are whole seconds of each run, calm aside.
@@ -162,7 +162,7 @@ public enum BottleFeature: SimulatedFeature {
   }
   public static var policy: LinkPolicy { .bottleLink }
   public static var kinds: [Finding.Kind] {
-    [.lost, .duplicated, .reordered, .unstored, .unsynced, .untimed, .strayed]
+    [.lost, .duplicated, .reordered, .unstored, .unsynced, .untimed, .untrue]
       + Finding.Kind.ofLinks
   }
   public static var presets: [DayPreset] { [.lift, .train, .cafe, .aeroplane, .swarm] }

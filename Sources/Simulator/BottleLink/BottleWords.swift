@@ -90,7 +90,7 @@ extension BottleFeature {
     case .advertises(let isOn): [(.server, "the bottle \(isOn ? "advertises" : "is silent")")]
     case .linked(let isOn): [(.network, isOn ? "phone and bottle meet" : "phone and bottle part")]
     case .erased: [(.server, "the bottle has lost its memory")]
-    case .strayed(let what): [(.server, "differs from its twin: \(what)")]
+    case .altered(let id): [(.disk, "holds record \(id) as no bottle made it")]
     case .stamped: []
     }
   }

@@ -10,21 +10,20 @@ extension BottleWorld {
 
   mutating func tick(_ host: HostID) {
     account()
-    let outputs = watched.tick(at: now)
+    let outputs = bottle.tick(at: now)
     follow(outputs)
   }
 
   /// Something is done to the bottle.
   mutating func touch(_ input: BottleInput) {
     account()
-    let outputs = watched.handle(.world(input), at: now)
+    let outputs = bottle.handle(.world(input), at: now)
     follow(outputs)
   }
 
   /// Carries out what the bottle does.
   mutating func follow(_ outputs: [VirtualBottle.Output]) {
     bottleDue = bottle.deadline.map { max($0, now) }
-    if let stray = watched.newStray() { note(.strayed(stray)) }
     noteRecords()
     for output in outputs {
       switch output {
@@ -78,7 +77,7 @@ extension BottleWorld {
     gone.formUnion(made.values)
     (made, nextRecord, oldestRecord) = ([:], 1, 0)
     (kernel.own.stored, radio.sent) = ([], [])
-    let outputs = watched.handle(.erased, at: now)
+    let outputs = bottle.handle(.erased, at: now)
     follow(outputs)
     drink(1)
   }
@@ -143,7 +142,7 @@ extension BottleWorld {
       notify(.battery, [percent])
     case .restarts:
       account()
-      let outputs = watched.handle(.restarted, at: now)
+      let outputs = bottle.handle(.restarted, at: now)
       follow(outputs)
     case .wipes: wipe()
     case .flat: touch(.battery(5))

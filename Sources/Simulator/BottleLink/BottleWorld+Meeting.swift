@@ -56,7 +56,7 @@ extension BottleWorld {
       return self.plan()
     }
     account()
-    let outputs = watched.handle(.connected(longestValue: numbers.longest), at: now)
+    let outputs = bottle.handle(.connected(longestValue: numbers.longest), at: now)
     follow(outputs)
     guard bottle.bottle.isConnected else { return self.plan() }
     linked()
@@ -122,7 +122,7 @@ extension BottleWorld {
     guard radio.bottleLink == link else { return }
     radio.bottleLink = nil
     account()
-    let outputs = watched.handle(.disconnected, at: now)
+    let outputs = bottle.handle(.disconnected, at: now)
     follow(outputs)
   }
 

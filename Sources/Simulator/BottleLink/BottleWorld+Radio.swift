@@ -136,7 +136,7 @@ extension BottleWorld {
     account()
     if answersList(write) { return }
     let deleted = record(deletedBy: write)
-    let outputs = watched.handle(.written(write.attribute, write.bytes), at: now)
+    let outputs = bottle.handle(.written(write.attribute, write.bytes), at: now)
     if let deleted { note(gone: deleted) }
     let isTaken = !outputs.contains(.answers(write.attribute, isTaken: false))
     let answer = BottleModel.Input.written(write.id)
@@ -151,7 +151,6 @@ extension BottleWorld {
     guard numbers.lies == 1, write.attribute == .command,
       let list = BottleLists.answer(write.bytes, &kernel.chance)
     else { return false }
-    if let stray = BottleLists.stray(list, of: write.bytes) { note(.strayed(stray)) }
     if write.run == run { bring(.tells(.written(write.id))) }
     notify(.activity, list)
     return true

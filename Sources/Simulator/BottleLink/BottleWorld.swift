@@ -12,12 +12,11 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   var clients: [BottleModel]
   var seam: BottleSeam
   var radio = BottleRadio()
-  var watched: WatchedBottle
+  var bottle: VirtualBottle
   /// When the bottle wants to be called.
   var bottleDue: Instant?
   /// What the disk of the phone holds, and when the last of the changes under way is written.
   var disk = KeptDrinks()
-  private var shelf = BottleShelf()
   private var diskFree = Instant.zero
   /// The drinks that any run of the app has shown.
   private var shown: Set<UInt64> = []
@@ -47,8 +46,9 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     seam = BottleSeam(setup.defect)
     let model = BottleModel(BottleSettings(policy: seam.policy(kernel.policy)), seed: 0)
     clients = [model]
-    watched = WatchedBottle(plan.numbers, seam)
-    bottleDue = watched.virtual.deadline
+    bottle = VirtualBottle(plan.numbers.timers, capacity: plan.numbers.capacity, at: .zero)
+    bottle.countsDeleted = plan.numbers.lies == 1
+    bottleDue = bottle.deadline
     var state = BottleFeature.State()
     state.bound = plan.numbers.passive + .seconds(90)
     kernel.bench.views = [
@@ -58,7 +58,6 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   }
 
   var numbers: BottleFeature.Numbers { kernel.plan.numbers }
-  var bottle: VirtualBottle { watched.virtual }
   var process: Host<BottleFeature>.Process { kernel.hosts[HostID.phone.place].process }
   var run: Int { kernel.hosts[HostID.phone.place].run }
 
@@ -98,9 +97,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     if isFirst {
       let restores = radio.restores
       (radio.restores, radio.untold) = ([], [])
-      let snapshot = disk.snapshot
-      if let stray = shelf.stray(snapshot) ?? BottleLists.strayName() { note(.strayed(stray)) }
-      give(.restored(snapshot), to: phone)
+      give(.restored(disk.snapshot), to: phone)
       if !restores.isEmpty { give(.central(.restored(restores)), to: phone) }
       give(.start, to: phone)
       give(.central(.adapter(radio.adapter)), to: phone)
@@ -163,13 +160,11 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   ) -> BottleFeature.Cue? {
     switch change {
     case .commits(let id, let change):
-      let new = seam.added(disk.commit(change))
-      if let stray = shelf.stray(change, added: new) { note(.strayed(stray)) }
+      let new = disk.commit(change)
       for drink in new { note(stored: drink) }
       return .input(.committed(id, new))
     case .confirms(let number):
       disk.confirm(number)
-      shelf.confirm(number)
       kernel.own.confirmed = max(own.confirmed, number)
       return nil
     case .input, .tells, .notifies, .meets, .sees, .writes, .discovers, .silences, .leaves,
@@ -182,10 +177,13 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     let id = drink.record.id
     kernel.counts[.stored] += 1
     kernel.own.unshown = kernel.counts[.stored] - shown.count
-    held.insert(drink.record.bare)
-    // A chunk that came before the bottle lost its memory is stored all the same.
-    let isOld = made[id] != drink.record.bare && gone.contains(drink.record.bare)
-    guard !isOld else { return }
+    let record = drink.record.bare
+    held.insert(record)
+    if made[id] != record {
+      // A chunk that came before the bottle lost its memory is stored all the same.
+      if gone.contains(record) { return }
+      note(.altered(id))
+    }
     kernel.own.stored.insert(id)
     kernel.own.expected.remove(id)
     note(.stored(id))
@@ -215,7 +213,6 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     case .tells(let input): tell(input)
     case .notifies(let attempt, let attribute, let bytes):
       let news = seam.read(BottleModel.News(bytes, of: attribute))
-      if let stray = BottleReading.stray(news, bytes, of: attribute) { note(.strayed(stray)) }
       if let news { tell(.heard(attempt, news, at: wall(.phone))) }
     case .meets(let plan): meet(plan)
     case .sees: see()
@@ -280,9 +277,6 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   mutating func leave() {
     isOver = true
-    if let stray = shelf.stray(pages: { disk.drinks(before: $0, limit: $1) }) {
-      note(.strayed(stray))
-    }
     give(.stop, to: .phone)
   }
 }

@@ -26,8 +26,9 @@ public struct SessionCheckers: FeatureCheckers {
   }
 
   private var found = Findings()
-  private var diaries = Array(repeating: SessionDiary(), count: SessionsFeature.phones)
-  private var books = Array(repeating: SessionPostbook(), count: SessionsFeature.phones)
+  private var connections = Array(
+    repeating: SessionConnectionChecker(), count: SessionsFeature.phones)
+  private var prompts = Array(repeating: SessionPromptChecker(), count: SessionsFeature.phones)
   private var phones = Array(repeating: Phone(), count: SessionsFeature.phones)
   /// How often the program ran for each prompt, by name.
   private var ran: [String: Int] = [:]
@@ -46,8 +47,8 @@ public struct SessionCheckers: FeatureCheckers {
   ) {
     // A journal leaves out too much.
     if standing.own.hasUniqueTexts {
-      diaries[standing.own.phone].told(input, effects, at: standing.now, &found)
-      books[standing.own.phone].told(input, effects, at: standing.now, &found)
+      connections[standing.own.phone].told(input, effects, at: standing.now, &found)
+      prompts[standing.own.phone].told(input, effects, at: standing.now, &found)
     }
     for effect in effects { asked(effect, standing) }
   }
@@ -57,8 +58,8 @@ public struct SessionCheckers: FeatureCheckers {
     case .launched: launched(standing)
     case .fact(let fact): noted(fact, standing)
     case .suspended, .resumed:
-      diaries[standing.own.phone].slept()
-      books[standing.own.phone].slept()
+      connections[standing.own.phone].slept()
+      prompts[standing.own.phone].slept()
     case .killed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm:
       return
     }
@@ -142,8 +143,8 @@ public struct SessionCheckers: FeatureCheckers {
 
   public mutating func launched(_ standing: Standing<SessionsFeature>) {
     let phone = standing.own.phone
-    diaries[phone].launched()
-    books[phone].launched()
+    connections[phone].launched()
+    prompts[phone].launched()
     (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
     (phones[phone].said, phones[phone].prompt) = (nil, nil)
     (phones[phone].acknowledged, phones[phone].forgotten) = ([], [])
@@ -154,8 +155,7 @@ public struct SessionCheckers: FeatureCheckers {
     case .ran(let name): noteRun(of: name, standing)
     case .broken(let kind, let detail): found.add(kind, at: standing.now, detail)
     case .counted(let phone, let days):
-      diaries[phone].compare(days, at: standing.now, &found)
-      books[phone].compare(days, at: standing.now, &found)
+      connections[phone].compare(days, at: standing.now, &found)
     case .discarded(let phone, let key):
       if let name = phones[phone].prompts[key] { phones[phone].forgotten.insert(name) }
     case .dropped: return

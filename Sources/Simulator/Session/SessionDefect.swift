@@ -43,10 +43,8 @@ extension SessionsFeature {
     case stretchesRoundTrips
     /// Sends a prompt that it was told to forget.
     case sendsDiscarded
-    /// Writes a number as a text.
-    case quotesNumbers
-    /// Does not say that it knows numbers, or asks for a larger size than it stands for.
-    case hidesResume, widensSizes
+    /// Does not say that it knows numbers.
+    case hidesResume
     /// Has one try more stored than there was.
     case addsTries
 
@@ -74,8 +72,8 @@ extension SessionsFeature {
     case endsNothing
     /// Does not say that it will stop.
     case hidesDrains
-    /// Says of turns that they were aborted, or sends other instructions.
-    case abortsTurns, misinstructs
+    /// Says of turns that they were aborted.
+    case abortsTurns
     /// Has an answer stored with the number of another one.
     case renumbersAnswers
 
@@ -99,15 +97,13 @@ extension SessionsFeature {
       case .staysSilent: [.unhealed, .lost]
       case .skipsEntries, .hidesRoundTrips: [.untrue]
       case .losesAcks, .hidesSizes, .connectsAnew, .stretchesRoundTrips: [.untrue]
-      case .namesOtherCode, .hidesDrains: [.untrue]
+      case .namesOtherCode, .hidesDrains, .hidesResume, .abortsTurns, .renumbersAnswers: [.untrue]
       case .endsNothing: [.untimely]
       case .showsKey: [.leaked]
       case .losesMembers: [.misread]
-      case .quotesNumbers, .hidesResume, .widensSizes, .addsTries: [.strayed]
-      case .abortsTurns, .misinstructs, .renumbersAnswers: [.strayed]
       case .sendsDiscarded: [.duplicated]
       case .repeatsPrompts, .neverStale, .losesHeartbeats: [.untimely]
-      case .hidesErrors: [.miscounted]
+      case .hidesErrors, .addsTries: [.miscounted]
       case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresWish, .noLiveness:
         link?.kinds ?? []
       }
@@ -154,9 +150,6 @@ struct SessionSeam {
 
   /// The bytes of a message on their way to the server.
   func written(_ message: SessionClientMessage) -> [UInt8] {
-    if defect == .quotesNumbers, case .setMaxMessageSize(let size) = message {
-      return Array(#"{"type":"set_max_message_size","size_kb":"\#(size)"}"#.utf8)
-    }
     guard defect == .losesMembers, case .prompt(var prompt) = message else { return message.bytes }
     prompt.number = nil
     return SessionClientMessage.prompt(prompt).bytes
@@ -164,7 +157,6 @@ struct SessionSeam {
 
   mutating func fromPhone(_ effect: SessionModel.Effect) -> [SessionModel.Effect] {
     if case .connect(let attempt, _, _) = effect { self.attempt = attempt }
-    let effect = twisted(effect)
     switch effect {
     case .commit(_, let change) where defect == .acksEarly:
       return change.news.compactMap { acknowledgement(of: $0) } + [effect]
@@ -192,26 +184,16 @@ struct SessionSeam {
     case .connect(let attempt, var connect, let challenge) where defect == .connectsAnew:
       connect.received = 0
       return [.connect(attempt, connect, challenge: challenge)]
+    case .connect(let attempt, var connect, let challenge) where defect == .hidesResume:
+      connect.features.remove(.resume)
+      return [.connect(attempt, connect, challenge: challenge)]
+    case .commit(let id, var change) where defect == .addsTries && !change.days.isEmpty:
+      change.days[0].tries += 1
+      return [.commit(id, change)]
     case .connect(let attempt, _, _) where defect == .pingsEarly:
       return [.send(attempt, .ping), effect]
     case .open, .close, .connect, .send, .refreshCredentials, .probe, .commit, .update:
       return [effect]
-    }
-  }
-
-  /// What a phone asks for in place of an effect, before its twin too.
-  func twisted(_ effect: SessionModel.Effect) -> SessionModel.Effect {
-    switch effect {
-    case .connect(let attempt, var connect, let challenge) where defect == .hidesResume:
-      connect.features.remove(.resume)
-      return .connect(attempt, connect, challenge: challenge)
-    case .send(let attempt, .setMaxMessageSize(let size)) where defect == .widensSizes:
-      return .send(attempt, .setMaxMessageSize(kilobytes: size + 1))
-    case .commit(let id, var change) where defect == .addsTries && !change.days.isEmpty:
-      change.days[0].tries += 1
-      return .commit(id, change)
-    case .open, .close, .connect, .send, .refreshCredentials, .probe, .commit, .update:
-      return effect
     }
   }
 
@@ -221,38 +203,24 @@ struct SessionSeam {
   }
 
   func fromServer(_ effect: SessionServer.Effect) -> [SessionServer.Effect] {
-    let effect = twisted(effect)
     switch effect {
     case .run where defect == .runsTwice: return [effect, effect]
     case .cancel where defect == .endsNothing: return []
     case .store(let token, let changes) where defect == .forgetsMarks:
       return [.store(token, changes.compactMap(unmarked))]
+    case .store(let token, let changes) where defect == .renumbersAnswers:
+      return [.store(token, changes.map(renumbered))]
     case .send(let id, let message): return sent(message).map { .send(id, $0) }
     case .accept, .refuse, .noticeDrain, .ping, .close, .drop, .run, .cancel, .store, .finished:
       return [effect]
     }
   }
 
-  /// What the server asks for in place of an effect, before its twin too.
-  func twisted(_ effect: SessionServer.Effect) -> SessionServer.Effect {
-    switch effect {
-    case .send(let id, .turnComplete(let conversation, let isAborted)) where defect == .abortsTurns:
-      return .send(id, .turnComplete(conversation: conversation, isAborted: !isAborted))
-    case .send(let id, .hello(var hello)) where defect == .misinstructs:
-      hello.instructions = "Send connect."
-      return .send(id, .hello(hello))
-    case .store(let token, let changes) where defect == .renumbersAnswers:
-      return .store(
-        token,
-        changes.map { change in
-          guard case .answered(let id, var answer) = change else { return change }
-          answer.number += 1
-          return .answered(id, answer)
-        })
-    case .accept, .refuse, .send, .noticeDrain, .ping, .close, .drop, .run, .cancel, .store,
-      .finished:
-      return effect
-    }
+  /// A change whose answer has the number of the next one.
+  private func renumbered(_ change: SessionChange) -> SessionChange {
+    guard case .answered(let id, var answer) = change else { return change }
+    answer.number += 1
+    return .answered(id, answer)
   }
 
   /// A change that does not say that the program was started.
@@ -286,6 +254,8 @@ struct SessionSeam {
       window.entries.removeFirst()
       return [.history(window)]
     case .heartbeat where defect == .losesHeartbeats: return []
+    case .turnComplete(let conversation, let isAborted) where defect == .abortsTurns:
+      return [.turnComplete(conversation: conversation, isAborted: !isAborted)]
     case .error where defect == .hidesErrors: return []
     case .error(var error) where defect == .namesOtherCode:
       error.code = "other"

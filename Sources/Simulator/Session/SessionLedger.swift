@@ -300,9 +300,9 @@ extension SessionServer.Input {
 }
 
 extension Finding.Kind {
-  /// Something that a server said or stored, and that is not so.
+  /// Something that was said, shown or stored, and that is not so.
   public static let untrue = Finding.Kind(rawValue: "untrue")
-  /// Something that a server did too early, too late or never.
+  /// Something that was done too early, too late or never.
   public static let untimely = Finding.Kind(rawValue: "untimely")
   /// A metric that does not say what happened.
   public static let miscounted = Finding.Kind(rawValue: "miscounted")

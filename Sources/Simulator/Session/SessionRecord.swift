@@ -84,3 +84,8 @@ extension SessionNews {
     }
   }
 }
+
+extension KeptPrompt {
+  /// Whether it waits for its user.
+  var isFailed: Bool { if case .failed = state { true } else { false } }
+}

@@ -10,7 +10,6 @@ extension SessionWorld {
   ///
   /// - Parameter sent: The message that they were written from; `nil` if they are none.
   mutating func hear(_ bytes: [UInt8], _ sent: SessionClientMessage?, from id: ConnectionID) {
-    if let stray = SessionWire.strayOfServer(reading: bytes) { noteStray(stray) }
     let message: SessionClientMessage
     do { message = try SessionClientMessage.read(bytes) } catch {
       if let sent { note(.broken(.misread, detail: "\(sent) cannot be read: \(error)")) }

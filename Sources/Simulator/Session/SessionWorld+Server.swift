@@ -8,11 +8,8 @@ extension SessionWorld {
   struct Backend {
     let policy: SessionServerPolicy
     var rules: SessionServer
-    /// What the rules must do; `nil` once they have done something else.
-    var twin: SessionHouse?
-    /// What is durable, and what must be.
+    /// What is durable.
     var kept = SessionKept()
-    var cellar = SessionCellar()
     /// The prompts for which the program runs.
     var handlers: Set<SessionPromptID> = []
     /// Those of them that do not end by themselves.
@@ -36,9 +33,7 @@ extension SessionWorld {
   }
 
   mutating func bootBackend() {
-    let seed = newSeed(server)
-    backend.rules = SessionServer(policy: backend.policy, seed: seed, at: now)
-    backend.twin = SessionHouse(SessionHouse.Numbers(kernel.plan.numbers), seed: seed, at: now)
+    backend.rules = SessionServer(policy: backend.policy, seed: newSeed(server), at: now)
     backend.storeFree = now
     feed(.restored(seam.restored(backend.kept), wall: wall(server)))
   }
@@ -52,7 +47,6 @@ extension SessionWorld {
   mutating func tick(_ host: HostID) {
     backend.ledger.pass(to: now)
     let effects = backend.rules.tick(at: now)
-    checkServer(nil, effects)
     kernel.examine(&backend.rules)
     perform(effects)
   }
@@ -61,7 +55,6 @@ extension SessionWorld {
     guard kernel.hosts[server.place].isRunning else { return }
     backend.ledger.told(input, at: now)
     let effects = backend.rules.handle(input, at: now)
-    checkServer(input, effects)
     kernel.examine(&backend.rules)
     perform(effects)
   }
@@ -90,7 +83,6 @@ extension SessionWorld {
     var page = MetricsPage()
     backend.rules.report(to: &page)
     backend.ledger.compare(page.text)
-    checkCounts(page.text)
     noteFindings()
   }
 
@@ -129,7 +121,6 @@ extension SessionWorld {
   mutating func keep(_ changes: [SessionChange]) {
     for change in changes {
       backend.kept.apply(change)
-      if let stray = backend.cellar.stray(change, backend.kept) { noteStray(stray) }
       guard case .entry(let entry) = change else { continue }
       for phone in kernel.bench.views.indices {
         if entry.role == .assistant {
@@ -174,7 +165,6 @@ extension SessionWorld {
       note(.dropped(phone: phone))
     }
     let bytes = real.bytes
-    checkBytes(bytes, real)
     backend.ledger.weigh(message, bytes.count, ConnectionID(number))
     send(.packet(.down(bytes, real, phone: phone)), bytes: bytes.count, over: number)
   }

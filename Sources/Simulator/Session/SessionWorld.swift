@@ -9,14 +9,10 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   var kernel: Kernel<SessionsFeature>
   var clients: [SessionModel]
-  /// What each phone must do; `nil` once it has done something else.
-  var twins: [SessionPhoneTwin?]
   var backend: Backend
   var seam: SessionSeam
   /// What the disk of each phone holds.
   private var disks: [KeptSession]
-  /// What the disk of each phone must hold.
-  private var shelves: [SessionShelf]
   /// How many prompts each user has given.
   private var given: [Int]
   /// The program is quick, so that all prompts end in time.
@@ -35,11 +31,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     seam = SessionSeam(setup.defect)
     backend = Backend(policy: SessionServerPolicy(plan.numbers))
     disks = Array(repeating: KeptSession(), count: SessionsFeature.phones)
-    shelves = Array(repeating: SessionShelf(), count: SessionsFeature.phones)
     given = Array(repeating: 0, count: SessionsFeature.phones)
     let model = SessionModel(SessionSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: SessionsFeature.phones)
-    twins = Array(repeating: nil, count: SessionsFeature.phones)
     kernel.bench.views = clients.indices.map { index in
       var state = SessionsFeature.State()
       state.phone = index
@@ -57,9 +51,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch host.kind {
     case .phone:
       let settings = SessionSettings(policy: kernel.policy)
-      let seed = newSeed(host)
-      clients[host.index] = SessionModel(settings, seed: seed)
-      twins[host.index] = SessionPhoneTwin(kernel.policy, seed: seed)
+      clients[host.index] = SessionModel(settings, seed: newSeed(host))
     case .backend: bootBackend()
     case .client, .peripheral, .system: return
     }
@@ -74,8 +66,6 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     guard isFirst else { return }
     let new = UUID128(high: 0xC11E, low: UInt64(phone.index))
     let snapshot = disks[phone.index].open(as: new)
-    let must = shelves[phone.index].open(as: new)
-    if snapshot != must { noteStray("the disk gives back \(snapshot), not \(must)") }
     give(
       .restored(
         seam.restored(snapshot), conversation: SessionsFeature.shared, at: wall(phone)), to: phone)
@@ -123,7 +113,6 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     _ message: SessionClientMessage, on attempt: AttemptID, of phone: HostID
   ) {
     let bytes = seam.written(message)
-    if let stray = SessionWire.stray(bytes, of: message) { noteStray(stray) }
     send(phone, attempt, .up(bytes, message), bytes: bytes.count)
   }
 
@@ -154,8 +143,6 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, let change):
       let news = disks[host.index].commit(change)
-      let must = shelves[host.index].commit(change)
-      if news != must { noteStray("the disk calls new \(news), not \(must)") }
       kernel.bench.views[host.index].standing.own.durable
         .formUnion(change.news.compactMap(\.entry?.id))
       if let through = change.shown {
@@ -187,7 +174,6 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     _ attempt: AttemptID, _ packet: SessionsFeature.Packet
   ) -> SessionModel.Input {
     guard case .down(let bytes, let sent, let phone) = packet else { return .opened(attempt) }
-    if sent == nil, let stray = SessionWire.strayOfClient(reading: bytes) { noteStray(stray) }
     let message: SessionServerMessage
     do { message = try SessionServerMessage.read(bytes) } catch {
       if let sent { note(.broken(.misread, detail: "\(sent) cannot be read: \(error)")) }
@@ -329,9 +315,6 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     becomeWhole()
     finish()
     judgeServer()
-    for phone in kernel.phones.indices {
-      note(.counted(phone: phone, disks[phone].days))
-      if let stray = shelves[phone].difference(from: disks[phone]) { noteStray(stray) }
-    }
+    for phone in kernel.phones.indices { note(.counted(phone: phone, disks[phone].days)) }
   }
 }

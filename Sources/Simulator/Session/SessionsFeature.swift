@@ -182,14 +182,13 @@ public enum SessionsFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .session }
-  public static var takesWalks: Bool { !SessionWorld.walks.isEmpty }
   public static func hosts(_ numbers: Numbers) -> [HostKind] {
     Array(repeating: .phone, count: phones) + [.backend]
   }
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .unannounced, .unstored, .outranked, .falseGap, .untrue,
-      .untimely, .miscounted, .misread, .leaked, .strayed,
+      .untimely, .miscounted, .misread, .leaked,
     ]
       + Finding.Kind.ofLinks
   }

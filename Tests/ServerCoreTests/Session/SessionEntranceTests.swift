@@ -17,6 +17,8 @@ import Testing
     }
     #expect(hello.version == "0.5.0")
     #expect(hello.authVersion == 1)
+    #expect(
+      hello.instructions == "Send connect with session_id, and with api_key or challenge_response.")
     #expect(hello.challenge == Sessions.challenge)
     #expect(hello.features == Set(SessionFeature.allCases))
   }

@@ -1,0 +1,206 @@
+import LinkCore
+import LinkWire
+import Session
+
+/// Checks that what a phone says and shows of its connections is so: the state that it connects
+/// with, acknowledgements, the longest message, round trips, records and days.
+struct SessionConnectionChecker: Sendable {
+  /// One connection, or a try of one.
+  private struct Connection: Sendable {
+    let attempt: AttemptID
+    let openedAt: Instant
+    var hello: SessionHello?
+    var connectedAt: Instant?
+    /// When the pings were sent that no pong has answered.
+    var pings: [Instant] = []
+    var roundTrip: Duration?
+    var isToldSize = false
+  }
+
+  private var connection: Connection?
+  private var client: UUID128?
+  /// The number up to which the disk holds all messages.
+  private var stored: UInt64 = 0
+  /// The change that the store has not confirmed, with the messages that came before it.
+  private var change: (id: SessionCommitID, received: UInt64?, messages: [String])?
+  private var heard: [String] = []
+  /// Messages that the disk holds, and that are to be acknowledged.
+  private var due: [String] = []
+  /// The longest message that the server was told last, in KiB.
+  private var size = 200
+  private var lostAt: Instant?
+  /// What days must say of this run of the process.
+  private var sum = SessionDay(day: 0)
+  private var runs = 0
+  private var hasSlept = false
+
+  mutating func launched() {
+    let runs = runs
+    self = SessionConnectionChecker()
+    self.runs = runs + 1
+  }
+
+  mutating func slept() { hasSlept = true }
+
+  mutating func told(
+    _ input: SessionModel.Input?, _ effects: [SessionModel.Effect], at now: Instant,
+    _ found: inout Findings
+  ) {
+    switch input {
+    case .restored(let kept, _, _): (client, stored) = (kept.client, kept.received)
+    case .committed(let id, _): committed(id)
+    case .frame(let attempt, let message, _, _):
+      if connection?.attempt == attempt { hear(message, effects, at: now, &found) }
+    case nil, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .link,
+      .credentials, .probed, .opened, .malformed, .reading, .unsent, .commitFailed:
+      break
+    }
+    for effect in effects { asked(effect, at: now, &found) }
+    guard connection?.connectedAt != nil else { return }
+    if !due.isEmpty {
+      found.add(.untrue, at: now, "\(due.count) stored messages were not acknowledged")
+      due = []
+    }
+    // A server takes 100 KiB without being told.
+    if connection?.isToldSize == false, size != 100 {
+      found.add(.untrue, at: now, "the server was not told the longest message")
+      connection?.isToldSize = true
+    }
+  }
+
+  /// Compares the days on the disk; the numbers of a process that was killed are gone, and the time
+  /// that a phone sleeps is not known here.
+  func compare(_ days: [SessionDay], at now: Instant, _ found: inout Findings) {
+    guard runs == 1, !hasSlept else { return }
+    var total = SessionDay(day: 0)
+    for day in days { total.add(day) }
+    if total != sum { found.add(.miscounted, at: now, "the days say \(total), not \(sum)") }
+  }
+
+  // MARK: Inputs
+
+  private mutating func committed(_ id: SessionCommitID) {
+    guard let done = change, done.id == id else { return }
+    change = nil
+    due += done.messages
+    stored = done.received ?? stored
+  }
+
+  private mutating func hear(
+    _ message: SessionServerMessage, _ effects: [SessionModel.Effect], at now: Instant,
+    _ found: inout Findings
+  ) {
+    if case .hello(let hello) = message, connection?.hello == nil { connection?.hello = hello }
+    guard connection?.connectedAt != nil else { return }
+    switch message {
+    case .response(let response): heard += [response.id].compactMap(\.self)
+    case .replay(let id, _, _): heard.append(id)
+    case .pong: pong(effects, at: now, &found)
+    case .hello, .connected, .authError, .ack, .error, .responsePart, .turnComplete, .history,
+      .historyBatch, .heartbeat, .draining, .sessionKilled, .unknown:
+      return
+    }
+  }
+
+  /// The first round trip of a connection is shown, and no other one than was measured.
+  private mutating func pong(
+    _ effects: [SessionModel.Effect], at now: Instant, _ found: inout Findings
+  ) {
+    guard let sentAt = connection?.pings.first else { return }
+    connection?.pings.removeFirst()
+    let (time, before) = (sentAt.duration(to: now), connection?.roundTrip)
+    connection?.roundTrip = time
+    sum.roundTrips += 1
+    sum.roundTripSum += time
+    sum.longestRoundTrip = max(sum.longestRoundTrip, time)
+    guard !hasSlept else { return }
+    let shown = effects.compactMap { effect in
+      if case .update(.quality(_, let time)) = effect { time } else { nil }
+    }
+    // A sign of life may restore the quality before the pong is measured.
+    if before == nil && shown.isEmpty || shown.contains(where: { $0 != time && $0 != before }) {
+      found.add(.untrue, at: now, "the round trips \(shown) were shown instead of \(time)")
+    }
+  }
+
+  // MARK: Effects
+
+  private mutating func asked(
+    _ effect: SessionModel.Effect, at now: Instant, _ found: inout Findings
+  ) {
+    switch effect {
+    case .open(let attempt):
+      connection = Connection(attempt: attempt, openedAt: now)
+      sum.tries += 1
+    case .connect(_, let connect, let challenge): greeted(connect, challenge, at: now, &found)
+    case .send(_, let message): sent(message, at: now, &found)
+    case .commit(let id, let next):
+      // One that the store refused is tried again as it was.
+      let messages = change?.messages ?? heard
+      if change == nil { heard = [] }
+      change = (id, next.received, messages)
+    case .update(.status(let status)) where status.phase == .connected: connected(at: now)
+    case .update(.record(let record)): ended(record, at: now, &found)
+    case .close, .refreshCredentials, .probe, .update: return
+    }
+  }
+
+  private func greeted(
+    _ connect: SessionConnect, _ challenge: String?, at now: Instant, _ found: inout Findings
+  ) {
+    var features = Set(SessionFeature.allCases)
+    if connection?.hello?.features.contains(.boundProof) != true { features.remove(.boundProof) }
+    if connect.session != client?.description || connect.received != stored
+      || connect.features != features || challenge != connection?.hello?.challenge
+    {
+      found.add(.untrue, at: now, "connect does not say what the phone has and can")
+    }
+  }
+
+  private mutating func sent(
+    _ message: SessionClientMessage, at now: Instant, _ found: inout Findings
+  ) {
+    switch message {
+    case .ping: connection?.pings.append(now)
+    case .messageAck(let id):
+      guard let index = due.firstIndex(of: id) else {
+        return found.add(.unstored, at: now, "\(id) was acknowledged and is not newly stored")
+      }
+      due.remove(at: index)
+    case .setMaxMessageSize(let kilobytes):
+      if !(50...250).contains(kilobytes) { found.add(.untrue, at: now, "a size out of bounds") }
+      size = kilobytes
+      connection?.isToldSize = true
+    case .connect, .prompt, .subscribe, .subscribeBatch, .unsubscribe, .killSession, .disconnect,
+      .unknown:
+      return
+    }
+  }
+
+  private mutating func connected(at now: Instant) {
+    guard connection?.connectedAt == nil, connection != nil else { return }
+    connection?.connectedAt = now
+    sum.connects += 1
+    guard let lost = lostAt else { return }
+    sum.reconnects += 1
+    sum.reconnecting += lost.duration(to: now)
+    lostAt = nil
+  }
+
+  private mutating func ended(
+    _ record: Session.SessionRecord, at now: Instant, _ found: inout Findings
+  ) {
+    guard let ended = connection, ended.attempt == record.attempt else {
+      return found.add(.untrue, at: now, "a connection ended that was not there")
+    }
+    connection = nil
+    if ended.connectedAt != nil { lostAt = now }
+    guard !hasSlept else { return }
+    if record.connecting != ended.connectedAt.map({ ended.openedAt.duration(to: $0) })
+      || record.connected != ended.connectedAt.map({ $0.duration(to: now) })
+      || record.roundTrip != ended.roundTrip
+    {
+      found.add(.untrue, at: now, "the record of a connection says otherwise than it went")
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import LinkCore
+import LinkWire
+import Session
+
+/// Checks that a phone sends its prompts as they are stored, one at a time and not too often, and
+/// that what it shows of them and of its store is so.
+struct SessionPromptChecker: Sendable {
+  /// A prompt that has no end.
+  private struct Prompt: Sendable {
+    var state: SessionPromptState.State
+    let queuedAt: Instant
+    /// The time since which the phone's clock did not stand still.
+    var awakeSince: Instant
+    /// When it was sent or accepted last on the present connection.
+    var sentAt: Instant?
+    var isAccepted = false
+    var isStale = false
+    /// Whether it has ended, which is shown once that is stored.
+    var hasEnded = false
+
+    init(_ state: SessionPromptState.State, at now: Instant) {
+      self.state = state
+      (queuedAt, awakeSince) = (now, now)
+      isAccepted = state == .accepted
+    }
+  }
+
+  private var prompts: [UUID128: Prompt] = [:]
+  /// The prompts that the disk holds.
+  private var stored: [UUID128: KeptPrompt] = [:]
+  /// The prompt that others wait for, and until when.
+  private var upload: (key: String, until: Instant)?
+  /// The change that the store has not confirmed.
+  private var change: (id: SessionCommitID, change: ClientSessionChange)?
+  private var hasStoreFailed = false
+  private var hasSlept = false
+
+  /// A prompt that is not accepted for so long is stale.
+  private static let staleness = Duration.seconds(60)
+
+  mutating func launched() { self = SessionPromptChecker() }
+  mutating func slept() { hasSlept = true }
+
+  mutating func told(
+    _ input: SessionModel.Input?, _ effects: [SessionModel.Effect], at now: Instant,
+    _ found: inout Findings
+  ) {
+    checkStale(at: now, &found)
+    let updates = effects.compactMap { effect in
+      if case .update(let update) = effect { update } else { nil }
+    }
+    switch input {
+    case .restored(let kept, _, _): restored(kept, updates, at: now, &found)
+    case .frame(_, let message, _, _): hear(message)
+    case .committed(let id, _):
+      guard let done = change, done.id == id else { break }
+      if hasStoreFailed, !updates.contains(.notice(.storeRecovered)) {
+        found.add(.untrue, at: now, "the store's recovery was not shown")
+      }
+      (change, hasStoreFailed) = (nil, false)
+      for prompt in done.change.prompts { stored[prompt.id] = prompt }
+      for key in done.change.forgotten { stored[key] = nil }
+    case .commitFailed(let id, let failure):
+      guard change?.id == id else { break }
+      hasStoreFailed = true
+      if !updates.contains(.notice(.store(failure))) {
+        found.add(.untrue, at: now, "a failure of the store was not shown")
+      }
+    case nil, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .link,
+      .credentials, .probed, .opened, .malformed, .reading, .unsent:
+      break
+    }
+    for effect in effects { asked(effect, at: now, &found) }
+  }
+
+  // MARK: Inputs
+
+  /// Prompts that wait and news that no run has shown are shown at the start.
+  private mutating func restored(
+    _ kept: ClientSessionSnapshot, _ updates: [SessionUpdate], at now: Instant,
+    _ found: inout Findings
+  ) {
+    for prompt in kept.prompts { stored[prompt.id] = prompt }
+    let waiting = kept.prompts.filter { !$0.isFailed }
+    for prompt in waiting {
+      prompts[prompt.id] = Prompt(prompt.isAccepted ? .accepted : .queued, at: now)
+    }
+    let pending = updates.compactMap { if case .pending(let all) = $0 { all } else { nil } }
+    if pending != (waiting.isEmpty ? [] : [waiting]) {
+      found.add(.untrue, at: now, "what waits from earlier runs was not shown so")
+    }
+    let shown = updates.count { update in
+      switch update {
+      case .message: true
+      case .prompt(_, let news): news != nil
+      case .status, .quality, .pending, .part, .gap, .record, .notice: false
+      }
+    }
+    if shown != kept.unshown.count {
+      found.add(.lost, at: now, "\(kept.unshown.count) stored news, \(shown) shown at the start")
+    }
+  }
+
+  private mutating func hear(_ message: SessionServerMessage) {
+    switch message {
+    case .ack(_, let key): endUpload(key)
+    case .response(let response): endUpload(response.idempotencyKey)
+    case .error(let error):
+      endUpload(error.idempotencyKey)
+      // One that is refused for good waits only for the store.
+      let isForNow = ["busy", "rate_limited", "store_failed", "draining"].contains(error.code)
+      if let key = error.idempotencyKey.flatMap({ UUID128($0) }), !isForNow {
+        prompts[key]?.hasEnded = true
+      }
+    case .hello, .connected, .authError, .pong, .responsePart, .replay, .turnComplete, .history,
+      .historyBatch, .heartbeat, .draining, .sessionKilled, .unknown:
+      return
+    }
+  }
+
+  private mutating func endUpload(_ key: String?) {
+    if key == nil || upload?.key == key { upload = nil }
+  }
+
+  /// A prompt that was not accepted for 60 s is called stale, unless the phone slept.
+  private mutating func checkStale(at now: Instant, _ found: inout Findings) {
+    if hasSlept { for key in prompts.keys { prompts[key]?.awakeSince = now } }
+    hasSlept = false
+    for (key, prompt) in prompts where !prompt.isStale && !prompt.isAccepted && !prompt.hasEnded {
+      guard prompt.awakeSince.advanced(by: Self.staleness + .seconds(1)) < now else { continue }
+      prompts[key]?.isStale = true
+      found.add(.untimely, at: now, "a prompt waits for more than 60 s and is not called stale")
+    }
+  }
+
+  // MARK: Effects
+
+  private mutating func asked(
+    _ effect: SessionModel.Effect, at now: Instant, _ found: inout Findings
+  ) {
+    switch effect {
+    case .open:
+      upload = nil
+      for key in prompts.keys { prompts[key]?.sentAt = nil }
+    case .send(_, .prompt(let prompt)): sent(prompt, at: now, &found)
+    case .commit(let id, let next):
+      if let change, change.change != next {
+        found.add(.lost, at: now, "a change that the store refused was not tried again")
+      }
+      change = (id, next)
+      for case .ended(let ending) in next.news { prompts[ending.key]?.hasEnded = true }
+    case .update(.prompt(let prompt, _)): shown(prompt, at: now, &found)
+    case .update(.notice(.stale(let key))):
+      guard let prompt = prompts[key] else { return }
+      let isDue = prompt.queuedAt.advanced(by: Self.staleness) <= now
+      if prompt.isAccepted || prompt.isStale || !isDue {
+        found.add(.untimely, at: now, "a prompt was called stale that is not")
+      }
+      prompts[key]?.isStale = true
+    case .close, .connect, .send, .refreshCredentials, .probe, .update: return
+    }
+  }
+
+  private mutating func sent(
+    _ prompt: SessionPrompt, at now: Instant, _ found: inout Findings
+  ) {
+    let key = prompt.idempotencyKey.flatMap { UUID128($0) }
+    let kept = key.flatMap { stored[$0] }
+    if kept?.text != prompt.text || kept?.conversation != prompt.conversation
+      || kept?.number != prompt.number || prompt.text.utf8.count > 524_288
+    {
+      found.add(.unstored, at: now, "a prompt was sent otherwise than it is stored")
+    }
+    if let upload, upload.until > now {
+      found.add(.outranked, at: now, "a prompt was sent while another one was on its way")
+    }
+    // Within that time it is sent, at 16 KiB in a second.
+    let time = Duration.seconds(prompt.text.utf8.count / 16_384 + 10)
+    upload = (prompt.idempotencyKey ?? "", now.advanced(by: min(time, .seconds(60))))
+    guard let key else { return }
+    if let last = prompts[key]?.sentAt, last.advanced(by: .seconds(30)) > now {
+      found.add(.untimely, at: now, "a prompt was sent again within 30 s")
+    }
+    prompts[key]?.sentAt = now
+  }
+
+  /// A prompt goes from queued by sent and accepted to its end; an end without an answer has a
+  /// reason.
+  private mutating func shown(
+    _ prompt: SessionPromptState, at now: Instant, _ found: inout Findings
+  ) {
+    if prompt.state != .sent { endUpload(prompt.key.description) }
+    let old = prompts[prompt.key]?.state
+    let isRight: Bool =
+      switch prompt.state {
+      case .queued: old == nil || prompt.reason != nil
+      case .sent: prompt.reason == nil && old == .queued
+      case .accepted: prompt.reason == nil && (old == .queued || old == .sent)
+      case .answered: prompt.reason == nil
+      case .failed, .interrupted: prompt.reason != nil
+      }
+    if !isRight {
+      let was = old.map { ", was \($0.rawValue)" } ?? ""
+      found.add(.untrue, at: now, "a prompt is \(prompt.state.rawValue)\(was)")
+    }
+    switch prompt.state {
+    case .answered, .failed, .interrupted: prompts[prompt.key] = nil
+    case .queued, .sent, .accepted:
+      var next = prompts[prompt.key] ?? Prompt(prompt.state, at: now)
+      next.state = prompt.state
+      if prompt.state == .queued { next.sentAt = nil }
+      if prompt.state == .accepted { (next.isAccepted, next.sentAt) = (true, now) }
+      prompts[prompt.key] = next
+    }
+  }
+}

@@ -1,0 +1,265 @@
+import LinkCore
+import LinkWire
+import Session
+import Testing
+
+@testable import LinkSimulator
+
+/// The checkers of what a phone says, shows and stores of its session: each of them can fail.
+@Suite struct SessionPhoneTests {
+  typealias Change = @Sendable (SessionModel.Effect) -> [SessionModel.Effect]
+
+  @Test func `a phone that does what it must satisfies its checkers`() {
+    #expect(PhoneScript.findings { [$0] } == [])
+  }
+
+  /// What a faulty phone would do instead, and what is found.
+  private static let faults: [(name: String, kind: Finding.Kind, change: Change)] = [
+    ("unshown news", .lost, shown { if case .message(_, _, 2) = $0 { [] } else { [$0] } }),
+    ("no prompts of before", .untrue, shown { if case .pending = $0 { [] } else { [$0] } }),
+    ("no failure", .untrue, shown { if case .notice(.store) = $0 { [] } else { [$0] } }),
+    ("no recovery", .untrue, shown { $0 == .notice(.storeRecovered) ? [] : [$0] }),
+    ("another state", .untrue, shown { [prompt($0) { $0.state = .queued }] }),
+    ("a reason", .untrue, shown { [prompt($0) { $0.reason = "none" }] }),
+    ("two states", .untrue, shown { if case .prompt = $0 { [$0, $0] } else { [$0] } }),
+    ("stale at once", .untimely, shown { [$0] + stale($0) }),
+    ("no round trip", .untrue, shown { if case .quality = $0 { [] } else { [$0] } }),
+    ("another time", .untrue, shown { [record($0) { $0.connected = .zero }] }),
+    ("another round trip", .untrue, shown { [record($0) { $0.roundTrip = .zero }] }),
+    ("another attempt", .untrue, shown { [record($0) { $0.attempt = AttemptID(9) }] }),
+    ("another text", .unstored, sent { [prompt($0) { $0.text = "other" }] }),
+    ("another number", .unstored, sent { [prompt($0) { $0.number = 9 }] }),
+    ("two prompts", .outranked, sent { if case .prompt = $0 { [$0, $0] } else { [$0] } }),
+    ("a prompt again", .untimely, sent { if case .prompt = $0 { [$0, $0] } else { [$0] } }),
+    ("two acks", .unstored, sent { $0 == .messageAck("m") ? [$0, $0] : [$0] }),
+    ("no ack", .untrue, sent { $0 == .messageAck("m") ? [] : [$0] }),
+    ("no size", .untrue, sent { if case .setMaxMessageSize = $0 { [] } else { [$0] } }),
+    (
+      "a large size", .untrue,
+      sent { message in
+        if case .setMaxMessageSize = message {
+          [.setMaxMessageSize(kilobytes: 251)]
+        } else {
+          [message]
+        }
+      }
+    ),
+    (
+      "another number of messages", .untrue,
+      { effect in
+        guard case .connect(let attempt, var connect, let challenge) = effect else {
+          return [effect]
+        }
+        connect.received = 9
+        return [.connect(attempt, connect, challenge: challenge)]
+      }
+    ),
+    (
+      "another change", .lost,
+      { effect in
+        guard case .commit(let id, var change) = effect, id.number % 2 == 0 else { return [effect] }
+        change.news = []
+        return [.commit(id, change)]
+      }
+    ),
+    (
+      "another try", .miscounted,
+      { effect in
+        guard case .commit(let id, var change) = effect, !change.days.isEmpty else {
+          return [effect]
+        }
+        change.days[0].tries += 1
+        return [.commit(id, change)]
+      }
+    ),
+  ]
+
+  @Test func `a phone that does anything else is found`() {
+    for fault in Self.faults {
+      let found = PhoneScript.findings(fault.change)
+      #expect(found.contains { $0.kind == fault.kind }, "\(fault.name): \(found)")
+    }
+  }
+
+  @Test func `a prompt that waits for more than 60 s and is not called stale is found`() {
+    let change = Self.shown { if case .notice(.stale) = $0 { [] } else { [$0] } }
+    #expect(PhoneScript.findings(isAccepted: false) { [$0] } == [])
+    #expect(PhoneScript.findings(isAccepted: false, change).map(\.kind).contains(.untimely))
+  }
+
+  private static func shown(
+    _ change: @escaping @Sendable (SessionUpdate) -> [SessionUpdate]
+  ) -> Change {
+    { effect in
+      guard case .update(let update) = effect else { return [effect] }
+      return change(update).map { .update($0) }
+    }
+  }
+
+  private static func sent(
+    _ change: @escaping @Sendable (SessionClientMessage) -> [SessionClientMessage]
+  ) -> Change {
+    { effect in
+      guard case .send(let attempt, let message) = effect else { return [effect] }
+      return change(message).map { .send(attempt, $0) }
+    }
+  }
+
+  private static func prompt(
+    _ update: SessionUpdate, _ change: (inout SessionPromptState) -> Void
+  ) -> SessionUpdate {
+    guard case .prompt(var prompt, let news) = update else { return update }
+    change(&prompt)
+    return .prompt(prompt, news: news)
+  }
+
+  private static func prompt(
+    _ message: SessionClientMessage, _ change: (inout SessionPrompt) -> Void
+  ) -> SessionClientMessage {
+    guard case .prompt(var prompt) = message else { return message }
+    change(&prompt)
+    return .prompt(prompt)
+  }
+
+  private static func record(
+    _ update: SessionUpdate, _ change: (inout Session.SessionRecord) -> Void
+  ) -> SessionUpdate {
+    guard case .record(var record) = update else { return update }
+    change(&record)
+    return .record(record)
+  }
+
+  private static func stale(_ update: SessionUpdate) -> [SessionUpdate] {
+    if case .prompt(let prompt, nil) = update { [.notice(.stale(prompt.key))] } else { [] }
+  }
+}
+
+/// A session with one prompt, one answer, one failure of its store and one loss, before its
+/// checkers.
+private struct PhoneScript {
+  private static let conversation = SessionsFeature.shared
+  private static let wall = Timestamp(nanoseconds: 1_000_000_000_000)
+  private static let client = UUID128(high: 1, low: 2)
+
+  private var model = SessionModel(SessionSettings(policy: .session), seed: 1)
+  private var checkers = SessionCheckers()
+  private var disk = KeptSession()
+  private var now = Instant.zero
+  /// Whether the next change is refused.
+  private var isFull = false
+  /// The keys of the prompts that were sent last.
+  private var key: String?
+  private let change: SessionPhoneTests.Change
+
+  private init(_ change: @escaping SessionPhoneTests.Change) { self.change = change }
+
+  /// Plays it with changed effects.
+  static func findings(
+    isAccepted: Bool = true, _ change: @escaping SessionPhoneTests.Change
+  ) -> [Finding] {
+    var script = PhoneScript(change)
+    script.play(isAccepted: isAccepted)
+    return script.checkers.findings
+  }
+
+  /// What an earlier run has stored: a prompt without an answer, and a message that was not shown.
+  private mutating func prepare() {
+    _ = disk.open(as: Self.client)
+    var change = ClientSessionChange()
+    change.prompts = [
+      KeptPrompt(
+        id: UUID128(high: 7, low: 1), conversation: Self.conversation, text: "0.1.1 ", number: 1,
+        createdAt: Self.wall)
+    ]
+    let entry = SessionEntry(
+      id: "old", role: .assistant, text: "re old", conversation: Self.conversation)
+    change.news = [.message(entry, via: .live)]
+    _ = disk.commit(change)
+  }
+
+  private mutating func play(isAccepted: Bool) {
+    prepare()
+    checkers.launched(standing)
+    let snapshot = disk.open(as: Self.client)
+    give(.restored(snapshot, conversation: Self.conversation, at: Self.wall))
+    give(.credentials(.available(expiresIn: nil)))
+    give(.start)
+    connect()
+    if isAccepted {
+      say(.ack(message: "", idempotencyKey: key))
+      isFull = true
+      answer("m")
+    }
+    pass(.seconds(70))
+    if let attempt = model.currentAttempt { give(.link(.lost(attempt, .reset), at: Self.wall)) }
+    pass(.seconds(5))
+    connect()
+    pass(.seconds(5))
+    give(.stop)
+    pass(.seconds(5))
+    checkers.noted(.counted(phone: 0, disk.days), standing)
+  }
+
+  private mutating func connect() {
+    guard let attempt = model.currentAttempt else { return }
+    give(.opened(attempt))
+    let features: Set<SessionFeature> = [.idempotency, .boundProof]
+    say(.hello(SessionHello(message: "", features: features)))
+    say(
+      .connected(
+        SessionConnected(message: "", session: "", version: .newest, features: features)))
+  }
+
+  private mutating func answer(_ id: String) {
+    say(
+      .response(
+        SessionResponse(
+          id: id, conversation: Self.conversation, idempotencyKey: key,
+          result: .success(text: "re"))))
+  }
+
+  private mutating func say(_ message: SessionServerMessage) {
+    guard let attempt = model.currentAttempt else { return }
+    give(.frame(attempt, message, bytes: 100, at: Self.wall))
+  }
+
+  private mutating func pass(_ time: Duration) {
+    let end = now.advanced(by: time)
+    while let due = model.deadline, due <= end {
+      now = max(now, due)
+      follow(nil, model.tick(at: now))
+    }
+    now = end
+  }
+
+  private mutating func give(_ input: SessionModel.Input) {
+    now = now.advanced(by: .milliseconds(10))
+    follow(input, model.handle(input, at: now))
+  }
+
+  private var standing: Standing<SessionsFeature> {
+    var state = SessionsFeature.State()
+    state.mayDrop = true
+    return Standing(now: now, policy: .session, status: model.status, own: state)
+  }
+
+  private mutating func follow(_ input: SessionModel.Input?, _ effects: [SessionModel.Effect]) {
+    let changed = effects.flatMap(change)
+    checkers.stepped(input, isLate: false, changed, standing)
+    for effect in changed {
+      switch effect {
+      case .commit(let id, let change):
+        if isFull {
+          isFull = false
+          give(.commitFailed(id, .full(detail: "")))
+        } else {
+          give(.committed(id, disk.commit(change)))
+        }
+      case .send(_, .prompt(let prompt)): key = prompt.idempotencyKey
+      case .send(_, .ping): say(.pong)
+      case .update(.message(_, _, let news)): give(.shown(through: news))
+      case .open, .close, .connect, .send, .refreshCredentials, .probe, .update: continue
+      }
+    }
+  }
+}

@@ -34,7 +34,7 @@ test: lint build ## checks the style and what other platforms build, and runs ev
 typecheck: build ## checks each module as a whole, as a release build does
 	@SWIFT="$(SWIFT)" scripts/typecheck
 
-exports: build ## writes the list of names that an app sees, Sources/Holdfast/Exports.swift
+exports: build ## writes the lists of names that an app sees, Exports.swift of Holdfast and HoldfastSocket
 	@scripts/exports --write
 
 embedded: setup ## compiles firmware and core in Embedded Swift, and runs links there

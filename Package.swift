@@ -99,7 +99,10 @@ let pure: [Target] = [
 
 // 2. Runtime: the only place that owns tasks and time.
 let runtime: [Target] = [
-  library("LinkRuntime", at: "Runtime", uses: ["LinkCore", "LinkHealth", "LinkWire"])
+  library("LinkDriver", at: "Driver", uses: ["LinkCore"]),
+  // The features' ports; exports the driver.
+  library(
+    "LinkRuntime", at: "Runtime", uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkDriver"]),
 ]
 
 // 3. Adapters: one folder, one outside thing.
@@ -115,7 +118,7 @@ let adapters: [Target] = [
   library("ChildProcesses", at: "Adapters/ChildProcesses", uses: ["LinkCore", "CLinux"]),
   library(
     "CurlNetwork", at: "Adapters/CurlNetwork",
-    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CCurl", "CLinux"]),
+    uses: ["LinkCore", "LinkDriver", "LinkProtocols", "CCurl", "CLinux"]),
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
@@ -124,7 +127,7 @@ let adapters: [Target] = [
   library(
     "BluetoothBlueZ", at: "Adapters/BluetoothBlueZ",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "LinuxBus"]),
-  library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
+  library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkCore"]),
   // Apple's platforms have CryptoKit.
   library("KeyedHashing", at: "Adapters/KeyedHashing", uses: onLinux("COpenSSL")),
   library(
@@ -132,17 +135,17 @@ let adapters: [Target] = [
     uses: ["LinkHealth", "OwnerFiles"] + onLinux("CArchive")),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
-    uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
+    uses: ["LinkCore", "LinkDriver", "CLinux", "LinuxEvents"]),
   library("LinuxBus", at: "Adapters/LinuxBus", uses: ["CSystemd", "LinuxEvents"]),
   library(
     "NetworkCost", at: "Adapters/NetworkCost",
-    uses: ["LinkCore", "LinkRuntime", "LinuxBus", "LinuxEvents"]),
+    uses: ["LinkCore", "LinkDriver", "LinuxBus", "LinuxEvents"]),
   library(
     "LifecycleSystem", at: "Adapters/LifecycleSystem",
-    uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents", "LinuxBus"]),
+    uses: ["LinkDriver", "CSystemd", "LinuxEvents", "LinuxBus"]),
   library(
     "NotificationsDBus", at: "Adapters/NotificationsDBus",
-    uses: ["LinkRuntime", "CSystemd", "LinuxBus"]),
+    uses: ["LinkDriver", "CSystemd", "LinuxBus"]),
   library(
     "PushAPNs", at: "Adapters/PushAPNs",
     uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "OwnerFiles", "COpenSSL"]),
@@ -156,16 +159,19 @@ let adapters: [Target] = [
 
 // 4. What people touch: the front door, the test kit, the tools.
 let doors: [Target] = [
+  // A held socket and what every feature's front door is made of, without a feature with data.
+  library(
+    "HoldfastSocket", at: "HoldfastSocket",
+    uses: ["LinkCore", "LinkJSON", "LinkDriver", "HeldSocket", "OwnerFiles"]
+      + onLinux("CurlNetwork", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem"),
+    resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   library(
     "Holdfast", at: "Holdfast",
     uses: [
-      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
-      "HealthRelay", "HeldSocket", "Session", "HealthSync", "BottleLink", "LinkProtocols",
-      "StoreSQLite", "KeyedHashing", "ExportFiles", "OwnerFiles",
-    ]
-      + onLinux(
-        "CurlNetwork", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem",
-        "NotificationsDBus", "RadioSocket", "BluetoothBlueZ"),
+      "HoldfastSocket", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkDriver",
+      "LinkRuntime", "MessageStream", "HealthRelay", "Session", "HealthSync", "BottleLink",
+      "LinkProtocols", "StoreSQLite", "KeyedHashing", "ExportFiles", "OwnerFiles",
+    ] + onLinux("NotificationsDBus", "RadioSocket", "BluetoothBlueZ"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   // Models for the screens of an app.
   library(
@@ -283,7 +289,7 @@ let checks: [Target] = [
     ]),
   tests(
     "RuntimeTests",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HoldfastTestKit"]),
+    uses: ["LinkCore", "LinkWire", "LinkDriver", "MessageStream", "HoldfastTestKit"]),
   tests(
     "CurlNetworkTests",
     uses: [
@@ -331,8 +337,8 @@ let checks: [Target] = [
     "HoldfastTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "MessageStream",
-      "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
-      "CLinux", "CommandKit", "HoldfastDemo", "HoldfastLab",
+      "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastSocket", "HoldfastBackend",
+      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo", "HoldfastLab",
       "LinkServerCore", "ServerSockets",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
@@ -350,9 +356,9 @@ let checks: [Target] = [
   tests(
     "FuzzTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkRuntime",
-      "LinkServerCore", "MessageStream", "HeldSocket", "BottleFirmware", "BottleLink",
-      "VirtualBottle", "StoreSQLite", "HealthSync",
+      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkDriver",
+      "LinkRuntime", "LinkServerCore", "MessageStream", "HeldSocket", "BottleFirmware",
+      "BottleLink", "VirtualBottle", "StoreSQLite", "HealthSync",
       "ReachabilityNetlink", "HoldfastBackend",
       "HoldfastTestKit",
     ],
@@ -403,6 +409,8 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11), .tvOS(.v18), .visionOS(.v2)],
   products: [
     .library(name: "Holdfast", targets: ["Holdfast"]),
+    // The smallest product: import HoldfastSocket.
+    .library(name: "HeldSocket", targets: ["HoldfastSocket"]),
     .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
     .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),
     .library(name: "LinkCore", targets: ["LinkCore"]),

@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastBackend
 import HoldfastTestKit
+import LinkCore
 import LinkRuntime
 import LinkWire
 import Testing

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import LinkCore
-import LinkRuntime
+import LinkDriver
 
 /// A small machine to drive: it repeats what it is told, and rings when it is time.
 struct Bell: Machine {

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import LinkCore
-import LinkRuntime
+import LinkDriver
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct BrokenInvariantTests {

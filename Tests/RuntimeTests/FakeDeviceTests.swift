@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import LinkCore
-import LinkRuntime
+import LinkDriver
 import Synchronization
 import Testing
 

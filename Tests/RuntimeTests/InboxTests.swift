@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkRuntime
+@testable import LinkDriver
 
 @Suite(.timeLimit(.minutes(5)))
 struct InboxTests {

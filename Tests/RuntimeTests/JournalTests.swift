@@ -3,7 +3,7 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-@testable import LinkRuntime
+@testable import LinkDriver
 
 @Suite(.timeLimit(.minutes(5)))
 struct JournalTests {

@@ -1,5 +1,5 @@
 import Dispatch
-import LinkRuntime
+import LinkDriver
 import Testing
 
 @Suite struct QueueExecutorTests {

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import LinkCore
-import LinkRuntime
+import LinkDriver
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

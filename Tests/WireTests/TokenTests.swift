@@ -1,5 +1,6 @@
 import HoldfastTestKit
 import LinkCore
+import LinkJSON
 import Testing
 
 @testable import LinkWire

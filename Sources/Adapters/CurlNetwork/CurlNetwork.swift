@@ -1,5 +1,5 @@
 public import LinkCore
-public import LinkRuntime
+public import LinkDriver
 
 /// Dials sockets and speaks REST through libcurl, on one thread of its own.
 ///

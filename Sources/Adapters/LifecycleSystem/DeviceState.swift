@@ -1,6 +1,6 @@
 #if os(Linux)
   import Foundation
-  public import LinkRuntime
+  public import LinkDriver
   import LinuxBus
   import LinuxEvents
 

@@ -1,7 +1,7 @@
 #if os(Linux)
   import CSystemd
   import Foundation
-  public import LinkRuntime
+  public import LinkDriver
   import LinuxBus
   import LinuxEvents
 

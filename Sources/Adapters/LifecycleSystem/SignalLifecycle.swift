@@ -1,5 +1,5 @@
 import Dispatch
-public import LinkRuntime
+public import LinkDriver
 
 #if canImport(Glibc)
   import Glibc

@@ -1,5 +1,5 @@
 #if os(Linux)
-  public import LinkRuntime
+  public import LinkDriver
 
   /// Everything this system says about the app: signals and sleep, in one stream.
   public struct SystemLifecycle: LifecycleMonitor {

@@ -1,7 +1,7 @@
 #if os(Linux)
   import Foundation
   public import LinkCore
-  public import LinkRuntime
+  public import LinkDriver
   import LinuxBus
   import LinuxEvents
   import Synchronization

@@ -1,6 +1,6 @@
 #if os(Linux)
   import CSystemd
-  public import LinkRuntime
+  public import LinkDriver
   import LinuxBus
 
   /// Shows notifications on the desktop of the user's session (Desktop Notifications

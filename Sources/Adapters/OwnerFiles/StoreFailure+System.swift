@@ -1,4 +1,4 @@
-package import LinkWire
+package import LinkCore
 
 #if canImport(Glibc)
   import Glibc

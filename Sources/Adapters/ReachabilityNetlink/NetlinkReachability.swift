@@ -2,7 +2,7 @@
   import CLinux
   import Foundation
   public import LinkCore
-  public import LinkRuntime
+  public import LinkDriver
   import LinuxEvents
 
   /// Tells from the kernel's routes whether there is a path, and which (rtnetlink(7)).

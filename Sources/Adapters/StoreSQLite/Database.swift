@@ -1,5 +1,5 @@
 import CSQLite
-import LinkWire
+import LinkCore
 
 #if canImport(Glibc)
   import Glibc

@@ -1,5 +1,5 @@
+package import LinkCore
 import LinkRuntime
-package import LinkWire
 
 /// What tells one kind of store file from the others.
 package struct StoreKind: Sendable {

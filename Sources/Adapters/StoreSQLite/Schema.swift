@@ -1,4 +1,4 @@
-import LinkWire
+import LinkCore
 
 /// The tables of one kind of store.
 struct Schema {

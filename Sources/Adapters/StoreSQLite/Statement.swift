@@ -1,6 +1,5 @@
 import CSQLite
 import LinkCore
-import LinkWire
 
 /// A value that goes into a statement.
 enum SQLValue {

@@ -1,4 +1,4 @@
-import LinkWire
+import LinkCore
 import OwnerFiles
 
 #if canImport(Glibc)

@@ -1,5 +1,5 @@
 public import LinkCore
-public import LinkWire
+import LinkWire
 
 /// The phone's side of a synchronisation: every chunk is stored before it is acknowledged.
 ///

@@ -1,11 +1,12 @@
 import BottleLink
+import HoldfastSocket
 import LinkCore
 import LinkRuntime
 import LinkWire
 import Synchronization
 
 /// The shell of a bottle: its radio, its store, its updates.
-actor BottleShell: Shell {
+actor BottleShell: FeatureShell {
   let inlet = Inlet<BottleModel>()
   let updates: UpdateChannel<BottleUpdate>
   private let options: BottleOptions

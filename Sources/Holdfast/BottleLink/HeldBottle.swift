@@ -1,4 +1,5 @@
 public import BottleLink
+public import HoldfastSocket
 public import LinkCore
 public import LinkRuntime
 public import LinkWire

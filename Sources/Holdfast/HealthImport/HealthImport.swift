@@ -1,8 +1,7 @@
 import ExportFiles
-import LinkCore
+public import LinkCore
 public import LinkHealth
 public import LinkRuntime
-public import LinkWire
 
 /// Brings an export of Apple Health into a health store.
 ///

@@ -2,7 +2,6 @@ import ExportFiles
 import LinkCore
 import LinkHealth
 import LinkRuntime
-import LinkWire
 
 /// The end of an import: removes what the export does not hold, and counts what became of all.
 struct ImportRemoval {

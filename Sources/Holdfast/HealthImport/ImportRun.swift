@@ -2,7 +2,6 @@ import ExportFiles
 import LinkCore
 import LinkHealth
 import LinkRuntime
-import LinkWire
 
 /// The first reading of an import, which adds samples to the store.
 struct ImportRun {

@@ -1,4 +1,5 @@
 public import HealthRelay
+import HoldfastSocket
 public import LinkCore
 public import LinkHealth
 public import LinkRuntime

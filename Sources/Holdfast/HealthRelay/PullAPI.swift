@@ -1,3 +1,4 @@
+import HoldfastSocket
 import LinkCore
 import LinkRuntime
 import LinkWire

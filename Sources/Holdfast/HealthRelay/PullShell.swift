@@ -1,11 +1,12 @@
 import HealthRelay
+import HoldfastSocket
 import LinkCore
 import LinkHealth
 import LinkRuntime
 import LinkWire
 
 /// The shell of a pull: exchanges with the backend, readings, and the messages that were read.
-actor PullShell: Shell {
+actor PullShell: FeatureShell {
   let inlet = Inlet<PullModel>()
   let updates = UpdateChannel<PullReport> { $0.append($1) }
   private let api: PullAPI

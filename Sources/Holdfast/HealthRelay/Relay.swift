@@ -1,6 +1,7 @@
 public import HealthRelay
+public import HoldfastSocket
 public import LinkCore
-public import LinkRuntime
+public import LinkDriver
 
 /// A phone whose health data a paired assistant may ask for; an asynchronous sequence of updates.
 ///

@@ -1,4 +1,5 @@
 import HealthRelay
+import HoldfastSocket
 import LinkCore
 import LinkHealth
 import LinkJSON
@@ -6,7 +7,7 @@ import LinkRuntime
 import LinkWire
 
 /// The shell of a relay: its socket, its answers, its notification, its updates.
-actor RelayShell: Shell {
+actor RelayShell: FeatureShell {
   let inlet = Inlet<RelayModel>()
   let updates: UpdateChannel<RelayUpdate>
   private let configuration: RelayConfiguration

@@ -1,5 +1,5 @@
+import HoldfastSocket
 public import LinkCore
-public import LinkWire
 import LinkRuntime
 
 /// The file that keeps a relay's resume token beside its data, so that a pull finds it after the

@@ -1,4 +1,5 @@
 import HealthSync
+import HoldfastSocket
 import LinkCore
 import LinkRuntime
 import LinkWire

@@ -1,8 +1,8 @@
 public import HealthSync
+public import HoldfastSocket
 public import LinkCore
-public import LinkRuntime
+public import LinkDriver
 import Foundation
-import LinkWire
 
 /// A sync of health samples with a server: iterate it for what happens.
 ///

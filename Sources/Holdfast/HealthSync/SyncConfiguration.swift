@@ -1,4 +1,5 @@
 import HealthSync
+public import HoldfastSocket
 public import LinkCore
 public import LinkRuntime
 

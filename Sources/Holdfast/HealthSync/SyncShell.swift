@@ -1,11 +1,12 @@
 import HealthSync
+import HoldfastSocket
 import LinkCore
 import LinkRuntime
 import LinkWire
 import Synchronization
 
 /// The shell of a sync: its source, its files, its queue, its uploads.
-actor SyncShell: Shell {
+actor SyncShell: FeatureShell {
   let inlet: Inlet<SyncModel>
   let updates: UpdateChannel<SyncUpdate>
   private let configuration: SyncConfiguration

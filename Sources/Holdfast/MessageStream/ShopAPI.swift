@@ -1,3 +1,4 @@
+import HoldfastSocket
 import LinkCore
 import LinkRuntime
 import LinkWire
@@ -11,7 +12,10 @@ struct ShopAPI: Sendable {
   /// A page holds at most 100 messages of 10,000 characters of 4 bytes, with their fields.
   private static let maxBodyBytes = 8 << 20
 
-  init(_ configuration: StreamConfiguration, _ http: any HTTPClient, _ credentials: Credentials) {
+  init(
+    _ configuration: StreamConfiguration, _ http: any HTTPClient,
+    _ credentials: RequestCredentials
+  ) {
     self.configuration = configuration
     rest = RestCaller(
       http: http, credentials: credentials, note: { Envelope.decodeNote($0) })

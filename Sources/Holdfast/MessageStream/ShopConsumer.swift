@@ -1,3 +1,4 @@
+public import LinkCore
 import LinkRuntime
 public import LinkWire
 import Synchronization

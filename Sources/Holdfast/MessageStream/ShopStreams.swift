@@ -1,3 +1,4 @@
+import HoldfastSocket
 import LinkCore
 public import LinkRuntime
 public import LinkWire

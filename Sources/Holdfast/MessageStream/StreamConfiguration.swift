@@ -1,3 +1,4 @@
+public import HoldfastSocket
 public import LinkCore
 public import LinkWire
 

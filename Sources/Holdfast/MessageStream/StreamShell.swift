@@ -1,10 +1,11 @@
+import HoldfastSocket
 import LinkCore
 import LinkRuntime
 import LinkWire
 import MessageStream
 
 /// The shell of a message stream: its socket, its REST exchanges, its store, its updates.
-actor StreamShell: Shell {
+actor StreamShell: FeatureShell {
   let inlet = Inlet<StreamModel>()
   let updates: UpdateChannel<StreamUpdate>
   private let configuration: StreamConfiguration
@@ -28,7 +29,7 @@ actor StreamShell: Shell {
     ) { [inlet] event, user in
       await inlet.post((user.map { [.user($0)] } ?? []) + [.credentials(event)])
     }
-    let credentials = Credentials.vault(vault, configuration.authentication)
+    let credentials = RequestCredentials.vault(vault, configuration.authentication)
     api = ShopAPI(configuration, network, credentials)
     sockets = SocketDesk(network, policy: configuration.policy, credentials: credentials)
     jobs = Jobs(inlet)

@@ -1,7 +1,7 @@
+public import HoldfastSocket
 public import LinkCore
-public import LinkRuntime
+public import LinkDriver
 public import Session
-import LinkWire
 
 /// A two-way session with a server: iterate it for what happens.
 ///

@@ -1,3 +1,4 @@
+import HoldfastSocket
 import KeyedHashing
 import LinkCore
 import LinkJSON
@@ -6,7 +7,7 @@ import LinkWire
 import Session
 
 /// The shell of a session: its sockets, its key, its store, its events.
-actor SessionShell: Shell {
+actor SessionShell: FeatureShell {
   let inlet: Inlet<SessionModel>
   let updates: UpdateChannel<SessionUpdate>
   private let configuration: SessionConfiguration

@@ -1,3 +1,4 @@
+import HoldfastSocket
 import LinkCore
 import LinkRuntime
 
@@ -5,7 +6,7 @@ import LinkRuntime
 /// networks, redaction of every text that is thrown.
 struct RestCaller: Sendable {
   let http: any HTTPClient
-  let credentials: Credentials
+  let credentials: RequestCredentials
   /// Returns the server's words for a failure, out of the body of its answer.
   var note: @Sendable ([UInt8]) -> String? = { _ in nil }
 

@@ -1,5 +1,5 @@
+public import LinkCore
 import LinkJSON
-public import LinkWire
 
 /// The state of one service, or of a whole backend, as `GET /healthz` states it.
 public enum ServiceHealth: Sendable, Hashable, Codable {

@@ -1,6 +1,5 @@
 import LinkCore
 public import LinkRuntime
-import LinkWire
 import Synchronization
 
 /// Checks what `SecretStore` promises; works with any implementation and any test library.

@@ -1,4 +1,4 @@
-public import LinkWire
+public import LinkCore
 
 /// Why a backend could not start or keep its files; never holds a secret.
 public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {

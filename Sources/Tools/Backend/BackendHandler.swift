@@ -1,7 +1,6 @@
 import LinkCore
 import LinkProtocols
 import LinkServerCore
-import LinkWire
 import OwnerFiles
 import ServerSockets
 

@@ -52,14 +52,6 @@ public enum HealthSourceFailure: Error, Sendable, Hashable, Codable, CustomStrin
   }
 }
 
-/// What became of granted time.
-public enum WakeResult: String, Sendable, Hashable, Codable {
-  /// All that there was is stored.
-  case done
-  /// Something is left for the next time.
-  case later
-}
-
 /// One file to be posted.
 public struct FileUpload: Sendable, Hashable, Codable {
   /// The file, relative to the directory of payloads; names the upload.

@@ -6,7 +6,7 @@ import MessageStream
 
 @testable import HoldfastBackend
 @testable import LinkCore
-@testable import LinkRuntime
+@testable import LinkDriver
 
 /// Journals, read back and replayed.
 enum JournalProperty {

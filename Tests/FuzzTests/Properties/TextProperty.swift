@@ -1,4 +1,5 @@
 import LinkCore
+import LinkJSON
 
 @testable import LinkProtocols
 @testable import LinkWire

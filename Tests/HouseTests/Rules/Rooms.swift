@@ -25,6 +25,7 @@ extension Rules {
     "Sources/Tools/Command/HoldfastCommand.swift",
     "Sources/Tools/Demo/Chapter.swift",
     "Sources/Holdfast/Exports.swift",
+    "Sources/HoldfastSocket/Exports.swift",
   ]
 
   /// Rooms that name a feature (2026-11-21), each with the reason.

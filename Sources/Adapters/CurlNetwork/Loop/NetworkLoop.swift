@@ -1,6 +1,6 @@
 import CCurl
 import LinkCore
-import LinkRuntime
+import LinkDriver
 
 #if canImport(Darwin)
   import Darwin

@@ -1,6 +1,6 @@
 import CCurl
 import LinkCore
-import LinkRuntime
+import LinkDriver
 
 /// One request and the answer as far as it came.
 final class Exchange {

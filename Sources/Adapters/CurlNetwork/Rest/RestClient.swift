@@ -1,6 +1,6 @@
 import CCurl
 import LinkCore
-import LinkRuntime
+import LinkDriver
 
 /// Speaks REST on one multi handle, which keeps connections for the next request.
 final class RestClient {

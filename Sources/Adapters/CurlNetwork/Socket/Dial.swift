@@ -1,7 +1,7 @@
 import CCurl
 import LinkCore
 import LinkProtocols
-import LinkRuntime
+import LinkDriver
 
 /// A dial and the connected stream it ends with; dropping it closes the stream.
 final class Dial {

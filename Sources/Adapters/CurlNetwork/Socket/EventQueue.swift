@@ -1,4 +1,4 @@
-import LinkRuntime
+import LinkDriver
 
 /// What happened to a socket and is not handed over yet.
 struct EventQueue {

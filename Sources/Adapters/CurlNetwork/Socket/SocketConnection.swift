@@ -1,7 +1,7 @@
 import CCurl
 import LinkCore
 import LinkProtocols
-import LinkRuntime
+import LinkDriver
 
 /// One socket from its dial to its end; lives on the loop's thread.
 final class SocketConnection {

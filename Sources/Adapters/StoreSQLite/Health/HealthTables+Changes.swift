@@ -1,6 +1,5 @@
 import LinkCore
 import LinkHealth
-import LinkWire
 
 /// The number of a change, and whether there are deletions that an addition may undo.
 struct ChangeState {

@@ -1,6 +1,5 @@
 import LinkCore
 import LinkHealth
-import LinkWire
 
 // What settled readings cover, and what an older one may not bring back.
 extension HealthTables {

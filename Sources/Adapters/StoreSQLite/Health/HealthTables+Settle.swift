@@ -1,6 +1,5 @@
 import LinkCore
 import LinkHealth
-import LinkWire
 
 // What becomes of stored samples once a complete reading was added.
 extension HealthTables {

@@ -1,6 +1,5 @@
 import LinkCore
 import LinkHealth
-import LinkWire
 
 extension SQLValue {
   /// Sixteen bytes, highest first.

@@ -1,7 +1,6 @@
 package import LinkCore
 package import LinkHealth
 import LinkRuntime
-package import LinkWire
 
 /// The health samples of a person in one SQLite file, `health.sqlite`.
 ///

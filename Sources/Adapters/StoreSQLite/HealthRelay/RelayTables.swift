@@ -1,5 +1,5 @@
-import LinkCore
-package import LinkWire
+package import LinkCore
+import LinkWire
 
 /// The statements of the relay's store.
 package final class RelayTables: Tables {

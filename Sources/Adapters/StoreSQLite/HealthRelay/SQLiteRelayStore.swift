@@ -1,3 +1,4 @@
+package import LinkCore
 import LinkRuntime
 package import LinkWire
 

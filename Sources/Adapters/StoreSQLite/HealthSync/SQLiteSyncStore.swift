@@ -1,3 +1,4 @@
+package import LinkCore
 package import LinkHealth
 import LinkRuntime
 package import LinkWire

@@ -1,4 +1,4 @@
-import LinkCore
+package import LinkCore
 import LinkHealth
 import LinkRuntime
 package import LinkWire

@@ -1,6 +1,5 @@
 package import LinkCore
 import LinkRuntime
-package import LinkWire
 
 /// The statements of a durable outbox.
 package struct OutboxTables: Tables {

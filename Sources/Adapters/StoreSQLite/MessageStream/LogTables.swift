@@ -1,5 +1,5 @@
-import LinkCore
-package import LinkWire
+package import LinkCore
+import LinkWire
 
 /// The statements of the backend's log.
 package final class LogTables: Tables {

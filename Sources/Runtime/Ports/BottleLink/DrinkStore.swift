@@ -1,4 +1,5 @@
-import LinkCore
+public import LinkCore
+public import LinkDriver
 public import LinkWire
 
 /// A store of what a phone keeps of its bottle: which one it is, and its drinks, each once.

@@ -1,3 +1,5 @@
+public import LinkCore
+public import LinkDriver
 public import LinkWire
 
 /// A store of what a backend's relay needs after a restart: phones, accesses, questions.

@@ -1,3 +1,5 @@
+public import LinkCore
+public import LinkDriver
 public import LinkWire
 
 /// A store of what a phone must not forget of its sync: anchors, batches that wait, parked ones.

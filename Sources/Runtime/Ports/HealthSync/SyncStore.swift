@@ -1,3 +1,5 @@
+public import LinkCore
+public import LinkDriver
 public import LinkHealth
 public import LinkWire
 

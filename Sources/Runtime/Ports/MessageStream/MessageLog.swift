@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkDriver
 public import LinkWire
 
 /// A store of the backend's messages: one log for each shop, each message at the next offset.

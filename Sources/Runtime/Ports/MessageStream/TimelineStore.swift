@@ -1,3 +1,5 @@
+public import LinkCore
+public import LinkDriver
 public import LinkWire
 
 /// A store of the timelines of a phone.

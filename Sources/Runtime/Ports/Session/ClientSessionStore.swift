@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkDriver
 public import LinkWire
 
 /// A store of what a client of sessions must not forget: its id, prompts, messages, cursors.

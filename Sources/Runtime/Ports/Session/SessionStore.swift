@@ -1,3 +1,5 @@
+public import LinkCore
+public import LinkDriver
 public import LinkWire
 
 /// A store of what the server of sessions needs after a restart: clients, prompts, conversations.

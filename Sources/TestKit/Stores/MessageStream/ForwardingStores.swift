@@ -1,3 +1,4 @@
+package import LinkCore
 package import LinkRuntime
 package import LinkWire
 

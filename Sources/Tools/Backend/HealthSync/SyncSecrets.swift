@@ -1,6 +1,7 @@
 import COpenSSL
 import Foundation
 import KeyedHashing
+import LinkJSON
 import LinkServerCore
 import LinkWire
 

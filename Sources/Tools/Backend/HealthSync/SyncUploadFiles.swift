@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import LinkCore
 import LinkServerCore
-import LinkWire
 import OwnerFiles
 
 /// The files of uploads that are not complete, in a directory of the backend's for its owner only.

@@ -1,5 +1,6 @@
 import COpenSSL
 import LinkCore
+import LinkJSON
 import LinkServerCore
 import LinkWire
 

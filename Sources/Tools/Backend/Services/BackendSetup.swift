@@ -1,5 +1,5 @@
+import LinkCore
 import LinkRuntime
-import LinkWire
 
 /// What services are opened with.
 struct BackendSetup: Sendable {

@@ -2,7 +2,6 @@ import LinkCore
 import LinkProtocols
 import LinkRuntime
 import LinkServerCore
-import LinkWire
 import ServerSockets
 
 /// A service of the backend: routes, rules, a store, and what connects the three.

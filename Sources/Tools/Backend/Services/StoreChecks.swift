@@ -1,5 +1,4 @@
 import LinkCore
-import LinkWire
 
 /// The checks of all stores for `/healthz`: at most one of each store is under way, and the answer
 /// does not wait for a store that hangs.

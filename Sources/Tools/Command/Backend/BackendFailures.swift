@@ -1,6 +1,6 @@
 import CommandKit
 import HoldfastBackend
-import LinkWire
+import LinkCore
 
 extension CommandFailure {
   /// The failure of a command whose backend failed.

@@ -1,5 +1,5 @@
 import CommandKit
-import LinkWire
+import LinkCore
 import OwnerFiles
 
 // The options that several features share.

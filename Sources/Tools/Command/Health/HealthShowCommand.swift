@@ -4,7 +4,6 @@ import LinkCore
 import LinkHealth
 import LinkJSON
 import LinkRuntime
-import LinkWire
 
 /// `holdfast health show`: shows the stored samples.
 enum HealthShowCommand {

@@ -5,7 +5,6 @@ import Holdfast
 import LinkCore
 import LinkHealth
 import LinkRuntime
-import LinkWire
 
 /// `holdfast relay`: lets a paired assistant ask for health data.
 enum RelayCommand {

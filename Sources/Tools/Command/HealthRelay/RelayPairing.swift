@@ -3,7 +3,6 @@ import HealthRelay
 import Holdfast
 import LinkCore
 import LinkRuntime
-import LinkWire
 import Synchronization
 
 /// The part of a pairing that a relay keeps: the token in the data directory, with which the next

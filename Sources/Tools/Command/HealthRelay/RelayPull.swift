@@ -4,7 +4,6 @@ import Holdfast
 import LinkCore
 import LinkJSON
 import LinkRuntime
-import LinkWire
 
 /// `holdfast relay --pull`: answers the waiting questions in one short run.
 enum RelayPull {

@@ -3,7 +3,6 @@ import HealthSync
 import Holdfast
 import LinkCore
 import LinkRuntime
-import LinkWire
 import Synchronization
 
 /// `holdfast health sync`: sends stored samples to a server.

@@ -1,9 +1,9 @@
 import CommandKit
 import HealthSync
 import Holdfast
+import LinkCore
 import LinkHealth
 import LinkRuntime
-import LinkWire
 
 /// The names of types on command lines: HealthKit's identifiers, or what follows their prefix.
 enum SyncTypeNames {

@@ -1,5 +1,6 @@
 import CommandKit
 import Holdfast
+import LinkCore
 import LinkJSON
 import LinkRuntime
 import LinkWire

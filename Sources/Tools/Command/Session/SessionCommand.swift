@@ -2,7 +2,6 @@ import CommandKit
 import Holdfast
 import LinkCore
 import LinkRuntime
-import LinkWire
 import Session
 
 /// `holdfast session`: prompts and answers over one reliable socket.

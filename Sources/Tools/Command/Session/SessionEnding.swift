@@ -1,7 +1,6 @@
 import CommandKit
 import Holdfast
 import LinkCore
-import LinkWire
 import Session
 
 /// The conditions under which `session` ends by itself.

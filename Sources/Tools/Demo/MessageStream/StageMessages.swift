@@ -4,7 +4,6 @@ import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkServerCore
-import LinkWire
 import OwnerFiles
 
 extension DemoPolicy {

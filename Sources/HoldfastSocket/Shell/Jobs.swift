@@ -1,13 +1,12 @@
-import LinkCore
-import LinkRuntime
+package import LinkCore
 import Synchronization
 
 /// Tasks beside the driver. Each posts the input that it returns; all are cancelled on stop.
 ///
 /// The number of tasks has no bound of its own: each answers one effect, and the machine bounds
 /// what it has under way.
-final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
-  typealias Work = @Sendable () async -> M.Input?
+package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
+  package typealias Work = @Sendable () async -> M.Input?
 
   fileprivate struct State {
     var tasks: [UInt64: Task<Void, Never>] = [:]
@@ -18,12 +17,12 @@ final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
   private let inlet: Inlet<M>
   private let state = Mutex(State())
 
-  init(_ inlet: Inlet<M>) {
+  package init(_ inlet: Inlet<M>) {
     self.inlet = inlet
   }
 
   /// Starts work; with a name it can be cancelled alone.
-  func start(_ name: Name? = nil, _ work: @escaping Work) {
+  package func start(_ name: Name? = nil, _ work: @escaping Work) {
     state.withLock { state in
       state.last += 1
       let id = state.last
@@ -36,7 +35,7 @@ final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
   }
 
   /// Starts work that posts one input if it succeeds, and another one if it throws.
-  func start<Failure: Error>(
+  package func start<Failure: Error>(
     _ name: Name? = nil, _ work: @escaping @Sendable () async throws(Failure) -> M.Input,
     failing: @escaping @Sendable (Failure) -> M.Input
   ) {
@@ -50,7 +49,7 @@ final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
   }
 
   /// Renews the token; the vault tells the machine of it.
-  func renew(_ vault: TokenVault) {
+  package func renew(_ vault: TokenVault) {
     start {
       await vault.renew()
       return nil
@@ -58,14 +57,14 @@ final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
   }
 
   /// Cancels work; nothing of it is posted.
-  func cancel(_ name: Name) {
+  package func cancel(_ name: Name) {
     state.withLock { state in
       state.names[name].flatMap { state.forget($0, name) }?.cancel()
     }
   }
 
   /// Cancels all work under way.
-  func stop() {
+  package func stop() {
     state.withLock { state in
       for task in state.tasks.values { task.cancel() }
       (state.tasks, state.names) = ([:], [:])

@@ -1,10 +1,10 @@
-import LinkCore
-import LinkRuntime
+package import LinkCore
+package import LinkDriver
 
 /// The actor that carries out the effects of one feature.
 ///
 /// It maps effects to the pieces of this room and to ports, and what they report to inputs.
-protocol Shell: Actor {
+package protocol FeatureShell: Actor {
   associatedtype Model: Journaled
   associatedtype Update: Sendable
 
@@ -20,7 +20,7 @@ protocol Shell: Actor {
   func stop() async
 }
 
-extension Shell {
+extension FeatureShell {
   /// Stops, posts nothing any more, and ends the updates.
   fileprivate nonisolated func end() async {
     inlet.close()
@@ -30,10 +30,10 @@ extension Shell {
 }
 
 /// A feature at work, from its first input to its close: driver, shell, device, commands, updates.
-final class Running<S: Shell>: Sendable {
-  typealias Input = S.Model.Input
+package final class Running<S: FeatureShell>: Sendable {
+  package typealias Input = S.Model.Input
 
-  let shell: S
+  package let shell: S
   private let driver: Driver<S.Model>
   private let commands: CommandLane<S.Model>
   private let task: Task<Void, Never>
@@ -45,7 +45,7 @@ final class Running<S: Shell>: Sendable {
   ///     `nil` for nothing.
   ///   - inputs: what the machine is told first.
   ///   - onEnd: runs when everything has ended, the journal included.
-  init(
+  package init(
     _ start: MachineStart<S.Model>, _ shell: S, clock: any LinkClock,
     device: Device<Input>? = nil, first inputs: [Input] = [],
     onEnd: @escaping @Sendable () async -> Void = {}
@@ -86,11 +86,11 @@ final class Running<S: Shell>: Sendable {
   }
 
   /// Gives the machine a command; never waits, and keeps the order of the calls.
-  func command(_ input: Input) { commands.put(input) }
+  package func command(_ input: Input) { commands.put(input) }
 
   /// Posts an input after all commands given before; runs to completion even if the calling task is
   /// cancelled.
-  func post(_ input: Input) async {
+  package func post(_ input: Input) async {
     await Task { [driver, commands] in
       await commands.drained()
       await driver.post(input)
@@ -98,13 +98,13 @@ final class Running<S: Shell>: Sendable {
   }
 
   /// The machine between two steps.
-  var snapshot: S.Model {
+  package var snapshot: S.Model {
     get async { await driver.snapshot }
   }
 
   /// Returns when all commands given before were taken and `isSettled` holds, or the driver has
   /// ended, or the task is cancelled.
-  func settled(_ isSettled: @escaping @Sendable (S.Model) -> Bool) async {
+  package func settled(_ isSettled: @escaping @Sendable (S.Model) -> Bool) async {
     await commands.drained()
     await driver.settle(isSettled)
   }
@@ -112,7 +112,7 @@ final class Running<S: Shell>: Sendable {
   /// Gives the machine its last input, waits until `isSettled` holds, and ends everything.
   ///
   /// Runs to completion even if the calling task is cancelled.
-  func close(_ last: Input, until isSettled: @escaping @Sendable (S.Model) -> Bool) async {
+  package func close(_ last: Input, until isSettled: @escaping @Sendable (S.Model) -> Bool) async {
     await Task { [driver, commands, shell] in
       await commands.drained()
       await driver.post(last)
@@ -123,7 +123,7 @@ final class Running<S: Shell>: Sendable {
   }
 
   /// Ends everything at once.
-  func end() async {
+  package func end() async {
     task.cancel()
     await task.value
   }

@@ -1,17 +1,17 @@
 import Foundation
-import LinkCore
+package import LinkCore
 
 /// URLs of a backend: its address and the paths of its interface.
-enum ServerURL {
+package enum ServerURL {
   /// Returns the URL of a path; a path of the server's address is kept as a prefix.
-  static func http(_ server: String, _ path: String) -> String {
+  package static func http(_ server: String, _ path: String) -> String {
     var base = server
     while base.hasSuffix("/") { base.removeLast() }
     return base + path
   }
 
   /// Returns the WebSocket URL of a path.
-  static func socket(_ server: String, _ path: String) -> String {
+  package static func socket(_ server: String, _ path: String) -> String {
     let url = http(server, path)
     if url.hasPrefix("https:") { return "wss:" + url.dropFirst("https:".count) }
     if url.hasPrefix("http:") { return "ws:" + url.dropFirst("http:".count) }
@@ -21,7 +21,7 @@ enum ServerURL {
   /// Returns the host of a WebSocket URL that an app gave.
   ///
   /// - Throws: `.local` if it is none.
-  static func webSocketHost(_ url: String) throws(LinkFailure) -> String {
+  package static func webSocketHost(_ url: String) throws(LinkFailure) -> String {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
       scheme == "ws" || scheme == "wss", let host = parts.host, !host.isEmpty, parts.user == nil,
       parts.fragment == nil
@@ -33,7 +33,7 @@ enum ServerURL {
 
   /// Returns the URL of a page of the server behind a WebSocket URL, without TLS and with the port
   /// of its kind if the socket has TLS, and the host; `nil` if it is none.
-  static func page(_ path: String, besides url: String) -> (url: String, host: String)? {
+  package static func page(_ path: String, besides url: String) -> (url: String, host: String)? {
     guard var parts = URLComponents(string: url), let host = parts.host, !host.isEmpty else {
       return nil
     }
@@ -45,7 +45,7 @@ enum ServerURL {
 
 extension LinkFailure {
   /// Runs `work`; a failure of its own kind becomes one of this device.
-  static func local<Value, Failure: Error & CustomStringConvertible>(
+  package static func local<Value, Failure: Error & CustomStringConvertible>(
     _ work: () async throws(Failure) -> Value
   ) async throws(LinkFailure) -> Value {
     do throws(Failure) {

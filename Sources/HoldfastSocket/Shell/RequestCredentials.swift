@@ -1,5 +1,4 @@
-import LinkCore
-import LinkRuntime
+package import LinkCore
 
 /// The place of a token in a request.
 public enum TokenPlacement: String, Sendable, Hashable, CaseIterable {
@@ -10,7 +9,7 @@ public enum TokenPlacement: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The token of requests: its source, and its place in a request.
-enum Credentials: Sendable {
+package enum RequestCredentials: Sendable {
   /// Requests carry no token.
   case none
   /// One token that is not renewed, in the header.
@@ -18,10 +17,10 @@ enum Credentials: Sendable {
   /// Tokens that are renewed when they expire or are refused.
   case vault(TokenVault, TokenPlacement)
 
-  typealias Fields = [(name: String, value: String)]
+  package typealias Fields = [(name: String, value: String)]
 
   /// The present token, if there is one; asks no source.
-  var present: String? {
+  package var present: String? {
     get async {
       switch self {
       case .none: nil
@@ -34,7 +33,7 @@ enum Credentials: Sendable {
   /// Returns the present token; gets the first one from its source.
   ///
   /// - Throws: `.http` with 401, or `.local`, if the source has none.
-  func first() async throws(LinkFailure) -> String? {
+  package func first() async throws(LinkFailure) -> String? {
     switch self {
     case .none, .fixed: await present
     case .vault(let vault, _): try await vault.first()
@@ -42,7 +41,7 @@ enum Credentials: Sendable {
   }
 
   /// Notes that the server refused a token.
-  func refused(_ token: String?) async {
+  package func refused(_ token: String?) async {
     switch self {
     case .none, .fixed: return
     case .vault(let vault, _): await vault.refused(token)
@@ -50,7 +49,7 @@ enum Credentials: Sendable {
   }
 
   /// Returns what carries a token.
-  func fields(_ token: String?) -> (headers: Fields, query: Fields) {
+  package func fields(_ token: String?) -> (headers: Fields, query: Fields) {
     guard let token else { return ([], []) }
     switch self {
     case .none: return ([], [])

@@ -1,4 +1,4 @@
-public import LinkWire
+public import LinkCore
 
 /// A store: what the ports of all stores have in common.
 public protocol Store: Suspendable {

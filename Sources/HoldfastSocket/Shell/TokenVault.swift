@@ -1,7 +1,6 @@
-import LinkCore
+package import LinkCore
+package import LinkDriver
 import LinkJSON
-import LinkRuntime
-import LinkWire
 
 /// A source of tokens: the first one, and a new one whenever the old one expires or is refused.
 public protocol TokenSource: Sendable {
@@ -29,15 +28,15 @@ public struct FixedToken: TokenSource {
 }
 
 /// The present token, in memory only, and its renewal: one at a time, whatever asks for it.
-actor TokenVault {
+package actor TokenVault {
   /// Tells of a token's renewal, and the user whom the token names.
-  typealias Tell = @Sendable (HeldLink.CredentialsEvent, _ user: String?) async -> Void
+  package typealias Tell = @Sendable (HeldLink.CredentialsEvent, _ user: String?) async -> Void
 
   private let source: any TokenSource
   /// The time for one renewal; a later answer of the source is ignored.
   private let limit: Duration
   private let clock: any LinkClock
-  private(set) var token: String?
+  package private(set) var token: String?
   /// The user whom the present token names, if it names one.
   private var user: String?
   /// The server refused the present token.
@@ -57,7 +56,7 @@ actor TokenVault {
   /// - Parameters:
   ///   - limit: the time for one renewal.
   ///   - tell: called after a renewal, for the link to know of it.
-  init(
+  package init(
     _ source: any TokenSource, limit: Duration, clock: any LinkClock, tell: @escaping Tell
   ) {
     self.source = source
@@ -67,7 +66,7 @@ actor TokenVault {
   }
 
   /// Forgets the token; a token that a request gets later is not told of.
-  func end() {
+  package func end() {
     token = nil
     user = nil
     isRefused = false
@@ -76,12 +75,12 @@ actor TokenVault {
   }
 
   /// Notes that the server refused a token; changes nothing if it is not the present one.
-  func refused(_ token: String?) {
+  package func refused(_ token: String?) {
     if token == self.token { isRefused = true }
   }
 
   /// Returns the present token, or gets the first one: a request may precede the link's own wish.
-  func first() async throws(LinkFailure) -> String {
+  package func first() async throws(LinkFailure) -> String {
     if let token { return token }
     let event = await refresh()
     if let token {
@@ -96,7 +95,7 @@ actor TokenVault {
   }
 
   /// Gets a new token and tells of it.
-  func renew() async { await tell(await refresh(), user) }
+  package func renew() async { await tell(await refresh(), user) }
 
   /// Gets a new token; callers at the same time share one call of the source.
   private func refresh() async -> HeldLink.CredentialsEvent {

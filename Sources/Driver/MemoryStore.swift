@@ -1,4 +1,4 @@
-public import LinkWire
+public import LinkCore
 
 /// A store in memory: an actor around a value. A test can plan failures.
 ///
@@ -28,7 +28,8 @@ public actor MemoryStore<Value: Sendable>: Store {
 
   public func resume() throws(StoreFailure) { isSuspended = false }
 
-  func use<Result>(
+  /// Runs `body` with the value, unless the store is closed, suspended or planned to fail.
+  package func use<Result>(
     _ body: (inout Value) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
     guard !isClosed else { throw .closed }

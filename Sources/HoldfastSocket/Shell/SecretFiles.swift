@@ -1,6 +1,5 @@
-import LinkCore
-public import LinkRuntime
-public import LinkWire
+public import LinkCore
+public import LinkDriver
 import OwnerFiles
 
 /// Secrets in files of a directory, one for each, which only their owner can read (0600).

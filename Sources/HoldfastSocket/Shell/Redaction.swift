@@ -1,7 +1,7 @@
-import LinkCore
+package import LinkCore
 
 /// The removal of tokens from texts of servers, which are shown, logged and journaled.
-struct Redaction: Sendable {
+package struct Redaction: Sendable {
   /// The characters that are kept; the bound of the codec of error bodies too.
   private static let limit = 300
   /// A text may be cut within a token. Prefixes of fewer bytes than this reveal nothing.
@@ -10,12 +10,12 @@ struct Redaction: Sendable {
 
   private let secrets: [[UInt8]]
 
-  init(_ tokens: [String]) {
+  package init(_ tokens: [String]) {
     secrets = tokens.filter { !$0.isEmpty }.map { Array($0.utf8) }
   }
 
   /// Returns one line of at most 300 characters without the tokens, percent-encoded or not.
-  func clean(_ text: String) -> String {
+  package func clean(_ text: String) -> String {
     // Control characters are removed first: one could be in the middle of a token.
     let visible = String(String.UnicodeScalarView(text.unicodeScalars.filter(Self.isVisible)))
     let bytes = Array(visible.utf8)
@@ -34,7 +34,7 @@ struct Redaction: Sendable {
   }
 
   /// Returns the same failure with a clean text.
-  func clean(_ failure: LinkFailure) -> LinkFailure {
+  package func clean(_ failure: LinkFailure) -> LinkFailure {
     failure.mapText { clean($0) }
   }
 

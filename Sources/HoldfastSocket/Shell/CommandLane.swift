@@ -1,5 +1,5 @@
 import LinkCore
-import LinkRuntime
+import LinkDriver
 import Synchronization
 
 /// A queue of the app's commands in front of the driver's inbox.

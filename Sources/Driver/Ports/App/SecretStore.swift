@@ -1,5 +1,4 @@
 public import LinkCore
-public import LinkWire
 import Synchronization
 
 /// Keeps small secrets by name, such as tokens: a keychain, or files for their owner only.

@@ -1,5 +1,4 @@
-import LinkCore
-package import LinkWire
+package import LinkCore
 import Synchronization
 
 /// Wakes a process that the system never suspends: tasks fall due by the clock while it lives, and

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkRuntime
+package import LinkCore
+package import LinkDriver
 import Synchronization
 
 /// What a socket brought: something for its feature, or an event that any link can have.
-enum Heard: Sendable {
+package enum Heard: Sendable {
   /// The upgrade succeeded with these headers.
   case opened([String: String])
   case message(SocketMessage)
@@ -25,7 +25,7 @@ enum Heard: Sendable {
 }
 
 /// The sockets of one shell by attempt, from the dial to the end of the closing handshake.
-final class SocketDesk: Sendable {
+package final class SocketDesk: Sendable {
   fileprivate struct State {
     /// Attempts whose handle has not been returned yet.
     var opening: Set<AttemptID> = []
@@ -38,12 +38,13 @@ final class SocketDesk: Sendable {
 
   private let network: any SocketDialer & HTTPClient
   private let policy: LinkPolicy
-  private let credentials: Credentials
+  private let credentials: RequestCredentials
   private let state = Mutex(State())
 
   /// - Parameter policy: says which failures mean that the token was refused.
-  init(
-    _ network: any SocketDialer & HTTPClient, policy: LinkPolicy, credentials: Credentials = .none
+  package init(
+    _ network: any SocketDialer & HTTPClient, policy: LinkPolicy,
+    credentials: RequestCredentials = .none
   ) {
     self.network = network
     self.policy = policy
@@ -57,7 +58,7 @@ final class SocketDesk: Sendable {
   ///   - secrets: what must not appear in a failure, besides the token.
   ///   - deliver: gets what `SocketDialer` delivers, failures redacted. The redaction is
   ///     for the texts inside of messages.
-  func open(
+  package func open(
     _ attempt: AttemptID, _ request: SocketRequest, hiding secrets: [String] = [],
     deliver: @escaping @Sendable ([Heard], Redaction) async -> Void
   ) async {
@@ -93,7 +94,7 @@ final class SocketDesk: Sendable {
   /// or went away, and theirs is the same.
   ///
   /// - Parameter then: runs after the closing handshake, or at once if there is no socket.
-  func close(
+  package func close(
     _ attempt: AttemptID, code: UInt16, then: @escaping @Sendable () async -> Void = {}
   ) {
     state.withLock { state in
@@ -112,7 +113,7 @@ final class SocketDesk: Sendable {
   }
 
   /// Sends a ping; does nothing if the socket is gone.
-  func ping(_ attempt: AttemptID, id: UInt64) async { await socket(attempt)?.ping(id: id) }
+  package func ping(_ attempt: AttemptID, id: UInt64) async { await socket(attempt)?.ping(id: id) }
 
   /// Sends a message; does nothing if the socket is closed, since the report of its loss follows
   /// what arrived before.
@@ -120,7 +121,7 @@ final class SocketDesk: Sendable {
   /// - Parameter refused: runs if the socket's queue is full, or the message has no content. The
   ///   caller does not wait for it: only the driver, which waits for the caller, can make room in
   ///   its inbox.
-  func send(
+  package func send(
     _ message: SocketMessage, on attempt: AttemptID,
     refused: @escaping @Sendable () async -> Void
   ) async {
@@ -133,7 +134,7 @@ final class SocketDesk: Sendable {
   }
 
   /// Closes all sockets with 1000 and waits for the closing handshakes; opens none any more.
-  func stop() async {
+  package func stop() async {
     let open = state.withLock { state in
       state.isStopped = true
       state.opening = []

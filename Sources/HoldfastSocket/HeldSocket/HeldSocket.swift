@@ -1,6 +1,6 @@
 public import HeldSocket
 public import LinkCore
-public import LinkRuntime
+public import LinkDriver
 
 /// Any WebSocket server, kept alive by a policy: iterate it for what happens.
 ///

@@ -1,5 +1,4 @@
 public import LinkCore
-public import LinkWire
 
 /// Keeps the messages of one durable outbox.
 public protocol OutboxStore: Store {

@@ -3,12 +3,12 @@ import Synchronization
 /// A queue of updates for the app, which never makes the machine wait for the app.
 ///
 /// At the bound its owner decides what happens to one more update, and can wait for room.
-final class UpdateChannel<Update: Sendable>: Sendable {
+package final class UpdateChannel<Update: Sendable>: Sendable {
   /// Updates that may wait for the app; one with content counts once more for each 16 KiB of it.
-  static var limit: Int { 1024 }
+  package static var limit: Int { 1024 }
 
   /// Adds an update to a full queue: it may replace another one, or be dropped.
-  typealias Crowd = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
+  package typealias Crowd = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
 
   fileprivate struct State {
     var waiting: [Update] = []
@@ -28,18 +28,18 @@ final class UpdateChannel<Update: Sendable>: Sendable {
   /// - Parameters:
   ///   - crowd: puts one more into a full channel.
   ///   - bytes: the content of an update that may be long.
-  init(crowd: @escaping Crowd, bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }) {
+  package init(crowd: @escaping Crowd, bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }) {
     self.crowd = crowd
     self.bytes = bytes
   }
 
   /// Whether the bound is reached.
-  var isFull: Bool { state.withLock { $0.load >= Self.limit } }
+  package var isFull: Bool { state.withLock { $0.load >= Self.limit } }
 
   private func load(of update: Update) -> Int { 1 + bytes(update) >> 14 }
 
   /// Queues an update.
-  func put(_ update: Update) {
+  package func put(_ update: Update) {
     let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }
       if let reader = state.reader.take() { return reader }
@@ -50,7 +50,7 @@ final class UpdateChannel<Update: Sendable>: Sendable {
   }
 
   /// Returns when the app has read half of what may wait, or the stream has ended.
-  func room() async {
+  package func room() async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
         guard !state.isEnded, state.load > Self.limit / 2 else { return true }
@@ -65,7 +65,7 @@ final class UpdateChannel<Update: Sendable>: Sendable {
   /// half of what waits, so that the socket is not read either.
   ///
   /// - Parameter paused: called before and after such a wait.
-  func paced<Event>(
+  package func paced<Event>(
     _ events: [Event], paused: (Bool) async -> Void, then: ([Event]) async -> Void
   ) async {
     var rest = events[...]
@@ -81,7 +81,7 @@ final class UpdateChannel<Update: Sendable>: Sendable {
   }
 
   /// The next update; `nil` when the stream has ended or the reader was cancelled. One reader.
-  func next() async -> Update? {
+  package func next() async -> Update? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         // Read under the lock: a cancellation before finds it, one after finds the reader.
@@ -97,7 +97,7 @@ final class UpdateChannel<Update: Sendable>: Sendable {
     }
   }
 
-  func end() {
+  package func end() {
     let (reader, observers) = state.withLock { state in
       state.isEnded = true
       return (state.reader.take(), state.takeObservers())

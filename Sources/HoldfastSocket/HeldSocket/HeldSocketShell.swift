@@ -1,10 +1,10 @@
 import Foundation
 import HeldSocket
 import LinkCore
-import LinkRuntime
+import LinkDriver
 
 /// The shell of a held socket: its sockets, the app's functions, its outbox's store, its events.
-actor HeldSocketShell: Shell {
+actor HeldSocketShell: FeatureShell {
   let inlet: Inlet<SocketModel>
   let updates: UpdateChannel<HeldSocket.Event>
   private let url: String

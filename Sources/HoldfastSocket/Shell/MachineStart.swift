@@ -1,14 +1,14 @@
-import LinkCore
-import LinkRuntime
+package import LinkCore
+package import LinkDriver
 
 /// A machine at its start: what it is made from, its seed, and the journal of the run.
-struct MachineStart<M: Journaled>: Sendable {
-  let birth: M.Birth
+package struct MachineStart<M: Journaled>: Sendable {
+  package let birth: M.Birth
   let journal: Journal<M>?
   private let seed: UInt64
 
   /// A start without a journal.
-  init(_ birth: M.Birth) {
+  package init(_ birth: M.Birth) {
     self.birth = birth
     seed = .random(in: .min ... .max)
     journal = nil
@@ -18,7 +18,7 @@ struct MachineStart<M: Journaled>: Sendable {
   ///
   /// - Parameter notice: called once if journaling is turned off later, with the reason.
   /// - Throws: if the journal cannot be made.
-  init(
+  package init(
     _ birth: M.Birth, journal path: String?, at wall: Timestamp,
     notice: @escaping @Sendable (JournalError) -> Void
   ) async throws(JournalError) {

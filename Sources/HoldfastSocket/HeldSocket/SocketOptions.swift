@@ -1,6 +1,6 @@
 import HeldSocket
 import LinkCore
-public import LinkRuntime
+public import LinkDriver
 
 /// How an app wants its socket, beside the policy, and the ports that it stands on.
 public struct SocketOptions: Sendable {

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkRuntime
+package import LinkCore
+package import LinkDriver
 import Synchronization
 
 /// The monitors of the device, and the inputs that their reports become.
-struct Device<Input: Sendable>: Sendable {
+package struct Device<Input: Sendable>: Sendable {
   let reachability: any ReachabilityMonitor
   let lifecycle: any LifecycleMonitor
   /// Forgets idle connections before each change: their network path may be gone; `nil` for a
@@ -14,7 +14,7 @@ struct Device<Input: Sendable>: Sendable {
   var conditions: (@Sendable (DeviceConditions) -> Input)?
   private let known = KnownConditions()
 
-  init(
+  package init(
     reachability: any ReachabilityMonitor, lifecycle: any LifecycleMonitor,
     network: (any HTTPClient)?, conditions: (@Sendable (DeviceConditions) -> Input)? = nil,
     input: @escaping @Sendable (DeviceChange) -> Input
@@ -69,7 +69,7 @@ struct Device<Input: Sendable>: Sendable {
 }
 
 extension Device where Input: LinkInput {
-  init(
+  package init(
     reachability: any ReachabilityMonitor, lifecycle: any LifecycleMonitor,
     network: (any HTTPClient)?, clock: any LinkClock
   ) {

@@ -1,0 +1,78 @@
+/// What the manifest says of modules: those that each uses, and those that a product consists of.
+///
+/// It is read from the text, as all rules are: each target and each product is one call with
+/// literals. Edges of any platform count.
+struct BuildGraph {
+  /// The targets that each target uses.
+  private(set) var uses: [String: Set<String>] = [:]
+  /// The targets of each product.
+  private(set) var products: [String: Set<String>] = [:]
+
+  private static let makers = [
+    "library(", "played(", "tests(", "system(", ".target(", ".executableTarget(", ".testTarget(",
+  ]
+  private static let productMakers = [".library(", ".executable("]
+
+  init(_ manifest: SourceFile) {
+    let lines = manifest.lines.filter { !($0.drop { $0 == " " }.hasPrefix("//")) }
+    let text = lines.joined(separator: "\n")
+    for maker in Self.makers {
+      for (name, parts) in Self.calls(of: maker, in: text) {
+        let used = parts.filter { $0.hasPrefix("uses:") || $0.hasPrefix("dependencies:") }
+        uses[name, default: []].formUnion(used.flatMap(Self.literals))
+      }
+    }
+    for maker in Self.productMakers {
+      for (name, parts) in Self.calls(of: maker, in: text) {
+        let targets = parts.filter { $0.hasPrefix("targets:") }.flatMap(Self.literals)
+        products[name, default: []].formUnion(targets)
+      }
+    }
+  }
+
+  /// Returns targets and all that they use, directly or not.
+  func closure(of targets: Set<String>) -> Set<String> {
+    var found: Set<String> = []
+    var waiting = Array(targets)
+    while let next = waiting.popLast() {
+      if found.insert(next).inserted { waiting += uses[next] ?? [] }
+    }
+    return found
+  }
+
+  /// Returns the targets that use a target, directly or not.
+  func users(of target: String) -> Set<String> {
+    Set(uses.keys.filter { $0 != target && closure(of: [$0]).contains(target) })
+  }
+
+  /// The calls whose first argument is a literal, the name: calls, and not the functions' own
+  /// declarations, whose first argument is a parameter.
+  private static func calls(of maker: String, in text: String) -> [(String, [String])] {
+    text.ranges(of: maker).compactMap { range in
+      if !maker.hasPrefix("."), let before = text[..<range.lowerBound].last,
+        before == "." || before.isLetter
+      {
+        return nil
+      }
+      let parts = Scan.split(arguments(text[range.upperBound...]))
+      guard let first = parts.first, let name = literals(first).first else { return nil }
+      return (name, parts)
+    }
+  }
+
+  /// What stands before the parenthesis that closes.
+  private static func arguments(_ text: Substring) -> Substring {
+    var depth = 1
+    for index in text.indices {
+      if text[index] == "(" { depth += 1 }
+      if text[index] == ")" { depth -= 1 }
+      if depth == 0 { return text[..<index] }
+    }
+    return text
+  }
+
+  private static func literals(_ text: String) -> [String] {
+    text.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+      .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+  }
+}

@@ -12,6 +12,9 @@ let package = Package(
       dependencies: [
         .product(name: "Holdfast", package: "Holdfast"),
         .product(name: "HoldfastUI", package: "Holdfast"),
-      ])
+      ]),
+    // What needs a held socket and nothing else.
+    .target(
+      name: "ExampleFeed", dependencies: [.product(name: "HeldSocket", package: "Holdfast")]),
   ]
 )

@@ -1,0 +1,38 @@
+import HoldfastSocket
+import Testing
+
+/// What an app of a held socket alone writes, with no import but this one: that it compiles is half
+/// of the test.
+@Suite(.timeLimit(.minutes(1))) struct OneSocketImportTests {
+  @Test func `a socket, its policy, its options and its events`() async throws {
+    let outbox: any OutboxStore = MemoryOutbox()
+    var options = SocketOptions()
+    options.network = try Platform.network()
+    options.reachability = AlwaysReachable()
+    options.tokens = FixedToken("a.good.token")
+    options.outbox = .durable(outbox)
+    options.language.hello = { greeting in greeting.token.map { .text($0) } }
+    let policy: LinkPolicy = try .socket.setting([("retry.first", "30s")])
+    let socket = try await HeldSocket("ws://127.0.0.1:1/feed", policy: policy, options: options)
+    socket.send("hello")
+    var phases: [LinkStatus.Phase] = []
+    for await case .status(let status) in socket {
+      phases.append(status.phase)
+      if case .failure(let failure) = status.reason {
+        #expect(failure.isFromNowhere)
+        break
+      }
+    }
+    #expect(!phases.contains(.connected))
+    await socket.close()
+    let kept: [ProvenQueue.Entry] = try await outbox.load()
+    #expect(kept.map(\.message.text) == ["hello"])
+  }
+}
+
+extension LinkFailure {
+  /// Whether nobody listens at the address.
+  fileprivate var isFromNowhere: Bool {
+    if case .unreachable = self { true } else { false }
+  }
+}

@@ -120,7 +120,7 @@ import Testing
     let kinds = (UInt64(1)...10).flatMap { seed in
       SyncFeature.play(Self.torn(seed), RunSetup(defect: .appendsBehind)).findings.map(\.kind)
     }
-    #expect(kinds.contains(.strayed))
+    #expect(kinds.contains(.damaged))
   }
 
   @Test func `people see in the middle of a run what is stored, and a stale answer is found out`() {

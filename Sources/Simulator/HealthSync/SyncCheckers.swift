@@ -5,9 +5,8 @@ import LinkWire
 
 /// The checkers of a sync's own promises.
 ///
-/// Each phone's queue is kept a second time, from what was restored and what became durable, so
-/// that a model's own books are not believed. Most of it needs inputs and effects only, and checks
-/// journals as well.
+/// They look at what a phone is told and asks for, at its disk, at requests and answers, and never
+/// at a model's own state. Most of it needs inputs and effects only, and checks journals as well.
 public struct SyncCheckers: FeatureCheckers {
   /// The feature that they check.
   public typealias Feature = SyncFeature
@@ -15,7 +14,7 @@ public struct SyncCheckers: FeatureCheckers {
   var found = Findings()
   /// Uploads that take several requests, by phone: they outlive processes.
   var pieces: [Int: SyncPieces] = [:]
-  private var phones: [Int: SyncBooks] = [:]
+  private var phones: [Int: SyncObserved] = [:]
 
   public init() {}
 
@@ -25,24 +24,24 @@ public struct SyncCheckers: FeatureCheckers {
     _ input: SyncModel.Input?, isLate: Bool, _ effects: [SyncModel.Effect],
     _ standing: Standing<SyncFeature>
   ) {
-    var books = phones.removeValue(forKey: standing.own.phone) ?? SyncBooks()
-    books.pass(to: standing.now, standing.isAwake, &found)
-    if let input { books.told(input, standing, &found) }
-    for effect in effects { books.asked(effect, standing, &found) }
-    books.difference = (standing.own.missing, standing.own.extra)
-    phones[standing.own.phone] = books
+    var observed = phones.removeValue(forKey: standing.own.phone) ?? SyncObserved()
+    observed.pass(to: standing.now, standing.isAwake, &found)
+    if let input { observed.told(input, standing, &found) }
+    for effect in effects { observed.asked(effect, standing, &found) }
+    observed.difference = (standing.own.missing, standing.own.extra)
+    phones[standing.own.phone] = observed
   }
 
   public mutating func met(_ seen: Observation<SyncFeature>, _ standing: Standing<SyncFeature>) {
     let phone = standing.own.phone
     switch seen {
-    case .launched, .killed: phones[phone] = SyncBooks()
+    case .launched, .killed: phones[phone] = SyncObserved()
     case .resumed: phones[phone]?.resumed(at: standing.now)
     case .suspended: phones[phone]?.pass(to: standing.now, true, &found)
     case .fact(.granted(let phone, let wake, let until)):
-      phones[phone, default: SyncBooks()].grants[wake] = until
+      phones[phone, default: SyncObserved()].grants[wake] = until
     case .fact(.locked(let phone, let id)):
-      phones[phone, default: SyncBooks()].locked.insert(id)
+      phones[phone, default: SyncObserved()].locked.insert(id)
     case .fact(.handedTwice(_, let file)):
       found.add(.resent, at: standing.now, "\(file) was handed over while it is sent")
     case .fact(.upload(let phone, let file, let fact)): noted(phone, file, fact, standing)
@@ -50,7 +49,8 @@ public struct SyncCheckers: FeatureCheckers {
       found.add(.leftover, at: standing.now, "\(bytes) bytes of an upload of \(phone) are left")
     case .fact(.misshown(_, let detail)): found.add(.misshown, at: standing.now, detail)
     case .fact(.misanswered(let detail)): found.add(.misanswered, at: standing.now, detail)
-    case .fact(.strayed(let detail)): found.add(.strayed, at: standing.now, detail)
+    case .fact(.damaged(let phone, let detail)):
+      found.add(.damaged, at: standing.now, "a batch of \(phone) \(detail)")
     case .fact(.changed), .told, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm:
       return
@@ -58,9 +58,9 @@ public struct SyncCheckers: FeatureCheckers {
   }
 
   public mutating func conclude(_ standing: Standing<SyncFeature>) {
-    for (phone, var books) in phones.sorted(by: { $0.key < $1.key }) {
-      books.pass(to: standing.now, standing.isAwake, &found)
-      let (missing, extra) = books.difference
+    for (phone, var observed) in phones.sorted(by: { $0.key < $1.key }) {
+      observed.pass(to: standing.now, standing.isAwake, &found)
+      let (missing, extra) = observed.difference
       if missing > 0 {
         found.add(.lost, at: standing.now, "the backend lacks \(missing) samples of phone \(phone)")
       }
@@ -73,10 +73,9 @@ public struct SyncCheckers: FeatureCheckers {
   }
 }
 
-/// What is known of one phone from what its model was told and asked for, in one run of its
-/// process.
-struct SyncBooks: Sendable {
-  /// What is durable, and what the transactions under way will have done.
+/// What was observed of one phone in one run of its process: what its model was told and asked for.
+struct SyncObserved: Sendable {
+  /// What is on disk, and what the transactions under way will have written.
   private var queue = KeptSyncQueue()
   private var commits: [SyncCommitID: [SyncQueueStep]] = [:]
   /// What was read and not stored of each type: its batches, and the anchor behind them.
@@ -260,8 +259,8 @@ struct SyncBooks: Sendable {
     }
   }
 
-  /// Checks that a batch may be sent: it is durable, not refused, not accepted, and those before it
-  /// are on their way.
+  /// Checks that a batch may be sent: it is durable, not refused, not accepted, those before it are
+  /// on their way, and no more of its type than the plan says.
   private mutating func check(
     _ upload: FileUpload, _ standing: Standing<SyncFeature>, _ found: inout Findings
   ) {
@@ -280,6 +279,10 @@ struct SyncBooks: Sendable {
       }
     } else {
       found.add(.ahead, at: now, "\(file) is sent, and is not stored")
+    }
+    let others = batches.count { sending.contains($0.file) && $0.file != file }
+    if others >= standing.own.depth {
+      found.add(.reordered, at: now, "\(file) is sent beside \(others) others of its type")
     }
     sending.insert(file)
   }

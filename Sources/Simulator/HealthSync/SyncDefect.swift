@@ -1,6 +1,7 @@
 import HealthSync
 import LinkCore
 import LinkHealth
+import LinkServerCore
 import LinkWire
 
 extension SyncFeature {
@@ -73,8 +74,6 @@ extension SyncFeature {
 
     /// Sends more batches at once than it may.
     case hastens
-    /// Names itself otherwise in its batches.
-    case misnames
     /// The server wants failed requests to come again sooner than it must.
     case hurriesBack
 
@@ -95,11 +94,11 @@ extension SyncFeature {
       case .lockedIsEmpty: [.unread]
       case .forgetsAnswers: [.hasty]
       case .parksFailures: [.parked]
-      case .overtakes, .trustsClock: [.reordered]
+      case .overtakes, .trustsClock, .hastens: [.reordered]
       case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
       case .countsTwice, .readsStale: [.misshown]
-      case .hidesWish: [.misanswered]
-      case .hastens, .misnames, .hurriesBack, .appendsBehind: [.strayed]
+      case .hidesWish, .hurriesBack: [.misanswered]
+      case .appendsBehind: [.damaged]
       case .keepsUploads, .forgetsUploads: [.leftover]
       case .keepsSecret: [.storm]
       case .ignoresConditions: [.needless]
@@ -227,8 +226,12 @@ struct SyncSeam {
   /// How many batches of a type a phone really sends at once.
   func depth(_ depth: Int) -> Int { defect == .hastens ? depth + 1 : depth }
 
-  /// How a phone really names itself.
-  var deviceID: String { defect == .misnames ? "telephone" : "phone" }
+  /// The server's rules, as they really are.
+  static func server(_ defect: SyncFeature.Defect?, at now: Instant) -> SyncServer {
+    var policy = SyncServerPolicy()
+    if defect == .hurriesBack { policy.storeRetry = .seconds(29) }
+    return SyncServer(policy: policy, at: now)
+  }
 
   /// What the server really stores of a batch.
   func atServer(_ delivery: SyncDelivery) -> SyncDelivery {

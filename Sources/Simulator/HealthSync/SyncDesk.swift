@@ -5,9 +5,8 @@ import LinkWire
 
 /// The backend of a run beside that run: the same rules and samples, and nothing takes time.
 struct SyncDesk {
-  var server: WatchedServer
+  var server: SyncServer
   var kept: KeptSync
-  var stock: SyncStock
   var defect: SyncFeature.Defect?
   var zone: SyncZone
   var now: Instant
@@ -24,20 +23,17 @@ struct SyncDesk {
   var holds = false
   /// Why the store does not take anything.
   var failure: StoreFailure?
-  /// What becomes of the next work, whatever it was.
-  var odd: SyncOutcome?
   private var held: [SyncServer.Effect] = []
-  private var stray: String?
+  /// The first invariant of the server that did not hold.
+  private(set) var brokenInvariant: String?
   private var fed = 0
-  private var wasOdd = false
   private var lastRequest: UInt64 = 1 << 50
 
   init(
-    _ server: WatchedServer, _ stored: (KeptSync, SyncStock), _ defect: SyncFeature.Defect?,
-    _ zone: SyncZone, at now: Instant, _ wall: Timestamp
+    _ server: SyncServer, _ kept: KeptSync, _ defect: SyncFeature.Defect?, _ zone: SyncZone,
+    at now: Instant, _ wall: Timestamp
   ) {
-    (self.server, self.defect, self.zone) = (server, defect, zone)
-    (kept, stock) = stored
+    (self.server, self.kept, self.defect, self.zone) = (server, kept, defect, zone)
     (self.now, self.wall) = (now, wall)
   }
 
@@ -49,28 +45,21 @@ struct SyncDesk {
   /// Makes a request; returns its answer, if it has one now.
   @discardableResult
   mutating func ask(
-    _ letter: SyncLetter, of user: SyncUser?, as id: RequestID? = nil
+    _ received: SyncReceivedRequest, of user: SyncUser?, as id: RequestID? = nil
   ) -> SyncAnswer? {
     let id = id ?? newRequest()
-    feed(.request(id, letter, user: user, wall: wall))
+    feed(.request(id, received, user: user, wall: wall))
     return answers[id]
   }
 
-  mutating func feed(_ event: SyncLetter.Event) {
-    perform(server.handle(event, at: now))
+  mutating func feed(_ event: SyncReceivedRequest.Event) {
+    perform(server.handle(event.input, at: now))
     fed += 1
-    guard fed % 8 == 0, !wasOdd else { return }
-    let broken = server.rules.brokenInvariants(.thorough).first
-    stray = stray ?? broken.map { "the invariant \($0) does not hold" }
+    guard fed % 8 == 0 else { return }
+    brokenInvariant = brokenInvariant ?? server.brokenInvariants(.thorough).first
   }
 
   mutating func tick() { perform(server.tick(at: now)) }
-
-  /// What was done other than by the rules since the last call.
-  mutating func newStray() -> String? {
-    defer { stray = nil }
-    return server.newStray() ?? stray
-  }
 
   /// Lets the work end that was held.
   mutating func release() {
@@ -86,10 +75,7 @@ struct SyncDesk {
       if holds, effect.isWork {
         held.append(effect)
       } else if let (token, outcome) = carryOut(effect) {
-        effects += server.handle(.other(.done(token, odd ?? outcome)), at: now)
-        // What no store says to such work leaves requests without an answer.
-        wasOdd = wasOdd || odd != nil
-        odd = nil
+        effects += server.handle(.done(token, outcome), at: now)
       }
     }
   }
@@ -128,16 +114,10 @@ struct SyncDesk {
   ) -> SyncOutcome {
     if let failure { return failed(failure) }
     let plain = isGzip ? SyncRequest.unpacked(body) : body
-    let reading = plain.flatMap { try? SyncReading.read($0) }
-    let delivery = reading.map { SyncDelivery(of: $0, user: user, hash: SyncHash.folded) }
-    let parcel = plain.flatMap { SyncParcel($0) }
-    stray = stray ?? SyncParcel.difference(parcel, reading, delivery)
-    guard let delivery, let parcel else {
+    guard let delivery = plain.flatMap({ SyncDelivery(ofBody: $0, user: user) }) else {
       return .refused(reason: "it cannot be read")
     }
-    let (tally, must) = (kept.apply(delivery), stock.apply(parcel, of: user))
-    if tally != must { stray = stray ?? "a batch is counted as \(tally), not \(must)" }
-    return .stored(tally)
+    return .stored(kept.apply(delivery))
   }
 
   private func tell(
@@ -174,5 +154,13 @@ extension SyncServer.Effect {
     case .ingest, .check, .tell, .keep, .finish: true
     case .forget, .inform, .interrupt, .answer, .finished: false
     }
+  }
+}
+
+extension SyncDelivery {
+  /// Reads a body; `nil` if it is no batch.
+  init?(ofBody body: [UInt8], user: String) {
+    guard let reading = try? SyncReading.read(body) else { return nil }
+    self.init(of: reading, user: user, hash: SyncHash.folded)
   }
 }

@@ -23,7 +23,10 @@ extension SyncFeature {
     case .misshown(let phone, let detail):
       digest.mix(6, UInt64(phone))
       digest.mix(detail)
-    case .misanswered(let detail), .strayed(let detail): digest.mix(detail)
+    case .misanswered(let detail): digest.mix(detail)
+    case .damaged(let phone, let detail):
+      digest.mix(phone)
+      digest.mix(detail)
     case .leftover(let phone, let bytes):
       digest.mix(phone)
       digest.mix(UInt64(bytes))

@@ -51,7 +51,7 @@ public enum SyncFeature: SimulatedFeature {
     case informs(phone: Int, file: String, TrafficID, [UploadField])
     // The server.
     /// - upTo: How many bytes of an upload it is made of; `nil` if it came in one request.
-    case stores(StoreToken, SyncDelivery, SyncParcel, upTo: Int?)
+    case stores(StoreToken, SyncDelivery, upTo: Int?)
     case keeps(SyncPiece)
     case completes(SyncPiece)
     /// The rest of a body is there, or does not come.
@@ -80,8 +80,8 @@ public enum SyncFeature: SimulatedFeature {
     case misshown(phone: Int, String)
     /// A request is answered in another way than the protocols say.
     case misanswered(String)
-    /// Something is done other than by the rules, which are told a second time here.
-    case strayed(String)
+    /// The server stores a batch, or is to store one, that no phone of its user has written.
+    case damaged(user: String, String)
   }
 
   /// What the world counts.
@@ -168,7 +168,6 @@ public enum SyncFeature: SimulatedFeature {
     ]
   }
   public static var policy: LinkPolicy { .healthSync }
-  public static var takesWalks: Bool { !SyncWorld.walks.isEmpty }
   public static func hosts(_ numbers: Numbers) -> [HostKind] {
     Array(repeating: .phone, count: numbers.phones) + [.backend]
       + Array(repeating: .system, count: numbers.phones)
@@ -176,7 +175,7 @@ public enum SyncFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .undeleted, .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue,
-      .unread, .leftover, .misshown, .misanswered, .strayed, .leaked,
+      .unread, .leftover, .damaged, .misshown, .misanswered, .leaked,
     ] + Finding.Kind.ofLinks
   }
 
@@ -228,6 +227,8 @@ extension Finding.Kind {
   public static let overdue = Finding.Kind(rawValue: "overdue")
   /// Partial data of an upload that is complete, or is older than it may be.
   public static let leftover = Finding.Kind(rawValue: "leftover")
+  /// A batch that arrived with other bytes than its phone wrote.
+  public static let damaged = Finding.Kind(rawValue: "damaged")
   /// An answer that does not show what is stored.
   public static let misshown = Finding.Kind(rawValue: "misshown")
   /// An answer that the protocols do not allow.

@@ -34,12 +34,12 @@ public struct SyncRequest: Sendable {
   }
 
   /// It as it comes to the server, with so many bytes of its body.
-  func letter(_ count: Int? = nil, candidate: UUID128) -> SyncLetter? {
+  func received(_ count: Int? = nil, candidate: UUID128) -> SyncReceivedRequest? {
     let (text, id) = target
     guard let path = SyncPath(rawValue: text) else { return nil }
     var all = ["host": Self.host, "content-length": "\(body.count)"]
     for field in fields { all[field.name.lowercased()] = field.value }
-    return SyncLetter(
+    return SyncReceivedRequest(
       method: method, path: path, fields: all, query: id.map { ["id": $0] } ?? [:],
       candidate: candidate, body: Array(body.prefix(count ?? body.count)))
   }

@@ -1,10 +1,11 @@
+import HealthSync
 import LinkCore
 import LinkHealth
 import LinkWire
 
 /// The health data of one phone: what is there, and the numbered changes that led to it.
 ///
-/// Pages are made by the walk of the real stores, so that anchors mean what they mean there.
+/// Pages are made as the real stores make them, so that anchors mean what they mean there.
 struct SyncSource {
   /// A sample that is or was there.
   struct Entry {
@@ -65,15 +66,15 @@ struct SyncSource {
   mutating func add(_ type: String, at time: Timestamp, _ chance: inout Chance) {
     newest += 1
     let word = chance.next()
-    let twin = word % 8 == 0 ? entries.last { $0.sample.sample.type == type } : nil
+    let equal = word % 8 == 0 ? entries.last { $0.sample.sample.type == type } : nil
     let sample =
-      twin?.sample.sample
+      equal?.sample.sample
       ?? (isVaried
         ? SyncSamples.make(type, at: time, of: phone, in: zone, chance.next())
         : plain(type, at: time, word))
     let uuid = UUID128(high: word, low: UInt64(entries.count))
     let source = SourceSample(uuid: uuid, sample: sample)
-    let place = twin?.place ?? SyncScribe.place(sample)
+    let place = equal?.place ?? Self.place(of: source, at: time)
     entries.append(Entry(sample: source, place: place, added: newest))
   }
 
@@ -90,6 +91,17 @@ struct SyncSource {
     return HealthSample(
       type: type, value: value, unit: nil, start: start,
       end: start.advanced(by: .seconds(60)), source: "Watch \(phone)")
+  }
+
+  /// Where a backend keeps a sample, once it was sent.
+  private static func place(of source: SourceSample, at time: Timestamp) -> HealthSamplePlace {
+    let page = SourcePage(added: [source], deleted: [], anchor: HealthAnchor([]))
+    let packed = SyncPacking(deviceID: "phone").batches(of: source.sample.type, page, made: time)
+    let delivery = packed.first.flatMap { SyncDelivery(ofBody: $0.bytes, user: "") }
+    guard let place = delivery?.samples.first?.place else {
+      preconditionFailure("a sample has one batch, which can be read")
+    }
+    return place
   }
 
   /// Deletes a sample, or brings back one that was deleted, if there is any.

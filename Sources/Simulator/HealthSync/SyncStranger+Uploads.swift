@@ -130,7 +130,7 @@ extension SyncStranger {
   private mutating func refuse(
     _ words: Words, _ id: UUID128, _ offset: Int, _ length: Int?, _ size: Int
   ) {
-    func patch(_ fields: [String: String], of id: UUID128) -> SyncLetter {
+    func patch(_ fields: [String: String], of id: UUID128) -> SyncReceivedRequest {
       call("PATCH", .upload, body: [1], fields, id: id)
     }
     let other = offset + (happens() || offset == 0 ? 1 : -1)
@@ -205,7 +205,7 @@ extension SyncStranger {
     desk.tick()
     head(words, last, 1, "an upload of almost a day")
     head(words, ids[15], nil, "an upload of more than a day")
-    expect(desk.server.rules.deadline == desk.now.advanced(by: .nanoseconds(1)), "no deadline")
+    expect(desk.server.deadline == desk.now.advanced(by: .nanoseconds(1)), "no deadline")
     desk.now = desk.now.advanced(by: .nanoseconds(1))
     desk.tick()
     head(words, last, nil, "an upload of a day")

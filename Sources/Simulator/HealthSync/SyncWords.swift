@@ -103,7 +103,7 @@ extension SyncFeature {
     case .leftover(let phone, let bytes): [(.server, "keeps \(bytes) bytes of \(phone)")]
     case .misshown(let phone, let detail): [(.server, "shows phone \(phone) \(detail)")]
     case .misanswered(let detail): [(.server, "answers wrongly: \(detail)")]
-    case .strayed(let detail): [(.server, "differs from its twin: \(detail)")]
+    case .damaged(let user, let detail): [(.server, "has a batch of \(user) that \(detail)")]
     case .granted, .changed, .locked: []
     }
   }

@@ -8,8 +8,7 @@ import LinkWire
 extension SyncWorld {
   func desk(of phone: Int) -> SyncDesk {
     SyncDesk(
-      backend.server, (backend.kept, backend.stock), seam.defect, phones[phone].source.zone,
-      at: now, wall(server))
+      backend.server, backend.kept, seam.defect, phones[phone].source.zone, at: now, wall(server))
   }
 
   /// Compares what each person is shown with what the phone has.
@@ -37,32 +36,33 @@ extension SyncWorld {
     var stranger = SyncStranger(desk(of: 0), chance)
     stranger.visit()
     for wrong in stranger.wrong { note(.misanswered(wrong)) }
-    if let stray = stranger.stray { note(.strayed(stray)) }
+    if let name = stranger.desk.brokenInvariant { kernel.report([name]) }
   }
 
   private mutating func check(
     _ path: SyncPath, _ look: SyncLook, _ desk: inout SyncDesk, _ phone: Int
   ) {
     let word = kernel.hosts[server.place].chance.next()
-    let (letter, glance) = question(path, look, phone, word)
-    let answer = desk.ask(letter, of: SyncUser(Self.user(phone)))
-    if let stray = desk.newStray() { note(.strayed(stray)) }
+    let (received, glance) = question(path, look, phone, word)
+    let answer = desk.ask(received, of: SyncUser(Self.user(phone)))
+    if let name = desk.brokenInvariant { kernel.report([name]) }
     judge(glance, answer)
   }
 
   /// A question about days, drawn from a number, and what it must be answered with.
   private func question(
     _ path: SyncPath, _ look: SyncLook, _ phone: Int, _ word: UInt64
-  ) -> (SyncLetter, Glance) {
+  ) -> (SyncReceivedRequest, Glance) {
     let first = word % 3 == 0 ? nil : look.today - Int64(word >> 8 % 60) + 2
     let last = word % 5 == 0 ? nil : (first ?? look.today) + Int64(word >> 16 % 40) - 3
-    var letter = SyncLetter(method: "GET", path: path, fields: ["host": SyncRequest.host])
-    letter.query["from"] = first.map { SyncZone.date($0) }
-    letter.query["to"] = last.map { SyncZone.date($0) }
+    var received = SyncReceivedRequest(
+      method: "GET", path: path, fields: ["host": SyncRequest.host])
+    received.query["from"] = first.map { SyncZone.date($0) }
+    received.query["to"] = last.map { SyncZone.date($0) }
     let glance = Glance(
       phone: phone, path: path, must: look.shown(path, first, last),
       isAnyLatest: path == .heartRate && look.hasManyLatest)
-    return (letter, glance)
+    return (received, glance)
   }
 
   /// Compares an answer with what it must be.
@@ -115,18 +115,18 @@ extension SyncWorld {
 
   /// Asks the server, which must answer with what it has stored now.
   mutating func look(at phone: Int) {
-    let held = backend.stock.entries[Self.user(phone)] ?? [:]
+    let held = backend.kept.places(of: Self.user(phone))
     guard kernel.hosts[server.place].isRunning,
-      let there = phones[phone].source.kept(where: { held[$0.place] != nil })
+      let there = phones[phone].source.kept(where: { held.contains($0.place) })
     else { return }
     let paths = [SyncPath.steps, .heartRate, .sleep, .workouts, .periods]
     let path = paths[Int(glances.chance.next() % 5)]
     let wall = wall(server)
     let look = SyncLook(there, phones[phone].source.zone, at: wall)
-    let (letter, glance) = question(path, look, phone, glances.chance.next())
+    let (received, glance) = question(path, look, phone, glances.chance.next())
     glances.last += 1
     glances.open[glances.last] = glance
-    feed(.request(RequestID(glances.last), letter, user: SyncUser(Self.user(phone)), wall: wall))
+    feed(.request(RequestID(glances.last), received, user: SyncUser(Self.user(phone)), wall: wall))
   }
 
   /// What the server answers from what is stored now.

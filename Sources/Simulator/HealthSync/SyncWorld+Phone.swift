@@ -22,7 +22,6 @@ extension SyncWorld {
       for file in files {
         phones[index].files[file] = nil
         phones[index].tickets[file] = nil
-        phones[index].sheets[file] = nil
       }
     case .upload(let all): for upload in all { begin(upload.file, phone) }
     case .halve(let file): halve(file, phone)
@@ -58,40 +57,33 @@ extension SyncWorld {
     let wall = wall(phone)
     let page = phones[phone.index].source.page(type, from: start, limit: limit, at: wall)
     let made = max(wall, stamp)
-    let packed = SyncPacking(deviceID: seam.deviceID).batches(of: type, page, made: made)
-    let sheets = SyncScribe.sheets(type, page, made: made, device: "phone")
-    let drafts = name(packed, sheets, phone)
+    let packed = SyncPacking(deviceID: "phone").batches(of: type, page, made: made)
+    let drafts = name(packed, phone)
     let fetched = FetchedPage(drafts: drafts, anchor: page.anchor, made: made)
     guard !drafts.isEmpty else { return give(.fetched(id, fetched), to: phone) }
     kernel.counts[.batches] += drafts.count
     writeInOrder(.writes(id, fetched, packed.map(\.bytes)), phone)
   }
 
-  /// Names batches, and compares them with what they must be.
+  /// Names batches.
   private mutating func name(
-    _ packed: [SyncPacking.Packed], _ sheets: [SyncScribe.Sheet], _ phone: HostID
+    _ packed: [SyncPacking.Packed], _ phone: HostID
   ) -> [PayloadDraft] {
-    if let stray = SyncScribe.difference(packed, sheets) { note(.strayed(stray)) }
-    return packed.enumerated().map { place, packed in
+    packed.map { packed in
       phones[phone.index].lastFile += 1
-      let file = "batch-\(phones[phone.index].lastFile)"
-      phones[phone.index].sheets[file] = sheets.dropFirst(place).first
       return PayloadDraft(
-        file: file, records: packed.records, deletions: packed.deletions,
-        bytes: packed.bytes.count)
+        file: "batch-\(phones[phone.index].lastFile)", records: packed.records,
+        deletions: packed.deletions, bytes: packed.bytes.count)
     }
   }
 
   private mutating func halve(_ file: String, _ phone: HostID) {
     let halves = phones[phone.index].files[file].flatMap { SyncPacking.halves(of: $0) }
-    let isThere = phones[phone.index].files[file] != nil
-    let parts = isThere ? phones[phone.index].sheets[file]?.parts : nil
     guard let halves else {
-      if parts != nil { note(.strayed("\(file) is not divided")) }
       return kernel.answerLater(
         .input(.notHalved(file, nil)), to: phone, after: .milliseconds(2))
     }
-    let drafts = name(halves, parts ?? [], phone)
+    let drafts = name(halves, phone)
     writeInOrder(.halves(file, drafts, halves.map(\.bytes)), phone)
   }
 
@@ -107,11 +99,8 @@ extension SyncWorld {
       return .input(.halved(file, drafts))
     case .commits(let id, let steps):
       for step in steps { phones[host.index].apply(step) }
-      if let stray = phones[host.index].ledger.difference(from: phones[host.index].queue) {
-        note(.strayed(stray))
-      }
       return .input(.committed(id))
-    case .stores(let token, let delivery, let parcel, _): return store(token, delivery, parcel)
+    case .stores(let token, let delivery, _): return store(token, delivery)
     case .keeps(let piece): return keep(piece)
     case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats,
       .looks:
@@ -120,7 +109,10 @@ extension SyncWorld {
   }
 
   private mutating func keep(_ drafts: [PayloadDraft], _ bodies: [[UInt8]], _ host: HostID) {
-    for (draft, body) in zip(drafts, bodies) { phones[host.index].files[draft.file] = body }
+    for (draft, body) in zip(drafts, bodies) {
+      phones[host.index].files[draft.file] = body
+      phones[host.index].written.insert(SyncHash.folded(body))
+    }
   }
 
   func refusedChange(_ change: Feature.Cue, isFull: Bool) -> Feature.Cue {
@@ -130,7 +122,7 @@ extension SyncWorld {
     case .writes(let id, _, _): return .input(.notWritten(id, failure))
     case .halves(let file, _, _): return .input(.notHalved(file, failure))
     case .commits(let id, _): return .input(.notCommitted(id, failure))
-    case .stores(let token, _, _, let end):
+    case .stores(let token, _, let end):
       return .done(token, end.map { .unfinished($0, failure) } ?? .failed(failure))
     case .keeps(let piece): return .done(piece.token, .failed(failure))
     case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats,

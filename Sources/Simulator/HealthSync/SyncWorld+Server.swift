@@ -5,12 +5,11 @@ import LinkWire
 // The server: the real rules over a store that is a value.
 extension SyncWorld {
   struct Backend {
-    var server = WatchedServer(at: .zero)
-    /// What is durable, and what must be.
+    var server = SyncServer(at: .zero)
+    /// What is durable.
     var kept = KeptSync()
     /// What was there when its process began.
     var old = KeptSync()
-    var stock = SyncStock()
     /// How often that changed.
     var changes = 0
     /// When the last of the changes under way is written: one after the other.
@@ -24,7 +23,7 @@ extension SyncWorld {
   }
 
   mutating func bootBackend() {
-    backend.server = WatchedServer(seam.defect, at: now)
+    backend.server = SyncSeam.server(seam.defect, at: now)
     backend.storeFree = now
     backend.coming = [:]
     backend.old = backend.kept
@@ -38,21 +37,20 @@ extension SyncWorld {
 
   func deadline(of host: HostID) -> Instant? {
     let isServer = host.kind == .backend && kernel.hosts[host.place].isRunning
-    return isServer ? backend.server.rules.deadline : nil
+    return isServer ? backend.server.deadline : nil
   }
 
   mutating func tick(_ host: HostID) {
     examine(backend.server.tick(at: now))
   }
 
-  mutating func feed(_ event: SyncLetter.Event) {
+  mutating func feed(_ event: SyncReceivedRequest.Event) {
     guard kernel.hosts[server.place].isRunning else { return }
-    examine(backend.server.handle(event, at: now))
+    examine(backend.server.handle(event.input, at: now))
   }
 
   private mutating func examine(_ effects: [SyncServer.Effect]) {
-    kernel.examine(&backend.server.rules)
-    if let stray = backend.server.newStray() { note(.strayed(stray)) }
+    kernel.examine(&backend.server)
     perform(effects)
   }
 
@@ -93,8 +91,8 @@ extension SyncWorld {
     _ token: StoreToken, _ user: String, _ body: [UInt8], isGzip: Bool, upTo end: Int? = nil
   ) {
     let plain = isGzip ? SyncRequest.unpacked(body) : body
-    guard let (whole, parcel) = read(plain ?? [], of: user) else {
-      if end != nil { note(.strayed("the file of an upload holds no batch")) }
+    checkWritten(plain ?? [], user)
+    guard let whole = SyncDelivery(ofBody: plain ?? [], user: user) else {
       return later(token, .refused(reason: "it cannot be read"))
     }
     let delivery = seam.atServer(whole)
@@ -104,38 +102,20 @@ extension SyncWorld {
     if conditions.disk == .slow { delay = max(delay, diskDelay(server)) }
     backend.storeFree = max(backend.storeFree, now).advanced(by: delay)
     write(
-      .stores(token, delivery, parcel, upTo: end), on: server,
+      .stores(token, delivery, upTo: end), on: server,
       after: now.duration(to: backend.storeFree))
   }
 
-  /// Reads a body, and compares what is read with what must be.
-  private mutating func read(
-    _ body: [UInt8], of user: String
-  ) -> (SyncDelivery, SyncParcel)? {
-    let reading = try? SyncReading.read(body)
-    let delivery = reading.map { SyncDelivery(of: $0, user: user, hash: SyncHash.folded) }
-    let parcel = SyncParcel(body, isShort: body.count > 1_000)
-    if let stray = SyncParcel.difference(parcel, reading, delivery) { note(.strayed(stray)) }
-    guard let delivery, let parcel else { return nil }
-    return (delivery, parcel)
+  /// Checks that a body is one that a phone of its user has written, in one piece or in several.
+  private mutating func checkWritten(_ body: [UInt8], _ user: String) {
+    guard let phone = phones.indices.first(where: { Self.user($0) == user }),
+      !phones[phone].written.contains(SyncHash.folded(body))
+    else { return }
+    note(.damaged(user: user, "has \(body.count) bytes that the phone did not write"))
   }
 
-  /// Compares what is stored with what must be.
-  mutating func checkStock() {
-    for phone in phones.indices {
-      let stray = backend.stock.difference(from: backend.kept, of: Self.user(phone))
-      if let stray { note(.strayed(stray)) }
-    }
-    backend.server.compareCounts()
-    if let stray = backend.server.newStray() { note(.strayed(stray)) }
-  }
-
-  mutating func store(
-    _ token: StoreToken, _ delivery: SyncDelivery, _ parcel: SyncParcel
-  ) -> Feature.Cue {
+  mutating func store(_ token: StoreToken, _ delivery: SyncDelivery) -> Feature.Cue {
     let tally = backend.kept.apply(delivery)
-    let must = backend.stock.apply(parcel, of: delivery.user)
-    if tally != must { note(.strayed("a batch is counted as \(tally), not \(must)")) }
     backend.changes += 1
     kernel.counts[.stored] += 1
     lookSoon(delivery.user)
@@ -171,8 +151,8 @@ extension SyncWorld {
       if body.count > kernel.plan.numbers.maxBody {
         return answer(id, Feature.Reply(status: 413))
       }
-      feed(id, letter(.sync, body), phone, secret)
-    case .refresh(let phone, let secret): feed(id, letter(.refresh), phone, secret)
+      feed(id, received(.sync, body), phone, secret)
+    case .refresh(let phone, let secret): feed(id, received(.refresh), phone, secret)
     case .part(let phone, _, let request):
       if request.body.count > kernel.plan.numbers.maxBody {
         return answer(id, Feature.Reply(status: 413))
@@ -181,14 +161,14 @@ extension SyncWorld {
     }
   }
 
-  private func letter(_ path: SyncPath, _ body: [UInt8] = []) -> SyncLetter {
-    SyncLetter(method: "POST", path: path, fields: ["host": SyncRequest.host], body: body)
+  private func received(_ path: SyncPath, _ body: [UInt8] = []) -> SyncReceivedRequest {
+    SyncReceivedRequest(method: "POST", path: path, fields: ["host": SyncRequest.host], body: body)
   }
 
   private mutating func feed(
-    _ id: TrafficID, _ letter: SyncLetter, _ phone: Int, _ secret: Int
+    _ id: TrafficID, _ received: SyncReceivedRequest, _ phone: Int, _ secret: Int
   ) {
-    feed(.request(RequestID(id), letter, user: user(phone, secret), wall: wall(server)))
+    feed(.request(RequestID(id), received, user: user(phone, secret), wall: wall(server)))
   }
 
   /// Whose secret a request shows.

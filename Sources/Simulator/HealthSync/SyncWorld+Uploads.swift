@@ -34,7 +34,7 @@ extension SyncWorld {
     guard !request.body.isEmpty, chance % 4 > 0 else {
       return feed(id, request, candidate, phone)
     }
-    guard let head = request.letter(0, candidate: candidate) else { return }
+    guard let head = request.received(0, candidate: candidate) else { return }
     let isCut = !isCalm && kernel.happens(numbers.cuts)
     let whole = kernel.hosts[server.place].chance.duration(below: .seconds(3))
     backend.coming[id] = Coming(
@@ -47,9 +47,9 @@ extension SyncWorld {
   private mutating func feed(
     _ id: TrafficID, _ request: SyncRequest, _ candidate: UUID128, _ phone: Int
   ) {
-    guard let letter = request.letter(candidate: candidate) else { return }
+    guard let received = request.received(candidate: candidate) else { return }
     feed(
-      .request(RequestID(id), letter, user: user(phone, request.secret), wall: wall(server)))
+      .request(RequestID(id), received, user: user(phone, request.secret), wall: wall(server)))
   }
 
   /// The body of a request is whole, or nothing more of it comes.
@@ -67,8 +67,8 @@ extension SyncWorld {
     let bound = UInt64(max(0, min(most, coming.request.body.count - 1)))
     let count = Int(kernel.hosts[server.place].chance.next() % (bound + 1))
     if let place, isLeft == false { cut(kernel.exchanges[place]) }
-    guard let letter = coming.request.letter(count, candidate: coming.candidate) else { return }
-    feed(.cut(RequestID(id), letter))
+    guard let received = coming.request.received(count, candidate: coming.candidate) else { return }
+    feed(.cut(RequestID(id), received))
   }
 
   /// Ends a request whose body is coming; what came of it is told a moment later.
@@ -206,7 +206,7 @@ extension SyncWorld {
   mutating func checkUploads() {
     guard kernel.hosts[server.place].isRunning else { return }
     for (id, file) in backend.files.sorted(by: { $0.key < $1.key }) {
-      var rules = backend.server.rules
+      var rules = backend.server
       let age = Duration.seconds(24 * 3_600)
       let early = rules.tick(at: file.changed.advanced(by: age - .seconds(1)))
       let late = rules.tick(at: file.changed.advanced(by: age + .seconds(60)))

@@ -10,8 +10,6 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 
   var kernel: Kernel<SyncFeature>
   var clients: [SyncModel]
-  /// What each of them must do in the present run of its process; `nil` once it did otherwise.
-  var twins: [SyncTwin?]
   var phones: [Phone]
   var backend = Backend()
   var seam: SyncSeam
@@ -23,10 +21,9 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var source: SyncSource
     // The disk.
     private(set) var queue = KeptSyncQueue()
-    /// What it must be, and the batches as they must be written, by file.
-    private(set) var ledger = SyncLedger()
-    var sheets: [String: SyncScribe.Sheet] = [:]
     var files: [String: [UInt8]] = [:]
+    /// The hashes of all batches that ever were there.
+    var written: Set<SyncHash> = []
     /// Where uploads go on, by the file of the payload.
     var tickets: [String: [UInt8]] = [:]
     var lastFile = 0
@@ -58,10 +55,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var compared: (source: Int64, store: Int)?
     var difference = (missing: 0, extra: 0)
 
-    mutating func apply(_ step: SyncQueueStep) {
-      queue.apply(step)
-      ledger.apply(step)
-    }
+    mutating func apply(_ step: SyncQueueStep) { queue.apply(step) }
 
     /// Lets all parked batches wait again.
     mutating func releaseAll() {
@@ -104,7 +98,6 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     glances = Glances(chance: Chance(seed: plan.seed))
     let model = SyncModel(SyncSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: count)
-    twins = Array(repeating: nil, count: count)
     phones = (0..<count).map {
       Phone(
         source: SyncSource(
@@ -126,11 +119,9 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   mutating func boot(_ host: HostID) {
     switch host.kind {
     case .phone:
-      let depth = kernel.plan.numbers.depth
-      let settings = SyncSettings(policy: kernel.policy, depth: seam.depth(depth))
-      let seed = newSeed(host)
-      clients[host.index] = SyncModel(settings, seed: seed)
-      twins[host.index] = SyncTwin(kernel.policy, depth: depth, seed: seed)
+      let depth = seam.depth(kernel.plan.numbers.depth)
+      let settings = SyncSettings(policy: kernel.policy, depth: depth)
+      clients[host.index] = SyncModel(settings, seed: newSeed(host))
       kernel.bench.views[host.index].standing.own.restsUntil = nil
     case .backend: bootBackend()
     case .client, .peripheral, .system: return
@@ -293,6 +284,5 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     }
     checkLooks()
     checkStranger()
-    checkStock()
   }
 }

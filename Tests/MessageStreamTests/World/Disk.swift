@@ -1,9 +1,7 @@
 import LinkCore
 import LinkWire
 
-@testable import LinkSimulator
-
-/// What survives a kill: the simulator's disk, which can also fail and be slow.
+/// What survives a kill: a disk that can also fail and be slow.
 struct Disk {
   private var kept = KeptTimeline()
   /// Texts of all entries that ever were in the outbox.

@@ -1,0 +1,43 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+
+/// A request as it comes to the server: its header fields and query items by their names.
+struct SyncReceivedRequest: Sendable {
+  var method: String
+  var path: SyncPath
+  /// Header fields by their names in lower case.
+  var fields: [String: String]
+  var query: [String: String] = [:]
+  var candidate = UUID128(high: 0, low: 0)
+  var body: [UInt8] = []
+
+  /// What the server reads.
+  var call: SyncCall {
+    SyncCall(method, path, body: body) {
+      fields[$0]
+    } query: {
+      query[$0]
+    } candidate: {
+      candidate
+    }
+  }
+
+  /// What happens to a server.
+  enum Event: Sendable {
+    case request(RequestID, SyncReceivedRequest, user: SyncUser?, wall: Timestamp)
+    case announced(RequestID, SyncReceivedRequest, user: SyncUser?)
+    case cut(RequestID, SyncReceivedRequest)
+    case other(SyncServer.Input)
+
+    var input: SyncServer.Input {
+      switch self {
+      case .request(let id, let received, let user, let wall):
+        .request(id, received.call, user: user, wall: wall)
+      case .announced(let id, let received, let user): .announced(id, received.call, user: user)
+      case .cut(let id, let received): .cut(id, received.call)
+      case .other(let input): input
+      }
+    }
+  }
+}

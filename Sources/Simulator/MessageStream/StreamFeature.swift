@@ -42,7 +42,7 @@ public enum StreamFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .stuck, .storm, .needless, .falselyConnected, .early, .late,
-      .leaked, .outlived, .unbounded, .brokenInvariant, .strayed, .endless, .unhealed,
+      .leaked, .outlived, .unbounded, .brokenInvariant, .endless, .unhealed,
     ]
   }
   public static func play(

@@ -1,0 +1,280 @@
+@testable import BottleLink
+import LinkCore
+import LinkWire
+
+/// Random inputs for the link to a bottle, with a radio, a bottle and a store that answer at will.
+struct BottleLinkInputs: InputGenerator {
+  var run: RandomRun<BottleModel>
+  private var disk = KeptDrinks()
+  // What was asked for and is not answered yet.
+  private var connects: [(attempt: AttemptID, id: PeripheralID)] = []
+  private var discovering: AttemptID?
+  private var writes: [(id: WriteID, attribute: BottleAttribute, bytes: [UInt8])] = []
+  private var commits: [(id: UInt64, change: DrinkChange)] = []
+  // The bottle.
+  private var lastRecord: UInt32 = 0
+  private var records: [BottleRecord] = []
+  private var chunks: [BottleChunk] = []
+  private var lastRequest: UInt64 = 0
+  // What the properties compare with.
+  private(set) var books = BottleBooks()
+
+  private static let bottles = [UInt64(1), 2].map { PeripheralID(UUID128(high: 0, low: $0)) }
+
+  init(seed: UInt64) {
+    var source = RandomPolicies(chance: Chance(seed: seed))
+    var settings = BottleSettings(policy: source.one(Self.policies))
+    settings.syncs = !source.oneIn(6)
+    run = RandomRun(
+      BottleModel(settings, seed: source.chance.next()), seed: seed, chance: source.chance)
+  }
+
+  private static let policies: [LinkPolicy] = {
+    let quick = try? LinkPolicy.bottleLink.setting([
+      ("liveness.idle", "4s standby"), ("gate.foreground", "0s"),
+    ])
+    let open = try? LinkPolicy.bottleLink.setting([("gate.background", "stay")])
+    return [.bottleLink, quick, open].compactMap(\.self)
+  }()
+
+  mutating func begin() { launch() }
+
+  mutating func act() {
+    passTime([.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(40)])
+    switch number(0...19) {
+    case 0, 1: use()
+    case 2: changeDevice()
+    case 3, 4: disturb()
+    case 5...7: answerStore()
+    case 8...10: answerWrite()
+    case 11: record()
+    case 12:
+      guard oneIn(8) else { return }
+      restart(BottleModel(machine.settings, seed: chance.next()))
+      launch()
+    case _: goOn()
+    }
+  }
+
+  mutating func note(_ step: MachineStep<BottleModel>) {
+    for effect in step.effects {
+      switch effect {
+      case .connect(let attempt, let id, _): connects.append((attempt, id))
+      case .cancel(let attempt):
+        connects.removeAll { $0.attempt == attempt }
+        if discovering == attempt { discovering = nil }
+      case .discover(let attempt): discovering = attempt
+      case .write(_, let id, let attribute, let bytes): writes.append((id, attribute, bytes))
+      case .commit(let id, let change): commits.append((id, change))
+      case .confirm(let number): disk.confirm(number)
+      case .scan, .stopScan, .update: continue
+      }
+    }
+    books.note(step)
+  }
+
+  mutating func noteRestart() {
+    (connects, discovering, writes, commits) = ([], nil, [], [])
+    books = BottleBooks()
+  }
+
+  static func request(in effect: BottleModel.Effect) -> String? {
+    switch effect {
+    case .connect(let attempt, let id, _): "connect \(attempt) \(id)"
+    case .discover(let attempt): "discover \(attempt)"
+    case .write(_, let id, _, _): "write \(id)"
+    case .commit(let id, _): "commit \(id)"
+    case .update(.refreshed(let id, _)), .update(.performed(let id, _)): "answer \(id)"
+    case .scan, .stopScan, .cancel, .confirm, .update: nil
+    }
+  }
+}
+
+// The app and the device.
+extension BottleLinkInputs {
+  private var wall: Timestamp {
+    Timestamp(nanoseconds: 1_768_000_000_000_000_000 + now.nanoseconds)
+  }
+
+  private mutating func launch() {
+    give(.restored(disk.snapshot))
+    if oneIn(4) {
+      let kept = RestoredPeripheral(one(Self.bottles), isConnected: oneIn(2))
+      give(.central(.restored([kept])))
+    }
+    give(.start)
+    if !oneIn(4) { give(.central(.adapter(.on))) }
+  }
+
+  private mutating func use() {
+    switch number(0...13) {
+    case 0: give(.stop)
+    case 1, 2: give(.start)
+    case 3...5:
+      lastRequest += 1
+      give(.refresh(lastRequest))
+    case 6...8:
+      lastRequest += 1
+      give(.perform(lastRequest, request()))
+    case 9, 10: give(.hold(oneIn(2)))
+    case 11: give(.choose(one([nil, KnownBottle(Self.bottles[0]), KnownBottle(Self.bottles[1])])))
+    case 12: give(.shown(through: UInt64(number(0...20))))
+    case _: if oneIn(6) { askMany() }
+    }
+  }
+
+  private mutating func request() -> BottleRequest {
+    switch number(0...6) {
+    case 0: .command(.tare)
+    case 1: .command(.resetDaily)
+    case 2, 3: .command(.delete(UInt32(number(0...Int(lastRecord)))))
+    case 4: .settings(BottleSwitches(shakeToEmpty: oneIn(2)))
+    case 5: .configuration(BottleConfiguration(scale: 412, tare: 0))
+    case _: .configuration(BottleConfiguration(scale: 1, tare: 0))
+    }
+  }
+
+  /// Asks for more than may wait.
+  private mutating func askMany() {
+    for _ in 0..<number(30...35) {
+      lastRequest += 1
+      give(.refresh(lastRequest))
+    }
+  }
+
+  private mutating func changeDevice() {
+    switch number(0...8) {
+    case 0, 1: give(.link(.device(.lifecycle(.background))))
+    case 2, 3: give(.link(.device(.lifecycle(.foreground))))
+    case 4: give(.link(.device(one([.woke, .again, .reachability(.unreachable)]))))
+    case 5, 6: give(.central(.adapter(one(AdapterState.allCases))))
+    case _: give(.central(.adapter(.on)))
+    }
+  }
+
+  /// The store answers, if it was asked.
+  private mutating func answerStore() {
+    guard !commits.isEmpty else {
+      return give(oneIn(2) ? .committed(9_999, []) : .uncommitted(9_999, .full(detail: "late")))
+    }
+    let (id, change) = commits.removeFirst()
+    if oneIn(9) { return give(.uncommitted(id, .full(detail: "full"))) }
+    give(.committed(id, disk.commit(change)))
+  }
+}
+
+// The radio and the bottle.
+extension BottleLinkInputs {
+  private var attempt: AttemptID {
+    machine.link.currentAttempt ?? machine.link.queuedAttempt ?? AttemptID(99)
+  }
+
+  /// Does what brings the link on, mostly.
+  private mutating func goOn() {
+    guard machine.adapter == .on else { return give(.central(.adapter(.on))) }
+    guard machine.link.isWanted else { return give(.start) }
+    if machine.isConnected { return hear() }
+    if let discovering { return endDiscovery(discovering) }
+    if !connects.isEmpty, !oneIn(6) {
+      let (attempt, _) = connects[number(0...connects.count - 1)]
+      if oneIn(6) { return lose(attempt) }
+      return give(.central(.connected(attempt)))
+    }
+    if machine.isScanning {
+      let id = oneIn(9) ? one(Self.bottles) : machine.bottle?.id ?? one(Self.bottles)
+      return give(.central(.found(id, name: maybe("bottle"))))
+    }
+    if machine.link.status.phase == .held { return give(.link(.device(.lifecycle(.foreground)))) }
+    awaitDue()
+  }
+
+  private mutating func lose(_ attempt: AttemptID) {
+    connects.removeAll { $0.attempt == attempt }
+    if discovering == attempt { discovering = nil }
+    give(
+      .central(
+        oneIn(2)
+          ? .failed(attempt, linkFailure()) : .disconnected(attempt, maybe(linkFailure()))))
+  }
+
+  private mutating func endDiscovery(_ attempt: AttemptID) {
+    discovering = nil
+    if oneIn(8) { return give(.undiscovered(attempt, linkFailure())) }
+    let longest = one([20, 48, 182, 500])
+    give(.discovered(attempt, longestValue: longest, state(), at: wall))
+  }
+
+  private mutating func state() -> BottleState {
+    let unsynced = oneIn(8) ? number(0...9) : records.count
+    return BottleState(
+      time: 1_768_000_000, flags: oneIn(3) ? [] : .timeIsValid, unsynced: UInt16(unsynced))
+  }
+
+  /// Something is drunk; the bottle tells, if it is connected.
+  private mutating func record() {
+    for _ in 0..<(oneIn(4) ? number(2...45) : 1) {
+      lastRecord += 1
+      records.append(
+        BottleRecord(
+          id: lastRecord, time: oneIn(5) ? 9 : 1_768_000_000 + lastRecord, amount: 150, level: 300))
+    }
+    if oneIn(40) { lastRecord = 0 }
+    if machine.isConnected { give(.heard(attempt, .state(state()), at: wall)) }
+  }
+
+  /// The bottle says something.
+  private mutating func hear() {
+    if !chunks.isEmpty, !oneIn(6) {
+      let chunk = oneIn(12) ? chunks[chunks.count - 1] : chunks.removeFirst()
+      return give(.heard(attempt, .chunk(chunk), at: wall))
+    }
+    if !writes.isEmpty, !oneIn(4) { return answerWrite() }
+    let news: [BottleModel.News] = [
+      .state(state()), .state(state()), .battery(50),
+      .calibration(BottleCalibration(step: .waitEmpty)),
+      .chunk(BottleChunk(index: 0, total: UInt16(number(0...2)), records: [])),
+      .brokenChunk(detail: "cut off"), .malformed(detail: "odd"),
+    ]
+    give(.heard(attempt, one(news), at: wall))
+  }
+
+  /// The radio answers a write, and the bottle does what it asks for.
+  private mutating func answerWrite() {
+    guard !writes.isEmpty else { return give(.written(WriteID(9_999))) }
+    let (id, attribute, bytes) = writes.remove(at: oneIn(5) ? number(0...writes.count - 1) : 0)
+    if oneIn(10) { return give(.unwritten(id, linkFailure())) }
+    if attribute == .syncControl, let control = try? BottleSync(bytes) { obey(control) }
+    give(.written(id))
+  }
+
+  private mutating func obey(_ control: BottleSync) {
+    switch control.command {
+    case .query: return
+    case .acknowledge: if chunks.isEmpty { records = [] }
+    case .start:
+      let asked = Array(records.prefix(Int(control.count)))
+      let size = max(1, Int(control.chunkSize))
+      let starts = Array(stride(from: 0, to: asked.count, by: size))
+      chunks = starts.enumerated().map { index, start in
+        BottleChunk(
+          index: UInt16(index), total: UInt16(starts.count),
+          records: Array(asked[start..<min(start + size, asked.count)]))
+      }
+    }
+  }
+
+  /// Something comes from another connection, too late, or twice.
+  private mutating func disturb() {
+    let other = oneIn(2) ? attempt : AttemptID(UInt64(number(0...3)) &+ attempt.number &- 2)
+    switch number(0...9) {
+    case 0: give(.central(.connected(other)))
+    case 1, 2, 3: lose(other)
+    case 4: give(.discovered(other, longestValue: 20, state(), at: wall))
+    case 5: give(.undiscovered(other, linkFailure()))
+    case 6: give(.heard(other, .state(state()), at: wall))
+    case 7: give(.central(.found(one(Self.bottles), name: nil)))
+    case 8: give(.central(.value(other, UUID128(high: 0, low: 3), [1])))
+    case _: give(oneIn(2) ? .written(WriteID(1)) : .unwritten(WriteID(1), linkFailure()))
+    }
+  }
+}

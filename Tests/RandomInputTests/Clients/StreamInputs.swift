@@ -1,0 +1,279 @@
+import LinkCore
+import LinkWire
+@testable import MessageStream
+
+/// Random inputs for the stream of a shop, with limits that are soon reached.
+struct StreamInputs: InputGenerator {
+  var run: RandomRun<StreamModel>
+  private var server: StreamServer
+  private let settings: StreamSettings
+  private var disk = KeptTimeline()
+  // What was asked for and is not answered yet.
+  private var commit: (id: CommitID, change: TimelineChange)?
+  private var isLoading = false
+  private var read: (key: TimelineKey, limit: Int)?
+  private var fetches: [(id: FetchID, query: PageQuery)] = []
+  private var posts: [(entry: OutboxEntry, number: TryID)] = []
+  private var dial: (attempt: AttemptID, after: Position?)?
+  private var pings: [(AttemptID, UInt64)] = []
+  private var wantsCredentials = false
+  /// How many messages of the log went over the present socket.
+  private var sent = 0
+  // What the properties compare with.
+  private(set) var books = StreamBooks()
+
+  init(seed: UInt64) {
+    var source = RandomPolicies(chance: Chance(seed: seed))
+    guard let shop = ShopID("shop") else { preconditionFailure("the name is valid") }
+    settings = Self.settings(of: shop, &source)
+    server = StreamServer(shop, isPlain: source.oneIn(2), Chance(seed: source.chance.next()))
+    run = RandomRun(
+      StreamModel(settings: settings, seed: source.chance.next()), seed: seed,
+      chance: source.chance)
+  }
+
+  private static func settings(
+    of shop: ShopID, _ source: inout RandomPolicies
+  ) -> StreamSettings {
+    var settings = StreamSettings(
+      shop: shop, policy: .messageStream, user: source.maybe("me"))
+    settings.historyPage = source.number(3...5)
+    settings.catchUpPage = source.number(2...5)
+    settings.catchUpPages = source.number(2...5)
+    settings.memory = source.number(8...27)
+    settings.longAbsence = .seconds(source.number(8...60))
+    settings.overlap = .seconds(4)
+    settings.outboxLimit = 3
+    settings.malformedLimit = 2
+    settings.fetchTimeout = .seconds(3)
+    settings.sendRetries = .exponential(
+      first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0, floor: .zero, attempts: 2)
+    settings.sendsOnly = source.oneIn(8)
+    return settings
+  }
+
+  mutating func begin() {
+    for _ in 0..<number(0...20) { server.write(at: wall) }
+    launch()
+  }
+
+  mutating func act() {
+    pass()
+    if wantsCredentials, oneIn(3) { renewCredentials() }
+    switch number(0...32) {
+    case 0...6: answerStore()
+    case 7...11: answerFetch()
+    case 12...18: hear()
+    case 19...21: use()
+    case 22, 23:
+      let parent = oneIn(3) ? server.anyMessage()?.id : nil
+      give(.send(text: one(["a", "b"]), parent: parent, at: wall))
+    case 24: changeDevice()
+    case 25: disturb()
+    case 26...28: answerPost()
+    case 29: server.change(at: wall)
+    case 30: for _ in 0..<number(1...9) { server.write(at: wall) }
+    case 31: if oneIn(3) { leave() }
+    case _:
+      guard oneIn(6) else { return }
+      restart(StreamModel(settings: settings, seed: chance.next()))
+      launch()
+    }
+  }
+
+  mutating func note(_ step: MachineStep<StreamModel>) {
+    for effect in step.effects {
+      switch effect {
+      case .open(let attempt, let after): dial = (attempt, after)
+      case .close(let attempt, _): if dial?.attempt == attempt { dial = nil }
+      case .ping(let attempt, let id): pings.append((attempt, id))
+      case .fetch(let id, let query): fetches.append((id, query))
+      case .post(let entry, let number): posts.append((entry, number))
+      case .load: isLoading = true
+      case .commit(let id, let change): commit = (id, change)
+      case .readOlder(let key, let limit): read = (key, limit)
+      case .refreshCredentials: wantsCredentials = true
+      case .update: continue
+      }
+    }
+    books.note(step)
+  }
+
+  mutating func noteRestart() {
+    (commit, isLoading, read, dial) = (nil, false, nil, nil)
+    (fetches, posts, pings, wantsCredentials) = ([], [], [], false)
+    books = StreamBooks()
+  }
+
+  static func request(in effect: StreamModel.Effect) -> String? {
+    switch effect {
+    case .open(let attempt, _): "open \(attempt)"
+    case .ping(let attempt, let id): "ping \(attempt) \(id)"
+    case .fetch(let id, _): "fetch \(id)"
+    case .post(let entry, let number): "post \(entry.id) \(number)"
+    case .commit(let id, _): "commit \(id)"
+    case .close, .refreshCredentials, .load, .readOlder, .update: nil
+    }
+  }
+}
+
+// The app and the device.
+extension StreamInputs {
+  private var wall: Timestamp {
+    Timestamp(nanoseconds: 1_768_000_000_000_000_000 + now.nanoseconds)
+  }
+
+  private mutating func launch() {
+    give(.credentials(.available(expiresIn: nil)))
+    give(.reachability(.reachable(path: PathID("wifi"))))
+    give(.lifecycle(.foreground, at: wall))
+    if oneIn(3) { give(.user("me")) }
+    give(.open(at: wall))
+  }
+
+  private mutating func renewCredentials() {
+    wantsCredentials = false
+    give(.credentials(.available(expiresIn: nil)))
+  }
+
+  /// The app is left for a while.
+  private mutating func leave() {
+    give(.lifecycle(.background, at: wall))
+    if oneIn(2) { pass() }
+    for _ in 0..<number(0...6) { server.write(at: wall) }
+    if oneIn(3) { skip(to: now.advanced(by: .seconds(number(10...40)))) }
+    give(nil)
+    give(.lifecycle(.foreground, at: wall))
+  }
+
+  private mutating func pass() {
+    let waits: [Duration] = [
+      .zero, .zero, .zero, .milliseconds(200), .milliseconds(999), .seconds(1), .seconds(3),
+    ]
+    let until = now.advanced(by: oneIn(40) ? one([.seconds(31), .seconds(130)]) : one(waits))
+    while let due, due <= until, !isOver, !oneIn(40) {
+      skip(to: due)
+      give(nil)
+    }
+    skip(to: until)
+  }
+
+  private mutating func use() {
+    let id = one(machine.outbox.entries.map(\.id) + [UUID128(high: 0, low: 0)])
+    switch number(0...13) {
+    case 0...4: give(.loadOlder)
+    case 5: give(.refresh)
+    case 6: give(.retry(id))
+    case 7: give(.discard(id))
+    case 8: give(.reader(isBehind: oneIn(3)))
+    case 9: give(.realtime(!oneIn(3)))
+    case 10: if oneIn(3) { give(.close) }
+    case 11: give(.user(one(["me", "you"])))
+    case _: give(.open(at: wall))
+    }
+  }
+
+  private mutating func changeDevice() {
+    let changes: [StreamModel.Input] = [
+      .reachability(.reachable(path: PathID("wifi"))),
+      .reachability(.reachable(path: PathID("wifi"))),
+      .reachability(.reachable(path: PathID("cell"))), .reachability(.unreachable),
+      .lifecycle(.foreground, at: wall), .lifecycle(.foreground, at: wall),
+      .lifecycle(.background, at: wall), .woke(at: wall),
+      .woke(at: wall.advanced(by: .seconds(number(-300...300)))),
+      .credentials(.available(expiresIn: oneIn(2) ? .seconds(90) : nil)),
+      .credentials(.available(expiresIn: nil)), .credentials(.refreshFailed),
+    ]
+    let ends: [StreamModel.Input] = [.credentials(.rejected), .credentials(.cleared)]
+    give(one(oneIn(9) ? ends : changes))
+  }
+}
+
+// Answers of the store and of the server.
+extension StreamInputs {
+  /// The store answers, if it was asked.
+  private mutating func answerStore() {
+    let failure: StoreFailure = one([
+      .full(detail: ""), .locked(detail: ""), .corrupt(detail: ""), .other(detail: ""),
+      .denied(detail: ""), .fromTheFuture(found: 2, supported: 1),
+    ])
+    let fails = oneIn(9)
+    if isLoading {
+      isLoading = false
+      give(fails ? .loadFailed(failure) : .loaded(disk.load(limit: settings.memory)))
+    } else if let (key, limit) = read, oneIn(2) || commit == nil {
+      read = nil
+      give(fails ? .olderFailed(failure) : .older(disk.older(than: key, limit: limit)))
+    } else if let (id, change) = commit {
+      commit = nil
+      give(fails ? .commitFailed(id, failure) : .committed(id, disk.commit(change)))
+    } else if oneIn(9) {
+      give(oneIn(2) ? .committed(CommitID(0), TimelineCommit()) : .loaded(TimelineSnapshot()))
+    }
+  }
+
+  /// A request for a page is answered, or fails.
+  private mutating func answerFetch() {
+    guard !fetches.isEmpty else { return }
+    let place = number(0...fetches.count - 1)
+    let (id, query) = fetches[place]
+    if !oneIn(12) { fetches.remove(at: place) }
+    guard oneIn(10) else { return give(.fetched(id, server.page(query))) }
+    if oneIn(3) { renewCredentials() }
+    give(.fetchFailed(id, linkFailure()))
+  }
+
+  /// A post is answered, or fails, or is never heard of.
+  private mutating func answerPost() {
+    guard !posts.isEmpty else { return }
+    let place = number(0...posts.count - 1)
+    let (entry, attempt) = posts[place]
+    if !oneIn(9) { posts.remove(at: place) }
+    if oneIn(4) {
+      if oneIn(4) { renewCredentials() }
+      let long = LinkFailure.http(status: 413, retryAfter: nil, detail: one(["", "long"]))
+      return give(.postFailed(entry.id, try: attempt, oneIn(6) ? long : linkFailure()))
+    }
+    let message = server.take(entry, at: wall)
+    switch number(0...5) {
+    case 0: give(.postFailed(entry.id, try: attempt, oneIn(2) ? .timeout(.response) : .reset))
+    case 1: return
+    case _: give(.posted(entry.id, message))
+    }
+  }
+
+  private mutating func disturb() {
+    let attempt = oneIn(4) ? AttemptID(99) : dial?.attempt ?? AttemptID(98)
+    let inputs: [StreamModel.Input] = [
+      .frame(attempt, .unknown(type: "x")), .frame(attempt, .malformed(.badDate(field: "x"))),
+      .frame(attempt, .malformed(.missing(field: "x"))),
+      .frame(attempt, .malformed(.missing(field: "y"))),
+      .frame(attempt, .draining(within: .seconds(number(0...9)))), .ping(attempt),
+      .oversized(attempt, bytes: 9), .lost(attempt, linkFailure()), .lost(attempt, linkFailure()),
+    ]
+    if let (attempt, id) = pings.popLast() { give(.pong(attempt, id)) }
+    give(one(inputs))
+  }
+
+  /// The socket opens, or brings what comes next.
+  private mutating func hear() {
+    guard let (attempt, after) = dial else { return }
+    if machine.link.status.phase != .connected {
+      if oneIn(6) { return give(.lost(attempt, linkFailure())) }
+      let tells = !server.isPlain && !oneIn(5)
+      let start = tells && !oneIn(3) ? after : nil
+      sent = start.map { Int($0.offset) } ?? server.messages.count
+      return give(.opened(attempt, head: tells ? server.head : nil, after: start))
+    }
+    // A log that was put back goes on from there.
+    if sent > server.messages.count { sent = max(0, server.messages.count - number(0...3)) }
+    if sent >= server.messages.count, oneIn(2) { server.write(at: wall) }
+    if oneIn(9) { sent += 1 }
+    guard sent < server.messages.count, !oneIn(6) else {
+      if let message = server.anyMessage() { give(.frame(attempt, .message(message))) }
+      return
+    }
+    give(.frame(attempt, .message(server.sent(server.messages[sent]))))
+    sent += 1
+  }
+}

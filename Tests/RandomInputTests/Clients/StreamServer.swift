@@ -1,0 +1,121 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// The server of a random stream, of either kind, that is not always right.
+struct StreamServer: RandomSource {
+  var chance: Chance
+  let isPlain: Bool
+  private let shop: ShopID
+  private var log = KeptLog(epoch: "e")
+  private var edits: [MessageID: Message] = [:]
+  private var count: UInt64 = 0
+  /// How far behind its clock is, in seconds.
+  private var lag: Int64 = 0
+
+  init(_ shop: ShopID, isPlain: Bool, _ chance: Chance) {
+    (self.shop, self.isPlain, self.chance) = (shop, isPlain, chance)
+  }
+
+  var messages: [Message] { log.messages }
+  var head: Position { log.head }
+
+  private mutating func message(_ user: String, _ text: String, _ wall: Timestamp) -> Message {
+    count += 1
+    let seconds = wall.nanoseconds / 1_000_000_000 - lag - Int64(one([0, 0, 0, 1, 3, 4, 5, 9]))
+    return Message(
+      id: UUID128(high: UInt64(number(0...2)), low: count), shop: shop, user: user, username: nil,
+      text: text, createdAt: Timestamp(nanoseconds: seconds * 1_000_000_000))
+  }
+
+  private mutating func append(_ message: Message, key: UUID128?) -> Message {
+    guard case .success(let appended) = log.append(LogEntry(message: message, key: key)) else {
+      return sent(message)
+    }
+    return sent(appended.message)
+  }
+
+  /// Another user writes a message.
+  mutating func write(at wall: Timestamp) {
+    let message = message(one(["you", "you", "me"]), one(["a", "b", "c"]), wall)
+    _ = append(message, key: nil)
+  }
+
+  /// Takes a post.
+  mutating func take(_ entry: OutboxEntry, at wall: Timestamp) -> Message {
+    var message = message("me", entry.text, wall)
+    message.parent = entry.parent
+    return append(message, key: isPlain ? nil : entry.id)
+  }
+
+  /// Edits a message, or loses some: it begins another epoch, or was put back to an earlier state.
+  mutating func change(at wall: Timestamp) {
+    switch number(0...7) {
+    case 0: if oneIn(2) { log.begin(epoch: one(["e", "f"]), keeping: number(0...9)) }
+    case 1:
+      let lost = number(1...6)
+      let kept = messages.dropLast(lost)
+      log = KeptLog(epoch: log.epoch)
+      for message in kept { _ = log.append(LogEntry(message: message, key: nil)) }
+      for _ in 0..<lost where !oneIn(4) { write(at: wall) }
+    case 2: lag = one([0, 0, 6, 60])
+    case _:
+      guard var message = messages.suffix(6).randomElement(using: &chance) else { return }
+      message.text = "edit"
+      message.updatedAt = wall.advanced(by: .seconds(number(-3...3)))
+      edits[message.id] = message
+    }
+  }
+
+  /// A message as it is sent now.
+  func sent(_ message: Message) -> Message {
+    var sent = edits[message.id] ?? message
+    sent.position = isPlain ? nil : message.position
+    return sent
+  }
+
+  /// Some message of the log, at times in another version.
+  mutating func anyMessage() -> Message? {
+    guard let found = messages.randomElement(using: &chance) else { return nil }
+    var message = sent(found)
+    if oneIn(4) { message.text = "late" }
+    if oneIn(4) { message.updatedAt = message.createdAt.advanced(by: .seconds(number(-1...9))) }
+    return message
+  }
+
+  mutating func page(_ query: PageQuery) -> Page {
+    var page = isPlain ? plainPage(query) : log.page(query, byTime: oneIn(9))
+    page.messages = page.messages.map { sent($0) }
+    guard oneIn(7) else { return page }
+    switch number(0...7) {
+    case 0: page.hasNext.toggle()
+    case 1: page.messages = Array(page.messages.dropFirst(number(0...2)))
+    case 2: page.messages = page.messages.reversed()
+    case 3:
+      page.rejected = page.messages.count + number(0...1)
+      page.fault = oneIn(2) ? .missing(field: "x") : nil
+      page.messages = []
+    case 4: page.rejected = number(1...2)
+    case 5: page.head = oneIn(2) ? nil : Position(epoch: "f", offset: UInt64(number(0...9)))
+    case 6:
+      page.recovered = false
+      page.messages.removeAll { _ in oneIn(2) }
+    case _: (page.messages, page.hasNext) = ([], oneIn(2))
+    }
+    return page
+  }
+
+  /// Returns a page of a plain server: by number, newest first.
+  private func plainPage(_ query: PageQuery) -> Page {
+    let all = messages.map { sent($0) }.sorted { $1.key < $0.key }
+    let (list, number, limit) =
+      switch query {
+      case .page(let number, let limit): (all, number, limit)
+      case .since(let time, let number, let limit):
+        (all.filter { $0.createdAt > time }, number, limit)
+      case .after(_, let limit), .before(_, let limit): (all, 1, limit)
+      }
+    let rest = list.dropFirst((number - 1) * limit)
+    return Page(messages: Array(rest.prefix(limit)), hasNext: rest.count > limit)
+  }
+}

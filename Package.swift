@@ -254,6 +254,14 @@ let checks: [Target] = [
     "WireTests",
     uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "HoldfastTestKit"]),
   tests("JSONTests", uses: ["LinkCore", "LinkJSON", "HoldfastTestKit"]),
+  // Random input to every machine, with all invariants checked after each step.
+  tests(
+    "RandomInputTests",
+    uses: [
+      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay",
+      "HeldSocket", "Session", "HealthSync", "BottleLink", "BottleFirmware", "VirtualBottle",
+      "LinkServerCore",
+    ]),
   tests(
     "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"],
     besides: ["Answers/Kept", "Export/Kept"],
@@ -261,7 +269,7 @@ let checks: [Target] = [
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests(
     "MessageStreamTests",
-    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkSimulator", "HoldfastTestKit"]),
+    uses: ["LinkCore", "LinkWire", "MessageStream", "HoldfastTestKit"]),
   tests(
     "HealthRelayTests",
     uses: [

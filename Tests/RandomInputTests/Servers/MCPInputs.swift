@@ -1,0 +1,231 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+
+@testable import LinkServerCore
+
+/// Random inputs to a server of assistants, and what it promises.
+struct MCPInputs: ServerInputs {
+  /// A call that the relay has.
+  struct Asked {
+    let ask: AskID
+    let wants: RelayAsk
+    /// The session or the conversation that it is of.
+    let owner: String?
+    /// The request that it is of; of a batch, that of the whole batch.
+    let request: RequestID
+  }
+
+  /// A request whose answer is not complete.
+  struct Request {
+    let call: MCPCall
+    /// When the stream of its answer said something last; `nil` before it began.
+    var saidAt: Instant?
+  }
+
+  var run: RandomRun<MCPServer>
+  var notes = ServerNotes()
+  let policy: MCPPolicy
+  let drainLimit = Duration.zero
+
+  var sessions: [String] = []
+  /// Those of them that take batches.
+  var batching: [String] = []
+  var deleted: Set<String> = []
+  /// The tokens of sessions and conversations.
+  var tokens: [String: TokenHash] = [:]
+  var asked: [Asked] = []
+  var open: [RequestID: Request] = [:]
+  private var last: UInt64 = 0
+
+  init(seed: UInt64) {
+    var draw = PolicyDraw(chance: Chance(seed: seed))
+    var policy = MCPPolicy()
+    let counts: [(WritableKeyPath<MCPPolicy, Int>, [Int])] = [
+      (\.maxSessions, [0, 1, 2, 3]), (\.maxCalls, [0, 1, 2, 4]), (\.callsPerSession, [0, 1, 2]),
+      (\.maxEventBytes, [0, 300, 900]), (\.maxBatchBytes, [0, 250, 900]),
+    ]
+    let times: [(WritableKeyPath<MCPPolicy, Duration>, [Int])] = [
+      (\.idle, [0, 3, 8, 40]), (\.progressInterval, [0, 1]), (\.commentInterval, [0, 2, 3]),
+    ]
+    for (count, values) in counts { draw.set(&policy, count, values) }
+    for (time, values) in times { draw.set(&policy, time, values.map { .seconds($0) }) }
+    if draw.oneIn(3) { policy.doors.hosts = ["relay.example"] }
+    if draw.oneIn(3) { policy.doors.origins = ["https://app.example"] }
+    policy.doors.isLocal = !draw.oneIn(3)
+    self.policy = policy
+    run = RandomRun(MCPServer(policy: policy, at: .zero), seed: seed, chance: draw.chance)
+  }
+
+  mutating func act() {
+    let waits: [Duration] = [
+      .milliseconds(1), .milliseconds(999), .seconds(1), .seconds(2), .seconds(3), .seconds(41),
+    ]
+    passTime(waits)
+    switch number(0...39) {
+    case 0...9: settle()
+    case 10...11: leave()
+    case 12: endSession()
+    case 13: if oneIn(9) { give(.drain) }
+    case 14...17: send(plain())
+    case 18...20: send(stream())
+    case 21: send(odd())
+    case 22...25: send(stateless())
+    case 26...28: send(greeting())
+    case 29...31: send(batch())
+    case _: send(message())
+    }
+  }
+
+  /// A request comes.
+  mutating func send(_ call: MCPCall) {
+    last += 1
+    let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
+    give(.request(RequestID(last), call, fresh: MCPSessionID(random: bytes)))
+  }
+
+  /// A client leaves; seldom one that there is not.
+  private mutating func leave() {
+    let all = open.keys.sorted()
+    give(.abandoned(all.isEmpty || oneIn(12) ? RequestID(77_777) : one(all)))
+  }
+
+  /// The relay says what became of a call; seldom twice, or of one that nobody made.
+  private mutating func settle() {
+    guard !asked.isEmpty else { return send(message()) }
+    let call = one(asked)
+    let ask = oneIn(30) ? AskID(55_555) : call.ask
+    let outcome = outcome(of: call.wants)
+    let skew = Duration.seconds(one([-31, -30, 0, 29, 30, 31, 34]))
+    for _ in 0..<(oneIn(20) ? 2 : 1) {
+      give(
+        .outcome(
+          ask, outcome, token: oneIn(6) ? nil : hash(),
+          wall: Timestamp(nanoseconds: Self.wallAtZero).advanced(by: skew)))
+    }
+  }
+
+  static func request(in effect: MCPServer.Effect) -> String? {
+    switch effect {
+    case .answer(let id, _), .end(let id): "the end of the answer to \(id)"
+    case .begin(let id, _, _): "the start of a stream for \(id)"
+    case .watch(let id): "a watch of \(id)"
+    case .ask(let id, _, _, _): "the outcome of \(id)"
+    case .write, .abandon: nil
+    }
+  }
+}
+
+// What is promised.
+extension MCPInputs {
+  mutating func note(_ step: MachineStep<MCPServer>) {
+    if let input = step.input { note(input) }
+    for effect in step.effects { note(effect, after: step.input) }
+    if case .outcome(let ask, let outcome, let token, _) = step.input {
+      conclude(ask, outcome, token)
+    }
+    checkRequests(isTick: step.input == nil)
+    checkServer(step)
+  }
+
+  private mutating func note(_ input: MCPServer.Input) {
+    switch input {
+    case .request(let id, let call, _): open[id] = Request(call: call)
+    case .abandoned(let id): open[id] = nil
+    case .drain: notes.drain(at: now)
+    case .outcome: return
+    }
+  }
+
+  private mutating func note(_ effect: MCPServer.Effect, after input: MCPServer.Input?) {
+    switch effect {
+    case .answer(let id, let reply):
+      guard let request = open.removeValue(forKey: id) else {
+        return run.fail("only a request that waits is answered")
+      }
+      require(request.saidAt == nil, "an answer is whole or a stream")
+      require(
+        !isOfDeletedSession(request.call) || reply.status >= 400, "a deleted session is over")
+      if request.call.method == .delete, request.call.route == .mcp, reply.status == 200,
+        let name = request.call.fields.session
+      {
+        deleted.insert(name)
+      }
+      if let session = reply.session { enter(session.text, reply.body) }
+    case .begin(let id, let session, _):
+      require(open[id] != nil && open[id]?.saidAt == nil, "a stream begins once")
+      require(!(open[id].map { isOfDeletedSession($0.call) } ?? false), "a deleted session is over")
+      open[id]?.saidAt = now
+      if let session { enter(session.text, []) }
+    case .watch(let id): require(open[id] != nil, "only a request that waits is watched")
+    case .write(let id, _):
+      require(open[id]?.saidAt != nil, "only a stream that began is written to")
+      open[id]?.saidAt = now
+    case .end(let id):
+      require(open.removeValue(forKey: id)?.saidAt != nil, "only a stream that began ends")
+    case .ask(let ask, let wants, let bearer, _): note(ask, wants, bearer, after: input)
+    case .abandon(let ask):
+      require(asked.contains { $0.ask == ask }, "only a call that waits is abandoned")
+      asked.removeAll { $0.ask == ask }
+    }
+  }
+
+  /// Whether a request can only be refused, since its session is over.
+  private func isOfDeletedSession(_ call: MCPCall) -> Bool {
+    guard call.route == .mcp, let name = call.fields.session, deleted.contains(name) else {
+      return false
+    }
+    return call.method == .get || call.method == .delete
+  }
+
+  private mutating func note(
+    _ ask: AskID, _ wants: RelayAsk, _ bearer: MCPServer.Bearer?, after input: MCPServer.Input?
+  ) {
+    guard case .request(let id, let call, _) = input else {
+      return run.fail("a call is made for a request")
+    }
+    let owner: String? =
+      switch call.route {
+      case .mcp: call.fields.session
+      case .toolList, .toolCall: nil
+      case .directLogin, .healthMetrics, .logout: call.fields.conversation
+      }
+    asked.append(Asked(ask: ask, wants: wants, owner: owner, request: id))
+    guard case .hash(let hash) = bearer else { return }
+    require(
+      hash == call.fields.bearer || hash == owner.flatMap { tokens[$0] },
+      "a call shows the token of its request or of its session")
+  }
+
+  private mutating func conclude(_ ask: AskID, _ outcome: RelayOutcome, _ token: TokenHash?) {
+    guard let place = asked.firstIndex(where: { $0.ask == ask }) else { return }
+    let call = asked.remove(at: place)
+    let rest = asked.contains { $0.request == call.request }
+    let isBatch = open[call.request]?.call.body.contains(UInt8(ascii: "[")) ?? false
+    require(open[call.request] == nil || rest || isBatch, "an outcome ends its request")
+    switch outcome {
+    case .loggedIn: if let owner = call.owner { tokens[owner] = token }
+    case .loggedOut: if let owner = call.owner { tokens[owner] = nil }
+    case .data, .refused: return
+    }
+  }
+
+  private mutating func enter(_ name: String, _ body: [UInt8]) {
+    sessions = sessions.suffix(4) + [name]
+    let isOld = String(decoding: body, as: UTF8.self).contains("\"2025-03-26\"")
+    if isOld { batching = batching.suffix(2) + [name] }
+  }
+
+  /// A request waits for the relay, or has a stream that says something from time to time.
+  private mutating func checkRequests(isTick: Bool) {
+    let waiting = Set(asked.map(\.request))
+    require(
+      open.allSatisfy { id, request in request.saidAt != nil || waiting.contains(id) },
+      "a request waits for the relay or has its answer")
+    guard isTick else { return }
+    let silence = max(policy.workable.commentInterval, policy.workable.progressInterval)
+    require(
+      open.values.allSatisfy { $0.saidAt.map { now < $0.advanced(by: silence) } ?? true },
+      "no stream is silent for longer than its interval")
+  }
+}

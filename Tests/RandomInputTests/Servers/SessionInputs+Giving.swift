@@ -1,0 +1,125 @@
+import LinkCore
+import LinkWire
+
+@testable import LinkServerCore
+
+// What clients, handlers and the store do.
+extension SessionInputs {
+  private static let talks = ["a", "b", "c"]
+
+  var wall: Timestamp { Timestamp(nanoseconds: Self.wallAtZero + now.nanoseconds) }
+
+  /// An open socket; seldom one that there never was.
+  private mutating func socket() -> ConnectionID {
+    oneIn(60) || connections.open.isEmpty ? ConnectionID(9_999) : one(connections.open)
+  }
+
+  mutating func arrive() {
+    lastSocket += 1
+    let id = ConnectionID(lastSocket)
+    let arrival = SessionServer.Arrival(address: one(["x", "x", "y"]), challenge: "c\(lastSocket)")
+    give(.opened(id, arrival, wall: wall))
+    if !oneIn(6) { enter(id) }
+  }
+
+  mutating func enter(_ id: ConnectionID?) {
+    let all = SessionFeature.allCases
+    var connect = SessionConnect(
+      session: one(["p", "q", "r"]), features: Set(one([[], all, [one(all)]])),
+      received: oneIn(2) ? nil : UInt64(number(0...12)))
+    if oneIn(9) { connect.version = one([nil, "0.3.9", "0.4.0", "0.4.9", "odd", "1.0.0"]) }
+    let skew = one([0, 30, 31, -30, -31])
+    if !oneIn(9) { connect.timestamp = wall.advanced(by: .seconds(skew)) }
+    let proof: SessionServer.Proof = one([.key, .key, .key, .challenge])
+    say(.connect(connect), on: id, proof: oneIn(20) ? .none : proof)
+  }
+
+  private mutating func say(
+    _ message: SessionClientMessage, on id: ConnectionID? = nil,
+    proof: SessionServer.Proof = .none
+  ) {
+    let id = id ?? socket()
+    if !oneIn(9) { give(.heard(id)) }
+    give(.said(id, message, proof: proof, wall: wall))
+  }
+
+  mutating func speak() {
+    let talk = one(Self.talks)
+    switch number(0...14) {
+    case 0...6: say(.prompt(prompt(talk)))
+    case 7...8: say(.messageAck(sent.isEmpty || oneIn(9) ? "none" : one(sent)))
+    case 9: say(.subscribe(subscription(talk)))
+    case 10: say(.subscribeBatch(Self.talks.prefix(number(1...3)).map { subscription($0) }))
+    case 11: say(.setMaxMessageSize(kilobytes: one([1, 2, 3, 64, 16_384])))
+    case 12: say(oneIn(2) ? .killSession(conversation: talk) : .unsubscribe(conversation: talk))
+    case 13: say(.ping)
+    case _: say(oneIn(4) ? .disconnect(reason: "done") : .unknown(type: "news"))
+    }
+  }
+
+  private mutating func prompt(_ talk: String) -> SessionPrompt {
+    if !oneIn(4) { lastKey += 1 }
+    let size = one([7, 1_000, 1_001, 30_000])
+    let text = oneIn(20) ? String(repeating: "x", count: size) : "ask \(number(0...3))"
+    let key = max(0, lastKey - (oneIn(9) ? number(0...5) : 0))
+    var prompt = SessionPrompt(
+      text: text, conversation: talk, isNew: oneIn(3), idempotencyKey: oneIn(9) ? nil : "k\(key)")
+    if !oneIn(3) { prompt.number = UInt64(max(1, lastKey)) }
+    if oneIn(9) { prompt.systemPrompt = one(["s", "ss"]) }
+    return prompt
+  }
+
+  private mutating func subscription(_ talk: String) -> SessionSubscription {
+    let place = UInt64(number(0...7))
+    let signature = oneIn(2) ? kept.conversations[talk]?.signature : one([nil, "other"])
+    return SessionSubscription(
+      conversation: talk,
+      cursor: oneIn(3) ? .sequence(place) : .offset(place, signature: signature))
+  }
+
+  /// The store answers: one change after the other.
+  mutating func write() {
+    guard let token = writes.first?.token else { return }
+    give(.stored(token, failure: oneIn(12) ? one(Self.storeFailures) : nil, wall: wall))
+  }
+
+  /// A handler writes, or ends.
+  mutating func work() {
+    guard !handlers.isEmpty else { return }
+    let id = one(handlers.keys.sorted())
+    let sizes = [3, 40, 50, 51, 700, 1_300, 1_500, 4_001]
+    let text = oneIn(4) ? String(repeating: "y", count: one(sizes)) : "re \(number(0...9))"
+    if oneIn(2) { return give(.produced(id, text)) }
+    let result: SessionResponse.Result =
+      oneIn(5) ? .failure(error: "it failed") : .success(text: oneIn(9) ? "re\n" : text)
+    give(.ended(id, result, wall: wall))
+  }
+
+  mutating func leave() {
+    give(.gone(connections.ending.first ?? socket(), wall: wall))
+  }
+
+  mutating func seldom() {
+    switch number(0...9) {
+    case 0: give(.overflowed(socket()))
+    case 1: give(.unreadable(socket(), detail: "odd", field: one([nil, "text", "last_seq"])))
+    case 2: for id in connections.open { give(.heard(id)) }
+    case 3: if oneIn(4) { give(.drain(within: .seconds(3))) }
+    case 4: give(.drained(socket()))
+    case 5: give(.stored(StoreToken(777_777), failure: nil, wall: wall))
+    case 6: give(.ended(SessionPromptID(777_777), .success(text: "late"), wall: wall))
+    case 7: for id in connections.ending { give(.gone(id, wall: wall)) }
+    case _: if oneIn(3) || machine.isFinished { restart() }
+    }
+  }
+
+  /// The process ends and another begins; of what was on its way to the store, the first part
+  /// arrived.
+  private mutating func restart() {
+    var kept = kept
+    for write in writes.prefix(number(0...writes.count)) {
+      for change in write.changes { kept.apply(change) }
+    }
+    give(.restored(kept, wall: wall))
+  }
+}

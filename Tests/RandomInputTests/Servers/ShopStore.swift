@@ -1,0 +1,80 @@
+import LinkCore
+import LinkWire
+
+@testable import LinkServerCore
+
+/// A store of messages that carries out questions at once or when it answers them.
+struct ShopStore {
+  enum Question {
+    case head
+    case page(PageQuery)
+    case append(LogEntry)
+  }
+
+  /// A question without an answer; `answer` if only that is missing.
+  struct Open {
+    let token: StoreToken
+    let shop: ShopID
+    let question: Question
+    var answer: ShopServer.StoreAnswer?
+
+    var isAppend: Bool { if case .append = question { true } else { false } }
+  }
+
+  private var logs: [ShopID: KeptLog] = [:]
+  private(set) var open: [Open] = []
+  private var written: UInt64 = 0
+  let isPlain: Bool
+
+  init(isPlain: Bool) { self.isPlain = isPlain }
+
+  func log(_ shop: ShopID) -> KeptLog { logs[shop] ?? KeptLog(epoch: "e") }
+
+  mutating func ask(_ token: StoreToken, _ shop: ShopID, _ question: Question, atOnce: Bool) {
+    var asked = Open(token: token, shop: shop, question: question)
+    if atOnce { asked.answer = carryOut(asked) }
+    open.append(asked)
+  }
+
+  /// Takes a question away; of the appends of a shop always the first.
+  mutating func take(_ place: Int) -> Open {
+    let asked = open[place]
+    let first = open.firstIndex { $0.isAppend && $0.shop == asked.shop }
+    return open.remove(at: asked.isAppend ? first ?? place : place)
+  }
+
+  mutating func carryOut(_ asked: Open) -> ShopServer.StoreAnswer {
+    if let answer = asked.answer { return answer }
+    var log = log(asked.shop)
+    defer { logs[asked.shop] = log }
+    switch asked.question {
+    case .head: return .head(log.head, newest: log.messages.last?.createdAt)
+    case .page(let query):
+      return .page(log.page(query, byTime: isPlain), total: log.count(query))
+    case .append(let entry):
+      switch log.append(entry) {
+      case .success(let appended): return .appended(appended.message, isNew: appended.isNew)
+      case .failure(let failure): return .failed(failure)
+      }
+    }
+  }
+
+  /// Another program writes to the log of a shop.
+  mutating func write(_ shop: ShopID, at time: Timestamp) {
+    written += 1
+    let message = Message(
+      id: UUID128(high: 7, low: written), shop: shop, user: "z", username: "Z", text: "other",
+      createdAt: Timestamp(nanoseconds: time.nanoseconds / 1_000 * 1_000))
+    var log = log(shop)
+    _ = log.append(LogEntry(message: message, key: nil))
+    logs[shop] = log
+  }
+
+  /// The log of a shop begins anew behind its newest messages.
+  mutating func begin(_ shop: ShopID, keeping count: Int) {
+    written += 1
+    var log = log(shop)
+    log.begin(epoch: "e\(written)", keeping: count)
+    logs[shop] = log
+  }
+}

@@ -1,14 +1,16 @@
 public import HoldfastSocket
 public import LinkCore
 public import LinkRuntime
-public import LinkWire
 import OwnerFiles
 import StoreSQLite
 
 #if os(Linux)
   import BluetoothBlueZ
+  public import LinkWire
   import NotificationsDBus
   import RadioSocket
+#else
+  import LinkWire
 #endif
 
 /// The adapters of the features that keep something, and of what they need of a device.

@@ -1,5 +1,5 @@
 public import HealthRelay
-import LinkCore
+public import LinkCore
 public import LinkHealth
 public import LinkServerCore
 public import LinkWire

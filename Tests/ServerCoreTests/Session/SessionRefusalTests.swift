@@ -1,3 +1,4 @@
+import LinkCore
 import LinkServerCore
 import LinkWire
 import Testing

@@ -153,16 +153,20 @@ extension MCPInputs {
       }
       if let session = reply.session { enter(session.text, reply.body) }
     case .begin(let id, let session, _):
-      require(open[id] != nil && open[id]?.saidAt == nil, "a stream begins once")
-      require(!(open[id].map { isOfDeletedSession($0.call) } ?? false), "a deleted session is over")
+      let request = open[id]
+      require(request != nil && request?.saidAt == nil, "a stream begins once")
+      let isOver = request.map { isOfDeletedSession($0.call) } ?? false
+      require(!isOver, "a deleted session is over")
       open[id]?.saidAt = now
       if let session { enter(session.text, []) }
     case .watch(let id): require(open[id] != nil, "only a request that waits is watched")
     case .write(let id, _):
-      require(open[id]?.saidAt != nil, "only a stream that began is written to")
+      let begun = open[id]?.saidAt
+      require(begun != nil, "only a stream that began is written to")
       open[id]?.saidAt = now
     case .end(let id):
-      require(open.removeValue(forKey: id)?.saidAt != nil, "only a stream that began ends")
+      let ended = open.removeValue(forKey: id)
+      require(ended?.saidAt != nil, "only a stream that began ends")
     case .ask(let ask, let wants, let bearer, _): note(ask, wants, bearer, after: input)
     case .abandon(let ask):
       require(asked.contains { $0.ask == ask }, "only a call that waits is abandoned")

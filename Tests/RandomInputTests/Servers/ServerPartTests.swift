@@ -5,14 +5,16 @@ import Testing
 @testable import LinkServerCore
 
 /// Random calls to the parts of servers, beside what is true of them by definition.
-struct ServerPartTests {
+@Suite struct ServerPartTests {
+  private static let seeds = Array(UInt64(0)..<40)
+
   private func broken(_ value: some SelfChecking) -> [String] {
     var check = InvariantCheck(.thorough)
     value.check(&check)
     return check.broken
   }
 
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(arguments: seeds)
   func `an alarm queue rings the earliest alarm that is set`(seed: UInt64) {
     var draw = PolicyDraw(chance: Chance(seed: seed))
     var queue = AlarmQueue<Int>()
@@ -38,7 +40,7 @@ struct ServerPartTests {
     }
   }
 
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(arguments: seeds)
   func `a rate lets no more pass than its burst and its interval`(seed: UInt64) {
     var draw = PolicyDraw(chance: Chance(seed: seed))
     let (burst, bound) = (draw.number(1...4), draw.number(1...3))
@@ -66,7 +68,7 @@ struct ServerPartTests {
     }
   }
 
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(arguments: seeds)
   func `an address is locked out for its own wrong pairs, and not for longer`(seed: UInt64) {
     var draw = PolicyDraw(chance: Chance(seed: seed))
     var policy = RelayServerPolicy()
@@ -98,7 +100,7 @@ struct ServerPartTests {
     }
   }
 
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(arguments: seeds)
   func `a pair leads to the phone that shows it, and to no other`(seed: UInt64) {
     var draw = PolicyDraw(chance: Chance(seed: seed))
     var pairs = RelayPairs()
@@ -120,7 +122,7 @@ struct ServerPartTests {
     }
   }
 
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(arguments: seeds)
   func `a table of sessions keeps who is signed in and forgets who is idle`(seed: UInt64) {
     var draw = PolicyDraw(chance: Chance(seed: seed))
     let bound = draw.number(1...3)

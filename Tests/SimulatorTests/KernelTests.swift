@@ -123,7 +123,7 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
   /// Whether each message of the network is followed by another one at once.
   var repeats = false
 
-  init(_ kind: HostKind, _ setup: RunSetup<HeldFeature> = RunSetup(only: .days)) {
+  init(_ kind: HostKind, _ setup: RunSetup<HeldFeature> = RunSetup()) {
     self.kind = kind
     kernel = Kernel(
       WorldPlan(seed: 1, acts: [], length: .seconds(60)), setup, watch: nil)

@@ -157,13 +157,15 @@ extension MCPInputs {
       require(request != nil && request?.saidAt == nil, "a stream begins once")
       let isOver = request.map { isOfDeletedSession($0.call) } ?? false
       require(!isOver, "a deleted session is over")
-      open[id]?.saidAt = now
+      let time = now
+      open[id]?.saidAt = time
       if let session { enter(session.text, []) }
     case .watch(let id): require(open[id] != nil, "only a request that waits is watched")
     case .write(let id, _):
       let begun = open[id]?.saidAt
       require(begun != nil, "only a stream that began is written to")
-      open[id]?.saidAt = now
+      let time = now
+      open[id]?.saidAt = time
     case .end(let id):
       let ended = open.removeValue(forKey: id)
       require(ended?.saidAt != nil, "only a stream that began ends")

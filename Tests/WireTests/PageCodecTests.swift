@@ -35,18 +35,6 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     }
   }
 
-  @Test func `reads what it writes`() throws {
-    var chance = Chance(seed: 8)
-    for count in 0..<40 {
-      let page = Page(
-        messages: (0..<count).map { _ in chance.message() }, hasNext: count % 2 == 0,
-        head: count % 3 == 0 ? nil : position, recovered: count % 5 != 0)
-      let query = PageQuery.since(Sample.time, page: 1, limit: 100)
-      let body = PageCodec.encode(page, query: query, total: UInt64(count))
-      #expect(try PageCodec.decode(body, shop: Sample.shop) == page)
-    }
-  }
-
   @Test func `reads every form of a plain server`() throws {
     let one = Page(messages: [Sample.plain], hasNext: false)
     let more = Page(messages: [Sample.plain], hasNext: true)
@@ -231,16 +219,6 @@ private func decode(_ text: String) throws(MessageError) -> Page {
         == #"{"shop_id":"123e4567-e89b-12d3-a456-426614174000","message":"x"}"#)
   }
 
-  @Test func `reads what it writes`() throws {
-    var chance = Chance(seed: 11)
-    for _ in 0..<500 {
-      let message = NewMessage(
-        shop: Sample.shop, text: "." + chance.text(upTo: 40),
-        parent: Bool.random(using: &chance) ? .random(using: &chance) : nil)
-      #expect(try NewMessage.decode(message.encode()) == message)
-    }
-  }
-
   private static let badBodies: [(String, MessageError)] = [
     ("{}", .missing(field: "shop_id")), (#"{"shop_id":"s"}"#, .missing(field: "message")),
     (#"{"shop_id":"","message":"x"}"#, .missing(field: "shop_id")),
@@ -274,15 +252,6 @@ private func decode(_ text: String) throws(MessageError) -> Page {
           }
         }
       }
-    }
-  }
-
-  @Test func `survives damage`() throws {
-    var chance = Chance(seed: 12)
-    let body = NewMessage(shop: Sample.shop, text: "Hi \"\n🚚", parent: Sample.parent).encode()
-    for _ in 0..<10_000 {
-      guard let found = try? NewMessage.decode(chance.damaged(body)) else { continue }
-      #expect(try NewMessage.decode(found.encode()) == found)
     }
   }
 }

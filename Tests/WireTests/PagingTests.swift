@@ -1,6 +1,7 @@
 import LinkCore
-import LinkWire
 import Testing
+
+@testable import LinkWire
 
 @Suite struct PageQueryTests {
   private static let position = Position(epoch: "e1", offset: 7)
@@ -9,12 +10,14 @@ import Testing
     try PageQuery(parameters: parameters.map { (name: $0.key, value: $0.value) })
   }
 
-  @Test(arguments: [
-    (PageQuery.page(number: 3, limit: 50), "page=3&limit=50"),
+  static let queries: [(PageQuery, String)] = [
+    (.page(number: 3, limit: 50), "page=3&limit=50"),
     (.since(Sample.time, page: 1, limit: 100), "since=2026-01-03T15:30:00Z&page=1&limit=100"),
     (.after(position, limit: 100), "after=e1:7&limit=100"),
     (.before(position, limit: 1), "before=e1:7&limit=1"),
-  ])
+  ]
+
+  @Test(arguments: queries)
   func `writes parameters and reads them back`(query: PageQuery, text: String) throws {
     #expect(query.parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&") == text)
     #expect(try PageQuery(parameters: query.parameters) == query)
@@ -119,13 +122,15 @@ import Testing
 @Suite struct ShopRouteTests {
   private static let base = "/api/v1/auth/shops"
 
-  @Test(arguments: [
-    (ShopRoute.send, base + "/messages"),
+  static let routes: [(ShopRoute, String)] = [
+    (.send, base + "/messages"),
     (.all(Sample.shop), base + "/\(Sample.shop)/messages"),
     (.paginated(Sample.shop), base + "/\(Sample.shop)/messages/paginated"),
     (.stream(Sample.shop), base + "/\(Sample.shop)/messages/stream"),
     (.streamHealth, "/api/v1/health/websocket"),
-  ])
+  ]
+
+  @Test(arguments: routes)
   func `writes paths and reads them back`(route: ShopRoute, path: String) {
     #expect(route.path == path)
     #expect(ShopRoute(path: path) == route)

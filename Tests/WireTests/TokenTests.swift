@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastTestKit
 import LinkCore
 import Testing
@@ -28,6 +29,16 @@ import Testing
     for count in 0..<200 {
       let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &chance) }
       #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
+    }
+  }
+
+  @Test func `is Foundation's base64 with two other letters and no padding`() {
+    var chance = Chance(seed: 14)
+    for count in 0..<100 {
+      let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &chance) }
+      let text = Data(bytes).base64EncodedString().replacing("+", with: "-")
+        .replacing("/", with: "_").replacing("=", with: "")
+      #expect(Base64URL.encode(bytes) == text)
     }
   }
 }
@@ -122,14 +133,6 @@ import Testing
       } else {
         #expect(throws: MessageError.badIdentifier(field: "sub")) { try decode(text) }
       }
-    }
-  }
-
-  @Test func `survives damage`() {
-    var chance = Chance(seed: 14)
-    for _ in 0..<10_000 {
-      guard let found = try? Claims.decode(json: chance.damaged(claims.encode())) else { continue }
-      #expect(!found.user.isEmpty)
     }
   }
 }

@@ -53,9 +53,8 @@ import Testing
     #expect(try BottleChunk(bytes) == chunk)
   }
 
-  @Test(arguments: [
-    (BottleCommand.setTime(1_768_766_400), "10c03b6d69"),
-    (.delete(41), "1229000000"),
+  static let commands: [(BottleCommand, String)] = [
+    (.setTime(1_768_766_400), "10c03b6d69"), (.delete(41), "1229000000"),
     (.ping, "02000000"),
     (.calibrate(empty: 100_000, full: 442_375, scale: 412.5), "04a086010007c006000040ce43"),
     (.tare, "01000000"), (.measure(full: false), "03000000"), (.measure(full: true), "03010000"),
@@ -63,7 +62,9 @@ import Testing
     (.startCalibration, "20000000"), (.cancelCalibration, "21000000"),
     (.activitySummary, "30000000"), (.motions(chunk: 2), "31020000"),
     (.backpacks(chunk: 255), "32ff0000"),
-  ])
+  ]
+
+  @Test(arguments: commands)
   func `each command has its bytes`(command: BottleCommand, hex: String) throws {
     #expect(command.bytes == Self.bytes(hex))
     #expect(try BottleCommand(Self.bytes(hex)) == command)

@@ -10,7 +10,7 @@ import Testing
   private static let idBytes = [UInt8](1...16).reversed() as [UInt8]
   private static let otherBytes: [UInt8] = [2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
 
-  private static let frames: [(RadioFrame, [UInt8])] = [
+  static let frames: [(RadioFrame, [UInt8])] = [
     (
       .advertisement(PeripheralID(id), service: other, name: "b\u{E9}"),
       [1, 35, 0] + idBytes + otherBytes + [0x62, 0xC3, 0xA9]

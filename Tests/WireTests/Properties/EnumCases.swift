@@ -1,0 +1,27 @@
+import Foundation
+
+/// The names of the cases of an enumeration, as its source file declares them.
+///
+/// Swift lists no cases with payloads, and a table that forgets a new case must be found.
+enum EnumCases {
+  /// Reads the names of the cases of the enumeration `name` in a file under `Sources`.
+  static func declared(_ name: String, in path: String) throws -> Set<String> {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let text = try String(contentsOf: root.appending(path: "Sources/\(path)"), encoding: .utf8)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let body = lines.drop { !$0.contains("enum \(name):") }.dropFirst().prefix { $0 != "}" }
+    let cases = body.filter { $0.hasPrefix("  case ") }.flatMap { line in
+      // Several cases of one line have no payloads.
+      let rest = line.dropFirst(7)
+      return rest.contains("(") ? [rest] : rest.split(separator: ",")
+    }
+    return Set(
+      cases.map { $0.drop { $0 == " " }.prefix { $0.isLetter || $0.isNumber } }.map(String.init))
+  }
+
+  /// Returns the names of the cases of some values.
+  static func used<Value>(by values: [Value]) -> Set<String> {
+    Set(values.map { Mirror(reflecting: $0).children.first?.label ?? "\($0)" })
+  }
+}

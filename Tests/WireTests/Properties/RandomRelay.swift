@@ -1,0 +1,118 @@
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+
+@testable import LinkWire
+
+// Random messages and bodies of the relay.
+extension Chance {
+  mutating func requestID() -> RelayRequestID { RelaySample.requestID(id()) }
+
+  private mutating func healthTime() -> HealthTime {
+    // Far enough from the ends of time for any offset.
+    let nanoseconds = Int64.random(in: -2_000_000_000...7_000_000_000, using: &self) * 1_000_000_000
+    let time = nanoseconds + one([0, 1, 500_000_000])
+    return flag()
+      ? .local(CivilTime(nanoseconds: time))
+      : .instant(
+        Timestamp(nanoseconds: time),
+        minutesEast: maybe { Int.random(in: -840...840, using: &$0) })
+  }
+
+  private mutating func metric() -> SummaryMetric {
+    SummaryMetric(
+      valueType: one(HealthValueType.allCases),
+      groupBy: maybe { $0.one(HealthGrouping.allCases) },
+      statistic: maybe { $0.one(HealthStatistic.allCases) })
+  }
+
+  mutating func healthQuery() -> HealthDataQuery {
+    let metric = metric()
+    return HealthDataQuery(
+      valueType: metric.valueType, start: healthTime(), end: healthTime(),
+      groupBy: metric.groupBy, statistic: metric.statistic,
+      maxBytes: maybe { $0.one([2_000, 65_536, HealthObject.maxBytes]) })
+  }
+
+  mutating func summaryQuery(withRejected: Bool = true) -> SummaryQuery {
+    let rejected = few { chance in
+      RejectedMetric(
+        place: chance.one([0, 1, 64]), valueType: chance.text(upTo: 2), reason: chance.text(upTo: 3)
+      )
+    }
+    return SummaryQuery(
+      start: healthTime(), end: healthTime(), metrics: few { $0.metric() },
+      rejected: withRejected ? rejected : [], maxBytes: maybe { $0.one([2_000, 65_536]) })
+  }
+
+  private mutating func question() -> HealthQuestion {
+    flag() ? .healthData(healthQuery()) : .summary(summaryQuery())
+  }
+
+  mutating func backendMessage() -> BackendMessage {
+    switch Int.random(in: 0...3, using: &self) {
+    case 0:
+      .connectionCode(
+        ConnectionCode(
+          code: id(), word: id(), message: text(upTo: 4),
+          expiresIn: maybe { .seconds($0.one([0, 600, 31_536_000])) },
+          resumeToken: maybe { $0.id() }, resumed: flag(), acceptsParts: flag()))
+    case 1: .question(requestID(), question())
+    case 2: .cancel(requestID())
+    case _: .unknown(type: id(), id: maybe { $0.requestID() })
+    }
+  }
+
+  private mutating func healthObject() -> HealthObject {
+    if flag() { return .failure(text(upTo: 4)) }
+    let success = flag()
+    let text = JSONTree.object([
+      "success": .bool(success), "count": .int(1), "x": .string(text(upTo: 4)),
+    ]).spelled(by: &self, isExtended: false)
+    return HealthObject(succeeded: success, bytes: Array(text.utf8))
+  }
+
+  mutating func phoneMessage(isAnonymous: Bool = true) -> PhoneMessage {
+    let id = requestID()
+    switch Int.random(in: 0...4, using: &self) {
+    case 0: return .healthData(id, healthObject())
+    case 1: return .summary(id, healthObject())
+    case 2:
+      let count = one([1, 2, HealthPart.maxObjectBytes])
+      return .part(
+        id,
+        HealthPart(
+          kind: one(HealthQuestion.Kind.allCases), index: one([0, count - 1]), count: count,
+          text: self.id()))
+    case 3: return .failure(isAnonymous && flag() ? nil : id, reason: text(upTo: 4))
+    case _: return .unknown(type: self.id(), id: isAnonymous && flag() ? nil : id)
+    }
+  }
+
+  mutating func leasedQuestions() -> LeasedQuestions {
+    LeasedQuestions(
+      questions: few {
+        LeasedQuestion(id: $0.requestID(), question: $0.question(), lease: $0.id())
+      }, expiresIn: .seconds(one([0, 25, 86_400])))
+  }
+
+  mutating func pairedAssistants() -> PairedAssistants {
+    PairedAssistants(
+      limit: one([1, 8, 1_000_000]),
+      assistants: few { chance in
+        PairedAssistants.Assistant(
+          id: chance.id(), name: AssistantName(chance.text(upTo: 3), version: chance.text(upTo: 2)),
+          since: chance.maybe { $0.timestamp() }, lastQuestion: chance.maybe { $0.timestamp() },
+          expiresAt: chance.timestamp())
+      })
+  }
+
+  mutating func pushAddress() -> PushAddress {
+    let token = String(repeating: one(["0f", "a9"]), count: one([1, 32, 100]))
+    let apns = APNsAddress(
+      token: token, topic: maybe { $0.one(["a", "example.App-1"]) },
+      environment: one(APNsAddress.Environment.allCases))
+    guard let apns, flag() else { return .hook(one(["w", "a \"b\" é", "https://a/b?c"])) }
+    return .apns(apns)
+  }
+}

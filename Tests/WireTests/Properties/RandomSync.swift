@@ -1,0 +1,91 @@
+import HoldfastTestKit
+import LinkCore
+
+@testable import LinkWire
+
+// Random bodies of health syncs, of uploads and of tokens.
+extension Chance {
+  private mutating func syncTime() -> SyncTime {
+    let most: Int64 = 9_000_000_000_000_000_000
+    return SyncTime(Timestamp(nanoseconds: Int64.random(in: -most...most, using: &self)))
+  }
+
+  private mutating func double() -> Double {
+    one([
+      0, -1, 72, 0.731, 1834.27, 1e-7, 1e15, 1e21, 2.5e-300, .greatestFiniteMagnitude, unit() * 1e9,
+    ])
+  }
+
+  private mutating func metadata() -> [String: String]? {
+    maybe { chance in
+      Dictionary(chance.few { ($0.text(upTo: 2), $0.text(upTo: 2)) }) { first, _ in first }
+    }
+  }
+
+  private mutating func record() -> SyncRecord {
+    SyncRecord(
+      recordType: text(upTo: 2), sourceName: text(upTo: 2),
+      sourceBundle: maybe { $0.text(upTo: 2) }, value: maybe { $0.double() },
+      valueText: one([.absent, .null, .text(text(upTo: 2))]), unit: maybe { $0.text(upTo: 2) },
+      start: syncTime(), end: syncTime(), metadata: metadata(),
+      uuid: maybe { .random(using: &$0) })
+  }
+
+  private mutating func workout() -> SyncWorkout {
+    SyncWorkout(
+      workoutType: text(upTo: 2), sourceName: text(upTo: 2),
+      sourceBundle: maybe { $0.text(upTo: 2) }, start: syncTime(), end: syncTime(),
+      durationSeconds: double(), totalDistance: maybe { $0.double() },
+      totalEnergyBurned: maybe { $0.double() },
+      statistics: maybe { chance in
+        .init(
+          heartRateAvg: chance.maybe { $0.double() }, heartRateMin: chance.maybe { $0.double() },
+          heartRateMax: chance.maybe { $0.double() })
+      }, metadata: metadata(), uuid: maybe { .random(using: &$0) })
+  }
+
+  mutating func syncBatch() -> SyncBatch {
+    SyncBatch(
+      dataType: id(), records: maybe { $0.few { $0.record() } },
+      workouts: maybe { $0.few { $0.workout() } },
+      deletedUUIDs: few { .random(using: &$0) }, deviceID: text(upTo: 2),
+      timestamp: maybe { $0.syncTime() })
+  }
+
+  mutating func tally() -> SyncTally {
+    SyncTally(
+      records: one([0, 1, .max]), workouts: one([0, 2, .max]),
+      skippedDuplicates: one([0, 3, .max]))
+  }
+
+  mutating func ticket() -> UploadTicket {
+    UploadTicket(
+      one([.tus, .draft(3), .draft(8)]), url: id(), size: one([0, 1, 1 << 40]), isGzip: flag(),
+      sum: one([0, .max, next()]))
+  }
+
+  mutating func claims() -> Claims {
+    func second(_ chance: inout Chance) -> Timestamp {
+      Timestamp(
+        nanoseconds: Int64.random(in: -9_000_000_000...9_000_000_000, using: &chance)
+          * 1_000_000_000)
+    }
+    return Claims(
+      user: id(), name: text(upTo: 3), shops: few { $0.one([Sample.shop, Sample.otherShop]) },
+      expiresAt: second(&self), notBefore: maybe(second))
+  }
+
+  mutating func streamFrame() -> StreamFrame {
+    switch Int.random(in: 0...5, using: &self) {
+    case 0: .draining(within: .milliseconds(one([0, 1, 30_000])))
+    case 1: .unknown(type: id())
+    case _: .message(message())
+    }
+  }
+
+  mutating func page() -> Page {
+    Page(
+      messages: few { $0.message() }, hasNext: flag(),
+      head: maybe { Position(epoch: "e_1", offset: $0.next() >> 1) }, recovered: flag())
+  }
+}

@@ -1,0 +1,96 @@
+import HoldfastTestKit
+import LinkCore
+
+@testable import LinkWire
+
+extension WireFamily {
+  /// Each kind of JSON that this module both reads and writes.
+  static let all = sessions + relay + pull + streams + syncs
+
+  private static let sessions = [
+    WireFamily(
+      "client of a session", read: SessionClientMessage.read, write: \.bytes,
+      random: { $0.clientMessage() }),
+    WireFamily(
+      "server of a session", read: SessionServerMessage.read, write: \.bytes,
+      random: { $0.serverMessage() }),
+  ]
+
+  private static let relay = [
+    WireFamily(
+      "backend", read: BackendMessage.read, write: \.bytes, random: { $0.backendMessage() }),
+    WireFamily(
+      "phone", isRaw: true, read: { try PhoneMessage.read($0) }, write: \.bytes,
+      random: { $0.phoneMessage() }),
+    WireFamily(
+      "list of assistants", read: PairedAssistants.read, write: \.bytes,
+      random: { $0.pairedAssistants() }),
+    WireFamily(
+      "order to end pairings", read: AssistantsOrder.read, write: \.bytes,
+      random: { $0.one([.list, .endAll, .end($0.id())]) }),
+    // An error about a topic names the whole address.
+    WireFamily(
+      "push address", namesMembers: false, read: PushAddress.decode, write: { $0.encode() },
+      random: { $0.pushAddress() }),
+  ]
+
+  private static let pull = [
+    WireFamily(
+      "order of questions", read: LeaseOrder.read, write: \.bytes,
+      random: { LeaseOrder(max: $0.one([1, 2, 99, 100])) }),
+    WireFamily(
+      "leased questions",
+      read: { bytes in
+        var leased = try LeasedQuestions.read(bytes)
+        // They are not written.
+        leased.rejected = []
+        return leased
+      }, write: \.bytes, random: { $0.leasedQuestions() }),
+    WireFamily(
+      "leased result", isRaw: true, read: { try LeasedResult.read($0) }, write: \.bytes,
+      random: { LeasedResult(lease: $0.id(), message: $0.phoneMessage(isAnonymous: false)) }),
+  ]
+
+  private static let streams = [
+    WireFamily(
+      "frame of a stream", read: { try StreamCodec.decode($0, shop: Sample.shop) },
+      write: { frame in
+        switch frame {
+        case .message(let message): StreamCodec.encode(message)
+        case .draining(let time): StreamCodec.encodeDraining(within: time)
+        case .unknown(let type): SessionServerMessage.unknown(type: type).bytes
+        }
+      }, random: { $0.streamFrame() }),
+    WireFamily(
+      "message to send", read: { try NewMessage.decode($0) }, write: { $0.encode() },
+      random: {
+        NewMessage(shop: Sample.shop, text: $0.id(), parent: $0.maybe { .random(using: &$0) })
+      }),
+    WireFamily(
+      "page",
+      read: { bytes in
+        var page = try PageCodec.decode(bytes, shop: Sample.shop)
+        // They are not written.
+        (page.rejected, page.fault) = (0, nil)
+        return page
+      }, write: { PageCodec.encode($0, query: .page(number: 1, limit: 20), total: 1) },
+      random: { $0.page() }),
+    WireFamily(
+      "answer to a message", read: { try Envelope.decodeMessage($0, shop: Sample.shop) },
+      write: { Envelope.message($0, status: 201, note: "x") }, random: { $0.message() }),
+    WireFamily(
+      "claims",
+      // A time beyond the range is the last one, which is not a whole second.
+      read: { try Claims.decode(json: Claims.decode(json: $0).encode()) },
+      write: { $0.encode() }, random: { $0.claims() }),
+  ]
+
+  private static let syncs = [
+    // What is wrong with a batch is told with its place.
+    WireFamily(
+      "batch", namesMembers: false, read: SyncBatch.read, write: \.bytes,
+      random: { $0.syncBatch() }),
+    WireFamily("tally", read: SyncTally.read, write: \.bytes, random: { $0.tally() }),
+    WireFamily("ticket", read: UploadTicket.read, write: \.bytes, random: { $0.ticket() }),
+  ]
+}

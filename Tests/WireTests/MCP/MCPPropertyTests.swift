@@ -1,0 +1,168 @@
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import Testing
+
+@testable import LinkWire
+
+/// Properties of the messages of MCP: requests in random spellings, responses read by Foundation.
+@Suite struct MCPPropertyTests {
+  private static let prefix = "io.modelcontextprotocol/"
+
+  private func drawID(_ chance: inout Chance) -> (RPCID, JSONTree) {
+    let (text, number) = (chance.text(upTo: 3), chance.one([Int64.min, -7, 0, .max]))
+    return chance.flag() ? (.string(text), .string(text)) : (.number(number), .int(number))
+  }
+
+  private static let client = JSONTree.object([
+    "name": .string("claude"), "version": .string("1.4.2"),
+  ])
+
+  private func params(_ name: String, _ token: JSONTree) -> JSONTree {
+    let meta = JSONTree.object([
+      "progressToken": token, Self.prefix + "protocolVersion": .string("2026-07-28"),
+      Self.prefix + "clientCapabilities": .object([:]), Self.prefix + "clientInfo": Self.client,
+    ])
+    return .object([
+      "name": .string(name), "requestId": token, "protocolVersion": .string("2025-11-25"),
+      "clientInfo": Self.client, "_meta": meta,
+    ])
+  }
+
+  @Test func `a message is read in any spelling, with all that it says`() throws {
+    var chance = Chance(seed: 40)
+    for _ in 0..<100 {
+      let ((id, idTree), (token, tokenTree)) = (drawID(&chance), drawID(&chance))
+      let (method, name, isRequest) = (chance.id(), chance.text(upTo: 3), chance.flag())
+      var members: [String: JSONTree] = [
+        "jsonrpc": .string("2.0"), "method": .string(method), "params": params(name, tokenTree),
+      ]
+      if isRequest { members["id"] = idTree }
+      let text = JSONTree.object(members).spelled(by: &chance, isExtended: true)
+      let found: RPCParams
+      switch try RPCMessage.read(Array(text: text)) {
+      case .request(let foundID, let foundMethod, let params):
+        #expect(foundID == id && foundMethod == method && isRequest)
+        found = params
+      case .notification(let foundMethod, let params):
+        #expect(foundMethod == method && !isRequest)
+        found = params
+      case .response:
+        Issue.record("\(text) is read as a response")
+        continue
+      }
+      let read = MCPParams(found)
+      let client = AssistantName("claude", version: "1.4.2")
+      #expect(read.name == name && read.requestID == token && read.client == client)
+      #expect(read.protocolVersion == "2025-11-25")
+      let meta = MCPParams.Meta(
+        protocolVersion: "2026-07-28", hasCapabilities: true, progressToken: token,
+        client: client)
+      #expect(read.meta == meta)
+    }
+  }
+
+  @Test func `the arguments of a tool are read in any spelling, as phones get them`() throws {
+    var chance = Chance(seed: 41)
+    for _ in 0..<100 {
+      let query = chance.healthQuery()
+      // Names of arguments that are not known are refused.
+      let text = try JSONTree(query.payload).spelled(by: &chance, isExtended: false)
+      #expect(try #require(MCPArguments(Array(text: text))).healthDataQuery() == query)
+      let summary = chance.summaryQuery(withRejected: false)
+      let other = try JSONTree(summary.payload).spelled(by: &chance, isExtended: false)
+      #expect(try #require(MCPArguments(Array(text: other))).summaryQuery() == summary)
+      for (name, arguments) in [("get_health_metrics", text), ("get_summary", other)] {
+        let call = #"{"name":"\#(name)","arguments":\#(arguments)}"#
+        let wrapped = #"{"method":"call_tool","params":\#(call)}"#
+        let tool = PlainToolCall.tool(
+          name: name, try #require(MCPArguments(Array(text: arguments))))
+        #expect(try PlainToolCall.read(Array(text: call)) == tool)
+        #expect(try PlainToolCall.read(Array(text: wrapped)) == tool)
+      }
+    }
+  }
+
+  @Test func `damaged bytes are a message or an error with a code`() {
+    var chance = Chance(seed: 42)
+    let text = #"{"jsonrpc":"2.0","id":7,"method":"m","params":{"arguments":{"word":"w"}}}"#
+    for _ in 0..<1_000 {
+      let bytes = chance.damaged(Array(text: text))
+      do throws(RPCMessage.Fault) {
+        _ = try RPCMessage.read(bytes)
+      } catch {
+        #expect([.parse, .invalidRequest].contains(error.error.code))
+        #expect((try? JSONTree(error.error.response(to: error.id))) != nil)
+      }
+      _ = try? PlainToolCall.read(bytes)
+      _ = try? RPCMessage.batch(bytes, atMost: 2)
+    }
+  }
+
+  private static let called = MCPCallResult(
+    text: "t\n", structured: Array(text: #"{"a": 1}"#), brief: nil, isError: false)
+  /// Results and what stands in their responses of the newest version with sessions.
+  private static let results: [(MCPResult, String)] = [
+    (
+      .initialized(.june2025),
+      #"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":false}},"#
+        + #""instructions":"\#(MCPResult.instructions)","#
+        + #""serverInfo":{"name":"holdfast","version":"1"}}"#
+    ),
+    (
+      .discovered,
+      #"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":false}},"#
+        + #""instructions":"\#(MCPResult.instructions)"}"#
+    ),
+    (.pong, "{}"),
+    (
+      .called(called),
+      #"{"content":[{"type":"text","text":"t\n"}],"structuredContent":{"a":1},"isError":false}"#
+    ),
+  ]
+
+  @Test(arguments: results)
+  func `each result has its members`(result: MCPResult, text: String) throws {
+    let members = try JSONTree(Array(text: text)).members
+    let version = MCPVersion.november2025
+    var response: [String: JSONTree] = ["jsonrpc": .string("2.0"), "id": .string("q\"")]
+    response["result"] = .object(members)
+    #expect(
+      try JSONTree(result.response(to: .string("q\""), in: version)) == .object(response))
+    // The version without sessions adds these, and says of what may be kept how long.
+    var more = members
+    more["resultType"] = .string("complete")
+    more["_meta"] = try JSONTree(
+      Array(text: #"{"\#(Self.prefix)serverInfo":{"name":"holdfast","version":"1"}}"#))
+    if result == .discovered { (more["ttlMs"], more["cacheScope"]) = (.int(0), .string("private")) }
+    response["result"] = .object(more)
+    #expect(
+      try JSONTree(result.response(to: .string("q\""), in: .july2026)) == .object(response))
+  }
+
+  @Test func `the table has each result but the list of tools, which names each tool`() throws {
+    let declared = try EnumCases.declared("MCPResult", in: "Wire/MCP/MCPResult.swift")
+    #expect(EnumCases.used(by: Self.results.map(\.0) + [.tools]) == declared)
+    let list = try JSONTree(MCPResult.tools.response(to: .number(1), in: .june2025))
+    guard case .array(let tools)? = list.members["result"]?.members["tools"] else {
+      Issue.record("there is no list of tools")
+      return
+    }
+    #expect(
+      tools.map { $0.members["name"] }
+        == ["direct_login", "get_health_metrics", "get_summary", "logout"].map { .string($0) })
+  }
+
+  @Test(arguments: RPCError.Code.allCases)
+  func `an error is a response with its code`(code: RPCError.Code) throws {
+    let numbers = [
+      RPCError.Code.parse: -32700, .invalidRequest: -32600, .methodNotFound: -32601,
+      .invalidParams: -32602, .internalError: -32603, .headerMismatch: -32020,
+      .unsupportedVersion: -32022, .cancelled: -32800,
+    ]
+    let number = try #require(numbers[code])
+    #expect(
+      RPCError(code, "no").response(to: nil).text
+        == #"{"jsonrpc":"2.0","id":null,"error":{"code":\#(number),"message":"no"}}"#)
+  }
+}

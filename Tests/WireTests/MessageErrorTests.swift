@@ -1,0 +1,27 @@
+import LinkWire
+import Testing
+
+/// The description of each error about a message, and the change of its texts.
+@Suite struct MessageErrorTests {
+  private static let errors: [(MessageError, String, MessageError)] = [
+    (.malformed(detail: "d"), "d", .malformed(detail: "dx")),
+    (.missing(field: "f"), "f is missing", .missing(field: "fx")),
+    (.wrongType(field: "f"), "f is of another type", .wrongType(field: "fx")),
+    (.badIdentifier(field: "f"), "f is no identifier", .badIdentifier(field: "fx")),
+    (.badDate(field: "f"), "f is no date", .badDate(field: "fx")),
+    (.wrongShop(found: "s"), "it belongs to shop s", .wrongShop(found: "sx")),
+    (.frameTooLong(bytes: 7), "its frame has 7 bytes", .frameTooLong(bytes: 7)),
+    (.textTooLong(characters: 7), "its text has 7 characters", .textTooLong(characters: 7)),
+  ]
+
+  @Test(arguments: errors)
+  func `an error has its words, and its texts can be changed`(
+    error: MessageError, words: String, changed: MessageError
+  ) throws {
+    #expect(error.description == words)
+    #expect(error.mapText { $0 + "x" } == changed)
+    let declared = try EnumCases.declared(
+      "MessageError", in: "Wire/MessageStream/MessageError.swift")
+    #expect(EnumCases.used(by: Self.errors.map(\.0)).count == declared.count)
+  }
+}

@@ -1,0 +1,121 @@
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+
+@testable import LinkWire
+
+// Random values of what is kept, and changes of it. Names come from few, so that they meet again.
+extension Chance {
+  private mutating func uuid() -> UUID128 { UUID128(high: 0, low: one([1, 2, .max])) }
+
+  private mutating func state() -> SendState {
+    flag() ? .queued(tries: one([0, 3])) : .failed(reason: text(upTo: 2))
+  }
+
+  private mutating func news() -> SessionNews {
+    let (id, via) = (id(), one(SessionVia.allCases))
+    let entry = entry(id, place: maybe { $0.number() })
+    let ending = SessionEnding(
+      key: uuid(), conversation: id, text: text(upTo: 2),
+      outcome: one(SessionEnding.Outcome.allCases), reason: maybe { $0.text(upTo: 2) })
+    return one([.message(entry, via: via), .ended(ending), .answer(entry, via: via, ending)])
+  }
+
+  mutating func clientSessionChange() -> ClientSessionChange {
+    var change = ClientSessionChange()
+    change.prompts = few {
+      KeptPrompt(
+        id: $0.uuid(), conversation: $0.id(), text: $0.text(upTo: 4), number: $0.number(),
+        createdAt: $0.timestamp(), state: $0.state(), isAccepted: $0.flag(), isRefused: $0.flag())
+    }
+    (change.forgotten, change.rolledBack) = (few { $0.uuid() }, few { $0.uuid() })
+    change.news = few { $0.news() }
+    change.conversations = few {
+      KnownConversation(
+        id: $0.id(), openedBy: $0.maybe { $0.uuid() }, sequence: $0.number(),
+        offset: $0.number(), signature: $0.maybe { $0.text(upTo: 2) }, isOthersTurn: $0.flag())
+    }
+    (change.received, change.shown) = (maybe { $0.number() }, maybe { $0.number() })
+    var day = SessionDay(day: one([-1, 0, 20_000]))
+    (day.tries, day.reconnecting) = (one([0, 7]), .milliseconds(one([0, 1_500])))
+    change.days = maybe { _ in [day] } ?? []
+    return change
+  }
+
+  mutating func sessionChange() -> SessionChange {
+    let name = one(["a", "b"])
+    return one([
+      .conversation(name, signature: id()), .entry(entry(name, place: maybe { $0.number() })),
+      .conversation(name, signature: "s"), .prune(name, below: one([0, 7])),
+      .endConversation(name), .client(KeptSessionClient(id: name, seenAt: timestamp())),
+      .prompt(
+        KeptSessionPrompt(
+          id: SessionPromptID(1), client: name,
+          prompt: SessionPrompt(
+            text: text(upTo: 2), conversation: name, isNew: flag(), idempotencyKey: nil),
+          at: timestamp(), stage: one([.accepted, .started]))),
+    ])
+  }
+
+  private mutating func hash() -> TokenHash {
+    // 32 bytes.
+    TokenHash([UInt8](repeating: 7, count: 31) + [one([0, 7, 255])])
+      ?? { preconditionFailure("no hash of 32 bytes") }()
+  }
+
+  mutating func relayChange() -> RelayChange {
+    let (phone, hash) = (PhoneID(uuid()), hash())
+    let id = RelaySample.requestID(one(["a", "b", "c"]))
+    return one([
+      .phone(
+        KeptPhone(
+          id: phone, device: uuid(), resume: hash, push: maybe { $0.pushAddress() },
+          leftAt: maybe { $0.timestamp() })),
+      .endPhone(phone),
+      .access(
+        KeptAccess(
+          token: hash, phone: phone, expiresAt: timestamp(),
+          assistant: AssistantName(text(upTo: 2), version: maybe { $0.text(upTo: 2) }),
+          since: maybe { $0.timestamp() }, lastAsked: maybe { $0.timestamp() })),
+      .endAccess(hash),
+      .question(
+        KeptQuestion(
+          id: id, phone: phone, asker: hash, question: .summary(summaryQuery()),
+          deadline: timestamp())),
+      .endQuestion(id),
+    ])
+  }
+
+  mutating func syncStep() -> SyncQueueStep {
+    let (file, type) = (one(["f", "g"]), one(["t", "u"]))
+    return one([
+      .ask([type]), .anchor(type: type, maybe { HealthAnchor([1, UInt8($0.number() & 0xFF)]) }),
+      .add(
+        QueuedBatch(
+          file: file, type: type, place: number(), records: 1, deletions: 2, bytes: 3,
+          parked: maybe { $0.text(upTo: 2) })),
+      .accept(file: file, at: timestamp()), .remove(file: file),
+      .park(file: file, reason: maybe { $0.text(upTo: 2) }), .stamp(timestamp()),
+    ])
+  }
+
+  mutating func timelineChange() -> TimelineChange {
+    TimelineChange(
+      messages: few { $0.message() },
+      cursor: maybe { chance in
+        Cursor(
+          position: chance.maybe { Position(epoch: "e", offset: $0.number()) },
+          time: chance.maybe { $0.timestamp() }, wholeAt: chance.maybe { $0.timestamp() })
+      },
+      gaps: maybe { chance in
+        chance.few { chance in
+          Gap(after: chance.maybe { $0.message().key }, before: chance.message().key)
+        }
+      },
+      outboxPut: few {
+        OutboxEntry(
+          id: $0.uuid(), shop: Sample.shop, text: $0.text(upTo: 4), parent: $0.maybe { $0.uuid() },
+          createdAt: $0.timestamp(), state: $0.state())
+      }, outboxRemove: few { $0.uuid() })
+  }
+}

@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// What each failure means: its class, whether the server could not be reached, and its texts.
+/// The class and the texts of each failure, and whether it means that no server was reached.
 @Suite struct FailureTests {
   private static let closes: [(UInt16, FailureClass)] = [
     (999, .closedOther), (1000, .closedNormally), (1001, .closedRestart), (1002, .protocolError),

@@ -9,7 +9,7 @@ import Testing
   import Darwin
 #endif
 
-/// Names and times beside other implementations of their standards: Foundation, the C library.
+/// Comparison of names and times with other implementations: Foundation and the C library.
 @Suite struct IndependentReaderTests {
   /// Returns a text with one character put in, left out or replaced, or as it is.
   private func changed(_ text: String, _ signs: String, _ chance: inout Chance) -> String {
@@ -25,13 +25,17 @@ import Testing
     return String(all)
   }
 
-  @Test func `a UUID is one for Foundation too, with the same bytes`() {
+  @Test func `a UUID is read and written as Foundation does`() {
     var chance = Chance(seed: 50)
     for _ in 0..<4_000 {
       let drawn = UUID128(high: chance.next(), low: chance.next())
+      let other = Foundation.UUID(uuidString: drawn.description)
+      #expect(other?.uuidString.lowercased() == drawn.description)
+      #expect(other.flatMap { UUID128($0.uuidString) } == drawn)
+      // Foundation reads more than RFC 9562 allows on Linux, such as spaces between the digits.
       let text = changed(drawn.description, "09afAFgG- ", &chance)
-      let (found, other) = (UUID128(text), Foundation.UUID(uuidString: text))
-      #expect(found?.description == other?.uuidString.lowercased(), "\(text)")
+      guard let found = UUID128(text) else { continue }
+      #expect(Foundation.UUID(uuidString: text)?.uuidString.lowercased() == found.description)
     }
     let random = UUID128.random(using: &chance).description
     #expect(Array(random)[14] == "4")

@@ -1,7 +1,7 @@
 import LinkWire
 import Testing
 
-/// What an error about a message says, and with its texts changed.
+/// The description of each error about a message, and the change of its texts.
 @Suite struct MessageErrorTests {
   private static let errors: [(MessageError, String, MessageError)] = [
     (.malformed(detail: "d"), "d", .malformed(detail: "dx")),

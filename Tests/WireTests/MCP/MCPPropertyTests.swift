@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkWire
 
-/// What assistants post, in random spellings, and what they are answered, as Foundation reads it.
+/// Properties of the messages of MCP: requests in random spellings, responses read by Foundation.
 @Suite struct MCPPropertyTests {
   private static let prefix = "io.modelcontextprotocol/"
 
@@ -31,7 +31,7 @@ import Testing
 
   @Test func `a message is read in any spelling, with all that it says`() throws {
     var chance = Chance(seed: 40)
-    for _ in 0..<400 {
+    for _ in 0..<100 {
       let ((id, idTree), (token, tokenTree)) = (drawID(&chance), drawID(&chance))
       let (method, name, isRequest) = (chance.id(), chance.text(upTo: 3), chance.flag())
       var members: [String: JSONTree] = [
@@ -64,7 +64,7 @@ import Testing
 
   @Test func `the arguments of a tool are read in any spelling, as phones get them`() throws {
     var chance = Chance(seed: 41)
-    for _ in 0..<400 {
+    for _ in 0..<100 {
       let query = chance.healthQuery()
       // Names of arguments that are not known are refused.
       let text = try JSONTree(query.payload).spelled(by: &chance, isExtended: false)
@@ -86,7 +86,7 @@ import Testing
   @Test func `damaged bytes are a message or an error with a code`() {
     var chance = Chance(seed: 42)
     let text = #"{"jsonrpc":"2.0","id":7,"method":"m","params":{"arguments":{"word":"w"}}}"#
-    for _ in 0..<2_000 {
+    for _ in 0..<1_000 {
       let bytes = chance.damaged(Array(text: text))
       do throws(RPCMessage.Fault) {
         _ = try RPCMessage.read(bytes)

@@ -55,7 +55,7 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
   ) throws {
     var chance = Chance(seed: 21)
     var found = 0
-    for _ in 0..<2_000 {
+    for _ in 0..<1_000 {
       let bytes = Self.bytes(form, &chance)
       guard let written = try? form.rewritten(bytes) else { continue }
       found += 1
@@ -77,7 +77,7 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
 
   @Test func `any bytes of a radio are frames that can be written, or end the connection`() {
     var chance = Chance(seed: 23)
-    for _ in 0..<2_000 {
+    for _ in 0..<1_000 {
       let count = Int.random(in: 0...40, using: &chance)
       let kind = chance.one([1, 2, 3, 4, 5, 16, 17, 18, 19, 20, 21, 22]) as UInt8
       let content = (0..<count).map { _ in UInt8.random(in: 0...127, using: &chance) }

@@ -74,7 +74,7 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
   @Test(arguments: StoredForm.all)
   func `a form that ends too early is refused`(form: StoredForm) throws {
     var chance = Chance(seed: 30)
-    for _ in 0..<60 {
+    for _ in 0..<20 {
       let bytes = try form.draw(&chance)
       for _ in 0..<4 {
         let end = Int.random(in: 0..<bytes.count, using: &chance)
@@ -88,7 +88,7 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
     form: StoredForm
   ) throws {
     var chance = Chance(seed: 31)
-    for _ in 0..<60 {
+    for _ in 0..<20 {
       let tree = try JSONTree(form.draw(&chance))
       guard let retyped = tree.damaged(by: &chance, isDropped: false) else { continue }
       let text = retyped.spelled(by: &chance, isExtended: false)
@@ -105,7 +105,7 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
     var kept = RelayKept()
     var phones: [PhoneID: KeptPhone] = [:]
     var accesses: [TokenHash: KeptAccess] = [:]
-    for _ in 0..<2_000 {
+    for _ in 0..<500 {
       let change = chance.relayChange()
       kept.apply(change)
       switch change {

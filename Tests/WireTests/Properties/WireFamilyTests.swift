@@ -2,10 +2,10 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// What holds for each kind of messages, whatever they say.
+/// Properties that the codec of each kind of messages has, for random messages.
 @Suite struct WireFamilyTests {
   /// Draws random messages, the same for each test.
-  private func messages(of family: WireFamily, count: Int = 200) -> [WireFamily.Drawn] {
+  private func messages(of family: WireFamily, count: Int = 50) -> [WireFamily.Drawn] {
     var chance = Chance(seed: 20)
     return (0..<count).map { _ in family.draw(&chance) }
   }
@@ -57,7 +57,7 @@ import Testing
     family: WireFamily
   ) {
     var chance = Chance(seed: 21)
-    for drawn in messages(of: family, count: 400) {
+    for drawn in messages(of: family, count: 100) {
       let damaged = chance.damaged(drawn.bytes)
       let noise = (0..<8).map { _ in UInt8.random(in: 0...255, using: &chance) }
       for bytes in [damaged, noise] {
@@ -77,7 +77,7 @@ import Testing
     family: WireFamily
   ) throws {
     var chance = Chance(seed: 21)
-    for drawn in messages(of: family, count: 40) {
+    for drawn in messages(of: family, count: 10) {
       let members = try JSONTree(drawn.bytes).members
       for (name, value) in members {
         // An object with other members, and an array with other elements, have other errors.

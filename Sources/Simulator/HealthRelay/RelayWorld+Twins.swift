@@ -4,8 +4,7 @@ extension RelayWorld {
     [
       RelayWireWalk.steps(2), RelayKeptWalk.steps(2), MCPWireWalk.steps(2), MCPServerWalk.steps(48),
       RelayPhoneWalk.steps(300), RelayPullWalk.steps(500), RelayServerWalk.steps(90),
-      RelayShapeWalk.steps(8), HealthAnswerWalk.steps(6), HealthWordsWalk.steps(1),
-      HealthSamplesWalk.steps(1),
+      RelayShapeWalk.steps(8), HealthWordsWalk.steps(1), HealthSamplesWalk.steps(1),
     ]
   }
 }

@@ -1,17 +1,17 @@
-/// What a quantity measures, as a table tells of it.
-struct AnswerDimension {
+/// What a quantity measures, with its units.
+struct ReferenceDimension {
   var name = ""
-  /// The unit at a sample, and at a statistic.
-  var raw = ""
-  var told = ""
-  /// An amount of what is told, and as much of each other unit.
+  /// The names of its unit in samples and in statistics.
+  var rawUnit = ""
+  var unit = ""
+  /// An amount in that unit, and the same amount in all units.
   private var base = 0.0
   private var parts: [(unit: String, amount: Double)] = []
 
-  /// An amount from a line: the name, both units, the amount, and the same in other units.
+  /// Creates a dimension from a line: its name, both units, an amount, the amount in all units.
   init(_ line: [String]) {
     guard line.count > 3 else { return }
-    (name, raw, told) = (line[0], line[1], line[2])
+    (name, rawUnit, unit) = (line[0], line[1], line[2])
     base = Double(line[3]) ?? 0
     for part in line.dropFirst(4) {
       let unit = String(part.prefix { $0 != "=" })
@@ -19,7 +19,7 @@ struct AnswerDimension {
     }
   }
 
-  static let all: [String: AnswerDimension] = Dictionary(
+  static let all: [String: ReferenceDimension] = Dictionary(
     lines(
       """
       count COUNT count 8 count=8
@@ -42,10 +42,10 @@ struct AnswerDimension {
       mmol/L=4.995673746534001 mmol<180.1558800000541>/L=4.995673746534001
       time MINUTE minute 30 min=30 s=1800 hr=0.5
       """
-    ).map { ($0[0], AnswerDimension($0)) }, uniquingKeysWith: { $1 })
+    ).map { ($0[0], ReferenceDimension($0)) }, uniquingKeysWith: { $1 })
 
-  /// Numbers that are told as they are, or rounded to what is known of them.
-  static let odd: [(dimension: String, unit: String?, value: Double, told: Double)] = [
+  /// Values whose conversion must be exact, or rounded to the digits that are known.
+  static let exact: [(dimension: String, unit: String?, value: Double, converted: Double)] = [
     ("beats", "count/min", 0.30000000000000004, 0.30000000000000004),
     ("beats", nil, 0.1 + 0.7, 0.1 + 0.7), ("beats", "Hz", 1e306, 6e307),
     ("share", "%", 0.28999999999999998, 29), ("mass", "g", 0.1, 0.0001),
@@ -59,10 +59,10 @@ struct AnswerDimension {
     table.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
   }
 
-  /// The units that are known, and none.
+  /// The known units, and none.
   var units: [String?] { parts.map(\.unit) + [nil] }
 
-  /// Returns so many times the amount that is told, in a unit.
+  /// Returns a multiple of the amount in a unit.
   func amount(_ times: Double, in unit: String?) -> Double {
     switch unit {
     case "degC": return base * times
@@ -74,11 +74,11 @@ struct AnswerDimension {
     }
   }
 
-  /// Returns a number in a unit as it is told; `nil` if it is not finite or its unit is unknown.
-  func told(_ value: Double, in unit: String?) -> Double? {
+  /// Returns a value in the unit of the dimension, or `nil` if it is infinite or its unit unknown.
+  func converted(_ value: Double, in unit: String?) -> Double? {
     guard value.isFinite else { return nil }
-    let odd = Self.odd.first { $0.dimension == name && $0.unit == unit && $0.value == value }
-    if let odd { return odd.told }
+    let exact = Self.exact.first { $0.dimension == name && $0.unit == unit && $0.value == value }
+    if let exact { return exact.converted }
     guard let unit else { return value }
     guard let part = parts.first(where: { $0.unit == unit })?.amount else { return nil }
     switch unit {

@@ -1,30 +1,32 @@
 import LinkCore
 import LinkHealth
 
-/// A type of sample, as a table tells of it.
-struct AnswerKind: Hashable {
-  /// How its samples count.
+/// A type of sample, and how it is aggregated.
+struct ReferenceType: Hashable {
+  /// How samples are aggregated.
   enum Form: String {
     case spread, reading, nutrient, sleep, minutes, workout
   }
 
-  var word: HealthValueType
+  var valueType: HealthValueType
   var id: String
   var type: String
   var form: Form
-  /// The place of its number in a meal.
+  /// The index of its number in a meal.
   var place: Int
   var dimension: String
 
-  /// Whether it adds up, and lies over time.
+  /// Whether samples are summed and spread over their length.
   var isSpread: Bool { form == .spread || form == .nutrient }
 
-  /// What its samples measure.
-  var measured: AnswerDimension { AnswerDimension.all[dimension] ?? AnswerDimension([]) }
+  /// The dimension of its quantities.
+  var measure: ReferenceDimension { ReferenceDimension.all[dimension] ?? ReferenceDimension([]) }
 
-  static func all(_ word: HealthValueType) -> [AnswerKind] { kinds.filter { $0.word == word } }
+  static func all(_ valueType: HealthValueType) -> [ReferenceType] {
+    kinds.filter { $0.valueType == valueType }
+  }
 
-  private static let kinds = AnswerDimension.lines(
+  private static let kinds = ReferenceDimension.lines(
     """
     STEPS StepCount STEPS spread count
     HEART_RATE HeartRate HEART_RATE reading beats
@@ -52,8 +54,9 @@ struct AnswerKind: Hashable {
     WORKOUT HKWorkoutTypeIdentifier WORKOUT workout nutrient
     DISTANCE DistanceWalkingRunning DISTANCE_WALKING_RUNNING spread length
     """
-  ).compactMap { line -> AnswerKind? in
-    guard let word = HealthValueType(rawValue: line[0]), let form = Form(rawValue: line[3]) else {
+  ).compactMap { line -> ReferenceType? in
+    guard let valueType = HealthValueType(rawValue: line[0]), let form = Form(rawValue: line[3])
+    else {
       return nil
     }
     let prefix =
@@ -62,8 +65,8 @@ struct AnswerKind: Hashable {
       case .sleep, .minutes: "HKCategoryTypeIdentifier"
       case .workout: ""
       }
-    return AnswerKind(
-      word: word, id: prefix + line[1], type: line[2], form: form,
+    return ReferenceType(
+      valueType: valueType, id: prefix + line[1], type: line[2], form: form,
       place: line.count > 5 ? Int(line[5]) ?? 0 : 0, dimension: line[4])
   }
 }

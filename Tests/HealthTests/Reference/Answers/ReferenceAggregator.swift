@@ -1,56 +1,56 @@
 import LinkCore
 import LinkHealth
 
-/// The samples of one type, put into cells: moment by moment where they lie over time.
-struct AnswerCounting {
-  let frame: AnswerFrame
-  let kind: AnswerKind
-  let word: String
-  /// The number of the type.
+/// The samples of one type, sorted into cells; a sample with a length is split at every edge.
+struct ReferenceAggregator {
+  let window: ReferenceWindow
+  let kind: ReferenceType
+  let statistic: String
+  /// The index of the type.
   let type: Int
-  /// What was read, in order, with the numbers that are told.
+  /// The samples in order, each with its converted numbers.
   var samples: [(sample: HealthSample, numbers: [Double])] = []
 
-  init(frame: AnswerFrame, kind: AnswerKind, word: String, type: Int) {
-    (self.frame, self.kind, self.word, self.type) = (frame, kind, word, type)
+  init(window: ReferenceWindow, kind: ReferenceType, statistic: String, type: Int) {
+    (self.window, self.kind, self.statistic, self.type) = (window, kind, statistic, type)
   }
 
-  private var isAdded: Bool { word == "sum" || word.contains("_per_") }
+  private var isSum: Bool { statistic == "sum" || statistic.contains("_per_") }
 
-  private func span(_ moment: Int64) -> AnswerSpan {
-    word.contains("_per_") ? frame.span(moment, .day) : frame.span(moment)
+  private func span(_ moment: Int64) -> CalendarSpan {
+    statistic.contains("_per_") ? window.span(moment, .day) : window.span(moment)
   }
 
-  func count(into tallies: inout [AnswerCell: AnswerTally]) {
-    guard isAdded, kind.isSpread else {
+  func count(into tallies: inout [ReferenceCell: ReferenceTally]) {
+    guard isSum, kind.isSpread else {
       for (sample, numbers) in samples { count(sample, numbers, into: &tallies) }
       return
     }
     let lasting = samples.filter { $0.sample.end > $0.sample.start }.map { sample, numbers in
-      AnswerStretch(
-        from: max(sample.start.nanoseconds, frame.from),
-        upTo: min(sample.end.nanoseconds, frame.to), sample: sample, number: numbers[kind.place])
+      ClippedSample(
+        from: max(sample.start.nanoseconds, window.from),
+        upTo: min(sample.end.nanoseconds, window.to), sample: sample, number: numbers[kind.place])
     }.filter { $0.from < $0.upTo }
     count(lasting, into: &tallies)
     let brief = samples.filter { $0.sample.end <= $0.sample.start }.map { sample, numbers in
-      AnswerStretch(
+      ClippedSample(
         from: sample.start.nanoseconds, upTo: sample.start.nanoseconds, sample: sample,
         number: numbers[kind.place])
-    }.filter { frame.has($0.from) }
+    }.filter { window.has($0.from) }
     count(brief, among: lasting, into: &tallies)
   }
 
   private func add(
-    _ value: Double, _ source: AnswerSource?, _ span: AnswerSpan,
-    into tallies: inout [AnswerCell: AnswerTally]
+    _ value: Double, _ source: ReferenceSource?, _ span: CalendarSpan,
+    into tallies: inout [ReferenceCell: ReferenceTally]
   ) {
-    let cell = AnswerCell(type: type, name: source?.name, isMerged: source == nil, span: span)
-    tallies[cell, default: AnswerTally()].values[kind.place].append(value)
+    let cell = ReferenceCell(type: type, name: source?.name, isMerged: source == nil, span: span)
+    tallies[cell, default: ReferenceTally()].values[kind.place].append(value)
   }
 
-  /// Counts shares, which are the same between two moments at which anything begins or ends.
+  /// Adds the share of each sample between every two moments at which any of them begins or ends.
   private func count(
-    _ lasting: [AnswerStretch], into tallies: inout [AnswerCell: AnswerTally]
+    _ lasting: [ClippedSample], into tallies: inout [ReferenceCell: ReferenceTally]
   ) {
     var edges: Set<Int64> = []
     for one in lasting {
@@ -66,7 +66,7 @@ struct AnswerCounting {
     let times = edges.sorted()
     for (from, upTo) in zip(times, times.dropFirst()) {
       let active = lasting.filter { $0.from <= from && $0.upTo > from }
-      guard let best = AnswerStretch.best(of: active) else { continue }
+      guard let best = ClippedSample.best(of: active) else { continue }
       let span = span(from)
       for one in active {
         let share = one.number * (Double(upTo - from) / one.whole)
@@ -76,37 +76,37 @@ struct AnswerCounting {
     }
   }
 
-  /// Counts samples without a length, of all sources those that no better source measures.
+  /// Adds samples without a length; the merged value has those that no better source overlaps.
   private func count(
-    _ brief: [AnswerStretch], among lasting: [AnswerStretch],
-    into tallies: inout [AnswerCell: AnswerTally]
+    _ brief: [ClippedSample], among lasting: [ClippedSample],
+    into tallies: inout [ReferenceCell: ReferenceTally]
   ) {
     for one in brief {
       add(one.number, one.source, span(one.from), into: &tallies)
       let others =
         lasting.filter { $0.from <= one.from && $0.upTo > one.from }
         + brief.filter { $0.from == one.from }
-      if let best = AnswerStretch.best(of: others), best.isLike(one.source) {
+      if let best = ClippedSample.best(of: others), best.isLike(one.source) {
         add(one.number, nil, span(one.from), into: &tallies)
       }
     }
   }
 
-  /// Counts a sample that belongs to one span as a whole.
+  /// Adds a sample that belongs to one interval as a whole.
   private func count(
-    _ sample: HealthSample, _ numbers: [Double], into tallies: inout [AnswerCell: AnswerTally]
+    _ sample: HealthSample, _ numbers: [Double], into tallies: inout [ReferenceCell: ReferenceTally]
   ) {
     let (start, end) = (sample.start.nanoseconds, max(sample.start, sample.end).nanoseconds)
     let isSession = kind.form == .minutes || kind.form == .workout
     let moment = isSession ? start + (end - start) / 2 : start
-    guard frame.has(moment) else { return }
-    let cell = AnswerCell(
-      type: type, name: AnswerSource.of(sample).name, isMerged: false, span: span(moment))
-    var tally = tallies[cell] ?? AnswerTally()
+    guard window.has(moment) else { return }
+    let cell = ReferenceCell(
+      type: type, name: ReferenceSource.of(sample).name, isMerged: false, span: span(moment))
+    var tally = tallies[cell] ?? ReferenceTally()
     let places = kind.form == .workout ? 0...2 : kind.place...kind.place
     for place in places { tally.values[place].append(numbers[place]) }
     if case .workout(let workout) = sample.value {
-      tally.lastActivity = AnswerValue.activities[workout.activity] ?? ""
+      tally.lastActivity = ReferenceValue.activities[workout.activity] ?? ""
       tally.activities.insert(tally.lastActivity)
     }
     if start >= tally.last?.from ?? start { tally.last = (start, end) }
@@ -114,23 +114,23 @@ struct AnswerCounting {
   }
 }
 
-/// The part of a sample that lies within the question.
-struct AnswerStretch {
+/// The part of a sample within the interval of the question.
+struct ClippedSample {
   var from: Int64
   var upTo: Int64
   var number: Double
-  var source: AnswerSource
-  /// The length of all of it.
+  var source: ReferenceSource
+  /// The length of the whole sample.
   var whole: Double
 
   init(from: Int64, upTo: Int64, sample: HealthSample, number: Double) {
     (self.from, self.upTo, self.number) = (from, upTo, number)
-    source = AnswerSource.of(sample)
+    source = ReferenceSource.of(sample)
     whole = Double(sample.end.nanoseconds - sample.start.nanoseconds)
   }
 
-  /// Returns the source that counts.
-  static func best(of all: [AnswerStretch]) -> AnswerSource? {
+  /// Returns the source that counts where several overlap.
+  static func best(of all: [ClippedSample]) -> ReferenceSource? {
     all.map(\.source).min { $0.isBefore($1) }
   }
 }

@@ -1,34 +1,34 @@
 import LinkCore
 import LinkHealth
 
-/// A second account of answers about health: everything is read, kept, and gone through.
-struct HealthAnswerTwin {
-  let clock: AnswerClock
+/// A reference implementation of answers about health: it keeps every sample and scans them all.
+struct ReferenceAnswers {
+  let clock: ReferenceClock
   let now: Int64
   let limits: AnswerLimits
   let stored: StoredHealth
-  let store: AnswerStore
-  /// The number of the read that fails, from 1; none does by default.
+  let store: ReferenceStore
+  /// The number of the read that fails, from 1; 0 for none.
   var failing = 0
-  /// What is told of a read that fails.
+  /// The reason of the read that fails.
   static let fault = "the disk is \"locked\""
 
-  /// What was read.
+  /// The queries so far.
   private(set) var reads: [HealthSampleQuery] = []
   private(set) var points = 0
   private(set) var isCut = false
-  /// Whether an answer had more spans than it keeps, so that it may have read less.
-  var isBrief = false
-  /// How long each point of the latest answer was, in order of time.
+  /// Whether an answer had more groups than are kept, so that fewer samples may be read for it.
+  var hasTooManyGroups = false
+  /// The lengths of the points of the latest answer, in order of time.
   private(set) var lengths: [Int] = []
-  /// The bytes of a summary that stand before its latest answer, or are kept for what is around.
+  /// The bytes of a summary used or reserved before its latest answer.
   private(set) var spent = 0
 
   init(
     _ zone: ZoneRules, at now: Timestamp, _ limits: AnswerLimits, _ stored: StoredHealth,
-    _ store: AnswerStore
+    _ store: ReferenceStore
   ) {
-    (clock, self.now) = (AnswerClock(zone), now.nanoseconds)
+    (clock, self.now) = (ReferenceClock(zone), now.nanoseconds)
     (self.limits, self.stored, self.store) = (limits, stored, store)
   }
 
@@ -45,46 +45,46 @@ struct HealthAnswerTwin {
   private mutating func answer(
     _ query: HealthDataQuery, atMost most: Int
   ) -> (text: String, reason: String?) {
-    do throws(AnswerReason) {
-      let frame = try AnswerFrame(query, clock, at: now)
-      let figures = try AnswerFigures(query)
-      let page = try read(frame, figures, atMost: most)
-      return (try told(page, frame, figures, atMost: most), nil)
+    do throws(ReferenceRefusal) {
+      let window = try ReferenceWindow(query, clock, at: now)
+      let figures = try ReferenceFigures(query)
+      let page = try read(window, figures, atMost: most)
+      return (try encode(page, window, figures, atMost: most), nil)
     } catch {
-      let text = JSONTexts.object(["success": "false", "error_message": JSONTexts.text(error.text)])
+      let text = JSONText.object(["success": "false", "error_message": JSONText.text(error.text)])
       return (text, error.text)
     }
   }
 
   /// Reads a page.
-  mutating func page(_ query: HealthSampleQuery) throws(AnswerReason) -> HealthSamplePage {
+  mutating func page(_ query: HealthSampleQuery) throws(ReferenceRefusal) -> HealthSamplePage {
     reads.append(query)
     if reads.count == failing {
-      throw AnswerReason(text: "the phone's health data cannot be read: " + Self.fault)
+      throw ReferenceRefusal(text: "the phone's health data cannot be read: " + Self.fault)
     }
     return store.page(query)
   }
 
-  /// The points that were made, and how many samples were left out.
+  /// The points of an answer, and the number of samples that were left out.
   struct Lines {
-    var all: [AnswerLine] = []
+    var all: [ReferencePoint] = []
     var skipped = 0
   }
 
   private mutating func read(
-    _ frame: AnswerFrame, _ figures: AnswerFigures, atMost most: Int
-  ) throws(AnswerReason) -> Lines {
-    if frame.query.groupBy == nil {
-      return try samples(frame, figures.kinds, room: max(0, most - 1_500))
+    _ window: ReferenceWindow, _ figures: ReferenceFigures, atMost most: Int
+  ) throws(ReferenceRefusal) -> Lines {
+    if window.query.groupBy == nil {
+      return try samples(window, figures.kinds, room: max(0, most - 1_500))
     }
-    if frame.isSleep { return try nights(frame, figures.words[0]) }
-    return try statistics(frame, figures, spans: max(2, most / 60))
+    if window.isSleep { return try nights(window, figures.names[0]) }
+    return try statistics(window, figures, spans: max(2, most / 60))
   }
 
-  /// Keeps as many whole moments as fit, and writes them.
-  private mutating func told(
-    _ lines: Lines, _ frame: AnswerFrame, _ figures: AnswerFigures, atMost most: Int
-  ) throws(AnswerReason) -> String {
+  /// Returns the answer, cut before the first moment whose points do not all fit.
+  private mutating func encode(
+    _ lines: Lines, _ window: ReferenceWindow, _ figures: ReferenceFigures, atMost most: Int
+  ) throws(ReferenceRefusal) -> String {
     lengths = []
     var (room, next): (Int, Int64?) = (max(0, most - 1_500), nil)
     for line in lines.all.sorted(by: { $0.moment < $1.moment }) {
@@ -96,12 +96,12 @@ struct HealthAnswerTwin {
     if let next {
       kept.removeAll { $0.moment >= next }
       if kept.isEmpty {
-        throw AnswerReason(text: "more at one time than an answer can hold; ask with group_by")
+        throw ReferenceRefusal(text: "more at one time than an answer can hold; ask with group_by")
       }
       isCut = true
     }
     points += kept.count
-    return reply(kept.map(\.text), next, lines.skipped, frame, figures)
+    return reply(kept.map(\.text), next, lines.skipped, window, figures)
   }
 
   // MARK: - Summaries
@@ -115,11 +115,11 @@ struct HealthAnswerTwin {
         SummaryMetric(valueType: $0)
       }
     }
-    let first = clock.shown(clock.moment(of: query.start))
-    let days = clock.shown(clock.moment(of: query.end)) - first
+    let first = clock.local(clock.moment(of: query.start))
+    let days = clock.local(clock.moment(of: query.end)) - first
     let grouping: HealthGrouping =
-      days > 93 * AnswerClock.day ? .month : days > 31 * AnswerClock.day ? .week : .day
-    var results: [(word: String, text: String, reason: String?)] = []
+      days > 93 * ReferenceClock.day ? .month : days > 31 * ReferenceClock.day ? .week : .day
+    var results: [(type: String, text: String, reason: String?)] = []
     for (place, metric) in metrics.enumerated() {
       let asked = HealthDataQuery(
         valueType: metric.valueType, start: query.start, end: query.end,

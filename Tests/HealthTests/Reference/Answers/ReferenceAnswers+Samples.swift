@@ -1,33 +1,33 @@
 import LinkCore
 import LinkHealth
 
-/// The number or numbers of a sample, as they are told.
-enum AnswerValue {
+/// The values of samples in answers.
+enum ReferenceValue {
   static func number(_ number: Double) -> String { "\(number)" }
 
   static func meal(_ numbers: [Double]) -> String {
-    JSONTexts.object([
+    JSONText.object([
       "calories": "\(numbers[0])", "protein": "\(numbers[1])", "carbs": "\(numbers[2])",
       "fat": "\(numbers[3])",
     ])
   }
 
   static func workout(_ type: String, _ numbers: [Double], _ sessions: Int) -> String {
-    JSONTexts.object([
-      "workout_type": JSONTexts.text(type), "total_distance": "\(numbers[0])",
+    JSONText.object([
+      "workout_type": JSONText.text(type), "total_distance": "\(numbers[0])",
       "total_energy_burned": "\(numbers[1])", "total_steps": "\(numbers[2])",
       "session_count": "\(sessions)",
     ])
   }
 
-  /// Names of activities, and how they are told.
+  /// Activities, and their names in answers.
   static let activities = [
     "HKWorkoutActivityTypeRunning": "RUNNING", "HKWorkoutActivityTypeCycling": "BIKING",
     "HKWorkoutActivityTypeCrossTraining": "CROSS_TRAINING", "Cycling": "BIKING",
     "HKWorkoutActivityType": "OTHER", "": "OTHER", "yoga": "YOGA", "eSports": "E_SPORTS",
   ]
 
-  /// Names of stages of sleep, and how they are told.
+  /// Stages of sleep, and their names in answers.
   static let stages = [
     "InBed": "SLEEP_IN_BED", "Asleep": "SLEEP_ASLEEP", "AsleepUnspecified": "SLEEP_ASLEEP",
     "AsleepCore": "SLEEP_LIGHT", "AsleepDeep": "SLEEP_DEEP", "AsleepREM": "SLEEP_REM",
@@ -35,7 +35,7 @@ enum AnswerValue {
   ]
   static let prefix = "HKCategoryValueSleepAnalysis"
 
-  /// Returns the stage of a sample as it is told; `nil` if it is none that is known.
+  /// Returns the name of a stage of sleep in answers, or `nil` if it is unknown.
   static func stage(_ name: String) -> String? {
     stages.first { name == $0.key || name == prefix + $0.key }?.value
   }
@@ -45,14 +45,14 @@ enum AnswerValue {
     Double(max(0, sample.end.nanoseconds - sample.start.nanoseconds)) / 60_000_000_000
   }
 
-  /// Returns the numbers of a sample at four places; `nil` if nothing is known of them.
-  static func numbers(_ sample: HealthSample, _ kind: AnswerKind) -> [Double]? {
+  /// Returns the numbers of a sample, up to four, or `nil` if they cannot be converted.
+  static func numbers(_ sample: HealthSample, _ kind: ReferenceType) -> [Double]? {
     switch (kind.form, sample.value) {
     case (.spread, .quantity(let value)), (.reading, .quantity(let value)),
       (.nutrient, .quantity(let value)):
-      guard let told = kind.measured.told(value, in: sample.unit) else { return nil }
+      guard let value = kind.measure.converted(value, in: sample.unit) else { return nil }
       var numbers = [0.0, 0, 0, 0]
-      numbers[kind.place] = told
+      numbers[kind.place] = value
       return numbers
     case (.minutes, _), (.sleep, .category): return [minutes(sample), 0, 0, 0]
     case (.workout, .workout(let workout)):
@@ -63,14 +63,14 @@ enum AnswerValue {
   }
 }
 
-extension HealthAnswerTwin {
-  /// Reads the samples of a type in its stretches and pages, up to an end that may move.
+extension ReferenceAnswers {
+  /// Reads the samples of a type, batch by batch and page by page, up to an end that may move.
   mutating func readAll(
-    _ kind: AnswerKind, _ frame: AnswerFrame, upTo to: inout Int64,
+    _ kind: ReferenceType, _ window: ReferenceWindow, upTo to: inout Int64,
     _ take: (HealthSample, inout Int64) -> Void
-  ) throws(AnswerReason) {
+  ) throws(ReferenceRefusal) {
     let batch = max(limits.batch, .seconds(3_600))
-    let first = frame.from - frame.margin
+    let first = window.from - window.margin
     var from = first
     while from < to {
       let end = Timestamp(nanoseconds: from).advanced(by: batch).nanoseconds
@@ -90,18 +90,18 @@ extension HealthAnswerTwin {
     }
   }
 
-  /// Returns the samples themselves; reading ends before the first moment that does not fit.
+  /// Returns the samples as points; reading ends before the first moment that does not fit.
   mutating func samples(
-    _ frame: AnswerFrame, _ kinds: [AnswerKind], room: Int
-  ) throws(AnswerReason) -> Lines {
+    _ window: ReferenceWindow, _ kinds: [ReferenceType], room: Int
+  ) throws(ReferenceRefusal) -> Lines {
     var lines = Lines()
-    var to = frame.to
+    var to = window.to
     for kind in kinds {
       var left = room
-      try readAll(kind, frame, upTo: &to) { sample, to in
+      try readAll(kind, window, upTo: &to) { sample, to in
         let start = sample.start.nanoseconds
-        guard start >= frame.from, start < to else { return }
-        guard let line = Self.line(sample, kind, frame) else { return lines.skipped += 1 }
+        guard start >= window.from, start < to else { return }
+        guard let line = Self.line(sample, kind, window) else { return lines.skipped += 1 }
         lines.all.append(line)
         left -= line.text.utf8.count + 1
         if left < 0 { to = start }
@@ -111,24 +111,24 @@ extension HealthAnswerTwin {
   }
 
   private static func line(
-    _ sample: HealthSample, _ kind: AnswerKind, _ frame: AnswerFrame
-  ) -> AnswerLine? {
-    guard let numbers = AnswerValue.numbers(sample, kind) else { return nil }
-    var (type, value) = (kind.type, AnswerValue.number(numbers[0]))
+    _ sample: HealthSample, _ kind: ReferenceType, _ window: ReferenceWindow
+  ) -> ReferencePoint? {
+    guard let numbers = ReferenceValue.numbers(sample, kind) else { return nil }
+    var (type, value) = (kind.type, ReferenceValue.number(numbers[0]))
     switch sample.value {
-    case .quantity: if kind.form == .nutrient { value = AnswerValue.meal(numbers) }
+    case .quantity: if kind.form == .nutrient { value = ReferenceValue.meal(numbers) }
     case .category(let name):
-      if kind.form == .sleep { type = AnswerValue.stage(name) ?? "SLEEP_UNKNOWN" }
+      if kind.form == .sleep { type = ReferenceValue.stage(name) ?? "SLEEP_UNKNOWN" }
     case .workout(let workout):
       if kind.form == .workout {
-        let told = AnswerValue.activities[workout.activity] ?? ""
-        value = AnswerValue.workout(told, numbers, 1)
+        let name = ReferenceValue.activities[workout.activity] ?? ""
+        value = ReferenceValue.workout(name, numbers, 1)
       }
     }
     let (start, end) = (sample.start.nanoseconds, sample.end.nanoseconds)
-    let label = AnswerLabel(
-      type: type, unit: kind.measured.raw, from: start, to: max(start, end),
-      source: AnswerSource.of(sample).name)
-    return frame.line(label, value, at: start)
+    let label = PointLabel(
+      type: type, unit: kind.measure.rawUnit, from: start, to: max(start, end),
+      source: ReferenceSource.of(sample).name)
+    return window.line(label, value, at: start)
   }
 }

@@ -1,12 +1,12 @@
 import LinkCore
 import LinkHealth
 
-/// The samples that a store holds, read as stores are read.
-struct AnswerStore {
+/// A store of samples, queried by a scan of all of them.
+struct ReferenceStore {
   private let rows: [(key: HealthSampleKey, sample: HealthSample)]
-  /// Whether the edges of a span count on both sides, as those of the platforms do.
+  /// Whether both ends of an interval belong to it, as in the stores of some platforms.
   private let isLoose: Bool
-  /// The most samples of a page, whatever was asked for.
+  /// The largest number of samples in a page, whatever the query allows.
   private let most: Int
 
   init(_ samples: [HealthSample], isLoose: Bool, most: Int = 10_000) {

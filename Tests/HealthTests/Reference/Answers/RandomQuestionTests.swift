@@ -1,0 +1,90 @@
+import LinkCore
+import LinkHealth
+import Testing
+
+/// Answers to random questions, compared with a reference implementation.
+@Suite struct RandomQuestionTests {
+  @Test(arguments: randomSeeds)
+  func `an answer is that of the reference implementation`(seed: UInt64) {
+    var random = RandomQuestions(chance: Chance(seed: seed))
+    for number in 0..<8 {
+      let drawn = number < 6 ? random.question() : random.summary()
+      let expected = drawn.expected()
+      let found = drawn.found()
+      let difference = found.map { $0.difference(from: expected) } ?? "the answer does not end"
+      guard let difference else { continue }
+      Issue.record("seed \(seed): \(difference) in \(drawn)")
+      return
+    }
+  }
+
+  @Test(arguments: randomSeeds)
+  func `readings have the statistics of all samples that count`(seed: UInt64) throws {
+    var random = RandomQuestions(chance: Chance(seed: seed))
+    for _ in 0..<3 {
+      let (scenario, type, known) = random.readings()
+      let isLoose = random.happens(2)
+      let expected = ReadingsOutcome(expected: scenario, type, known, isLoose: isLoose)
+      let read = ReadingsOutcome(found: scenario, type, isLoose: isLoose)
+      let found = try #require(read, "seed \(seed): another page is wanted")
+      #expect(firstDifference(found, expected) == nil, "seed \(seed): \(scenario)")
+    }
+  }
+
+  @Test(arguments: AnswerScenario.zones.indices)
+  func `a zone shows the local times of its offsets around each change`(place: Int) {
+    let zone = AnswerScenario.zones[place]
+    let (clock, hour) = (ReferenceClock(zone), ReferenceClock.hour)
+    let changes = zone.transitions.map(\.at.nanoseconds)
+    for edge in changes + [AnswerScenario.day * ReferenceClock.day] {
+      for near in [-25, -14, -2, -1, 0, 1, 2, 11, 14, 24] as [Int64] {
+        for shift in [-1_800_000_000_000, -1, 0, 1] as [Int64] {
+          let moment = edge + near * hour + shift
+          let (time, local) = (Timestamp(nanoseconds: moment), clock.local(moment))
+          let locals = [moment, local - 1, local, local + 1]
+          let found = locals.map { zone.instant(of: CivilTime(nanoseconds: $0)).nanoseconds }
+          #expect(zone.secondsEast(at: time) == clock.secondsEast(moment), "\(moment) in \(zone)")
+          #expect(zone.local(at: time).nanoseconds == local, "\(moment) in \(zone)")
+          #expect(found == locals.map { clock.moment(of: $0) }, "\(moment) in \(zone)")
+        }
+      }
+    }
+  }
+
+  @Test func `a unit is converted to each other one of its dimension and to no other`() {
+    let known = ["mass", "energy", "count", "beats", "length", "time"].compactMap {
+      ReferenceDimension.all[$0]
+    }
+    for (dimension, other) in known.flatMap({ one in known.map { (one, $0) } }) {
+      for from in dimension.units.compactMap(\.self) {
+        for to in other.units.compactMap(\.self) where from != to {
+          let both = known.first { $0.units.contains(from) && $0.units.contains(to) }
+          let expected = both.map { 2.5 / $0.amount(1, in: from) * $0.amount(1, in: to) }
+          let found = HealthUnits.convert(2.5, from: from, to: to)
+          let isClose = abs((found ?? 0) - (expected ?? 0)) <= 1e-12 * (expected ?? 1)
+          #expect(isClose && (found == nil) == (expected == nil), "\(from) to \(to)")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: ["text", "succeeded", "points", "isCut", "reads", "isFinal"])
+  func `a comparison of answers fails at each property`(name: String) throws {
+    var random = RandomQuestions(chance: Chance(seed: 1))
+    let drawn = try #require(
+      (0..<99).lazy.map { _ in random.question() }.first { $0.expected().points > 1 })
+    let expected = drawn.expected()
+    var found = try #require(drawn.found())
+    #expect(found.difference(from: expected) == nil)
+    switch name {
+    case "text": found.text += " "
+    case "succeeded": found.succeeded.toggle()
+    case "points": found.points += 1
+    case "isCut": found.isCut.toggle()
+    case "reads": found.reads.removeLast()
+    case _: found.isFinal = false
+    }
+    let difference = try #require(found.difference(from: expected))
+    #expect(difference.hasPrefix(name))
+  }
+}

@@ -1,0 +1,74 @@
+import LinkCore
+import LinkHealth
+
+/// The statistics of the readings of one type, in all and by day.
+struct ReadingsOutcome: Equatable {
+  /// Count, minimum, maximum and average.
+  private var all: [Double?]
+  private var latest: Double?
+  private var latestTime: Timestamp?
+  private var days: [Int64]
+  private var ofDays: [[Double?]]
+
+  private static func query(_ scenario: AnswerScenario, _ type: String) -> HealthSampleQuery {
+    HealthSampleQuery(
+      types: [type], from: Timestamp(nanoseconds: scenario.from),
+      to: Timestamp(nanoseconds: scenario.to))
+  }
+
+  /// Reads pages of three samples; `nil` if `HealthReadings` wants another page than the next one.
+  init?(found scenario: AnswerScenario, _ type: String, isLoose: Bool) {
+    let store = ReferenceStore(scenario.samples, isLoose: isLoose, most: 3)
+    var query = Self.query(scenario, type)
+    var readings = HealthReadings(type, from: query.from, to: query.to, zone: scenario.zone)
+    repeat {
+      guard readings.wanted == query else { return nil }
+      let page = store.page(query)
+      readings.take(page)
+      query.after = page.next
+    } while query.after != nil
+    guard readings.wanted == nil else { return nil }
+    // A page that nobody wants changes nothing.
+    readings.take(HealthSamplePage(samples: scenario.samples))
+    func figures(_ figures: HealthReadings.Figures) -> [Double?] {
+      [Double(figures.count), figures.least, figures.greatest, figures.average]
+    }
+    all = figures(readings.figures)
+    (latest, latestTime) = (readings.latest?.value, readings.latest?.at)
+    days = readings.days.map(\.day.nanoseconds)
+    ofDays = readings.days.map { figures($0.figures) }
+  }
+
+  /// Counts each value at a moment once; the unit is converted if the type is known.
+  init(expected scenario: AnswerScenario, _ type: String, _ known: ReferenceType?, isLoose: Bool) {
+    let (query, clock) = (Self.query(scenario, type), scenario.clock)
+    var readings: [(start: Timestamp, value: Double)] = []
+    let page = ReferenceStore(scenario.samples, isLoose: isLoose).page(query)
+    for sample in page.samples where sample.start >= query.from {
+      guard case .quantity(let quantity) = sample.value else { continue }
+      let finite = quantity.isFinite ? quantity : nil
+      let converted = known.map { $0.measure.converted(quantity, in: sample.unit) } ?? finite
+      guard let value = converted else { continue }
+      if !readings.contains(where: { $0 == (sample.start, value) }) {
+        readings.append((sample.start, value))
+      }
+    }
+    // What clocks show again after midnight belongs to the day that has begun.
+    func day(_ start: Timestamp) -> Int64 {
+      clock.localDay(clock.span(start.nanoseconds, .day).start) * ReferenceClock.day
+    }
+    func figures(_ values: [Double]) -> [Double?] {
+      let average = values.isEmpty ? nil : values.reduce(0, +) / Double(values.count)
+      return [Double(values.count), values.min() ?? 0, values.max() ?? 0, average]
+    }
+    all = figures(readings.map(\.value))
+    (latest, latestTime) = (readings.last?.value, readings.last?.start)
+    days = []
+    for reading in readings where days.last != day(reading.start) {
+      days.append(day(reading.start))
+    }
+    ofDays = days.map { number in
+      figures(readings.filter { day($0.start) == number }.map(\.value))
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import LinkHealth
+
+/// A source of samples, with the name and the kind that it must be given.
+struct ReferenceSource: Hashable {
+  var source: String
+  var device: String?
+  /// The name in answers, or `nil` if there is none.
+  var name: String?
+  /// 0 for a watch, 1 for a phone, 2 for another device, 3 for an app.
+  var kind: Int
+
+  private init(_ source: String, _ device: String?, _ kind: Int) {
+    (self.source, self.device, self.kind) = (source, device, kind)
+    name = source == " " ? device : source
+  }
+
+  static let all = [
+    ReferenceSource("Anna's Watch", nil, 0), ReferenceSource("Watch", "iPhone", 0),
+    ReferenceSource("WATCH9", "Scale", 0), ReferenceSource("Pods", "Apple Watch7,1", 0),
+    ReferenceSource("iPhone", nil, 1), ReferenceSource("My Phone 2", nil, 1),
+    ReferenceSource("ipad", "", 1), ReferenceSource("An iPod", "x", 1),
+    ReferenceSource("Pods", "IPHONE", 1),
+    ReferenceSource("Pods", "Air, Apple", 2), ReferenceSource("Watches", "phones", 2),
+    ReferenceSource(" ", "Scale", 2), ReferenceSource(" ", "Cuff", 2),
+    ReferenceSource("Pods", nil, 3),
+    ReferenceSource("Smartwatch", "", 3),
+    ReferenceSource("Watch\u{E9}", "12 34", 3), ReferenceSource("merged", nil, 3),
+    ReferenceSource(" ", nil, 3), ReferenceSource("Say \"phones\"", nil, 3),
+    ReferenceSource("zz", nil, 3),
+  ]
+
+  /// A source whose name fills much of an answer.
+  static let long = ReferenceSource("Phone " + String(of: "x", count: 4_000), nil, 1)
+
+  /// The sources with one name and different devices.
+  static let pods = all.filter { $0.source == "Pods" }
+
+  /// Returns the source of a sample.
+  static func of(_ sample: HealthSample) -> ReferenceSource {
+    all.first { $0.source == sample.source && $0.device == sample.device }
+      ?? ReferenceSource(sample.source, sample.device, 1)
+  }
+
+  /// Returns whether this source counts where both overlap.
+  func isBefore(_ other: ReferenceSource) -> Bool {
+    kind != other.kind ? kind < other.kind : (name ?? "") < (other.name ?? "")
+  }
+
+  /// Returns whether both are one series, with the same name and kind.
+  func isLike(_ other: ReferenceSource) -> Bool { name == other.name && kind == other.kind }
+}

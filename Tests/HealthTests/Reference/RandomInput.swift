@@ -1,0 +1,56 @@
+import LinkCore
+
+/// A generator of random input.
+protocol RandomInput {
+  var chance: Chance { get set }
+}
+
+extension RandomInput {
+  /// Returns a whole number of a range.
+  mutating func number(_ range: ClosedRange<Int>) -> Int {
+    range.lowerBound + Int(chance.next() % UInt64(range.count))
+  }
+
+  /// Returns one of several values.
+  mutating func one<Value>(_ values: [Value]) -> Value {
+    values[number(0...values.count - 1)]
+  }
+
+  /// Returns true with a probability of one in so many.
+  mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
+
+  /// Returns the value half of the time.
+  mutating func maybe<Value>(_ value: Value) -> Value? { happens(2) ? value : nil }
+}
+
+/// The seeds of the random inputs of each suite.
+let randomSeeds: ClosedRange<UInt64> = 1...200
+
+extension String {
+  /// Creates a text of one ASCII character, repeated.
+  ///
+  /// It takes a fraction of the time of `String(repeating:count:)`.
+  init(of character: Unicode.Scalar, count: Int) {
+    self.init(decoding: [UInt8](repeating: UInt8(ascii: character), count: count), as: UTF8.self)
+  }
+}
+
+/// Returns the path of the first property or element in which two values differ, and both contents.
+func firstDifference<Value: Equatable>(_ found: Value, _ expected: Value) -> String? {
+  found == expected
+    ? nil : mirroredDifference(found, expected) ?? "found \(found), expected \(expected)"
+}
+
+private func mirroredDifference(_ found: Any, _ expected: Any) -> String? {
+  let (left, right) = (Mirror(reflecting: found), Mirror(reflecting: expected))
+  let isOrdered = left.displayStyle != .set && left.displayStyle != .dictionary
+  if isOrdered, left.children.count == right.children.count {
+    for (place, (one, two)) in zip(left.children, right.children).enumerated() {
+      if let rest = mirroredDifference(one.value, two.value) {
+        return "\(one.label ?? "\(place)").\(rest)"
+      }
+    }
+  }
+  let (one, two) = (String(reflecting: found), String(reflecting: expected))
+  return one == two ? nil : "found \(one.prefix(2_000)), expected \(two.prefix(2_000))"
+}

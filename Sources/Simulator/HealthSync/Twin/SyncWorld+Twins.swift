@@ -14,7 +14,7 @@ extension SyncWorld {
   }
 
   static var walks: [Walk] {
-    [SyncPhoneWalk.steps(200), SyncWireWalk.steps(1), HealthExportWalk.steps(1)]
+    [SyncPhoneWalk.steps(200), SyncWireWalk.steps(1)]
   }
 }
 

@@ -1,13 +1,13 @@
 import LinkHealth
 
-// How the parts of an export are written.
-extension HealthExportWalk {
-  /// Writes a start tag in one of the forms that mean the same.
-  mutating func add(_ start: ExportStart) {
+// The markup of an export.
+extension RandomExport {
+  /// Adds a start tag in one of its equivalent forms.
+  mutating func add(_ start: WrittenTag) {
     var tag = start
     if happens(3) { tag.attributes = tag.attributes.shuffled(using: &chance) }
-    tag.attributes = tag.attributes.flatMap { happens(6) ? [odd(), $0] : [$0] }
-    if happens(8) { tag.attributes.append(odd()) }
+    tag.attributes = tag.attributes.flatMap { happens(6) ? [unusual(), $0] : [$0] }
+    if happens(8) { tag.attributes.append(unusual()) }
     tag.isEmpty = start.isEmpty
     var bytes = Array("<\(tag.name)".utf8)
     for (name, value) in tag.attributes {
@@ -25,10 +25,10 @@ extension HealthExportWalk {
     draft.add(.end(name), "</\(name)\(one(["", "", "", " ", "\r\n"]))>")
   }
 
-  /// Writes an element without attributes that count, closed at once or not.
+  /// Adds an element without attributes, closed at once or not.
   mutating func element(_ name: String) {
     let isEmpty = happens(2)
-    add(ExportStart(name: name, isEmpty: isEmpty))
+    add(WrittenTag(name: name, isEmpty: isEmpty))
     if !isEmpty, !happens(6) { end(name) }
   }
 
@@ -36,7 +36,7 @@ extension HealthExportWalk {
     happens(6) ? (0..<number(least...3)).map { _ in one([0x20, 0x0A, 0x0D, 0x09]) } : [0x20]
   }
 
-  /// Writes a value between quotes that are not in it, if that is possible.
+  /// Quotes a value, with quotes that are not in it if possible.
   private mutating func quoted(_ raw: [UInt8]) -> [UInt8] {
     let quotes: [UInt8] = happens(2) ? [0x22, 0x27] : [0x27, 0x22]
     let quote = quotes.first { !raw.contains($0) } ?? 0x22
@@ -44,7 +44,7 @@ extension HealthExportWalk {
     return [quote] + raw.flatMap { $0 == quote ? other : [$0] } + [quote]
   }
 
-  /// Spells the name of an attribute as iOS does, or as iOS 8 did.
+  /// Draws the spelling of a name: that of iOS, or that of iOS 8 with blanks.
   private mutating func spelling(_ name: String) -> String {
     guard happens(5), name.first?.isUppercase == false else { return name }
     if name == "sourceName", happens(2) { return "source" }
@@ -68,13 +68,13 @@ extension HealthExportWalk {
     "start datE", "x y",
   ]
 
-  /// Draws an attribute that means nothing.
-  private mutating func odd() -> (name: String, value: ExportWritten) {
+  /// Draws an attribute without a meaning.
+  private mutating func unusual() -> (name: String, value: WrittenValue) {
     let name = happens(6) ? String(of: "n", count: one([8, 16, 63, 64])) : one(Self.oddNames)
-    return (name, ExportWritten(one(["", "1", "x>", "/>", "2017-11-07 10:05:13 +0200"])))
+    return (name, WrittenValue(one(["", "1", "x>", "/>", "2017-11-07 10:05:13 +0200"])))
   }
 
-  /// Adds what is no element and means nothing.
+  /// Adds text or markup without a meaning.
   mutating func addSkipped() {
     let body = one([
       "", " ", "-", "x", " - -- ", "->", ">", "]", "]]", "]>", "?", "? >", "<Record type=\"no\"/>",
@@ -92,11 +92,11 @@ extension HealthExportWalk {
     }
   }
 
-  /// Adds what cannot be read as a tag.
+  /// Adds markup that cannot be read as a tag.
   mutating func addBroken() {
     if happens(8) {
       draft.add(.broken("malformed"), "<Correlation")
-      draft.add(.start(ExportStart(name: "x")), "<x>")
+      draft.add(.start(WrittenTag(name: "x")), "<x>")
       draft.add(.skipped(shown: 0), String(of: ".", count: 66))
       return
     }
@@ -110,7 +110,7 @@ extension HealthExportWalk {
       "<Me \(name)=\"x\">",
       "<`/>", "<{/>", "<Correlation a\"b=\"1\"/>",
     ])
-    // So many bytes without an equals sign show that none belongs to it.
+    // So many bytes without an equals sign show that no value follows.
     draft.add(.broken("malformed"), broken + String(of: ".", count: 66))
   }
 
@@ -140,7 +140,7 @@ extension HealthExportWalk {
     if !breaksOff { addBehindDefinition() }
   }
 
-  /// Adds what would be read in another way within a type definition.
+  /// Adds markup that would have another meaning within a type definition.
   private mutating func addBehindDefinition() {
     switch number(0...3) {
     case 0: draft.add(.skipped(shown: 4), "<!-- HealthKit Export Version: 77 -->")

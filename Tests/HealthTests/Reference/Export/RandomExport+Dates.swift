@@ -1,16 +1,16 @@
 import LinkCore
 import LinkHealth
 
-// Dates, at the bounds of years, months, days, hours and offsets.
-extension HealthExportWalk {
-  /// Days of which some differ from the first in one digit, and days at bounds.
+// Dates, near the bounds of years, months, days, hours and offsets.
+extension RandomExport {
+  /// Days that differ from the first in one digit, and days at bounds.
   private static let days: [Int] = [
     (2017, 11, 7), (2017, 11, 7), (2017, 11, 17), (2017, 11, 27), (2017, 11, 8), (2017, 12, 7),
     (2017, 1, 7), (2018, 11, 7), (2027, 11, 7), (2117, 11, 7), (2217, 11, 7), (1917, 11, 7),
     (1970, 1, 1), (1969, 12, 31), (2000, 2, 29), (2024, 2, 29), (2024, 3, 1), (2023, 2, 28),
     (2100, 2, 28), (1900, 3, 1), (2026, 12, 31), (2026, 4, 30), (2026, 5, 31), (2026, 6, 30),
     (1678, 1, 1), (1678, 1, 2), (2261, 12, 31), (2262, 1, 1), (1677, 12, 31), (2026, 9, 30),
-  ].map { TimeAccount.days($0.0, $0.1, $0.2) * 86_400 }
+  ].map { CalendarDays.days($0.0, $0.1, $0.2) * 86_400 }
 
   private static let times = [0, 0, 1, 59, 60, 3_599, 3_600, 35_999, 43_200, 86_340, 86_399]
   private static let offsets = [
@@ -25,11 +25,11 @@ extension HealthExportWalk {
   /// Draws a moment of seconds from 1970.
   mutating func seconds() -> Int { one(Self.days) + one(Self.times) }
 
-  /// Writes a moment, or once in so many times what is none.
-  mutating func date(_ seconds: Int, flawed once: UInt64 = 12) -> ExportWritten {
+  /// Draws a form of a moment, and once in so many times what is no date.
+  mutating func date(_ seconds: Int, flawed once: UInt64 = 12) -> WrittenValue {
     var date = ExportDate(minutesEast: one(Self.offsets))
     if date.minutesEast == 0 { date.isWest = happens(2) }
-    date.fields = ExportFigures.fields(seconds + date.minutesEast * 60)
+    date.fields = Self.fields(seconds + date.minutesEast * 60)
     var moment = seconds
     if date.fields[5] == 59, happens(3) {
       date.fields[5] = 60
@@ -37,25 +37,32 @@ extension HealthExportWalk {
     }
     var isDate = 1678...2_261 ~= date.fields[0]
     if happens(once), happens(2) {
-      spoil(&date)
+      invalidate(&date)
       isDate = false
     }
     var fraction = 0
-    var text = happens(2) ? date.text : odd(&date, &fraction)
+    var text = happens(2) ? date.text : unusual(&date, &fraction)
     if text == date.text, happens(once), isDate {
       text = broken(text)
       isDate = false
     }
     isDate = isDate && text.count <= 40
-    var written = ExportWritten(text)
+    var written = WrittenValue(text)
     let nanoseconds = Int64(moment) * 1_000_000_000 + Int64(fraction)
     written.moment = isDate ? Timestamp(nanoseconds: nanoseconds) : nil
     return written
   }
 
+  /// Returns year, month, day, hour, minute and second of so many seconds from 1970.
+  private static func fields(_ seconds: Int) -> [Int] {
+    let second = (seconds % 86_400 + 86_400) % 86_400
+    let day = CalendarDays.date((seconds - second) / 86_400)
+    return day + [second / 3_600, second / 60 % 60, second % 60]
+  }
+
   /// Makes one field of a date impossible.
-  private mutating func spoil(_ date: inout ExportDate) {
-    let month = TimeAccount.length(date.fields[1], date.fields[0])
+  private mutating func invalidate(_ date: inout ExportDate) {
+    let month = CalendarDays.length(date.fields[1], date.fields[0])
     switch number(0...10) {
     case 0: date.fields[1] = one([0, 13])
     case 1: date.fields[2] = 0
@@ -70,8 +77,8 @@ extension HealthExportWalk {
     }
   }
 
-  /// Writes a date in a form that iOS does not write today.
-  private mutating func odd(_ date: inout ExportDate, _ fraction: inout Int) -> String {
+  /// Returns a date in a form that iOS does not write today.
+  private mutating func unusual(_ date: inout ExportDate, _ fraction: inout Int) -> String {
     let day = one(["-", "", ":", "--", " "])
     let time = one([":", "", "-", " "])
     let fields = date.padded
@@ -90,7 +97,7 @@ extension HealthExportWalk {
     return text + String(of: " ", count: max(0, room))
   }
 
-  /// Spoils one byte of a date as iOS writes it, or its length.
+  /// Damages one byte of a date, or its length.
   private mutating func broken(_ text: String) -> String {
     var bytes = Array(text.utf8)
     switch number(0...8) {

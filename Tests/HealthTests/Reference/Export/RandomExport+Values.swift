@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 
 // Texts and numbers.
-extension HealthExportWalk {
+extension RandomExport {
   private static let letters = [
     "a", "b", "Z", " ", "é", "e\u{301}", "😀", "'", "\"", ">", "/", "=", "]", "~", ",", "alt;",
     "##65;",
@@ -13,7 +13,7 @@ extension HealthExportWalk {
     ("&#x10FFFF;", "\u{10FFFF}"), ("&#32;", " "), ("&#x20;", " "), ("&#126;", "~"),
     ("&#128;", "\u{80}"), ("&#000000065;", "A"), ("&#x0000041;", "A"), ("&#8217;", "’"),
   ]
-  /// References to nothing, which stay.
+  /// References to nothing, which are kept as text.
   private static let oddities = [
     "&", "& ", "&;", "&nope;", "&#;", "&#x;", "&#31;", "&#x1F;", "&#127;", "&#x7F;", "&#0;",
     "&#xD800;", "&#x110000;", "&#0000000065;", "&#X41;", "&65;", "&x41;", "&LT;", "&#6G;", "&#xG;",
@@ -21,41 +21,41 @@ extension HealthExportWalk {
   ]
   private static let gone = ["\u{1}", "\n", "\t", "\u{1F}", "\u{7F}", "\u{0}"]
 
-  /// Draws a text of a few pieces, each written in some way; most have a letter.
-  mutating func text() -> ExportWritten {
-    var text = ExportWritten(happens(12) ? "" : one(["x", "y"]))
+  /// Draws a text of a few pieces.
+  mutating func text() -> WrittenValue {
+    var text = WrittenValue(happens(12) ? "" : one(["x", "y"]))
     guard !text.raw.isEmpty else { return text }
     for _ in 0..<number(0...4) { text = text + piece() }
-    return happens(20) ? text + ExportWritten("&lt") : text
+    return happens(20) ? text + WrittenValue("&lt") : text
   }
 
-  private mutating func piece() -> ExportWritten {
+  private mutating func piece() -> WrittenValue {
     switch number(0...11) {
-    case 0...3: return ExportWritten(one(Self.letters))
+    case 0...3: return WrittenValue(one(Self.letters))
     case 4...7:
       let (raw, text) = one(Self.references)
-      return ExportWritten(raw: Array(raw.utf8), text: text)
-    case 8...9: return ExportWritten(one(Self.oddities))
+      return WrittenValue(raw: Array(raw.utf8), text: text)
+    case 8...9: return WrittenValue(one(Self.oddities))
     case 10:
-      var piece = ExportWritten(raw: Array(one(Self.gone).utf8), text: "")
+      var piece = WrittenValue(raw: Array(one(Self.gone).utf8), text: "")
       piece.isRepaired = true
       return piece
     case _:
-      var piece = ExportWritten(raw: one([[0xFF], [0xE2, 0x82]]), text: "\u{FFFD}")
+      var piece = WrittenValue(raw: one([[0xFF], [0xE2, 0x82]]), text: "\u{FFFD}")
       piece.isRepaired = true
       return piece
     }
   }
 
-  /// Writes a text, some of its characters as references.
-  mutating func written(_ text: String, once: UInt64 = 10) -> ExportWritten {
-    var written = ExportWritten(raw: [], text: "")
+  /// Returns a text with some of its characters as references.
+  mutating func written(_ text: String, once: UInt64 = 10) -> WrittenValue {
+    var written = WrittenValue(raw: [], text: "")
     for scalar in text.unicodeScalars {
       var raw = String(scalar)
       if scalar == "<" { raw = one(["&lt;", "&#60;", "&#x3c;", "<"]) }
       if scalar == "&" { raw = "&amp;" }
       if happens(once) { raw = happens(2) ? "&#\(scalar.value);" : "&#x\(hex(scalar.value));" }
-      written = written + ExportWritten(raw: Array(raw.utf8), text: String(scalar))
+      written = written + WrittenValue(raw: Array(raw.utf8), text: String(scalar))
     }
     return written
   }
@@ -65,23 +65,23 @@ extension HealthExportWalk {
   }
 
   /// Draws a name that differs from others in one byte, or in its length.
-  mutating func name() -> ExportWritten {
+  mutating func name() -> WrittenValue {
     var letters = Array("abcdefghijklmnopqrstuvwxyz".utf8.prefix(number(1...26)))
     if happens(2) { letters[number(0...letters.count - 1)] = UInt8(ascii: "X") }
-    return ExportWritten(raw: letters, text: String(decoding: letters, as: UTF8.self))
+    return WrittenValue(raw: letters, text: String(decoding: letters, as: UTF8.self))
   }
 
-  /// Draws what measured a sample: with an address of the process that wrote it, or without.
-  mutating func device() -> ExportWritten {
+  /// Draws a device, with an address as iOS writes it or without.
+  mutating func device() -> WrittenValue {
     let rest = one(["name:Apple Watch, model:Watch", "name:a", ",", ", >", "x, ", "a>b", ">"])
     let head = one(["<<HKDevice: 0x28", "<<HKDevice: 0x2800b1", "<<HKDevice: "])
     let (between, end) = (one([">, ", ">", ">,, ", "> "]), one([">", ""]))
     var device = written(head + between + rest + end)
-    // What follows is told without its marks: an end, then what separates.
-    var told = Array((between + rest + end).dropFirst())
-    if told.last == ">" { told.removeLast() }
-    while let first = told.first, first == "," || first == " " { told.removeFirst() }
-    device.device = String(told)
+    // The name is what follows, without an end and separators.
+    var label = Array((between + rest + end).dropFirst())
+    if label.last == ">" { label.removeLast() }
+    while let first = label.first, first == "," || first == " " { label.removeFirst() }
+    device.device = String(label)
     switch number(0...9) {
     case 0: return written(one(["<<HKDevice: 0x28", "<HKDevice: 0x28>, name:a>", "<<HKDevice:>"]))
     case 1: return text()
@@ -104,18 +104,18 @@ extension HealthExportWalk {
     "1e", "1-", "\u{1}", "\t", "1^5", "1:", "1/2", "&#49;", "5x", "1e5.", "é",
   ]
 
-  /// Draws a number, once in eight what is none.
-  mutating func figure() -> ExportWritten {
+  /// Draws a number, and once in eight times what is none.
+  mutating func figure() -> WrittenValue {
     switch number(0...15) {
-    case 0...1: return ExportWritten(one(Self.noNumbers))
-    case 2: return ExportWritten(one(["", "0."]) + String(of: "1", count: one([396, 398, 400])))
-    case 3: return ExportWritten("0." + String(of: "3", count: one([397, 398, 399])))
-    case 4...7: return ExportWritten(one(Self.numbers))
+    case 0...1: return WrittenValue(one(Self.noNumbers))
+    case 2: return WrittenValue(one(["", "0."]) + String(of: "1", count: one([396, 398, 400])))
+    case 3: return WrittenValue("0." + String(of: "3", count: one([397, 398, 399])))
+    case 4...7: return WrittenValue(one(Self.numbers))
     case 8...11:
       // Small, with as many decimals as are read at once, or one more.
       let (count, digits) = (number(1...20), String(number(1...9)))
-      return ExportWritten("." + String(of: "0", count: count - 1) + digits)
-    case _: return ExportWritten(digits())
+      return WrittenValue("." + String(of: "0", count: count - 1) + digits)
+    case _: return WrittenValue(digits())
     }
   }
 

@@ -1,8 +1,8 @@
 import LinkHealth
 
-// What an export holds.
-extension HealthExportWalk {
-  typealias Attribute = (name: String, value: ExportWritten)
+// The elements of an export.
+extension RandomExport {
+  typealias Attribute = (name: String, value: WrittenValue)
 
   private static let types = [
     "HKQuantityTypeIdentifierStepCount", "HKQuantityTypeIdentifierHeartRate", "t", "HKDataTypeX",
@@ -18,18 +18,17 @@ extension HealthExportWalk {
     "Correlatio", "LeftEyes", "LocationX", "RightEy", "A",
   ]
 
-  /// Writes an export: what comes before the root, the root, and what it holds.
+  /// Draws a whole export.
   mutating func drawExport() {
-    draft = ExportDraft()
     drawProlog()
     drawRoot()
-    for _ in 0..<number(0...9) { drawThing() }
+    for _ in 0..<number(0...9) { drawElement() }
     if !happens(8) { end("HealthData") }
     if happens(4) { drawZone() }
     if happens(4) { addSkipped() }
   }
 
-  /// Writes what may come before a root.
+  /// Draws what may come before the root.
   mutating func drawProlog() {
     if happens(3) { draft.add(.skipped(shown: 2), "<?xml version=\"1.0\"?>\n") }
     if happens(8) { draft.add(.skipped(shown: 0), "\u{FEFF} BZh PK") }
@@ -39,18 +38,18 @@ extension HealthExportWalk {
   }
 
   mutating func drawRoot() {
-    var root = ExportStart(name: "HealthData")
+    var root = WrittenTag(name: "HealthData")
     if happens(2) { root.attributes = [("locale", written(one(["en_US", "ja", "de_CH"])))] }
     if happens(8) { root.attributes.append(("locale", text())) }
     add(root)
   }
 
-  private mutating func drawThing() {
+  private mutating func drawElement() {
     switch number(0...19) {
     case 0...7: drawRecord()
     case 8...12: drawWorkout()
     case 13:
-      add(ExportStart(name: "Correlation", isEmpty: happens(4)))
+      add(WrittenTag(name: "Correlation", isEmpty: happens(4)))
       if happens(2) { drawRecord() }
       drawZone()
       end("Correlation")
@@ -58,15 +57,15 @@ extension HealthExportWalk {
     case 15: element(one(Self.elements))
     case 16: end(one(["Record", "Workout", "WorkoutActivity", "Correlation", "Me", "X", ""]))
     case 17: addSkipped()
-    case 18: happens(2) ? addBroken() : drawFigures()
+    case 18: happens(2) ? addBroken() : drawStatistics()
     case _:
       if happens(3) { return addDefinition(canBreakOff: false) }
       let date = date(seconds(), flawed: 6)
-      add(ExportStart(name: "ExportDate", attributes: happens(9) ? [] : [("value", date)]))
+      add(WrittenTag(name: "ExportDate", attributes: happens(9) ? [] : [("value", date)]))
     }
   }
 
-  /// Draws the attributes that records and workouts have in common.
+  /// Draws the attributes of any sample.
   private mutating func common() -> [Attribute] {
     let from = seconds()
     let to = from + (happens(12) ? -1 : one([0, 0, 1, 60, 599, 86_400]))
@@ -76,7 +75,7 @@ extension HealthExportWalk {
     return attributes
   }
 
-  private mutating func source() -> ExportWritten {
+  private mutating func source() -> WrittenValue {
     switch number(0...3) {
     case 0: text()
     case 1: written(one(["Anna’s Watch", "Phone", "a&b", "<<HKDevice: 0x28>, name:a>"]))
@@ -84,7 +83,7 @@ extension HealthExportWalk {
     }
   }
 
-  /// Leaves one attribute out, or doubles one, once in so many times.
+  /// Removes or repeats an attribute once in so many times.
   private mutating func flawed(_ attributes: [Attribute], once: UInt64) -> [Attribute] {
     guard happens(once) else { return attributes }
     var attributes = attributes
@@ -100,14 +99,14 @@ extension HealthExportWalk {
   mutating func drawRecord() {
     let type = one(Self.types)
     var attributes = common()
-    attributes.append(("type", happens(8) ? text() : ExportWritten(type)))
+    attributes.append(("type", happens(8) ? text() : WrittenValue(type)))
     attributes.append(("value", type.hasPrefix("HKCategoryType") ? category() : figure()))
     if happens(2) {
       attributes.append(("unit", happens(3) ? text() : written(one(["count", "count/min", "°C"]))))
     }
     let isEmpty = happens(2)
     let record = flawed(attributes, once: 10)
-    add(ExportStart(name: "Record", attributes: record, isEmpty: isEmpty))
+    add(WrittenTag(name: "Record", attributes: record, isEmpty: isEmpty))
     guard !isEmpty else { return }
     for _ in 0..<number(0...3) {
       switch number(0...5) {
@@ -120,7 +119,7 @@ extension HealthExportWalk {
     if !happens(6) { end("Record") }
   }
 
-  private mutating func category() -> ExportWritten {
+  private mutating func category() -> WrittenValue {
     happens(4)
       ? text() : written(one(["HKCategoryValueSleepAnalysisAsleepREM", "HKCategoryValueX", ""]))
   }
@@ -129,13 +128,13 @@ extension HealthExportWalk {
     let key = one([
       "HKTimeZone", "HKTimeZone", "HKTimeZone", "HKTimeZonE", "HKTimeZones", "HKTimeZ",
     ])
-    var attributes: [Attribute] = [("key", ExportWritten(key))]
+    var attributes: [Attribute] = [("key", WrittenValue(key))]
     if !happens(8) {
       attributes.append(
         ("value", happens(3) ? text() : written(one(["Europe/Zurich", "UTC", ""]))))
     }
     let isEmpty = !happens(4)
-    add(ExportStart(name: "MetadataEntry", attributes: attributes, isEmpty: isEmpty))
+    add(WrittenTag(name: "MetadataEntry", attributes: attributes, isEmpty: isEmpty))
     if !isEmpty { end("MetadataEntry") }
   }
 
@@ -149,7 +148,7 @@ extension HealthExportWalk {
     let activity = happens(6) ? text() : written("HKWorkoutActivityTypeWalking", once: 30)
     attributes.append(("workoutActivityType", activity))
     if happens(2) {
-      attributes.append(("duration", ExportWritten(one(Self.amounts))))
+      attributes.append(("duration", WrittenValue(one(Self.amounts))))
       attributes.append(("durationUnit", written(one(["s", "sec", "min", "hr", "h", "d", "m"]))))
     }
     if happens(2) {
@@ -162,14 +161,14 @@ extension HealthExportWalk {
     }
     let isEmpty = happens(3)
     let workout = flawed(attributes, once: 10)
-    add(ExportStart(name: "Workout", attributes: workout, isEmpty: isEmpty))
+    add(WrittenTag(name: "Workout", attributes: workout, isEmpty: isEmpty))
     guard !isEmpty || happens(4) else { return }
     for _ in 0..<number(0...6) { drawPart() }
     if !happens(6) { end("Workout") }
   }
 
-  private mutating func amount() -> ExportWritten {
-    happens(3) ? figure() : ExportWritten(one(Self.amounts))
+  private mutating func amount() -> WrittenValue {
+    happens(3) ? figure() : WrittenValue(one(Self.amounts))
   }
 
   private mutating func metres() -> String { one(["m", "km", "cm", "mi", "ft", "yd", "au", ""]) }
@@ -180,9 +179,9 @@ extension HealthExportWalk {
 
   private mutating func drawPart() {
     switch number(0...11) {
-    case 0...4: drawFigures()
+    case 0...4: drawStatistics()
     case 5: drawZone()
-    case 6: add(ExportStart(name: "WorkoutActivity", isEmpty: happens(3)))
+    case 6: add(WrittenTag(name: "WorkoutActivity", isEmpty: happens(3)))
     case 7: end("WorkoutActivity")
     case 8: element(one(["WorkoutEvent", "WorkoutRoute", "FileReference", "Location"]))
     case 9: element(one(Self.elements))
@@ -190,8 +189,8 @@ extension HealthExportWalk {
     }
   }
 
-  /// Adds figures of a workout, or of a part of it.
-  private mutating func drawFigures() {
+  /// Draws statistics of a workout, or of a part of it.
+  private mutating func drawStatistics() {
     let type = one([
       "HKQuantityTypeIdentifierActiveEnergyBurned", "HKQuantityTypeIdentifierStepCount",
       "HKQuantityTypeIdentifierDistanceWalkingRunning", "HKQuantityTypeIdentifierDistance",
@@ -203,7 +202,7 @@ extension HealthExportWalk {
     attributes.append(("unit", written(unit)))
     let isEmpty = !happens(4)
     add(
-      ExportStart(
+      WrittenTag(
         name: "WorkoutStatistics", attributes: flawed(attributes, once: 10), isEmpty: isEmpty))
     if !isEmpty { end("WorkoutStatistics") }
   }

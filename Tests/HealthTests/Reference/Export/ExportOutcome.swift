@@ -1,0 +1,82 @@
+import LinkCore
+import LinkHealth
+
+/// All that is read of an export.
+struct ExportOutcome: Equatable {
+  /// A stretch of samples of a batch.
+  struct Span: Equatable {
+    var count: Int
+    var digest: HealthSampleKey
+  }
+
+  var error: HealthExportError?
+  /// The error when the reader is asked once more.
+  var errorAgain: HealthExportError?
+  var samples: [HealthSample] = []
+  var keys: [HealthSampleKey] = []
+  var batches: [[Span]] = []
+  var skipped: [String] = []
+  var skippedOfType: [String: Int] = [:]
+  var samplesOfType: [String: Int] = [:]
+  var version: Int?
+  var locale: String?
+  var exported: Timestamp?
+  var isWhole = false
+  var bytes = 0
+  /// The number of texts that had to be repaired.
+  var repaired = 0
+  /// Whether at most 64 KiB were held back at any time.
+  var holdsLittle = true
+  /// Whether each batch has each name once and no workouts of other batches.
+  var isCompact = true
+
+  /// Takes what is ready, and the reader's tally.
+  mutating func take(_ reader: inout HealthExportReader) {
+    do {
+      while batches.count < 9_999, let batch = try reader.next() { add(batch) }
+    } catch {
+      self.error = error
+      do { _ = try reader.next() } catch { errorAgain = error }
+    }
+    let tally = reader.tally
+    skipped = tally.skipped.map { "\($0.reason.rawValue) \($0.count)" }
+    (skippedOfType, samplesOfType) = (tally.skippedOfType, tally.samples)
+    (version, locale, exported) = (tally.version, tally.locale, tally.exported)
+    (isWhole, bytes, repaired) = (tally.isWhole, tally.bytes, tally.repaired)
+  }
+
+  private mutating func add(_ batch: HealthBatch) {
+    samples += batch.rows.map { batch[$0] }
+    keys += batch.rows.map(\.key)
+    batches.append(batch.spans.map { Span(count: $0.count, digest: $0.digest) })
+    let workouts = batch.rows.filter { if case .workout = $0.value { true } else { false } }
+    let hasUniqueNames = Set(batch.names.map(\.key)).count == batch.names.count
+    isCompact = isCompact && hasUniqueNames && workouts.count == batch.workouts.count
+  }
+}
+
+extension RandomExport {
+  /// Reads a draft in pieces that end at its cuts, or anywhere.
+  mutating func read(_ draft: ExportDraft) -> ExportOutcome {
+    let bytes = draft.bytes
+    var (reader, outcome) = (HealthExportReader(), ExportOutcome())
+    let most = bytes.count < 400 ? one([1, 2, 5, 400]) : one([20, 60, 300, 5_000, 200_000])
+    let small: UInt64 = one([2, 10, 1_000])
+    let isLong = bytes.count > 9_000
+    var place = 0
+    while place < bytes.count {
+      let size = happens(small) && !isLong ? number(1...3) : number(1...most) * (isLong ? 200 : 1)
+      let end = min(bytes.count, draft.cuts.first { $0 > place } ?? place + size)
+      let piece = bytes[place..<end]
+      reader.append(piece.span)
+      place = end
+      if happens(8) { continue }
+      outcome.take(&reader)
+      if outcome.error != nil { return outcome }
+      if place - reader.tally.bytes > 65_536 { outcome.holdsLittle = false }
+    }
+    reader.finish()
+    for _ in 0..<2 { outcome.take(&reader) }
+    return outcome
+  }
+}

@@ -1,0 +1,95 @@
+import LinkCore
+import LinkHealth
+
+/// A generator of exports, whole, cut off and damaged.
+struct RandomExport: RandomInput {
+  /// A kind of export.
+  enum Kind {
+    case whole, cutOff, values, otherRoot, oddEnd, workouts, openSamples, elements
+    case longTag, manyNames, manyStretches, fullBatch
+  }
+
+  var chance: Chance
+  /// The export so far.
+  var draft = ExportDraft()
+
+  init(chance: Chance) { self.chance = chance }
+
+  /// Draws the kinds of several exports.
+  mutating func kinds() -> [Kind] {
+    var kinds: [Kind] = [
+      .whole, .whole, .cutOff, .values, .otherRoot, .otherRoot, .oddEnd, .oddEnd, .oddEnd,
+      .workouts, .openSamples,
+      one([.longTag, .longTag, .manyNames, .manyStretches, .manyStretches]),
+    ]
+    if happens(3) { kinds.append(.elements) }
+    if happens(8) { kinds.append(.fullBatch) }
+    return kinds
+  }
+
+  /// Draws an export of a kind.
+  mutating func draft(_ kind: Kind) -> ExportDraft {
+    draft = ExportDraft()
+    switch kind {
+    case .whole: drawExport()
+    case .cutOff: drawCutOff()
+    case .values: drawValues()
+    case .otherRoot: drawOtherRoot()
+    case .oddEnd: drawOddEnd()
+    case .workouts: drawWorkouts()
+    case .openSamples: drawOpenSamples()
+    case .elements: drawElements()
+    case .longTag: drawLongTag()
+    case .manyNames: drawManyNames()
+    case .manyStretches: drawStretches()
+    case .fullBatch: drawFullBatch()
+    }
+    return draft
+  }
+
+  private mutating func drawCutOff() {
+    drawExport()
+    let places = draft.parts.indices.filter {
+      draft.shown($0) != nil && draft.pieces[$0].count > 1
+    }
+    guard !places.isEmpty else { return }
+    let place = one(places)
+    let length = draft.pieces[place].count
+    let count = one([1, 2, 3, 4, 8, 9, length - 2, length - 1, number(1...length - 1)])
+    guard let shown = draft.shown(place), count > 0, count < length else { return }
+    draft.cut(place, behind: count, isShown: count >= shown)
+  }
+
+  /// Draws records that differ in their dates and numbers.
+  private mutating func drawValues() {
+    drawRoot()
+    for _ in 0..<16 {
+      let (date, value) = (date(seconds(), flawed: 2), figure())
+      let tag = WrittenTag(
+        name: "Record",
+        attributes: [
+          ("type", WrittenValue("t")), ("sourceName", WrittenValue("s")), ("startDate", date),
+          ("endDate", date), ("value", value),
+        ], isEmpty: true)
+      var bytes = Array("<Record type='t' sourceName='s' startDate='".utf8) + date.raw
+      bytes += Array("' endDate='".utf8) + date.raw + Array("' value='".utf8) + value.raw
+      draft.add(.start(tag), bytes + Array("'/>".utf8))
+    }
+  }
+
+  private mutating func drawOtherRoot() {
+    drawProlog()
+    if happens(4) {
+      // Behind this no type definition waits for more bytes.
+      draft.add(.skipped(shown: 0), "x")
+      if happens(3) { draft = ExportDraft() }
+    } else {
+      let name =
+        happens(2)
+        ? String(of: "r", count: one([62, 63, 64, 65, 100])) : one(["gpx", "Record", "a"])
+      add(WrittenTag(name: name, isEmpty: happens(2)))
+      drawRoot()
+      end("HealthData")
+    }
+  }
+}

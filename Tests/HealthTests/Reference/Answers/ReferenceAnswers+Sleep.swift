@@ -125,6 +125,18 @@ extension ReferenceAnswers {
     }
   }
 
+  /// Returns a statistic of the days whose minutes are known.
+  private static func aggregate(_ minutes: [Double], _ statistic: String) -> Double? {
+    guard let last = minutes.last else { return nil }
+    switch statistic {
+    case "average_per_night": return minutes.reduce(0, +) / Double(minutes.count)
+    case "min_per_night": return minutes.sorted()[0]
+    case "max_per_night": return minutes.sorted()[minutes.count - 1]
+    case "latest": return last
+    case _: return minutes.reduce(0, +)
+    }
+  }
+
   private func line(
     _ cell: ReferenceCell, _ days: [ReferenceSleepDay], _ statistic: String,
     _ window: ReferenceWindow
@@ -134,15 +146,7 @@ extension ReferenceAnswers {
     let naps = days.flatMap(\.naps)
     func part(_ name: String) -> Double? {
       let all = statistic == "sum" ? days.map { $0.nights + $0.naps } : nights
-      let known = all.compactMap { ReferenceSleepDay.minutes(name, $0) }
-      guard let last = known.last else { return nil }
-      switch statistic {
-      case "average_per_night": return known.reduce(0, +) / Double(known.count)
-      case "min_per_night": return known.sorted()[0]
-      case "max_per_night": return known.sorted()[known.count - 1]
-      case "latest": return last
-      case _: return known.reduce(0, +)
-      }
+      return Self.aggregate(all.compactMap { ReferenceSleepDay.minutes(name, $0) }, statistic)
     }
     let isCount = statistic == "count"
     let asleep = isCount ? Double(nights.count) : part("asleep")

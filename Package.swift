@@ -74,18 +74,15 @@ let pure: [Target] = [
   played("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
   played("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
   played("BottleFirmware", at: "Firmware"),
-  played(
-    "VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),
+  played("VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   played("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
-  played(
-    "HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
+  played("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   played("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
   library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
   played("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
   played("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
-  played(
-    "HealthSync", at: "Features/HealthSync", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
+  played("HealthSync", at: "Features/HealthSync", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   played(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   played(
@@ -174,17 +171,12 @@ let doors: [Target] = [
     ] + onLinux("NotificationsDBus", "RadioSocket", "BluetoothBlueZ"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   // Models for the screens of an app.
-  library(
-    "HoldfastUI", at: "HoldfastUI",
-    uses: [
-      "Holdfast", "LinkCore", "LinkRuntime", "LinkWire", "MessageStream", "HealthRelay",
-      "HealthSync", "BottleLink", "Session", "LinkHealth",
-    ]),
+  library("HoldfastUI", at: "HoldfastUI", uses: ["Holdfast", "LinkHealth"]),
   library(
     "HoldfastTestKit", at: "TestKit",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime"] + onLinux("HoldfastLab")),
   // Seeds of the simulator's worlds, played on all cores.
-  library("HoldfastSimulator", at: "Simulation", uses: ["LinkCore", "LinkSimulator"]),
+  library("HoldfastSimulator", at: "Simulation", uses: ["LinkSimulator"]),
   library("HoldfastLab", at: "NetworkLab", uses: ["ChildProcesses"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
@@ -207,10 +199,10 @@ let doors: [Target] = [
     name: "HoldfastCommand",
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
-      "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
-      "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit",
-      "LinkServerCore", "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing",
-      "CLinux", "COpenSSL", "BottleFirmware", "VirtualBottle", "BottleLink", "RadioSocket",
+      "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream", "LinkProtocols",
+      "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit", "LinkServerCore",
+      "OwnerFiles", "ChildProcesses", "KeyedHashing", "COpenSSL", "BottleFirmware", "VirtualBottle",
+      "BottleLink", "RadioSocket",
     ] + onLinux("BluetoothBlueZ"),
     path: "Sources/Tools/Command", swiftSettings: strict),
   .executableTarget(
@@ -264,18 +256,12 @@ let checks: [Target] = [
     ]),
   tests(
     "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"],
-    besides: ["Answers/Kept", "Export/Kept"],
-    with: optimised),
+    besides: ["Answers/Kept", "Export/Kept"], with: optimised),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
-  tests(
-    "MessageStreamTests",
-    uses: ["LinkCore", "LinkWire", "MessageStream", "HoldfastTestKit"]),
+  tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream", "HoldfastTestKit"]),
   tests(
     "HealthRelayTests",
-    uses: [
-      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "Holdfast",
-      "HoldfastTestKit",
-    ]),
+    uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "HoldfastTestKit"]),
   tests(
     "AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"],
     besides: ["Kept"]),
@@ -292,27 +278,18 @@ let checks: [Target] = [
     uses: ["LinkCore", "LinkHealth", "LinkWire", "HealthSync", "HoldfastTestKit"]),
   tests(
     "ServerCoreTests",
-    uses: [
-      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkServerCore", "HoldfastTestKit",
-    ]),
-  tests(
-    "RuntimeTests",
-    uses: ["LinkCore", "LinkWire", "LinkDriver", "MessageStream", "HoldfastTestKit"]),
+    uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkServerCore", "HoldfastTestKit"]),
+  tests("RuntimeTests", uses: ["LinkCore", "LinkWire", "LinkDriver", "HoldfastTestKit"]),
   tests(
     "CurlNetworkTests",
-    uses: [
-      "LinkCore", "LinkRuntime", "LinkProtocols", "CurlNetwork", "CCurl", "CLinux",
-      "HoldfastTestKit",
-    ]),
+    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CurlNetwork", "CCurl", "HoldfastTestKit"]),
   tests(
     "StoreSQLiteTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "StoreSQLite", "OwnerFiles",
       "HoldfastTestKit",
     ]),
-  tests(
-    "ExportFilesTests",
-    uses: ["ExportFiles", "HoldfastTestKit"]),
+  tests("ExportFilesTests", uses: ["ExportFiles", "HoldfastTestKit"]),
   // Apart from HoldfastTests: an import works on all processors, and no clock waits there.
   tests(
     "HealthImportTests",
@@ -337,8 +314,8 @@ let checks: [Target] = [
     "BackendTests",
     uses: [
       "Holdfast", "HealthRelay", "LinkProtocols", "ServerSockets", "HoldfastBackend",
-      "LinkServerCore", "LinkCore",
-      "LinkHealth", "LinkWire", "LinkRuntime", "CLinux", "HoldfastTestKit",
+      "LinkServerCore", "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "CLinux",
+      "HoldfastTestKit", "LinkJSON",
     ],
     besides: ["MCP/SDK"]),
   tests(
@@ -346,14 +323,12 @@ let checks: [Target] = [
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "MessageStream",
       "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastSocket", "HoldfastBackend",
-      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo", "HoldfastLab",
-      "LinkServerCore", "ServerSockets",
+      "HoldfastTestKit", "CommandKit", "HoldfastDemo", "HoldfastLab", "LinkServerCore",
+      "ServerSockets", "HealthSync",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Apart from HoldfastTests: simulations work on all processors, and no clock waits there.
-  tests(
-    "SimulateTests",
-    uses: ["LinkCore", "LinkSimulator", "HoldfastSimulator", "HoldfastTestKit"]),
+  tests("SimulateTests", uses: ["LinkCore", "LinkSimulator", "HoldfastTestKit"]),
   tests("HerdTests", uses: ["LinkCore", "HoldfastHerd", "HoldfastTestKit"]),
   tests(
     "RelayTests",
@@ -366,17 +341,15 @@ let checks: [Target] = [
     uses: [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkDriver",
       "LinkRuntime", "LinkServerCore", "MessageStream", "HeldSocket", "BottleFirmware",
-      "BottleLink", "VirtualBottle", "StoreSQLite", "HealthSync",
-      "ReachabilityNetlink", "HoldfastBackend",
-      "HoldfastTestKit",
+      "BottleLink", "VirtualBottle", "StoreSQLite", "HealthSync", "ReachabilityNetlink",
+      "HoldfastBackend", "HoldfastTestKit",
     ],
     besides: ["Corpus", "Words"]),
   tests(
     "SimulatorTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore", "LinkSimulator", "HoldfastSimulator", "HoldfastTestKit", "Session",
-      "HealthSync", "BottleLink",
+      "LinkServerCore", "LinkSimulator", "HoldfastSimulator", "Session", "HealthSync", "BottleLink",
     ],
     besides: ["Corpus"]),
   tests(
@@ -394,10 +367,9 @@ let onlyOnLinux: Set<String> = [
   "ChildProcesses", "CurlNetwork", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
   "NetworkCost", "RadioSocket", "BluetoothBlueZ", "PushAPNs", "PushHook", "ServerSockets",
   "HoldfastLab", "HoldfastBackend", "CommandKit", "HoldfastDemo", "HoldfastCommand",
-  "SimulatorCommand", "HoldfastHerd",
-  "HoldfastEngineBench", "EngineLoop", "LoadGenerator", "HoldfastBench",
-  "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests", "BackendTests",
-  "HoldfastTests", "SimulateTests", "HerdTests", "RelayTests", "FuzzTests",
+  "SimulatorCommand", "HoldfastHerd", "HoldfastEngineBench", "EngineLoop", "LoadGenerator",
+  "HoldfastBench", "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests",
+  "BackendTests", "HoldfastTests", "SimulateTests", "HerdTests", "RelayTests", "FuzzTests",
 ]
 
 let everything = pure + runtime + adapters + doors + measures + checks

@@ -9,7 +9,6 @@ extension Rules {
   /// The targets that may build the simulator, which is larger than what the others test.
   static let simulating: Set<String> = [
     "HoldfastSimulator", "SimulatorCommand", "SimulatorTests", "SimulateTests", "HoldfastBench",
-    "MessageStreamTests",
   ]
 
   /// Returns what a product builds of modules that it must not.

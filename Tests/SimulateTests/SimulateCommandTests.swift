@@ -66,8 +66,8 @@ import Testing
     let replay = try #require(failure["replay"] as? String)
     #expect(
       replay
-        == "holdfast-sim simulate message-stream --server plain --seeds 1 --break showsBeforeStored "
-        + "--trace")
+        == "holdfast-sim simulate message-stream --server plain --seeds 1 "
+        + "--break showsBeforeStored --trace")
     let story = try await SimulatorProcess.run(
       replay.split(separator: " ").dropFirst().map(String.init))
     #expect(story.status == 1)
@@ -169,8 +169,8 @@ import Testing
       #expect(outcome.status == 1)
       #expect(
         outcome.errors == [
-          "holdfast-sim simulate held-socket: held-socket, seed 7: the run takes longer than 300ms; "
-            + "attach a debugger to see where it spins, or allow more with --run-limit"
+          "holdfast-sim simulate held-socket: held-socket, seed 7: the run takes longer than "
+            + "300ms; attach a debugger to see where it spins, or allow more with --run-limit"
         ])
     }
   }
@@ -190,8 +190,8 @@ import Testing
       #expect(outcome.status == 1)
       #expect(
         outcome.errors == [
-          "holdfast-sim simulate held-socket: stopped; held-socket, seed 7: the run under way did not "
-            + "end within 5s"
+          "holdfast-sim simulate held-socket: stopped; held-socket, seed 7: the run under way did "
+            + "not end within 5s"
         ])
     }
   }

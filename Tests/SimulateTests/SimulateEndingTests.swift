@@ -128,15 +128,11 @@ import Testing
   @Test func `a file that cannot be written is refused before anything is played`() async throws {
     let file = "/dev/null/plan.json"
     let cause = "\(file) cannot be written: "
-    for (name, words) in [
-      ("held-socket", ["--break", "closesAlive", "--seeds", "1", "--shrink", "--corpus", file]),
-      ("herd", ["--clients", "1", "--alone", "--svg", file]),
-    ] {
-      let outcome = try await SimulatorProcess.run(["simulate", name] + words)
-      #expect(outcome.status == 1)
-      #expect(outcome.output == [])
-      #expect(outcome.errors.first?.hasPrefix("holdfast-sim simulate \(name): \(cause)") == true)
-    }
+    let words = ["--break", "closesAlive", "--seeds", "1", "--shrink", "--corpus", file]
+    let outcome = try await SimulatorProcess.run(["simulate", "held-socket"] + words)
+    #expect(outcome.status == 1)
+    #expect(outcome.output == [])
+    #expect(outcome.errors.first?.hasPrefix("holdfast-sim simulate held-socket: \(cause)") == true)
   }
 
   @Test func `no number of a summary has the name of another one`() async throws {

@@ -175,12 +175,13 @@ struct SessionSeam {
       return news % 3 == 0 ? [] : [effect]
     case .update(.message) where defect == .showsTwice: return [effect, effect]
     case .send(_, .prompt) where defect == .repeatsPrompts: return [effect, effect]
-    case .update(.notice(.stale)) where defect == .neverStale: return []
-    case .update(.quality) where defect == .hidesRoundTrips: return []
     case .update(.quality(let quality, let time?)) where defect == .stretchesRoundTrips:
       return [.update(.quality(quality, roundTrip: time + .milliseconds(1)))]
-    case .send(_, .messageAck) where defect == .losesAcks: return []
-    case .send(_, .setMaxMessageSize) where defect == .hidesSizes: return []
+    case .send(_, .messageAck) where defect == .losesAcks,
+      .send(_, .setMaxMessageSize) where defect == .hidesSizes,
+      .update(.notice(.stale)) where defect == .neverStale,
+      .update(.quality) where defect == .hidesRoundTrips:
+      return []
     case .connect(let attempt, var connect, let challenge) where defect == .connectsAnew:
       connect.received = 0
       return [.connect(attempt, connect, challenge: challenge)]

@@ -317,8 +317,10 @@ import Testing
       #expect(!written.contains("pass-"))
       let replay = try await CommandProcess.run("replay", journal)
       #expect(replay.status == 0)
+      let judged = try await CommandProcess.run(["judge", journal], of: "holdfast-sim")
+      #expect(judged.status == 0)
       for checker in ["lost", "duplicated", "unannounced", "stuck", "storm", "falselyConnected"] {
-        #expect(replay.output.contains { $0.hasPrefix(checker + " ") && $0.hasSuffix(" nothing") })
+        #expect(judged.output.contains { $0.hasPrefix(checker + " ") && $0.hasSuffix(" nothing") })
       }
     }
   }

@@ -141,12 +141,6 @@ import Testing
     #expect(breaches(Rules.fileLength, text).count == found)
   }
 
-  @Test(arguments: [(99, 0), (100, 0), (101, 1)])
-  func `finds a long line`(columns: Int, found: Int) {
-    let text = String(repeating: "a", count: columns) + "\n"
-    #expect(breaches(Rules.lineLength, text).count == found)
-  }
-
   @Test(arguments: [(39, 0), (40, 0), (41, 1)])
   func `finds a long function`(lines: Int, found: Int) {
     let body = String(repeating: "  a()\n", count: lines - 3)

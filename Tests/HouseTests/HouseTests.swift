@@ -55,10 +55,6 @@ import Testing
     #expect(tree.swift.flatMap(Rules.functionLength) == [])
   }
 
-  @Test func `lines have at most 100 columns`() {
-    #expect(tree.swift.flatMap(Rules.lineLength) == [])
-  }
-
   @Test func `nothing escapes the compiler's checks`() {
     #expect(tree.swift.flatMap(Rules.safety) == [])
   }

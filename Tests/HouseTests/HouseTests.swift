@@ -67,11 +67,6 @@ import Testing
     #expect(tree.swift.flatMap(Rules.noSleep) == [])
   }
 
-  @Test func `each invariant has a test that it can fail`() {
-    let tests = tree.swift.filter { $0.isUnder("Tests") }
-    #expect(tree.swift.flatMap { Rules.invariants($0, tests: tests) } == [])
-  }
-
   @Test func `no two invariants have the same name`() {
     #expect(Rules.repeatedInvariants(tree.swift) == [])
   }

@@ -43,9 +43,7 @@ import Testing
   }
 
   @Test func `anchor and batches are one transaction, and are used once it is durable`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     try bench.page(2, anchor: 1, made: 9)
     let first = SyncBench.batch("f1", Self.steps, 1)
     let second = SyncBench.batch("f2", Self.steps, 2)
@@ -64,9 +62,7 @@ import Testing
   }
 
   @Test func `a transaction that failed moves nothing, and the page is read again`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     try bench.page(1, anchor: 1)
     let id = try #require(bench.model.commits.keys.first)
     bench.give(.notCommitted(id, .full(detail: "full")))
@@ -141,9 +137,7 @@ import Testing
   @Test func `each page is stamped a whole second after the one before, if the clock is not later`()
     throws
   {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     #expect(bench.lastStamp == Timestamp(nanoseconds: .min))
     let id = try #require(bench.fetches.last)
     let made = Timestamp(nanoseconds: 9_700_000_000)
@@ -155,9 +149,7 @@ import Testing
   }
 
   @Test func `a locked source is read later, and is not empty`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     let id = try #require(bench.fetches.last)
     bench.give(.notFetched(id, .locked(detail: "locked")))
     #expect(bench.givenBack == [WakeID(1): [.later]])
@@ -222,9 +214,7 @@ import Testing
   }
 
   @Test func `a page that comes twice is stored once`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     let id = try #require(bench.fetches.last)
     try bench.page(1, anchor: 1)
     let late = FetchedPage(
@@ -249,9 +239,7 @@ import Testing
   }
 
   @Test func `stamps never go back, whatever the clock does`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     try bench.page(1, anchor: 1, made: 100)
     bench.finishCommits()
     #expect(bench.lastStamp == SyncBench.time(101))
@@ -292,9 +280,7 @@ import Testing
   }
 
   @Test func `a page that comes after the end is deleted`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     bench.give(.stop)
     try bench.page(1, anchor: 1)
     #expect(bench.deleted == ["f1"])

@@ -44,11 +44,17 @@ struct SyncBench {
     return bench
   }
 
-  /// One that has read and stored its first page, of so many records.
-  static func read(_ records: Int) throws -> SyncBench {
+  /// One that asks for its first page.
+  static func fetching() -> SyncBench {
     var bench = asked()
     bench.fire()
     bench.pass(.seconds(1))
+    return bench
+  }
+
+  /// One that has read and stored its first page, of so many records.
+  static func read(_ records: Int) throws -> SyncBench {
+    var bench = fetching()
     try bench.page(records, anchor: 1)
     bench.finishCommits()
     return bench

@@ -46,9 +46,7 @@ import Testing
   }
 
   @Test func `the source of a type that is asked for no more keeps nobody waiting`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     bench.give(.notFetched(try #require(bench.fetches.last), .locked(detail: "locked")))
     #expect(bench.model.standing == .working)
     bench.give(.ask([]))

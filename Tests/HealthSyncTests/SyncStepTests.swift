@@ -146,9 +146,7 @@ import Testing
   }
 
   @Test func `a page without samples moves the anchor, and stamps nothing`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     let id = try #require(bench.fetches.last)
     let page = FetchedPage(drafts: [], anchor: HealthAnchor([2]), made: SyncBench.time(9))
     let effects = bench.give(.fetched(id, page))
@@ -164,9 +162,7 @@ import Testing
   }
 
   @Test func `a page that comes while it stops is stored, and nothing is read behind it`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     try bench.page(1, anchor: 1)
     bench.give(.stop)
     #expect(!bench.model.isStopped)
@@ -176,9 +172,7 @@ import Testing
   }
 
   @Test func `a stop ends after 2 s, whatever the store does`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     try bench.page(1, anchor: 1)
     #expect(bench.give(.stop) == [.giveBack(WakeID(1), .later)])
     #expect(bench.give(.stop) == [])
@@ -190,9 +184,7 @@ import Testing
   }
 
   @Test func `a source that fails is read after 1, 2, 4 up to 60 s`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
       let id = try #require(bench.fetches.last)
       let count = bench.fetches.count
@@ -215,9 +207,7 @@ import Testing
   }
 
   @Test func `payloads that cannot be written are the store's failure`() throws {
-    var bench = SyncBench.asked()
-    bench.fire()
-    bench.pass(.seconds(1))
+    var bench = SyncBench.fetching()
     for count in 1...4 {
       #expect(bench.model.standing == .working, "\(count)")
       let id = try #require(bench.fetches.last)

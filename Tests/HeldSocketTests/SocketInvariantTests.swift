@@ -4,7 +4,7 @@ import Testing
 @testable import HeldSocket
 @testable import LinkCore
 
-/// Each invariant of a held socket can fail.
+/// The check of a held socket, and that of each of its parts, can fail.
 @Suite struct SocketInvariantTests {
   /// Connected, with one message on its way.
   private static var sending: SocketModel {
@@ -35,20 +35,7 @@ import Testing
     ("proven queue: an empty queue has no bytes", { $0.queue.bytes = -1 }),
   ]
 
-  @Test func `a held socket that sends is checked`() {
+  @Test func `a broken held socket is found`() {
     #expect(unnoticed(Self.plants, in: Self.sending) == [])
-  }
-
-  @Test func `a protocol's own ping is asked only while connected`() {
-    let plants: [PlantedFault<SocketModel>] = [
-      (
-        "held socket: the app's own ping is asked only while connected",
-        {
-          $0.link = HeldLink(policy: .socket, seed: 1)
-          $0.asked = 1
-        }
-      )
-    ]
-    #expect(unnoticed(plants, in: SocketBench.connected(.withPing).model) == [])
   }
 }

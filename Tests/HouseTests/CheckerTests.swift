@@ -34,27 +34,6 @@ import Testing
     #expect(breaches(Rules.purity, spelling, at: "Sources/Runtime/A.swift") == [])
   }
 
-  @Test func `finds an invariant without a test`() {
-    let text = "check.require(\n  a, \"a part: it holds\")\ncheck.require(b, \"a part: it can\")\n"
-    let test = SourceFile(path: "Tests/T.swift", text: "(\"a part: it can\", {})\n")
-    #expect(breaches({ Rules.invariants($0, tests: [test]) }, text) == [2])
-  }
-
-  @Test func `finds an invariant that is not named, whatever texts it compares`() {
-    let text = """
-      check.require(a == "b", "it holds")
-      check.require(
-        c == "a part: it can",
-        "A part: it holds"
-      )
-      check.require(a == "b", "a part: it holds")
-      check.require(a == "b", "a part: it can")
-      check.require(d)
-      """
-    let test = SourceFile(path: "Tests/T.swift", text: "(\"a part: it can\", {})\n")
-    #expect(breaches({ Rules.invariants($0, tests: [test]) }, text) == [1, 2, 6, 8])
-  }
-
   @Test func `finds an invariant that has the name of another one`() {
     let text = """
       check.require(a, "a part: it holds")
@@ -139,12 +118,6 @@ import Testing
   func `finds a long file`(lines: Int, found: Int) {
     let text = String(repeating: "\n", count: lines)
     #expect(breaches(Rules.fileLength, text).count == found)
-  }
-
-  @Test(arguments: [(99, 0), (100, 0), (101, 1)])
-  func `finds a long line`(columns: Int, found: Int) {
-    let text = String(repeating: "a", count: columns) + "\n"
-    #expect(breaches(Rules.lineLength, text).count == found)
   }
 
   @Test(arguments: [(39, 0), (40, 0), (41, 1)])

@@ -55,10 +55,6 @@ import Testing
     #expect(tree.swift.flatMap(Rules.functionLength) == [])
   }
 
-  @Test func `lines have at most 100 columns`() {
-    #expect(tree.swift.flatMap(Rules.lineLength) == [])
-  }
-
   @Test func `nothing escapes the compiler's checks`() {
     #expect(tree.swift.flatMap(Rules.safety) == [])
   }
@@ -69,11 +65,6 @@ import Testing
 
   @Test func `tests wait for events and never sleep`() {
     #expect(tree.swift.flatMap(Rules.noSleep) == [])
-  }
-
-  @Test func `each invariant has a test that it can fail`() {
-    let tests = tree.swift.filter { $0.isUnder("Tests") }
-    #expect(tree.swift.flatMap { Rules.invariants($0, tests: tests) } == [])
   }
 
   @Test func `no two invariants have the same name`() {

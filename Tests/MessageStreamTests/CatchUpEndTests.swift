@@ -117,4 +117,14 @@ struct CatchUpEndTests {
     #expect(hand.fetches.count == 1)
     #expect(hand.model.isWhole)
   }
+
+  @Test func `a link that ends by itself ends the catch-up`() throws {
+    let policy = try LinkPolicy.messageStream.setting([("liveness.idle", "5s idle")])
+    var hand = Hand.connected(at: 10, head: 20) { $0.policy = policy }
+    #expect(hand.model.recovery.run != nil)
+    hand.pass(6)
+    #expect(hand.model.link.status.reason == .ended(.idle))
+    #expect(hand.model.recovery.run == nil)
+    #expect(hand.model.brokenInvariants(.thorough) == [])
+  }
 }

@@ -179,4 +179,23 @@ struct HistoryTests {
     hand.give(.older([]))
     #expect(hand.fetches.map(\.query) == [.before(Hand.at(1), limit: 50)])
   }
+
+  @Test func `a timeline knows the places of its first and its last message`() {
+    var timeline = ShopTimeline(limit: 10)
+    for number in UInt64(1)...3 { timeline.insert(Hand.message(number)) }
+    #expect(timeline.oldest == Hand.message(1).key)
+    #expect(timeline.newest == Hand.message(3).key)
+  }
+
+  @Test func `an edit that changes a stamp moves the message to its place`() {
+    var timeline = ShopTimeline(limit: 10)
+    for number in UInt64(1)...3 { timeline.insert(Hand.message(number)) }
+    var edited = Hand.message(1)
+    edited.createdAt = Hand.message(5).createdAt
+    timeline.replace(edited)
+    #expect(timeline.messages.map(\.text) == ["m2", "m3", "m1"])
+    var check = InvariantCheck(.thorough)
+    timeline.check(&check)
+    #expect(check.broken == [])
+  }
 }

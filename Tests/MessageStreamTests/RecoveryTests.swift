@@ -108,4 +108,18 @@ struct RecoveryTests {
     #expect(!took)
     #expect(recovery == full)
   }
+
+  @Test func `so many messages without a position are remembered, and no more`() {
+    var recovery = Recovery()
+    recovery.unplaced = Set((0..<10_000).map { UUID128(high: 1, low: $0) })
+    let full = recovery
+    recovery.noteUnplaced(Hand.message(1, isPlain: true))
+    #expect(recovery == full)
+  }
+
+  @Test func `a message with a position is not remembered among those without`() {
+    var recovery = Recovery()
+    recovery.noteUnplaced(Hand.message(1))
+    #expect(recovery == Recovery())
+  }
 }

@@ -33,8 +33,7 @@ struct DrainTests {
   }
 
   @Test func `refuses new work, says so in its health, and still shows its metrics`() {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     _ = served.take(.drain(within: Self.window))
     #expect(served.upgrade(2) == [.refuse(ConnectionID(2), Stage.draining)])
     #expect(
@@ -54,8 +53,7 @@ struct DrainTests {
   }
 
   @Test func `lets a post that is under way end well, and shows it to those still open`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appended = try served.post("last words")
     _ = served.take(.drain(within: Self.window))
     let (stored, effects) = served.store(appended, at: 1)
@@ -68,8 +66,7 @@ struct DrainTests {
   }
 
   @Test func `waits for the store before it finishes`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appended = try served.post("last words")
     _ = served.take(.gone(ConnectionID(1), code: 1000))
     _ = served.take(.abandoned(RequestID(1)))
@@ -78,8 +75,7 @@ struct DrainTests {
   }
 
   @Test func `gives up after ten seconds`() throws {
-    var served = Served { $0.closeWait = .seconds(60) }
-    served.open(1)
+    var served = Served.opened { $0.closeWait = .seconds(60) }
     _ = try served.post("stuck")
     _ = served.take(.drain(within: Self.window))
     _ = served.tick(at: .second(1))
@@ -94,8 +90,7 @@ struct DrainTests {
   }
 
   @Test func `does not warn or close a socket that closes already`() {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     _ = served.take(.overflowed(ConnectionID(1)))
     #expect(served.take(.drain(within: Self.window)) == [])
     #expect(served.tick(at: .second(1)) == [])

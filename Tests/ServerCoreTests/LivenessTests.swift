@@ -23,8 +23,7 @@ struct LivenessTests {
   func `drops a socket that was silent for 60 seconds`(
     second: Double, effects: [ShopServer.Effect]
   ) {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     _ = served.tick(at: .second(54))
     #expect(served.server.deadline == .second(60))
     #expect(served.tick(at: .second(second)) == effects)
@@ -32,8 +31,7 @@ struct LivenessTests {
   }
 
   @Test func `keeps a socket whose last byte came 59.999 seconds ago`() {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     served.pass(.milliseconds(1))
     _ = served.take(.heard(ConnectionID(1)))
     _ = served.tick(at: .second(54))
@@ -44,22 +42,20 @@ struct LivenessTests {
   }
 
   @Test func `takes both times from its policy`() {
-    var served = Served {
+    var served = Served.opened {
       $0.pingInterval = .seconds(1)
       $0.pongWait = .seconds(3)
     }
-    served.open(1)
     #expect(served.tick(at: .second(1)) == [.ping(ConnectionID(1))])
     #expect(served.tick(at: .second(2)) == [.ping(ConnectionID(1))])
     #expect(served.tick(at: .second(3)) == [.drop(ConnectionID(1))])
   }
 
   @Test func `does not spin when told to ping without a pause`() {
-    var served = Served {
+    var served = Served.opened {
       $0.pingInterval = .zero
       $0.pongWait = .seconds(-1)
     }
-    served.open(1)
     #expect(served.server.deadline == .second(0.001))
     #expect(served.tick(at: .zero) == [])
     #expect(served.tick(at: .second(0.001)) == [.drop(ConnectionID(1))])
@@ -93,8 +89,7 @@ struct LivenessTests {
   func `drops a socket that does not answer a close frame for 5 seconds`(
     second: Double, effects: [ShopServer.Effect]
   ) {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     #expect(
       served.take(.overflowed(ConnectionID(1))) == [
         .close(ConnectionID(1), Closure(1013, "slow reader"))
@@ -104,8 +99,7 @@ struct LivenessTests {
   }
 
   @Test func `cuts a slow reader alone, once, and sends it nothing more`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     served.open(2, as: Stage.token("bob"))
     _ = served.take(.overflowed(ConnectionID(1)))
     #expect(served.take(.overflowed(ConnectionID(1))) == [])
@@ -114,8 +108,7 @@ struct LivenessTests {
   }
 
   @Test func `forgets a socket that is gone`() {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     #expect(served.take(.gone(ConnectionID(1), code: 1001)) == [])
     #expect(served.server.deadline == nil)
     #expect(served.tick(at: .second(600)) == [])
@@ -125,8 +118,7 @@ struct LivenessTests {
   }
 
   @Test func `does nothing when woken early or twice`() {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     #expect(served.tick(at: .second(1)) == [])
     #expect(served.server.deadline == .second(54))
     #expect(served.tick(at: .second(54)) == [.ping(ConnectionID(1))])

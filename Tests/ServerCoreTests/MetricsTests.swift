@@ -43,8 +43,7 @@ struct MetricsTests {
   ]
 
   @Test func `counts a small day`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     served.open(2, as: Stage.token("bob"))
     _ = served.upgrade(3, as: .missing)
     _ = served.upgrade(4, as: Stage.token("eve", shops: []))

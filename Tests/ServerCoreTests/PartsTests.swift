@@ -4,31 +4,6 @@ import Testing
 @testable import LinkServerCore
 
 struct PartsTests {
-  @Test(arguments: [UInt64](1...20))
-  func `an alarm queue rings as a sorted list would`(seed: UInt64) {
-    var chance = Chance(seed: seed)
-    var queue = AlarmQueue<Int>()
-    var model: [Int: Int64] = [:]
-    for _ in 0..<500 {
-      let key = Int.random(in: 0..<12, using: &chance)
-      let at = Int64.random(in: 0..<40, using: &chance)
-      switch Int.random(in: 0..<4, using: &chance) {
-      case 0, 1:
-        queue.set(key, at: Instant(nanoseconds: at))
-        model[key] = at
-      case 2:
-        queue.clear(key)
-        model[key] = nil
-      case _:
-        let due = model.filter { $0.value <= at }
-        let first = due.min { ($0.value, $0.key) < ($1.value, $1.key) }?.key
-        #expect(queue.take(dueAt: Instant(nanoseconds: at)) == first)
-        if let first { model[first] = nil }
-      }
-      #expect(queue.first?.nanoseconds == model.values.min())
-    }
-  }
-
   @Test func `a full bucket gives its burst and then one post an interval`() {
     var rate = PostRate(interval: .milliseconds(50), burst: 3, bound: 10)
     let waits: [(Double, Duration?)] = [

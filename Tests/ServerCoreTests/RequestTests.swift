@@ -177,8 +177,7 @@ struct RequestTests {
   }
 
   @Test func `refuses a user who posts faster than the rate, and only that user`() {
-    var served = Served { $0.postBurst = 2 }
-    served.open(1)
+    var served = Served.opened { $0.postBurst = 2 }
     _ = served.ask(.send(Stage.draft("1")))
     _ = served.ask(.send(Stage.draft("2")))
     let tooFast = Answer.error(429, "too many messages", retryAfter: .milliseconds(50))

@@ -119,8 +119,7 @@ struct RoomTests {
   }
 
   @Test func `is in no good health from a message that was not stored to one that was`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let failed = try served.post("lost")
     _ = served.take(.stored(failed.0, .failed(.full(detail: "/srv/secret.sqlite"))))
     let failing = ServiceHealth.failing(reason: "the disk of the store is full")
@@ -132,8 +131,7 @@ struct RoomTests {
   }
 
   @Test func `answers 503 when an append fails, and goes on with the next`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let (token, _) = try served.post("lost")
     _ = served.ask(.send(Stage.draft("next")))
     let effects = served.take(.stored(token, .failed(.full(detail: "disk"))))
@@ -143,8 +141,7 @@ struct RoomTests {
   }
 
   @Test func `fails an append whose stored message has no position`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let (token, message) = try served.post("x")
     #expect(
       served.take(.stored(token, .appended(message, isNew: true))) == [
@@ -153,8 +150,7 @@ struct RoomTests {
   }
 
   @Test func `broadcasts the post of a client that left`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appended = try served.post("goodbye")
     _ = served.take(.abandoned(RequestID(1)))
     let (stored, effects) = served.store(appended, at: 1)
@@ -162,16 +158,14 @@ struct RoomTests {
   }
 
   @Test func `lets as many posts of a shop wait as its bound`() {
-    var served = Served { $0.maxPostsPerShop = 1 }
-    served.open(1)
+    var served = Served.opened { $0.maxPostsPerShop = 1 }
     #expect(served.ask(.send(Stage.draft("with the store"))).count == 1)
     #expect(served.ask(.send(Stage.draft("waits"))) == [])
     #expect(served.ask(.send(Stage.draft("too many"))) == [.answer(RequestID(3), Stage.busy)])
   }
 
   @Test func `takes a frame of exactly the limit and refuses one byte more`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let (_, short) = try served.post("a")
     var framed = short
     framed.position = Stage.position(1)
@@ -201,8 +195,7 @@ struct RoomTests {
   }
 
   @Test func `stamps whole microseconds, each later than the one before`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     served.pass(.nanoseconds(1_999))
     let first = try served.post("a")
     #expect(first.1.createdAt == Stage.dawn.advanced(by: .microseconds(1)))
@@ -216,8 +209,7 @@ struct RoomTests {
     (.seconds(-86_400), .microseconds(1)), (.microseconds(2), .microseconds(2)),
   ])
   func `hides a clock that steps back, however far`(step: Duration, stamped: Duration) throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let first = try served.post("a")
     _ = served.store(first, at: 1)
     let found = try Self.stamp(of: "b", in: &served, afterStep: step)

@@ -80,6 +80,13 @@ struct Served {
     server = ShopServer(policy: policy, seed: 7, at: .zero)
   }
 
+  /// One with an open socket.
+  static func opened(_ change: (inout ShopServerPolicy) -> Void = { _ in }) -> Served {
+    var served = Served(change)
+    served.open(1)
+    return served
+  }
+
   var wall: Timestamp { Stage.dawn.advanced(by: Instant.zero.duration(to: now)) }
 
   mutating func pass(_ time: Duration) { now = now.advanced(by: time) }

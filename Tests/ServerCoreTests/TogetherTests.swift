@@ -6,8 +6,7 @@ import Testing
 /// Posts of one shop that come while the store works: they go to it together.
 struct TogetherTests {
   @Test func `hands the store all posts that came meanwhile, in order of arrival`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let first = try served.post("first")
     let key = UUID128(high: 1, low: 1)
     #expect(served.ask(.send(Stage.draft("second", key: key))) == [])
@@ -22,8 +21,7 @@ struct TogetherTests {
   }
 
   @Test func `answers and broadcasts each as its answer comes, in order`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appends = try Self.together(["a", "b"], in: &served)
     for (index, append) in appends.enumerated() {
       let (stored, effects) = served.store(
@@ -38,8 +36,7 @@ struct TogetherTests {
   }
 
   @Test func `hands nothing over while one of the last has no answer`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appends = try Self.together(["a", "b"], in: &served)
     #expect(served.ask(.send(Stage.draft("c"))) == [])
     let first = served.store((appends[0].token, appends[0].message), at: 2).effects
@@ -49,8 +46,7 @@ struct TogetherTests {
   }
 
   @Test func `a failure in the middle is answered to its author alone`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appends = try Self.together(["a", "b", "c"], in: &served)
     _ = served.store((appends[0].token, appends[0].message), at: 2)
     #expect(
@@ -62,8 +58,7 @@ struct TogetherTests {
   }
 
   @Test func `a commit that fails is answered to each, and the next go on`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appends = try Self.together(["a", "b"], in: &served)
     #expect(served.ask(.send(Stage.draft("next"))) == [])
     let failed = ShopServer.StoreAnswer.failed(.full(detail: "disk"))
@@ -77,8 +72,7 @@ struct TogetherTests {
   }
 
   @Test func `a repetition among them moves no head, and hides none behind it`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appends = try Self.together(["known", "new"], in: &served)
     let known = served.store((appends[0].token, appends[0].message), at: 1, isNew: false)
     #expect(
@@ -91,8 +85,7 @@ struct TogetherTests {
   }
 
   @Test func `a socket that opens between two answers is told the head between them`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appends = try Self.together(["a", "b"], in: &served)
     _ = served.store((appends[0].token, appends[0].message), at: 2)
     #expect(served.upgrade(2) == [.accept(ConnectionID(2), head: Stage.position(2))])
@@ -119,8 +112,7 @@ struct TogetherTests {
   }
 
   @Test func `posts that are all too long leave the store alone`() throws {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let first = try served.post("first")
     for _ in 0..<2 { _ = served.ask(.send(Stage.draft(String(repeating: "a", count: 10_240)))) }
     let effects = served.store(first, at: 1).effects
@@ -136,8 +128,7 @@ struct TogetherTests {
     above: Int, now: [String], next: [String]
   ) throws {
     let bytes = try Self.bytesOfTwo()
-    var served = Served { $0.maxCommitBytes = bytes + above }
-    served.open(1)
+    var served = Served.opened { $0.maxCommitBytes = bytes + above }
     let appends = try Self.together(["b", "c", "d"], in: &served)
     #expect(appends.map(\.message.text) == now)
     var effects: [ShopServer.Effect] = []
@@ -152,8 +143,7 @@ struct TogetherTests {
   }
 
   @Test func `a frame beyond the bound goes alone, and a failure hands over the rest too`() throws {
-    var served = Served { $0.maxCommitBytes = 1 }
-    served.open(1)
+    var served = Served.opened { $0.maxCommitBytes = 1 }
     let appends = try Self.together(["b", "c"], in: &served)
     #expect(appends.map(\.message.text) == ["b"])
     let effects = served.take(.stored(appends[0].token, .failed(.full(detail: "disk"))))
@@ -161,8 +151,7 @@ struct TogetherTests {
   }
 
   @Test func `counts each of them against the requests that the store works for`() throws {
-    var served = Served { $0.maxRequests = 2 }
-    served.open(1)
+    var served = Served.opened { $0.maxRequests = 2 }
     let appends = try Self.together(["a"], in: &served)
     #expect(served.ask(.send(Stage.draft("b"))) == [])
     for request in 2...3 { _ = served.take(.abandoned(RequestID(UInt64(request)))) }
@@ -183,8 +172,7 @@ struct TogetherTests {
 
   /// What the frames of two posts have that are handed over behind a first one.
   private static func bytesOfTwo() throws -> Int {
-    var served = Served()
-    served.open(1)
+    var served = Served.opened()
     let appends = try together(["b", "c"], in: &served)
     return appends.enumerated().reduce(0) { sum, append in
       var framed = append.element.message

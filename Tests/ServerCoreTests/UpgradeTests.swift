@@ -46,8 +46,7 @@ struct UpgradeTests {
   }
 
   @Test func `frees the place of a socket that was told to close`() {
-    var served = Served { $0.socketsPerUser = 1 }
-    served.open(1)
+    var served = Served.opened { $0.socketsPerUser = 1 }
     _ = served.take(.overflowed(ConnectionID(1)))
     #expect(served.open(2) == [.accept(ConnectionID(2), head: Stage.position(0))])
     #expect(served.take(.gone(ConnectionID(1), code: 1013)) == [])
@@ -56,8 +55,7 @@ struct UpgradeTests {
   }
 
   @Test func `refuses more connections than its bound`() {
-    var served = Served { $0.maxConnections = 2 }
-    served.open(1)
+    var served = Served.opened { $0.maxConnections = 2 }
     served.open(2, as: Stage.token("bob"))
     #expect(served.upgrade(3, as: Stage.token("eve")) == [.refuse(ConnectionID(3), Stage.busy)])
   }

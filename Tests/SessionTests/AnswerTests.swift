@@ -37,8 +37,7 @@ import Testing
   func `a server with keys says interrupted alone, a plain one in a sentence`(
     hasKeys: Bool, error: String, state: String
   ) {
-    var bench = SessionBench.connected(hasKeys ? [.idempotency] : [])
-    bench.prompt("a")
+    var bench = SessionBench.prompted(hasKeys ? [.idempotency] : [])
     bench.say(
       .response(
         SessionResponse(
@@ -67,8 +66,7 @@ import Testing
   }
 
   @Test func `a loss while nothing but a refused prompt waits is no large failure`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.refuse(bench.key("a"), "busy")
     bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
     #expect(bench.model.payload.outcomes == [])
@@ -103,8 +101,7 @@ import Testing
 
   /// One whose prompt "a" failed, and that is to be sent again under its key, without a connection.
   private static func failed() -> SessionBench {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.pass(.seconds(300))
     var next = SessionBench(seed: 8)
     next.store = bench.store

@@ -6,8 +6,7 @@ import Testing
 
 @Suite struct ConnectingTests {
   @Test func `hello is answered by connect with the client's id and all features`() {
-    var bench = SessionBench.opening()
-    bench.give(.opened(bench.attempt))
+    var bench = SessionBench.opened()
     #expect(bench.connects.isEmpty)
     bench.say(.hello(SessionHello(message: "")))
     #expect(
@@ -21,8 +20,7 @@ import Testing
   }
 
   @Test func `a second hello changes nothing`() {
-    var bench = SessionBench.opening()
-    bench.give(.opened(bench.attempt))
+    var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.say(.hello(SessionHello(message: "", challenge: "ab")))
     #expect(bench.connects.count == 1)
@@ -47,16 +45,14 @@ import Testing
   }
 
   @Test func `the whole entrance is signed for a server that takes that`() throws {
-    var bench = SessionBench.opening()
-    bench.give(.opened(bench.attempt))
+    var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "", challenge: "ab", features: [.boundProof])))
     #expect(try #require(bench.connects.first).connect.features.contains(.boundProof))
   }
 
   @Test func `a challenge is answered with the server's time, or else with the device's`() throws {
     for ahead in [Duration.seconds(3_600), nil] {
-      var bench = SessionBench.opening()
-      bench.give(.opened(bench.attempt))
+      var bench = SessionBench.opened()
       let time = ahead.map { bench.wall.advanced(by: $0) }
       bench.say(.hello(SessionHello(message: "", challenge: "ab", timestamp: time)))
       #expect(try #require(bench.connects.first).connect.timestamp == time ?? bench.wall)
@@ -76,8 +72,7 @@ import Testing
   }
 
   @Test func `a version that the server refuses ends it`() {
-    var bench = SessionBench.opening()
-    bench.give(.opened(bench.attempt))
+    var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.say(.error(SessionError(message: "old", code: SessionError.unsupportedVersion)))
     bench.pass(.seconds(600))
@@ -105,8 +100,7 @@ import Testing
   }
 
   @Test func `connected that never comes is a lost try`() {
-    var bench = SessionBench.opening()
-    bench.give(.opened(bench.attempt))
+    var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.pass(.milliseconds(14_999))
     #expect(bench.opens == 1)
@@ -116,8 +110,7 @@ import Testing
   }
 
   @Test func `connected before connect means nothing`() {
-    var bench = SessionBench.opening()
-    bench.give(.opened(bench.attempt))
+    var bench = SessionBench.opened()
     bench.say(
       .connected(SessionConnected(message: "", session: "", version: .newest)))
     #expect(!bench.model.isConnected)
@@ -129,8 +122,7 @@ import Testing
   }
 
   @Test func `pings begin after connected, every 30 s`() {
-    var bench = SessionBench.opening()
-    bench.give(.opened(bench.attempt))
+    var bench = SessionBench.opened()
     bench.pass(.seconds(14))
     #expect(!bench.sent.contains(.ping))
     bench.say(.hello(SessionHello(message: "")))

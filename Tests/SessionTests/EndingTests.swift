@@ -14,8 +14,7 @@ import Testing
   }
 
   @Test func `in background a prompt has 25 s to be accepted`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
     bench.pass(.milliseconds(24_999))
     #expect(bench.model.isConnected)
@@ -24,8 +23,7 @@ import Testing
   }
 
   @Test func `in background it leaves as soon as the prompt is accepted`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
     bench.ack(bench.key("a"))
     #expect(!bench.model.isConnected)
@@ -34,8 +32,7 @@ import Testing
   }
 
   @Test func `in background it waits for the ack of a prompt that it asks about again`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.ack(bench.key("a"))
     bench.lose()
     bench.connect()
@@ -47,8 +44,7 @@ import Testing
   }
 
   @Test func `a stop says how many prompts have no answer`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.give(.stop)
     #expect(bench.model.isStopped)
     #expect(bench.notices == [.unanswered(count: 1)])
@@ -194,8 +190,7 @@ import Testing
   }
 
   @Test func `the next run goes on with what was not answered`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.prompt("b")
     bench.ack(bench.key("a"))
     let key = bench.key("a")

@@ -38,8 +38,7 @@ import Testing
   }
 
   @Test func `a prompt whose pause ends behind a long upload waits for it, and wakes nothing`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.prompt("b", in: "other")
     bench.refuse(bench.key("a"), "busy")
     bench.prompt(String(repeating: "c", count: 200_000), in: "third")

@@ -8,8 +8,7 @@ import Testing
   private static let old = SessionVersion.oldest
 
   @Test func `a message is stored before it is acknowledged and shown`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.ack(key)
     bench.holdsStore = true
@@ -75,8 +74,7 @@ import Testing
   }
 
   @Test func `an own prompt in a history is not news`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.ack(key)
     bench.say(.window([.one(key.description, .user, "a", at: 0)], next: 1))

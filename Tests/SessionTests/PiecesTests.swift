@@ -9,8 +9,7 @@ import Testing
 @Suite struct PiecesTests {
   /// What is shown of a response that was cut, behind these pieces of it.
   private static func shown(_ pieces: [(Int, String)], of count: Int?) -> [String] {
-    var bench = SessionBench.connected([.idempotency, .parts])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([.idempotency, .parts])
     let key = bench.key("a").description
     for (index, text) in pieces {
       let conversation = SessionBench.conversation
@@ -70,8 +69,7 @@ import Testing
   }
 
   @Test func `connect tells what is stored, not what only came`() {
-    var bench = SessionBench.connected([.idempotency, .resume])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([.idempotency, .resume])
     bench.holdsStore = true
     bench.say(
       .response(
@@ -84,8 +82,7 @@ import Testing
   }
 
   @Test func `a server that speaks a version before 0.4 is left`() {
-    var bench = SessionBench.opening()
-    bench.give(.opened(bench.attempt))
+    var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.say(
       .connected(SessionConnected(message: "", session: "", version: SessionVersion(0, 3, 9))))

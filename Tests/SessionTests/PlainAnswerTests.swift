@@ -140,8 +140,7 @@ import Testing
   }
 
   @Test func `a prompt that only the history shows opens its conversation for good`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.lose()
     bench.connect([])
     bench.say(.window([Self.asked], next: 1))

@@ -11,8 +11,7 @@ import Testing
 
   /// One whose prompt "a" was lost before a plain server accepted it, on the next connection.
   private static func unsure() -> SessionBench {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.lose()
     bench.connect([])
     return bench
@@ -230,8 +229,7 @@ import Testing
   }
 
   @Test func `what a server with keys answered is no own text of a plain one`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.ack(key)
     bench.respond("m1", to: key)

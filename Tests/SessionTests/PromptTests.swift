@@ -46,8 +46,7 @@ import Testing
   }
 
   @Test func `another conversation waits for the ack, not for the answer`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.prompt("b", in: "d")
     #expect(bench.prompts.map(\.text) == ["a"])
     bench.ack(bench.key("a"))
@@ -55,8 +54,7 @@ import Testing
   }
 
   @Test func `a prompt without an ack holds up others for 10 s`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.prompt("b", in: "d")
     bench.pass(.milliseconds(9_999))
     #expect(bench.prompts.map(\.text) == ["a"])
@@ -65,8 +63,7 @@ import Testing
   }
 
   @Test func `acks without a key belong to what was sent first`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.ack(nil)
     #expect(bench.states == ["a queued", "a sent"])
     bench.ack(nil)
@@ -75,8 +72,7 @@ import Testing
 
   @Test(arguments: [false, true])
   func `a lost prompt is sent again under its key to a server that knows keys`(isAccepted: Bool) {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     let key = bench.key("a")
     if isAccepted { bench.ack(key) }
     bench.lose()
@@ -88,8 +84,7 @@ import Testing
   }
 
   @Test func `without an ack for 30 s it is sent again to a server that knows keys`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.pass(.milliseconds(29_999))
     #expect(bench.prompts.count == 1)
     bench.pass(.milliseconds(1))
@@ -98,8 +93,7 @@ import Testing
   }
 
   @Test func `a plain server is asked for its history before a lost prompt is sent again`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.lose()
     bench.connect([])
     #expect(bench.prompts.count == 1)
@@ -109,8 +103,7 @@ import Testing
   }
 
   @Test func `what a plain server's history shows was accepted and is not sent again`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.lose()
     bench.connect([])
     bench.say(.window([.one("u1", .user, "a", at: 0)], next: 1))
@@ -132,8 +125,7 @@ import Testing
   }
 
   @Test func `an own prompt in a plain server's history is no news on the next connection`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.ack(nil)
     bench.ack(nil)
     bench.respond("u2", to: nil, "A")
@@ -149,8 +141,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `an ack is stored at once only if the server knows no keys`(isPlain: Bool) {
-    var bench = SessionBench.connected(isPlain ? [] : [.idempotency])
-    bench.prompt("a")
+    var bench = SessionBench.prompted(isPlain ? [] : [.idempotency])
     if isPlain { bench.ack(nil) }
     bench.ack(isPlain ? nil : bench.key("a"))
     bench.respond("m1", to: isPlain ? nil : bench.key("a"))
@@ -169,8 +160,7 @@ import Testing
   }
 
   @Test func `a prompt that was sent twice is one own text`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.lose()
     bench.connect([])
     bench.say(.window([], next: 0))
@@ -181,8 +171,7 @@ import Testing
   }
 
   @Test func `an accepted prompt of a plain server fails after 300 s and is never sent again`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.ack(nil)
     bench.ack(nil)
     bench.pass(.milliseconds(299_999))
@@ -208,8 +197,7 @@ import Testing
   func `a server that cannot take it now is asked again after 1 s, spread by a quarter`(
     code: String
   ) {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.refuse(bench.key("a"), code)
     #expect(bench.states.last == "a queued")
     #expect(bench.reason == code)
@@ -221,8 +209,7 @@ import Testing
   }
 
   @Test func `a server that stays busy is asked 21 times, then the prompt fails`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     let key = bench.key("a")
     for count in 1...21 {
       bench.refuse(key, "rate_limited")
@@ -236,8 +223,7 @@ import Testing
 
   @Test(arguments: ["conflict", "too_long", "idempotency_conflict"])
   func `another refusal fails the prompt and rolls its entry back`(code: String) {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     #expect(bench.store.history(of: "c", before: nil, limit: 9).count == 1)
     bench.refuse(bench.key("a"), code)
     #expect(bench.states.last == "a failed")
@@ -247,8 +233,7 @@ import Testing
   }
 
   @Test func `a failed response keeps the entry, and a retry has a new key`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.ack(key)
     bench.say(
@@ -265,8 +250,7 @@ import Testing
   }
 
   @Test func `a failed prompt that is sent again while the session ends stays`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.refuse(key, "conflict")
     bench.holdsStore = true
@@ -277,8 +261,7 @@ import Testing
   }
 
   @Test func `an interrupted prompt says so`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.say(
       .response(
@@ -290,8 +273,7 @@ import Testing
   }
 
   @Test func `a failed prompt can be forgotten`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.refuse(key, "conflict")
     bench.give(.discard(key))
@@ -313,8 +295,7 @@ import Testing
   }
 
   @Test func `an accepted prompt does not become stale`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.ack(bench.key("a"))
     bench.pass(.seconds(61))
     #expect(!bench.notices.contains(.stale(bench.key("a"))))
@@ -357,8 +338,7 @@ import Testing
   }
 
   @Test func `a cancelled prompt is asked for by its conversation`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.give(.cancel(conversation: "c"))
     #expect(bench.sent.last == .killSession(conversation: "c"))
   }

@@ -46,6 +46,20 @@ struct SessionBench {
     return bench
   }
 
+  /// One that is open, and has said nothing yet.
+  static func opened() -> SessionBench {
+    var bench = opening()
+    bench.give(.opened(bench.attempt))
+    return bench
+  }
+
+  /// One that is connected, and has sent the prompt "a".
+  static func prompted(_ features: Set<SessionFeature> = [.idempotency]) -> SessionBench {
+    var bench = connected(features)
+    bench.prompt("a")
+    return bench
+  }
+
   /// One whose prompt "a" a plain server accepted.
   static func acceptedByPlainServer() -> SessionBench {
     var bench = connected([])

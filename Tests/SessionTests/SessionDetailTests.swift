@@ -31,8 +31,7 @@ import Testing
   }
 
   @Test func `an error without a key ends the prompt of its conversation that was sent`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.prompt("b")
     bench.say(.error(SessionError(message: "no", conversation: SessionBench.conversation)))
     #expect(bench.states == ["a queued", "a sent", "b queued", "b sent", "a failed"])
@@ -81,8 +80,7 @@ import Testing
   }
 
   @Test func `a response without a key ends no prompt of another conversation`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     bench.ack(nil)
     bench.ack(nil)
     bench.say(.response(SessionResponse(id: "m", conversation: "d", result: .success(text: "x"))))
@@ -136,8 +134,7 @@ import Testing
   }
 
   @Test func `each refusal for now is shown with its reason`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.ack(bench.key("a"))
     for count in 2...3 {
       bench.refuse(bench.key("a"), "busy")
@@ -170,8 +167,7 @@ import Testing
   }
 
   @Test func `a prompt that a plain server never took is sent again under its key`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     let key = bench.key("a")
     bench.pass(.seconds(300))
     #expect(bench.states.last == "a failed")
@@ -181,8 +177,7 @@ import Testing
   }
 
   @Test func `the next run keeps the key of a prompt that a plain server never took`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     let key = bench.key("a")
     bench.pass(.seconds(300))
     #expect(bench.states.last == "a failed")
@@ -195,8 +190,7 @@ import Testing
   }
 
   @Test func `a prompt that failed in an earlier run is shown when it is tried again`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
+    var bench = SessionBench.prompted([])
     let key = bench.key("a")
     bench.pass(.seconds(300))
     let numbers = bench.updates.compactMap { update in
@@ -213,8 +207,7 @@ import Testing
   }
 
   @Test func `a refusal of an accepted prompt keeps its entry`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a")
+    var bench = SessionBench.prompted()
     bench.ack(bench.key("a"))
     bench.refuse(bench.key("a"), "conflict")
     #expect(bench.states.last == "a failed")

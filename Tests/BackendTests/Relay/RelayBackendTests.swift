@@ -11,10 +11,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RelayBackendTests {
   @Test func `a phone pairs, is asked and answers, and no secret is in the log`() async throws {
     try await BackendRig.run { rig in
-      let (phone, code) = try await RelayPhoneClient.open(rig)
-      let grant = try await rig.pair(code)
-      async let outcome = rig.backend.ask(
-        .question(BackendRig.question), bearer: grant.accessToken)
+      let (phone, code, grant) = try await rig.pairedPhone()
+      async let outcome = rig.answer(to: grant)
       let (id, question) = try await phone.question()
       #expect(question == BackendRig.question)
       try await phone.say(.summary(id, BackendRig.object("7")))
@@ -36,8 +34,7 @@ import Testing
       let (phone, code) = try await RelayPhoneClient.open(rig, device: nil)
       #expect(code.resumeToken == nil && code.expiresIn == nil && !code.acceptsParts)
       let grant = try await rig.pair(code)
-      async let outcome = rig.backend.ask(
-        .question(BackendRig.question), bearer: grant.accessToken)
+      async let outcome = rig.answer(to: grant)
       _ = try await phone.question()
       try await phone.client.say(#"{"success":false,"error_message":"cannot"}"#)
       #expect(try await outcome == .data(.failure("cannot")))
@@ -48,10 +45,8 @@ import Testing
     async throws
   {
     try await BackendRig.run { rig in
-      let (first, code) = try await RelayPhoneClient.open(rig)
-      let grant = try await rig.pair(code)
-      async let outcome = rig.backend.ask(
-        .question(BackendRig.question), bearer: grant.accessToken)
+      let (first, code, grant) = try await rig.pairedPhone()
+      async let outcome = rig.answer(to: grant)
       let (id, _) = try await first.question()
       let (second, again) = try await RelayPhoneClient.open(rig, resume: code.resumeToken)
       #expect(again.resumed && again.resumeToken == nil)
@@ -88,10 +83,8 @@ import Testing
 
   @Test func `a question that is open when the backend is killed is answered`() async throws {
     try await BackendRig.run { rig in
-      let (phone, code) = try await RelayPhoneClient.open(rig)
-      let grant = try await rig.pair(code)
-      async let outcome = rig.backend.ask(
-        .question(BackendRig.question), bearer: grant.accessToken)
+      let (phone, _, grant) = try await rig.pairedPhone()
+      async let outcome = rig.answer(to: grant)
       _ = try await phone.question()
       await rig.backend.kill()
       #expect(try await outcome == .refused(.stopping(retryAfter: .seconds(1))))
@@ -101,8 +94,7 @@ import Testing
   @Test func `a phone in background is woken, leases, and posts its result`() async throws {
     let pushes = FakePushes()
     try await BackendRig.run(pushes: pushes) { rig in
-      let (phone, code) = try await RelayPhoneClient.open(rig)
-      let grant = try await rig.pair(code)
+      let (phone, code, grant) = try await rig.pairedPhone()
       let http = try rig.client()
       let registered = try await http.ask(
         "POST", "/relay/push", token: code.resumeToken,
@@ -110,8 +102,7 @@ import Testing
       #expect(registered.status == 200)
       try await phone.client.answerClose(1000)
       _ = try await phone.client.close()
-      async let outcome = rig.backend.ask(
-        .question(BackendRig.question), bearer: grant.accessToken)
+      async let outcome = rig.answer(to: grant)
       #expect(await pushes.next().address == .hook("bell"))
       let lease = try await http.ask(
         "POST", "/relay/lease", token: code.resumeToken, body: #"{"max":5}"#)
@@ -133,12 +124,10 @@ import Testing
   @Test(arguments: [300_000, 3_000_000])
   func `a long answer comes whole or in parts`(length: Int) async throws {
     try await BackendRig.run { rig in
-      let (phone, code) = try await RelayPhoneClient.open(rig)
-      let grant = try await rig.pair(code)
+      let (phone, _, grant) = try await rig.pairedPhone()
       let object = BackendRig.object(String(repeating: "x", count: length))
       for isWhole in [true, false] {
-        async let outcome = rig.backend.ask(
-          .question(BackendRig.question), bearer: grant.accessToken)
+        async let outcome = rig.answer(to: grant)
         let (id, _) = try await phone.question()
         if isWhole {
           try await phone.say(.summary(id, object))
@@ -209,10 +198,8 @@ import Testing
 
   @Test func `a drain closes phones with 1001 and ends what is open`() async throws {
     try await BackendRig.run { rig in
-      let (phone, code) = try await RelayPhoneClient.open(rig)
-      let grant = try await rig.pair(code)
-      async let outcome = rig.backend.ask(
-        .question(BackendRig.question), bearer: grant.accessToken)
+      let (phone, _, grant) = try await rig.pairedPhone()
+      async let outcome = rig.answer(to: grant)
       _ = try await phone.question()
       async let stopped: Void = rig.backend.drainAndStop()
       let close = try await phone.client.close().payload
@@ -226,8 +213,7 @@ import Testing
   @Test(arguments: [false, true])
   func `calls that race the end are each told an outcome`(isKilled: Bool) async throws {
     try await BackendRig.run { rig in
-      let (phone, code) = try await RelayPhoneClient.open(rig)
-      let grant = try await rig.pair(code)
+      let (phone, _, grant) = try await rig.pairedPhone()
       let told = try await withThrowingTaskGroup(of: Bool.self) { group in
         for _ in 0..<64 {
           group.addTask {

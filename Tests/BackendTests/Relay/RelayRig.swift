@@ -66,6 +66,17 @@ extension BackendRig {
     return grant
   }
 
+  /// A phone, what it was told, and the grant of an assistant that is paired with it.
+  func pairedPhone() async throws -> (RelayPhoneClient, ConnectionCode, RelayGrant) {
+    let (phone, code) = try await RelayPhoneClient.open(self)
+    return (phone, code, try await pair(code))
+  }
+
+  /// Asks the question of these tests.
+  func answer(to grant: RelayGrant) async throws -> RelayOutcome {
+    try await backend.ask(.question(Self.question), bearer: grant.accessToken)
+  }
+
   struct NotPaired: Error {
     var outcome: RelayOutcome
   }

@@ -46,6 +46,15 @@ struct RelayBench {
     return bench
   }
 
+  /// The same, asked the question "a".
+  static func asked(
+    _ profile: RelayProfile = .service, _ welcome: RelayModel.Welcome = .first
+  ) -> RelayBench {
+    var bench = running(profile, welcome)
+    bench.ask("a")
+    return bench
+  }
+
   var attempt: AttemptID { model.link.currentAttempt ?? AttemptID(0) }
   var state: RelayStatus.State { model.status.state }
   var seconds: Double { Double(now.nanoseconds) / 1e9 }

@@ -69,8 +69,7 @@ struct RelayRequestTests {
   }
 
   @Test func `a repeated question is answered once`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.ask("a")
     bench.ask("b")
     bench.ask("b")
@@ -84,8 +83,7 @@ struct RelayRequestTests {
   }
 
   @Test func `an opening of another connection does not have a question answered again`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.prepare()
     bench.give(.opened(AttemptID(99)))
     bench.ask("a")
@@ -94,8 +92,7 @@ struct RelayRequestTests {
   }
 
   @Test func `a backend that says nothing of parts gets none`() {
-    var bench = RelayBench.running(.service, .plain)
-    bench.ask("a")
+    var bench = RelayBench.asked(.service, .plain)
     #expect(bench.take() == [.read(WorkID(1), .of("a"), .steps, inParts: false)])
   }
 
@@ -117,8 +114,7 @@ struct RelayRequestTests {
   }
 
   @Test func `what was cancelled may be asked again`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.say(.cancelled(.of("a")))
     bench.ask("a")
     bench.prepare()
@@ -127,8 +123,7 @@ struct RelayRequestTests {
   }
 
   @Test func `an answer that comes late is let go`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.say(.cancelled(.of("a")))
     bench.forget()
     let answer = RelayModel.Prepared(parts: 1, content: .points(1, isTruncated: false))
@@ -157,8 +152,7 @@ struct RelayRequestTests {
   }
 
   @Test func `a store that does not answer within 40 s fails its question, not the next`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.ask("b")
     bench.pass(.milliseconds(39_999))
     #expect(bench.receipts == [])
@@ -178,8 +172,7 @@ struct RelayRequestTests {
   }
 
   @Test func `what cannot be answered is told so, and the user hears when it is the store`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.give(
       .prepared(WorkID(1), RelayModel.Prepared(parts: 1, content: .refused(reason: "start > end"))))
     bench.ask("b")

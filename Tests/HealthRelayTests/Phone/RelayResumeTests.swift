@@ -132,8 +132,7 @@ struct RelayResumeTests {
   }
 
   @Test func `reading goes on while the socket is away`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.ask("b")
     bench.lose()
     bench.prepare()
@@ -145,8 +144,7 @@ struct RelayResumeTests {
   }
 
   @Test func `on a session that begins anew nobody waits: the questions are dropped`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.ask("b")
     bench.lose()
     bench.prepare()
@@ -191,8 +189,7 @@ struct RelayResumeTests {
   }
 
   @Test func `a backend that takes no parts any more gets a new answer`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.lose()
     bench.prepare(parts: 3)
     bench.pass(.seconds(2))
@@ -209,8 +206,7 @@ struct RelayResumeTests {
 
   @Test(arguments: [RelayModel.Input.stop, .lifecycle(.background)])
   func `the end of a session is the end of its questions`(end: RelayModel.Input) {
-    var bench = RelayBench.running(.foreground)
-    bench.ask("a")
+    var bench = RelayBench.asked(.foreground)
     bench.ask("b")
     bench.forget()
     bench.give(end)
@@ -220,8 +216,7 @@ struct RelayResumeTests {
   }
 
   @Test func `what an older attempt says changes nothing`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.reconnect(.resumed)
     let before = bench.model
     bench.forget()
@@ -240,8 +235,7 @@ struct RelayResumeTests {
   }
 
   @Test func `a socket that takes no more is given up`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.prepare()
     bench.give(.unsent(bench.attempt))
     #expect(bench.state == .reconnecting)
@@ -249,8 +243,7 @@ struct RelayResumeTests {
   }
 
   @Test func `a second code on the same connection is for the next assistant`() {
-    var bench = RelayBench.running()
-    bench.ask("a")
+    var bench = RelayBench.asked()
     bench.forget()
     bench.say(.paired(.plain))
     #expect(bench.log == [.update(.pair(RelayModel.Welcome.plain.pair))])

@@ -18,6 +18,12 @@ struct PullBench {
     pull = PullModel(settings)
   }
 
+  static func begun() -> PullBench {
+    var bench = PullBench()
+    bench.give(.begin)
+    return bench
+  }
+
   /// One that has begun and leased `count` questions, with nothing in its log.
   static func leased(
     _ count: Int = 1, for lease: Duration = .seconds(25), settings: PullSettings = PullSettings()

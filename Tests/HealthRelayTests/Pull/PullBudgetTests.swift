@@ -27,8 +27,7 @@ import Testing
   }
 
   @Test func `an input at the end of the budget comes too late`() {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.now = .second(125)
     bench.give(.leased(StepID(1), PullBench.questions(1)))
     #expect(bench.report == PullReport(ending: .outOfTime, again: PullSettings.pause))
@@ -36,8 +35,7 @@ import Testing
 
   @Test(arguments: [(Duration.seconds(17), 8_000), (.milliseconds(17_001), 7_999)])
   func `an exchange gets 8 s, or what is left`(waited: Duration, milliseconds: Int) {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.pass(waited - .milliseconds(500))
     bench.fail(.reset)
     bench.pass(.milliseconds(500))
@@ -49,8 +47,7 @@ import Testing
     (Duration.seconds(20) - instant, true), (.seconds(20), true), (.seconds(20) + instant, false),
   ])
   func `reading begins only with time to read and to send`(waited: Duration, begins: Bool) {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.pass(waited)
     bench.give(.leased(StepID(1), PullBench.questions(1, for: .seconds(60))))
     #expect(bench.log.contains { $0 == .read(StepID(2), PullBench.question(1)) } == begins)
@@ -116,8 +113,7 @@ import Testing
   }
 
   @Test func `a lease counts from the moment it was asked for`() {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.pass(.seconds(5))
     bench.give(.leased(StepID(1), PullBench.questions(1, for: .seconds(10))))
     #expect(bench.pull.deadline == .second(106))
@@ -148,54 +144,5 @@ extension PullModel.Effect {
   var isEnd: Bool {
     guard case .finish = self else { return false }
     return true
-  }
-}
-
-@Suite struct `A pull stands anything` {
-  /// One pull of random events: late, repeated, out of place.
-  private func run(seed: UInt64) -> (bench: PullBench, leased: Int) {
-    var chance = Chance(seed: seed)
-    var bench = PullBench()
-    var leased = 0
-    bench.give(.begin)
-    for _ in 0..<Int.random(in: 1...60, using: &chance) {
-      let isCurrent = Int.random(in: 0..<4, using: &chance) > 0
-      let step = isCurrent ? bench.newest : StepID(UInt64.random(in: 0...9, using: &chance))
-      let draw = Int.random(in: 0..<10, using: &chance)
-      switch draw {
-      case 0, 1:
-        let count = Int.random(in: 0...4, using: &chance)
-        let isTaken = if case .leasing(step, _, _) = bench.pull.phase { true } else { false }
-        if isTaken, bench.now < bench.pull.end { leased += count }
-        let lease = Duration.seconds(Int.random(in: 0...40, using: &chance))
-        bench.give(.leased(step, PullBench.questions(count, for: lease)))
-      case 2, 3: bench.give(.prepared(step, parts: Int.random(in: 0...3, using: &chance)))
-      case 4, 5, 6: bench.give(.posted(step))
-      case 7:
-        let statuses = [400, 401, 404, 409, 410, 413, 429, 500, 503]
-        let status = statuses.randomElement(using: &chance) ?? 500
-        bench.give(.failed(step, .http(status: status, retryAfter: nil, detail: "")))
-      case 8: bench.give(.failed(step, .reset))
-      case _: bench.pass(chance.duration(below: .seconds(3)))
-      }
-    }
-    bench.pass(.seconds(25))
-    return (bench, leased)
-  }
-
-  @Test func `each question is counted once, all that was read is let go, and it ends once`() {
-    for seed in 0..<3_000 as Range<UInt64> {
-      let (bench, leased) = run(seed: seed)
-      guard let report = bench.report else {
-        Issue.record("seed \(seed) never ended")
-        continue
-      }
-      #expect(report.answered + report.unwanted + report.left == leased, "seed \(seed)")
-      #expect(bench.log.filter(\.isEnd).count == 1, "seed \(seed)")
-      for case .read(let step, _) in bench.log {
-        #expect(bench.log.contains(.discard(step)), "seed \(seed)")
-      }
-      #expect(bench.pull.deadline == nil)
-    }
   }
 }

@@ -16,8 +16,7 @@ import Testing
   }
 
   @Test func `it begins once`() {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.give(.begin)
     #expect(bench.take().count == 1)
   }
@@ -71,8 +70,7 @@ import Testing
   }
 
   @Test func `a question that cannot be read is answered with its error`() {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     let error = RelayWireError(
       .missing(field: "value_type"), id: RelayRequestID("x"), kind: .healthData)
     bench.give(
@@ -125,8 +123,7 @@ import Testing
 
   @Test(arguments: [404, 405, 501])
   func `a backend without this way says so`(status: Int) {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.fail(status)
     #expect(bench.report == PullReport(ending: .unsupported))
   }
@@ -210,8 +207,7 @@ import Testing
     .local(detail: ""), .http(status: 302, retryAfter: nil, detail: ""),
   ])
   func `what will not pass is not tried again`(failure: LinkFailure) {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.fail(failure)
     #expect(bench.report == PullReport(ending: .failed(failure)))
     var late = PullBench.leased()
@@ -234,8 +230,7 @@ import Testing
   func `leasing is repeated after each wait of the list, and then it fails`(
     failure: LinkFailure
   ) {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     for wait in PullBench.waits {
       bench.fail(failure)
       let tries = bench.log.count
@@ -292,8 +287,7 @@ import Testing
   }
 
   @Test func `the backend's wish lengthens the wait`() {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.fail(503, retryAfter: .seconds(3))
     #expect(bench.pull.deadline == bench.now.advanced(by: .seconds(3)))
   }
@@ -302,8 +296,7 @@ import Testing
     (Duration.seconds(24), true), (.seconds(24) + .nanoseconds(1), false), (.seconds(60), false),
   ])
   func `a wish that leaves less than the least time ends it`(wish: Duration, waits: Bool) {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.fail(503, retryAfter: wish)
     let failure = LinkFailure.http(status: 503, retryAfter: wish, detail: "")
     let over = PullReport(ending: .failed(failure), again: max(wish, PullSettings.pause))
@@ -315,8 +308,7 @@ import Testing
     (.seconds(3_600), .seconds(3_600)), (.seconds(3_601), .seconds(3_600)),
   ])
   func `a long wish is passed on, up to an hour`(wish: Duration, again: Duration) {
-    var bench = PullBench()
-    bench.give(.begin)
+    var bench = PullBench.begun()
     bench.fail(503, retryAfter: wish)
     #expect(bench.report?.again == again)
   }

@@ -73,4 +73,22 @@ extension Rules {
     }
     return false
   }
+
+  /// No two invariants of the package have the same name: what is broken tells where.
+  ///
+  /// An invariant is named by the last argument of `check.require(`, which ends a line.
+  static func repeatedInvariants(_ files: [SourceFile]) -> [Breach] {
+    var known: Set<String> = []
+    return files.filter { $0.isUnder("Sources") }.flatMap { file -> [Breach] in
+      guard file.code.contains(where: { $0.contains("check.require(") }) else { return [] }
+      return file.lines.indices.compactMap { line in
+        let parts = file.lines[line].split(separator: "\"", omittingEmptySubsequences: false)
+        guard parts.count >= 3, [")", ""].contains(parts[parts.count - 1]),
+          parts[parts.count - 2].contains(": "),
+          !known.insert(String(parts[parts.count - 2])).inserted
+        else { return nil }
+        return Breach(file, line, "another invariant has this name: \(parts[parts.count - 2])")
+      }
+    }
+  }
 }

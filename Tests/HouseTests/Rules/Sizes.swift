@@ -2,17 +2,10 @@
 enum Rules {
   static let maxFileLines = 400
   static let maxFunctionLines = 40
-  static let maxColumns = 100
 
   static func fileLength(_ file: SourceFile) -> [Breach] {
     guard file.lines.count > maxFileLines else { return [] }
     return [Breach(file, maxFileLines, "\(file.lines.count) lines, at most \(maxFileLines)")]
-  }
-
-  static func lineLength(_ file: SourceFile) -> [Breach] {
-    file.lines.indices.filter { file.lines[$0].count > maxColumns }.map {
-      Breach(file, $0, "\(file.lines[$0].count) columns, at most \(maxColumns)")
-    }
   }
 
   static func functionLength(_ file: SourceFile) -> [Breach] {

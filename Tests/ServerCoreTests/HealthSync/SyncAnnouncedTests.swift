@@ -37,8 +37,7 @@ import Testing
 
   @Test(arguments: ["HEAD", "DELETE"])
   func `a request that brings no bytes is not waited for`(method: String) {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     let call = SyncStage.call(method)
     #expect(stage.feed(.announced(RequestID(1), call, user: SyncStage.ann)) == [])
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
@@ -55,8 +54,7 @@ import Testing
   }
 
   @Test func `a request that waits has its turn, although the whole one is refused`() {
-    var stage = SyncStage { $0.maxRequests = 1 }
-    stage.begin(2)
+    var stage = SyncStage.begun(2) { $0.maxRequests = 1 }
     var patch = SyncStage.call("PATCH", offset: 2, isComplete: false)
     _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
     #expect(stage.ask(2, SyncStage.call("HEAD")) == [.interrupt(RequestID(1))])
@@ -66,8 +64,7 @@ import Testing
   }
 
   @Test func `a request that waited for an upload is refused while the store is full`() {
-    var stage = SyncStage { $0.maxRequests = 1 }
-    stage.begin(2)
+    var stage = SyncStage.begun(2) { $0.maxRequests = 1 }
     var patch = SyncStage.call("PATCH", offset: 2, isComplete: false)
     _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
     patch.body = [5]
@@ -78,8 +75,7 @@ import Testing
   }
 
   @Test func `those who wait for an upload have their turns in order`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     _ = stage.ask(2, SyncStage.call("PATCH", [1], offset: 3, isComplete: false))
     for id in UInt64(3)...4 { #expect(stage.ask(id, SyncStage.call("HEAD")) == []) }

@@ -41,8 +41,7 @@ import Testing
   }
 
   @Test func `a request about an upload ends the one whose body is coming, and waits for it`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     var patch = SyncStage.call("PATCH", offset: 2, isComplete: true)
     #expect(stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann)) == [])
     #expect(stage.ask(2, SyncStage.call("HEAD")) == [.interrupt(RequestID(1))])
@@ -53,8 +52,7 @@ import Testing
   }
 
   @Test func `a body that comes while earlier bytes are stored is not waited for`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     let patch = SyncStage.call("PATCH", offset: 3, isComplete: true)
     #expect(stage.feed(.announced(RequestID(2), patch, user: SyncStage.ann)) == [])
@@ -63,8 +61,7 @@ import Testing
   }
 
   @Test func `as many requests wait for an upload as may`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     for id in 0..<UInt64(SyncUploads.mostWaiting) {
       #expect(stage.ask(10 + id, SyncStage.call("HEAD")) == [])
@@ -145,8 +142,7 @@ import Testing
   }
 
   @Test func `a request that waits for the last bytes of an upload is told that it is over`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     let rest = [UInt8](repeating: 1, count: 8)
     _ = stage.ask(1, SyncStage.call("PATCH", rest, offset: 2, isComplete: true))
     #expect(stage.ask(2, SyncStage.call("HEAD")) == [])
@@ -196,8 +192,7 @@ import Testing
   }
 
   @Test func `bytes of another offset that were cut are dropped`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     var patch = SyncStage.call("PATCH", offset: 1, isComplete: true)
     _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
     patch.body = [5]

@@ -24,8 +24,7 @@ import Testing
   }
 
   @Test func `an upload whose bytes are being stored does not expire`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     let day = Instant(nanoseconds: 0).advanced(by: SyncUploads.age)
     stage.now = day
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
@@ -61,8 +60,7 @@ import Testing
   }
 
   @Test func `last bytes that the store failed are refused for now`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", Self.rest, offset: 2, isComplete: true))
     let failed = SyncAnswer.error(
       503, "The store failed", "Nothing was stored.", retryAfter: .seconds(30))

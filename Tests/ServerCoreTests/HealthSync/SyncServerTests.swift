@@ -233,92 +233,42 @@ extension SyncAnswer {
     }
   }
 
-  @Test func `each invariant can fail`() {
+  private static let plants: [PlantedFault<SyncServer>] = [
+    ("sync: nothing is asked for between two inputs", { $0.effects = [.finished] }),
+    ("sync: the work under way is bounded", { $0.work[StoreToken(0)] = RequestID(9) }),
+    ("sync: only requests whose work goes on wait", { $0.work = [:] }),
+    ("sync: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
+    ("sync: each piece of work was numbered", { $0.lastToken = 0 }),
+    ("sync: a request waits for its own work", { $0.work[StoreToken(1)] = RequestID(9) }),
+    (
+      "sync: the uploads that are kept are bounded",
+      { for low in 1...257 { $0.uploads.all[UUID128(high: 2, low: UInt64(low))] = upload } }
+    ),
+    (
+      "sync: a request whose body comes has its upload",
+      { $0.uploads.announced[RequestID(1)] = name }
+    ),
+    (
+      "sync: an upload waits for what is under way",
+      { $0.uploads.all[name]?.busy = StoreToken(7) }
+    ),
+    ("sync: no upload is longer than was announced", { $0.uploads.all[name]?.offset = 11 }),
+  ]
+  private static let name = UUID128(high: 1, low: 1)
+  private static let upload = SyncUploads.Upload(
+    record: SyncUploadRecord(user: "ann", length: 10, isGzip: false),
+    expires: Instant(nanoseconds: 1))
+
+  @Test func `a broken server is found`() {
     var stage = SyncStage { $0.maxRequests = 2 }
     _ = stage.ask(1, Self.post)
     _ = stage.ask(2, Self.post)
-    let plants: [PlantedFault<SyncServer>] = [
-      ("sync: nothing is asked for between two inputs", { $0.effects = [.finished] }),
-      ("sync: the work under way is bounded", { $0.work[StoreToken(0)] = RequestID(9) }),
-      ("sync: only requests whose work goes on wait", { $0.work = [:] }),
-      ("sync: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
-      (
-        "sync: a drain ends when nothing is left to wait for",
-        {
-          $0.mode = .finished
-          $0.requests = [:]
-        }
-      ),
-      (
-        "sync: a drain ends when nothing is left to wait for",
-        {
-          $0.mode = .finished
-          $0.work = [:]
-        }
-      ),
-      ("sync: each piece of work was numbered", { $0.lastToken = 0 }),
-      ("sync: a request waits for its own work", { $0.work[StoreToken(1)] = RequestID(9) }),
-    ]
-    #expect(unnoticed(plants, in: stage.server) == [])
-  }
-
-  @Test func `each invariant of uploads can fail`() {
-    let name = UUID128(high: 1, low: 1)
-    let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
-    let upload = SyncUploads.Upload(record: record, expires: Instant(nanoseconds: 1))
-    var stage = SyncStage()
-    stage.server.uploads.all[name] = upload
-    let call = SyncCall("PATCH", .upload, body: [])
-    let plants: [PlantedFault<SyncServer>] = [
-      (
-        "sync: the uploads that are kept are bounded",
-        { for low in 1...257 { $0.uploads.all[UUID128(high: 2, low: UInt64(low))] = upload } }
-      ),
-      (
-        "sync: a request whose body comes has its upload",
-        { $0.uploads.announced[RequestID(1)] = name }
-      ),
-      (
-        "sync: an upload waits for what is under way",
-        { $0.uploads.all[name]?.busy = StoreToken(7) }
-      ),
-      (
-        "sync: requests wait for an upload that something is under way for",
-        {
-          $0.uploads.all[name]?.waiting = [
-            SyncUploads.Waiting(id: RequestID(1), call: call, user: SyncUser("ann"))
-          ]
-        }
-      ),
-      (
-        "sync: requests wait for an upload that something is under way for",
-        { server in
-          server.uploads.all[name]?.open = RequestID(1)
-          let waiting = SyncUploads.Waiting(id: RequestID(2), call: call, user: SyncUser("ann"))
-          server.uploads.all[name]?.waiting = Array(repeating: waiting, count: 5)
-        }
-      ),
-      ("sync: no upload is longer than was announced", { $0.uploads.all[name]?.offset = 11 }),
-    ]
-    #expect(unnoticed(plants, in: stage.server) == [])
-  }
-
-  @Test func `an upload whose body does not come is found`() {
-    let name = UUID128(high: 1, low: 1)
-    let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
-    var stage = SyncStage()
-    stage.server.uploads.all[name] = SyncUploads.Upload(
-      record: record, expires: Instant(nanoseconds: 1))
-    let plant: PlantedFault<SyncServer> = (
-      "sync: an upload waits for what is under way",
-      { $0.uploads.all[name]?.open = RequestID(9) }
-    )
-    #expect(unnoticed([plant], in: stage.server) == [])
+    stage.server.uploads.all[Self.name] = Self.upload
+    #expect(unnoticed(Self.plants, in: stage.server) == [])
   }
 
   @Test func `as many uploads are kept as may, each as long as was announced`() {
-    let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
-    var upload = SyncUploads.Upload(record: record, expires: Instant(nanoseconds: 1))
+    var upload = Self.upload
     upload.offset = 10
     var stage = SyncStage()
     for low in 1...256 { stage.server.uploads.all[UUID128(high: 2, low: UInt64(low))] = upload }

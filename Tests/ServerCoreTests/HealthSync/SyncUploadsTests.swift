@@ -17,6 +17,15 @@ extension SyncStage {
     _ = done(server.lastToken, .kept(count))
   }
 
+  /// One with an upload that holds so many bytes.
+  static func begun(
+    _ count: Int, _ configure: (inout SyncServerPolicy) -> Void = { _ in }
+  ) -> SyncStage {
+    var stage = SyncStage(configure)
+    stage.begin(count)
+    return stage
+  }
+
   static func creation(
     _ body: [UInt8] = [], length: Int? = 10, isComplete: Bool? = false,
     _ dialect: UploadDialect = .current, name: UUID128 = name
@@ -250,8 +259,7 @@ extension SyncAnswer {
   // MARK: The store, and time
 
   @Test func `a store that fails at the end keeps the bytes`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     let rest = [UInt8](repeating: 1, count: 8)
     _ = stage.ask(1, SyncStage.call("PATCH", rest, offset: 2, isComplete: true))
     let answer = stage.done(2, .unfinished(10, .full(detail: "no room"))).answer
@@ -264,8 +272,7 @@ extension SyncAnswer {
   }
 
   @Test func `bytes that were not stored are not told`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     #expect(stage.done(2, .failed(.full(detail: "no room"))).answer?.status == 503)
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
@@ -276,8 +283,7 @@ extension SyncAnswer {
   }
 
   @Test func `an upload ends a day after its last bytes`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     let day = SyncUploads.age
     #expect(stage.server.deadline == Instant(nanoseconds: 0).advanced(by: day))
     let before = Instant(nanoseconds: 0).advanced(by: day - .nanoseconds(1))
@@ -329,8 +335,7 @@ extension SyncAnswer {
   }
 
   @Test func `a drain keeps what came of bodies`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     var patch = SyncStage.call("PATCH", offset: 2, isComplete: true)
     _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
     #expect(stage.feed(.drain(within: .seconds(5))) == [.interrupt(RequestID(1))])
@@ -341,8 +346,7 @@ extension SyncAnswer {
   }
 
   @Test func `an upload is ended on request`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     let effects = stage.ask(1, SyncStage.call("DELETE"))
     #expect(effects.answer?.status == 204)
     #expect(effects.contains(.forget(SyncStage.name)))

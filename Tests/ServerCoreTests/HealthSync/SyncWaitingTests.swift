@@ -6,19 +6,8 @@ import Testing
 
 /// Requests that wait, and what they wait for.
 @Suite struct SyncWaitingTests {
-  @Test func `a single request that waits for nothing breaks the invariants`() {
-    var stage = SyncStage()
-    _ = stage.ask(1, SyncCall("POST", .sync, body: []))
-    stage.server.work = [:]
-    #expect(
-      stage.server.brokenInvariants(.thorough) == [
-        "sync: only requests whose work goes on wait", "sync: a request waits for its own work",
-      ])
-  }
-
   @Test func `a drain that gives up leaves nobody waiting for an upload`() {
-    var stage = SyncStage()
-    stage.begin(2)
+    var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     #expect(stage.ask(2, SyncStage.call("HEAD")) == [])
     _ = stage.feed(.drain(within: .seconds(5)))

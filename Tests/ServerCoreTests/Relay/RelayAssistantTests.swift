@@ -29,8 +29,7 @@ struct RelayAssistantTests {
   }
 
   @Test func `lists the assistants with name, since when, and the last question`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     #expect(list(&relay) == PairedAssistants(limit: 8, assistants: []))
     let dawn = relay.wall
     _ = login(&relay, 1)
@@ -50,8 +49,7 @@ struct RelayAssistantTests {
   }
 
   @Test func `ends one, which is told so, and leaves the others`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     for number in 1...2 { _ = login(&relay, number) }
     let left = list(&relay, .end(RelayStage.hash("t1").shortName))
     #expect(left?.assistants.map(\.id) == [RelayStage.hash("t2").shortName])
@@ -64,15 +62,13 @@ struct RelayAssistantTests {
   }
 
   @Test func `a stranger's token lists nothing`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     let (request, effects) = relay.pull(.assistants(.list), as: 2)
     #expect(effects == [.respond(request, .refused(.notSignedIn))])
   }
 
   @Test func `the ninth login ends the first, and both ends are told`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     for number in 1...8 { _ = login(&relay, number) }
     _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
     let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
@@ -95,8 +91,7 @@ struct RelayAssistantTests {
 
   @Test(arguments: [true, false])
   func `tokens are kept in their order, also where the wall clock went back`(isStored: Bool) {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     var effects: [RelayServer.Effect] = []
     var times: [Timestamp?] = []
     for number in 1...3 {
@@ -114,8 +109,7 @@ struct RelayAssistantTests {
   }
 
   @Test func `an assistant that is signed out while it waits is told why`() {
-    var relay = Relayed { $0.tokensPerPhone = 1 }
-    relay.phone(1)
+    var relay = Relayed.withPhone { $0.tokensPerPhone = 1 }
     _ = login(&relay, 1)
     let (first, _) = relay.question(bearer: "t1")
     let another = RelayRefusal.signedOut(.byAnother(limit: 1))
@@ -126,8 +120,7 @@ struct RelayAssistantTests {
   }
 
   @Test func `a phone without a pair to show is told with its next one, once`() {
-    var relay = Relayed { $0.tokensPerPhone = 1 }
-    relay.phone(1)
+    var relay = Relayed.withPhone { $0.tokensPerPhone = 1 }
     for number in 1...2 { _ = login(&relay, number) }
     func messages(_ effects: [RelayServer.Effect]) -> [String] {
       effects.compactMap {
@@ -143,8 +136,7 @@ struct RelayAssistantTests {
   }
 
   @Test func `an assistant whose token has expired is not listed`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     _ = login(&relay, 1)
     relay.pass(.milliseconds(7_199_999))
     #expect(list(&relay)?.assistants.count == 1)
@@ -156,8 +148,7 @@ struct RelayAssistantTests {
   func `only the end of an assistant that could still ask is told to the user`(
     milliseconds: Int, isTold: Bool
   ) {
-    var relay = Relayed { $0.tokensPerPhone = 1 }
-    relay.phone(1)
+    var relay = Relayed.withPhone { $0.tokensPerPhone = 1 }
     _ = login(&relay, 1)
     relay.pass(.milliseconds(milliseconds))
     _ = login(&relay, 2)
@@ -173,8 +164,7 @@ struct RelayAssistantTests {
   }
 
   @Test func `the time of the last question is stored within a minute`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     _ = login(&relay, 1)
     relay.pass(.seconds(1))
     let asked = relay.wall
@@ -252,8 +242,7 @@ struct RelayAssistantTests {
   func `the data of each result of a summary have the shape of an answer`(
     text: String, fault: String?
   ) {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     _ = login(&relay, 1)
     let (id, _) = relay.ask(.question(RelayStage.summary), bearer: "t1")
     let object = HealthObject(succeeded: true, bytes: Array(text.utf8))
@@ -292,12 +281,7 @@ struct RelayAssistantTests {
     (#"{"success":false,"error_message":3}"#, "error_message is not a text"),
   ])
   func `an answer of a wrong shape is refused`(text: String, fault: String) {
-    var relay = Relayed()
-    relay.phone(1)
-    _ = login(&relay, 1)
-    let (id, _) = relay.question(bearer: "t1")
-    let object = HealthObject(succeeded: true, bytes: Array(text.utf8))
-    let effects = relay.said(1, .healthData(RelayStage.request("a-1"), object))
+    let (_, id, effects) = answered(text)
     #expect(effects == [.answer(id, .refused(.malformed(reason: fault)))])
   }
 
@@ -307,12 +291,16 @@ struct RelayAssistantTests {
     #"{"success":false,"error_message":"no permission"}"#, #"{"success":true}"#,
   ])
   func `an answer of the right shape goes to the assistant`(text: String) {
-    var relay = Relayed()
-    relay.phone(1)
+    let (object, id, effects) = answered(text)
+    #expect(effects == [.answer(id, .data(object))])
+  }
+
+  /// A question whose phone answers it so, and what that leads to.
+  private func answered(_ text: String) -> (HealthObject, AskID, [RelayServer.Effect]) {
+    var relay = Relayed.withPhone()
     _ = login(&relay, 1)
     let (id, _) = relay.question(bearer: "t1")
     let object = HealthObject(succeeded: true, bytes: Array(text.utf8))
-    let effects = relay.said(1, .healthData(RelayStage.request("a-1"), object))
-    #expect(effects == [.answer(id, .data(object))])
+    return (object, id, relay.said(1, .healthData(RelayStage.request("a-1"), object)))
   }
 }

@@ -11,17 +11,8 @@ struct RelayCallTests {
 
   private func request(_ number: Int) -> RelayRequestID { RelayStage.request("a-\(number)") }
 
-  private func paired(
-    plain: Bool = false, _ change: (inout RelayServerPolicy) -> Void = { _ in }
-  ) -> Relayed {
-    var relay = Relayed(change)
-    relay.phone(1, plain: plain)
-    relay.login(1)
-    return relay
-  }
-
   @Test func `a question goes to the phone and its answer to the one who asked`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, effects) = relay.question()
     #expect(effects == [.send(one, .question(request(1), RelayStage.question()))])
     let object = RelayStage.object("7")
@@ -29,7 +20,7 @@ struct RelayCallTests {
   }
 
   @Test func `an error of the phone is an answer too`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(
       relay.said(1, .failure(request(1), reason: "no permission"))
@@ -37,7 +28,7 @@ struct RelayCallTests {
   }
 
   @Test func `questions are asked one at a time, in order, whoever asks`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     _ = relay.take(.minted(.pair(RelayStage.phone(1), RelayStage.pair(1))))
     relay.login(1, token: "token-2")
     let (first, _) = relay.question(1)
@@ -60,7 +51,7 @@ struct RelayCallTests {
   }
 
   @Test func `what was answered, and what was never asked, changes nothing`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     _ = relay.question(1)
     let (second, _) = relay.question(2)
     _ = relay.said(1, .healthData(request(1), RelayStage.object("1")))
@@ -72,7 +63,7 @@ struct RelayCallTests {
   }
 
   @Test func `no phone answers what another was asked, or what is still in line`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     relay.phone(2)
     _ = relay.question(1)
     _ = relay.question(2)
@@ -81,7 +72,7 @@ struct RelayCallTests {
   }
 
   @Test func `an answer of the other kind is none`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(
       relay.said(1, .summary(request(1), RelayStage.object("1")))
@@ -92,7 +83,7 @@ struct RelayCallTests {
   func `a question that is not answered ends after 45 s, and the phone is told`(
     seconds: Double, ends: Bool
   ) {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question(1)
     let (waiting, _) = relay.question(2)
     let effects = relay.tick(at: .second(seconds)).filter { $0 != .ping(one) }
@@ -109,7 +100,7 @@ struct RelayCallTests {
   }
 
   @Test func `an asker that leaves is told nothing, and the next is asked`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question(1)
     _ = relay.question(2)
     #expect(
@@ -122,35 +113,28 @@ struct RelayCallTests {
   }
 
   @Test func `one in line whose asker leaves is never asked`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     _ = relay.question(1)
     let (waiting, _) = relay.question(2)
     #expect(relay.take(.abandoned(waiting)) == [])
     #expect(relay.said(1, .healthData(request(1), RelayStage.object("1"))).count == 1)
   }
 
-  @Test(arguments: [(2, false), (3, true)])
-  func `a phone has as many questions as it may`(count: Int, isRefused: Bool) {
-    var relay = paired { $0.callsPerPhone = 2 }
-    for _ in 1..<count { _ = relay.question() }
+  @Test(arguments: [\RelayServerPolicy.callsPerPhone, \.maxCalls], [(2, false), (3, true)])
+  func `a phone, and the relay, has as many questions as it may`(
+    bound: any WritableKeyPath<RelayServerPolicy, Int> & Sendable,
+    count: (asked: Int, isRefused: Bool)
+  ) {
+    var relay = Relayed.paired { $0[keyPath: bound] = 2 }
+    for _ in 1..<count.asked { _ = relay.question() }
     let (id, effects) = relay.question()
     let refused = RelayServer.Effect.answer(
       id, .refused(.tooManyWaiting(retryAfter: .seconds(2))))
-    #expect(effects.contains(refused) == isRefused)
-  }
-
-  @Test(arguments: [(2, false), (3, true)])
-  func `so has the relay`(count: Int, isRefused: Bool) {
-    var relay = paired { $0.maxCalls = 2 }
-    for _ in 1..<count { _ = relay.question() }
-    let (id, effects) = relay.question()
-    let refused = RelayServer.Effect.answer(
-      id, .refused(.tooManyWaiting(retryAfter: .seconds(2))))
-    #expect(effects.contains(refused) == isRefused)
+    #expect(effects.contains(refused) == count.isRefused)
   }
 
   @Test func `an unreadable answer ends the question that it names`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     let error = RelayWireError(.missing(field: "health_data"), id: request(1))
     #expect(
@@ -159,14 +143,14 @@ struct RelayCallTests {
   }
 
   @Test func `a plain phone's error without an id is about the question under way`() {
-    var relay = paired(plain: true)
+    var relay = Relayed.paired(plain: true)
     let (id, _) = relay.question()
     #expect(
       relay.said(1, .failure(nil, reason: "bad")) == [.answer(id, .data(.failure("bad")))])
   }
 
   @Test func `a plain phone is sent no cancel, and its late error meets no other question`() {
-    var relay = paired(plain: true)
+    var relay = Relayed.paired(plain: true)
     let (first, _) = relay.question(1)
     let (second, _) = relay.question(2)
     #expect(
@@ -179,7 +163,7 @@ struct RelayCallTests {
   }
 
   @Test func `an unreadable message without an id is taken like such an error`() {
-    var relay = paired(plain: true)
+    var relay = Relayed.paired(plain: true)
     let (id, _) = relay.question()
     let error = RelayWireError(.malformed(detail: "no JSON"))
     #expect(
@@ -195,7 +179,7 @@ struct RelayCallTests {
   }
 
   @Test func `parts make one answer`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(relay.said(1, part(0, of: 3, #"{"success"#)) == [])
     #expect(relay.said(1, part(0, of: 3, #"{"success"#)) == [])
@@ -205,7 +189,7 @@ struct RelayCallTests {
   }
 
   @Test func `a part that is missing spoils the answer`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     _ = relay.said(1, part(0, of: 3, "{"))
     let effects = relay.said(1, part(2, of: 3, "}"))
@@ -218,7 +202,7 @@ struct RelayCallTests {
 
   @Test(arguments: [(16, false), (15, true)])
   func `an answer in parts has a bound`(limit: Int, isRefused: Bool) {
-    var relay = paired { $0.maxAnswerBytes = limit }
+    var relay = Relayed.paired { $0.maxAnswerBytes = limit }
     let (id, _) = relay.question()
     _ = relay.said(1, part(0, of: 2, #"{"success":"#))
     let effects = relay.said(1, part(1, of: 2, "true}"))
@@ -228,7 +212,7 @@ struct RelayCallTests {
 
   @Test(arguments: [(16, false), (15, true)])
   func `so has one in a piece`(limit: Int, isRefused: Bool) {
-    var relay = paired { $0.maxAnswerBytes = limit }
+    var relay = Relayed.paired { $0.maxAnswerBytes = limit }
     let (id, _) = relay.question()
     let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
     let effects = relay.said(1, .healthData(request(1), whole))
@@ -237,7 +221,7 @@ struct RelayCallTests {
   }
 
   @Test func `unfinished answers of all phones have a bound, and give their room back`() {
-    var relay = paired { $0.maxGatheredBytes = 10 }
+    var relay = Relayed.paired { $0.maxGatheredBytes = 10 }
     relay.phone(2)
     relay.login(2)
     let (mine, _) = relay.question()

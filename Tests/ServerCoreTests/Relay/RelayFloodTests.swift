@@ -30,11 +30,10 @@ struct RelayFloodTests {
   }
 
   @Test func `who mistypes once during a flood may correct it, a second time locks out`() {
-    var relay = Relayed {
+    var relay = Relayed.withPhone {
       $0.wrongBurst = 3
       $0.floodWrongPairs = 2
     }
-    relay.phone(1)
     relay.phone(2)
     let right = RelayAsk.login(word: "anchor", code: "000001")
     for number in 1...3 { _ = relay.ask(Self.wrong, from: "t\(number)") }
@@ -58,8 +57,7 @@ struct RelayFloodTests {
 
   @Test(arguments: [(599_999, false), (600_000, true)])
   func `a wrong pair counts for less than ten minutes`(milliseconds: Int, isAllowed: Bool) {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     _ = relay.ask(Self.wrong, from: "ann")
     relay.pass(.milliseconds(milliseconds))
     for _ in 1...4 { _ = relay.ask(Self.wrong, from: "ann") }
@@ -81,8 +79,7 @@ struct RelayFloodTests {
   }
 
   @Test func `addresses beyond those that can be watched share one wrong pair every 100 ms`() {
-    var relay = Relayed { $0.maxWatchedAddresses = 1 }
-    relay.phone(1)
+    var relay = Relayed.withPhone { $0.maxWatchedAddresses = 1 }
     for name in ["1", "2"] {
       let (id, effects) = relay.ask(Self.wrong, from: name)
       #expect(effects == [.answer(id, .refused(.wrongPair))])

@@ -19,8 +19,7 @@ struct RelayGrantTests {
   }
 
   @Test func `a token that is kept when its phone is over is ended`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     let secret = RelayStage.secret("token-1")
     let granted = relay.take(.minted(.access(ask, secret)))
@@ -35,8 +34,7 @@ struct RelayGrantTests {
   }
 
   @Test func `changes that the store failed are counted`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     _ = relay.settle(relay.gone(1), failure: .full(detail: "disk"))
     #expect(relay.server.metricsText.contains("holdfast_relay_store_failures_total 1\n"))
   }

@@ -189,8 +189,7 @@ struct RelayLifeTests {
   }
 
   @Test func `what the store fails to forget is said again until it does`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     _ = relay.gone(1)
     let over = relay.tick(at: .second(600))
     #expect(over.changes == [.endPhone(phone)])
@@ -203,9 +202,7 @@ struct RelayLifeTests {
   }
 
   @Test func `a phone that the store fails to keep is kept later, as it is then`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     _ = relay.settle(relay.gone(1))
     relay.pass(.seconds(100))
     let back = relay.open(2, device: 1, resume: "resume-1")
@@ -221,9 +218,7 @@ struct RelayLifeTests {
   }
 
   @Test func `a phone that is over is not kept again`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     _ = relay.settle(relay.gone(1), failure: .full(detail: "disk"))
     relay.pass(.seconds(1))
     _ = relay.settle(relay.open(2, device: 1))
@@ -239,8 +234,7 @@ struct RelayLifeTests {
   // MARK: The end
 
   @Test func `an idle relay closes its phones at once and is finished when they have gone`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     #expect(
       relay.take(.drain(within: .seconds(5)))
         == [.close(one, .draining(within: .seconds(5)))])
@@ -250,9 +244,7 @@ struct RelayLifeTests {
   }
 
   @Test func `what is noted of a question is stored before the end, and not again`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     _ = relay.question()
     _ = relay.said(1, .healthData(RelayStage.request("a-1"), RelayStage.object("1")))
     let leaving = relay.take(.drain(within: .seconds(5)))
@@ -263,9 +255,7 @@ struct RelayLifeTests {
   }
 
   @Test func `open questions get a second, then an honest end`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(relay.take(.drain(within: .seconds(5))) == [])
     let (late, refused) = relay.question()
@@ -290,8 +280,7 @@ struct RelayLifeTests {
   }
 
   @Test func `a login that the store holds up is refused once, and its token is ended`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     let granted = relay.take(.minted(.access(id, RelayStage.secret("token-1"))))
     guard case .store(let write, _)? = granted.first else {
@@ -309,8 +298,7 @@ struct RelayLifeTests {
   }
 
   @Test func `who does not go is cut, and a store that does not answer is not waited for`() {
-    var relay = Relayed { $0.closeWait = .seconds(100) }
-    relay.phone(1)
+    var relay = Relayed.withPhone { $0.closeWait = .seconds(100) }
     _ = relay.pull(.push(.hook("x")))
     _ = relay.take(.drain(within: .seconds(5)))
     #expect(
@@ -329,9 +317,7 @@ struct RelayLifeTests {
   }
 
   @Test func `metrics and health tell how it is, and no secret`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     _ = relay.question()
     let text = relay.server.metricsText
     #expect(text.contains("holdfast_relay_phones 1\n"))

@@ -78,4 +78,13 @@ struct RelayLockOutTests {
     for _ in 1...2 { lockOut.wrong(address, at: .second(600)) }
     #expect(lockOut.wait(address, at: .second(600)) == .seconds(900))
   }
+
+  @Test func `an address that was locked out brings no network where there is no room`() {
+    var lockOut = Self.lockOut { ($0.maxWatchedAddresses, $0.wrongPairs) = (3, 1) }
+    lockOut.wrong("20010db800010002", at: .zero)
+    for home in ["a", "b"] { lockOut.wrong(home, at: .second(601)) }
+    #expect(lockOut.marks.count == 3)
+    lockOut.wrong("20010db800010002", at: .second(901))
+    #expect(lockOut.marks.keys.sorted() == ["20010db800010002", "a", "b"])
+  }
 }

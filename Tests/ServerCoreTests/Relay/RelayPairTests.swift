@@ -65,8 +65,7 @@ struct RelayPairTests {
     (String(repeating: "anchor", count: 100), "000001", false),
   ])
   func `a pair is the same however people write it`(word: String, code: String, fits: Bool) {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     let (id, effects) = relay.ask(.login(word: word, code: code))
     let refused: [RelayServer.Effect] = [.answer(id, .refused(.wrongPair))]
     #expect(effects == (fits ? [.mint(.access(id)), .mint(.pair(RelayStage.phone(1)))] : refused))

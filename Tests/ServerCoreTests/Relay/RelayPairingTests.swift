@@ -63,8 +63,7 @@ struct RelayPairingTests {
   }
 
   @Test func `a pair is exchanged for a token, which is told once it is kept`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     relay.pass(.seconds(10))
     let (id, effects) = relay.ask(.login(word: "anchor", code: "000001"))
     #expect(effects == [.mint(.access(id)), .mint(.pair(phone))])
@@ -80,8 +79,7 @@ struct RelayPairingTests {
   }
 
   @Test func `a token that cannot be kept is not given out`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
     let minted = relay.take(.minted(.access(id, RelayStage.secret("token"))))
     let effects = relay.settle(minted, failure: .full(detail: "disk"))
@@ -94,9 +92,7 @@ struct RelayPairingTests {
   }
 
   @Test func `a pair works once, and a fresh one is shown for the next assistant`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     let (id, again) = relay.ask(.login(word: "anchor", code: "000001"))
     #expect(again == [.answer(id, .refused(.wrongPair))])
     #expect(
@@ -108,8 +104,7 @@ struct RelayPairingTests {
 
   @Test(arguments: [(599.999, true), (600, false), (600.001, false)])
   func `a pair works for ten minutes`(seconds: Double, works: Bool) {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     let effects = relay.tick(at: .second(seconds)).filter { $0 == .mint(.pair(phone)) }
     #expect(effects == (works ? [] : [.mint(.pair(phone))]))
     let (id, login) = relay.ask(.login(word: "anchor", code: "000001"))
@@ -117,8 +112,7 @@ struct RelayPairingTests {
   }
 
   @Test func `a pair that another phone shows is drawn again`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     _ = relay.open(2, device: 2)
     let drawn = relay.take(
       .minted(
@@ -132,8 +126,7 @@ struct RelayPairingTests {
   }
 
   @Test func `the fifth wrong pair of an address locks it out, and only it`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     for _ in 1...5 {
       let (id, effects) = relay.ask(.login(word: "anchor", code: "999999"), from: "thief")
       #expect(effects == [.answer(id, .refused(.wrongPair))])
@@ -165,18 +158,14 @@ struct RelayPairingTests {
   func `a token is good for two hours, and then its holder is told so`(
     seconds: Double, isGood: Bool
   ) {
-    var relay = Relayed { $0.pongWait = .seconds(100_000) }
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired { $0.pongWait = .seconds(100_000) }
     _ = relay.tick(at: .second(seconds))
     let (id, effects) = relay.question()
     #expect(effects.contains(.answer(id, .refused(.tokenExpired))) == !isGood)
   }
 
   @Test func `an expired token is forgotten an hour later`() {
-    var relay = Relayed { $0.pongWait = .seconds(100_000) }
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired { $0.pongWait = .seconds(100_000) }
     let effects = relay.tick(at: .second(10_800))
     #expect(effects.changes == [.endAccess(RelayStage.hash("token-1"))])
     #expect(relay.question().1 == [.answer(AskID(2), .refused(.notSignedIn))])
@@ -184,8 +173,7 @@ struct RelayPairingTests {
 
   @Test(arguments: [nil, "other"])
   func `without a token there is nothing`(bearer: String?) {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     let (id, effects) = relay.ask(.question(RelayStage.question()), bearer: bearer)
     #expect(effects == [.answer(id, .refused(.notSignedIn))])
     let (out, logout) = relay.ask(.logout, bearer: bearer)
@@ -193,9 +181,7 @@ struct RelayPairingTests {
   }
 
   @Test func `a logout ends the token at once, and what it asked`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     let (asked, _) = relay.question()
     let (id, effects) = relay.ask(.logout, bearer: "token-1")
     #expect(
@@ -210,9 +196,7 @@ struct RelayPairingTests {
 
   @Test(arguments: [(44.999, false), (45, true)])
   func `a login and a logout wait 45 s for the store`(seconds: Double, ends: Bool) {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
     let (out, _) = relay.ask(.logout, bearer: "token-1")
     let (login, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
@@ -225,9 +209,7 @@ struct RelayPairingTests {
   }
 
   @Test func `a login to a phone that was replaced before it was kept says so`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
     let (id, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     let stored = relay.take(.minted(.access(id, RelayStage.secret("token-2"))))
@@ -241,9 +223,7 @@ struct RelayPairingTests {
   }
 
   @Test func `a logout that cannot be kept says so`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     let (id, effects) = relay.ask(.logout, bearer: "token-1")
     #expect(
       relay.settle(effects, failure: .full(detail: "disk"))
@@ -251,8 +231,7 @@ struct RelayPairingTests {
   }
 
   @Test func `the ninth token of a phone ends the first`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     for number in 1...9 {
       relay.login(1, token: "t\(number)")
       _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
@@ -264,8 +243,7 @@ struct RelayPairingTests {
   }
 
   @Test func `a login whose asker leaves gives no token`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
     let stored = relay.take(.minted(.access(id, RelayStage.secret("t"))))
     #expect(relay.take(.abandoned(id)) == [])

@@ -10,9 +10,7 @@ struct RelayPhoneTests {
   private let phone = RelayStage.phone(1)
 
   private func paired() -> Relayed {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     _ = relay.take(.minted(.pair(phone, RelayStage.pair(2))))
     return relay
   }
@@ -86,9 +84,7 @@ struct RelayPhoneTests {
   }
 
   @Test func `what a phone says before it is told its pair is no answer`() {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     _ = relay.settle(relay.gone(1))
     _ = relay.settle(relay.open(2, resume: "resume-1"))
@@ -190,16 +186,14 @@ struct RelayPhoneTests {
 
   @Test(arguments: [(59.999, false), (60, true)])
   func `silence of 60 s drops a socket that was pinged`(seconds: Double, drops: Bool) {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     #expect(relay.tick(at: .second(25)) == [.ping(one)])
     #expect(relay.tick(at: .second(50)) == [.ping(one)])
     #expect(relay.tick(at: .second(seconds)) == (drops ? [.drop(one)] : []))
   }
 
   @Test func `a byte is a sign of life`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     relay.pass(.seconds(30))
     _ = relay.server.tick(at: relay.now)
     _ = relay.take(.heard(one))
@@ -217,11 +211,10 @@ struct RelayPhoneTests {
   }
 
   @Test func `sockets, sockets of an address and phones have bounds`() {
-    var relay = Relayed {
+    var relay = Relayed.withPhone {
       $0.maxSockets = 3
       $0.socketsPerAddress = 2
     }
-    relay.phone(1)
     relay.phone(2)
     let crowd = HTTPRefusal(429, "too many sockets", retryAfter: .seconds(2))
     #expect(relay.open(3, device: 3) == [.refuse(ConnectionID(3), crowd)])
@@ -245,9 +238,7 @@ struct RelayPhoneTests {
   func `at the bound of phones an unpaired one that is away makes room`(
     bound: Int, makesRoom: Bool
   ) {
-    var relay = Relayed { $0.maxPhones = bound }
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired { $0.maxPhones = bound }
     _ = relay.settle(relay.gone(1))
     relay.phone(2)
     _ = relay.settle(relay.gone(2))
@@ -257,8 +248,7 @@ struct RelayPhoneTests {
   }
 
   @Test func `a phone that comes back needs no room`() {
-    var relay = Relayed { $0.maxPhones = 1 }
-    relay.phone(1)
+    var relay = Relayed.withPhone { $0.maxPhones = 1 }
     _ = relay.settle(relay.gone(1))
     let effects = relay.open(2, resume: "resume-1")
     #expect(effects.unstored.first == .accept(ConnectionID(2)))
@@ -266,9 +256,7 @@ struct RelayPhoneTests {
   }
 
   @Test func `a phone that somebody is paired with makes room for nobody`() {
-    var relay = Relayed { $0.maxPhones = 1 }
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired { $0.maxPhones = 1 }
     _ = relay.settle(relay.gone(1))
     #expect(
       relay.open(2, device: 2) == [

@@ -37,8 +37,7 @@ struct RelayPullTests {
   }
 
   @Test func `an address is kept before that is said`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     let (id, effects) = relay.pull(.push(address))
     let kept = KeptPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
@@ -196,9 +195,7 @@ struct RelayPullTests {
   }
 
   @Test func `a lease is as long as the policy's bound, and takes what its socket was sent`() {
-    var relay = Relayed { $0.maxLeased = 2 }
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired { $0.maxLeased = 2 }
     let (ask, _) = relay.question(1)
     _ = relay.question(2)
     _ = relay.question(3)
@@ -368,8 +365,7 @@ struct RelayPullTests {
   }
 
   @Test func `a pull is a sign of life`() {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     _ = relay.gone(1)
     relay.pass(.seconds(500))
     let (_, effects) = relay.pull(.lease(LeaseOrder(max: 1)))

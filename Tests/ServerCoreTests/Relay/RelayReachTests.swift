@@ -6,19 +6,12 @@ import Testing
 
 /// How long a question waits for a phone that is away.
 @Suite struct RelayReachTests {
-  private func paired() -> Relayed {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
-    return relay
-  }
-
   private func away(_ seconds: Double) -> RelayServer.Effect.Outcome {
     .refused(.phoneAway(since: .seconds(seconds), .mayReturn))
   }
 
   @Test func `a phone that nothing can wake is waited for 10 s, and then refused at once`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     _ = relay.gone(1)
     let (first, effects) = relay.question()
     #expect(effects.unstored == [])
@@ -31,7 +24,7 @@ import Testing
   }
 
   @Test func `a question that was under way when the phone left waits as long`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     _ = relay.tick(at: .second(5))
     _ = relay.gone(1)
@@ -40,7 +33,7 @@ import Testing
   }
 
   @Test func `a phone that is back in time is asked`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     _ = relay.gone(1)
     let (id, _) = relay.question()
     _ = relay.tick(at: .second(9.999))
@@ -52,7 +45,7 @@ import Testing
   }
 
   @Test func `a phone that a push can wake is waited for to the deadline`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let address = PushAddress.hook("ann")
     relay.register(address)
     _ = relay.gone(1)
@@ -62,7 +55,7 @@ import Testing
   }
 
   @Test func `a phone that goes with a question under way is woken for it`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     relay.register(.hook("ann"))
     _ = relay.question()
     let deadline = relay.wall.advanced(by: .seconds(45))
@@ -72,7 +65,7 @@ import Testing
   }
 
   @Test func `a phone that came since it was woken is woken anew for what still waits`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     relay.register(.hook("ann"))
     _ = relay.gone(1)
     #expect(relay.question(1).1.unstored.count == 1)
@@ -91,13 +84,13 @@ import Testing
   }
 
   @Test func `a phone that goes with nothing to do is not woken`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     relay.register(.hook("ann"))
     #expect(relay.gone(1).unstored == [])
   }
 
   @Test func `an address that could not be kept wakes the phone in this run`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let address = PushAddress.hook("ann")
     _ = relay.settle(relay.gone(1))
     _ = relay.question()
@@ -111,7 +104,7 @@ import Testing
   }
 
   @Test func `when the push address is gone nothing can wake the phone`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let address = PushAddress.hook("ann")
     relay.register(address)
     _ = relay.gone(1)

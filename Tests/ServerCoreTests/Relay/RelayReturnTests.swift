@@ -13,9 +13,7 @@ struct RelayReturnTests {
 
   /// A paired phone, which shows no pair any more.
   private func paired(isWoken: Bool = false) -> Relayed {
-    var relay = Relayed()
-    relay.phone(1)
-    relay.login(1)
+    var relay = Relayed.paired()
     if isWoken { _ = relay.settle(relay.pull(.push(bell)).1) }
     return relay
   }
@@ -144,8 +142,7 @@ struct RelayReturnTests {
 
   @Test(arguments: [(1_099.999, false), (1_100, true)])
   func `an address is a sign of life of a phone that is away`(seconds: Double, isOver: Bool) {
-    var relay = Relayed()
-    relay.phone(1)
+    var relay = Relayed.withPhone()
     _ = relay.settle(relay.gone(1))
     relay.pass(.seconds(500))
     _ = relay.settle(relay.pull(.push(bell)).1)

@@ -76,6 +76,24 @@ struct Relayed {
     server = RelayServer(policy: policy, life: life, at: .zero)
   }
 
+  /// One whose phone 1 is here.
+  static func withPhone(
+    plain: Bool = false, _ change: (inout RelayServerPolicy) -> Void = { _ in }
+  ) -> Relayed {
+    var relay = Relayed(change)
+    relay.phone(1, plain: plain)
+    return relay
+  }
+
+  /// The same, paired with an assistant.
+  static func paired(
+    plain: Bool = false, _ change: (inout RelayServerPolicy) -> Void = { _ in }
+  ) -> Relayed {
+    var relay = withPhone(plain: plain, change)
+    relay.login(1)
+    return relay
+  }
+
   /// By how much the wall clock was set.
   var clock = Duration.zero
   var wall: Timestamp { RelayStage.dawn.advanced(by: Instant.zero.duration(to: now) + clock) }

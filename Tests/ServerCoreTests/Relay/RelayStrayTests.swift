@@ -11,13 +11,6 @@ struct RelayStrayTests {
   private let request = RelayStage.request("a-1")
   private static let whole = #"{"success":true}"#
 
-  private func paired(_ change: (inout RelayServerPolicy) -> Void = { _ in }) -> Relayed {
-    var relay = Relayed(change)
-    relay.phone(1)
-    relay.login(1)
-    return relay
-  }
-
   private func part(
     _ text: String, of count: Int = 1, kind: HealthQuestion.Kind = .healthData
   ) -> PhoneMessage {
@@ -25,7 +18,7 @@ struct RelayStrayTests {
   }
 
   @Test func `an unknown message ends the question that it names`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     let reason = "a message of an unknown type"
     #expect(
@@ -34,7 +27,7 @@ struct RelayStrayTests {
   }
 
   @Test func `an unreadable answer to another question does not end the one under way`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     let error = RelayWireError(.malformed(detail: "x"), id: RelayStage.request("a-9"))
     #expect(relay.take(.phoneUnreadable(one, error)) == [])
@@ -43,14 +36,14 @@ struct RelayStrayTests {
   }
 
   @Test func `what a phone says after its close frame is ignored`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     _ = relay.question()
     #expect(relay.take(.overflowed(one)) == [.close(one, .slowReader)])
     #expect(relay.said(1, .healthData(request, RelayStage.object("1"))) == [])
   }
 
   @Test func `a part of an answer of the other kind is none`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(
       relay.said(1, part(Self.whole, kind: .summary)) == [
@@ -60,7 +53,7 @@ struct RelayStrayTests {
   }
 
   @Test func `what came of an answer is thrown away when its question is leased`() {
-    var relay = paired()
+    var relay = Relayed.paired()
     let (ask, _) = relay.question()
     #expect(relay.said(1, part(#"{"succ"#, of: 2)) == [])
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -71,13 +64,13 @@ struct RelayStrayTests {
   }
 
   @Test func `unfinished answers may take as many bytes as their bound`() {
-    var relay = paired { $0.maxGatheredBytes = 8 }
+    var relay = Relayed.paired { $0.maxGatheredBytes = 8 }
     _ = relay.question()
     #expect(relay.said(1, part("12345678", of: 2)) == [])
   }
 
   @Test func `a leased result for which there is no room is to come again`() {
-    var relay = paired { $0.maxGatheredBytes = 8 }
+    var relay = Relayed.paired { $0.maxGatheredBytes = 8 }
     _ = relay.question()
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
     let result = LeasedResult(lease: "a-l1", message: part("123456789", of: 2))

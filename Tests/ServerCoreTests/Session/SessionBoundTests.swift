@@ -16,16 +16,14 @@ import Testing
   func `what the program is told before counts as a part of its prompt`(
     text: Int, system: Int, codes: [String?]
   ) {
-    var sessions = Sessions { $0.maxPromptBytes = 5 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxPromptBytes = 5 }
     let message = prompt(
       String(repeating: "x", count: text), String(repeating: "y", count: system), key: "k")
     #expect(sessions.say(1, message).codes(to: 1) == codes)
   }
 
   @Test func `all bytes of a prompt are given back with its answer`() {
-    var sessions = Sessions { $0.maxPromptsBytes = 9 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxPromptsBytes = 9 }
     for number in 1...3 as ClosedRange<UInt64> {
       let effects = sessions.say(1, prompt("12345", "1234", key: "k\(number)"))
       #expect(effects.codes(to: 1) == [])
@@ -43,9 +41,7 @@ import Testing
   func `a socket is given no more once the bytes of its lane are reached`(
     bytes: Int, count: Int
   ) {
-    var sessions = Sessions { $0.laneBytes = bytes }
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked { $0.laneBytes = bytes }
     let effects = sessions.answer(1, "hi")
     #expect(effects.messages(to: 1).count == count)
     #expect(sessions.take(.drained(ConnectionID(1))).messages(to: 1).count == 2 - count)
@@ -61,11 +57,10 @@ import Testing
   }
 
   @Test func `a lane below its bound takes a whole batch of subscriptions`() {
-    var sessions = Sessions {
+    var sessions = Sessions.connected {
       ($0.laneBytes, $0.maxParcels) = (1, 2)
       $0.answersPerClient = 1
     }
-    sessions.connect(1)
     let all = (0...100).map { number in
       SessionSubscription(conversation: "c\(number)", cursor: .sequence(0))
     }
@@ -76,8 +71,7 @@ import Testing
   }
 
   @Test func `beyond the bytes of all histories a conversation ends with its only message`() {
-    var sessions = Sessions { $0.maxHistoryBytes = 40 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxHistoryBytes = 40 }
     // A question of five bytes with an id of 36.
     sessions.ask()
     _ = sessions.take(.ended(SessionPromptID(1), .failure(error: "no"), wall: sessions.wall))
@@ -129,8 +123,7 @@ import Testing
   }
 
   @Test func `a conversation has as many prompts as may wait in it, be it one`() {
-    var sessions = Sessions { $0.promptsPerConversation = 1 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.promptsPerConversation = 1 }
     #expect(sessions.ask(key: "k1").codes(to: 1) == [])
     #expect(sessions.ask(key: "k2").codes(to: 1) == ["busy"])
   }

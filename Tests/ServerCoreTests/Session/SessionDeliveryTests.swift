@@ -82,9 +82,7 @@ import Testing
   }
 
   @Test func `failures are replayed as the response that they were`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.gone(1)
     _ = sessions.take(.ended(SessionPromptID(1), .failure(error: "no"), wall: sessions.wall))
     _ = sessions.commitAll()
@@ -187,9 +185,7 @@ import Testing
   }
 
   @Test func `a plain client gets no parts`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     #expect(sessions.take(.produced(SessionPromptID(1), "ab")) == [])
   }
 
@@ -232,8 +228,7 @@ import Testing
   }
 
   @Test func `a long response is cut in the middle for a plain client`() throws {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     #expect(
       sessions.say(1, .setMaxMessageSize(kilobytes: 2)).messages(to: 1) == [
         .ack(message: "Max message size set to 2 KB", idempotencyKey: nil)
@@ -273,8 +268,7 @@ import Testing
 
   @Test(arguments: [(2_047, false), (2_048, false), (2_049, true)])
   func `a message is as long as the client takes`(size: Int, isCut: Bool) throws {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 2))
     sessions.ask()
     let text = String(repeating: "a", count: size - SessionText.envelope)
@@ -283,9 +277,7 @@ import Testing
   }
 
   @Test func `what is large waits for the socket, and what is small does not`() {
-    var sessions = Sessions { $0.laneBytes = 1 }
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked { $0.laneBytes = 1 }
     sessions.ask(key: "k2")
     let first = sessions.answer(1)
     #expect(first.responses(to: 1).count == 1)
@@ -300,8 +292,7 @@ import Testing
   }
 
   @Test func `a socket that leaves too much waiting is closed`() {
-    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 3) }
-    sessions.connect(1)
+    var sessions = Sessions.connected { ($0.laneBytes, $0.maxParcels) = (1, 3) }
     for number in 1...2 as ClosedRange<UInt64> {
       sessions.ask(key: "k\(number)")
       #expect(!sessions.answer(number).contains(.close(one, .slowReader)))
@@ -311,8 +302,7 @@ import Testing
   }
 
   @Test func `a batch of subscriptions counts as so many parcels`() {
-    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 4) }
-    sessions.connect(1)
+    var sessions = Sessions.connected { ($0.laneBytes, $0.maxParcels) = (1, 4) }
     let batch = SessionClientMessage.subscribeBatch(
       ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) })
     // The first one is on its way, and the second one waits.

@@ -10,8 +10,7 @@ import Testing
   private let window = Duration.seconds(5)
 
   @Test func `an idle server warns its clients and closes at once`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.open(2)
     #expect(
       sessions.take(.drain(within: window)) == [
@@ -28,25 +27,20 @@ import Testing
   }
 
   @Test func `a second drain warns no client again`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     #expect(sessions.take(.drain(within: window)).messages(to: 1).count == 1)
     #expect(sessions.take(.drain(within: .seconds(1))) == [])
   }
 
   @Test func `what a socket says that is about to close is not answered`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     #expect(sessions.take(.unreadable(one, detail: "no JSON", field: nil)).codes(to: 1).count == 1)
     _ = sessions.take(.drain(within: window))
     #expect(sessions.take(.unreadable(one, detail: "no JSON", field: nil)) == [])
   }
 
   @Test func `a handler may end during the grace, and new prompts are refused`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     #expect(sessions.take(.drain(within: window)).messages(to: 1).count == 1)
     #expect(sessions.ask(key: "k3").codes(to: 1) == ["draining"])
@@ -62,9 +56,7 @@ import Testing
   }
 
   @Test func `a handler that runs after the grace is ended, and its prompt was interrupted`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     _ = sessions.take(.drain(within: window))
     #expect(!sessions.wait(.nanoseconds(999_999_999)).contains(.cancel(SessionPromptID(1))))
@@ -80,8 +72,7 @@ import Testing
 
   @Test(arguments: [false, true])
   func `a prompt that is stored once a drain began runs in the next run`(isLeaving: Bool) {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     _ = sessions.take(.drain(within: window))
     if isLeaving { _ = sessions.wait(.seconds(1)) }
@@ -96,9 +87,7 @@ import Testing
   }
 
   @Test func `a handler whose start is stored once a drain began is not started`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
     _ = sessions.take(.drain(within: window))
@@ -108,9 +97,7 @@ import Testing
   }
 
   @Test func `a conversation that waits for a handler keeps waiting in a drain`() {
-    var sessions = Sessions { $0.maxRunning = 1 }
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked { $0.maxRunning = 1 }
     sessions.ask(key: "k2")
     sessions.ask(in: Sessions.other, key: "k3")
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
@@ -124,8 +111,7 @@ import Testing
   }
 
   @Test func `a prompt that was cancelled before its start is stored is answered in the drain`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     _ = sessions.say(1, .killSession(conversation: Sessions.conversation))
     _ = sessions.take(.drain(within: window))
@@ -135,8 +121,7 @@ import Testing
   }
 
   @Test func `what does not end is dropped after 10 s`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.take(.drain(within: window))
     #expect(!sessions.wait(.nanoseconds(9_999_999_999)).contains(.finished))
     let effects = sessions.wait(.nanoseconds(1))
@@ -144,9 +129,7 @@ import Testing
   }
 
   @Test func `an answer that the store failed is stored before a drain ends`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
     _ = sessions.commit(failure: .full(detail: ""))
     #expect(!sessions.take(.drain(within: window)).contains(.close(one, .draining(within: window))))
@@ -163,8 +146,7 @@ import Testing
   func `the mark of a start that the store does not take back is taken back later`(
     failures: Int
   ) {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     _ = sessions.take(.drain(within: window))
     _ = sessions.commit()
@@ -181,18 +163,14 @@ import Testing
   }
 
   @Test func `an answer that is being stored is sent before the sockets close`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
     #expect(!sessions.take(.drain(within: window)).contains(.close(one, .draining(within: window))))
     #expect(sessions.commitAll().responses(to: 1).count == 1)
   }
 
   @Test func `a drain whose store fails to the end is over after 10 s`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
     _ = sessions.take(.drain(within: window)) + sessions.gone(1)
     for _ in 0..<5 {

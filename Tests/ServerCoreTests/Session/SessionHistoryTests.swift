@@ -34,8 +34,7 @@ import Testing
   }
 
   @Test func `a conversation whose first answer was not stored at once keeps all its messages`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.ask(1, "a", key: "k1")
     _ = sessions.take(
       .ended(SessionPromptID(1), .success(text: "A"), wall: sessions.wall))
@@ -143,8 +142,7 @@ import Testing
   }
 
   @Test func `a conversation whose waiting prompt was cancelled is not removed from the queue`() {
-    var sessions = Sessions { ($0.maxRunning, $0.maxHistoryBytes) = (1, 1) }
-    sessions.connect(1)
+    var sessions = Sessions.connected { ($0.maxRunning, $0.maxHistoryBytes) = (1, 1) }
     sessions.ask(1, "a", key: "k1")
     sessions.ask(1, "b", in: Sessions.other, key: "k2")
     _ = sessions.say(1, .killSession(conversation: Sessions.other))

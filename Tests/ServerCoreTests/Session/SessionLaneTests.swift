@@ -49,15 +49,12 @@ import Testing
   /// Behind a response of two letters, which takes 702.
   @Test(arguments: [(852, true), (853, false)])
   func `the end of a turn takes 150 bytes`(bytes: Int, isFull: Bool) {
-    var sessions = Sessions { $0.laneBytes = bytes }
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked { $0.laneBytes = bytes }
     #expect(sessions.answer(1, "hi").contains(.noticeDrain(Self.one)) == isFull)
   }
 
   @Test func `a socket that took all is given as many bytes again`() {
-    var sessions = Sessions { $0.laneBytes = 703 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.laneBytes = 703 }
     for number in 1...2 as ClosedRange<UInt64> {
       sessions.ask(key: "k\(number)")
       #expect(sessions.answer(number, "hi").messages(to: 1).count == 2)
@@ -111,8 +108,7 @@ import Testing
   }
 
   @Test func `nothing waits for a socket that closes`() {
-    var sessions = Sessions { $0.laneBytes = 1 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.laneBytes = 1 }
     sessions.connect(2, as: "bob")
     Self.follow([Sessions.conversation, "a"], &sessions)
     #expect(sessions.server.sockets[Self.one]?.lane.count == 1)
@@ -141,9 +137,7 @@ import Testing
   // MARK: Replays
 
   @Test func `an answer that is acknowledged while its replay waits is not replayed`() {
-    var sessions = Sessions { $0.laneBytes = 1 }
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked { $0.laneBytes = 1 }
     _ = sessions.answer(1)
     sessions.ask(key: "k2")
     _ = sessions.answer(2)

@@ -42,8 +42,7 @@ import Testing
   }
 
   @Test func `a prompt that is forgotten leaves its key to that of another client`() {
-    var sessions = Sessions { $0.maxEnded = 1 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxEnded = 1 }
     sessions.connect(2, as: "bob")
     sessions.ask()
     sessions.ask(2, "other", in: Sessions.other)
@@ -55,8 +54,7 @@ import Testing
   }
 
   @Test func `an answer is a use of its conversation`() {
-    var sessions = Sessions { $0.maxConversations = 2 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxConversations = 2 }
     for name in ["c1", "c2"] {
       sessions.ask(1, in: name, key: name)
       sessions.pass(.seconds(1))
@@ -71,9 +69,7 @@ import Testing
   }
 
   @Test func `the wall clock of each input counts, also once it was set`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
     let (hour, day) = (Duration.seconds(3_600), Duration.seconds(86_400))
     let (stored, gone) = (sessions.wall.advanced(by: hour), sessions.wall.advanced(by: day))
@@ -138,18 +134,14 @@ import Testing
   }
 
   @Test func `the messages of an answered prompt are kept in its conversation alone`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.answer(1)
     #expect(sessions.server.turns[SessionPromptID(1)]?.entries == [])
     #expect(sessions.server.talks[Sessions.conversation]?.entries.map(\.text) == ["hello", "hi"])
   }
 
   @Test func `what a handler wrote is not kept beside its answer`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.take(.produced(SessionPromptID(1), "hi"))
     #expect(sessions.server.turns[SessionPromptID(1)]?.output == "hi")
     _ = sessions.answer(1, "hi")
@@ -160,8 +152,7 @@ import Testing
   func `a prompt may be as many bytes as all together, and no byte more`(
     bytes: Int, refusals: Int
   ) {
-    var sessions = Sessions { $0.maxPromptsBytes = 4 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxPromptsBytes = 4 }
     let text = String(repeating: "x", count: bytes)
     let effects = sessions.say(1, .prompt(Sessions.prompt(text)))
     #expect(effects.codes(to: 1).count == refusals)
@@ -169,8 +160,7 @@ import Testing
 
   @Test(arguments: [(0, true), (1, false)])
   func `a rate has its burst, and one prompt more in each interval`(short: Int, isTaken: Bool) {
-    var sessions = Sessions { ($0.promptInterval, $0.promptBurst) = (.seconds(1), 2) }
-    sessions.connect(1)
+    var sessions = Sessions.connected { ($0.promptInterval, $0.promptBurst) = (.seconds(1), 2) }
     for number in 1...2 {
       #expect(sessions.ask(1, "q", in: "c\(number)", key: "k\(number)").codes(to: 1) == [])
     }
@@ -207,9 +197,7 @@ import Testing
   }
 
   @Test func `an answer is of the moment at which its handler ended`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     let end = sessions.wall.advanced(by: .seconds(60))
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: end))
     let times = sessions.writes.flatMap { $0.1 }.compactMap { change in
@@ -219,8 +207,7 @@ import Testing
   }
 
   @Test func `a prompt is a use of its conversation, also one that the store failed to keep`() {
-    var sessions = Sessions { $0.maxConversations = 2 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxConversations = 2 }
     for (number, name) in [(1, "c1"), (2, "c2")] as [(UInt64, String)] {
       sessions.ask(1, in: name, key: name)
       _ = sessions.answer(number)

@@ -10,8 +10,7 @@ import Testing
   private let first = SessionPromptID(1)
 
   @Test func `a prompt is acknowledged once it is durable, and only then its handler starts`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     let asked = sessions.say(1, .prompt(Sessions.prompt()))
     #expect(Sessions.visible(asked) == [])
     let accepted = sessions.commit()
@@ -24,9 +23,7 @@ import Testing
   }
 
   @Test func `a response comes once it is durable, with the id of its message and its number`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     let ended = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
     #expect(Sessions.visible(ended) == [])
     let answered = sessions.commit()
@@ -43,9 +40,7 @@ import Testing
   }
 
   @Test func `the same prompt again is acknowledged while it runs, and runs once`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     let again = sessions.ask()
     #expect(
       Sessions.visible(again) == [
@@ -55,9 +50,7 @@ import Testing
   }
 
   @Test func `the same prompt again gets the same response after its end`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     let answer = sessions.answer(1).responses(to: 1)
     #expect(sessions.ask().responses(to: 1) == answer)
     #expect(sessions.runs == [first])
@@ -66,8 +59,7 @@ import Testing
   }
 
   @Test func `the same prompt of another client is the same, and the answer goes to both`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")
     sessions.ask()
     sessions.ask(2)
@@ -77,25 +69,21 @@ import Testing
   }
 
   @Test func `the key with another content is a conflict`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     #expect(sessions.ask(1, "other").codes(to: 1) == ["idempotency_conflict"])
     #expect(sessions.ask(in: Sessions.other).codes(to: 1) == ["idempotency_conflict"])
     #expect(sessions.runs == [first])
   }
 
   @Test func `another client may use the same key for something else`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")
     sessions.ask()
     #expect(sessions.ask(2, "other", in: Sessions.other).runs == [SessionPromptID(2)])
   }
 
   @Test func `prompts without a key are each their own`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.ask(key: nil)
     _ = sessions.answer(1)
     sessions.ask(key: nil)
@@ -103,8 +91,7 @@ import Testing
   }
 
   @Test func `one prompt of a conversation runs at a time, in order`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     for key in ["k1", "k2", "k3"] { sessions.ask(key: key) }
     sessions.ask(in: Sessions.other, key: "k4")
     #expect(sessions.runs == [first, SessionPromptID(4)])
@@ -115,9 +102,7 @@ import Testing
   }
 
   @Test func `the next prompt is marked as started in the commit of the answer before it`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     _ = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
     #expect(sessions.writes.count == 1)
@@ -127,8 +112,7 @@ import Testing
   }
 
   @Test func `handlers are bounded, and conversations get them in order`() {
-    var sessions = Sessions { $0.maxRunning = 2 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxRunning = 2 }
     for number in 1...4 { sessions.ask(in: "c\(number)", key: "k\(number)") }
     #expect(sessions.runs == [first, SessionPromptID(2)])
     _ = sessions.answer(2)
@@ -138,9 +122,7 @@ import Testing
   }
 
   @Test func `a conversation that waits for a handler comes before the next prompt of another`() {
-    var sessions = Sessions { $0.maxRunning = 1 }
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked { $0.maxRunning = 1 }
     sessions.ask(key: "k2")
     sessions.ask(in: Sessions.other, key: "k3")
     _ = sessions.answer(1)
@@ -149,18 +131,16 @@ import Testing
   }
 
   @Test func `a text is bounded`() {
-    var sessions = Sessions { $0.maxPromptBytes = 5 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxPromptBytes = 5 }
     #expect(sessions.ask(1, "1234", key: "a").codes(to: 1) == [])
     #expect(sessions.ask(1, "12345", key: "b").codes(to: 1) == [])
     #expect(sessions.ask(1, "123456", key: "c").codes(to: 1) == ["too_long"])
   }
 
   @Test func `what waits is bounded for each conversation, in number and in bytes`() {
-    var sessions = Sessions {
+    var sessions = Sessions.connected {
       ($0.promptsPerConversation, $0.maxPrompts, $0.maxPromptsBytes) = (2, 3, 15)
     }
-    sessions.connect(1)
     sessions.ask(key: "a")
     sessions.ask(key: "b")
     #expect(sessions.ask(key: "c").codes(to: 1) == ["busy"])
@@ -172,8 +152,7 @@ import Testing
   }
 
   @Test func `prompts come at a bounded rate`() {
-    var sessions = Sessions { ($0.promptBurst, $0.promptInterval) = (2, .seconds(1)) }
-    sessions.connect(1)
+    var sessions = Sessions.connected { ($0.promptBurst, $0.promptInterval) = (2, .seconds(1)) }
     #expect(sessions.ask(key: "a").codes(to: 1) == [])
     #expect(sessions.ask(key: "b").codes(to: 1) == [])
     #expect(sessions.ask(key: "c").codes(to: 1) == ["rate_limited"])
@@ -182,8 +161,7 @@ import Testing
   }
 
   @Test func `a prompt that cannot be stored is refused and may come again`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
     #expect(
@@ -193,9 +171,7 @@ import Testing
   }
 
   @Test func `an answer that cannot be stored is stored again, and comes once it is durable`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     _ = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
     #expect(sessions.commit(failure: .full(detail: "")) == [])
@@ -208,9 +184,7 @@ import Testing
   }
 
   @Test func `a handler that fails is a response without success`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     let effects =
       sessions.take(.ended(first, .failure(error: "no"), wall: sessions.wall))
       + sessions.commitAll()
@@ -218,9 +192,7 @@ import Testing
   }
 
   @Test func `a handler is ended after 300 s`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.gone(1)
     #expect(!sessions.wait(.nanoseconds(299_999_999_999)).contains(.cancel(first)))
     #expect(sessions.wait(.nanoseconds(1)).contains(.cancel(first)))
@@ -231,9 +203,7 @@ import Testing
   }
 
   @Test func `a handler that does not end after 5 s is given up`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.say(1, .killSession(conversation: Sessions.conversation))
     #expect(sessions.wait(.nanoseconds(4_999_999_999)) == [])
     _ = sessions.wait(.nanoseconds(1))
@@ -242,8 +212,7 @@ import Testing
   }
 
   @Test func `a response is bounded, streamed or whole`() {
-    var sessions = Sessions { $0.maxResponseBytes = 4 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxResponseBytes = 4 }
     sessions.ask(key: "a")
     #expect(sessions.take(.produced(first, "1234")) == [])
     #expect(sessions.take(.produced(first, "5")) == [.cancel(first)])
@@ -255,8 +224,7 @@ import Testing
   }
 
   @Test func `no handler starts beyond the bound, although more ran in an earlier process`() {
-    var sessions = Sessions { $0.maxRunning = 2 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxRunning = 2 }
     sessions.ask(1, in: Sessions.other, key: "k1")
     sessions.ask(1, key: "k2")
     sessions.ask(1, in: Sessions.other, key: "k3")
@@ -270,8 +238,7 @@ import Testing
   }
 
   @Test func `kill_session cancels a prompt that waits for a handler, which never runs it`() {
-    var sessions = Sessions { $0.maxRunning = 1 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxRunning = 1 }
     sessions.ask(1, in: Sessions.other, key: "k1")
     sessions.ask(1, key: "k2")
     let killed =
@@ -285,8 +252,7 @@ import Testing
   }
 
   @Test func `kill_session ends a prompt that is not stored yet, and says so once`() {
-    var sessions = Sessions { $0.maxRunning = 1 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxRunning = 1 }
     sessions.ask(1, in: Sessions.other, key: "k1")
     _ = sessions.say(1, .prompt(Sessions.prompt(key: "k2")))
     for _ in 1...3 { _ = sessions.say(1, .killSession(conversation: Sessions.conversation)) }
@@ -300,9 +266,7 @@ import Testing
   }
 
   @Test func `kill_session cancels what runs, answers it, and says so`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     let killed = sessions.say(1, .killSession(conversation: Sessions.conversation))
     #expect(killed == [.cancel(first)])
     let effects =
@@ -317,8 +281,7 @@ import Testing
   }
 
   @Test func `kill_session where nothing runs says so at once`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     #expect(
       sessions.say(1, .killSession(conversation: "c")) == [
         .send(one, .sessionKilled(conversation: "c"))
@@ -326,17 +289,14 @@ import Testing
   }
 
   @Test func `a prompt that is killed before its handler starts is cancelled`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     #expect(sessions.say(1, .killSession(conversation: Sessions.conversation)) == [])
     #expect(sessions.commit().contains(.cancel(first)))
   }
 
   @Test func `after a restart a started prompt is interrupted and an accepted one runs`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     var (next, begun) = sessions.restarted()
     begun += next.commitAll()
@@ -348,8 +308,7 @@ import Testing
   }
 
   @Test func `a prompt whose acceptance was lost in a crash runs when it comes again`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     var (next, _) = sessions.restarted()
     next.connect(1)
@@ -358,8 +317,7 @@ import Testing
 
   @Test(arguments: [0, 7] as [UInt64])
   func `the number of the last prompt is told on connect, also after a restart`(number: UInt64) {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt(number: number))) + sessions.commitAll()
     var (next, _) = sessions.restarted()
     guard case .connected(let connected)? = next.connect(2).messages(to: 2).first else {

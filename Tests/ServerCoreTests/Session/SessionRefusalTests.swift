@@ -14,10 +14,9 @@ import Testing
   }
 
   @Test func `a refusal names the conversation and the key of its prompt`() {
-    var sessions = Sessions {
+    var sessions = Sessions.connected {
       ($0.promptBurst, $0.promptInterval, $0.maxPromptBytes) = (3, .seconds(1), 5)
     }
-    sessions.connect(1)
     #expect(Self.refusals(sessions.ask(1, "one", in: "c", key: "a")) == [])
     #expect(
       Self.refusals(sessions.ask(1, "two", in: "c", key: "a")) == ["idempotency_conflict c a"])
@@ -28,14 +27,12 @@ import Testing
   }
 
   @Test func `a refusal of a prompt without a key names its conversation`() {
-    var sessions = Sessions { $0.maxPromptBytes = 5 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxPromptBytes = 5 }
     #expect(Self.refusals(sessions.ask(1, "123456", in: "d", key: nil)) == ["too_long d nil"])
   }
 
   @Test func `the key with another directory, provider or system prompt is a conflict`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.ask(1, "one", in: "c", key: "a")
     let same = Sessions.prompt("one", in: "c", key: "a")
     var others = [same, same, same]

@@ -10,8 +10,7 @@ import Testing
 
   /// A prompt that runs for "bob", and that another client sent first.
   private static func handedOver() -> Sessions {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")
     sessions.ask(1)
     sessions.ask(2)
@@ -38,9 +37,7 @@ import Testing
   }
 
   @Test func `an answer waits for its client, also if nothing else is known of it`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.answer(1)
     var kept = sessions.kept
     kept.apply(.endClient("ann"))
@@ -51,8 +48,7 @@ import Testing
   }
 
   @Test func `the conversation whose last message is the oldest goes first`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     for (number, name) in [(1, "c1"), (2, "c2"), (3, "c1")] as [(UInt64, String)] {
       sessions.ask(1, in: name, key: "k\(number)")
       _ = sessions.answer(number)
@@ -86,8 +82,7 @@ import Testing
   }
 
   @Test func `the oldest prompt that waits runs first, whatever its conversation had before`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.ask(1, in: "d", key: "k1")
     _ = sessions.answer(1)
     var kept = sessions.kept

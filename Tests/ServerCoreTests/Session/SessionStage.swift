@@ -25,6 +25,20 @@ struct Sessions {
     _ = server.handle(.restored(SessionKept(), wall: wall), at: now)
   }
 
+  /// One with a connected client, ann.
+  static func connected(_ change: (inout SessionServerPolicy) -> Void = { _ in }) -> Sessions {
+    var sessions = Sessions(change)
+    sessions.connect(1)
+    return sessions
+  }
+
+  /// One whose client's first prompt runs.
+  static func asked(_ change: (inout SessionServerPolicy) -> Void = { _ in }) -> Sessions {
+    var sessions = connected(change)
+    sessions.ask()
+    return sessions
+  }
+
   private static func policy(
     _ change: (inout SessionServerPolicy) -> Void
   ) -> SessionServerPolicy {

@@ -15,9 +15,7 @@ import Testing
   }
 
   @Test func `an acknowledgement that the store failed is stored later`() throws {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     let id = try #require(sessions.answer(1).responses(to: 1).first?.id)
     _ = sessions.say(1, .messageAck(id))
     _ = sessions.wait(.seconds(1))
@@ -30,8 +28,7 @@ import Testing
   }
 
   @Test func `a loss that the store failed is kept until it is stored`() {
-    var sessions = Sessions { $0.answersPerClient = 1 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.answersPerClient = 1 }
     for number in 1...2 as ClosedRange<UInt64> {
       sessions.ask(key: "k\(number)")
       _ = sessions.answer(number)
@@ -58,8 +55,7 @@ import Testing
   }
 
   @Test func `a prompt of two clients that was not stored is in no later change`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     _ = sessions.say(2, .prompt(Sessions.prompt()))
@@ -75,8 +71,7 @@ import Testing
   }
 
   @Test func `a conversation that waits gets the handler of a prompt that was not stored`() {
-    var sessions = Sessions { $0.maxRunning = 1 }
-    sessions.connect(1)
+    var sessions = Sessions.connected { $0.maxRunning = 1 }
     sessions.ask(in: "a", key: "k1")
     _ = sessions.say(1, .prompt(Sessions.prompt(in: "b", key: "k2")))
     _ = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
@@ -88,8 +83,7 @@ import Testing
   }
 
   @Test func `a prompt of two clients belongs to the last one after a restart`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     _ = sessions.say(2, .prompt(Sessions.prompt()))
@@ -101,16 +95,14 @@ import Testing
 
   @Test(arguments: [(131_048, [String?]()), (131_049, ["too_long"])])
   func `a system prompt fits into one variable of Linux`(count: Int, codes: [String?]) {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     var prompt = Sessions.prompt()
     prompt.systemPrompt = String(repeating: "s", count: count)
     #expect(sessions.say(1, .prompt(prompt)).codes(to: 1) == codes)
   }
 
   @Test func `a refused prompt leaves no conversation, and its number was not received`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt(number: 7)))
     #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
     #expect(sessions.server.talks.isEmpty)
@@ -122,8 +114,7 @@ import Testing
   }
 
   @Test func `the number of a prompt that another client sent too is that of its first one`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")
     _ = sessions.say(1, .prompt(Sessions.prompt(number: 7)))
     _ = sessions.say(2, .prompt(Sessions.prompt(number: 3)))
@@ -132,8 +123,7 @@ import Testing
   }
 
   @Test func `a prompt that waits behind one that was not stored starts`() {
-    var sessions = Sessions()
-    sessions.connect(1)
+    var sessions = Sessions.connected()
     for key in ["k1", "k2"] { _ = sessions.say(1, .prompt(Sessions.prompt(key: key))) }
     let tokens = sessions.writes.map { $0.0 }
     _ = sessions.take(.stored(tokens[1], failure: nil, wall: sessions.wall))
@@ -162,9 +152,7 @@ import Testing
   }
 
   @Test func `a conversation that begins anew has nothing of the one whose end was not stored`() {
-    var sessions = Sessions { $0.maxConversations = 1 }
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked { $0.maxConversations = 1 }
     _ = sessions.answer(1, "old")
     sessions.ask(in: Sessions.other, key: "k2")
     _ = sessions.answer(2)
@@ -178,9 +166,7 @@ import Testing
   }
 
   @Test func `the end of a conversation that the store failed is stored later`() {
-    var sessions = Sessions { $0.maxConversations = 1 }
-    sessions.connect(1)
-    sessions.ask(key: "k1")
+    var sessions = Sessions.asked { $0.maxConversations = 1 }
     _ = sessions.answer(1)
     sessions.ask(in: Sessions.other, key: "k2")
     _ = sessions.answer(2)

@@ -97,9 +97,7 @@ import Testing
   }
 
   @Test func `a client that saw no first message goes on from its offset`() {
-    var sessions = Sessions()
-    sessions.connect(1)
-    sessions.ask()
+    var sessions = Sessions.asked()
     _ = sessions.answer(1)
     let cursor = SessionCursor.offset(1, signature: "")
     let windows = Self.windows(sessions.say(1, .subscribe(Self.subscription(cursor))))

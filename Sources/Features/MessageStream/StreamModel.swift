@@ -79,7 +79,7 @@ public struct StreamModel: Machine {
     if let due = link.deadline, due <= now { follow(link.tick(at: now), &step) }
     if let due = recovery.deadline, due <= now { expireRecovery(&step) }
     if let due = history.deadline, due <= now { expireHistory(&step) }
-    if let due = outbox.queue.deadline, due <= now { expireOutbox(&step) }
+    if let due = sendDeadline, due <= now { expireOutbox(&step) }
     finish(&step)
     return step.effects
   }

@@ -27,7 +27,8 @@ extension SessionServer {
       addresses.count <= sockets.count,
       "session server: addresses are counted only while they have sockets")
     check.require(
-      mode != .finished || (sockets.isEmpty && waits.isEmpty && owed.isEmpty),
+      mode != .finished
+        || (sockets.isEmpty && waits.isEmpty && owed.isEmpty && delayed.isEmpty),
       "session server: a drain ends when nothing is left to wait for")
     alarms.check(&check)
     rate.check(&check)

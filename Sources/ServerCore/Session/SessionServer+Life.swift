@@ -104,7 +104,10 @@ extension SessionServer {
     case .serving, .draining, .finished: return
     case .leaving: break
     }
-    guard sockets.isEmpty, waits.isEmpty, owed.isEmpty, mode.finish() else { return }
+    guard sockets.isEmpty, waits.isEmpty, owed.isEmpty, delayed.isEmpty, mode.finish() else {
+      return
+    }
+    alarms = AlarmQueue()
     effects.append(.finished)
   }
 
@@ -129,7 +132,7 @@ extension SessionServer {
       forget(id)
       effects.append(.drop(id))
     }
-    (waits, owed) = ([:], [])
+    (waits, owed, delayed) = ([:], [], [])
   }
 }
 

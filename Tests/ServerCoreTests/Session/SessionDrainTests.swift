@@ -169,6 +169,26 @@ import Testing
     #expect(sessions.commitAll().responses(to: 1).count == 1)
   }
 
+  @Test func `what an answer made the server forget is stored before a drain ends`() {
+    var sessions = Sessions.asked { $0.maxEnded = 1 }
+    _ = sessions.answer(1)
+    sessions.ask(key: "k2")
+    _ = sessions.take(.ended(SessionPromptID(2), .success(text: "hi"), wall: sessions.wall))
+    _ = sessions.take(.drain(within: window)) + sessions.wait(.seconds(1)) + sessions.gone(1)
+    #expect(!sessions.commitAll().contains(.finished))
+    _ = sessions.wait(.seconds(1))
+    #expect(sessions.commitAll().contains(.finished))
+    #expect(sessions.kept.prompts.keys.map(\.number) == [2])
+  }
+
+  @Test func `nothing comes due once a drain has ended`() {
+    var sessions = Sessions.connected { $0.memory = .seconds(9) }
+    _ = sessions.ask() + sessions.answer(1) + sessions.take(.drain(within: window))
+    #expect(sessions.gone(1) == [.finished])
+    #expect(sessions.server.deadline == nil)
+    #expect(sessions.wait(.seconds(9)) == [])
+  }
+
   @Test func `a drain whose store fails to the end is over after 10 s`() {
     var sessions = Sessions.asked()
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))

@@ -270,7 +270,8 @@ extension BottleLinkInputs {
     case 0: give(.central(.connected(other)))
     case 1, 2, 3: lose(other)
     case 4: give(.discovered(other, longestValue: 20, state(), at: wall))
-    case 5: give(.undiscovered(other, linkFailure()))
+    // No services are discovered before a connection stands.
+    case 5: if other != machine.link.queuedAttempt { give(.undiscovered(other, linkFailure())) }
     case 6: give(.heard(other, .state(state()), at: wall))
     case 7: give(.central(.found(one(Self.bottles), name: nil)))
     case 8: give(.central(.value(other, UUID128(high: 0, low: 3), [1])))

@@ -316,19 +316,12 @@ extension PhoneRelayInputs {
     },
     MachineProperty("only an answer that is held is sent") { generator, step in
       step.effects.allSatisfy { effect in
-        if case .send(_, let work, _) = effect { generator.held.contains(work) } else { true }
+        guard case .send(_, let work, _) = effect else { return true }
+        return step.held(after: generator.held).read.contains(work)
       }
     },
     MachineProperty("what is held belongs to a question in line") { generator, step in
-      var held = generator.held
-      for effect in step.effects {
-        switch effect {
-        case .read(let work, _, _, _), .fail(let work, _, _, _): held.insert(work)
-        case .discard(let work): held.remove(work)
-        case .open, .close, .ping, .send, .refuse, .notify, .unnotify, .update: continue
-        }
-      }
-      return held == Set(step.after.line.items.compactMap(\.progress.work))
+      step.held(after: generator.held).kept == Set(step.after.line.items.compactMap(\.progress.work))
     },
     MachineProperty("only the present attempt is used") { _, step in
       let present = [step.before.link.currentAttempt, step.after.link.currentAttempt]
@@ -344,6 +337,21 @@ extension PhoneRelayInputs {
 }
 
 extension MachineStep<RelayModel> {
+  /// Whose answers were held at some time in this step, and whose are held after it.
+  fileprivate func held(after held: Set<WorkID>) -> (read: Set<WorkID>, kept: Set<WorkID>) {
+    var (read, kept) = (held, held)
+    for effect in effects {
+      switch effect {
+      case .read(let work, _, _, _), .fail(let work, _, _, _):
+        read.insert(work)
+        kept.insert(work)
+      case .discard(let work): kept.remove(work)
+      case .open, .close, .ping, .send, .refuse, .notify, .unnotify, .update: continue
+      }
+    }
+    return (read, kept)
+  }
+
   fileprivate var receipts: [RelayReceipt] {
     effects.compactMap { effect in
       if case .update(.ended(let receipt)) = effect { receipt } else { nil }

@@ -131,13 +131,16 @@ extension SocketInputs {
     }
     if machine.isConnected, oneIn(3) { return hear() }
     if machine.isConnected { return answerPing() }
-    if opened != attempt, !oneIn(9) {
-      opened = attempt
-      return give(.socket(attempt, .opened(subprotocol: oneIn(3) ? "chat" : nil)))
-    }
+    if opened != attempt, !oneIn(9) { return open(attempt, subprotocol: oneIn(3) ? "chat" : nil) }
     var marks = SocketMarks()
     marks.confirms = !oneIn(4)
     give(.socket(attempt, .message(message(), marks)))
+  }
+
+  /// Tells that a socket is open, which happens to each once.
+  private mutating func open(_ attempt: AttemptID, subprotocol: String?) {
+    if attempt == machine.link.currentAttempt { opened = attempt }
+    give(.socket(attempt, .opened(subprotocol: subprotocol)))
   }
 
   private mutating func changeDevice() {
@@ -165,7 +168,7 @@ extension SocketInputs {
     let here = attempt
     let of = oneIn(3) ? AttemptID(UInt64(number(1...3)) &+ here.number &- 2) : here
     switch number(0...11) {
-    case 0: give(.socket(of, .opened(subprotocol: nil)))
+    case 0: if of != opened { open(of, subprotocol: nil) }
     case 1: give(.socket(of, .message(message(), SocketMarks())))
     case 2: give(.link(.ping(of)))
     case 3: give(.link(.pong(of, one(pings))))

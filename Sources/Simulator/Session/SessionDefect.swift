@@ -157,6 +157,7 @@ struct SessionSeam {
 
   mutating func fromPhone(_ effect: SessionModel.Effect) -> [SessionModel.Effect] {
     if case .connect(let attempt, _, _) = effect { self.attempt = attempt }
+    if withholds(effect) { return [] }
     switch effect {
     case .commit(_, let change) where defect == .acksEarly:
       return change.news.compactMap { acknowledgement(of: $0) } + [effect]
@@ -177,11 +178,6 @@ struct SessionSeam {
     case .send(_, .prompt) where defect == .repeatsPrompts: return [effect, effect]
     case .update(.quality(let quality, let time?)) where defect == .stretchesRoundTrips:
       return [.update(.quality(quality, roundTrip: time + .milliseconds(1)))]
-    case .send(_, .messageAck) where defect == .losesAcks,
-      .send(_, .setMaxMessageSize) where defect == .hidesSizes,
-      .update(.notice(.stale)) where defect == .neverStale,
-      .update(.quality) where defect == .hidesRoundTrips:
-      return []
     case .connect(let attempt, var connect, let challenge) where defect == .connectsAnew:
       connect.received = 0
       return [.connect(attempt, connect, challenge: challenge)]
@@ -196,6 +192,15 @@ struct SessionSeam {
     case .open, .close, .connect, .send, .refreshCredentials, .probe, .commit, .update:
       return [effect]
     }
+  }
+
+  /// Whether the phone says nothing in place of an effect.
+  private func withholds(_ effect: SessionModel.Effect) -> Bool {
+    if case .send(_, .messageAck) = effect { return defect == .losesAcks }
+    if case .send(_, .setMaxMessageSize) = effect { return defect == .hidesSizes }
+    if case .update(.notice(.stale)) = effect { return defect == .neverStale }
+    if case .update(.quality) = effect { return defect == .hidesRoundTrips }
+    return false
   }
 
   private func acknowledgement(of news: SessionNews) -> SessionModel.Effect? {

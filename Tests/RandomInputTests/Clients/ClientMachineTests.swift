@@ -3,7 +3,7 @@ import Testing
 /// Random inputs for every machine of a client, with its invariants and properties.
 @Suite struct ClientMachineTests {
   @Test func `a link of any policy keeps its promises`() {
-    RandomInputs<LinkInputs>(seeds: 0..<400, acts: 90).expectSound(
+    RandomInputs<LinkInputs>(seeds: 0..<200, acts: 90).expectSound(
       inputs: Set(
         words: """
           credentials draining established flushed found heard lifecycle lost opened polled pong
@@ -14,14 +14,14 @@ import Testing
   }
 
   @Test func `a held socket keeps its promises`() {
-    RandomInputs<SocketInputs>(seeds: 0..<60, acts: 120).expectSound(
+    RandomInputs<SocketInputs>(seeds: 0..<40, acts: 120).expectSound(
       inputs: Set(words: "credentials link restored send socket start stop storeFailed stored"),
       effects: Set(
         words: "ask close greet open ping refreshCredentials remove resume send store update"))
   }
 
   @Test func `a message stream keeps its promises`() {
-    RandomInputs<StreamInputs>(seeds: 0..<100, acts: 250).expectSound(
+    RandomInputs<StreamInputs>(seeds: 0..<50, acts: 250).expectSound(
       inputs: Set(
         words: """
           close commitFailed committed credentials discard fetchFailed fetched frame lifecycle
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func `a phone of the relay keeps its promises`() {
-    RandomInputs<PhoneRelayInputs>(seeds: 0..<80, acts: 120).expectSound(
+    RandomInputs<PhoneRelayInputs>(seeds: 0..<30, acts: 120).expectSound(
       inputs: Set(
         words: """
           closed lifecycle lost message opened oversized ping pong prepared reachability resume
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func `a client of sessions keeps its promises`() {
-    RandomInputs<PhoneSessionInputs>(seeds: 0..<80, acts: 250).expectSound(
+    RandomInputs<PhoneSessionInputs>(seeds: 0..<40, acts: 250).expectSound(
       inputs: Set(
         words: """
           cancel commitFailed committed credentials discard follow frame link malformed opened
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func `a sync keeps its promises`() {
-    RandomInputs<PhoneSyncInputs>(seeds: 0..<80, acts: 300).expectSound(
+    RandomInputs<PhoneSyncInputs>(seeds: 0..<50, acts: 300).expectSound(
       inputs: Set(
         words: """
           again ask committed conditions device fetched fired halved notCommitted notFetched
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `the firmware of a bottle keeps its promises`() {
-    RandomInputs<FirmwareInputs>(seeds: 0..<80, acts: 200).expectSound(
+    RandomInputs<FirmwareInputs>(seeds: 0..<50, acts: 200).expectSound(
       inputs: Set(
         words: """
           acknowledged battery command configuration connected disconnected moved poured settings

@@ -4,8 +4,8 @@
 struct LinkInputs: InputGenerator {
   var run: RandomRun<HeldLink>
   /// What was asked for last.
-  private(set) var ping: UInt64 = 0
-  private(set) var poll: UInt64 = 0
+  private var ping: UInt64 = 0
+  private var poll: UInt64 = 0
   // What the properties compare with.
   private(set) var opens: [Instant] = []
   private(set) var polls: [Instant] = []
@@ -13,7 +13,7 @@ struct LinkInputs: InputGenerator {
   /// Lengths of the policy that mean something.
   private let waits: [Duration]
 
-  static let ways: [Reachability] = [
+  private static let ways: [Reachability] = [
     .reachable(path: PathID("wifi")), .reachable(path: PathID("cell"), traits: .cellular),
     .reachable(path: PathID("wifi"), traits: .expensive), .unreachable, .captivePortal,
   ]
@@ -40,13 +40,12 @@ struct LinkInputs: InputGenerator {
   mutating func act() {
     passTime(waits)
     switch number(0...19) {
-    case 0...8: goOn()
-    case 9...11: useConnection()
-    case 12, 13: fail()
-    case 14, 15: changeDevice()
-    case 16: answerRequest()
-    case 17: changeCredentials()
-    case 18: followScenario()
+    case 0...9: goOn()
+    case 10...12: useConnection()
+    case 13, 14: fail()
+    case 15, 16: changeDevice()
+    case 17: answerRequest()
+    case 18: changeCredentials()
     case _: awaitDue()
     }
   }
@@ -76,10 +75,7 @@ struct LinkInputs: InputGenerator {
 
 // Single inputs.
 extension LinkInputs {
-  var isReady: Bool { if case .ready = machine.state { true } else { false } }
-  var isResting: Bool { if case .resting = machine.state { true } else { false } }
-
-  var attempt: AttemptID { machine.currentAttempt ?? machine.queuedAttempt ?? AttemptID(1) }
+  private var attempt: AttemptID { machine.currentAttempt ?? machine.queuedAttempt ?? AttemptID(1) }
 
   /// The attempt that counts, or another one.
   private mutating func anyAttempt() -> AttemptID {
@@ -88,7 +84,7 @@ extension LinkInputs {
     return attempt
   }
 
-  mutating func life() -> Duration? {
+  private mutating func life() -> Duration? {
     let lives: [Duration?] = [
       nil, nil, .seconds(-1), .zero, .nanoseconds(1), .seconds(1), .seconds(3), .seconds(4),
       .seconds(20), .seconds(900),
@@ -118,7 +114,7 @@ extension LinkInputs {
     }
   }
 
-  mutating func trigger() -> HeldLink.Trigger { one(HeldLink.Trigger.allCases) }
+  private mutating func trigger() -> HeldLink.Trigger { one(HeldLink.Trigger.allCases) }
 
   /// Something comes on a connection.
   private mutating func useConnection() {
@@ -138,7 +134,7 @@ extension LinkInputs {
   }
 
   /// A try fails, or a connection is lost.
-  mutating func fail() {
+  private mutating func fail() {
     let failure = linkFailure()
     give(oneIn(3) ? .reject(anyAttempt(), failure) : .lost(anyAttempt(), failure))
   }
@@ -161,7 +157,7 @@ extension LinkInputs {
   }
 
   /// A poll or a request is answered.
-  mutating func answerRequest() {
+  private mutating func answerRequest() {
     let failure = oneIn(2) ? linkFailure() : nil
     if oneIn(3) { return give(.requested(failure)) }
     give(.polled(oneIn(9) ? poll - min(poll, 1) : poll, failure))

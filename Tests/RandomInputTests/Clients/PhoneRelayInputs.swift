@@ -64,16 +64,13 @@ struct PhoneRelayInputs: InputGenerator {
   mutating func note(_ step: MachineStep<RelayModel>) {
     for effect in step.effects {
       switch effect {
-      case .read(let work, _, _, _):
-        reading = work
-        held.insert(work)
-      case .fail(let work, _, _, _): held.insert(work)
-      case .discard(let work): held.remove(work)
+      case .read(let work, _, _, _): reading = work
       case .ping(_, let id): pings = (pings + [id]).suffix(3)
       case .close(let attempt, _): closed = attempt
-      case .open, .send, .refuse, .notify, .unnotify, .update: continue
+      case .fail, .discard, .open, .send, .refuse, .notify, .unnotify, .update: continue
       }
     }
+    held = step.held(after: held).kept
   }
 
   static func request(in effect: RelayModel.Effect) -> String? {
@@ -321,7 +318,8 @@ extension PhoneRelayInputs {
       }
     },
     MachineProperty("what is held belongs to a question in line") { generator, step in
-      step.held(after: generator.held).kept == Set(step.after.line.items.compactMap(\.progress.work))
+      let worked = step.after.line.items.compactMap(\.progress.work)
+      return step.held(after: generator.held).kept == Set(worked)
     },
     MachineProperty("only the present attempt is used") { _, step in
       let present = [step.before.link.currentAttempt, step.after.link.currentAttempt]

@@ -111,9 +111,6 @@ extension SocketInputs {
       return accepted == ended + $1.after.queue.entries.count
     },
     MachineProperty("a durable outbox sends only what is stored") { sendsStored($1) },
-    MachineProperty("messages are sent only over a connection") {
-      !$1.effects.contains { if case .send = $0 { true } else { false } } || $1.after.isConnected
-    },
     MachineProperty("nothing is asked of a socket that ended") { generator, step in
       step.effects.allSatisfy {
         $0.attempt.map { !generator.books.over.contains($0) } ?? true

@@ -183,15 +183,23 @@ extension RelayInputs {
     let mint = mints.removeFirst()
     if oneIn(30) { mints.append(mint) }
     let code = String(String(1_000_000 + fresh()).dropFirst())
-    let pair = RelayPair(code: code, word: one(["ab-cd", "abcdefgh-ijklmnop"]))
+    let drawn = RelayPair(code: code, word: one(["ab-cd", "abcdefgh-ijklmnop"]))
+    let pair = oneIn(9) ? shownPair ?? drawn : drawn
     switch mint {
     case .phone(let id):
       guard let secret = secret() else { return }
       let phone = PhoneID(UUID128(high: chance.next(), low: fresh()))
-      give(.minted(.phone(id, phone, secret, oneIn(9) ? pairs.last ?? pair : pair)))
-    case .pair(let id): give(.minted(.pair(id, oneIn(9) ? pairs.last ?? pair : pair)))
+      give(.minted(.phone(id, phone, secret, pair)))
+    case .pair(let id): give(.minted(.pair(id, pair)))
     case .access(let ask): if let secret = secret() { give(.minted(.access(ask, secret))) }
     }
+  }
+
+  /// A pair that a phone shows and nobody logs in with: one that was used is not drawn again.
+  private var shownPair: RelayPair? {
+    let isUsed = asks.values.contains { if case .login = $0.ask { true } else { false } }
+    return isUsed
+      ? nil : pairs.last { (shown[Self.pairText($0.word, $0.code)] ?? .zero) > now }
   }
 
   private mutating func secret() -> RelaySecret? {

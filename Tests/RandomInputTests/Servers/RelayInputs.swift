@@ -64,7 +64,6 @@ struct RelayInputs: ServerInputs {
       starts: { if case .restored = $0 { true } else { false } },
       fresh: { RelayServer(policy: policy, life: "r\($0)", at: $1) })
     run = RandomRun(relay, seed: seed, chance: draw.chance)
-    run.fault = { relay, _, effects in effects.removeAll { if case .send(let id, _) = $0 { !relay.server.isOpen(id) } else { false } } }
   }
 
   private static func policy(_ draw: inout PolicyDraw) -> RelayServerPolicy {

@@ -191,10 +191,7 @@ struct InjectedFault<Subject: Machine>: Sendable, CustomTestStringConvertible {
   func isFound<Generator: InputGenerator>(
     by generator: Generator.Type, acts: Int
   ) -> Bool where Generator.Subject == Subject {
-    for seed in UInt64(0)..<40 {
-      print("DEBUG", property, seed, RandomInputs<Generator>(seeds: 0..<1, acts: acts, fault: fault).play(seed).run.broken ?? "-")
-    }
-    return (0..<40).contains { seed in
+    (0..<40).contains { seed in
       RandomInputs<Generator>(seeds: 0..<1, acts: acts, fault: fault).play(seed).run.broken
         == property
     }

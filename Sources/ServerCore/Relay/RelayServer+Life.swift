@@ -91,7 +91,8 @@ extension RelayServer {
     case .serving, .draining, .finished: return
     case .leaving: break
     }
-    guard sockets.isEmpty, waits.isEmpty, mode.finish() else { return }
+    guard sockets.isEmpty, waits.isEmpty, owedEnds.isEmpty, owedPhones.isEmpty, mode.finish()
+    else { return }
     effects.append(.finished)
   }
 
@@ -117,6 +118,6 @@ extension RelayServer {
       guard case .push(let request, _) = waits[token]?.wait else { continue }
       respond(request, .refused(.busy(retryAfter: policy.busyRetry)))
     }
-    waits = [:]
+    (waits, owedEnds, owedPhones) = ([:], [], [])
   }
 }

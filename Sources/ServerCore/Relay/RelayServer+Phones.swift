@@ -155,7 +155,7 @@ extension RelayServer {
   /// Tells a phone its pair: from here on it counts as connected.
   mutating func greet(_ id: PhoneID) {
     guard let phone = phones[id], case .greeting(let connection, let token) = phone.presence,
-      pairs.pair(of: id) != nil
+      isOpen(connection), pairs.pair(of: id) != nil
     else { return }
     tellPair(of: phone, on: connection, token: token)
     phones[id]?.presence = .here(connection)
@@ -165,7 +165,7 @@ extension RelayServer {
   mutating func tellPair(
     of phone: RelayPhone, on connection: ConnectionID, token: String?
   ) {
-    guard let (pair, until) = pairs.pair(of: phone.id) else { return }
+    guard isOpen(connection), let (pair, until) = pairs.pair(of: phone.id) else { return }
     let advice = "Give this word and code to your assistant. They work once."
     var code = ConnectionCode(
       code: pair.code, word: pair.word,

@@ -139,6 +139,7 @@ public struct RelayServer: ServerRules {
 
   /// Lets pings, pairs, deadlines, leases, graces and the drain come due.
   public mutating func tick(at now: Instant) -> [Effect] {
+    guard mode != .finished else { return [] }
     self.now = now
     while let alarm = alarms.take(dueAt: now) {
       switch alarm {
@@ -159,7 +160,7 @@ public struct RelayServer: ServerRules {
 
   /// The next instant at which something may be due; early at most, never late.
   public var deadline: Instant? {
-    [alarms.first, mode.deadline].compactMap(\.self).min()
+    mode == .finished ? nil : [alarms.first, mode.deadline].compactMap(\.self).min()
   }
 
   private mutating func takeEffects() -> [Effect] {

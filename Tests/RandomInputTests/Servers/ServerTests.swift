@@ -26,10 +26,7 @@ struct ServerTests {
       effects: "append page head answer accept refuse send ping close drop finished")
   }
 
-  /// Two faults are open: a pair is sent behind a close frame, and a drain ends while ends of
-  /// accesses or phones are still to be stored.
-  @Test(.disabled("two faults of the relay are open"))
-  func `the relay keeps its promises under random inputs`() {
+  @Test func `the relay keeps its promises under random inputs`() {
     check(
       RelayInputs.self, seeds: 0..<60, acts: 100,
       inputs: "restored phoneOpened heard phoneSaid phoneUnreadable overflowed phoneGone ask "

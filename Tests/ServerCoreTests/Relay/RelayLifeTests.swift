@@ -231,6 +231,14 @@ struct RelayLifeTests {
     #expect(relay.tick(at: .second(5)).changes == [])
   }
 
+  @Test func `no pair is sent behind the close frame of a socket`() {
+    var relay = Relayed.withPhone()
+    let closed = relay.take(.overflowed(one))
+    #expect(closed.contains { if case .close(one, _) = $0 { true } else { false } })
+    let minted = relay.take(.minted(.pair(phone, RelayStage.pair(9))))
+    #expect(!minted.contains { if case .send = $0 { true } else { false } })
+  }
+
   // MARK: The end
 
   @Test func `an idle relay closes its phones at once and is finished when they have gone`() {
@@ -250,8 +258,9 @@ struct RelayLifeTests {
     let leaving = relay.take(.drain(within: .seconds(5)))
     #expect(leaving.changes.count == 1)
     #expect(relay.settle(leaving + relay.gone(1, code: 1001)) == [leaving[1], .finished])
-    // The grace of the phone is what ends next.
-    #expect(relay.server.deadline == .second(600))
+    // Not even the grace of the phone comes due behind the end.
+    #expect(relay.server.deadline == nil)
+    #expect(relay.tick(at: .second(600)) == [])
   }
 
   @Test func `open questions get a second, then an honest end`() {

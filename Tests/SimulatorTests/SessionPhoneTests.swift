@@ -159,7 +159,10 @@ private struct PhoneScript {
   ) -> [Finding] {
     var script = PhoneScript(change)
     script.play(isAccepted: isAccepted)
-    return script.checkers.findings
+    // The script has no server, so checkers that compare with one find that its word is missing.
+    return script.checkers.findings.filter {
+      $0.kind != .unannounced && !$0.detail.hasSuffix("is answered and never ran")
+    }
   }
 
   /// What an earlier run has stored: a prompt without an answer, and a message that was not shown.

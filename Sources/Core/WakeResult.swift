@@ -1,4 +1,4 @@
-/// What became of granted time.
+/// The result of a background wake, reported to the system when its time is given back.
 public enum WakeResult: String, Sendable, Hashable, Codable {
   /// All that there was is stored.
   case done

@@ -44,7 +44,7 @@ struct SyncBench {
     return bench
   }
 
-  /// One that asks for its first page.
+  /// A bench whose phone requests its first page.
   static func fetching() -> SyncBench {
     var bench = asked()
     bench.fire()
@@ -52,7 +52,7 @@ struct SyncBench {
     return bench
   }
 
-  /// One that has read and stored its first page, of so many records.
+  /// A bench whose phone has read and stored a first page with that many records.
   static func read(_ records: Int) throws -> SyncBench {
     var bench = fetching()
     try bench.page(records, anchor: 1)

@@ -3,7 +3,7 @@ import HoldfastTestKit
 
 /// The return of 1,000 real clients to a server that was killed and is there again after 10 s.
 ///
-/// What a million clients do is simulated: `HoldfastBench herd`.
+/// `HoldfastBench herd` simulates a million clients.
 enum Storm {
   private static let clients = 1_000
   private static let outage = Duration.seconds(10)

@@ -9,7 +9,7 @@ extension RelayWorld {
   struct Backend {
     let policy: RelayServerPolicy
     var rules: RelayServer
-    /// What is durable.
+    /// The state on disk.
     var kept = RelayKept()
     /// When the last of the changes under way is written: one after the other.
     var storeFree = Instant.zero

@@ -73,9 +73,9 @@ public struct SyncCheckers: FeatureCheckers {
   }
 }
 
-/// What was observed of one phone in one run of its process: what its model was told and asked for.
+/// The inputs and effects of one phone, observed in one run of its process.
 struct SyncObserved: Sendable {
-  /// What is on disk, and what the transactions under way will have written.
+  /// The queue on disk once all transactions under way are written.
   private var queue = KeptSyncQueue()
   private var commits: [SyncCommitID: [SyncQueueStep]] = [:]
   /// What was read and not stored of each type: its batches, and the anchor behind them.

@@ -12,7 +12,7 @@ struct SyncReceivedRequest: Sendable {
   var candidate = UUID128(high: 0, low: 0)
   var body: [UInt8] = []
 
-  /// What the server reads.
+  /// A request as the server reads it.
   var call: SyncCall {
     SyncCall(method, path, body: body) {
       fields[$0]
@@ -23,7 +23,7 @@ struct SyncReceivedRequest: Sendable {
     }
   }
 
-  /// What happens to a server.
+  /// An input of a server.
   enum Event: Sendable {
     case request(RequestID, SyncReceivedRequest, user: SyncUser?, wall: Timestamp)
     case announced(RequestID, SyncReceivedRequest, user: SyncUser?)

@@ -93,7 +93,7 @@ struct SyncSource {
       end: start.advanced(by: .seconds(60)), source: "Watch \(phone)")
   }
 
-  /// Where a backend keeps a sample, once it was sent.
+  /// Returns the key under which a backend stores a sample that it received.
   private static func place(of source: SourceSample, at time: Timestamp) -> HealthSamplePlace {
     let page = SourcePage(added: [source], deleted: [], anchor: HealthAnchor([]))
     let packed = SyncPacking(deviceID: "phone").batches(of: source.sample.type, page, made: time)

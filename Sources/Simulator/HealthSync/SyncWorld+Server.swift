@@ -6,7 +6,7 @@ import LinkWire
 extension SyncWorld {
   struct Backend {
     var server = SyncServer(at: .zero)
-    /// What is durable.
+    /// The state on disk.
     var kept = KeptSync()
     /// What was there when its process began.
     var old = KeptSync()

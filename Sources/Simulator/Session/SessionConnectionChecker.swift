@@ -29,7 +29,7 @@ struct SessionConnectionChecker: Sendable {
   /// The longest message that the server was told last, in KiB.
   private var size = 200
   private var lostAt: Instant?
-  /// What days must say of this run of the process.
+  /// The expected daily statistics of this run of the process.
   private var sum = SessionDay(day: 0)
   private var runs = 0
   private var hasSlept = false

@@ -8,7 +8,7 @@ extension SessionWorld {
   struct Backend {
     let policy: SessionServerPolicy
     var rules: SessionServer
-    /// What is durable.
+    /// The state on disk.
     var kept = SessionKept()
     /// The prompts for which the program runs.
     var handlers: Set<SessionPromptID> = []

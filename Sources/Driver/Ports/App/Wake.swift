@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It is given back exactly once: by the first call, or when the last reference is dropped.
 public final class Wake: Sendable {
-  /// How much time there is.
+  /// The time that the system grants.
   public let budget: Duration
   private let done: Mutex<(@Sendable (WakeResult) -> Void)?>
 

@@ -155,6 +155,12 @@ import Testing
     #expect(hand.model.status.phase == .disconnected)
   }
 
+  @Test func `services missing from an earlier connection leave a queued connect alone`() throws {
+    var (hand, queue) = try Self.waiting()
+    #expect(hand.give(.undiscovered(queue, .refused)) == [])
+    #expect(hand.model.queue == queue)
+  }
+
   @Test func `a value of another connection is not heard`() throws {
     var hand = try Hand.ready()
     #expect(hand.give(.heard(AttemptID(99), .battery(7), at: hand.wall)) == [])

@@ -18,7 +18,9 @@ extension BottleModel {
     case .central(let event): hear(event, &step)
     case .discovered(let attempt, let longest, let state, let time):
       discovered(attempt, longest, state, at: time, &step)
-    case .undiscovered(let attempt, let failure): drive(.reject(attempt, failure), &step)
+    case .undiscovered(let attempt, let failure):
+      // The link would take this for the end of a queued connect with the same number.
+      if connection?.attempt == attempt { drive(.reject(attempt, failure), &step) }
     case .heard(let attempt, let news, let time):
       if connection?.attempt == attempt { hear(news, at: time, &step) }
     case .written(let id): written(id, nil, &step)

@@ -54,6 +54,8 @@ extension SyncServer {
         requests[id]?.completes = dialect
         conclude(id, outcome)
       }
+      // These bytes may be the first ones that its file was made for.
+      uploads.all[name]?.isStored = true
       forget(name)
     }
   }

@@ -69,6 +69,15 @@ import Testing
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
   }
 
+  @Test func `the file of an upload goes, also if its last bytes were the first ones stored`() {
+    var stage = SyncStage()
+    _ = stage.ask(1, SyncStage.creation([1, 2]))
+    _ = stage.ask(2, SyncStage.call("PATCH", [1, 2] + Self.rest, offset: 0, isComplete: true))
+    let effects = stage.done(1, .failed(.full(detail: "no room")))
+    #expect(effects.contains { if case .finish = $0 { true } else { false } })
+    #expect(stage.done(2, .stored(SyncTally(records: 1))).contains(.forget(SyncStage.name)))
+  }
+
   @Test func `a batch that came by tus counts, and shows that the store works`() {
     var stage = SyncStage()
     stage.begin(2, .tus)

@@ -199,14 +199,16 @@ import Testing
       try Self.record(
         "QuantityTypeIdentifierVO2Max", "05T08:00", value: 40, unit: oxygen),
       try Self.record(
-        "QuantityTypeIdentifierVO2Max", "19T08:00", value: 42.5, unit: oxygen),
+        "QuantityTypeIdentifierVO2Max", "19T08:00", value: 42, unit: oxygen),
+      try Self.record(
+        "QuantityTypeIdentifierVO2Max", "19T09:00", value: 44, unit: oxygen),
     ]
     let none = #"{"7d":null,"30d":null,"90d":null,"365d":null}"#
     #expect(
       try Self.tell(.periods, records: records)
         == #"{"steps":{"7d":3000,"30d":2000,"90d":2000,"365d":2000},"energy":\#(none),"#
         + #""hrv":\#(none),"rhr":\#(none),"#
-        + #""vo2max":{"7d":42.5,"30d":41.25,"90d":41.25,"365d":41.25},"timeZone":"Test/East"}"#)
+        + #""vo2max":{"7d":43,"30d":42,"90d":42,"365d":42},"timeZone":"Test/East"}"#)
   }
 
   @Test(arguments: [

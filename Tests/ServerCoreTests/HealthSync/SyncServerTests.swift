@@ -45,6 +45,7 @@ extension SyncAnswer {
     var stage = SyncStage()
     let answer = SyncStage.answer(stage.ask(1, SyncCall("GET", .dashboard), user: nil))
     #expect(answer?.status == 200)
+    #expect(answer?.headers.contains { $0.0 == "Accept-Encoding" } == false)
     #expect(answer?.text.hasPrefix("<!doctype html>") == true)
     let policy = answer?.headers.first { $0.0 == "Content-Security-Policy" }?.1
     #expect(policy?.hasPrefix("default-src 'none';") == true)

@@ -64,6 +64,13 @@ extension SyncAnswer {
   static let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
   static let place = "/api/sync/upload?id=\(SyncStage.name)"
 
+  @Test func `the bytes of uploads are counted as they are kept`() {
+    var stage = SyncStage.begun(2)
+    _ = stage.ask(1, SyncStage.call("PATCH", [1, 2, 3], offset: 2, isComplete: false))
+    _ = stage.done(2, .kept(5))
+    #expect(stage.server.metricsText.contains("holdfast_sync_upload_bytes_total 5\n"))
+  }
+
   @Test func `an upload is begun, appended to and completed`() {
     var stage = SyncStage()
     #expect(

@@ -41,6 +41,7 @@ import Testing
       }
     ),
     ("session server: the bytes of prompts are bounded", { $0.openBytes = (64 << 20) + 1 }),
+    ("session server: the bytes of prompts are bounded", { $0.endedBytes = -1 }),
     ("session server: handlers are bounded", { $0.running = 2 }),
     ("session server: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
     // Prompts.

@@ -81,6 +81,7 @@ struct SyncUploadFiles: Sendable {
       do throws(OwnerFileError) {
         try OwnerFile.syncDirectory(directory)
       } catch {
+        remove(id)
         throw StoreFailure(error, at: directory)
       }
     }

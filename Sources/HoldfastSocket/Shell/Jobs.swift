@@ -12,6 +12,7 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
     var tasks: [UInt64: Task<Void, Never>] = [:]
     var names: [Name: UInt64] = [:]
     var last: UInt64 = 0
+    var isStopped = false
   }
 
   private let inlet: Inlet<M>
@@ -21,15 +22,21 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
     self.inlet = inlet
   }
 
-  /// Starts work; with a name it can be cancelled alone.
+  /// Starts work, unless all work was stopped; with a name it can be cancelled alone.
+  ///
+  /// Work under way with the same name is cancelled.
   package func start(_ name: Name? = nil, _ work: @escaping Work) {
     state.withLock { state in
+      guard !state.isStopped else { return }
+      if let name { state.cancel(name) }
       state.last += 1
       let id = state.last
       if let name { state.names[name] = id }
       state.tasks[id] = Task { [inlet] in
-        if let input = await work(), !Task.isCancelled { await inlet.post([input]) }
-        _ = self.state.withLock { $0.forget(id, name) }
+        let input = await work()
+        // Work that was cancelled is not under way any more.
+        guard self.state.withLock({ $0.forget(id, name) }) != nil, let input else { return }
+        await inlet.post([input])
       }
     }
   }
@@ -58,14 +65,13 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
 
   /// Cancels work; nothing of it is posted.
   package func cancel(_ name: Name) {
-    state.withLock { state in
-      state.names[name].flatMap { state.forget($0, name) }?.cancel()
-    }
+    state.withLock { $0.cancel(name) }
   }
 
-  /// Cancels all work under way.
+  /// Cancels all work under way; work that comes later is not started.
   package func stop() {
     state.withLock { state in
+      state.isStopped = true
       for task in state.tasks.values { task.cancel() }
       (state.tasks, state.names) = ([:], [:])
     }
@@ -76,5 +82,9 @@ extension Jobs.State {
   fileprivate mutating func forget(_ id: UInt64, _ name: Name?) -> Task<Void, Never>? {
     if let name, names[name] == id { names[name] = nil }
     return tasks.removeValue(forKey: id)
+  }
+
+  fileprivate mutating func cancel(_ name: Name) {
+    names[name].flatMap { forget($0, name) }?.cancel()
   }
 }

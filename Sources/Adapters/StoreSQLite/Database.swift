@@ -34,7 +34,7 @@ import LinkCore
   /// Set between transactions only.
   private(set) var durability = Durability.powerCut
 
-  /// Opens the file, refuses what is not ours, and brings its tables up to date.
+  /// Opens the file, refuses what is not ours, and creates tables in an empty file.
   init(
     path: String, access: StoreAccess, busyTimeout: Duration, schema: Schema
   ) throws(StoreFailure) {

@@ -8,7 +8,7 @@ struct Schema {
   let tables: String
 
   /// The version of the tables (`PRAGMA user_version`); 0 is an empty file.
-  var version = 1
+  let version = 1
 
   /// Returns whether a file has tables; false for an empty one.
   func inspect(_ database: Database, path: String) throws(StoreFailure) -> Bool {
@@ -23,7 +23,11 @@ struct Schema {
     guard version <= self.version else {
       throw .fromTheFuture(found: version, supported: self.version)
     }
-    guard version > 0 else { throw .corrupt(detail: "\(path) names no version of its tables.") }
+    guard version == self.version else {
+      throw .corrupt(
+        detail: "\(path) has version \(version) of its tables, which no release wrote. It was left "
+          + "as it is; choose another path.")
+    }
     return true
   }
 

@@ -16,11 +16,11 @@ package final class HealthTables: Tables {
       CREATE TABLE types(
         type INTEGER PRIMARY KEY REFERENCES names(id), count INTEGER NOT NULL,
         first INTEGER NOT NULL, last INTEGER NOT NULL, longest INTEGER NOT NULL,
-        digest INTEGER, added INTEGER NOT NULL DEFAULT 0) STRICT;
+        digest INTEGER, added INTEGER NOT NULL) STRICT;
       CREATE TABLE samples(
         type INTEGER NOT NULL, start INTEGER NOT NULL, key BLOB NOT NULL,
         duration INTEGER NOT NULL, source INTEGER NOT NULL, unit INTEGER, device INTEGER,
-        zone INTEGER, quantity REAL, category INTEGER, added INTEGER NOT NULL DEFAULT 0,
+        zone INTEGER, quantity REAL, category INTEGER, added INTEGER NOT NULL,
         PRIMARY KEY (type, start, key)) STRICT, WITHOUT ROWID;
       CREATE TABLE workouts(
         key BLOB PRIMARY KEY NOT NULL, activity INTEGER NOT NULL, duration INTEGER, distance REAL,

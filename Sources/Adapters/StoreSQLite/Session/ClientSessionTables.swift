@@ -23,7 +23,7 @@ package struct ClientSessionTables: Tables {
         CREATE TABLE conversations(
           turn INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, opened_by BLOB,
           sequence INTEGER NOT NULL, offset INTEGER NOT NULL, signature TEXT,
-          is_others_turn INTEGER NOT NULL DEFAULT 0) STRICT;
+          is_others_turn INTEGER NOT NULL) STRICT;
         CREATE TABLE entries(
           number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, conversation TEXT NOT NULL,
           role TEXT NOT NULL, text TEXT NOT NULL, time INTEGER, place INTEGER, via TEXT NOT NULL,

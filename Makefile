@@ -2,8 +2,10 @@
 
 SWIFT ?= swift
 FUZZ_TIME ?= 60
-# The manifest asks more of builds that this file starts.
-export HOLDFAST_STRICT = 1
+# Builds for tests and checks take warnings as errors. What people install does not, since a later
+# compiler may warn of more.
+build test typecheck exports embedded apple-check example bluetooth kills instructions sanitize \
+  fuzz: export HOLDFAST_STRICT = 1
 # An import of a module that the manifest does not grant builds silently otherwise.
 STRICT = --explicit-target-dependency-import-check error
 # A program of a release is stripped. What is installed carries the runtime of Swift, so that it
@@ -11,6 +13,7 @@ STRICT = --explicit-target-dependency-import-check error
 RELEASE = $(SWIFT) build -c release $(STRICT) -Xlinker -s
 PORTABLE = .build/portable
 STAMP = .build/setup.stamp
+PROGRAMS_STAMP = .build/programs.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test typecheck exports embedded apple-check example lint demo portable \
@@ -23,6 +26,10 @@ setup: $(STAMP) ## installs what is missing from Debian
 
 $(STAMP): scripts/setup
 	@scripts/setup
+	@mkdir -p $(@D) && touch $@
+
+$(PROGRAMS_STAMP): scripts/setup
+	@scripts/setup --programs
 	@mkdir -p $(@D) && touch $@
 
 build: setup ## builds everything, tests included
@@ -50,7 +57,7 @@ lint: ## checks the style without changing a file
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks \
 	  Apple Examples
 
-demo: setup ## shows on this machine that a link holds
+demo: $(PROGRAMS_STAMP) ## shows on this machine that a link holds
 	$(RELEASE) --product holdfast
 	.build/release/holdfast demo
 
@@ -59,48 +66,53 @@ PROGRAMS = $(PORTABLE)/release
 INSTALLED = holdfast holdfast-sim
 PLACE = $(DESTDIR)$(PREFIX)
 
-portable: setup ## builds the programs with the Swift runtime in them, into .build/portable
+portable: $(PROGRAMS_STAMP) ## builds the programs with the Swift runtime in them, into .build/portable
 	for program in $(INSTALLED); do \
 	  $(RELEASE) --product $$program --static-swift-stdlib --scratch-path $(PORTABLE) || exit 1; \
 	done
 
-install: portable ## installs programs, manual pages and completions; PREFIX=DIR (/usr/local)
-	install -d $(PLACE)/bin $(PLACE)/share/man/man1 $(PLACE)/share/zsh/site-functions \
-	  $(PLACE)/share/bash-completion/completions $(PLACE)/share/fish/vendor_completions.d
-	for program in $(INSTALLED); do \
-	  set -e; made=$(PLACE)/bin/$$program; \
-	  install -m 755 $(PROGRAMS)/$$program $$made; \
-	  $$made manual $(PLACE)/share/man/man1; \
-	  $$made completions bash > $(PLACE)/share/bash-completion/completions/$$program; \
-	  $$made completions zsh > $(PLACE)/share/zsh/site-functions/_$$program; \
-	  $$made completions fish > $(PLACE)/share/fish/vendor_completions.d/$$program.fish; \
+# Root often has no Swift in its PATH, and installs what somebody else has built.
+install: ## installs programs, manual pages and completions; PREFIX=DIR (/usr/local)
+	@if command -v "$(SWIFT)" >/dev/null; then $(MAKE) portable; \
+	elif [ ! -x "$(PROGRAMS)/holdfast-sim" ]; then \
+	  echo "install: Swift is not in PATH; run make portable first, as a user who has it" >&2; exit 1; \
+	fi
+	install -d "$(PLACE)/bin" "$(PLACE)/share/man/man1" "$(PLACE)/share/zsh/site-functions" \
+	  "$(PLACE)/share/bash-completion/completions" "$(PLACE)/share/fish/vendor_completions.d"
+	set -e; umask 022; for program in $(INSTALLED); do \
+	  made="$(PLACE)/bin/$$program"; share="$(PLACE)/share"; \
+	  install -m 755 "$(PROGRAMS)/$$program" "$$made"; \
+	  "$$made" manual "$$share/man/man1"; \
+	  "$$made" completions bash > "$$share/bash-completion/completions/$$program"; \
+	  "$$made" completions zsh > "$$share/zsh/site-functions/_$$program"; \
+	  "$$made" completions fish > "$$share/fish/vendor_completions.d/$$program.fish"; \
 	done
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH" ;; esac
 
 uninstall: ## removes what install put below PREFIX
 	for program in $(INSTALLED); do \
-	  rm -f $(PLACE)/bin/$$program $(PLACE)/share/man/man1/$$program.1 \
-	    $(PLACE)/share/man/man1/$$program-*.1 \
-	    $(PLACE)/share/bash-completion/completions/$$program \
-	    $(PLACE)/share/zsh/site-functions/_$$program \
-	    $(PLACE)/share/fish/vendor_completions.d/$$program.fish; \
+	  rm -f "$(PLACE)/bin/$$program" "$(PLACE)/share/man/man1/$$program.1" \
+	    "$(PLACE)/share/man/man1/$$program"-*.1 \
+	    "$(PLACE)/share/bash-completion/completions/$$program" \
+	    "$(PLACE)/share/zsh/site-functions/_$$program" \
+	    "$(PLACE)/share/fish/vendor_completions.d/$$program.fish"; \
 	done
 
-bare: portable ## runs the installed programs in a Debian without Swift, made by debootstrap
-	scripts/bare
+bare: ## runs the installed programs in a Debian without Swift, made by debootstrap; as root
+	@SWIFT="$(SWIFT)" scripts/bare
 
 SIMULATE = .build/release/holdfast-sim simulate
 
-sim: setup ## plays 2,600 seeds of every world, and every deliberate defect
+sim: $(PROGRAMS_STAMP) ## plays 2,600 seeds of every world, and every deliberate defect
 	$(RELEASE) --product holdfast-sim
 	$(SIMULATE) all --break all
 	$(SIMULATE) all --preset all --seeds 1..2600
 
-nightly: setup ## plays 100,000 seeds of every world
+nightly: $(PROGRAMS_STAMP) ## plays 100,000 seeds of every world
 	$(RELEASE) --product holdfast-sim
 	$(SIMULATE) all --preset all --seeds 1..100000
 
-torture: setup ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
+torture: $(PROGRAMS_STAMP) ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
 	$(RELEASE) --product holdfast
 	scripts/torture .build/release/holdfast --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
 
@@ -139,4 +151,4 @@ fuzz: setup ## lets a fuzzer think up input for every decoder, FUZZ_TIME seconds
 	@SWIFT="$(SWIFT)" FUZZ_TIME="$(FUZZ_TIME)" scripts/fuzz
 
 clean: ## removes everything that was built
-	rm -rf .build .b-tsan .b-asan .b-fuzz
+	rm -rf --one-file-system .build .b-tsan .b-asan .b-fuzz

@@ -133,3 +133,17 @@ extension RandomSource {
     }
   }
 }
+
+extension RandomSource {
+  /// Returns a failure of a store.
+  mutating func storeFailure() -> StoreFailure {
+    switch number(0...5) {
+    case 0: .full(detail: "i")
+    case 1: .locked(detail: "j")
+    case 2: .corrupt(detail: "k")
+    case 3: .denied(detail: "l")
+    case 4: .fromTheFuture(found: 2, supported: 1)
+    case _: .other(detail: "m")
+    }
+  }
+}

@@ -3,7 +3,7 @@ import LinkCore
 import LinkWire
 
 /// Random inputs for the link to a bottle, with a radio, a bottle and a store that answer at will.
-struct BottleLinkInputs: InputGenerator {
+struct BottleLinkInputs: LinkedGenerator {
   var run: RandomRun<BottleModel>
   private var disk = KeptDrinks()
   // What was asked for and is not answered yet.
@@ -16,8 +16,8 @@ struct BottleLinkInputs: InputGenerator {
   private var records: [BottleRecord] = []
   private var chunks: [BottleChunk] = []
   private var lastRequest: UInt64 = 0
-  // What the properties compare with.
-  private(set) var books = BottleBooks()
+  /// Requests without an answer, which the properties compare with.
+  private var requests: Set<UInt64> = []
 
   private static let bottles = [UInt64(1), 2].map { PeripheralID(UUID128(high: 0, low: $0)) }
 
@@ -43,7 +43,7 @@ struct BottleLinkInputs: InputGenerator {
     passTime([.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(40)])
     switch number(0...19) {
     case 0, 1: use()
-    case 2: changeDevice()
+    case 2: oneIn(2) ? changeDevice() : give(.central(.adapter(one(AdapterState.allCases))))
     case 3, 4: disturb()
     case 5...7: answerStore()
     case 8...10: answerWrite()
@@ -70,12 +70,12 @@ struct BottleLinkInputs: InputGenerator {
       case .scan, .stopScan, .update: continue
       }
     }
-    books.note(step)
+    requests = step.requests(after: requests)
   }
 
   mutating func noteRestart() {
     (connects, discovering, writes, commits) = ([], nil, [], [])
-    books = BottleBooks()
+    requests = []
   }
 
   static func request(in effect: BottleModel.Effect) -> String? {
@@ -88,14 +88,29 @@ struct BottleLinkInputs: InputGenerator {
     case .scan, .stopScan, .cancel, .confirm, .update: nil
     }
   }
+
+  static func attempt(of effect: BottleModel.Effect) -> AttemptID? {
+    // Queued connects of earlier attempts may still be cancelled.
+    if case .write(let attempt, _, _, _) = effect { attempt } else { nil }
+  }
+
+  static let properties: [MachineProperty<BottleLinkInputs>] = [
+    .usesPresentAttempt,
+    MachineProperty("each request is answered or waits") { generator, step in
+      step.requests(after: generator.requests) == Set(step.after.requests.entries.map(\.id))
+    },
+    MachineProperty("a chunk is acknowledged only when it was stored") { _, step in
+      if case .committed? = step.input { return true }
+      return !step.effects.contains { effect in
+        guard case .write(_, _, .syncControl, let bytes) = effect else { return false }
+        return bytes == BottleSync.acknowledgement.bytes
+      }
+    },
+  ]
 }
 
 // The app and the device.
 extension BottleLinkInputs {
-  private var wall: Timestamp {
-    Timestamp(nanoseconds: 1_768_000_000_000_000_000 + now.nanoseconds)
-  }
-
   private mutating func launch() {
     give(.restored(disk.snapshot))
     if oneIn(4) {
@@ -117,9 +132,8 @@ extension BottleLinkInputs {
       lastRequest += 1
       give(.perform(lastRequest, request()))
     case 9, 10: give(.hold(oneIn(2)))
-    case 11: give(.choose(one([nil, KnownBottle(Self.bottles[0]), KnownBottle(Self.bottles[1])])))
-    case 12: give(.shown(through: UInt64(number(0...20))))
-    case _: if oneIn(6) { askMany() }
+    case 11: give(.choose(maybe(KnownBottle(one(Self.bottles)))))
+    case _: give(.shown(through: UInt64(number(0...20))))
     }
   }
 
@@ -131,24 +145,6 @@ extension BottleLinkInputs {
     case 4: .settings(BottleSwitches(shakeToEmpty: oneIn(2)))
     case 5: .configuration(BottleConfiguration(scale: 412, tare: 0))
     case _: .configuration(BottleConfiguration(scale: 1, tare: 0))
-    }
-  }
-
-  /// Asks for more than may wait.
-  private mutating func askMany() {
-    for _ in 0..<number(30...35) {
-      lastRequest += 1
-      give(.refresh(lastRequest))
-    }
-  }
-
-  private mutating func changeDevice() {
-    switch number(0...8) {
-    case 0, 1: give(.link(.device(.lifecycle(.background))))
-    case 2, 3: give(.link(.device(.lifecycle(.foreground))))
-    case 4: give(.link(.device(one([.woke, .again, .reachability(.unreachable)]))))
-    case 5, 6: give(.central(.adapter(one(AdapterState.allCases))))
-    case _: give(.central(.adapter(.on)))
     }
   }
 
@@ -165,10 +161,6 @@ extension BottleLinkInputs {
 
 // The radio and the bottle.
 extension BottleLinkInputs {
-  private var attempt: AttemptID {
-    machine.link.currentAttempt ?? machine.link.queuedAttempt ?? AttemptID(99)
-  }
-
   /// Does what brings the link on, mostly.
   private mutating func goOn() {
     guard machine.adapter == .on else { return give(.central(.adapter(.on))) }
@@ -184,7 +176,7 @@ extension BottleLinkInputs {
       let id = oneIn(9) ? one(Self.bottles) : machine.bottle?.id ?? one(Self.bottles)
       return give(.central(.found(id, name: maybe("bottle"))))
     }
-    if machine.link.status.phase == .held { return give(.link(.device(.lifecycle(.foreground)))) }
+    if machine.link.status.phase == .held { return free() }
     awaitDue()
   }
 
@@ -200,8 +192,7 @@ extension BottleLinkInputs {
   private mutating func endDiscovery(_ attempt: AttemptID) {
     discovering = nil
     if oneIn(8) { return give(.undiscovered(attempt, linkFailure())) }
-    let longest = one([20, 48, 182, 500])
-    give(.discovered(attempt, longestValue: longest, state(), at: wall))
+    give(.discovered(attempt, longestValue: one([20, 48, 182]), state(), at: wall))
   }
 
   private mutating func state() -> BottleState {
@@ -212,7 +203,7 @@ extension BottleLinkInputs {
 
   /// Something is drunk; the bottle tells, if it is connected.
   private mutating func record() {
-    for _ in 0..<(oneIn(4) ? number(2...45) : 1) {
+    for _ in 0..<(oneIn(4) ? number(2...25) : 1) {
       lastRecord += 1
       records.append(
         BottleRecord(
@@ -230,10 +221,9 @@ extension BottleLinkInputs {
     }
     if !writes.isEmpty, !oneIn(4) { return answerWrite() }
     let news: [BottleModel.News] = [
-      .state(state()), .state(state()), .battery(50),
-      .calibration(BottleCalibration(step: .waitEmpty)),
+      .state(state()), .state(state()), .battery(50), .brokenChunk(detail: "cut off"),
       .chunk(BottleChunk(index: 0, total: UInt16(number(0...2)), records: [])),
-      .brokenChunk(detail: "cut off"), .malformed(detail: "odd"),
+      .calibration(BottleCalibration(step: .waitEmpty)), .malformed(detail: "odd"),
     ]
     give(.heard(attempt, one(news), at: wall))
   }
@@ -265,7 +255,7 @@ extension BottleLinkInputs {
 
   /// Something comes from another connection, too late, or twice.
   private mutating func disturb() {
-    let other = oneIn(2) ? attempt : AttemptID(UInt64(number(0...3)) &+ attempt.number &- 2)
+    let other = anyAttempt()
     switch number(0...9) {
     case 0: give(.central(.connected(other)))
     case 1, 2, 3: lose(other)
@@ -277,5 +267,19 @@ extension BottleLinkInputs {
     case 8: give(.central(.value(other, UUID128(high: 0, low: 3), [1])))
     case _: give(oneIn(2) ? .written(WriteID(1)) : .unwritten(WriteID(1), linkFailure()))
     }
+  }
+}
+
+extension MachineStep<BottleModel> {
+  /// The requests that have no answer after it.
+  fileprivate func requests(after requests: Set<UInt64>) -> Set<UInt64> {
+    var requests = requests
+    if case .refresh(let id)? = input { requests.insert(id) }
+    if case .perform(let id, _)? = input { requests.insert(id) }
+    for case .update(let update) in effects {
+      if case .refreshed(let id, _) = update { requests.remove(id) }
+      if case .performed(let id, _) = update { requests.remove(id) }
+    }
+    return requests
   }
 }

@@ -81,11 +81,6 @@ struct FirmwareMachine: Machine {
     check.require(
       !bottle.sync.isSending || bottle.isConnected, "firmware: it sends only while connected")
     check.require(
-      !bottle.sync.isSending || bottle.sync.index < bottle.sync.total,
-      "firmware: it sends one of the chunks")
-    check.require(
-      bottle.sync.recordCount(in: bottle.ring) <= 20, "firmware: a chunk has up to 20 records")
-    check.require(
       !bottle.isLocked || bottle.power != .awake, "firmware: a low battery keeps it asleep")
     check.require(bottle.configuration.isValid, "firmware: its configuration is valid")
     checkRing(&check)

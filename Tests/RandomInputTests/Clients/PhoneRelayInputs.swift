@@ -5,19 +5,20 @@ import LinkJSON
 import LinkWire
 
 /// Random inputs for a phone of the relay, with any policy.
-struct PhoneRelayInputs: InputGenerator {
+struct PhoneRelayInputs: LinkedGenerator {
   var run: RandomRun<RelayModel>
-  /// The reading that was asked for last, the newest pings, and the socket that was closed last.
+  /// The reading that was asked for last, and the socket that was closed last.
   private var reading: WorkID?
-  private var pings: [UInt64] = [1]
   private var closed = AttemptID(1)
+  /// The newest ping, and whether it is to be answered.
+  private var ping: UInt64 = 1
+  private var isAsked = false
   /// The socket that was told to be open.
   private var opened: AttemptID?
-  private var lastNew = 0
   /// Whether pings are seldom answered.
   private let isDeaf: Bool
-  // What the properties compare with.
-  private(set) var held: Set<WorkID> = []
+  /// The readings whose answers are held, which the properties compare with.
+  private var held: Set<WorkID> = []
 
   /// The usual two, and two whose links come to what theirs seldom do.
   private static let policies: [LinkPolicy] = {
@@ -46,31 +47,33 @@ struct PhoneRelayInputs: InputGenerator {
     if oneIn(3) { give(.resume(Secret("early"))) }
     if oneIn(4) { changeDevice() }
     give(.start)
-    if oneIn(6) { fillLine() }
   }
 
   mutating func act() {
-    if oneIn(2) { pass() }
+    if oneIn(2) { passTime([.milliseconds(300), .seconds(2), .seconds(30), .seconds(60)]) }
     switch number(0...29) {
     case 0: use()
     case 1: changeDevice()
-    case 2: disturb()
-    case 3: if oneIn(2) { askMany() } else { repeatNonsense() }
-    case 4: if oneIn(9) { fillLine() }
+    case 2, 3: disturb()
+    case 4: if oneIn(9) { for place in 0..<number(30...40) { ask(10 + place) } }
     case _: goOn()
     }
+  }
+
+  mutating func answerWhileWaiting() {
+    if isAsked, !isDeaf || oneIn(4) { answerPing() }
   }
 
   mutating func note(_ step: MachineStep<RelayModel>) {
     for effect in step.effects {
       switch effect {
       case .read(let work, _, _, _): reading = work
-      case .ping(_, let id): pings = (pings + [id]).suffix(3)
+      case .ping(_, let id): (ping, isAsked) = (id, true)
       case .close(let attempt, _): closed = attempt
       case .fail, .discard, .open, .send, .refuse, .notify, .unnotify, .update: continue
       }
     }
-    held = step.held(after: held).kept
+    held = step.held(after: held)
   }
 
   static func request(in effect: RelayModel.Effect) -> String? {
@@ -82,41 +85,29 @@ struct PhoneRelayInputs: InputGenerator {
     case .send, .discard, .refuse, .notify, .unnotify, .update: nil
     }
   }
+
+  static func attempt(of effect: RelayModel.Effect) -> AttemptID? {
+    switch effect {
+    case .open(let attempt, _), .close(let attempt, _), .ping(let attempt, _),
+      .send(let attempt, _, _), .refuse(let attempt, _, _, _):
+      attempt
+    case .read, .discard, .fail, .notify, .unnotify, .update: nil
+    }
+  }
+
+  static let properties: [MachineProperty<PhoneRelayInputs>] = [
+    .usesPresentAttempt,
+    .tellsChanges(of: { $0.status }) { effect -> RelayStatus? in
+      if case .update(.status(let status)) = effect { status } else { nil }
+    },
+    MachineProperty("what is held belongs to a question in line") { generator, step in
+      step.held(after: generator.held) == Set(step.after.line.items.compactMap(\.progress.work))
+    },
+  ]
 }
 
-// Time, people and devices.
+// People, devices and sockets.
 extension PhoneRelayInputs {
-  private mutating func pass() {
-    let beside = one([Duration.zero, .zero, .nanoseconds(-1), .nanoseconds(1)])
-    switch number(0...11) {
-    case 0, 1: advance(to: due?.advanced(by: beside))
-    case 2:
-      advance(to: now.advanced(by: .seconds(30)).advanced(by: beside))
-      give(.message(attempt, nonsense()))
-    case 3:
-      advance(to: now.advanced(by: .seconds(60)).advanced(by: beside))
-      give(.message(attempt, nonsense()))
-    case 4: advance(to: machine.line.deadline?.advanced(by: beside))
-    case 5: advance(to: now.advanced(by: .seconds(number(2...45))))
-    case _:
-      skip(to: now.advanced(by: .milliseconds(one([0, 1, 40, 300, 1_000, 2_500]))))
-    }
-    if oneIn(3) { give(nil) }
-  }
-
-  private mutating func advance(to target: Instant?) {
-    guard let target, target > now else { return }
-    for _ in 0..<8 where !oneIn(40) {
-      guard let due, due < target, !isOver else { break }
-      skip(to: due)
-      let before = pings
-      give(nil)
-      if pings != before, !isDeaf || oneIn(4) { give(.pong(attempt, pings[pings.count - 1])) }
-    }
-    skip(to: target)
-    if oneIn(3) { give(nil) }
-  }
-
   private mutating func use() {
     switch number(0...5) {
     case 0: give(.stop)
@@ -126,81 +117,60 @@ extension PhoneRelayInputs {
     }
   }
 
-  private mutating func changeDevice() {
-    switch number(0...7) {
-    case 0: give(.reachability(.unreachable))
-    case 1: give(.reachability(.captivePortal))
-    case 2: give(.reachability(.reachable(path: PathID("cell"))))
-    case 3: give(.lifecycle(.background))
-    case 4: give(.woke)
-    case 5: give(.lifecycle(.foreground))
-    case _: give(.reachability(.reachable(path: PathID("wifi"))))
-    }
+  private mutating func answerPing() {
+    isAsked = false
+    give(.pong(attempt, ping))
   }
-
-  private var attempt: AttemptID { machine.link.currentAttempt ?? AttemptID(99) }
 
   /// Does what brings the phone on, mostly.
   private mutating func goOn() {
     if machine.status.state == .stopping {
       if oneIn(2) { return give(.closed(closed)) }
-      return oneIn(2) ? advance(to: due) : give(.start)
+      return oneIn(2) ? awaitDue() : give(.start)
     }
     guard machine.link.currentAttempt != nil else {
-      if machine.link.status.phase == .held, oneIn(3) {
-        give(.lifecycle(.foreground))
-        return give(.reachability(.reachable(path: PathID("wifi"))))
-      }
+      if machine.link.status.phase == .held, oneIn(3) { return free() }
       let isIdle = machine.deadline == nil || !machine.link.isWanted
-      return isIdle || oneIn(6) ? give(.start) : advance(to: due)
+      return isIdle || oneIn(6) ? give(.start) : awaitDue()
     }
     if machine.link.status.phase == .connected { return talk() }
-    if opened != attempt, oneIn(6) { return ask(number(0...9)) }
     if opened != attempt, !oneIn(9) {
       opened = attempt
       return give(.opened(attempt))
     }
-    if oneIn(4) { return talk() }
-    give(.message(attempt, oneIn(2) ? welcome() : greeting()))
+    oneIn(3) ? talk() : give(.message(attempt, welcome()))
   }
-}
 
-// What is said to the phone.
-extension PhoneRelayInputs {
   /// A backend speaks to a connected phone, or the phone's health data answers.
   private mutating func talk() {
-    let line = machine.line.items.map(\.id)
-    switch number(0...15) {
+    switch number(0...13) {
     case 0...3: ask(number(0...9))
     case 4...6: prepare()
-    case 7...9: give(.pong(attempt, oneIn(9) ? one(pings) : pings[pings.count - 1]))
-    case 10: give(.pong(AttemptID(attempt.number &- 1), pings[pings.count - 1]))
-    case 11: give(.message(attempt, .cancelled(one(line + [name(number(0...9))]))))
-    case 12: give(.message(attempt, nonsense()))
-    case 13: give(.message(attempt, welcome()))
-    case 14: if oneIn(4) { give(.lost(attempt, linkFailure())) }
-    case _: give(oneIn(2) ? .ping(attempt) : .oversized(attempt, bytes: 70_000))
+    case 7...9: answerPing()
+    case 10: give(.message(attempt, .cancelled(name(number(0...9)))))
+    case 11: for _ in 0..<number(1...9) { give(.message(attempt, nonsense())) }
+    case 12: give(.message(attempt, welcome()))
+    case _: if oneIn(4) { give(.lost(attempt, linkFailure())) }
     }
   }
 
   /// Something comes from another socket, too late, or seldom.
   private mutating func disturb() {
-    let here = attempt
-    let other = oneIn(3) ? here : AttemptID(UInt64(number(1...3)) &+ here.number &- 2)
-    switch number(0...9) {
-    case 0: give(.opened(other))
-    case 1: give(.message(other, welcome()))
-    case 2: give(.message(other, .asked(name(number(0...9)), question())))
-    case 3: give(.ping(other))
-    case 4: give(.pong(other, one(pings)))
-    case 5: give(.oversized(other, bytes: UInt64(number(65_537...65_539))))
-    case 6: give(.lost(other, linkFailure()))
-    case 7: give(.unsent(other))
-    case 8: give(.closed(other))
-    case _: prepareLate()
+    let attempt = anyAttempt()
+    switch number(0...8) {
+    case 0: give(.opened(attempt))
+    case 1: give(.message(attempt, welcome()))
+    case 2: give(.message(attempt, .asked(name(number(0...9)), question())))
+    case 3: give(.unsent(attempt))
+    case 4: give(.closed(attempt))
+    case 5: prepareLate()
+    case _: disturbLink(ping: ping)
     }
   }
+}
 
+// What is said to the phone.
+extension PhoneRelayInputs {
   /// Answers the reading that was asked for last, once.
   private mutating func prepare() {
     guard let work = reading, !oneIn(9) else { return prepareLate() }
@@ -242,128 +212,34 @@ extension PhoneRelayInputs {
   /// A message that a phone does not understand.
   private mutating func nonsense() -> RelayModel.Message {
     let id = oneIn(2) ? name(number(0...9)) : nil
-    if oneIn(2) { return .unknown(type: one(["news", "hello"]), id) }
-    let fault: FieldFault = one([
-      .missing(field: "request_id"), .tooLong(bytes: 65_537), .malformed(detail: "no JSON"),
-    ])
+    if oneIn(2) { return .unknown(type: "news", id) }
     let kind: HealthQuestion.Kind? = one([nil, .healthData, .summary])
-    return .malformed(RelayWireError(fault, id: id, kind: kind))
+    return .malformed(RelayWireError(.missing(field: "request_id"), id: id, kind: kind))
   }
 
+  /// The code of a backend, mostly of one that knows the phone if that comes back.
   private mutating func welcome() -> RelayModel.Message {
-    let tokens: [String?] = [nil, "t1", "t2"]
+    let tokens: [String?] = [nil, "t1", "t1", "t2"]
     var code = ConnectionCode(code: "\(number(100_000...999_999))", word: "anchor", message: "say")
     code.resumeToken = one(tokens)
     code.expiresIn = one([nil, .seconds(600)])
-    code.resumed = oneIn(2)
-    code.acceptsParts = oneIn(2)
+    code.resumed = oneIn(4) ? oneIn(2) : machine.resume != nil
+    code.acceptsParts = !oneIn(3)
     return RelayModel.Message(.connectionCode(code))
   }
-
-  /// The code of a backend that knows the phone and takes parts, or of a plain one.
-  private mutating func greeting() -> RelayModel.Message {
-    var code = ConnectionCode(code: "123456", word: "meadow", message: "")
-    if machine.resume == Secret("t1") || oneIn(3) {
-      code.resumeToken = "t1"
-      code.resumed = machine.resume != nil
-      code.acceptsParts = true
-    }
-    return RelayModel.Message(.connectionCode(code))
-  }
-
-  /// Asks about as many questions as stand in line at the most.
-  private mutating func askMany() {
-    guard machine.link.currentAttempt != nil else { return }
-    for _ in 0..<max(0, number(31...35) - machine.line.items.count) { askNew() }
-  }
-
-  private mutating func askNew() {
-    lastNew += 1
-    ask(10 + lastNew)
-  }
-
-  /// Says about as much that is not understood as is refused in a minute.
-  private mutating func repeatNonsense() {
-    for _ in 0..<number(1...22) {
-      give(.message(attempt, nonsense()))
-      if oneIn(2) { skip(to: now.advanced(by: .milliseconds(number(1...900)))) }
-    }
-  }
-
-  /// Asks as many questions as are remembered, and a few of them again.
-  private mutating func fillLine() {
-    guard machine.link.currentAttempt != nil else { return }
-    let room = RelaySettings.lineLimit - machine.line.items.count
-    let first = lastNew + 1 + room
-    for _ in 0..<room + RelaySettings.answeredLimit + number(-1...2) { askNew() }
-    for place in [first, first + 1, first + 2, lastNew] { ask(10 + place) }
-  }
-}
-
-// What a phone of the relay promises of each step.
-extension PhoneRelayInputs {
-  static let properties: [MachineProperty<PhoneRelayInputs>] = [
-    MachineProperty("a question leaves the line only with a receipt") { _, step in
-      let after = Set(step.after.line.items.map(\.id))
-      let left = step.before.line.items.map(\.id).filter { !after.contains($0) }
-      return Set(left).isSubset(of: step.receipts.map(\.id))
-    },
-    MachineProperty("a receipt is of a question that was asked") { _, step in
-      Set(step.receipts.map(\.id)).isSubset(of: step.before.line.items.map(\.id))
-    },
-    MachineProperty("only an answer that is held is sent") { generator, step in
-      step.effects.allSatisfy { effect in
-        guard case .send(_, let work, _) = effect else { return true }
-        return step.held(after: generator.held).read.contains(work)
-      }
-    },
-    MachineProperty("what is held belongs to a question in line") { generator, step in
-      let worked = step.after.line.items.compactMap(\.progress.work)
-      return step.held(after: generator.held).kept == Set(worked)
-    },
-    MachineProperty("only the present attempt is used") { _, step in
-      let present = [step.before.link.currentAttempt, step.after.link.currentAttempt]
-      return step.effects.compactMap(\.attempt).allSatisfy { present.contains($0) }
-    },
-    MachineProperty("each change of status is told, and nothing else") { _, step in
-      let told = step.effects.compactMap { effect in
-        if case .update(.status(let status)) = effect { status } else { nil }
-      }
-      return told == (step.before.status == step.after.status ? [] : [step.after.status])
-    },
-  ]
 }
 
 extension MachineStep<RelayModel> {
-  /// Whose answers were held at some time in this step, and whose are held after it.
-  fileprivate func held(after held: Set<WorkID>) -> (read: Set<WorkID>, kept: Set<WorkID>) {
-    var (read, kept) = (held, held)
+  /// The readings whose answers are held after it.
+  fileprivate func held(after held: Set<WorkID>) -> Set<WorkID> {
+    var held = held
     for effect in effects {
       switch effect {
-      case .read(let work, _, _, _), .fail(let work, _, _, _):
-        read.insert(work)
-        kept.insert(work)
-      case .discard(let work): kept.remove(work)
+      case .read(let work, _, _, _), .fail(let work, _, _, _): held.insert(work)
+      case .discard(let work): held.remove(work)
       case .open, .close, .ping, .send, .refuse, .notify, .unnotify, .update: continue
       }
     }
-    return (read, kept)
-  }
-
-  fileprivate var receipts: [RelayReceipt] {
-    effects.compactMap { effect in
-      if case .update(.ended(let receipt)) = effect { receipt } else { nil }
-    }
-  }
-}
-
-extension RelayModel.Effect {
-  fileprivate var attempt: AttemptID? {
-    switch self {
-    case .open(let attempt, _), .close(let attempt, _), .ping(let attempt, _),
-      .send(let attempt, _, _), .refuse(let attempt, _, _, _):
-      attempt
-    case .read, .discard, .fail, .notify, .unnotify, .update: nil
-    }
+    return held
   }
 }

@@ -3,15 +3,13 @@ import LinkWire
 @testable import Session
 
 /// Random inputs for a client of sessions, whose server has any features and is not always right.
-struct PhoneSessionInputs: InputGenerator {
+struct PhoneSessionInputs: LinkedGenerator {
   var run: RandomRun<SessionModel>
   private var disk = KeptSession()
   private var commit: (id: SessionCommitID, change: ClientSessionChange)?
   private var features: Set<SessionFeature> = []
   private var lastNumber: UInt64 = 0
   private var nextPlace: [String: UInt64] = [:]
-  // What the properties compare with.
-  private(set) var books = SessionBooks()
 
   private static let names = ["a", "b", "c"]
 
@@ -25,7 +23,7 @@ struct PhoneSessionInputs: InputGenerator {
   mutating func begin() { launch() }
 
   mutating func act() {
-    pass()
+    passTime([.milliseconds(40), .milliseconds(700), .seconds(3), .seconds(11), .seconds(70)])
     switch number(0...19) {
     case 0...2: answerStore()
     case 3...5: use()
@@ -41,13 +39,9 @@ struct PhoneSessionInputs: InputGenerator {
 
   mutating func note(_ step: MachineStep<SessionModel>) {
     for case .commit(let id, let change) in step.effects { commit = (id, change) }
-    books.note(step)
   }
 
-  mutating func noteRestart() {
-    commit = nil
-    books = SessionBooks()
-  }
+  mutating func noteRestart() { commit = nil }
 
   static func request(in effect: SessionModel.Effect) -> String? {
     switch effect {
@@ -58,33 +52,34 @@ struct PhoneSessionInputs: InputGenerator {
     case .send, .refreshCredentials, .probe, .update: nil
     }
   }
+
+  static func attempt(of effect: SessionModel.Effect) -> AttemptID? {
+    switch effect {
+    case .open(let attempt), .close(let attempt, _), .connect(let attempt, _, _),
+      .send(let attempt, _):
+      attempt
+    case .refreshCredentials, .probe, .commit, .update: nil
+    }
+  }
+
+  static let properties: [MachineProperty<PhoneSessionInputs>] = [
+    .usesPresentAttempt,
+    MachineProperty("a prompt is kept until it ended or the user gave it up") { _, step in
+      let after = Set(step.after.queue.items.map(\.id))
+      return step.before.queue.items.map(\.id).filter { !after.contains($0) }
+        .allSatisfy { step.endedPrompts.contains($0) }
+    },
+  ]
 }
 
 // The user, the device and the store.
 extension PhoneSessionInputs {
-  private var wall: Timestamp {
-    Timestamp(nanoseconds: 1_768_000_000_000_000_000 + now.nanoseconds)
-  }
-
   private mutating func launch() {
     let snapshot = disk.open(as: UUID128(high: 1, low: 2))
     give(.restored(snapshot, conversation: maybe("a"), at: wall))
     give(.credentials(.available(expiresIn: nil)))
-    give(.link(.device(.reachability(.reachable(path: PathID("wifi")))), at: wall))
-    give(.link(.device(.lifecycle(.foreground)), at: wall))
+    free()
     give(.start)
-  }
-
-  private mutating func pass() {
-    let waits: [Duration] = [
-      .zero, .zero, .milliseconds(40), .milliseconds(700), .seconds(3), .seconds(11),
-    ]
-    let until = now.advanced(by: oneIn(30) ? .seconds(70) : one(waits))
-    while let due, due <= until, !isOver, !oneIn(40) {
-      skip(to: due)
-      give(nil)
-    }
-    skip(to: until)
   }
 
   /// The store answers, if it was asked.
@@ -101,10 +96,7 @@ extension PhoneSessionInputs {
     let key = machine.queue.items.isEmpty ? UUID128(high: 0, low: 1) : one(machine.queue.items).id
     switch number(0...11) {
     case 0...5:
-      let sizes = [1, 9, 16_383, 16_384, 70_000, 524_288]
-      let letter = one(["x", "x", "\"", "\u{1}"])
-      let text =
-        oneIn(9) ? String(repeating: letter, count: one(sizes)) : "ask \(number(0...6))"
+      let text = oneIn(9) ? String(repeating: "x", count: 70_000) : "ask \(number(0...6))"
       let conversation = oneIn(3) ? nil : one(Self.names)
       give(.prompt(oneIn(30) ? "" : text, conversation: conversation, at: wall))
     case 6: give(.retry(key))
@@ -116,30 +108,15 @@ extension PhoneSessionInputs {
     }
   }
 
-  private mutating func changeDevice() {
-    let changes: [DeviceChange] = [
-      .reachability(.reachable(path: PathID("wifi"))),
-      .reachability(.reachable(path: PathID("cell"))),
-      .reachability(.unreachable), .reachability(.captivePortal), .lifecycle(.foreground),
-      .lifecycle(.foreground), .lifecycle(.background), .woke, .again,
-    ]
-    give(.link(.device(one(changes)), at: wall))
-  }
-
-  private var attempt: AttemptID { machine.link.currentAttempt ?? AttemptID(99) }
-
   private mutating func disturb() {
+    let attempt = anyAttempt()
     switch number(0...9) {
-    case 0, 1: give(.link(.lost(attempt, linkFailure()), at: wall))
-    case 2: give(.link(.ping(attempt), at: wall))
-    case 3: give(.link(.pong(attempt, 0), at: wall))
-    case 4: give(.link(.oversized(attempt, bytes: 5_000_000), at: wall))
-    case 5: give(.malformed(attempt, detail: "odd"))
-    case 6: give(.reading(attempt, isPaused: oneIn(2)))
-    case 7: give(.probed(isPortal: oneIn(2)))
-    case 8: give(oneIn(4) ? .unsent(attempt) : .malformed(AttemptID(98), detail: "late"))
-    case _:
-      give(.credentials(oneIn(4) ? .rejected : .available(expiresIn: nil)))
+    case 0: give(.malformed(attempt, detail: "odd"))
+    case 1: give(.reading(attempt, isPaused: oneIn(2)))
+    case 2: give(.probed(isPortal: oneIn(2)))
+    case 3: if oneIn(4) { give(.unsent(attempt)) }
+    case 4: give(.credentials(oneIn(4) ? .rejected : .available(expiresIn: nil)))
+    case _: disturbLink(ping: 0)
     }
   }
 }
@@ -157,8 +134,8 @@ extension PhoneSessionInputs {
     } else {
       message = anyMessage()
     }
-    let bytes = one([60, 60, 90_000, 102_400, 150_000])
-    give(.frame(oneIn(30) ? AttemptID(97) : attempt, message, bytes: bytes, at: wall))
+    let bytes = one([60, 60, 90_000, 150_000])
+    give(.frame(oneIn(30) ? anyAttempt() : attempt, message, bytes: bytes, at: wall))
   }
 
   private mutating func hello() -> SessionHello {
@@ -169,9 +146,8 @@ extension PhoneSessionInputs {
   }
 
   private mutating func connected() -> SessionConnected {
-    let versions = [SessionVersion(0, 4, 0), SessionVersion(0, 5, 0), SessionVersion(0, 5, 0)]
-    return SessionConnected(
-      message: "", session: "", version: oneIn(30) ? SessionVersion(0, 3, 9) : one(versions),
+    SessionConnected(
+      message: "", session: "", version: SessionVersion(0, oneIn(30) ? 3 : number(4...5), 0),
       features: features, isRecovered: one([nil, true, true, false]))
   }
 
@@ -191,22 +167,14 @@ extension PhoneSessionInputs {
     case 11, 12: return .replay(id: id(), entry(name, prompt), number: serverNumber())
     case 13, 14, 15, 16, 17: return .history(window(one(Self.names), prompt))
     case 18: return .historyBatch(Self.names.map { window($0, prompt) })
-    case 19:
-      let skews: [Duration] = [.zero, .seconds(30), .seconds(31), .seconds(-31)]
-      return .heartbeat(oneIn(5) ? nil : wall.advanced(by: one(skews)))
+    case 19: return .heartbeat(oneIn(5) ? nil : wall.advanced(by: .seconds(one([-31, 0, 31]))))
     case 20: return .turnComplete(conversation: name, isAborted: false)
-    case _: return seldomMessage(name)
-    }
-  }
-
-  private mutating func seldomMessage(_ name: String) -> SessionServerMessage {
-    switch number(0...7) {
-    case 0: .draining(message: "", retryAfter: .seconds(5), window: maybe(.seconds(2)))
-    case 1: .authError(message: "no")
-    case 2: .sessionKilled(conversation: name)
-    case 3: .unknown(type: "news")
-    case 4: .hello(hello())
-    case _: .connected(connected())
+    case _:
+      if oneIn(2) { return oneIn(4) ? .hello(hello()) : .connected(connected()) }
+      return one([
+        .draining(message: "", retryAfter: .seconds(5), window: maybe(.seconds(2))),
+        .authError(message: "no"), .sessionKilled(conversation: name), .unknown(type: "news"),
+      ])
     }
   }
 
@@ -221,7 +189,7 @@ extension PhoneSessionInputs {
   }
 
   private mutating func response(_ prompt: KeptPrompt?) -> SessionResponse {
-    let errors = ["failed", "interrupted", "it was interrupted by a crash", "cancelled"]
+    let errors = ["failed", "interrupted", "cancelled"]
     return SessionResponse(
       id: oneIn(4) ? nil : id(), number: serverNumber(),
       conversation: oneIn(4) ? nil : prompt?.conversation,
@@ -231,10 +199,7 @@ extension PhoneSessionInputs {
   }
 
   private mutating func error(_ prompt: KeptPrompt?) -> SessionError {
-    let codes: [String?] = [
-      nil, "busy", "busy", "rate_limited", "store_failed", "draining", "too_long",
-      "not_recovered", "invalid_subscribe",
-    ]
+    let codes = [nil, "busy", "busy", "store_failed", "draining", "too_long", "not_recovered"]
     var error = SessionError(message: oneIn(4) ? "Unknown message type: x" : "no")
     error.code = oneIn(60) ? "unsupported_protocol_version" : one(codes)
     error.conversation = oneIn(3) ? nil : prompt?.conversation ?? one(Self.names)
@@ -261,19 +226,35 @@ extension PhoneSessionInputs {
     }
     let end = first + UInt64(entries.count)
     nextPlace[name] = end
-    var place = SessionHistory.Place.offset(
-      next: end, signature: oneIn(9) ? "t" : "s", isReplaced: oneIn(12))
-    if isOld {
-      place = .sequence(
-        first: oneIn(3) ? nil : entries.first?.place, last: entries.last?.place, next: end + 1)
-    }
+    let place: SessionHistory.Place =
+      isOld
+      ? .sequence(first: entries.first?.place, last: entries.last?.place, next: end + 1)
+      : .offset(next: end, signature: oneIn(9) ? "t" : "s", isReplaced: oneIn(12))
     var window = SessionHistory(
       conversation: name, entries: entries, place: place, isComplete: !oneIn(3))
     if oneIn(12) {
+      let oldest = UInt64(number(0...9))
       window.gap = SessionHistory.Gap(
-        requested: first, oldest: UInt64(number(0...9)),
-        reason: oneIn(2) ? .pruned : .clientAhead)
+        requested: first, oldest: oldest, reason: oneIn(2) ? .pruned : .clientAhead)
     }
     return window
+  }
+}
+
+extension MachineStep<SessionModel> {
+  /// The prompts that have ended by this step, or were forgotten on the user's word.
+  fileprivate var endedPrompts: Set<UUID128> {
+    var ended: Set<UUID128> = []
+    for batch in [after.writer.waiting, after.writer.inFlight?.batch].compactMap(\.self) {
+      ended.formUnion(batch.change.forgotten)
+      for news in batch.change.news {
+        switch news {
+        case .ended(let ending), .answer(_, _, let ending): ended.insert(ending.key)
+        case .message: continue
+        }
+      }
+    }
+    for case .update(.prompt(let state, _?)) in effects { ended.insert(state.key) }
+    return ended
   }
 }

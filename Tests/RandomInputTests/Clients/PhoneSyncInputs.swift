@@ -4,14 +4,10 @@ import LinkHealth
 import LinkWire
 
 /// Random inputs for a sync, with a disk and a network that do what they like.
-///
-/// They come to types that are full, stores that fail again and again, batches that cannot be
-/// divided and answers that are late.
 struct PhoneSyncInputs: InputGenerator {
   var run: RandomRun<SyncModel>
-  private var wall: Int64 = 1_700_000_000_000_000_000
   // What was asked for and not answered.
-  private var reads: [(SyncFetchID, String)] = []
+  private var reads: [(id: SyncFetchID, type: String, least: Timestamp)] = []
   private var writes: [SyncCommitID] = []
   private var uploads: [String] = []
   private var splits: [String] = []
@@ -22,47 +18,41 @@ struct PhoneSyncInputs: InputGenerator {
   private var lastWake: UInt64 = 0
   // How this run is.
   private let serverFails: Bool
-  private let failingStatus: Int
   private let storeFails: Bool
   private let sourceFails: Bool
   private let pagesAreLarge: Bool
-  private let mostlyRefused: Bool
   private let favoured: [Int]
-  // What the properties compare with.
-  private(set) var books = SyncNotes()
+  /// Uploads that have not ended, which the properties compare with.
+  private var uploading: Set<String> = []
 
   private static let types = ["a", "b", "c"]
 
   init(seed: UInt64) {
     var source = RandomPolicies(chance: Chance(seed: seed))
     serverFails = source.oneIn(4)
-    failingStatus = source.one([500, 503])
     storeFails = source.oneIn(3)
     sourceFails = source.oneIn(5)
     pagesAreLarge = source.oneIn(2)
-    mostlyRefused = source.oneIn(4)
-    favoured = source.one([[503, 0, 429], [500, 501, 599], [413, 413, 200], [400, 401, 404]])
+    favoured = source.one([[503, 429], [500, 501], [413, 413], [400, 401, 404]])
     let settings = SyncSettings(policy: .healthSync, depth: source.one([1, 2, 16]))
     run = RandomRun(
       SyncModel(settings, seed: source.chance.next()), seed: seed, chance: source.chance)
   }
 
   mutating func begin() {
-    if oneIn(9) { give(.device(changeOfDevice())) }
+    if oneIn(9) { give(.device(deviceChange())) }
     give(beginning())
   }
 
   mutating func act() {
-    if oneIn(serverFails ? 2 : 3) { pass() }
+    passTime([.milliseconds(500), .seconds(2), .seconds(70)])
     give(oneIn(900) ? .stop : input())
   }
 
   mutating func note(_ step: MachineStep<SyncModel>) {
     for effect in step.effects {
       switch effect {
-      case .fetch(let id, let type, _, _, let least):
-        reads.append((id, type))
-        wall = max(wall, least.nanoseconds)
+      case .fetch(let id, let type, _, _, let least): reads.append((id, type, least))
       case .commit(let id, _): writes.append(id)
       case .upload(let all): uploads += all.map(\.file)
       case .halve(let file): splits.append(file)
@@ -71,7 +61,7 @@ struct PhoneSyncInputs: InputGenerator {
       case .observe, .delete, .giveBack, .update: continue
       }
     }
-    books.note(step)
+    uploading = step.uploading(after: uploading).union(step.uploads)
   }
 
   static func request(in effect: SyncModel.Effect) -> String? {
@@ -82,23 +72,23 @@ struct PhoneSyncInputs: InputGenerator {
     case .observe, .delete, .upload, .halve, .askSecret, .refresh, .update: nil
     }
   }
+
+  static let properties: [MachineProperty<PhoneSyncInputs>] = [
+    MachineProperty("a file is uploaded by one upload at a time") { generator, step in
+      Set(step.uploads).count == step.uploads.count
+        && step.uploading(after: generator.uploading).isDisjoint(with: step.uploads)
+    },
+    MachineProperty("granted time is given back or waits for what it was granted for") { _, step in
+      var open = Set(step.before.wakes.keys)
+      if case .fired(_, let wake, _)? = step.input { open.insert(wake) }
+      for case .giveBack(let wake, _) in step.effects { open.remove(wake) }
+      return open == Set(step.after.wakes.keys)
+    },
+  ]
 }
 
 extension PhoneSyncInputs {
   private mutating func type() -> String { one(Self.types) }
-  private var time: Timestamp { Timestamp(nanoseconds: wall) }
-
-  /// Lets time pass: a moment, up to the next deadline, or beside it.
-  private mutating func pass() {
-    let beside = [Duration.zero, .zero, .nanoseconds(-1), .nanoseconds(1), .seconds(1)]
-    if let due, !oneIn(4) {
-      skip(to: due.advanced(by: one(beside)))
-    } else {
-      skip(to: now.advanced(by: .milliseconds(number(0...70_000))))
-    }
-    wall += Int64(number(-3_000_000...900_000_000)) * 10
-    give(nil)
-  }
 
   private mutating func beginning() -> SyncModel.Input {
     var batches: [QueuedBatch] = []
@@ -114,71 +104,51 @@ extension PhoneSyncInputs {
       SyncedType(type: $0, anchor: maybe(HealthAnchor([1])), synced: number(0...9))
     }
     for type in types { anchors[type.type] = type.anchor }
-    let stamps = [Int64.min, wall, wall + 999_999_999, -1, -1_000_000_000]
     let files = batches.map(\.file)
     let running = Set(files.filter { _ in oneIn(3) } + ["gone"])
     return .restored(
       KeptSyncQueue(
         asked: oneIn(2) ? ["b", "a"] : [], types: types, batches: batches,
-        stamp: Timestamp(nanoseconds: one(stamps))),
+        stamp: wall.advanced(by: .seconds(one([-9, 0, 9])))),
       running: running, missing: Set(files.filter { !running.contains($0) && oneIn(6) }))
   }
 
   private mutating func input() -> SyncModel.Input {
     // A server that goes on failing ends each schedule of tries.
     if serverFails, !uploads.isEmpty, !oneIn(4) {
-      let failure = LinkFailure.http(status: failingStatus, retryAfter: nil, detail: "")
-      return .uploaded(uploads.removeFirst(), .failed(failure), at: time)
+      let failure = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
+      return .uploaded(uploads.removeFirst(), .failed(failure), at: wall)
     }
     if let input = answer() { return input }
-    switch number(0...15) {
+    switch number(0...11) {
     case 0: return .ask(Self.types.filter { _ in !oneIn(4) })
     case 1...6:
       lastWake += 1
       let types = (0...number(0...2)).map { _ in oneIn(12) ? "d" : type() }
-      let budgets = [Duration.seconds(30), .seconds(2), .milliseconds(500), .seconds(1), .zero]
-      return .fired(types, WakeID(lastWake), budget: one(budgets))
+      return .fired(types, WakeID(lastWake), budget: .milliseconds(one([0, 500, 2_000, 30_000])))
     case 7: return .again
     case 8:
       return .conditions(
         SyncConditions(
           isConstrained: oneIn(5), isExpensive: oneIn(2), isLowPower: oneIn(5),
           isUnlocked: !oneIn(4)))
-    case 9, 10: return .device(changeOfDevice())
-    case 11: return late()
-    case _:
-      lastWake += 1
-      return .fired([type()], WakeID(lastWake), budget: .seconds(10))
-    }
-  }
-
-  private mutating func changeOfDevice() -> DeviceChange {
-    switch number(0...6) {
-    case 0: .woke
-    case 1: .again
-    case 2: .lifecycle(.background)
-    case 3: .lifecycle(.foreground)
-    case 4: .reachability(oneIn(2) ? .unreachable : .captivePortal)
-    case _: .reachability(.reachable(path: PathID("path")))
+    case 9, 10: return .device(deviceChange())
+    case _: return late()
     }
   }
 
   /// Returns answers to questions that nobody asked, or that were answered before.
   private mutating func late() -> SyncModel.Input {
     let file = oneIn(2) ? "batch-\(number(0...max(1, lastFile)))" : "old-\(number(0...6))"
-    switch number(0...11) {
-    case 0: return .fetched(SyncFetchID(9_999_999), page(of: "a"))
+    switch number(0...8) {
+    case 0: return .fetched(SyncFetchID(9_999_999), page(of: "a", notBefore: wall))
     case 1: return .notFetched(SyncFetchID(9_999_999), .failed(detail: "late"))
-    case 2: return .committed(SyncCommitID(9_999_999))
-    case 3: return .notCommitted(SyncCommitID(9_999_999), .full(detail: "late"))
+    case 2: return .notWritten(SyncFetchID(9_999_999), .full(detail: "late"))
+    case 3: return .committed(SyncCommitID(9_999_999))
     case 4: return .halved(file, [draft(), draft()])
     case 5: return .notHalved(file, oneIn(2) ? nil : .full(detail: "late"))
-    case 6: return .secret(isNew: oneIn(2))
-    case 7: return .refreshed(nil)
-    case 8: return .notWritten(SyncFetchID(9_999_999), .full(detail: "late"))
-    case 9: return .uploaded(file, .unreadable(detail: "late"), at: time)
-    case 10: return .uploaded(file, .failed(failure()), at: time)
-    case _: return .uploaded(file, .accepted, at: time)
+    case 6: return oneIn(2) ? .secret(isNew: oneIn(2)) : .refreshed(nil)
+    case _: return .uploaded(file, outcome(), at: wall)
     }
   }
 }
@@ -187,7 +157,7 @@ extension PhoneSyncInputs {
 extension PhoneSyncInputs {
   private mutating func answer() -> SyncModel.Input? {
     switch number(0...9) {
-    case 0...2: return reads.isEmpty ? nil : read(reads.remove(at: number(0...reads.count - 1)))
+    case 0...2: return reads.isEmpty ? nil : endRead()
     case 3...5:
       guard !writes.isEmpty else { return nil }
       let id = writes.remove(at: number(0...writes.count - 1))
@@ -195,7 +165,7 @@ extension PhoneSyncInputs {
       return .notCommitted(id, one([.full(detail: "full"), .locked(detail: "locked")]))
     case 6, 7:
       guard !uploads.isEmpty else { return nil }
-      return .uploaded(uploads.remove(at: number(0...uploads.count - 1)), outcome(), at: time)
+      return .uploaded(uploads.remove(at: number(0...uploads.count - 1)), outcome(), at: wall)
     case 8:
       guard !splits.isEmpty else { return nil }
       return split(splits.remove(at: number(0...splits.count - 1)))
@@ -217,23 +187,25 @@ extension PhoneSyncInputs {
       bytes: number(1...999))
   }
 
-  private mutating func page(of type: String) -> FetchedPage {
+  private mutating func page(of type: String, notBefore least: Timestamp) -> FetchedPage {
     let count = oneIn(3) ? 0 : pagesAreLarge ? number(1...40) : number(1...2)
     let drafts = (0..<count).map { _ in draft() }
     if count > 0 || oneIn(4) || anchors[type] == nil {
       anchors[type] = HealthAnchor([UInt8(truncatingIfNeeded: chance.next()), 1, 2])
     }
     return FetchedPage(
-      drafts: drafts, anchor: anchors[type] ?? HealthAnchor([]),
-      made: Timestamp(nanoseconds: count == 0 && oneIn(2) ? wall + 1 << 40 : wall))
+      drafts: drafts, anchor: anchors[type] ?? HealthAnchor([]), made: max(wall, least))
   }
 
-  private mutating func read(_ read: (SyncFetchID, String)) -> SyncModel.Input {
-    guard oneIn(sourceFails ? 2 : 9) else { return .fetched(read.0, page(of: read.1)) }
+  private mutating func endRead() -> SyncModel.Input {
+    let (id, type, least) = reads.remove(at: number(0...reads.count - 1))
+    guard oneIn(sourceFails ? 2 : 9) else {
+      return .fetched(id, page(of: type, notBefore: least))
+    }
     switch number(0...2) {
-    case 0: return .notFetched(read.0, .locked(detail: "locked"))
-    case 1: return .notFetched(read.0, .failed(detail: "failed"))
-    case _: return .notWritten(read.0, .full(detail: "full"))
+    case 0: return .notFetched(id, .locked(detail: "locked"))
+    case 1: return .notFetched(id, .failed(detail: "failed"))
+    case _: return .notWritten(id, .full(detail: "full"))
     }
   }
 
@@ -247,18 +219,28 @@ extension PhoneSyncInputs {
   }
 
   private mutating func outcome() -> UploadOutcome {
-    if oneIn(mostlyRefused ? 12 : 2) { return .accepted }
+    if oneIn(2) { return .accepted }
     return oneIn(20) ? .unreadable(detail: "no file") : .failed(failure())
   }
 
   private mutating func failure() -> LinkFailure {
-    let all = [
-      199, 300, 399, 400, 401, 403, 407, 408, 409, 413, 425, 429, 431, 499, 500, 501, 502, 503, 504,
-      505, 599, 600,
-    ]
-    let status = one(oneIn(2) ? favoured : all)
-    if status == 0 || oneIn(8) { return one([.reset, .timeout(.response), .dns(detail: "dns")]) }
+    if oneIn(2) { return linkFailure() }
     let wish = oneIn(3) ? Duration.milliseconds(number(0...90_000)) : nil
-    return .http(status: status, retryAfter: wish, detail: one(["", "words"]))
+    return .http(status: one(favoured), retryAfter: wish, detail: one(["", "words"]))
+  }
+}
+
+extension MachineStep<SyncModel> {
+  fileprivate var uploads: [String] {
+    effects.flatMap { effect -> [String] in
+      if case .upload(let all) = effect { all.map(\.file) } else { [] }
+    }
+  }
+
+  /// The uploads that have not ended after the input and before its effects.
+  fileprivate func uploading(after uploading: Set<String>) -> Set<String> {
+    if case .restored(_, let running, _)? = input { return uploading.union(running) }
+    if case .uploaded(let file, _, _)? = input { return uploading.subtracting([file]) }
+    return uploading
   }
 }

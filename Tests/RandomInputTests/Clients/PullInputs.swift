@@ -8,11 +8,7 @@ import LinkWire
 struct PullInputs: InputGenerator {
   var run: RandomRun<PullModel>
   /// How often in eight an exchange of this pull fails.
-  private var misfortune = 1
-  /// The status that answers of this pull mostly fail with, if there is one.
-  private var habit: Int?
-  /// Once in how many steps this pull lets time pass.
-  private var pace: UInt64 = 3
+  private let misfortune: Int
   private var lastQuestion = 0
   // What the properties compare with.
   private(set) var leased = 0
@@ -21,36 +17,32 @@ struct PullInputs: InputGenerator {
 
   init(seed: UInt64) {
     var source = RandomPolicies(chance: Chance(seed: seed))
-    let settings = source.oneIn(2) ? PullSettings() : Self.settings(&source)
     misfortune = source.one([0, 1, 2, 3, 6])
-    habit = source.one([nil, nil, 409, 409, 410, 413])
-    pace = source.one([3, 3, 9, 30])
+    var settings = PullSettings()
+    if source.oneIn(2) {
+      let waits = source.one([[], [0], [500, 1_000, 2_000], [100, 100, 100, 100, 100]])
+      settings = PullSettings(
+        budget: .seconds(source.one([0, 1, 5, 12, 60])), leaseLimit: source.number(1...6),
+        exchangeLimit: .seconds(source.one([1, 3, 8, 30])),
+        leastTime: .milliseconds(source.one([0, 500, 2_000])),
+        sendTime: .milliseconds(source.one([0, 400, 3_000])),
+        retries: .list(waits.map { .milliseconds($0) }))
+    }
     run = RandomRun(PullModel(settings), seed: seed, chance: source.chance)
   }
 
-  /// Returns numbers that come to what the usual ones never do.
-  private static func settings(_ source: inout RandomPolicies) -> PullSettings {
-    let waits = source.one([[], [0], [1_500], [500, 1_000, 2_000], [100, 100, 100, 100, 100]])
-    return PullSettings(
-      budget: .seconds(source.one([0, 1, 5, 12, 25, 60])), leaseLimit: source.number(1...6),
-      exchangeLimit: .seconds(source.one([1, 3, 8, 30])),
-      leastTime: .milliseconds(source.one([0, 0, 0, 500, 1_000, 2_000])),
-      sendTime: .milliseconds(source.one([0, 0, 400, 3_000])),
-      retries: .list(waits.map { .milliseconds($0) }))
-  }
-
   mutating func act() {
-    if oneIn(pace) { pass() }
+    if oneIn(5) { passTime([.milliseconds(40), .seconds(1), .seconds(3), .seconds(10)]) }
     if oneIn(10) { return disturb() }
     let isBad = number(0...7) < misfortune
     switch machine.phase {
     case .new: give(oneIn(20) ? .cancel : .begin)
     case .leasing(let step, _, _): give(isBad ? .failed(step, failure()) : .leased(step, page()))
     case .reading(let step, _):
-      if isBad { return awaitAboutDue() }
+      if isBad { return awaitDue(butBy: one([0, 0, -1, 1])) }
       give(.prepared(step, parts: one([-1, 0, 1, 1, 1, 2, 3, 4])))
     case .posting(let step, _, _): give(isBad ? .failed(step, failure()) : .posted(step))
-    case .pausing: awaitAboutDue()
+    case .pausing: awaitDue(butBy: one([0, 0, -1, 1]))
     case .ended: disturb()
     }
   }
@@ -87,34 +79,11 @@ extension PullInputs {
     }
   }
 
-  private mutating func awaitAboutDue() {
-    awaitDue(butBy: one([0, 0, -1, 1]))
-  }
-
-  /// Lets time pass: a while, or as much as leaves just the least time to do something.
-  private mutating func pass() {
-    let least = Duration.zero - machine.settings.leastTime
-    let sending = Duration.zero - machine.settings.sendTime
-    let beside = Duration.nanoseconds(one([0, 0, -1, 1]))
-    switch number(0...9) {
-    case 0: if let due { skip(to: due.advanced(by: beside)) }
-    case 1: skip(to: machine.limit.advanced(by: least + beside))
-    case 2: skip(to: machine.limit.advanced(by: least + sending + beside))
-    case 3: skip(to: machine.end.advanced(by: least + beside))
-    case 4: if oneIn(4) { skip(to: machine.end.advanced(by: beside)) }
-    case 5: if oneIn(3) { skip(to: machine.leaseEnd.advanced(by: beside)) }
-    case _: skip(to: now.advanced(by: .milliseconds(one([0, 1, 40, 300, 1_000, 2_500]))))
-    }
-    if oneIn(3) { give(nil) }
-  }
-
   /// Returns none, some, or about as many questions as were ordered.
   private mutating func page() -> LeasedQuestions {
     let most = machine.settings.leaseLimit
     let count = one([0, 1, 1, 2, 2, most, most + 1])
-    let times: [Duration] = [
-      .zero, .seconds(6), .seconds(10), .seconds(25), .seconds(25), .seconds(60), .seconds(86_400),
-    ]
+    let times: [Duration] = [.zero, .seconds(6), .seconds(25), .seconds(60), .seconds(86_400)]
     return LeasedQuestions(
       questions: (0..<count).map { _ in question() }, expiresIn: one(times),
       rejected: (0..<one([0, 0, 0, 1, 2])).map { _ in rejected() })
@@ -140,29 +109,17 @@ extension PullInputs {
 
   /// Returns a question that cannot be read.
   private mutating func rejected() -> LeasedQuestions.Rejected {
-    let faults: [FieldFault] = [
-      .missing(field: "payload"), .wrongType(field: "payload"), .badDate(field: "start"),
-      .outOfBounds(field: "max_points"), .malformed(detail: "no object"),
-      .unknownWord(field: "value_type", known: ["steps", "weight"]),
-    ]
-    let error = RelayWireError(one(faults), id: name(), kind: one([.healthData, .summary]))
+    let kind: HealthQuestion.Kind = oneIn(2) ? .healthData : .summary
+    let error = RelayWireError(.missing(field: "payload"), id: name(), kind: kind)
     return LeasedQuestions.Rejected(lease: "lease \(lastQuestion)", error: error)
   }
 
-  /// Returns a failure; most others than those of a connection have a rule of their own.
   private mutating func failure() -> LinkFailure {
-    if let habit, !oneIn(3) { return .http(status: habit, retryAfter: maybe(.zero), detail: "") }
     if oneIn(3) { return linkFailure() }
-    let statuses = [
-      204, 302, 399, 401, 403, 404, 405, 408, 409, 409, 410, 413, 413, 422, 428, 429, 430, 499,
-      500, 501, 503, 511, 599, 600, 816,
-    ]
-    let room = now.duration(to: machine.limit) - machine.settings.leastTime
-    let wishes: [Duration] = [
-      .zero, room, room, .seconds(2), .seconds(60), .seconds(3_600), .seconds(7_200),
-    ]
-    let wish = max(.zero, one(wishes) + .nanoseconds(one([0, 0, -1, 1])))
-    return .http(status: one(statuses), retryAfter: maybe(wish), detail: "refused")
+    let wishes: [Duration?] = [nil, nil, .zero, .seconds(2), .seconds(60), .seconds(7_200)]
+    return .http(
+      status: one([204, 401, 403, 404, 409, 409, 409, 410, 413, 429, 500, 503]),
+      retryAfter: one(wishes), detail: "refused")
   }
 }
 
@@ -177,22 +134,8 @@ extension PullInputs {
       guard let report = step.report else { return true }
       return report.answered + report.unwanted + report.left == generator.leased + step.leased
     },
-    MachineProperty("only what is held is posted") { generator, step in
-      step.effects.allSatisfy { effect in
-        if case .post(_, let work, _, _, _) = effect { generator.held.contains(work) } else { true }
-      }
-    },
     MachineProperty("nothing is held after the end") { generator, step in
       step.report == nil || step.held(after: generator.held).isEmpty
-    },
-    MachineProperty("an exchange ends within the budget and its own limit") { _, step in
-      step.limits.allSatisfy {
-        $0 <= step.after.settings.exchangeLimit
-          && step.now.advanced(by: $0) <= step.after.end
-      }
-    },
-    MachineProperty("it waits for nothing beyond its budget") { _, step in
-      step.after.deadline.map { $0 <= step.after.end } ?? true
     },
   ]
 }
@@ -209,15 +152,6 @@ extension MachineStep<PullModel> {
   fileprivate var report: PullReport? {
     for case .finish(let report) in effects { return report }
     return nil
-  }
-
-  fileprivate var limits: [Duration] {
-    effects.compactMap { effect in
-      switch effect {
-      case .lease(_, _, let limit), .post(_, _, _, _, let limit), .refuse(_, _, let limit): limit
-      case .read, .discard, .finish: nil
-      }
-    }
   }
 
   /// Whose messages are held after it.

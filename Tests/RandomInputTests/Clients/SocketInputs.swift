@@ -2,17 +2,21 @@
 @testable import LinkCore
 
 /// Random inputs for a held socket with any outbox, and a store and a server that answer at will.
-struct SocketInputs: InputGenerator {
+struct SocketInputs: LinkedGenerator {
   var run: RandomRun<SocketModel>
-  /// The newest pings, and the messages that are being stored.
-  private(set) var pings: [UInt64] = [1]
+  /// The newest ping, and whether it is to be answered.
+  private var ping: UInt64 = 1
+  private var isAsked = false
+  /// The messages that are being stored.
   private var storing: [UInt64] = []
   /// The socket that was told to be open.
   private var opened: AttemptID?
   /// Whether pings are seldom answered.
   private let isDeaf: Bool
-  // What the properties compare with.
-  private(set) var books = SocketBooks()
+  // What the properties compare with: messages that were taken, and those of which it is known
+  // what became of them.
+  private var accepted = 0
+  private var ended = 0
 
   init(seed: UInt64) {
     var source = RandomPolicies(chance: Chance(seed: seed))
@@ -43,35 +47,44 @@ struct SocketInputs: InputGenerator {
   }()
 
   mutating func begin() {
-    if machine.settings.outbox == .durable, oneIn(2) { restore() }
+    if machine.settings.outbox == .durable, oneIn(2) {
+      let first = oneIn(4) ? UInt64.max : 1
+      let count = first == .max ? 1 : UInt64(number(1...5))
+      give(
+        .restored((0..<count).map { ProvenQueue.Entry(id: first + $0, message: .text("old")) }))
+    }
     give(.credentials(.available(expiresIn: oneIn(2) ? nil : .seconds(90))))
     give(.start)
   }
 
   mutating func act() {
-    if oneIn(2) { pass() }
+    if oneIn(2) { passTime([.milliseconds(700), .seconds(2), .seconds(10), .seconds(40)]) }
     switch number(0...29) {
     case 0: give(oneIn(3) ? .stop : .start)
     case 1: changeDevice()
     case 2: disturb()
-    case 3: if oneIn(2) { fillWindow() } else { fillBytes() }
-    case 4: give(.link(.device(.again)))
-    case 5...8: answerStore()
-    case 9...13: give(.send(message()))
+    case 3: give(.credentials(credentialsEvent()))
+    case 4...7: answerStore()
+    case 8...12: for _ in 0..<(oneIn(20) ? number(2...70) : 1) { give(.send(message())) }
     case _: goOn()
     }
   }
 
+  mutating func answerWhileWaiting() {
+    if isAsked, !isDeaf || oneIn(4) { answerPing() }
+  }
+
   mutating func note(_ step: MachineStep<SocketModel>) {
+    accepted += step.accepted
+    ended += step.ended
     for effect in step.effects {
       switch effect {
-      case .ping(_, let id): pings = (pings + [id]).suffix(3)
+      case .ping(_, let id): (ping, isAsked) = (id, true)
       case .store(let entry): storing.append(entry.id)
       case .open, .close, .greet, .resume, .send, .ask, .refreshCredentials, .remove, .update:
         continue
       }
     }
-    books.note(step)
   }
 
   static func request(in effect: SocketModel.Effect) -> String? {
@@ -85,56 +98,42 @@ struct SocketInputs: InputGenerator {
     case .close, .send, .ask, .refreshCredentials, .update: nil
     }
   }
+
+  static func attempt(of effect: SocketModel.Effect) -> AttemptID? {
+    switch effect {
+    case .open(let attempt), .close(let attempt, _), .greet(let attempt, _, _),
+      .resume(let attempt, _), .send(let attempt, _), .ping(let attempt, _), .ask(let attempt):
+      attempt
+    case .refreshCredentials, .store, .remove, .update: nil
+    }
+  }
+
+  static let properties: [MachineProperty<SocketInputs>] = [
+    .usesPresentAttempt,
+    MachineProperty("a message that was accepted waits, has arrived or is reported") {
+      $0.accepted + $1.accepted == $0.ended + $1.ended + $1.after.queue.entries.count
+    },
+  ]
 }
 
-// Time, and what brings a socket on.
+// Single inputs.
 extension SocketInputs {
-  private mutating func pass() {
-    let beside = one([Duration.zero, .zero, .nanoseconds(-1), .nanoseconds(1)])
-    switch number(0...9) {
-    case 0, 1: advance(to: due?.advanced(by: beside))
-    case 2: advance(to: machine.queue.deadline?.advanced(by: beside))
-    case 3: advance(to: machine.stopsAt?.advanced(by: beside))
-    case 4: advance(to: now.advanced(by: .seconds(number(2...40))))
-    case _:
-      skip(to: now.advanced(by: .milliseconds(one([0, 1, 40, 700, 1_000, 2_500]))))
-    }
-    if oneIn(3) { give(nil) }
+  private mutating func answerPing() {
+    isAsked = false
+    give(.link(.pong(attempt, ping)))
   }
 
-  private mutating func advance(to target: Instant?) {
-    guard let target, target > now else { return }
-    for _ in 0..<8 where !oneIn(40) {
-      guard let due, due < target, !isOver else { break }
-      skip(to: due)
-      let before = pings
-      give(nil)
-      if pings != before, !isDeaf || oneIn(4) { answerPing() }
-    }
-    skip(to: target)
-    if oneIn(3) { give(nil) }
-  }
-
-  private mutating func answerPing() { give(.link(.pong(attempt, pings[pings.count - 1]))) }
-
-  private var attempt: AttemptID { machine.link.currentAttempt ?? AttemptID(99) }
-
+  /// Does what brings a socket on, mostly.
   private mutating func goOn() {
     guard machine.link.currentAttempt != nil else {
-      if machine.link.status.phase == .held, oneIn(3) {
-        give(.link(.device(.lifecycle(.foreground))))
-        return give(.link(.device(.reachability(.reachable(path: PathID("wifi"))))))
-      }
+      if machine.link.status.phase == .held, oneIn(3) { return free() }
       if oneIn(5) { return give(.credentials(.available(expiresIn: nil))) }
       let isIdle = machine.deadline == nil || machine.isStopped
-      return isIdle || oneIn(9) ? give(.start) : advance(to: due)
+      return isIdle || oneIn(9) ? give(.start) : awaitDue()
     }
-    if machine.isConnected, oneIn(3) { return hear() }
-    if machine.isConnected { return answerPing() }
+    if machine.isConnected { return oneIn(3) ? hear(attempt) : answerPing() }
     if opened != attempt, !oneIn(9) { return open(attempt, subprotocol: oneIn(3) ? "chat" : nil) }
-    var marks = SocketMarks()
-    marks.confirms = !oneIn(4)
-    give(.socket(attempt, .message(message(), marks)))
+    hear(attempt)
   }
 
   /// Tells that a socket is open, which happens to each once.
@@ -143,20 +142,10 @@ extension SocketInputs {
     give(.socket(attempt, .opened(subprotocol: subprotocol)))
   }
 
-  private mutating func changeDevice() {
-    let changes: [DeviceChange] = [
-      .reachability(.reachable(path: PathID("wifi"))),
-      .reachability(.reachable(path: PathID("cell"))),
-      .reachability(.unreachable), .reachability(.captivePortal), .lifecycle(.foreground),
-      .lifecycle(.foreground), .lifecycle(.background), .woke,
-    ]
-    give(.link(.device(one(changes))))
-  }
-
   /// A message comes in, with what the app says of it.
-  private mutating func hear() {
+  private mutating func hear(_ attempt: AttemptID) {
     var marks = SocketMarks()
-    marks.confirms = oneIn(3)
+    marks.confirms = oneIn(2)
     marks.answersPing = oneIn(2)
     marks.provesLife = !oneIn(3)
     if oneIn(3) { marks.position = Secret("\(number(1...9))") }
@@ -165,83 +154,64 @@ extension SocketInputs {
 
   /// Something comes from another socket, too late, or seldom.
   private mutating func disturb() {
-    let here = attempt
-    let of = oneIn(3) ? AttemptID(UInt64(number(1...3)) &+ here.number &- 2) : here
-    switch number(0...11) {
-    case 0: if of != opened { open(of, subprotocol: nil) }
-    case 1: give(.socket(of, .message(message(), SocketMarks())))
-    case 2: give(.link(.ping(of)))
-    case 3: give(.link(.pong(of, one(pings))))
-    case 4: give(.link(.oversized(of, bytes: 16_777_217)))
-    case 5, 6: give(.link(.lost(of, linkFailure())))
-    case 7, 8, 9: give(.socket(of, .reading(isPaused: !oneIn(3))))
-    case 10: give(.socket(of, .unsent))
-    case _:
-      let events: [HeldLink.CredentialsEvent] = [
-        .available(expiresIn: .seconds(61)), .refreshFailed, .rejected, .cleared,
-      ]
-      give(.credentials(one(events)))
+    let attempt = anyAttempt()
+    switch number(0...7) {
+    case 0: if attempt != opened { open(attempt, subprotocol: nil) }
+    case 1: hear(attempt)
+    case 2, 3: give(.socket(attempt, .reading(isPaused: !oneIn(3))))
+    case 4: give(.socket(attempt, .unsent))
+    case _: disturbLink(ping: ping)
     }
   }
 
   /// The store answers, mostly in order.
   private mutating func answerStore() {
     guard !storing.isEmpty else { return give(oneIn(9) ? .stored(3) : nil) }
-    for _ in 0..<number(1...3) where !storing.isEmpty {
+    for _ in 0..<number(1...9) where !storing.isEmpty {
       let id = storing.remove(at: oneIn(3) ? number(0...storing.count - 1) : 0)
       give(oneIn(5) ? .storeFailed(id, detail: "full") : .stored(id))
       if oneIn(9) { give(oneIn(2) ? .storeFailed(id, detail: "twice") : .stored(id)) }
     }
   }
-}
 
-// Messages, few and many.
-extension SocketInputs {
-  private static let small = [1, 2, 3, 8].map {
-    SocketMessage(binary: [UInt8](repeating: 0, count: $0))
+  private static let large = [131_073, 262_145, 1_000_001].map {
+    SocketMessage(text: [UInt8](repeating: 0x61, count: $0))
   }
-  private static let large = [
-    65_536, 131_072, 131_073, 262_143, 262_144, 262_145, 777_215, 777_216, 777_217, 1_000_000,
-    1_000_001,
-  ].map { SocketMessage(text: [UInt8](repeating: 0x61, count: $0)) }
 
   private mutating func message() -> SocketMessage {
-    oneIn(9) ? one(Self.large) : oneIn(2) ? .text("say \(number(0...9))") : one(Self.small)
+    if oneIn(9) { return one(Self.large) }
+    return oneIn(2) ? .text("say \(number(0...9))") : SocketMessage(binary: [UInt8(number(0...9))])
   }
+}
 
-  /// Sends about as many messages as may be on their way.
-  private mutating func fillWindow() {
-    for _ in 0..<number(62...67) { give(.send(one(Self.small))) }
-    while !storing.isEmpty, !isOver { answerStore() }
-  }
-
-  /// Sends about as many bytes as may be on their way, or as may wait.
-  private mutating func fillBytes() {
-    for _ in 0..<number(2...5) { give(.send(one(Self.large))) }
-    while !storing.isEmpty, !isOver { answerStore() }
-  }
-
-  /// An earlier run left something: a little, or as much as may wait.
-  private mutating func restore() {
-    var messages: [SocketMessage] = []
-    var first = UInt64(number(1...3))
-    let kind = number(0...4)
-    switch kind {
-    case 0: messages = [SocketMessage](repeating: Self.small[0], count: number(997...999))
-    case 1, 2:
-      messages = [SocketMessage](repeating: Self.large[9], count: 16)
-      messages.append(Self.large[number(6...8)])
-      messages[0] = SocketMessage(text: [UInt8](repeating: 0x61, count: 999_996))
-    case 3:
-      messages = [message()]
-      first = .max
-    case _: messages = (0...number(0...4)).map { _ in message() }
+extension MachineStep<SocketModel> {
+  /// How many messages were taken in.
+  fileprivate var accepted: Int {
+    if case .restored(let entries)? = input { return entries.count }
+    guard case .send? = input else { return 0 }
+    let isRefused = effects.contains { effect in
+      switch effect {
+      case .update(.notice(.refused)), .update(.notice(.notConnected)): true
+      case .open, .close, .greet, .resume, .send, .ping, .ask, .refreshCredentials, .store,
+        .remove, .update:
+        false
+      }
     }
-    give(
-      .restored(
-        messages.indices.map {
-          ProvenQueue.Entry(id: first &+ UInt64($0), message: messages[$0])
-        }))
-    for _ in 0..<(kind < 3 ? number(3...6) : number(0...3)) { give(.send(one(Self.small))) }
+    return isRefused ? 0 : 1
+  }
+
+  /// How many messages ended: proven by a pong, refused by the store or reported as lost.
+  fileprivate var ended: Int {
+    var count = 0
+    for case .update(.notice(.unproven(let unproven, isRepeated: false))) in effects {
+      count += unproven
+    }
+    if case .storeFailed(let id, _)? = input, before.queue.unstored.contains(id) { count += 1 }
+    if case .link(.pong(let attempt, let id))? = input, attempt == before.link.currentAttempt,
+      let proof = before.queue.proof, proof.ping == id
+    {
+      count += proof.count
+    }
+    return count
   }
 }

@@ -3,7 +3,7 @@ import LinkWire
 @testable import MessageStream
 
 /// Random inputs for the stream of a shop, with limits that are soon reached.
-struct StreamInputs: InputGenerator {
+struct StreamInputs: LinkedGenerator {
   var run: RandomRun<StreamModel>
   private var server: StreamServer
   private let settings: StreamSettings
@@ -15,12 +15,14 @@ struct StreamInputs: InputGenerator {
   private var fetches: [(id: FetchID, query: PageQuery)] = []
   private var posts: [(entry: OutboxEntry, number: TryID)] = []
   private var dial: (attempt: AttemptID, after: Position?)?
-  private var pings: [(AttemptID, UInt64)] = []
+  private var ping: UInt64 = 0
   private var wantsCredentials = false
   /// How many messages of the log went over the present socket.
   private var sent = 0
   // What the properties compare with.
-  private(set) var books = StreamBooks()
+  private var shown: Set<MessageID> = []
+  /// Entries that the user was told of, without those that are over.
+  private var waiting: Set<UUID128> = []
 
   init(seed: UInt64) {
     var source = RandomPolicies(chance: Chance(seed: seed))
@@ -58,8 +60,11 @@ struct StreamInputs: InputGenerator {
   }
 
   mutating func act() {
-    pass()
-    if wantsCredentials, oneIn(3) { renewCredentials() }
+    passTime([.milliseconds(200), .milliseconds(999), .seconds(1), .seconds(3), .seconds(31)])
+    if wantsCredentials, oneIn(3) {
+      wantsCredentials = false
+      give(.credentials(.available(expiresIn: nil)))
+    }
     switch number(0...32) {
     case 0...6: answerStore()
     case 7...11: answerFetch()
@@ -68,7 +73,7 @@ struct StreamInputs: InputGenerator {
     case 22, 23:
       let parent = oneIn(3) ? server.anyMessage()?.id : nil
       give(.send(text: one(["a", "b"]), parent: parent, at: wall))
-    case 24: changeDevice()
+    case 24: oneIn(9) ? give(.credentials(credentialsEvent())) : changeDevice()
     case 25: disturb()
     case 26...28: answerPost()
     case 29: server.change(at: wall)
@@ -86,7 +91,7 @@ struct StreamInputs: InputGenerator {
       switch effect {
       case .open(let attempt, let after): dial = (attempt, after)
       case .close(let attempt, _): if dial?.attempt == attempt { dial = nil }
-      case .ping(let attempt, let id): pings.append((attempt, id))
+      case .ping(_, let id): ping = id
       case .fetch(let id, let query): fetches.append((id, query))
       case .post(let entry, let number): posts.append((entry, number))
       case .load: isLoading = true
@@ -96,13 +101,15 @@ struct StreamInputs: InputGenerator {
       case .update: continue
       }
     }
-    books.note(step)
+    shown.formUnion(step.shown)
+    waiting.formUnion(step.takenEntries)
+    waiting.subtract(step.endedEntries)
   }
 
   mutating func noteRestart() {
     (commit, isLoading, read, dial) = (nil, false, nil, nil)
-    (fetches, posts, pings, wantsCredentials) = ([], [], [], false)
-    books = StreamBooks()
+    (fetches, posts, wantsCredentials) = ([], [], false)
+    (shown, waiting) = ([], [])
   }
 
   static func request(in effect: StreamModel.Effect) -> String? {
@@ -115,47 +122,43 @@ struct StreamInputs: InputGenerator {
     case .close, .refreshCredentials, .load, .readOlder, .update: nil
     }
   }
+
+  static func attempt(of effect: StreamModel.Effect) -> AttemptID? {
+    switch effect {
+    case .open(let attempt, _), .close(let attempt, _), .ping(let attempt, _): attempt
+    case .refreshCredentials, .fetch, .post, .load, .commit, .readOlder, .update: nil
+    }
+  }
+
+  static let properties: [MachineProperty<StreamInputs>] = [
+    .usesPresentAttempt,
+    MachineProperty("each message is shown once") { generator, step in
+      let ids = step.shown
+      return Set(ids).count == ids.count && generator.shown.isDisjoint(with: ids)
+    },
+    MachineProperty("an entry waits until it went out or was discarded") { generator, step in
+      generator.waiting.subtracting(step.endedEntries)
+        .isSubset(of: step.after.outbox.entries.map(\.id))
+    },
+  ]
 }
 
 // The app and the device.
 extension StreamInputs {
-  private var wall: Timestamp {
-    Timestamp(nanoseconds: 1_768_000_000_000_000_000 + now.nanoseconds)
-  }
-
   private mutating func launch() {
     give(.credentials(.available(expiresIn: nil)))
-    give(.reachability(.reachable(path: PathID("wifi"))))
-    give(.lifecycle(.foreground, at: wall))
+    free()
     if oneIn(3) { give(.user("me")) }
     give(.open(at: wall))
-  }
-
-  private mutating func renewCredentials() {
-    wantsCredentials = false
-    give(.credentials(.available(expiresIn: nil)))
   }
 
   /// The app is left for a while.
   private mutating func leave() {
     give(.lifecycle(.background, at: wall))
-    if oneIn(2) { pass() }
     for _ in 0..<number(0...6) { server.write(at: wall) }
     if oneIn(3) { skip(to: now.advanced(by: .seconds(number(10...40)))) }
     give(nil)
     give(.lifecycle(.foreground, at: wall))
-  }
-
-  private mutating func pass() {
-    let waits: [Duration] = [
-      .zero, .zero, .zero, .milliseconds(200), .milliseconds(999), .seconds(1), .seconds(3),
-    ]
-    let until = now.advanced(by: oneIn(40) ? one([.seconds(31), .seconds(130)]) : one(waits))
-    while let due, due <= until, !isOver, !oneIn(40) {
-      skip(to: due)
-      give(nil)
-    }
-    skip(to: until)
   }
 
   private mutating func use() {
@@ -172,31 +175,13 @@ extension StreamInputs {
     case _: give(.open(at: wall))
     }
   }
-
-  private mutating func changeDevice() {
-    let changes: [StreamModel.Input] = [
-      .reachability(.reachable(path: PathID("wifi"))),
-      .reachability(.reachable(path: PathID("wifi"))),
-      .reachability(.reachable(path: PathID("cell"))), .reachability(.unreachable),
-      .lifecycle(.foreground, at: wall), .lifecycle(.foreground, at: wall),
-      .lifecycle(.background, at: wall), .woke(at: wall),
-      .woke(at: wall.advanced(by: .seconds(number(-300...300)))),
-      .credentials(.available(expiresIn: oneIn(2) ? .seconds(90) : nil)),
-      .credentials(.available(expiresIn: nil)), .credentials(.refreshFailed),
-    ]
-    let ends: [StreamModel.Input] = [.credentials(.rejected), .credentials(.cleared)]
-    give(one(oneIn(9) ? ends : changes))
-  }
 }
 
 // Answers of the store and of the server.
 extension StreamInputs {
   /// The store answers, if it was asked.
   private mutating func answerStore() {
-    let failure: StoreFailure = one([
-      .full(detail: ""), .locked(detail: ""), .corrupt(detail: ""), .other(detail: ""),
-      .denied(detail: ""), .fromTheFuture(found: 2, supported: 1),
-    ])
+    let failure = storeFailure()
     let fails = oneIn(9)
     if isLoading {
       isLoading = false
@@ -219,7 +204,6 @@ extension StreamInputs {
     let (id, query) = fetches[place]
     if !oneIn(12) { fetches.remove(at: place) }
     guard oneIn(10) else { return give(.fetched(id, server.page(query))) }
-    if oneIn(3) { renewCredentials() }
     give(.fetchFailed(id, linkFailure()))
   }
 
@@ -230,29 +214,20 @@ extension StreamInputs {
     let (entry, attempt) = posts[place]
     if !oneIn(9) { posts.remove(at: place) }
     if oneIn(4) {
-      if oneIn(4) { renewCredentials() }
       let long = LinkFailure.http(status: 413, retryAfter: nil, detail: one(["", "long"]))
       return give(.postFailed(entry.id, try: attempt, oneIn(6) ? long : linkFailure()))
     }
     let message = server.take(entry, at: wall)
-    switch number(0...5) {
-    case 0: give(.postFailed(entry.id, try: attempt, oneIn(2) ? .timeout(.response) : .reset))
-    case 1: return
-    case _: give(.posted(entry.id, message))
-    }
+    if oneIn(6) { return give(.postFailed(entry.id, try: attempt, .reset)) }
+    if !oneIn(6) { give(.posted(entry.id, message)) }
   }
 
   private mutating func disturb() {
-    let attempt = oneIn(4) ? AttemptID(99) : dial?.attempt ?? AttemptID(98)
-    let inputs: [StreamModel.Input] = [
-      .frame(attempt, .unknown(type: "x")), .frame(attempt, .malformed(.badDate(field: "x"))),
-      .frame(attempt, .malformed(.missing(field: "x"))),
-      .frame(attempt, .malformed(.missing(field: "y"))),
-      .frame(attempt, .draining(within: .seconds(number(0...9)))), .ping(attempt),
-      .oversized(attempt, bytes: 9), .lost(attempt, linkFailure()), .lost(attempt, linkFailure()),
+    let frames: [StreamModel.Frame] = [
+      .unknown(type: "x"), .malformed(.badDate(field: "x")), .malformed(.missing(field: "x")),
+      .malformed(.missing(field: "y")), .draining(within: .seconds(number(0...9))),
     ]
-    if let (attempt, id) = pings.popLast() { give(.pong(attempt, id)) }
-    give(one(inputs))
+    oneIn(2) ? give(.frame(anyAttempt(), one(frames))) : disturbLink(ping: ping)
   }
 
   /// The socket opens, or brings what comes next.
@@ -275,5 +250,27 @@ extension StreamInputs {
     }
     give(.frame(attempt, .message(server.sent(server.messages[sent]))))
     sent += 1
+  }
+}
+
+extension MachineStep<StreamModel> {
+  /// The messages that are shown for the first time.
+  fileprivate var shown: [MessageID] {
+    effects.flatMap { effect -> [MessageID] in
+      if case .update(.messages(let messages, _)) = effect { messages.map(\.id) } else { [] }
+    }
+  }
+
+  fileprivate var takenEntries: [UUID128] {
+    effects.compactMap { effect in
+      guard case .update(.outbox(let entry)) = effect else { return nil }
+      return after.outbox.entries.contains { $0.id == entry.id } ? entry.id : nil
+    }
+  }
+
+  fileprivate var endedEntries: [UUID128] {
+    effects.compactMap { effect in
+      if case .update(.outboxDone(let id, _)) = effect { id } else { nil }
+    }
   }
 }

@@ -19,8 +19,8 @@ struct MCPInputs: ServerInputs {
   /// A request whose answer is not complete.
   struct Request {
     let call: MCPCall
-    /// When the stream of its answer said something last; `nil` before it began.
-    var saidAt: Instant?
+    /// Whether the stream of its answer has begun.
+    var isStream = false
   }
 
   var run: RandomRun<MCPServer>
@@ -31,12 +31,10 @@ struct MCPInputs: ServerInputs {
   var sessions: [String] = []
   /// Those of them that take batches.
   var batching: [String] = []
-  var deleted: Set<String> = []
   /// The tokens of sessions and conversations.
   var tokens: [String: TokenHash] = [:]
   var asked: [Asked] = []
   var open: [RequestID: Request] = [:]
-  private var last: UInt64 = 0
 
   init(seed: UInt64) {
     var draw = PolicyDraw(chance: Chance(seed: seed))
@@ -48,8 +46,8 @@ struct MCPInputs: ServerInputs {
     let times: [(WritableKeyPath<MCPPolicy, Duration>, [Int])] = [
       (\.idle, [0, 3, 8, 40]), (\.progressInterval, [0, 1]), (\.commentInterval, [0, 2, 3]),
     ]
-    for (count, values) in counts { draw.set(&policy, count, values) }
-    for (time, values) in times { draw.set(&policy, time, values.map { .seconds($0) }) }
+    draw.set(&policy, counts)
+    draw.set(&policy, seconds: times)
     if draw.oneIn(3) { policy.doors.hosts = ["relay.example"] }
     if draw.oneIn(3) { policy.doors.origins = ["https://app.example"] }
     policy.doors.isLocal = !draw.oneIn(3)
@@ -58,10 +56,7 @@ struct MCPInputs: ServerInputs {
   }
 
   mutating func act() {
-    let waits: [Duration] = [
-      .milliseconds(1), .milliseconds(999), .seconds(1), .seconds(2), .seconds(3), .seconds(41),
-    ]
-    passTime(waits)
+    passTime([.milliseconds(1), .seconds(1), .seconds(2), .seconds(3), .seconds(41)])
     switch number(0...39) {
     case 0...9: settle()
     case 10...11: leave()
@@ -79,9 +74,8 @@ struct MCPInputs: ServerInputs {
 
   /// A request comes.
   mutating func send(_ call: MCPCall) {
-    last += 1
     let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
-    give(.request(RequestID(last), call, fresh: MCPSessionID(random: bytes)))
+    give(.request(RequestID(notes.fresh()), call, fresh: MCPSessionID(random: bytes)))
   }
 
   /// A client leaves; seldom one that there is not.
@@ -96,12 +90,9 @@ struct MCPInputs: ServerInputs {
     let call = one(asked)
     let ask = oneIn(30) ? AskID(55_555) : call.ask
     let outcome = outcome(of: call.wants)
-    let skew = Duration.seconds(one([-31, -30, 0, 29, 30, 31, 34]))
+    let time = wall.advanced(by: .seconds(one([-31, 0, 31])))
     for _ in 0..<(oneIn(20) ? 2 : 1) {
-      give(
-        .outcome(
-          ask, outcome, token: oneIn(6) ? nil : hash(),
-          wall: Timestamp(nanoseconds: Self.wallAtZero).advanced(by: skew)))
+      give(.outcome(ask, outcome, token: oneIn(6) ? nil : hash(), wall: time))
     }
   }
 
@@ -124,15 +115,15 @@ extension MCPInputs {
     if case .outcome(let ask, let outcome, let token, _) = step.input {
       conclude(ask, outcome, token)
     }
-    checkRequests(isTick: step.input == nil)
-    checkServer(step)
+    checkRequests()
+    checkDrain(step)
   }
 
   private mutating func note(_ input: MCPServer.Input) {
     switch input {
     case .request(let id, let call, _): open[id] = Request(call: call)
     case .abandoned(let id): open[id] = nil
-    case .drain: notes.drain(at: now)
+    case .drain: noteDrain()
     case .outcome: return
     }
   }
@@ -143,45 +134,22 @@ extension MCPInputs {
       guard let request = open.removeValue(forKey: id) else {
         return run.fail("only a request that waits is answered")
       }
-      require(request.saidAt == nil, "an answer is whole or a stream")
-      require(
-        !isOfDeletedSession(request.call) || reply.status >= 400, "a deleted session is over")
-      if request.call.method == .delete, request.call.route == .mcp, reply.status == 200,
-        let name = request.call.fields.session
-      {
-        deleted.insert(name)
-      }
+      require(!request.isStream, "an answer is whole or a stream")
       if let session = reply.session { enter(session.text, reply.body) }
     case .begin(let id, let session, _):
-      let request = open[id]
-      require(request != nil && request?.saidAt == nil, "a stream begins once")
-      let isOver = request.map { isOfDeletedSession($0.call) } ?? false
-      require(!isOver, "a deleted session is over")
-      let time = now
-      open[id]?.saidAt = time
+      require(open[id]?.isStream == false, "a stream begins once")
+      open[id]?.isStream = true
       if let session { enter(session.text, []) }
     case .watch(let id): require(open[id] != nil, "only a request that waits is watched")
     case .write(let id, _):
-      let begun = open[id]?.saidAt
-      require(begun != nil, "only a stream that began is written to")
-      let time = now
-      open[id]?.saidAt = time
+      require(open[id]?.isStream == true, "only a stream that began is written to")
     case .end(let id):
-      let ended = open.removeValue(forKey: id)
-      require(ended?.saidAt != nil, "only a stream that began ends")
+      require(open.removeValue(forKey: id)?.isStream == true, "only a stream that began ends")
     case .ask(let ask, let wants, let bearer, _): note(ask, wants, bearer, after: input)
     case .abandon(let ask):
       require(asked.contains { $0.ask == ask }, "only a call that waits is abandoned")
       asked.removeAll { $0.ask == ask }
     }
-  }
-
-  /// Whether a request can only be refused, since its session is over.
-  private func isOfDeletedSession(_ call: MCPCall) -> Bool {
-    guard call.route == .mcp, let name = call.fields.session, deleted.contains(name) else {
-      return false
-    }
-    return call.method == .get || call.method == .delete
   }
 
   private mutating func note(
@@ -222,16 +190,10 @@ extension MCPInputs {
     if isOld { batching = batching.suffix(2) + [name] }
   }
 
-  /// A request waits for the relay, or has a stream that says something from time to time.
-  private mutating func checkRequests(isTick: Bool) {
+  private mutating func checkRequests() {
     let waiting = Set(asked.map(\.request))
     require(
-      open.allSatisfy { id, request in request.saidAt != nil || waiting.contains(id) },
+      open.allSatisfy { id, request in request.isStream || waiting.contains(id) },
       "a request waits for the relay or has its answer")
-    guard isTick else { return }
-    let silence = max(policy.workable.commentInterval, policy.workable.progressInterval)
-    require(
-      open.values.allSatisfy { $0.saidAt.map { now < $0.advanced(by: silence) } ?? true },
-      "no stream is silent for longer than its interval")
   }
 }

@@ -7,24 +7,7 @@ import LinkWire
 
 // What assistants, phones, the store and the generator of secrets do.
 extension RelayInputs {
-  private static let addresses = [
-    "a", "a", "b", "c", "00000000000000aa", "00000000000000ab", "00000000000100ab",
-    "00000000000000AB", "0000000000000aag",
-  ]
-
-  var wall: Timestamp {
-    Timestamp(nanoseconds: Self.wallAtZero + now.nanoseconds).advanced(by: skew)
-  }
-
-  private mutating func fresh() -> UInt64 {
-    last += 1
-    return last
-  }
-
-  /// An open socket; seldom one that there never was.
-  private mutating func socket() -> ConnectionID {
-    oneIn(60) || connections.open.isEmpty ? ConnectionID(9_999) : one(connections.open)
-  }
+  private static let addresses = ["a", "a", "b", "00000000000000aa", "00000000000000ab"]
 
   /// Lets phones come and assistants log in.
   mutating func settleIn() {
@@ -37,7 +20,7 @@ extension RelayInputs {
     draw()
     write()
     if oneIn(2) { register() }
-    if oneIn(2), let id = connections.open.last { leave(id) }
+    if oneIn(2), let id = notes.open.last { leave(id) }
   }
 
   mutating func arrive() {
@@ -47,11 +30,11 @@ extension RelayInputs {
       arrival.resume = known.token
     }
     if oneIn(9), !resumes.isEmpty { arrival.resume = one(resumes).token }
-    give(.phoneOpened(ConnectionID(fresh()), arrival, wall: wall))
+    give(.phoneOpened(ConnectionID(notes.fresh()), arrival, wall: wall))
   }
 
   private mutating func give(_ ask: RelayAsk, bearer: TokenHash?) {
-    give(.ask(AskID(fresh()), ask, bearer: bearer, from: one(Self.addresses), wall: wall))
+    give(.ask(AskID(notes.fresh()), ask, bearer: bearer, from: one(Self.addresses), wall: wall))
   }
 
   mutating func logIn() {
@@ -59,38 +42,29 @@ extension RelayInputs {
     guard let pair = pairs.last, !oneIn(6) else {
       return give(.login(word: "no-body", code: "000000", assistant: name), bearer: nil)
     }
-    let (word, code) = (oneIn(9) ? one(pairs).word : pair.word, pair.code)
-    let spaces = String(repeating: " ", count: 64 - word.utf8.count)
-    let forms = [
-      (word, code), (word, code), (word, code), (word.uppercased(), " " + code),
-      (word + "x", code), (word, code + "0"), (word + spaces, code), (word + spaces + " ", code),
-      (word.replacing("-", with: " "), String(code.prefix(3)) + "-" + String(code.suffix(3))),
-    ]
-    let form = one(forms)
-    give(.login(word: form.0, code: form.1, assistant: name), bearer: nil)
+    let word = oneIn(9) ? one(pairs).word : pair.word
+    give(.login(word: oneIn(6) ? word + "x" : word, code: pair.code, assistant: name), bearer: nil)
   }
 
   private mutating func question() -> HealthQuestion {
     let start = HealthTime.local(CivilTime(nanoseconds: 0))
     let end = HealthTime.local(CivilTime(nanoseconds: 5))
-    return one([
-      .healthData(HealthDataQuery(valueType: .steps, start: start, end: end)),
-      .summary(SummaryQuery(start: start, end: end)),
-    ])
+    if oneIn(2) { return .summary(SummaryQuery(start: start, end: end)) }
+    return .healthData(HealthDataQuery(valueType: .steps, start: start, end: end))
   }
 
   mutating func ask() {
     if let question = kept.questions.first, oneIn(4) {
       return give(.question(question.question), bearer: question.asker)
     }
-    let bearer = tokens.isEmpty || oneIn(30) ? revoked.min() : one(tokens)
+    let bearer = tokens.isEmpty || oneIn(30) ? nil : one(tokens)
     give(oneIn(12) ? .logout : .question(question()), bearer: bearer)
   }
 
   /// A phone says something about a question that it was given.
   mutating func speak() {
     guard let (line, id, question) = given.last.map({ oneIn(5) ? one(given) : $0 }) else { return }
-    let connection = oneIn(20) ? socket() : line
+    let connection = oneIn(20) ? anySocket() : line
     if oneIn(12) {
       let error = RelayWireError(.wrongType(field: "type"), id: maybe(id))
       return give(.phoneUnreadable(connection, error))
@@ -122,22 +96,16 @@ extension RelayInputs {
     }
   }
 
-  /// An answer, often of a length that is just allowed or just not.
+  /// An answer, seldom one that is too long or cut off.
   private mutating func object() -> HealthObject {
-    var text = one([
-      #"{"success":true}"#, #"{"success":true}"#, #"{"success":true}"#, #"{"count":"a"}"#,
-      #"{"health_data":[{"type":"a","value":1,"date_from":"b","date_to":"c"}],"count":1}"#,
-      #"{"health_data":[1]}"#, #"{"results":[{"data":{"count":-1}}]}"#, "[]", #"{"count":1"#, "",
-    ])
-    if oneIn(4) {
-      let room = policy.maxAnswerBytes + number(0...1) - text.utf8.count
-      text += String(repeating: " ", count: min(max(room, 0), 500))
-    }
+    let short = #"{"success":true}"#
+    let long = short + String(repeating: " ", count: 300)
+    let text = one([short, short, long, #"{"health_data":[],"count":1}"#, #"{"count":1"#])
     return HealthObject(succeeded: !oneIn(3), bytes: Array(text.utf8))
   }
 
   private mutating func give(_ pull: RelayPull, by bearer: TokenHash?) {
-    give(.pull(RequestID(fresh()), pull, bearer: bearer, wall: wall))
+    give(.pull(RequestID(notes.fresh()), pull, bearer: bearer, wall: wall))
   }
 
   mutating func pull() {
@@ -171,10 +139,8 @@ extension RelayInputs {
   /// A push has come to something.
   mutating func ring() {
     guard let (phone, address) = pushes.randomElement(using: &chance) else { return }
-    let outcomes: [PushOutcome] = [
-      .delivered, .failed(cause: "none"), .tooMany(retryAfter: .seconds(3)), .gone,
-    ]
-    give(.pushed(phone, to: oneIn(9) ? .hook("z") : address, one(outcomes)))
+    let outcome: PushOutcome = one([.delivered, .failed(cause: "none"), .gone])
+    give(.pushed(phone, to: oneIn(9) ? .hook("z") : address, outcome))
   }
 
   /// A secure generator draws what is wanted.
@@ -182,28 +148,21 @@ extension RelayInputs {
     guard !mints.isEmpty else { return }
     let mint = mints.removeFirst()
     if oneIn(30) { mints.append(mint) }
-    let code = String(String(1_000_000 + fresh()).dropFirst())
+    let code = String(String(1_000_000 + notes.fresh()).dropFirst())
     let drawn = RelayPair(code: code, word: one(["ab-cd", "abcdefgh-ijklmnop"]))
-    let pair = oneIn(9) ? shownPair ?? drawn : drawn
+    let pair = oneIn(9) ? pairs.last ?? drawn : drawn
     switch mint {
     case .phone(let id):
       guard let secret = secret() else { return }
-      let phone = PhoneID(UUID128(high: chance.next(), low: fresh()))
+      let phone = PhoneID(UUID128(high: chance.next(), low: notes.fresh()))
       give(.minted(.phone(id, phone, secret, pair)))
     case .pair(let id): give(.minted(.pair(id, pair)))
     case .access(let ask): if let secret = secret() { give(.minted(.access(ask, secret))) }
     }
   }
 
-  /// A pair that a phone shows and nobody logs in with: one that was used is not drawn again.
-  private var shownPair: RelayPair? {
-    let isUsed = asks.values.contains { if case .login = $0.ask { true } else { false } }
-    return isUsed
-      ? nil : pairs.last { (shown[Self.pairText($0.word, $0.code)] ?? .zero) > now }
-  }
-
   private mutating func secret() -> RelaySecret? {
-    let text = "t\(fresh())"
+    let text = "t\(notes.fresh())"
     let bytes = (0..<32).map { _ in UInt8(truncatingIfNeeded: chance.next() >> 40) }
     return TokenHash(bytes).map { RelaySecret(text: text, hash: $0) }
   }
@@ -211,11 +170,11 @@ extension RelayInputs {
   /// The store answers: one change after the other.
   mutating func write() {
     guard let token = writes.first?.token else { return }
-    give(.stored(token, failure: oneIn(12) ? one(Self.storeFailures) : nil))
+    give(.stored(token, failure: oneIn(12) ? storeFailure() : nil))
   }
 
   mutating func leave() {
-    leave(oneIn(4) ? socket() : connections.ending.first ?? socket())
+    leave(oneIn(4) ? anySocket() : notes.ending.first ?? anySocket())
   }
 
   private mutating func leave(_ id: ConnectionID) {
@@ -224,25 +183,25 @@ extension RelayInputs {
 
   mutating func seldom() {
     switch number(0...9) {
-    case 0: give(.overflowed(socket()))
-    case 1: for id in connections.open { give(.heard(id)) }
+    case 0: give(.overflowed(anySocket()))
+    case 1: for id in notes.open { give(.heard(id)) }
     case 2: if oneIn(9) { give(.drain(within: one([.zero, .seconds(3), .milliseconds(2_500)]))) }
     case 3: give(.stored(StoreToken(777_777), failure: nil))
     case 4: give(.abandoned(asks.keys.min() ?? AskID(777_777)))
-    case 5: skew += one([.seconds(-1), .seconds(1), .seconds(-30), .seconds(9)])
-    case 6: give(.phoneUnreadable(socket(), RelayWireError(.missing(field: "type"))))
-    case 7: for id in connections.ending { leave(id) }
-    case _: if oneIn(6) || machine.isFinished { restart() }
+    case 5, 6: give(.phoneUnreadable(anySocket(), RelayWireError(.missing(field: "type"))))
+    case 7: for id in notes.ending { leave(id) }
+    case _: if oneIn(6) || machine.isFinished { beginAnew() }
     }
   }
 
   /// The process ends and another begins; of what was on its way to the store, the first part
   /// arrived.
-  private mutating func restart() {
+  private mutating func beginAnew() {
     var kept = kept
     for write in writes.prefix(number(0...writes.count)) {
       for change in write.changes { kept.apply(change) }
     }
+    restart(RelayServer(policy: policy, life: "r\(notes.fresh())", at: now))
     give(.restored(kept, wall: wall))
   }
 }

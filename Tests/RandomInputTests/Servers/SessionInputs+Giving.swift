@@ -7,17 +7,9 @@ import LinkWire
 extension SessionInputs {
   private static let talks = ["a", "b", "c"]
 
-  var wall: Timestamp { Timestamp(nanoseconds: Self.wallAtZero + now.nanoseconds) }
-
-  /// An open socket; seldom one that there never was.
-  private mutating func socket() -> ConnectionID {
-    oneIn(60) || connections.open.isEmpty ? ConnectionID(9_999) : one(connections.open)
-  }
-
   mutating func arrive() {
-    lastSocket += 1
-    let id = ConnectionID(lastSocket)
-    let arrival = SessionServer.Arrival(address: one(["x", "x", "y"]), challenge: "c\(lastSocket)")
+    let id = ConnectionID(notes.fresh())
+    let arrival = SessionServer.Arrival(address: one(["x", "x", "y"]), challenge: "c\(id.number)")
     give(.opened(id, arrival, wall: wall))
     if !oneIn(6) { enter(id) }
   }
@@ -38,7 +30,7 @@ extension SessionInputs {
     _ message: SessionClientMessage, on id: ConnectionID? = nil,
     proof: SessionServer.Proof = .none
   ) {
-    let id = id ?? socket()
+    let id = id ?? anySocket()
     if !oneIn(9) { give(.heard(id)) }
     give(.said(id, message, proof: proof, wall: wall))
   }
@@ -59,8 +51,7 @@ extension SessionInputs {
 
   private mutating func prompt(_ talk: String) -> SessionPrompt {
     if !oneIn(4) { lastKey += 1 }
-    let size = one([7, 1_000, 1_001, 30_000])
-    let text = oneIn(20) ? String(repeating: "x", count: size) : "ask \(number(0...3))"
+    let text = oneIn(20) ? String(repeating: "x", count: 1_001) : "ask \(number(0...3))"
     let key = max(0, lastKey - (oneIn(9) ? number(0...5) : 0))
     var prompt = SessionPrompt(
       text: text, conversation: talk, isNew: oneIn(3), idempotencyKey: oneIn(9) ? nil : "k\(key)")
@@ -80,14 +71,14 @@ extension SessionInputs {
   /// The store answers: one change after the other.
   mutating func write() {
     guard let token = writes.first?.token else { return }
-    give(.stored(token, failure: oneIn(12) ? one(Self.storeFailures) : nil, wall: wall))
+    give(.stored(token, failure: oneIn(12) ? storeFailure() : nil, wall: wall))
   }
 
   /// A handler writes, or ends.
   mutating func work() {
     guard !handlers.isEmpty else { return }
-    let id = one(handlers.keys.sorted())
-    let sizes = [3, 40, 50, 51, 700, 1_300, 1_500, 4_001]
+    let id = one(handlers.sorted())
+    let sizes = [3, 50, 700, 1_500, 4_001]
     let text = oneIn(4) ? String(repeating: "y", count: one(sizes)) : "re \(number(0...9))"
     if oneIn(2) { return give(.produced(id, text)) }
     let result: SessionResponse.Result =
@@ -96,30 +87,32 @@ extension SessionInputs {
   }
 
   mutating func leave() {
-    give(.gone(connections.ending.first ?? socket(), wall: wall))
+    give(.gone(notes.ending.first ?? anySocket(), wall: wall))
   }
 
   mutating func seldom() {
     switch number(0...9) {
-    case 0: give(.overflowed(socket()))
-    case 1: give(.unreadable(socket(), detail: "odd", field: one([nil, "text", "last_seq"])))
-    case 2: for id in connections.open { give(.heard(id)) }
-    case 3: if oneIn(4) { give(.drain(within: .seconds(3))) }
-    case 4: give(.drained(socket()))
+    case 0: give(.overflowed(anySocket()))
+    case 1: give(.unreadable(anySocket(), detail: "odd", field: one([nil, "text", "last_seq"])))
+    case 2: for id in notes.open { give(.heard(id)) }
+    case 3: if oneIn(2) { give(.drain(within: .seconds(3))) }
+    case 4: give(.drained(anySocket()))
     case 5: give(.stored(StoreToken(777_777), failure: nil, wall: wall))
     case 6: give(.ended(SessionPromptID(777_777), .success(text: "late"), wall: wall))
-    case 7: for id in connections.ending { give(.gone(id, wall: wall)) }
-    case _: if oneIn(3) || machine.isFinished { restart() }
+    case 7: for id in notes.ending { give(.gone(id, wall: wall)) }
+    case _: if oneIn(3) || machine.isFinished { beginAnew() }
     }
   }
 
   /// The process ends and another begins; of what was on its way to the store, the first part
   /// arrived.
-  private mutating func restart() {
+  private mutating func beginAnew() {
     var kept = kept
     for write in writes.prefix(number(0...writes.count)) {
       for change in write.changes { kept.apply(change) }
     }
+    let seed = run.seed &+ notes.fresh()
+    restart(SessionServer(policy: policy, seed: seed, at: now))
     give(.restored(kept, wall: wall))
   }
 }

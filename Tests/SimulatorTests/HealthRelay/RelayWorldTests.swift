@@ -8,7 +8,7 @@ import Testing
 
 /// Phones, a backend and assistants in one world.
 struct RelayWorldTests {
-  @Test(.timeLimit(.minutes(5)), arguments: DayPreset.allCases)
+  @Test(.timeLimit(.minutes(10)), arguments: DayPreset.allCases)
   func `every question has one answer or one honest error`(preset: DayPreset) {
     for seed in UInt64(1)...3 {
       let outcome = RelayFeature.play(.drawn(preset, seed: seed))
@@ -17,7 +17,7 @@ struct RelayWorldTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: RelayDefect.allCases)
+  @Test(.timeLimit(.minutes(10)), arguments: RelayDefect.allCases)
   func `each defect is caught within its seeds, where nothing is found without it`(
     defect: RelayDefect
   ) {

@@ -1,0 +1,224 @@
+import LinkCore
+import LinkWire
+import MessageStream
+import Testing
+
+@testable import LinkSimulator
+
+/// What the checkers of a message stream and of its link find, and no deliberate defect shows: for
+/// each finding a story in which it must be made.
+struct UnbrokenTests {
+  /// What must be found, and a story in which it is.
+  struct Fault: Sendable, CustomTestStringConvertible {
+    var kind: Finding.Kind
+    var detail: String
+    var play: @Sendable (inout Script) -> Void
+
+    init(_ kind: Finding.Kind, _ detail: String, play: @escaping @Sendable (inout Script) -> Void) {
+      self.kind = kind
+      self.detail = detail
+      self.play = play
+    }
+
+    var testDescription: String { "\(kind.rawValue): \(detail)" }
+  }
+
+  @Test(arguments: faults)
+  func `a finding that no defect shows can be made`(fault: Fault) {
+    var script = Script()
+    fault.play(&script)
+    script.end()
+    let found = script.findings.contains { $0.kind == fault.kind && $0.detail == fault.detail }
+    #expect(found, "\(script.findings)")
+  }
+
+  private static let faults: [Fault] = shown + sent + fetched + tried + kept + secret
+
+  private static let all = (1...5).map { Message.number($0) }
+
+  private static let shown = [
+    Fault(.duplicated, "shown without a message") { $0.show([]) },
+    Fault(.duplicated, "shown and never accepted: m1") { $0.show([.number(1)]) },
+    Fault(.reordered, "m1 was shown after m2") { $0.show([.number(2), .number(1)]) },
+    Fault(.reordered, "edited and never shown: m2") { script in
+      script.tick(at: 1, [.update(.edited([.number(2)]))])
+    },
+    Fault(.lost, "edits that came were not kept: m1 (edited)") { script in
+      script.store(TimelineChange(messages: all))
+      var edited = Message.number(1, text: "m1 (edited)")
+      edited.updatedAt = Message.start.advanced(by: .seconds(100))
+      script.tell(.frame(AttemptID(1), .message(edited)), at: 1)
+    },
+  ]
+
+  private static let sent = [
+    Fault(.reordered, "own 1 went out after what was written later") { script in
+      script.store(TimelineChange(outboxPut: [.number(1), .number(2)]))
+      script.accept([.number(1, text: "own 2"), .number(2, text: "own 1")])
+    },
+    Fault(.early, "said to be sent before the server has it: \(all[0].id)") { script in
+      script.tick(at: 1, [.update(.outboxDone(OutboxEntry.number(1).id, message: all[0].id))])
+    },
+  ]
+
+  private static let fetched = [
+    Fault(.storm, "more than 180 requests in vain within a minute") { script in
+      for number in 0...180 {
+        let (id, at) = (FetchID(UInt64(number)), Double(number) / 4)
+        script.tick(at: at, [.fetch(id, .after(Position(epoch: "e", offset: 0), limit: 100))])
+        script.tell(.fetchFailed(id, .reset), at: at)
+      }
+    },
+    Fault(.storm, "a page was asked for after an answer that ends it all") { script in
+      script.facts.status = LinkStatus(phase: .failed, reason: .signIn)
+      script.tell(.lost(AttemptID(1), .reset), at: 1)
+      script.tick(at: 2, [.fetch(FetchID(1), .page(number: 1, limit: 50))])
+    },
+    Fault(.needless, "older messages were asked for, and no reader waits") { script in
+      script.scroll(from: 4, in: all, isAsked: false)
+    },
+    Fault(.needless, "older messages were asked for where history begins") { script in
+      script.scroll(from: 1, in: all)
+    },
+    Fault(.needless, "a page was asked for that is kept: m4") { script in
+      script.scroll(from: 5, in: all)
+    },
+  ]
+
+  private static let tried = [
+    Fault(.storm, "more than 10 tries within 60.0 seconds") { script in
+      for number in 0...10 { script.tick(at: Double(number), [.open(AttemptID(UInt64(number)))]) }
+    },
+    Fault(.storm, "came back 2 times too early in the window of a drain") { script in
+      for number in UInt64(1)...2 {
+        let (attempt, at) = (AttemptID(number), Double(number) * 1000)
+        script.tell(.frame(attempt, .draining(within: .seconds(300))), at: at)
+        script.tell(.lost(attempt, .closed(code: 1001, reason: "")), at: at + 1)
+        script.tick(at: at + 1, [.open(AttemptID(number + 1))])
+      }
+    },
+    Fault(.storm, "credentials were refreshed while a refresh runs") { script in
+      for second in [1.0, 2] { script.tick(at: second, [.refreshCredentials]) }
+    },
+    Fault(.storm, "refreshed 3 times in a row for refusals") { script in
+      let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+      for second in [0.0, 20, 40] {
+        script.tell(.lost(AttemptID(1), refused), at: second, [.refreshCredentials])
+        script.tell(.credentials(.available(expiresIn: nil)), at: second + 1)
+      }
+    },
+    Fault(.falselyConnected, "connected, and the server never took it") { $0.tick(at: 1) },
+  ]
+
+  private static let kept = [
+    Fault(.stuck, "was woken, and its deadline did not move") { script in
+      script.facts.deadline = .second(5)
+      script.tick(at: 5)
+    },
+    Fault(.stuck, "its deadline passed, and it was not woken") { script in
+      script.facts.deadline = .second(5)
+      for second in [1.0, 6] { script.tell(.refresh, at: second) }
+    },
+    Fault(.storm, "was left, and still waits for something in 3.0 seconds", play: leave),
+    Fault(.storm, "was left, and still waits for 5000000000 ns", play: leave),
+    Fault(.unbounded, "shown: 1001, and the bound is 1000", play: fill),
+    Fault(.unbounded, "unsent: 1001, and the bound is 1000", play: fill),
+    Fault(.unbounded, "unstored: 4201, and the bound is 4200", play: fill),
+    Fault(.unbounded, "ahead: 10001, and the bound is 10000", play: fill),
+  ]
+
+  private static let secret = [
+    Fault(.leaked, "a token stands in a status") { script in
+      let reason = LinkStatus.Reason.failure(.local(detail: "x abc.def"))
+      let status = LinkStatus(phase: .held, reason: reason)
+      script.leak(.update(.status(StreamStatus(status))))
+    },
+    Fault(.leaked, "a token stands in a notice") { script in
+      script.leak(.update(.notice(.unknownType("abc.def y"))))
+    },
+    Fault(.leaked, "a token stands in the outbox") { script in
+      script.leak(.update(.outbox(.number(1, state: .failed(reason: "abc.def")))))
+    },
+    Fault(.leaked, "a token stands in a message") { script in
+      let message = Message.number(1, text: "see abc.def")
+      script.leak(.commit(CommitID(1), TimelineChange(messages: [message])))
+    },
+  ]
+
+  @Sendable private static func leave(_ script: inout Script) {
+    script.facts.deadline = .second(5)
+    script.tell(.close, at: 2)
+  }
+
+  @Sendable private static func fill(_ script: inout Script) {
+    script.facts.own.backlog = Backlog(shown: 1001, unsent: 1001, unstored: 4201, ahead: 10_001)
+    script.tick(at: 1)
+  }
+}
+
+/// A story written by hand before the checkers: what happens, when, and how things stand then.
+struct Script {
+  private var link = LinkCheckers<StreamFeature>()
+  private var own = StreamCheckers()
+  var facts = Facts.connected
+
+  var findings: [Finding] { link.findings + own.findings }
+
+  mutating func tell(
+    _ input: StreamModel.Input, at second: Double, _ effects: [StreamModel.Effect] = []
+  ) {
+    step(input, effects, at: second)
+  }
+
+  mutating func tick(at second: Double, _ effects: [StreamModel.Effect] = []) {
+    step(nil, effects, at: second)
+  }
+
+  mutating func show(_ messages: [Message]) {
+    tick(at: 1, [.update(.messages(messages, via: .live))])
+  }
+
+  mutating func accept(_ messages: [Message]) {
+    for message in messages { note(.accepted(message, isNew: true)) }
+  }
+
+  /// A change becomes durable.
+  mutating func store(_ change: TimelineChange) {
+    let commit = facts.own.disk.commit(change)
+    note(.stored(change, commit))
+  }
+
+  /// An effect goes out while there is a secret.
+  mutating func leak(_ effect: StreamModel.Effect) {
+    facts.secrets = ["abc.def"]
+    tick(at: 1, [effect])
+  }
+
+  /// The last two messages of a log are kept; the reader scrolls up from the one of a number.
+  mutating func scroll(from number: UInt64, in log: [Message], isAsked: Bool = true) {
+    accept(log)
+    store(TimelineChange(messages: Array(log.suffix(2))))
+    if isAsked { tell(.loadOlder, at: 1) }
+    let before = Position(epoch: "e", offset: number)
+    tell(.older([]), at: 2, [.fetch(FetchID(1), .before(before, limit: 50))])
+  }
+
+  /// The run is over.
+  mutating func end() {
+    link.conclude(facts)
+    own.conclude(facts)
+  }
+
+  private mutating func step(
+    _ input: StreamModel.Input?, _ effects: [StreamModel.Effect], at second: Double
+  ) {
+    facts.now = .second(second)
+    link.stepped(input, isLate: false, effects, facts)
+    own.stepped(input, isLate: false, effects, facts)
+  }
+
+  private mutating func note(_ fact: StreamFact) {
+    link.met(.fact(fact), facts)
+    own.met(.fact(fact), facts)
+  }
+}

@@ -1,0 +1,72 @@
+import HealthRelay
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+import Testing
+
+@testable import LinkSimulator
+
+/// What the relay's own checkers find, and no deliberate defect shows.
+struct RelayUnbrokenTests {
+  private var checkers = RelayCheckers()
+  private var standing = Standing<RelayFeature>(
+    policy: .healthRelayService, status: LinkStatus(phase: .connected), own: RelayState())
+
+  /// An assistant has logged in, and asked a question of a phone that went.
+  init() {
+    standing.own.turn = .seconds(5)
+    standing.own.state = .running
+    var login = RelayCallFacts(asker: 0)
+    login.pair = RelayGivenPair(text: "word code", isGuess: false)
+    let grant = RelayGrant(accessToken: "t", expiresIn: .seconds(7_200), user: "u")
+    see(.asked(AskID(1), login), at: 0)
+    see(.told(AskID(1), .loggedIn(grant)), at: 0)
+    see(.joined(phone: 0, over: 7), at: 1)
+    see(.asked(AskID(2), RelayCallFacts(asker: 0, token: "t", question: 1)), at: 2)
+    see(.parted(phone: 0, over: 7), at: 3)
+  }
+
+  private var found: [Finding.Kind] { checkers.findings.map(\.kind) }
+
+  private mutating func see(_ fact: RelayFact, at second: Double) {
+    standing.now = .second(second)
+    checkers.met(.fact(fact), standing)
+  }
+
+  private mutating func lease(_ name: String, at second: Double) {
+    guard let id = RelayRequestID("q1") else { return }
+    let question = LeasedQuestion(id: id, question: .numbered(1), lease: name)
+    let leased = LeasedQuestions(questions: [question], expiresIn: .seconds(25))
+    see(.leased(phone: 0, leased), at: second)
+  }
+
+  @Test mutating func `a question that is cancelled and was not taken back is found`() {
+    see(.told(AskID(2), .refused(.cancelled)), at: 4)
+    #expect(found == [.dishonest])
+  }
+
+  @Test mutating func `an address that is locked out without wrong pairs of its own is found`() {
+    var facts = RelayCallFacts(asker: 1)
+    facts.pair = RelayGivenPair(text: "word code", isGuess: false)
+    see(.asked(AskID(3), facts), at: 4)
+    see(.told(AskID(3), .refused(.lockedOut(retryAfter: .seconds(9)))), at: 4)
+    #expect(found == [.dishonest])
+  }
+
+  @Test mutating func `a question that is asked while there is a lease for it is found`() throws {
+    lease("l", at: 4)
+    see(.joined(phone: 0, over: 8), at: 5)
+    #expect(found == [])
+    let id = try #require(RelayRequestID("q1"))
+    see(.sent(phone: 0, id, question: 1, over: 8), at: 6)
+    #expect(found == [.needless])
+  }
+
+  @Test mutating func `a second lease for a question is found`() {
+    lease("l", at: 4)
+    #expect(found == [])
+    lease("m", at: 5)
+    #expect(found == [.needless])
+  }
+}

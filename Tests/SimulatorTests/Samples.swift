@@ -1,0 +1,47 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+@testable import LinkSimulator
+
+extension Facts {
+  static let shop: ShopID = {
+    guard let id = ShopID("shop") else { preconditionFailure("a plain word is a shop id") }
+    return id
+  }()
+
+  /// A user who looks at a shop over a connection that stands.
+  static var connected: Facts {
+    let settings = StreamSettings(shop: shop, policy: .messageStream, user: "me")
+    var state = StreamState(
+      settings: settings, server: .positions,
+      backlog: Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0))
+    state.isWhole = true
+    var facts = Facts(
+      policy: .messageStream, status: LinkStatus(phase: .connected, mode: .live),
+      deadline: .second(1_000_000), currentAttempt: AttemptID(1), own: state)
+    facts.isAwake = true
+    facts.isWanted = true
+    return facts
+  }
+}
+
+extension Message {
+  static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+
+  /// The message `m` and its number, a second after the one before, at the position of its number.
+  static func number(_ number: Int, text: String? = nil) -> Message {
+    Message(
+      id: UUID128(high: 7, low: UInt64(number)), shop: Facts.shop, user: "you", username: nil,
+      text: text ?? "m\(number)", createdAt: start.advanced(by: .seconds(number)),
+      position: Position(epoch: "e", offset: UInt64(number)))
+  }
+}
+
+extension OutboxEntry {
+  static func number(_ number: Int, state: State = .queued(tries: 0)) -> OutboxEntry {
+    OutboxEntry(
+      id: UUID128(high: 9, low: UInt64(number)), shop: Facts.shop, text: "own \(number)",
+      createdAt: Message.start, state: state)
+  }
+}

@@ -13,7 +13,7 @@ struct AbsenceTests {
     let cursor = Cursor(
       time: kept.createdAt, wholeAt: Hand.wall.advanced(by: .seconds(-86_400)))
     var hand = Hand()
-    hand.model = StreamModel(settings: StreamWorld(.plain).settings, seed: 1)
+    hand.model = StreamModel(settings: StreamHarness.settings, seed: 1)
     hand.effects = []
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.give(.open(at: Hand.wall))
@@ -21,15 +21,10 @@ struct AbsenceTests {
     return hand
   }
 
-  /// Messages with these numbers, newest first.
-  private static func page(_ numbers: [UInt64], hasNext: Bool) -> Page {
-    Page(messages: numbers.map { Hand.message($0, isPlain: true) }, hasNext: hasNext)
-  }
-
   @Test func `the last page of all leaves no gap, though it has nothing of what is kept`() {
     for hasNext in [true, false] {
       var hand = Self.back()
-      hand.answer(Self.page([2002, 2001], hasNext: hasNext))
+      hand.answer(Hand.plainPage([2002, 2001], hasNext: hasNext))
       let edge = Hand.message(2001, isPlain: true).key
       let gap = Gap(after: Self.kept.key, before: edge)
       #expect(hand.model.gaps == (hasNext ? [gap] : []))
@@ -42,7 +37,7 @@ struct AbsenceTests {
     number: UInt64, pages: Int
   ) {
     var hand = Self.back()
-    hand.answer(Self.page([1002, 1001, 1000, number], hasNext: true))
+    hand.answer(Hand.plainPage([1002, 1001, 1000, number], hasNext: true))
     let queries = (1...pages).map { PageQuery.page(number: $0, limit: 100) }
     #expect(hand.fetches.map(\.query) == queries)
     #expect(hand.model.gaps == [])

@@ -321,8 +321,7 @@ struct ArrearsTests {
 
   @Test func `a launch's try with renewed credentials that fails is fetched, too`() throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
-    hand.give(.lost(try #require(hand.model.link.currentAttempt), refused))
+    hand.give(.lost(try #require(hand.model.link.currentAttempt), Hand.refused))
     hand.give(.credentials(.available(expiresIn: nil)))
     #expect(hand.fetches.isEmpty)
     hand.give(.lost(try #require(hand.model.link.currentAttempt), .reset))
@@ -330,9 +329,7 @@ struct ArrearsTests {
   }
 
   @Test func `a launch with something to send asks for nothing`() throws {
-    let entry = OutboxEntry(
-      id: UUID128(high: 1, low: 1), shop: Hand.message(1).shop, text: "mine",
-      createdAt: Hand.wall)
+    let entry = Hand.entry("mine")
     let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
     var hand = Hand(cursor: cursor, outbox: [entry])
     #expect(hand.posts.map(\.id) == [entry.id])

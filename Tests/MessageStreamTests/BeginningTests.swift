@@ -11,8 +11,7 @@ struct BeginningTests {
     memory: Int, gaps: Int
   ) {
     var hand = Hand { $0.memory = memory }
-    let page = Page(
-      messages: [102, 101, 100].map { Hand.message($0, isPlain: true) }, hasNext: true)
+    let page = Hand.plainPage([102, 101, 100])
     hand.connect(page, head: nil)
     hand.answer(Page(messages: page.messages, hasNext: false))
     hand.answer(page)
@@ -92,9 +91,8 @@ struct BeginningTests {
 
   @Test func `who was told that nothing is older is told when something is`() {
     var hand = Hand()
-    let nothing = Page(messages: [], hasNext: false)
-    hand.connect(nothing, head: nil)
-    hand.answer(nothing)
+    hand.connect(Hand.nothing, head: nil)
+    hand.answer(Hand.nothing)
     #expect(hand.histories == [])
     let messages = (1...3).map { Hand.message($0, isPlain: true) }
     hand.give(.refresh)
@@ -143,8 +141,7 @@ struct BeginningTests {
     number: UInt64, gaps: Int
   ) {
     var hand = Hand { $0.memory = 3 }
-    let page = Page(
-      messages: [500, 499, 498].map { Hand.message($0, isPlain: true) }, hasNext: true)
+    let page = Hand.plainPage([500, 499, 498])
     hand.connect(page, head: nil)
     hand.answer(Page(messages: page.messages, hasNext: false))
     hand.answer(page)

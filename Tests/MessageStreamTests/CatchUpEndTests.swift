@@ -97,12 +97,11 @@ struct CatchUpEndTests {
   }
 
   @Test func `each page is asked for with the credentials of its time`() {
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
     var hand = Hand.connected(at: 5, head: 300)
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.answer(Hand.page(6...105, head: 300, hasNext: true))
     hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), refused))
+    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
   }
 

@@ -9,8 +9,8 @@ struct CatchUpTests {
   /// Connected, then cut off while `count` messages come.
   private func missed(
     _ kind: Shop.Kind, _ count: Int, change: (inout StreamSettings) -> Void = { _ in }
-  ) -> StreamWorld {
-    var world = StreamWorld.connected(kind, change: change)
+  ) -> StreamHarness {
+    var world = StreamHarness.connected(kind, change: change)
     world.background()
     world.pass(.seconds(1200))
     world.accumulate(count, named: "x", apart: .milliseconds(500))
@@ -38,15 +38,14 @@ struct CatchUpTests {
   func `credentials that a page was answered with are refreshed when the next is refused`(
     page: Page
   ) throws {
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
     var hand = Hand.connected(at: 5, head: 9)
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.pass(0)
     hand.answer(page)
     hand.effects = []
     if hand.model.recovery.run == nil { hand.give(.refresh) }
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), refused))
+    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }
@@ -54,9 +53,8 @@ struct CatchUpTests {
   @Test func `credentials that a late page was answered with are refreshed at the next refusal`()
     throws
   {
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
     var hand = Hand.connected(at: 5, head: 9)
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.pass(0)
     let late = try #require(hand.fetches.last?.id)
@@ -66,7 +64,7 @@ struct CatchUpTests {
     hand.give(.fetched(late, Hand.page(6...9, head: 9)))
     #expect(hand.texts == [])
     hand.effects = []
-    hand.give(.fetchFailed(next, refused))
+    hand.give(.fetchFailed(next, Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }
@@ -128,7 +126,7 @@ struct CatchUpTests {
 
   @Test(arguments: [119, 120, 121])
   func `a message stamped late is found, within the overlap and beyond`(late: Int) {
-    var world = StreamWorld.connected(.plain)
+    var world = StreamHarness.connected(.plain)
     world.say("newest")
     world.drive { $0.texts.last == "newest" }
     world.background()
@@ -143,7 +141,7 @@ struct CatchUpTests {
   func `over 60 minutes away only the last 100 are fetched, with a gap`(
     kind: Shop.Kind, bound: (seconds: Int, isLong: Bool)
   ) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.background()
     world.pass(.seconds(bound.seconds) - .milliseconds(1))
     world.accumulate(250, named: "x", apart: .seconds(1))
@@ -165,7 +163,7 @@ struct CatchUpTests {
     fillGap(&world, expected)
   }
 
-  private func fillGap(_ world: inout StreamWorld, _ gap: Gap) {
+  private func fillGap(_ world: inout StreamHarness, _ gap: Gap) {
     world.kill()
     world.relaunch()
     world.pass(.seconds(3))
@@ -178,7 +176,7 @@ struct CatchUpTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a gap on the screen is filled before older pages, and then closed`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind, messages: 80)
+    var world = StreamHarness.connected(kind, messages: 80)
     world.background()
     world.pass(.seconds(4000))
     world.accumulate(230, named: "x")
@@ -198,7 +196,7 @@ struct CatchUpTests {
 
   @Test(arguments: Shop.Kind.allCases, [49, 50, 51])
   func `says whether there is more than the first screen`(kind: Shop.Kind, count: Int) {
-    var world = StreamWorld.connected(kind, messages: count)
+    var world = StreamHarness.connected(kind, messages: count)
     #expect(world.texts.count == min(count, 50))
     #expect(world.model.hasOlder == (count > 50))
     world.scrollToTheBeginning()
@@ -207,7 +205,7 @@ struct CatchUpTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a quiet hour on a standing socket is no absence`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.pass(.seconds(7200))
     world.background()
     world.pass(.seconds(60))
@@ -219,7 +217,7 @@ struct CatchUpTests {
   }
 
   @Test func `late stamps count at the lower edge of the last 100, too`() {
-    var world = StreamWorld.connected(.plain, messages: 50) { $0.catchUpPage = 20 }
+    var world = StreamHarness.connected(.plain, messages: 50) { $0.catchUpPage = 20 }
     world.background()
     world.say("late", late: .seconds(100), silently: true)
     world.pass(.seconds(3700))
@@ -262,7 +260,7 @@ struct CatchUpTests {
 
   @Test(arguments: [0, 2, 150])
   func `a log that began anew is shown, with a gap where it is not known`(count: Int) {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.beginAnew()
     for number in 0..<count { world.say("new \(number + 1)", silently: true) }
     world.cut()
@@ -281,7 +279,7 @@ struct CatchUpTests {
   }
 
   @Test func `a new log that still has what is kept leaves no gap`() {
-    var world = StreamWorld.connected(.ours, messages: 30)
+    var world = StreamHarness.connected(.ours, messages: 30)
     world.say("more", silently: true)
     world.shop.beginAnew(keeping: 20)
     world.cut()
@@ -292,7 +290,7 @@ struct CatchUpTests {
   }
 
   @Test func `entries that cannot be read are told, and hold nothing up`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.cut()
     world.drive { !$0.log.fetches.isEmpty && $0.model.recovery.run != nil }
     guard let id = world.model.recovery.run?.fetch else { return }

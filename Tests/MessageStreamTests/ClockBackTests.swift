@@ -7,8 +7,8 @@ import Testing
 /// A plain server whose clock goes back: what it stamps then is not found by time.
 struct ClockBackTests {
   /// Away while the server's clock is an hour back and `count` messages come.
-  private func away(_ count: Int, sortsByStamp: Bool, kept: Int = 30) -> StreamWorld {
-    var world = StreamWorld.connected(.plain, messages: kept)
+  private func away(_ count: Int, sortsByStamp: Bool, kept: Int = 30) -> StreamHarness {
+    var world = StreamHarness.connected(.plain, messages: kept)
     world.shop.sortsByStamp = sortsByStamp
     world.background()
     world.pass(.seconds(60))
@@ -78,7 +78,7 @@ struct ClockBackTests {
 
   @Test(arguments: [(149, 0), (150, 0), (151, 1)])
   func `more than memory can tell apart is a gap that the reader sees`(count: Int, gaps: Int) {
-    var world = StreamWorld.connected(.plain, messages: 50) { $0.memory = 100 }
+    var world = StreamHarness.connected(.plain, messages: 50) { $0.memory = 100 }
     world.shop.sortsByStamp = false
     world.background()
     world.pass(.seconds(60))
@@ -92,7 +92,7 @@ struct ClockBackTests {
   }
 
   @Test func `the last 100 after a long absence leave a gap where they do not meet what is kept`() {
-    var world = StreamWorld.connected(.plain)
+    var world = StreamHarness.connected(.plain)
     world.shop.sortsByStamp = false
     world.background()
     world.pass(.seconds(3700))
@@ -109,7 +109,7 @@ struct ClockBackTests {
   }
 
   @Test func `a catch-up that missed nothing asks for one page more than those since`() {
-    var world = StreamWorld.connected(.plain, messages: 80)
+    var world = StreamHarness.connected(.plain, messages: 80)
     world.cut()
     world.log.fetches = []
     world.pass(.seconds(5))
@@ -119,19 +119,16 @@ struct ClockBackTests {
   }
 
   @Test func `a walk past what was stamped back keeps a gap until it meets what is kept`() throws {
-    func page(_ numbers: [UInt64], hasNext: Bool = true) -> Page {
-      Page(messages: numbers.map { Hand.message($0, isPlain: true) }, hasNext: hasNext)
-    }
     var hand = Hand.plain()
     hand.hear(Hand.message(1000, isPlain: true))
     hand.give(.oversized(try #require(hand.model.link.currentAttempt), bytes: 1))
-    hand.answer(page([2002, 2001, 1502, 1501], hasNext: false))
-    hand.answer(page([2002, 2001, 11, 10]))
+    hand.answer(Hand.plainPage([2002, 2001, 1502, 1501], hasNext: false))
+    hand.answer(Hand.plainPage([2002, 2001, 11, 10]))
     #expect(hand.model.gaps == [Gap(after: nil, before: Hand.message(10).key)])
-    hand.answer(page([1502, 1501]))
+    hand.answer(Hand.plainPage([1502, 1501]))
     let gap = Gap(after: Hand.message(1000).key, before: Hand.message(1501).key)
     #expect(hand.model.gaps == [gap])
-    hand.answer(page([1000, 999]))
+    hand.answer(Hand.plainPage([1000, 999]))
     #expect(hand.model.gaps == [])
     #expect(hand.commits.compactMap(\.gaps).last == [], "the store is told")
     let first = Gap(after: nil, before: Hand.message(10).key)

@@ -8,7 +8,7 @@ import Testing
 struct DedupeTests {
   @Test(arguments: Shop.Kind.allCases)
   func `a message that comes over the socket and by REST is shown once`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     let message = world.say("twice")
     world.sendDown { .frame($0, .message(message)) }
     world.give(.refresh)
@@ -22,7 +22,7 @@ struct DedupeTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a message is known again after a relaunch`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     let message = world.say("kept")
     world.pass(.seconds(1))
     world.kill()
@@ -36,7 +36,7 @@ struct DedupeTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `memory holds 1,000 messages, and the store knows the rest`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind, messages: 10)
+    var world = StreamHarness.connected(kind, messages: 10)
     let first = world.say("the first")
     for number in 1...1100 { world.say("more \(number)") }
     world.pass(.seconds(5))
@@ -52,7 +52,7 @@ struct DedupeTests {
   @Test(arguments: [(999, 999), (1000, 1000), (1001, 1000)])
   func `the window of memory`(count: Int, kept: Int) {
     var timeline = ShopTimeline(limit: 1000)
-    var shop = Shop(.plain, id: StreamWorld(.plain).shop.id)
+    var shop = Shop(.plain, id: StreamHarness.settings.shop)
     for number in 1...count {
       let time = Timestamp(nanoseconds: Int64(number))
       timeline.insert(shop.accept("\(number)", from: "a", at: time).message)
@@ -63,7 +63,7 @@ struct DedupeTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `messages stand by creation, and equal times by id, however they arrive`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind, messages: 0)
+    var world = StreamHarness.connected(kind, messages: 0)
     let at = world.wall
     for late in [0, 30, 30, 10, 30, 20] {
       world.say("\(late) s", late: .seconds(late), isExact: true)
@@ -76,10 +76,10 @@ struct DedupeTests {
   }
 
   @Test func `frames that overtake each other are shown in order`() {
-    var world = StreamWorld.connected(.ours, seed: 5)
-    world.net.overtaking = 0.5
-    for number in 1...40 {
-      world.say("n\(number)")
+    var world = StreamHarness.connected(.ours)
+    for number in 1...20 {
+      let pair = [2 * number - 1, 2 * number].map { world.say("n\($0)", silently: true) }
+      for message in pair.reversed() { world.sendDown { .frame($0, .message(message)) } }
       world.pass(.milliseconds(15))
     }
     world.pass(.seconds(5))
@@ -119,7 +119,7 @@ struct DedupeTests {
   }
 
   @Test func `an edited message is shown as an edit, in its place`() {
-    var world = StreamWorld.connected(.plain)
+    var world = StreamHarness.connected(.plain)
     var edited = world.say("befor")
     world.pass(.seconds(1))
     edited.text = "before"

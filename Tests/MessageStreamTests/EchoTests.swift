@@ -22,27 +22,6 @@ struct EchoTests {
     #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
 
-  @Test func `an own echo ends an entry only when no answer came`() throws {
-    var hand = Hand.plain(user: "me")
-    hand.send("ok")
-    let entry = try #require(hand.posts.last)
-    hand.hear(Hand.message(9, text: "ok", user: "me", isPlain: true))
-    #expect(hand.model.outbox.entries.count == 1)
-    hand.fail(entry.id, Self.lost)
-    #expect(hand.model.outbox.entries == [])
-    #expect(hand.posts.count == 1)
-    #expect(Self.dones(hand) == 1)
-  }
-
-  @Test func `an own echo ends nothing when the server refused`() throws {
-    var hand = Hand.plain(user: "me")
-    hand.send("ok")
-    let entry = try #require(hand.posts.last)
-    hand.hear(Hand.message(9, text: "ok", user: "me", isPlain: true))
-    hand.fail(entry.id, .http(status: 400, retryAfter: nil, detail: "no"))
-    #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
-  }
-
   @Test func `the answer to one message tells who sends the next`() throws {
     var hand = Hand.plain()
     hand.send("first")
@@ -105,9 +84,8 @@ struct EchoTests {
     var hand = Hand.plain(user: "me")
     hand.send("once")
     hand.fail(try #require(hand.posts.last).id, Self.lost)
-    let nothing = Page(messages: [], hasNext: false)
-    hand.pass(5, answering: nothing)
-    hand.answer(nothing)
+    hand.pass(5, answering: Hand.nothing)
+    hand.answer(Hand.nothing)
     let again = try #require(hand.posts.dropFirst().last)
     hand.fail(again.id, .http(status: 503, retryAfter: nil, detail: "busy"))
     hand.hear(Hand.message(9, text: "once", user: "me", isPlain: true))

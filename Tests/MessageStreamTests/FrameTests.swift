@@ -10,7 +10,7 @@ struct FrameTests {
 
   @Test(arguments: [(4, true), (5, false), (6, false)])
   func `malformed frames within a minute`(count: Int, stays: Bool) {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     for _ in 0..<count { world.sendDown { .frame($0, .malformed(Self.bad)) } }
     world.pass(.seconds(1))
     #expect((world.status.state == .connected) == stays)
@@ -23,7 +23,7 @@ struct FrameTests {
   func `the fifth malformed frame counts within a minute of the first`(
     milliseconds: Int, stays: Bool
   ) {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     guard let attempt = world.model.link.currentAttempt else { return }
     for _ in 0..<4 { world.give(.frame(attempt, .malformed(Self.bad))) }
     world.pass(.milliseconds(milliseconds))
@@ -32,7 +32,7 @@ struct FrameTests {
   }
 
   @Test func `a malformed frame is ignored, and what it was comes by REST`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.say("garbled", silently: true)
     world.sendDown { .frame($0, .malformed(Self.bad)) }
     world.pass(.seconds(1))
@@ -45,7 +45,7 @@ struct FrameTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a frame over the limit is dropped, counted, and brought by REST`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.say("long", silently: true)
     world.sendDown { .oversized($0, bytes: 10_241) }
     world.pass(.seconds(1))
@@ -56,7 +56,7 @@ struct FrameTests {
   }
 
   @Test func `a message of another shop is not shown`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.sendDown { .frame($0, .malformed(.wrongShop(found: "other"))) }
     world.pass(.seconds(1))
     #expect(world.notices == [.malformed(.wrongShop(found: "other"))])
@@ -64,7 +64,7 @@ struct FrameTests {
   }
 
   @Test func `a frame of an unknown kind is told and ignored, however many come`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     for _ in 0..<9 { world.sendDown { .frame($0, .unknown(type: "typing")) } }
     world.pass(.seconds(1))
     #expect(world.notices == Array(repeating: .unknownType("typing"), count: 9))
@@ -72,7 +72,7 @@ struct FrameTests {
   }
 
   @Test func `whatever an older socket still says changes nothing`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     guard let old = world.model.link.currentAttempt else { return }
     world.cut()
     world.pass(.seconds(10))

@@ -13,7 +13,7 @@ struct GapTests {
     let newest = messages.last
     let cursor = Cursor(
       position: newest?.position, time: newest?.createdAt, wholeAt: Hand.wall)
-    var settings = StreamWorld(.ours).settings
+    var settings = StreamHarness.settings
     settings.historyPage = page
     var hand = Hand()
     hand.model = StreamModel(settings: settings, seed: 1)
@@ -39,15 +39,12 @@ struct GapTests {
   }
 
   @Test func `without positions a gap is filled when pages lead as far below as late stamps lie`() {
-    func page(_ numbers: [UInt64]) -> Page {
-      Page(messages: numbers.map { Hand.message($0, isPlain: true) }, hasNext: true)
-    }
     let messages = [UInt64(300), 1000].map { Hand.message($0, isPlain: true) }
     let gap = Gap(after: messages[0].key, before: messages[1].key)
     var hand = Self.filling(gap, in: messages)
-    hand.answer(page([1000, 350, 300, 299]))
+    hand.answer(Hand.plainPage([1000, 350, 300, 299]))
     #expect(hand.model.gaps == [gap])
-    hand.answer(page([298, 180]))
+    hand.answer(Hand.plainPage([298, 180]))
     #expect(hand.model.gaps == [])
     let queries = [1, 2].map { PageQuery.page(number: $0, limit: 50) }
     #expect(hand.fetches.map(\.query) == queries)

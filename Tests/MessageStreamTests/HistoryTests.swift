@@ -6,15 +6,13 @@ import Testing
 
 /// Which pages bring what is older than the screen, and when they end.
 struct HistoryTests {
-  private static let nothing = Hand.plainPage([], hasNext: false)
-
   /// Shows messages 151 to 200 without positions, counts so many, and asks for what is older.
   private static func asking(
     shown: Int = 50, excess: Int = 0, change: (inout StreamSettings) -> Void = { _ in }
   ) -> Hand {
     var hand = Hand(change: change)
     hand.connect(Hand.plainPage((151...200).reversed()), head: nil)
-    for _ in 1...2 { hand.answer(nothing) }
+    for _ in 1...2 { hand.answer(Hand.nothing) }
     hand.model.history.shown = shown
     hand.model.history.excess = excess
     hand.give(.loadOlder)
@@ -45,16 +43,11 @@ struct HistoryTests {
     #expect(hand.model.history.excess == excess)
   }
 
-  @Test func `the reader's way ends with as many pages as one may fetch`() {
+  @Test func `the reader's way ends with as many pages as one may fetch, not at the beginning`() {
     var hand = Self.asking { $0.catchUpPages = 1 }
     let asked = hand.fetches.count
     hand.answer(Hand.plainPage([202, 201]))
     #expect(hand.fetches.count == asked)
-  }
-
-  @Test func `a way that ends so, with nothing older, does not tell the beginning`() {
-    var hand = Self.asking { $0.catchUpPages = 1 }
-    hand.answer(Hand.plainPage([202, 201]))
     hand.give(.older([]))
     #expect(hand.histories == [.history(hasMore: true)])
   }
@@ -132,10 +125,9 @@ struct HistoryTests {
   @Test func `credentials that a page was answered with are refreshed when the next is refused`()
     throws
   {
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
     var hand = Self.placed()
     hand.give(.older([]))
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.give(.loadOlder)
     hand.give(.older([]))
@@ -144,7 +136,7 @@ struct HistoryTests {
     hand.give(.loadOlder)
     hand.give(.older([]))
     hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), refused))
+    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }

@@ -123,7 +123,7 @@ struct LaunchTests {
   }
 
   private static func opening() -> StreamModel {
-    var model = StreamModel(settings: StreamWorld(.ours).settings, seed: 1)
+    var model = StreamModel(settings: StreamHarness.settings, seed: 1)
     _ = model.handle(.open(at: Hand.wall), at: .zero)
     return model
   }

@@ -8,7 +8,7 @@ import Testing
 struct LifecycleTests {
   @Test(arguments: Shop.Kind.allCases)
   func `background closes at once, and nothing is left to wait for`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.background()
     #expect(world.log.closes == [1001])
     #expect(world.model.deadline == nil)
@@ -21,7 +21,7 @@ struct LifecycleTests {
   func `foreground fetches first, then connects, then closes the hole`(
     kind: Shop.Kind, arrears: Int?
   ) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.shop.arrears = arrears
     world.background()
     world.pass(.seconds(60))
@@ -42,7 +42,7 @@ struct LifecycleTests {
   }
 
   @Test func `a foreground fetch that a broken server refuses does not hold up the socket`() {
-    var world = StreamWorld.connected(.plain)
+    var world = StreamHarness.connected(.plain)
     world.background()
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
     world.pass(.seconds(60))
@@ -58,7 +58,7 @@ struct LifecycleTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `after a change of network it waits 2 s, connects, and fetches`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.log = Log()
     let start = world.now
     world.change(to: .reachable(path: PathID("cell")))
@@ -79,7 +79,7 @@ struct LifecycleTests {
   func `what comes before the fetch answers moves no cursor past the hole`(
     kind: Shop.Kind, isKilled: Bool
   ) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.shop.arrears = nil
     world.change(to: .reachable(path: PathID("cell")))
     for number in 1...30 { world.say("hole \(number)", late: .seconds(200), silently: true) }
@@ -108,7 +108,7 @@ struct LifecycleTests {
   }
 
   @Test func `offline holds everything, and shows why; back online all is fetched`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.change(to: .unreachable)
     #expect(world.status.reason == .obstacle(.unreachable))
     world.accumulate(120, named: "x", apart: .milliseconds(10))
@@ -123,7 +123,7 @@ struct LifecycleTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a suspended process goes on where it was, with a dead socket`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.suspend()
     world.pass(.seconds(1000))
     world.accumulate(20, named: "x")
@@ -135,7 +135,7 @@ struct LifecycleTests {
   }
 
   @Test func `nothing for 90 s ends the socket, a ping every 54 s keeps it`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.pass(.seconds(600))
     #expect(world.log.opens.count == 1)
     world.drive { $0.server.sendsPings && $0.queue.count == 1 && $0.now > .second(600) }
@@ -152,7 +152,7 @@ struct LifecycleTests {
 
   @Test(arguments: [(89_999, 1), (90_000, 2), (90_001, 2)])
   func `silence of 90 s at, below and above`(milliseconds: Int, opens: Int) {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.sendDown { .ping($0) }
     world.server.sendsPings = false
     world.drive { $0.queue.next.map { $0 > .second(40) } ?? true }
@@ -173,7 +173,7 @@ struct LifecycleTests {
   }
 
   @Test func `closing leaves nothing outstanding`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.say("last")
     world.give(.refresh)
     world.give(.loadOlder)
@@ -192,7 +192,7 @@ struct LifecycleTests {
   }
 
   @Test func `real time switched off polls, also when it was off before the screen opened`() {
-    var world = StreamWorld(.ours)
+    var world = StreamHarness(.ours)
     world.accumulate(3)
     world.give(.realtime(false))
     world.launch()
@@ -221,8 +221,8 @@ struct LifecycleTests {
     let policy = try LinkPolicy.messageStream.setting([(key: "gate.background", value: "stay")])
     let start = Cursor(time: Hand.wall, wholeAt: Hand.wall)
     var hand = Hand(cursor: start) { $0.policy = policy }
-    hand.answer(Page(messages: [], hasNext: false))
-    hand.connect(Page(messages: [], hasNext: false), head: nil)
+    hand.answer(Hand.nothing)
+    hand.connect(Hand.nothing, head: nil)
     hand.give(.lifecycle(.background, at: Hand.wall))
     #expect(hand.model.link.status.phase == .connected)
     hand.hear(Hand.message(3600, isPlain: true))

@@ -8,7 +8,7 @@ import Testing
 struct LoadTests {
   @Test(arguments: Shop.Kind.allCases)
   func `the newest 50 are loaded, and only then the socket opens`(kind: Shop.Kind) {
-    var world = StreamWorld(kind)
+    var world = StreamHarness(kind)
     world.accumulate(120)
     world.launch()
     world.drive { !$0.log.fetches.isEmpty }
@@ -25,7 +25,7 @@ struct LoadTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `an empty shop shows nothing, then its first message`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind, messages: 0)
+    var world = StreamHarness.connected(kind, messages: 0)
     #expect(world.texts == [])
     world.say("first")
     world.drive { !$0.texts.isEmpty }
@@ -34,7 +34,7 @@ struct LoadTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `scrolling back shows every page down to the beginning`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind, messages: 333)
+    var world = StreamHarness.connected(kind, messages: 333)
     #expect(world.texts == (284...333).map { "m\($0)" })
     world.scrollToTheBeginning()
     #expect(world.texts == (1...333).map { "m\($0)" })
@@ -45,7 +45,7 @@ struct LoadTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `messages that arrive while the reader scrolls back shift no page`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind, messages: 160)
+    var world = StreamHarness.connected(kind, messages: 160)
     for number in 0..<10 {
       world.give(.loadOlder)
       for line in 0..<7 { world.say("live \(number).\(line)") }
@@ -59,7 +59,7 @@ struct LoadTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a relaunch shows what is kept before anything is fetched`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind, messages: 60)
+    var world = StreamHarness.connected(kind, messages: 60)
     world.kill()
     world.change(to: .unreachable)
     world.relaunch()
@@ -70,7 +70,7 @@ struct LoadTests {
   }
 
   @Test func `a failed page of history is told, and can be asked for again`() {
-    var world = StreamWorld.connected(.plain, messages: 70)
+    var world = StreamHarness.connected(.plain, messages: 70)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
     world.give(.loadOlder)
     world.pass(.seconds(1))
@@ -87,14 +87,13 @@ struct LoadTests {
   @Test func `a page of history that older credentials were refused for is asked for again`()
     throws
   {
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
     var hand = Hand()
     hand.connect(Hand.page(51...100, head: 100, hasNext: true), head: Hand.at(100))
     hand.effects = []
     hand.give(.loadOlder)
     hand.give(.older([]))
     hand.give(.credentials(.available(expiresIn: nil)))
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
     let query = PageQuery.before(Hand.at(51), limit: 50)
     #expect(hand.fetches.map(\.query) == [query, query])
     #expect(hand.updates == [])
@@ -104,7 +103,7 @@ struct LoadTests {
   }
 
   @Test func `a page of history that is never answered fails after 10 s`() {
-    var world = StreamWorld.connected(.ours, messages: 70)
+    var world = StreamHarness.connected(.ours, messages: 70)
     world.give(.loadOlder)
     world.drive { if case .before = $0.fetches.last { true } else { false } }
     world.queue.removeAll { if case .fetch = $0 { true } else { false } }
@@ -117,7 +116,7 @@ struct LoadTests {
   }
 
   @Test func `a store that cannot be read while scrolling is told, and read again`() {
-    var world = StreamWorld.connected(.ours, messages: 200)
+    var world = StreamHarness.connected(.ours, messages: 200)
     world.scrollToTheBeginning()
     world.kill()
     world.relaunch()
@@ -135,7 +134,7 @@ struct LoadTests {
   }
 
   @Test func `a server that ignores the page number ends the scrolling, and is not flooded`() {
-    var world = StreamWorld.connected(.plain, messages: 200)
+    var world = StreamHarness.connected(.plain, messages: 200)
     world.shop.ignoresPage = true
     let before = world.fetches.count
     world.give(.loadOlder)
@@ -146,7 +145,7 @@ struct LoadTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `what comes above the top while the last page is fetched is shown, too`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.give(.loadOlder)
     world.drive { $0.model.history.fetch != nil }
     guard let fetch = world.model.history.fetch else { return }

@@ -6,7 +6,7 @@ import Testing
 
 /// Sending over REST: nothing lost, nothing twice.
 struct OutboxTests {
-  private static func entryStates(_ world: StreamWorld) -> [OutboxEntry.State] {
+  private static func entryStates(_ world: StreamHarness) -> [OutboxEntry.State] {
     world.model.outbox.entries.map(\.state)
   }
 
@@ -14,7 +14,7 @@ struct OutboxTests {
   func `a message is stored before its first try, and leaves on the server's word`(
     kind: Shop.Kind
   ) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.disk.delay = .seconds(3)
     world.send("hello")
     world.pass(.milliseconds(2_999))
@@ -34,7 +34,7 @@ struct OutboxTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `messages go out one at a time, in order`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     for number in 1...5 { world.send("\(number)") }
     world.pass(.seconds(5))
     #expect(world.shop.log.suffix(5).map(\.text) == ["1", "2", "3", "4", "5"])
@@ -42,7 +42,7 @@ struct OutboxTests {
   }
 
   @Test func `a thousand messages may wait; one more is refused, and says why`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
     for number in 1...999 { world.send("\(number)") }
     #expect(world.model.outbox.entries.count == 999)
@@ -59,10 +59,9 @@ struct OutboxTests {
   }
 
   @Test func `one key goes with every try, after 1, 2, 4, 8, 16 and 30 s, ten times`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
-    world.net.spread = .zero
-    world.net.fastest = .zero
+    world.net.delay = .zero
     world.disk.delay = .zero
     world.send("stubborn")
     world.pass(.seconds(300))
@@ -84,7 +83,7 @@ struct OutboxTests {
   func `a refusal is shown at once, and does not hold up the next`(
     failure: LinkFailure, reason: String
   ) {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.restStatus = failure
     world.send("bad")
     world.drive { Self.entryStates($0) == [.failed(reason: reason)] }
@@ -106,7 +105,7 @@ struct OutboxTests {
   func `says whether a message may have arrived without an answer`(
     failure: LinkFailure, mayHave: Bool
   ) throws {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.restStatus = failure
     world.send("lost?")
     world.drive { Self.entryStates($0) == [.queued(tries: 1)] }
@@ -118,7 +117,7 @@ struct OutboxTests {
   }
 
   @Test func `one who is no member any more cannot send, and is told`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.server.isMember = false
     world.send("too late")
     world.pass(.seconds(5))
@@ -130,7 +129,7 @@ struct OutboxTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a kill between post and answer sends nothing twice`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.send("once")
     world.drive { $0.accepted == ["once": 1] }
     world.kill()
@@ -146,7 +145,7 @@ struct OutboxTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `an answer that never comes sends nothing twice`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.server.sockets = []
     world.send("once")
     world.drive { $0.accepted == ["once": 1] }
@@ -157,19 +156,9 @@ struct OutboxTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `the echo on the socket ends an entry of a plain server before its answer`() {
-    var world = StreamWorld.connected(.plain)
-    world.send("echo")
-    world.drive { $0.accepted == ["echo": 1] }
-    world.queue.removeAll { if case .input = $0 { true } else { false } }
-    world.pass(.seconds(60))
-    #expect(world.model.outbox.entries == [])
-    #expect(world.log.posts.count == 1)
-  }
-
   @Test(arguments: Shop.Kind.allCases)
   func `the same words said twice are two messages`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.send("ok")
     world.pass(.seconds(5))
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
@@ -185,7 +174,7 @@ struct OutboxTests {
   func `what is sent offline waits, also over a relaunch, and goes out when back`(
     kind: Shop.Kind
   ) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.change(to: .unreachable)
     world.send("one")
     world.pass(.seconds(60))
@@ -201,7 +190,7 @@ struct OutboxTests {
   }
 
   @Test func `words sent before the store is read are kept beside those of before`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.change(to: .unreachable)
     world.send("before")
     world.pass(.seconds(1))
@@ -216,7 +205,7 @@ struct OutboxTests {
   }
 
   @Test func `401 refreshes once, and the message goes out with the new token`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.server.newestToken = 2
     world.server.oldestToken = 2
     world.send("hello")
@@ -228,24 +217,22 @@ struct OutboxTests {
   @Test func `credentials that a post was answered with are refreshed when the next is refused`()
     throws
   {
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
     var hand = Hand.connected(at: 5)
     hand.send("a")
     let first = try #require(hand.posts.last)
-    hand.fail(first.id, refused)
+    hand.fail(first.id, Hand.refused)
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.give(.posted(first.id, Hand.message(6, text: "a", user: "me")))
     hand.send("b")
     #expect(hand.posts.map(\.text) == ["a", "a", "b"])
     let second = try #require(hand.posts.last)
     hand.effects = []
-    hand.fail(second.id, refused)
+    hand.fail(second.id, Hand.refused)
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }
 
   @Test func `the answer to a try that was given up says nothing of the next one`() throws {
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
     var hand = Hand.connected(at: 5)
     hand.send("a")
     let entry = try #require(hand.posts.last)
@@ -254,24 +241,24 @@ struct OutboxTests {
     let second = try #require(hand.model.outbox.queue.sending(entry.id)?.number)
     #expect(second != first)
     hand.effects = []
-    hand.give(.postFailed(entry.id, try: first, refused))
+    hand.give(.postFailed(entry.id, try: first, Hand.refused))
     #expect(hand.effects == [])
     #expect(hand.model.outbox.queue.sending(entry.id)?.number == second)
-    hand.give(.postFailed(entry.id, try: second, refused))
+    hand.give(.postFailed(entry.id, try: second, Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
   }
 
   @Test func `without credentials every waiting message says so`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.server.oldestToken = 2
-    world.phone.refresh = .isRefused
+    world.phone.isRefreshRefused = true
     world.send("hello")
     world.pass(.seconds(5))
     #expect(Self.entryStates(world) == [.failed(reason: "sign in to send")])
   }
 
   @Test func `a message of long ago that was accepted then tears no hole into the history`() {
-    var world = StreamWorld.connected(.ours, messages: 0)
+    var world = StreamHarness.connected(.ours, messages: 0)
     world.send("long ago")
     world.drive { $0.accepted.count == 1 }
     world.kill()

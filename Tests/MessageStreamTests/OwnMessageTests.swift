@@ -22,11 +22,15 @@ struct OwnMessageTests {
     hand.hear(echo)
     hand.hear(echo)
     #expect(hand.commits.flatMap(\.messages) == [])
+    #expect(hand.model.outbox.entries.count == 1)
     hand.fail(entry.id, Self.lost)
+    #expect(hand.model.outbox.entries == [])
     let stored = hand.commits.filter { !$0.messages.isEmpty }
     #expect(stored.map(\.messages) == [[echo]])
     #expect(stored.map(\.outboxRemove) == [[entry.id]])
     #expect(hand.texts == ["once"])
+    #expect(hand.posts.count == 1)
+    #expect(hand.updates.count { if case .outboxDone = $0 { true } else { false } } == 1)
   }
 
   @Test func `an echo and the answer are one message`() throws {
@@ -79,13 +83,12 @@ struct OwnMessageTests {
     }
     var hand = Hand(
       cursor: Cursor(time: Hand.wall, wholeAt: Hand.wall), user: "me", outbox: entries)
-    let nothing = Page(messages: [], hasNext: false)
-    hand.connect(nothing, head: nil)
-    hand.answer(nothing)
-    hand.pass(5, answering: nothing)
+    hand.connect(Hand.nothing, head: nil)
+    hand.answer(Hand.nothing)
+    hand.pass(5, answering: Hand.nothing)
     #expect(hand.posts.map(\.id) == [entries[0].id])
     hand.give(.posted(entries[0].id, Self.mine("ok", at: 9)))
-    hand.pass(5, answering: nothing)
+    hand.pass(5, answering: Hand.nothing)
     #expect(hand.posts.map(\.id) == entries.map(\.id))
   }
 
@@ -146,17 +149,14 @@ struct OwnMessageTests {
 
   @Test func `in a shop that was empty any own message can be the one that was sent`() throws {
     var hand = Hand(user: "me")
-    let nothing = Page(messages: [], hasNext: false)
-    hand.connect(nothing, head: nil)
-    hand.answer(nothing)
+    hand.connect(Hand.nothing, head: nil)
+    hand.answer(Hand.nothing)
     hand.send("once", ahead: .seconds(7200))
     hand.fail(try #require(hand.posts.last).id, Self.lost)
     hand.hear(Self.mine("once", at: 9))
     #expect(hand.model.outbox.entries == [])
     #expect(hand.posts.count == 1)
   }
-
-  private static let nothing = Page(messages: [], hasNext: false)
 
   @Test func `where nothing of the server is known the first page comes before the first try`()
     throws
@@ -188,7 +188,7 @@ struct OwnMessageTests {
     let asked = hand.fetches.count
     hand.pass(4)
     #expect(hand.posts == [])
-    hand.pass(30, answering: Self.nothing)
+    hand.pass(30, answering: Hand.nothing)
     #expect(hand.fetches.count > asked)
     #expect(hand.posts.map(\.text) == ["once"])
   }
@@ -200,7 +200,7 @@ struct OwnMessageTests {
     var hand = Hand(user: "me")
     hand.send("once")
     hand.keepsPromptly = false
-    hand.answer(Self.nothing)
+    hand.answer(Hand.nothing)
     #expect(hand.posts == [])
     #expect(hand.fetches.count == 1)
     hand.refuseCommit()

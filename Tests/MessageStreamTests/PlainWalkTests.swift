@@ -6,8 +6,6 @@ import Testing
 
 /// How a catch-up without positions leads down from the newest page.
 struct PlainWalkTests {
-  private static let nothing = Hand.plainPage([], hasNext: false)
-
   private static func plain(_ number: UInt64) -> Message { Hand.message(number, isPlain: true) }
 
   /// It heard these, and fetches what it may have missed.
@@ -20,7 +18,7 @@ struct PlainWalkTests {
 
   @Test func `pages that lack what is known to be newer are gone past`() {
     var hand = Self.fetching(after: [3000])
-    hand.answer(Self.nothing)
+    hand.answer(Hand.nothing)
     for _ in 1...3 { hand.answer(Hand.plainPage([2002, 2001])) }
     #expect(hand.fetches.last?.query == .page(number: 4, limit: 50))
   }
@@ -36,7 +34,7 @@ struct PlainWalkTests {
   @Test func `what came while it is fetched neither ends the way nor leaves a gap`() {
     var hand = Self.fetching(after: [1000, 3000])
     hand.hear(Self.plain(2500))
-    hand.answer(Self.nothing)
+    hand.answer(Hand.nothing)
     hand.answer(Hand.plainPage([3001, 2500]))
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
     #expect(hand.model.gaps == [])
@@ -48,7 +46,7 @@ struct PlainWalkTests {
       with: TimelineSnapshot(
         messages: [1000, 2000].map { Self.plain($0) },
         cursor: Cursor(time: time, wholeAt: Hand.wall)))
-    hand.answer(Self.nothing)
+    hand.answer(Hand.nothing)
     hand.answer(Hand.plainPage([2001, 2000, 1999]))
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
   }
@@ -57,9 +55,9 @@ struct PlainWalkTests {
     var hand = Self.fetching(after: [])
     hand.oversize()
     hand.hear(Self.plain(5))
-    for _ in 1...2 { hand.answer(Self.nothing) }
+    for _ in 1...2 { hand.answer(Hand.nothing) }
     #expect(hand.model.recovery.unplaced == [Hand.message(5).id])
-    for _ in 1...2 { hand.answer(Self.nothing) }
+    for _ in 1...2 { hand.answer(Hand.nothing) }
     #expect(hand.model.recovery.unplaced == [])
   }
 
@@ -77,7 +75,7 @@ struct PlainWalkTests {
 
   @Test func `what comes before the socket is open is not placed, and moves no time`() {
     var hand = Hand(cursor: Cursor(time: Hand.wall, wholeAt: Hand.wall))
-    for _ in 1...2 { hand.answer(Self.nothing) }
+    for _ in 1...2 { hand.answer(Hand.nothing) }
     hand.hear(Self.plain(5))
     #expect(hand.model.recovery.cursor.time == Hand.wall)
     #expect(hand.model.recovery.unplaced == [Hand.message(5).id])
@@ -88,7 +86,7 @@ struct PlainWalkTests {
       settings.memory = 10
       settings.catchUpPage = 20
     }
-    hand.answer(Self.nothing)
+    hand.answer(Hand.nothing)
     hand.answer(Hand.plainPage([2002, 2001]))
     #expect(hand.fetches.count == 2)
     #expect(hand.fetches.last?.query == .page(number: 1, limit: 50))

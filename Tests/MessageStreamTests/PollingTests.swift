@@ -55,13 +55,11 @@ struct PollingTests {
     #expect(!hand.model.isWhole)
   }
 
-  private static let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
-
   /// A page was refused, and is asked for again with other credentials.
   private static func renewed() throws -> Hand {
     var hand = polling()
     hand.give(.refresh)
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.give(.refresh)
     return hand
@@ -72,7 +70,7 @@ struct PollingTests {
     hand.answer(Hand.page([], head: 500, hasNext: true))
     hand.give(.refresh)
     hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Self.refused))
+    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
   }
 
@@ -99,7 +97,7 @@ struct PollingTests {
     #expect(next != late)
     hand.give(.fetched(late, Hand.page([], head: 5)))
     hand.effects = []
-    hand.give(.fetchFailed(next, Self.refused))
+    hand.give(.fetchFailed(next, Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }

@@ -12,9 +12,8 @@ struct ReconnectTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a lost socket is tried 5 times after 0, 1, 2, 4 and 8 s, then polled`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
-    world.net.fastest = .zero
-    world.net.spread = .zero
+    var world = StreamHarness.connected(kind)
+    world.net.delay = .zero
     world.shop.upgradeStatus = .timeout(.connect)
     world.log = Log()
     world.cut()
@@ -28,7 +27,7 @@ struct ReconnectTests {
   }
 
   @Test func `polls come every 30 s, a tenth more or less`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.upgradeStatus = Self.http(404)
     world.cut()
     world.drive { $0.status.state == .failed }
@@ -44,7 +43,7 @@ struct ReconnectTests {
 
   @Test(arguments: [404, 503])
   func `a server without the stream is polled, and asked again after 15 minutes`(status: Int) {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.upgradeStatus = Self.http(status)
     world.cut()
     world.drive { $0.status.state == .failed }
@@ -61,7 +60,7 @@ struct ReconnectTests {
   }
 
   @Test func `a refused connection is polled at once, and the first answer brings the socket`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.isDown = true
     world.cut()
     world.drive { $0.status.state == .failed }
@@ -76,7 +75,7 @@ struct ReconnectTests {
   }
 
   @Test func `a name that does not resolve is tried again 5 times`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.upgradeStatus = .dns(detail: "no such host")
     world.log = Log()
     world.cut()
@@ -85,7 +84,7 @@ struct ReconnectTests {
   }
 
   @Test func `a refused certificate ends it, and says so`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     let failure = LinkFailure.tls(.expired, detail: "")
     world.shop.upgradeStatus = failure
     world.cut()
@@ -97,7 +96,7 @@ struct ReconnectTests {
   }
 
   @Test func `403 ends it with the notice of removal, whatever is pulled or sent`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.server.isMember = false
     world.cut()
     world.pass(.seconds(5))
@@ -115,7 +114,7 @@ struct ReconnectTests {
   }
 
   @Test func `401 refreshes once and connects with the new token`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.server.newestToken = 2
     world.server.oldestToken = 2
     world.cut()
@@ -126,7 +125,7 @@ struct ReconnectTests {
   }
 
   @Test func `a second 401 after a refresh means sign in, and signing in goes on`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.server.newestToken = 2
     world.server.oldestToken = 3
     world.cut()
@@ -144,7 +143,7 @@ struct ReconnectTests {
   }
 
   @Test func `an answer to an old token says nothing about the new one`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.server.newestToken = 2
     world.server.oldestToken = 2
     world.give(.refresh)
@@ -158,7 +157,7 @@ struct ReconnectTests {
   }
 
   @Test func `credentials are refreshed a minute before they expire`() {
-    var world = StreamWorld(.ours)
+    var world = StreamHarness(.ours)
     world.phone.tokenLife = .seconds(3600)
     world.launch()
     world.pass(.seconds(3539))
@@ -169,7 +168,7 @@ struct ReconnectTests {
   }
 
   @Test func `a pull, a message sent and the foreground each bring the socket back from polling`() {
-    let triggers: [(String, (inout StreamWorld) -> Void)] = [
+    let triggers: [(String, (inout StreamHarness) -> Void)] = [
       ("pull", { $0.give(.refresh) }),
       ("send", { $0.send("mine") }),
       (
@@ -181,7 +180,7 @@ struct ReconnectTests {
       ),
     ]
     for (name, trigger) in triggers {
-      var world = StreamWorld.connected(.ours)
+      var world = StreamHarness.connected(.ours)
       world.shop.upgradeStatus = .timeout(.connect)
       world.cut()
       world.drive { $0.status.state == .failed }
@@ -195,7 +194,7 @@ struct ReconnectTests {
   @Test func `a drain notice is shown, and the return is spread over its window`() {
     var returns: Set<Double> = []
     for seed in UInt64(1)...12 {
-      var world = StreamWorld.connected(.ours, seed: seed)
+      var world = StreamHarness.connected(.ours, seed: seed)
       world.sendDown { .frame($0, .draining(within: .seconds(30))) }
       world.pass(.seconds(1))
       #expect(world.notices == [.draining(within: .seconds(30))])
@@ -210,7 +209,7 @@ struct ReconnectTests {
   }
 
   @Test func `429 on a fetch is left alone for as long as it asks`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.restStatus = .http(status: 429, retryAfter: .seconds(20), detail: "")
     world.log = Log()
     world.say("missed", silently: true)
@@ -223,10 +222,9 @@ struct ReconnectTests {
   }
 
   @Test func `a failing catch-up beside a standing socket backs off to 30 s`() {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.shop.restStatus = Self.http(500)
-    world.net.fastest = .zero
-    world.net.spread = .zero
+    world.net.delay = .zero
     world.log = Log()
     world.sendDown { .oversized($0, bytes: 11_000) }
     world.pass(.seconds(130))

@@ -7,8 +7,8 @@ import Testing
 /// How much is asked of a server, against a client that only polls.
 struct RequestCountTests {
   /// Requests and upgrades in an hour in which somebody writes each minute.
-  private func requests(_ kind: Shop.Kind, prepare: (inout StreamWorld) -> Void) -> Int {
-    var world = StreamWorld.connected(kind)
+  private func requests(_ kind: Shop.Kind, prepare: (inout StreamHarness) -> Void) -> Int {
+    var world = StreamHarness.connected(kind)
     prepare(&world)
     world.pass(.seconds(30))
     world.log = Log()
@@ -29,7 +29,7 @@ struct RequestCountTests {
   func `two losses an hour cost less than a tenth of polling`(kind: Shop.Kind) {
     let polls = requests(kind) { $0.give(.realtime(false)) }
     #expect((110...260).contains(polls))
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.log = Log()
     for _ in 1...2 {
       world.pass(.seconds(1800))

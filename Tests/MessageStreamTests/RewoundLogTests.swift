@@ -232,7 +232,7 @@ struct RewoundLogTests {
   func `a gap that shrinks past an older one stands below it, and ends where it meets it`(
     first: UInt64, edges: [UInt64]
   ) {
-    var model = StreamModel(settings: StreamWorld(.ours).settings, seed: 1)
+    var model = StreamModel(settings: StreamHarness.settings, seed: 1)
     _ = model.handle(.open(at: Hand.wall), at: .zero)
     let gaps = [UInt64(50), 100].map { Gap(after: nil, before: Hand.message($0).key) }
     let messages = (Array(50...60) + Array(100...110)).map { Hand.message($0) }

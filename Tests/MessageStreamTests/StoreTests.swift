@@ -15,7 +15,7 @@ struct StoreTests {
   func `what cannot be stored is not shown, not acknowledged, and not lost`(
     kind: Shop.Kind, failure: StoreFailure
   ) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     let cursor = world.disk.cursor
     world.disk.failure = failure
     for number in 1...40 {
@@ -42,7 +42,7 @@ struct StoreTests {
   }
 
   @Test func `a store that gives more than was asked for fills memory, and no more`() {
-    var settings = StreamWorld(.ours).settings
+    var settings = StreamHarness.settings
     settings.memory = 2
     var model = StreamModel(settings: settings, seed: 1)
     _ = model.handle(.open(at: Hand.wall), at: .zero)
@@ -67,7 +67,7 @@ struct StoreTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a kill while the store fails loses nothing`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.disk.failure = .full(detail: "")
     for number in 1...150 { world.say("n\(number)") }
     world.pass(.seconds(10))
@@ -84,7 +84,7 @@ struct StoreTests {
   func `more than the writer holds is left to a catch-up, and memory stays bounded`(
     kind: Shop.Kind
   ) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.disk.failure = .full(detail: "")
     for number in 1...2500 { world.say("n\(number)") }
     world.pass(.seconds(10))
@@ -97,7 +97,7 @@ struct StoreTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `an app that does not read keeps its link, and gets all when it reads on`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.log = Log()
     world.give(.reader(isBehind: true))
     for number in 1...300 {
@@ -119,7 +119,7 @@ struct StoreTests {
   func `a link that is lost while nobody reads comes back, and a post is not repeated`(
     kind: Shop.Kind
   ) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.give(.reader(isBehind: true))
     world.send("own")
     world.drive { !$0.log.posts.isEmpty }
@@ -138,7 +138,7 @@ struct StoreTests {
 
   @Test(arguments: Shop.Kind.allCases)
   func `a slow store with more than it can take at once loses nothing`(kind: Shop.Kind) {
-    var world = StreamWorld.connected(kind)
+    var world = StreamHarness.connected(kind)
     world.disk.delay = .seconds(20)
     for number in 1...4500 { world.say("n\(number)") }
     world.pass(.seconds(300))
@@ -148,7 +148,7 @@ struct StoreTests {
 
   @Test(arguments: [StoreFailure.locked(detail: ""), .full(detail: "")])
   func `a store that cannot be opened yet is opened later by itself`(failure: StoreFailure) {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.kill()
     world.disk.failure = failure
     world.relaunch()
@@ -166,7 +166,7 @@ struct StoreTests {
     StoreFailure.corrupt(detail: ""), .fromTheFuture(found: 2, supported: 1),
   ])
   func `a store that is broken waits for the user`(failure: StoreFailure) {
-    var world = StreamWorld.connected(.ours)
+    var world = StreamHarness.connected(.ours)
     world.kill()
     world.disk.failure = failure
     world.relaunch()
@@ -181,7 +181,7 @@ struct StoreTests {
   }
 
   @Test func `closing while the store cannot be opened ends the trying`() {
-    var world = StreamWorld(.ours)
+    var world = StreamHarness(.ours)
     world.disk.failure = .locked(detail: "")
     world.launch()
     world.pass(.seconds(5))
@@ -195,8 +195,8 @@ struct StoreTests {
 
   @Test(arguments: [StoreFailure.full(detail: ""), .locked(detail: "")])
   func `a message is told to wait once the store has it`(failure: StoreFailure) {
-    var world = StreamWorld.connected(.ours)
-    let told: (StreamWorld) -> Int = { world in
+    var world = StreamHarness.connected(.ours)
+    let told: (StreamHarness) -> Int = { world in
       world.ledger.updates.count { if case .outbox = $0 { true } else { false } }
     }
     world.disk.failure = failure

@@ -20,6 +20,13 @@ import Testing
   private static let plants: [PlantedFault<StreamModel>] = [
     ("stream: the link is wanted only while the store is open", { $0.phase = .closed }),
     (
+      "stream: no two gaps end at the same message",
+      { model in
+        let keys = [Hand.message(1).key, Hand.message(2).key]
+        model.gaps = [Gap(after: nil, before: keys[1]), Gap(after: keys[0], before: keys[1])]
+      }
+    ),
+    (
       "stream: a reader waits only for something under way", { $0.history.isWanted = true }
     ),
     (

@@ -8,7 +8,7 @@ import Testing
 struct StreamJournalTests {
   @Test(arguments: [false, true])
   func `a stream that is replayed only sends if the first one did`(sendsOnly: Bool) {
-    let settings = StreamWorld(.ours).settings
+    let settings = StreamHarness.settings
     let birth = StreamModel.Birth(
       shop: settings.shop, policy: settings.policy, sendsOnly: sendsOnly)
     var expected = StreamSettings(shop: settings.shop, policy: settings.policy)
@@ -17,7 +17,7 @@ struct StreamJournalTests {
   }
 
   @Test func `a stream fetches, too, unless its birth says otherwise`() {
-    let settings = StreamWorld(.ours).settings
+    let settings = StreamHarness.settings
     let birth = StreamModel.Birth(shop: settings.shop, policy: settings.policy)
     #expect(!StreamModel(birth, seed: 1).settings.sendsOnly)
   }

@@ -6,11 +6,6 @@ import Testing
 
 /// What pages prove that are found by counting, on a server without positions.
 struct WalkTests {
-  /// Messages with these numbers, newest first.
-  private static func page(_ numbers: [UInt64], hasNext: Bool = true) -> Page {
-    Page(messages: numbers.map { Hand.message($0, isPlain: true) }, hasNext: hasNext)
-  }
-
   private static func key(_ number: UInt64) -> TimelineKey {
     Hand.message(number, isPlain: true).key
   }
@@ -25,7 +20,7 @@ struct WalkTests {
 
   @Test func `only what lies behind the message that was asked for by counts`() {
     var fetch = Self.fetch()
-    let place = fetch.take(Self.page([51, 50, 49]), bringsUnseen: true, beyond: nil)
+    let place = fetch.take(Hand.plainPage([51, 50, 49]), bringsUnseen: true, beyond: nil)
     #expect(place == 14)
     #expect(fetch.tie == .shown)
     #expect(fetch.reached == Self.key(49))
@@ -33,7 +28,7 @@ struct WalkTests {
 
   @Test func `a message on top that is stamped back is not reached`() {
     var fetch = Self.fetch()
-    _ = fetch.take(Self.page([7, 51, 50]), bringsUnseen: false, beyond: nil)
+    _ = fetch.take(Hand.plainPage([7, 51, 50]), bringsUnseen: false, beyond: nil)
     #expect(fetch.tie == .shown)
     #expect(fetch.reached == nil)
   }
@@ -43,7 +38,7 @@ struct WalkTests {
       ([49, 48, 47], true), ([53, 52, 51], false), ([51, 49, 48], false), ([], true),
     ] {
       var fetch = Self.fetch()
-      let page = Self.page(numbers)
+      let page = Hand.plainPage(numbers)
       #expect(fetch.take(page, bringsUnseen: true, beyond: nil) == nil)
       #expect(fetch.isAstray(after: page) == isAstray, "\(numbers)")
       #expect(fetch.reached == nil)
@@ -52,7 +47,7 @@ struct WalkTests {
 
   @Test func `nothing of a page too far down is kept`() {
     var hand = Hand()
-    let screen = Self.page((151...200).reversed())
+    let screen = Hand.plainPage((151...200).reversed())
     hand.connect(screen, head: nil)
     hand.answer(screen)
     hand.answer(screen)
@@ -61,7 +56,7 @@ struct WalkTests {
     hand.give(.loadOlder)
     hand.give(.older([]))
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
-    hand.answer(Self.page((51...100).reversed()))
+    hand.answer(Hand.plainPage((51...100).reversed()))
     #expect(hand.fetches.last?.query == .page(number: 1, limit: 50))
     let far = Hand.message(100, isPlain: true)
     let isKept = hand.effects.contains { effect in
@@ -74,14 +69,14 @@ struct WalkTests {
   func `ten pages that are tied to nothing are enough`(pages: Int, isAstray: Bool) {
     var fetch = Self.fetch()
     fetch.pages = pages
-    let page = Self.page([53, 52, 51])
+    let page = Hand.plainPage([53, 52, 51])
     _ = fetch.take(page, bringsUnseen: false, beyond: nil)
     #expect(fetch.isAstray(after: page) == isAstray)
   }
 
   @Test func `the last page without the message begins at the newest`() {
     var fetch = Self.fetch()
-    let page = Self.page([53, 52, 51], hasNext: false)
+    let page = Hand.plainPage([53, 52, 51], hasNext: false)
     _ = fetch.take(page, bringsUnseen: false, beyond: nil)
     #expect(fetch.isAstray(after: page))
   }
@@ -92,7 +87,7 @@ struct WalkTests {
       ([51, 49, 48], true, .newest), ([51, 50, 48], false, .shown),
     ] {
       var fetch = Self.fetch(page: 1)
-      let page = Self.page(numbers)
+      let page = Hand.plainPage(numbers)
       _ = fetch.take(page, bringsUnseen: isUnseen, beyond: nil)
       #expect(fetch.tie == tie, "\(numbers)")
       #expect(!fetch.isAstray(after: page))
@@ -101,15 +96,15 @@ struct WalkTests {
 
   @Test func `a way that is tied to what is shown stays so at the newest page`() {
     var fetch = Self.fetch(page: 1, tie: .shown)
-    _ = fetch.take(Self.page([53, 52, 51]), bringsUnseen: false, beyond: nil)
+    _ = fetch.take(Hand.plainPage([53, 52, 51]), bringsUnseen: false, beyond: nil)
     #expect(fetch.tie == .shown)
   }
 
   @Test(arguments: [[UInt64(45)], []])
   func `what an earlier page reached stays reached`(later: [UInt64]) {
     var fetch = Self.fetch(tie: .shown)
-    _ = fetch.take(Self.page([49, 40]), bringsUnseen: true, beyond: nil)
-    _ = fetch.take(Self.page(later), bringsUnseen: true, beyond: nil)
+    _ = fetch.take(Hand.plainPage([49, 40]), bringsUnseen: true, beyond: nil)
+    _ = fetch.take(Hand.plainPage(later), bringsUnseen: true, beyond: nil)
     #expect(fetch.reached == Self.key(40))
   }
 
@@ -117,7 +112,7 @@ struct WalkTests {
     var repetition = Repetition()
     let unreadable = Page(messages: [], hasNext: true, rejected: 1)
     var pages = Array(repeating: unreadable, count: 9)
-    pages.append(Self.page([50]))
+    pages.append(Hand.plainPage([50]))
     pages += Array(repeating: unreadable, count: 10)
     let answers = pages.map { repetition.note($0) }
     #expect(answers.firstIndex(of: true) == 19)
@@ -126,7 +121,7 @@ struct WalkTests {
   @Test(arguments: [0, 1])
   func `where nothing was known the same page three times is a repetition`(rejected: Int) {
     var repetition = Repetition()
-    var page = Self.page([50, 49, 48])
+    var page = Hand.plainPage([50, 49, 48])
     page.rejected = rejected
     let answers = (1...3).map { _ in repetition.note(page) }
     #expect(answers == [false, false, true])
@@ -139,7 +134,7 @@ struct WalkTests {
       ([], false, false),
     ] {
       var fetch = Self.fetch(tie: numbers.contains(50) ? .loose : .shown)
-      _ = fetch.take(Self.page(numbers), bringsUnseen: isUnseen, beyond: Self.key(30))
+      _ = fetch.take(Hand.plainPage(numbers), bringsUnseen: isUnseen, beyond: Self.key(30))
       #expect(fetch.meetsBeyond == isMet, "\(numbers)")
     }
   }
@@ -162,7 +157,7 @@ struct WalkTests {
     var repetition = Repetition()
     let answers = (1...20).map { _ in
       repetition.ask(knowing: Self.key(known))
-      return repetition.note(Self.page([50, 49, 48]))
+      return repetition.note(Hand.plainPage([50, 49, 48]))
     }
     #expect(answers.firstIndex(of: true) == pages - 1)
   }
@@ -171,7 +166,7 @@ struct WalkTests {
   func `a live message that is stamped before all that is kept stands below a gap`(
     sortsByStamp: Bool
   ) {
-    var world = StreamWorld.connected(.plain, messages: 120)
+    var world = StreamHarness.connected(.plain, messages: 120)
     world.shop.sortsByStamp = sortsByStamp
     world.kill()
     world.relaunch()
@@ -188,7 +183,7 @@ struct WalkTests {
   }
 
   @Test func `a log that has less than is kept hides nothing`() {
-    var world = StreamWorld.connected(.plain, messages: 200)
+    var world = StreamHarness.connected(.plain, messages: 200)
     world.background()
     world.pass(.seconds(3700))
     world.accumulate(250, named: "x")
@@ -213,7 +208,7 @@ struct WalkTests {
     hand.hear(Hand.message(5, isPlain: true))
     hand.hear(Hand.message(4, isPlain: true))
     #expect(hand.texts == ["m5"])
-    hand.answer(Self.page([5, 4, 3], hasNext: false))
+    hand.answer(Hand.plainPage([5, 4, 3], hasNext: false))
     hand.give(.loadOlder)
     hand.give(.older([3, 4].map { Hand.message($0, isPlain: true) }))
     #expect(hand.texts == ["m5", "m3", "m4"])

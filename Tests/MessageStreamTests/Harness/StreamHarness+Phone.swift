@@ -9,24 +9,28 @@ struct Phone {
   var process = 1
   var isRunning = true
   var isSuspended = false
-  /// What came while it was suspended.
-  var held: [StreamModel.Input] = []
   /// Sockets that it holds open.
   var sockets: Set<Socket> = []
   var token = 1
   var tokenLife: Duration?
-  /// What a refresh of the credentials brings.
-  var refresh = Refresh.works
-
-  enum Refresh {
-    case works
-    case fails
-    case isRefused
-    case hangs
-  }
+  var isRefreshRefused = false
 }
 
-extension StreamWorld {
+/// What survives a kill: a disk that can also fail and be slow.
+struct Disk {
+  var kept = KeptTimeline()
+  /// Every call fails so while it is set.
+  var failure: StoreFailure?
+  /// How long a commit takes.
+  var delay = Duration.milliseconds(2)
+
+  var messages: [MessageID: Message] { kept.messages }
+  var cursor: Cursor { kept.cursor }
+  var gaps: [Gap] { kept.gaps }
+  var outbox: [OutboxEntry] { kept.outbox }
+}
+
+extension StreamHarness {
   /// The app starts, is signed in, and shows the shop.
   mutating func launch() {
     give(.lifecycle(.foreground, at: wall))
@@ -40,7 +44,6 @@ extension StreamWorld {
     phone.isRunning = false
     phone.process += 1
     phone.sockets = []
-    phone.held = []
     server.sockets = []
     queue.removeAll { event in
       switch event {
@@ -51,10 +54,9 @@ extension StreamWorld {
   }
 
   mutating func relaunch() {
-    model = StreamModel(settings: settings, seed: chance.next())
+    model = StreamModel(settings: settings, seed: UInt64(phone.process))
     ledger.beginRun()
     phone.isRunning = true
-    phone.isSuspended = false
     launch()
   }
 
@@ -63,29 +65,23 @@ extension StreamWorld {
 
   mutating func suspend() { phone.isSuspended = true }
 
-  /// The process goes on: its sockets are dead, and some of what came meanwhile is still there.
+  /// The process goes on: its sockets are dead.
   mutating func resume() {
     phone.isSuspended = false
-    let held = phone.held
-    phone.held = []
-    for socket in phone.sockets { net.dead.insert(socket) }
-    // The disk answers always; of what came over the network, half was lost.
-    for (index, input) in held.enumerated() where index % 2 == 0 || !input.isAnswer {
-      give(input)
-    }
+    net.dead.formUnion(phone.sockets)
     give(.woke(at: wall))
   }
 
   mutating func send(_ text: String) { give(.send(text: text, parent: nil, at: wall)) }
 
   /// Scrolls up until there is nothing older.
-  mutating func scrollToTheBeginning(limit: Int = 2000) {
-    for _ in 0..<limit {
+  mutating func scrollToTheBeginning() {
+    for _ in 0..<2000 {
       if !ledger.hasMore, model.gaps.isEmpty { return }
       let before = ledger.updates.count
       give(.loadOlder)
-      drive(within: .seconds(60)) { world in
-        world.ledger.updates.dropFirst(before).contains {
+      drive(within: .seconds(60)) { harness in
+        harness.ledger.updates.dropFirst(before).contains {
           if case .history = $0 { true } else { false }
         }
       }
@@ -94,46 +90,35 @@ extension StreamWorld {
   }
 
   mutating func load(_ limit: Int) {
-    if let failure = disk.failure {
-      queue.add(.input(process: phone.process, .loadFailed(failure)), at: now)
-    } else {
-      queue.add(.input(process: phone.process, .loaded(disk.load(limit: limit))), at: now)
-    }
+    let input: StreamModel.Input =
+      disk.failure.map { .loadFailed($0) } ?? .loaded(disk.kept.load(limit: limit))
+    queue.add(.input(process: phone.process, input), at: now)
   }
 
   mutating func readOlder(_ key: TimelineKey, _ limit: Int) {
     let input: StreamModel.Input =
-      disk.failure.map { .olderFailed($0) } ?? .older(disk.older(than: key, limit: limit))
+      disk.failure.map { .olderFailed($0) } ?? .older(disk.kept.older(than: key, limit: limit))
     queue.add(.input(process: phone.process, input), at: now.advanced(by: .milliseconds(1)))
   }
 
   /// Durable first, then answered: a kill may fall between the two.
-  mutating func commit(_ id: CommitID, _ asked: TimelineChange) {
-    var change = asked
+  mutating func commit(_ id: CommitID, _ change: TimelineChange) {
+    let input: StreamModel.Input
     if let failure = disk.failure {
-      queue.add(.input(process: phone.process, .commitFailed(id, failure)), at: now)
-      return
+      input = .commitFailed(id, failure)
+    } else {
+      input = .committed(id, disk.kept.commit(change))
     }
-    if case .eagerCursor = sabotage, change.cursor != nil {
-      change.cursor?.position = shop.head
-      change.cursor?.time = wall.advanced(by: settings.overlap * 2)
-    }
-    var answer = disk.commit(change)
-    if case .forgetfulStore = sabotage {
-      answer.inserted = change.messages.map(\.id)
-    }
-    queue.add(.input(process: phone.process, .committed(id, answer)), at: now)
+    queue.add(.input(process: phone.process, input), at: now)
   }
 
   mutating func refreshed() {
     log.refreshes += 1
-    switch phone.refresh {
-    case .works:
+    if phone.isRefreshRefused {
+      give(.credentials(.rejected))
+    } else {
       phone.token = server.newestToken
       give(.credentials(.available(expiresIn: phone.tokenLife)))
-    case .fails: give(.credentials(.refreshFailed))
-    case .isRefused: give(.credentials(.rejected))
-    case .hangs: return
     }
   }
 
@@ -150,21 +135,25 @@ extension StreamWorld {
     ledger.updates.compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
   }
 
-  var ways: [Via] { ledger.batches.flatMap { batch in batch.messages.map { _ in batch.via } } }
+  var ways: [Via] {
+    ledger.updates.flatMap { update -> [Via] in
+      if case .messages(let messages, let via) = update { messages.map { _ in via } } else { [] }
+    }
+  }
 }
 
-extension StreamWorld {
+extension StreamHarness {
   /// A phone that shows a shop with `count` messages, connected and quiet.
   static func connected(
     _ kind: Shop.Kind, messages count: Int = 3, seed: UInt64 = 1,
     change: (inout StreamSettings) -> Void = { _ in }
-  ) -> StreamWorld {
-    var world = StreamWorld(kind, seed: seed, change: change)
-    world.accumulate(count, apart: .seconds(10))
-    world.launch()
-    world.drive { $0.status.state == .connected }
-    world.pass(.seconds(20))
-    return world
+  ) -> StreamHarness {
+    var harness = StreamHarness(kind, seed: seed, change: change)
+    harness.accumulate(count, apart: .seconds(10))
+    harness.launch()
+    harness.drive { $0.status.state == .connected }
+    harness.pass(.seconds(20))
+    return harness
   }
 
   var fetches: [PageQuery] { log.fetches.map(\.query) }

@@ -6,7 +6,7 @@ import Testing
 
 /// A model that a test leads step by step: each answer is given by hand, only the store is prompt.
 struct Hand {
-  static let wall = StreamWorld.epochStart
+  static let wall = StreamHarness.epochStart
 
   var model: StreamModel
   var effects: [StreamModel.Effect] = []
@@ -18,7 +18,7 @@ struct Hand {
     cursor: Cursor = Cursor(), user: String? = nil, outbox: [OutboxEntry] = [],
     change: (inout StreamSettings) -> Void = { _ in }
   ) {
-    var settings = StreamWorld(.ours).settings
+    var settings = StreamHarness.settings
     settings.user = user
     change(&settings)
     model = StreamModel(settings: settings, seed: 1)
@@ -40,7 +40,6 @@ struct Hand {
   /// Connected to a plain server that has nothing, with no catch-up under way.
   static func plain(user: String? = nil) -> Hand {
     var hand = Hand(cursor: Cursor(time: wall, wholeAt: wall), user: user)
-    let nothing = Page(messages: [], hasNext: false)
     hand.answer(nothing)
     hand.connect(nothing, head: nil)
     hand.answer(nothing)
@@ -53,7 +52,7 @@ struct Hand {
     with snapshot: TimelineSnapshot, after inputs: [StreamModel.Input] = []
   ) -> Hand {
     var hand = Hand()
-    hand.model = StreamModel(settings: StreamWorld(.ours).settings, seed: 1)
+    hand.model = StreamModel(settings: StreamHarness.settings, seed: 1)
     hand.effects = []
     for input in inputs + [.credentials(.available(expiresIn: nil)), .open(at: wall)] {
       hand.give(input)
@@ -183,13 +182,16 @@ struct Hand {
 
   // What a server says.
 
+  static let nothing = Page(messages: [], hasNext: false)
+  static let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+
   static func at(_ offset: UInt64) -> Position { Position(epoch: "e", offset: offset) }
 
   static func message(
     _ number: UInt64, text: String? = nil, user: String = "you", isPlain: Bool = false
   ) -> Message {
     Message(
-      id: UUID128(high: 7, low: number), shop: StreamWorld(.ours).settings.shop, user: user,
+      id: UUID128(high: 7, low: number), shop: StreamHarness.settings.shop, user: user,
       username: nil, text: text ?? "m\(number)",
       createdAt: wall.advanced(by: .seconds(Int64(number % 100_000))),
       position: isPlain ? nil : at(number))

@@ -7,19 +7,18 @@ import LinkWire
 struct Ledger {
   /// Shown in this run of the process, in timeline order.
   private(set) var shown: [Message] = []
-  private(set) var ids: Set<MessageID> = []
+  private var ids: Set<MessageID> = []
   /// Everything that was wrong, in any run.
   private(set) var problems: [String] = []
+  /// What was told in this run.
   private(set) var updates: [StreamUpdate] = []
   private(set) var hasMore = true
-  private(set) var batches: [(messages: [Message], via: Via)] = []
 
   /// A new run of the process: its user sees an empty screen.
   mutating func beginRun() {
     shown = []
     ids = []
     updates = []
-    batches = []
     hasMore = true
   }
 
@@ -30,9 +29,7 @@ struct Ledger {
   mutating func note(_ update: StreamUpdate) {
     updates.append(update)
     switch update {
-    case .messages(let messages, let via):
-      batches.append((messages, via))
-      note(messages)
+    case .messages(let messages, via: _): note(messages)
     case .history(let more): hasMore = more
     case .edited(let messages):
       for message in messages where !ids.contains(message.id) {

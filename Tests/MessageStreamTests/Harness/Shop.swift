@@ -20,9 +20,7 @@ struct Shop {
   private(set) var ordered: [Message] = []
   private var keys: [UUID128: Message] = [:]
   private var lastNumber: UInt64 = 0
-  /// Offsets up to here were trimmed from the log.
-  var trimmed: UInt64 = 0
-  private(set) var hasBegunAnew = false
+  private var offset: UInt64 = 0
 
   /// Whether it sends first what an upgrade asks for, up to so many messages.
   var arrears: Int? = 100
@@ -37,8 +35,6 @@ struct Shop {
   /// Answers every request, or every upgrade, with this status.
   var restStatus: LinkFailure?
   var upgradeStatus: LinkFailure?
-  /// Larger texts are refused with 413.
-  var longest = 10_000
 
   init(_ kind: Kind, id: ShopID) {
     self.kind = kind
@@ -49,12 +45,9 @@ struct Shop {
     kind == .ours ? Position(epoch: epoch, offset: offset) : nil
   }
 
-  private var offset: UInt64 = 0
-
   /// Takes a message; the same key brings the same message again.
   mutating func accept(
-    _ text: String, from user: String, at time: Timestamp, key: UUID128? = nil,
-    parent: MessageID? = nil
+    _ text: String, from user: String, at time: Timestamp, key: UUID128? = nil
   ) -> (message: Message, isNew: Bool) {
     if kind == .ours, let key, let known = keys[key] { return (known, false) }
     lastNumber += 1
@@ -63,8 +56,7 @@ struct Shop {
     var mixer = Chance(seed: lastNumber)
     let message = Message(
       id: UUID128(high: mixer.next(), low: lastNumber), shop: id, user: user, username: nil,
-      text: text, createdAt: time, parent: parent,
-      position: kind == .ours ? Position(epoch: epoch, offset: offset) : nil)
+      text: text, createdAt: time, position: head)
     log.append(message)
     let place = ordered.lastIndex { $0.key < message.key }.map { $0 + 1 } ?? 0
     ordered.insert(message, at: place)
@@ -74,7 +66,6 @@ struct Shop {
 
   /// Forgets where everything stood: the log begins anew under another epoch.
   mutating func beginAnew(keeping count: Int = 0) {
-    hasBegunAnew = true
     epoch = "e\(lastNumber + 2)"
     let kept = log.suffix(count)
     log = []
@@ -85,7 +76,6 @@ struct Shop {
       log.append(message)
     }
     ordered = log.sorted { $0.key < $1.key }
-    trimmed = 0
   }
 
   /// A short catch-up: by position, or by time and then a look at the newest page.
@@ -119,9 +109,7 @@ struct Shop {
   }
 
   private func after(_ position: Position, _ limit: Int) -> Page {
-    guard position.epoch == epoch, position.offset >= trimmed, position.offset <= offset else {
-      return unrecovered(limit)
-    }
+    guard position.epoch == epoch, position.offset <= offset else { return unrecovered(limit) }
     let rest = log.drop { ($0.position?.offset ?? 0) <= position.offset }
     let messages = Array(rest.prefix(limit))
     return Page(messages: messages, hasNext: rest.count > messages.count, head: head)
@@ -129,14 +117,14 @@ struct Shop {
 
   /// What is sent on a new socket first; nothing where that is not all that was missed.
   func owed(after position: Position) -> [Message]? {
-    guard kind == .ours, let arrears, position.epoch == epoch, position.offset >= trimmed,
-      position.offset < offset, offset - position.offset <= UInt64(arrears)
+    guard kind == .ours, let arrears, position.epoch == epoch, position.offset < offset,
+      offset - position.offset <= UInt64(arrears)
     else { return nil }
     return after(position, arrears).messages
   }
 
   private func before(_ position: Position, _ limit: Int) -> Page {
-    guard position.epoch == epoch, position.offset > trimmed else { return unrecovered(limit) }
+    guard position.epoch == epoch, position.offset > 0 else { return unrecovered(limit) }
     let older = log.prefix { ($0.position?.offset ?? 0) < position.offset }
     let messages = older.reversed().prefix(limit)
     return Page(messages: Array(messages), hasNext: older.count > messages.count, head: head)

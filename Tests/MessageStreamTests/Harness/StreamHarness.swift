@@ -3,25 +3,20 @@ import LinkWire
 
 @testable import MessageStream
 
-/// A phone with one stream, its disk, a network and a server: no task, no clock, no real chance.
+/// A phone with one stream, its disk, a network and a server, which a test leads: no task, no
+/// clock, no chance.
 ///
 /// `step()` jumps to whatever comes next: a deadline of the model, or a delivery.
-struct StreamWorld {
+struct StreamHarness {
   static let epochStart = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
-  /// What is deliberately broken, to show that the ledger sees it.
-  enum Sabotage {
-    /// The fetch after a connect finds nothing, whatever was missed.
-    case emptyCatchUp
-    /// The store writes a cursor that lies beyond what it has.
-    case eagerCursor
-    /// The store calls every message new.
-    case forgetfulStore
+  static var settings: StreamSettings {
+    guard let id = ShopID("shop") else { preconditionFailure("a plain word is a shop id") }
+    return StreamSettings(shop: id, policy: .messageStream, user: "me")
   }
 
   private(set) var now = Instant.zero
-  var chance: Chance
-  var settings: StreamSettings
+  let settings: StreamSettings
   var model: StreamModel
   var disk = Disk()
   var shop: Shop
@@ -31,30 +26,25 @@ struct StreamWorld {
   var queue = EventQueue()
   var ledger = Ledger()
   var log = Log()
-  var sabotage: Sabotage?
   /// Counts what others said; each stamp is a little later than the one before.
   var said = 0
   /// How often each own text was accepted.
   var accepted: [String: Int] = [:]
-  /// What the model asked for by itself in the present second.
-  private var pace = (second: Int64(0), count: 0)
 
   init(
     _ kind: Shop.Kind, seed: UInt64 = 1, change: (inout StreamSettings) -> Void = { _ in }
   ) {
-    guard let id = ShopID("shop") else { preconditionFailure("a plain word is a shop id") }
-    settings = StreamSettings(shop: id, policy: .messageStream, user: "me")
+    var settings = Self.settings
     change(&settings)
-    shop = Shop(kind, id: id)
-    chance = Chance(seed: seed)
+    self.settings = settings
+    shop = Shop(kind, id: settings.shop)
     model = StreamModel(settings: settings, seed: seed)
   }
 
   var wall: Timestamp { Self.epochStart.advanced(by: Instant.zero.duration(to: now)) }
 
   /// Makes one thing happen; false when nothing is left to happen.
-  @discardableResult
-  mutating func step(until end: Instant = Instant(nanoseconds: .max)) -> Bool {
+  private mutating func step(until end: Instant) -> Bool {
     let deadline = phone.isSuspended || !phone.isRunning ? nil : model.deadline
     guard let next = [deadline, queue.next].compactMap(\.self).min(), next <= end else {
       return false
@@ -62,21 +52,14 @@ struct StreamWorld {
     now = max(now, next)
     if let at = queue.next, at <= now, let event = queue.pop() {
       happen(event)
-    } else {
-      notePace()
-      carryOut(model.tick(at: now))
-      if let left = model.deadline, left <= now { ledger.blame("a deadline that does not move") }
+      return true
+    }
+    carryOut(model.tick(at: now))
+    if let left = model.deadline, left <= now {
+      ledger.blame("a deadline that does not move")
+      phone.isRunning = false
     }
     return true
-  }
-
-  /// A model that asks for much within a second spins.
-  private mutating func notePace() {
-    let second = now.nanoseconds / 1_000_000_000
-    if second != pace.second { pace = (second, 0) }
-    pace.count += 1
-    if pace.count == 1000 { ledger.blame("spins at \(second) s") }
-    if pace.count > 4000 { phone.isRunning = false }
   }
 
   /// Lets time pass.
@@ -89,7 +72,7 @@ struct StreamWorld {
   /// Lets time pass until something is so, or `limit` is over; says whether it came.
   @discardableResult
   mutating func drive(
-    within limit: Duration = .seconds(600), until isDone: (StreamWorld) -> Bool
+    within limit: Duration = .seconds(600), until isDone: (StreamHarness) -> Bool
   ) -> Bool {
     let end = now.advanced(by: limit)
     while !isDone(self) {
@@ -123,24 +106,20 @@ struct StreamWorld {
     }
   }
 
-  /// A suspended process hears nothing until it goes on.
+  /// A suspended process hears nothing.
   private mutating func arrive(_ input: StreamModel.Input) {
-    if phone.isSuspended { phone.held.append(input) } else { give(input) }
+    if !phone.isSuspended { give(input) }
   }
 
   private mutating func arrive(_ input: StreamModel.Input, over socket: Socket) {
-    guard socket.process == phone.process else { return }
-    guard net.isUp(socket) else { return }
+    guard socket.process == phone.process, net.isUp(socket) else { return }
     if case .opened = input { phone.sockets.insert(socket) }
     if case .lost = input { phone.sockets.remove(socket) }
     arrive(input)
   }
 
-  mutating func carryOut(_ effects: [StreamModel.Effect]) {
-    for effect in effects {
-      if effect.costs { notePace() }
-      carryOut(effect)
-    }
+  private mutating func carryOut(_ effects: [StreamModel.Effect]) {
+    for effect in effects { carryOut(effect) }
   }
 
   private mutating func carryOut(_ effect: StreamModel.Effect) {
@@ -160,16 +139,6 @@ struct StreamWorld {
         .commit(process: process, id, change), at: now.advanced(by: disk.delay))
     case .readOlder(let key, let limit): readOlder(key, limit)
     case .update(let update): ledger.note(update)
-    }
-  }
-}
-
-extension StreamModel.Effect {
-  /// Whether it keeps a radio, a server or a disk busy without the user's wish.
-  var costs: Bool {
-    switch self {
-    case .open, .close, .ping, .refreshCredentials, .fetch, .post, .load, .commit: true
-    case .readOlder, .update: false
     }
   }
 }

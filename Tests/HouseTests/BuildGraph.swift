@@ -54,21 +54,27 @@ struct BuildGraph {
       {
         return nil
       }
-      let parts = Scan.split(arguments(text[range.upperBound...]))
+      let parts = arguments(text[range.upperBound...])
       guard let first = parts.first, let name = literals(first).first else { return nil }
       return (name, parts)
     }
   }
 
-  /// What stands before the parenthesis that closes.
-  private static func arguments(_ text: Substring) -> Substring {
-    var depth = 1
-    for index in text.indices {
-      if text[index] == "(" { depth += 1 }
-      if text[index] == ")" { depth -= 1 }
-      if depth == 0 { return text[..<index] }
+  /// The arguments that stand before the parenthesis that closes.
+  private static func arguments(_ text: Substring) -> [String] {
+    var parts = [""]
+    var depth = 0
+    for character in text {
+      if "([".contains(character) { depth += 1 }
+      if ")]".contains(character) { depth -= 1 }
+      if depth < 0 { break }
+      if character == ",", depth == 0 {
+        parts.append("")
+      } else {
+        parts[parts.count - 1].append(character)
+      }
     }
-    return text
+    return parts.map { String($0.drop(while: \.isWhitespace)) }
   }
 
   private static func literals(_ text: String) -> [String] {

@@ -1,29 +1,17 @@
-/// A file of the package, with its comments and literals told apart from its code.
+/// A file of the package, and its code without comments and texts.
 struct SourceFile: Sendable {
   /// Relative to the package root.
   let path: String
-  let text: String
   let lines: [String]
-  /// The same lines with comments, literals and quoted names blanked out.
+  /// The same lines without comments, texts and names in backticks.
   let code: [String]
-  /// The same lines with everything but comments blanked out.
-  let comments: [String]
-  /// Code with quoted names left in.
-  let named: [String]
 
   init(path: String, text: String) {
     self.path = path
-    self.text = text
-    lines = Self.split(Array(text.utf8))
-    guard Self.isLexed(path) else {
-      (code, comments, named) = (lines, lines, lines)
-      return
-    }
-    let bytes = Array(text.utf8)
-    let parts = Lexer(bytes).parts
-    code = Self.view(of: bytes, parts, keeping: [.code])
-    comments = Self.view(of: bytes, parts, keeping: [.comment])
-    named = Self.view(of: bytes, parts, keeping: [.code, .name])
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    if lines.last?.isEmpty == true { lines.removeLast() }
+    self.lines = lines
+    code = path.hasSuffix(".swift") ? Self.bare(lines) : lines
   }
 
   var isSwift: Bool { path.hasSuffix(".swift") }
@@ -31,22 +19,35 @@ struct SourceFile: Sendable {
 
   func isUnder(_ folder: String) -> Bool { path.hasPrefix(folder + "/") }
 
-  private static func isLexed(_ path: String) -> Bool {
-    [".swift", ".c", ".h"].contains { path.hasSuffix($0) }
-  }
-
-  private static func view(of bytes: [UInt8], _ parts: [Part], keeping: [Part]) -> [String] {
-    var kept = bytes
-    for index in bytes.indices where bytes[index] != UInt8(ascii: "\n") {
-      if !keeping.contains(parts[index]) { kept[index] = UInt8(ascii: " ") }
+  /// A text of several lines begins at a line's end and ends at a line's beginning.
+  private static func bare(_ lines: [String]) -> [String] {
+    var isText = false
+    return lines.map { line in
+      if isText {
+        isText = !line.drop { $0 == " " }.hasPrefix("\"\"\"")
+        return ""
+      }
+      isText = line.hasSuffix("\"\"\"")
+      return bare(line)
     }
-    return split(kept)
   }
 
-  private static func split(_ bytes: [UInt8]) -> [String] {
-    var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    if lines.last?.isEmpty == true { lines.removeLast() }
-    return lines.map { String(decoding: $0, as: UTF8.self) }
+  /// An interpolation counts as a part of its text.
+  private static func bare(_ line: String) -> String {
+    var code = ""
+    var fence: Character?
+    var previous: Character = " "
+    for character in line {
+      if fence == nil, character == "/", previous == "/" { return String(code.dropLast()) }
+      if fence == nil { code.append(character) }
+      if fence == character, previous != "\\" {
+        fence = nil
+      } else if fence == nil, character == "\"" || character == "`" {
+        fence = character
+      }
+      previous = previous == "\\" && character == "\\" ? " " : character
+    }
+    return code
   }
 }
 

@@ -14,10 +14,15 @@ extension Rules {
     ("Sources/Simulator", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkServerCore"]),
   ]
 
+  /// Whether a file stands in a folder that holds values only.
+  static func isPure(_ file: SourceFile) -> Bool {
+    pureImports.contains { file.isUnder($0.folder) }
+  }
+
   /// Pure folders import what they are built on and nothing that could do anything.
   ///
   /// So a feature imports neither the runtime nor another feature.
-  static func pureImports(_ file: SourceFile, features: [String] = []) -> [Breach] {
+  static func pureImports(_ file: SourceFile, features: [String]) -> [Breach] {
     guard let room = pureImports.first(where: { file.isUnder($0.folder) }) else { return [] }
     // The world of a bottle plays its firmware.
     let firmware = ["BottleFirmware", "VirtualBottle"]

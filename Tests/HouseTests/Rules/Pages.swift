@@ -1,16 +1,11 @@
 extension Rules {
-  /// A page has one title, and everything else stands below it.
-  static func oneTitle(_ page: SourceFile) -> [Breach] {
-    let titles = prose(page).filter { $0.text.hasPrefix("# ") }
-    guard titles.count != 1 else { return [] }
-    let line = titles.dropFirst().first?.line ?? 0
-    return [Breach(page, line, "\(titles.count) titles, exactly one wanted")]
-  }
-
   /// A relative link leads to a file of this repository.
   static func links(_ page: SourceFile, exists: (String) -> Bool) -> [Breach] {
-    prose(page).flatMap { line, text in
-      targets(in: text).filter { !exists(resolve($0, from: page.path)) }
+    var isCode = false
+    return page.lines.enumerated().flatMap { line, text -> [Breach] in
+      if text.drop(while: { $0 == " " }).hasPrefix("```") { isCode.toggle() }
+      if isCode { return [] }
+      return targets(in: text).filter { !exists(resolve($0, from: page.path)) }
         .map { Breach(page, line, "`\($0)` leads nowhere") }
     }
   }
@@ -23,16 +18,22 @@ extension Rules {
     }.map { Breach(map, 0, "does not mention \($0)") }
   }
 
-  /// The lines outside fenced code.
-  private static func prose(_ page: SourceFile) -> [(line: Int, text: String)] {
-    var isCode = false
-    return page.lines.enumerated().compactMap { line, text in
-      if text.drop(while: { $0 == " " }).hasPrefix("```") {
-        isCode.toggle()
-        return nil
-      }
-      return isCode ? nil : (line, text)
+  // In two pieces, so that this file does not break the rule it states.
+  private static let workplaces = ["/" + "work/", "/tmp/" + "wt", "/tmp/" + "plan", "/" + "root/"]
+
+  /// Text speaks of this repository, not of the machine that it was written on.
+  static func noWorkplace(_ file: SourceFile) -> [Breach] {
+    file.lines.indices.flatMap { index in
+      workplaces.filter { mentions(file.lines[index], $0) }
+        .map { Breach(file, index, "`\($0)`: a path relative to the package") }
     }
+  }
+
+  /// A path that only begins elsewhere, such as `~/work/` or a URL, is another path.
+  private static func mentions(_ line: String, _ path: String) -> Bool {
+    guard let range = line.firstRange(of: path) else { return false }
+    guard let before = line[..<range.lowerBound].last else { return true }
+    return !(before.isLetter || before.isNumber || "~.-_})".contains(before))
   }
 
   /// Targets of `[text](target)` on this machine, without their fragment.

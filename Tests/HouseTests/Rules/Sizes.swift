@@ -9,52 +9,31 @@ enum Rules {
   }
 
   static func functionLength(_ file: SourceFile) -> [Breach] {
-    functions(in: file).filter { $0.count > maxFunctionLines }.map {
-      Breach(file, $0.lowerBound, "\($0.count) lines, at most \(maxFunctionLines)")
+    file.code.indices.compactMap { start in
+      guard declaresFunction(file.code[start]), let end = bodyEnd(of: start, in: file.code),
+        end - start >= maxFunctionLines
+      else { return nil }
+      return Breach(file, start, "\(end - start + 1) lines, at most \(maxFunctionLines)")
     }
   }
 
-  /// The lines of each function, initialiser and subscript that has a body.
-  static func functions(in file: SourceFile) -> [Range<Int>] {
-    file.code.indices.filter { declaresFunction(file.code[$0]) }.compactMap { line in
-      bodyEnd(of: line, in: file.code).map { line..<($0 + 1) }
-    }
-  }
+  private static let heads = ["init(", "init?(", "init<", "subscript(", "subscript<"]
 
   private static func declaresFunction(_ line: String) -> Bool {
-    if Ban("func", "").matches(line) || Ban("deinit", "").matches(line) { return true }
-    let words = line.split(separator: " ")
-    return words.contains { word in
-      ["init(", "init?(", "init<", "subscript(", "subscript<"].contains { word.hasPrefix($0) }
+    line.split(separator: " ").contains { word in
+      word == "func" || word == "deinit" || heads.contains { word.hasPrefix($0) }
     }
   }
 
-  /// The line of the brace that closes the body, or nil for a requirement without one.
-  private static func bodyEnd(of first: Int, in code: [String]) -> Int? {
-    var brackets = 0
-    var braces = 0
-    for line in first..<code.count {
-      if line > first, brackets == 0, braces == 0, !continuesHead(code[line]) { return nil }
-      for byte in code[line].utf8 {
-        switch byte {
-        case UInt8(ascii: "("), UInt8(ascii: "["): brackets += 1
-        case UInt8(ascii: ")"), UInt8(ascii: "]"): brackets -= 1
-        case UInt8(ascii: "{") where brackets == 0: braces += 1
-        case UInt8(ascii: "}") where brackets == 0:
-          braces -= 1
-          if braces == 0 { return line }
-          if braces < 0 { return nil }
-        case _: continue
-        }
-      }
+  /// The line of the brace that closes the body, which stands in the column of the declaration;
+  /// nil for a requirement without a body, or one on a single line.
+  private static func bodyEnd(of start: Int, in code: [String]) -> Int? {
+    let indent = code[start].prefix { $0 == " " }
+    let end = code[(start + 1)...].firstIndex { line in
+      let text = line.drop { $0 == " " }
+      return line.count - text.count <= indent.count && !text.isEmpty
+        && !text.hasPrefix(")") && !text.hasPrefix("{")
     }
-    return nil
-  }
-
-  private static func continuesHead(_ line: String) -> Bool {
-    let head = line.drop { $0 == " " }
-    return head.isEmpty
-      || ["{", "->", "where", "async", "throws", "rethrows", "func", "init", ">", ","]
-        .contains { head.hasPrefix($0) }
+    return end.flatMap { code[$0].hasPrefix(indent + "}") ? $0 : nil }
   }
 }

@@ -1,25 +1,4 @@
 extension Rules {
-  /// A test is named by a sentence in backticks that says what holds.
-  ///
-  /// One word will do where arguments complete it: `refuses`(text).
-  static func testNames(_ file: SourceFile) -> [Breach] {
-    file.named.indices.filter { Ban("@Test", "").matches(file.code[$0]) }.compactMap { start in
-      let line = file.named[start...].firstIndex { Ban("func", "").matches($0) }
-      guard let line else { return Breach(file, start, "a test without a function") }
-      return isSentence(nameOfFunction(file.named[line]))
-        ? nil : Breach(file, line, "a test is named by a sentence in backticks")
-    }
-  }
-
-  private static func nameOfFunction(_ line: String) -> Substring {
-    line.firstRange(of: "func ").map { line[$0.upperBound...].drop { $0 == " " } } ?? ""
-  }
-
-  private static func isSentence(_ name: Substring) -> Bool {
-    guard name.first == "`", let end = name.dropFirst().firstIndex(of: "`") else { return false }
-    return name[..<end].contains(" ") || !name[end...].hasPrefix("`()")
-  }
-
   /// Declarations that say all by their shape.
   private static let selfEvident = [
     "import", "extension", "init", "init?", "hash", "encode", "description", "debugDescription",
@@ -29,7 +8,7 @@ extension Rules {
   /// Whoever reads the interface learns what each part of it is for.
   ///
   /// What a protocol of ours requires is documented there: `inherited` are such names.
-  static func publicDocs(_ file: SourceFile, inherited: Set<String> = []) -> [Breach] {
+  static func publicDocs(_ file: SourceFile, inherited: Set<String>) -> [Breach] {
     guard file.isUnder("Sources") else { return [] }
     return file.code.indices.filter { line in
       isPublic(file.code[line]) && !isDocumented(line, in: file)
@@ -65,7 +44,7 @@ extension Rules {
     var above = line - 1
     while above >= 0 {
       let text = file.lines[above].drop { $0 == " " }
-      if text.hasPrefix("///") || text.hasSuffix("*/") { return true }
+      if text.hasPrefix("///") { return true }
       guard text.hasPrefix("@") || text.hasPrefix("#if") || text.hasPrefix("// ") else {
         return false
       }

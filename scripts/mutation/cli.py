@@ -17,12 +17,12 @@ import selftest
 import sieve
 
 SAMPLE = 200
-HELP = """Plants bugs into the pure modules, and counts which the simulator and the tests catch.
+HELP = """Plants mutants into the pure modules, and counts which the simulator and the tests catch.
 
-All bugs are in one build of a copy of the package (.build/mutants), each behind a switch; the
-sources stay as they are. For each bug, first the runs are found in which it would make a
-difference; then these runs are made with the bug: up to 3,000 seeds of each world of the
-simulator, then the suites of the pure modules. A bug that compiles and that nothing catches is
+All mutants are in one build of a copy of the package (.build/mutants), each behind a switch; the
+sources stay as they are. For each mutant, first the runs are found in which it would make a
+difference; then these runs are made with the mutant: up to 3,000 seeds of each world of the
+simulator, then the suites of the pure modules. A mutant that compiles and that nothing catches is
 printed with its place. Results are kept: a run that was ended is continued by the next one, and
 after a change of tests only what survived runs again."""
 
@@ -32,15 +32,15 @@ def parser():
         prog="scripts/mutants", description=HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument(
-        "--sample", type=count, default=SAMPLE, metavar="N", help=f"try N bugs ({SAMPLE})")
+        "--sample", type=count, default=SAMPLE, metavar="N", help=f"try N mutants ({SAMPLE})")
     made.add_argument(
         "--each", type=count, metavar="N",
-        help="try N bugs of each module, in place of a sample of them all")
+        help="try N mutants of each module, in place of a sample of them all")
     made.add_argument(
         "--suites", action="store_true", help="run the suites alone, without the simulator")
     made.add_argument(
         "--all", action="store_true",
-        help="try every bug, which takes many hours; the next run goes on")
+        help="try every mutant, which takes many hours; the next run goes on")
     made.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
     made.add_argument(
         "--seeds", type=seeds, metavar="N",
@@ -48,7 +48,7 @@ def parser():
         "count what was played with as many (as few as anything was)")
     made.add_argument(
         "--modules", type=modules, metavar="LIST",
-        help="only bugs of these modules, folders or files, separated by commas: "
+        help="only mutants of these modules, folders or files, separated by commas: "
         "Session,ServerCore/Session; there are " + ", ".join(plant.MODULES))
     made.add_argument(
         "--jobs", type=count, default=os.cpu_count(), metavar="N",
@@ -60,11 +60,11 @@ def parser():
         "--report", action="store_true",
         help="print the report of what was tried; what nothing caught before the tests changed "
         "counts as not caught")
-    made.add_argument("--show", type=int, metavar="N", help="print what bug N is")
-    made.add_argument("--run", type=int, metavar="N", help="try bug N alone, anew")
+    made.add_argument("--show", type=int, metavar="N", help="print what mutant N is")
+    made.add_argument("--run", type=int, metavar="N", help="try mutant N alone, anew")
     made.add_argument(
         "--early", type=count, metavar="N",
-        help="of what an invariant found in this build, show N bugs: how long after their first "
+        help="of what an invariant found in this build, show N mutants: how long after their first "
         "difference it broke, and what another checker found in the same run")
     made.add_argument("--self-test", action="store_true", help="check this tool, in seconds")
     return made
@@ -95,7 +95,7 @@ def modules(text):
             path == module or path.startswith(module + "/") for module in plant.MODULES)]
         if not paths or not os.path.exists(os.path.join(plant.ROOT, plant.folder(paths[0]))):
             raise argparse.ArgumentTypeError(
-                f"'{name}' is no module with bugs, and no folder or file of one; there are "
+                f"'{name}' is no module with mutants, and no folder or file of one; there are "
                 + ", ".join(plant.MODULES))
         found.append(paths[0])
     return found
@@ -237,7 +237,7 @@ def perform(options):
     chosen = sample(rows, options)
     if not options.report:
         reach = play.Reach(package, build, options.seeds)
-        work([job for _, job in reach.jobs()], options.jobs, "parts of what bugs reach", end)
+        work([job for _, job in reach.jobs()], options.jobs, "parts of what mutants reach", end)
         reach.load()
         if options.early is not None:
             return tell_early(package, reach, results, chosen, options.early)
@@ -280,7 +280,7 @@ def tell_early(package, reach, results, rows, count):
         if told >= count:
             break
     if not told:
-        plant.say("mutants: no bug of this build was found by an invariant so far")
+        plant.say("mutants: no mutant of this build was found by an invariant so far")
     return 0
 
 

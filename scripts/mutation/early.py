@@ -1,14 +1,14 @@
-"""Tells how early invariants find planted bugs: when a bug first makes a difference, when an
+"""Tells how early invariants find mutants: when a mutant first makes a difference, when an
 invariant breaks, and what the other checkers say of the same run."""
 import play
 import report
 
-# A run in which a bug makes a difference may end before it breaks anything: these many are played.
+# A run in which a mutant makes a difference may end before it breaks anything: these many are played.
 SEEDS = 50
 
 
 def chosen(rows, results):
-    """Returns the bugs that the simulator first found by a broken invariant.
+    """Returns the mutants that the simulator first found by a broken invariant.
 
     Bugs in invariants themselves show nothing: a wrong one breaks although all is well.
     """
@@ -20,7 +20,7 @@ def chosen(rows, results):
 
 
 def timed(package, reach, row):
-    """Returns the times of the first run in which a bug breaks an invariant; `None` without one."""
+    """Returns the times of the first run in which a mutant breaks an invariant; `None` without one."""
     for world in reach.worlds:
         seeds = reach.seeds(world, row)[:SEEDS]
         if not seeds:
@@ -51,7 +51,7 @@ def parsed(lines):
 
 
 def lines(row, found):
-    """Returns how early an invariant found a bug, in words."""
+    """Returns how early an invariant found a mutant, in words."""
     yield from report.describe(row)
     yield (
         f"    {found['world']}, seed {found['seed']}, {found['server']}: makes a difference at "

@@ -1,4 +1,4 @@
-"""Plants bugs into a copy of the package, and builds it."""
+"""Plants mutants into a copy of the package, and builds it."""
 import hashlib
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HOME = os.path.join(ROOT, ".build", "mutants")
 TOOLS = os.path.join(ROOT, "scripts", "mutation")
-# The folders below Sources into which bugs are planted, with their targets; each after those that
+# The folders below Sources into which mutants are planted, with their targets; each after those that
 # it imports.
 MODULES = {
     "Core": "LinkCore", "JSON": "LinkJSON", "Health": "LinkHealth", "Wire": "LinkWire",
@@ -36,22 +36,27 @@ WORLDS = {
 SUITES = [
     "CoreTests", "JSONTests", "WireTests", "HealthTests", "ProtocolsTests", "MessageStreamTests",
     "HealthRelayTests", "HeldSocketTests", "SessionTests", "HealthSyncTests", "BottleLinkTests",
-    "FirmwareTests", "AuditTests", "ServerCoreTests", "FuzzTests",
+    "FirmwareTests", "AuditTests", "ServerCoreTests", "FuzzTests", "RandomInputTests",
 ]
 # The only suites that reach a feature. SimulatorTests are in no run: most of their tests play the
 # worlds that the simulator plays anyway, for minutes.
 REACHING = {
-    "Features/MessageStream": ["MessageStreamTests", "FuzzTests"],
-    "Features/HealthRelay": ["HealthRelayTests"],
-    "Features/HeldSocket": ["HeldSocketTests", "FuzzTests"], "Features/Session": ["SessionTests"],
-    "Wire/Session": ["WireTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests"],
-    "ServerCore/Session": ["ServerCoreTests", "FuzzTests"],
-    "Features/HealthSync": ["HealthSyncTests", "FuzzTests"],
-    "Wire/HealthSync": ["WireTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests"],
-    "ServerCore/HealthSync": ["ServerCoreTests", "FuzzTests"],
-    "Features/BottleLink": ["BottleLinkTests", "FuzzTests"],
-    "Wire/BottleLink": ["WireTests", "BottleLinkTests", "FuzzTests"],
-    "Firmware": ["FirmwareTests", "BottleLinkTests", "FuzzTests"], "Tools/Audit": ["AuditTests"],
+    "Features/MessageStream": ["MessageStreamTests", "FuzzTests", "RandomInputTests"],
+    "Features/HealthRelay": ["HealthRelayTests", "RandomInputTests"],
+    "Features/HeldSocket": ["HeldSocketTests", "FuzzTests", "RandomInputTests"],
+    "Features/Session": ["SessionTests", "RandomInputTests"],
+    "Wire/Session": [
+        "WireTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
+        "RandomInputTests"],
+    "ServerCore/Session": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
+    "Features/HealthSync": ["HealthSyncTests", "FuzzTests", "RandomInputTests"],
+    "Wire/HealthSync": [
+        "WireTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests", "RandomInputTests"],
+    "ServerCore/HealthSync": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
+    "Features/BottleLink": ["BottleLinkTests", "FuzzTests", "RandomInputTests"],
+    "Wire/BottleLink": ["WireTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
+    "Firmware": ["FirmwareTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
+    "Tools/Audit": ["AuditTests"],
 }
 SWIFT = os.environ.get("SWIFT", "swift")
 
@@ -75,7 +80,7 @@ def target_of(file):
 
 
 def module_of(file):
-    """Returns the name under which the bugs of a file are counted."""
+    """Returns the name under which the mutants of a file are counted."""
     return next((part for part in PARTS if is_below(file, part)), None) or target_of(file)
 
 
@@ -135,10 +140,10 @@ def plant(root, copy, files, dropped):
 
 
 class Package:
-    """The copy of the package with all bugs in it."""
+    """The copy of the package with all mutants in it."""
 
     def __init__(self, only=None, plays=True):
-        """`only`: the modules, folders or files that get bugs; all of them without any.
+        """`only`: the modules, folders or files that get mutants; all of them without any.
 
         `plays`: whether the simulator is built too.
         """
@@ -163,16 +168,16 @@ class Package:
             if not self.only or any(is_below(file, path) for path in self.only)]
 
     def worlds(self, known):
-        """Returns those of the known worlds in which a bug can make a difference."""
+        """Returns those of the known worlds in which a mutant can make a difference."""
         return self.narrowed(WORLDS, known) if self.plays else []
 
     @property
     def suites(self):
-        """The suites in which a bug can make a difference."""
+        """The suites in which a mutant can make a difference."""
         return self.narrowed(REACHING, SUITES)
 
     def narrowed(self, names, known):
-        """Returns what is named for the modules with bugs; all, if there is one without names."""
+        """Returns what is named for the modules with mutants; all, if there is one without names."""
         wanted = [next((names[name] for name in names if is_below(folder(path), name)), None)
                   for path in self.only]
         if not wanted or None in wanted:
@@ -188,7 +193,7 @@ class Package:
 
     @property
     def part(self):
-        """The modules with bugs as part of a file's name; a hash of many, as names are bounded."""
+        """The modules with mutants as part of a file's name; a hash of many, as names are bounded."""
         names = "".join("-" + path.replace("/", "-") for path in self.only)
         return names if len(names) <= 100 else "-" + hashlib.sha256(names.encode()).hexdigest()[:16]
 
@@ -312,7 +317,7 @@ def blamed(rows, copy, output):
     return keys
 
 
-# Of bugs in the same place, those that are the likeliest not to compile.
+# Of mutants in the same place, those that are the likeliest not to compile.
 UNLIKELY = ("swapped arguments", "first and last", "arithmetic", "min and max")
 LIKELY = ("boundary", "dropped operand", "changed constant")
 

@@ -1,4 +1,4 @@
-"""Runs the simulator and the suites, with one bug or watching all."""
+"""Runs the simulator and the suites, with one mutant or watching all."""
 import hashlib
 import os
 import re
@@ -14,9 +14,9 @@ import plant
 SEEDS = 3000
 # How many seeds one process watches, so that a broken-off run loses little.
 CHUNK = 10
-# Seeds are played in growing ranges: most bugs are caught by the first.
+# Seeds are played in growing ranges: most mutants are caught by the first.
 STAGES = (10, 100, 1000)
-# Runs of a world that a bug could change; if it changes none of them, no more are played.
+# Runs of a world that a mutant could change; if it changes none of them, no more are played.
 ENOUGH = 5
 # A group of tests that takes more seconds of a processor than this runs after all others.
 SLOW = 2

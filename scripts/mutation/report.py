@@ -6,7 +6,7 @@ import re
 import plant
 
 # What states invariants changes nothing but whether a broken one is noticed: a run of the simulator
-# without another bug can tell no difference.
+# without another mutant can tell no difference.
 INVARIANT = re.compile(r"(^|\.)check([A-Z]\w*)?\(_:\)$")
 # What is looked at after every 64th step holds after every step: a guard saves work there.
 THOROUGH = " | check.isThorough => true"

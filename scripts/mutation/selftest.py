@@ -45,7 +45,7 @@ struct Box {
 }
 """
 
-# Line, class and change of every bug in the snippet.
+# Line, class and change of every mutant in the snippet.
 EXPECTED = """\
 3 changed constant: static let most = 30 => 30 becomes 60
 6 skipped guard: item > low => true
@@ -118,7 +118,7 @@ def run():
 
 
 def refuses():
-    """A number of bugs or processes of which nothing comes is refused before anything is built."""
+    """A number of mutants or processes of which nothing comes is refused before anything is built."""
     for option in ("--sample", "--jobs", "--early"):
         for number, expected in [("0", None), ("-1", None), ("1", 1)]:
             try:
@@ -132,7 +132,7 @@ def refuses():
 
 
 def times():
-    """What a run says of a bug becomes what is shown of it."""
+    """What a run says of a mutant becomes what is shown of it."""
     said = ["seed 3", "seed 4", "server plain", "cause 1500.0", "broken 1500.0 a: b",
             "other 2501.0 stuck: c d"]
     found = early.parsed(said)
@@ -147,7 +147,7 @@ def times():
     text = "\n".join(early.lines(row, {"world": "relay", **found}))
     shown = r"(?s)at 1.500 s\n.*in the same step .*a: b\n.*1.001 s later .*stuck: c d"
     if not re.search(shown, text):
-        yield f"a bug that is found early is shown as {text}"
+        yield f"a mutant that is found early is shown as {text}"
     alone = early.parsed(said[:-1])
     if "no other checker" not in "\n".join(early.lines(row, {"world": "relay", **alone})):
         yield "an invariant that is alone is not said to be"
@@ -158,7 +158,7 @@ def times():
                     "c": {"caught": "relay seed 3: stuck: b"}}.get(key)
     rows = [dict(row, key=key) for key in "abcd"] + [dict(row, scope="Link.check(_:)")]
     if [one["key"] for one in early.chosen(rows, Said())] != ["a"]:
-        yield "other bugs are shown than those that an invariant found"
+        yield "other mutants are shown than those that an invariant found"
 
 
 def planted(folder):
@@ -181,7 +181,7 @@ def generates():
 
 
 def catches():
-    """A bug that the program looks at is caught, one that it does not look at survives, and the
+    """A mutant that the program looks at is caught, one that it does not look at survives, and the
     switch tells which would make a difference."""
     folder = tempfile.mkdtemp()
     rows = planted(folder)
@@ -352,7 +352,9 @@ def adds_up():
         if paths != (text.split(",") if expected is None else expected):
             yield f"--modules {text} means {paths}"
     package = plant.Package(["Features/Session", "Wire/Session/KeptSession.swift"])
-    expected = ["WireTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests"]
+    expected = [
+        "WireTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
+        "RandomInputTests"]
     if package.suites != expected:
         yield f"the suites of a feature are {package.suites}"
     if package.worlds(["relay", "session"]) != ["session"]:
@@ -390,7 +392,7 @@ def adds_up():
     names = {plant.module_of(f"Sources/{name}/A.swift") for name in (
         "Core/Parts", "ServerCore/Session/Parts", "ServerCore/Shop", "Features/Session")}
     if names != {"Core", "ServerCore/Session", "ServerCore", "Features/Session"}:
-        yield f"bugs are counted under {names}"
+        yield f"mutants are counted under {names}"
     options = cli.parser().parse_args(["--sample", "2"])
     rows[5]["isPlanted"] = True
     chosen = cli.sample(rows, options)
@@ -401,7 +403,7 @@ def adds_up():
 
 
 def plays():
-    """Seeds are played in stages, and no more of a world in which a bug changes nothing."""
+    """Seeds are played in stages, and no more of a world in which a mutant changes nothing."""
     class Reach:
         worlds, last = ["calm", "wild"], 30
 

@@ -1,9 +1,9 @@
-"""Finds the planted bugs that do not compile, before the copy is built.
+"""Finds the mutants that do not compile, before the copy is built.
 
 A build of the copy reports the errors of one module and ends: the next module is not compiled
 before the first one is clean, and faults of initialization are not reported before all types are
 right. So each file is checked by itself here: against the modules of the sources, whose interfaces
-planted bugs do not change, and only until it is clean. What was found is kept for each file.
+mutants do not change, and only until it is clean. What was found is kept for each file.
 """
 import concurrent.futures
 import hashlib
@@ -16,13 +16,13 @@ import plant
 
 # Files that one compiler checks together: it reads the other files of their module only once.
 CHUNK = 12
-# Rounds in which an error leaves out the innermost bug around it; then all of its lines, all of
+# Rounds in which an error leaves out the innermost mutant around it; then all of its lines, all of
 # its declaration, and at last all of its file.
 PATIENCE = (6, 10, 14)
 
 
 class Sieve:
-    """The bugs of each file that do not compile."""
+    """The mutants of each file that do not compile."""
 
     def __init__(self, home=plant.HOME, root=plant.ROOT, modules=None):
         self.root = root
@@ -118,7 +118,7 @@ class Sieve:
                 keys = {row["key"] for row in plant.burden(planted, own[0][0])}
             if not keys:
                 self.keep()
-                raise plant.Failure(f"{file} does not compile without planted bugs:\n{output}")
+                raise plant.Failure(f"{file} does not compile without mutants:\n{output}")
             self.add(file, keys)
         if not errors:
             # The compiler has crashed, or has lost its way: no place to blame.

@@ -1,5 +1,6 @@
 import Foundation
-import LinkProtocols
+import HoldfastTestKit
+import LinkCore
 import Testing
 
 /// What a fuzzer starts from, and what it once found, keeps its promises.
@@ -26,31 +27,19 @@ import Testing
           try target.check(Array(bytes[..<count]))
         }
       }
+      // And damaged in a few places.
+      var chance = Chance(seed: 90)
+      for _ in 0..<30 {
+        let damaged = chance.damaged(bytes)
+        #expect(throws: Never.self, "\(input.lastPathComponent), damaged: \(damaged)") {
+          try target.check(damaged)
+        }
+      }
     }
   }
 
   @Test func `no folder of the corpus is without a target`() throws {
     let folders = try FileManager.default.contentsOfDirectory(atPath: Self.corpus.path).sorted()
     #expect(folders == FuzzTarget.allCases.map(\.rawValue).sorted())
-  }
-
-  @Test func `a decoder that depends on how octets came is found out`() {
-    #expect(throws: Broken("octet by octet is as all at once")) {
-      try sameHoweverCut([1, 2, 3]) { $0.count }
-    }
-    #expect(throws: Broken("in pieces is as all at once")) {
-      try sameHoweverCut(Array(repeating: 1, count: 40)) { pieces in
-        pieces.contains { $0.count > 1 && $0.count < 40 }
-      }
-    }
-  }
-
-  @Test func `a promise that is broken is told`() {
-    #expect(throws: Broken("two is one")) { try hold(2 == 1, "two is one") }
-    #expect(throws: Broken.self) {
-      try WebSocketProperty.isBounded(
-        Heard(events: [.ping(Array(repeating: 0, count: 126))], output: [], state: .open),
-        End(choice: 0).limits)
-    }
   }
 }

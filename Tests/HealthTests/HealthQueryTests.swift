@@ -26,18 +26,6 @@ import Testing
     #expect(isMalformed { () throws(FieldFault) in _ = try SummaryQuery.read(summary) })
   }
 
-  @Test func `a question is read as it was written, with the bytes that it allows`() throws {
-    var query = ReplySample.query
-    query.maxBytes = 2_000
-    #expect(try HealthDataQuery.read(query.payload) == query)
-    let summary = SummaryQuery(
-      start: ReplySample.local, end: ReplySample.utc,
-      metrics: [SummaryMetric(valueType: .steps, groupBy: .hour, statistic: .max)],
-      rejected: [RejectedMetric(place: 1, valueType: "MOOD", reason: "it is not known")],
-      maxBytes: 3_000)
-    #expect(try SummaryQuery.read(summary.payload) == summary)
-  }
-
   @Test func `a payload leaves out what was not asked`() {
     let span = #""start_time":"2026-01-03T15:30:00","end_time":"2026-01-03T15:30:00Z""#
     let query = HealthDataQuery(

@@ -1,4 +1,3 @@
-import HoldfastTestKit
 import LinkCore
 import LinkHealth
 import Testing
@@ -56,31 +55,5 @@ import Testing
     ])
   func `takes nothing else`(text: String) {
     #expect(HealthTime(text) == nil)
-  }
-
-  @Test func `every time that can be written is read again`() {
-    var chance = Chance(seed: 14)
-    // The ends of the range leave room for any offset.
-    let range = (Int64.min / 2)...(Int64.max / 2)
-    for _ in 0..<2_000 {
-      let nanoseconds = Int64.random(in: range, using: &chance)
-      let times: [HealthTime] = [
-        .local(CivilTime(nanoseconds: nanoseconds)),
-        .instant(Timestamp(nanoseconds: nanoseconds), minutesEast: nil),
-        .instant(
-          Timestamp(nanoseconds: nanoseconds),
-          minutesEast: Int.random(in: -1080...1080, using: &chance)),
-      ]
-      for time in times { #expect(HealthTime(time.description) == time) }
-    }
-  }
-
-  @Test func `no damage makes it crash`() {
-    var chance = Chance(seed: 15)
-    for _ in 0..<20_000 {
-      let text = Self.good.randomElement(using: &chance)?.0 ?? ""
-      guard let time = HealthTime(chance.damaged(Array(text: text)).text) else { continue }
-      #expect(HealthTime(time.description) == time)
-    }
   }
 }

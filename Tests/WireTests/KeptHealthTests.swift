@@ -81,17 +81,4 @@ import Testing
       _ = try kept.add(HealthBatch([Self.sample("a", start, to: end)]))
     }
   }
-
-  @Test func `what changes of other types leaves the anchor of a type as it is`() throws {
-    var kept = KeptHealth()
-    _ = try kept.add(Self.batch("a", 1))
-    var query = HealthChangeQuery(type: "a", from: Timestamp(nanoseconds: 0), limit: 10)
-    let first = kept.changes(query)
-    #expect(first.added.map(\.sample.start) == [Timestamp(nanoseconds: 1)])
-    query.after = first.anchor
-    _ = try kept.add(Self.batch("b", 2))
-    #expect(kept.changes(query) == HealthChangePage(anchor: first.anchor))
-    _ = try kept.add(Self.batch("a", 3))
-    #expect(kept.changes(query).added.map(\.sample.start) == [Timestamp(nanoseconds: 3)])
-  }
 }

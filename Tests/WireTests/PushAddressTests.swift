@@ -78,27 +78,4 @@ import Testing
       #expect(throws: fault) { try read(text) }
     }
   }
-
-  @Test func `damaged bytes are an address or an error, never a crash`() {
-    let whole = Array(
-      #"{"kind":"apns","address":"00ff","environment":"sandbox","topic":"a.b"}"#.utf8)
-    var chance = Chance(seed: 9)
-    for _ in 0..<5_000 {
-      var bytes = whole
-      for _ in 0..<Int.random(in: 1...4, using: &chance) {
-        let index = Int.random(in: 0..<bytes.count, using: &chance)
-        switch Int.random(in: 0..<3, using: &chance) {
-        case 0: bytes[index] = UInt8.random(in: 0 ... .max, using: &chance)
-        case 1: bytes.remove(at: index)
-        case _: bytes.insert(UInt8.random(in: 0 ... .max, using: &chance), at: index)
-        }
-      }
-      do throws(MessageError) {
-        let address = try PushAddress.decode(bytes)
-        #expect((try? PushAddress.decode(address.encode())) == address)
-      } catch {
-        #expect(!"\(error)".contains("00ff"))
-      }
-    }
-  }
 }

@@ -73,13 +73,6 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     #expect(throws: fault) { try readClient(text) }
   }
 
-  @Test func `what is no object is malformed`() {
-    for text in ["", "[]", "{", #"{"type":"ping"} x"#] {
-      #expect(throws: FieldFault.self) { try readClient(text) }
-      #expect(throws: FieldFault.self) { try read(text) }
-    }
-  }
-
   @Test func `ids have 1 to 128 bytes`() throws {
     func ack(_ id: String) -> String { #"{"type":"message_ack","message_id":"\#(id)"}"# }
     #expect(try readClient(ack("i")) == .messageAck("i"))

@@ -94,19 +94,6 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     #expect(throws: error) { try decode(Sample.plainText([(field, value)])) }
   }
 
-  @Test(arguments: [
-    "", "null", "[]", "\"text\"", "{", #"{"id":}"#, "{} {}", "\u{FEFF}{}", #"{"a":"\uD800"}"#,
-    #"{"within_ms":01}"#,
-  ])
-  func `refuses what is no JSON object`(text: String) {
-    do {
-      _ = try decode(Array(text: text))
-      Issue.record("was read")
-    } catch {
-      if case .malformed = error {} else { Issue.record("\(error)") }
-    }
-  }
-
   @Test func `takes the last of repeated members`() throws {
     var text = Sample.plainText([("message", nil)]).text
     text = String(text.dropLast()) + #","message":"first","message":"Hi"}"#

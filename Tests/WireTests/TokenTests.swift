@@ -25,14 +25,6 @@ import Testing
     #expect(Base64URL.decode(text) == nil)
   }
 
-  @Test func `reads what it writes`() {
-    var chance = Chance(seed: 13)
-    for count in 0..<200 {
-      let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &chance) }
-      #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
-    }
-  }
-
   @Test func `is Foundation's base64 with two other letters and no padding`() {
     var chance = Chance(seed: 14)
     for count in 0..<100 {
@@ -40,6 +32,7 @@ import Testing
       let text = Data(bytes).base64EncodedString().replacing("+", with: "-")
         .replacing("/", with: "_").replacing("=", with: "")
       #expect(Base64URL.encode(bytes) == text)
+      #expect(Base64URL.decode(text) == bytes)
     }
   }
 }
@@ -228,16 +221,6 @@ import Testing
     }
     #expect(throws: MessageError.malformed(detail: "token too long")) {
       try CompactToken.parse(token(header: #"{"alg":"HS256","kid":"\#(kid)kkkk"}"#))
-    }
-  }
-
-  @Test func `survives damage`() {
-    var chance = Chance(seed: 15)
-    let good = token(header: #"{"alg":"HS256","typ":"JWT"}"#)
-    for _ in 0..<10_000 {
-      let damaged = chance.damaged(Array(text: good)).text
-      guard let token = try? CompactToken.parse(damaged) else { continue }
-      #expect(token.signature.count == 32)
     }
   }
 }

@@ -58,18 +58,6 @@ struct ExplorationTests {
     #expect(explorer.violations.contains { $0.hasPrefix("3") })
   }
 
-  @Test func `a machine that polls whenever it is asked to is caught`() async throws {
-    var explorer = Explorer(try #require(Self.narrow)) { link, event, now in
-      var effects = Explorer.honest(&link, event, now)
-      if case .input(.trigger) = event, case .resting = link.state, !effects.isEmpty {
-        effects += [.poll(0), .poll(0), .poll(0), .poll(0)]
-      }
-      return effects
-    }
-    await explorer.run(stopAtFirst: true)
-    #expect(explorer.violations.contains { $0.contains("polls in") })
-  }
-
   @Test func `a machine that takes an open socket for a connection is caught`() async {
     var explorer = Explorer(.healthRelayService) { link, event, now in
       var effects = Explorer.honest(&link, event, now)

@@ -215,41 +215,4 @@ import Testing
     let sum = try shelf.parts(ask(.steps, day.0, day.1, .day, .sum), limits: limits)
     #expect(sum.points.map(\.value) == [.number(40 * 39 / 2)])
   }
-
-  @Test(arguments: Zones.names)
-  func `the spans add up to what was counted, in any zone`(name: String) throws {
-    let zone = Zones.rules(name)
-    var chance = Chance(seed: 43)
-    let first = at("2011-06-01T00:00:00Z")
-    for groupBy in HealthGrouping.allCases {
-      let span = groupBy == .hour ? 2_000_000 : 40_000_000
-      let shift = Int.random(in: 0..<400_000_000, using: &chance)
-      let from = first.advanced(by: .seconds(shift))
-      let to = from.advanced(by: .seconds(Int.random(in: 0..<span, using: &chance)))
-      var expected = 0.0
-      let samples = (0..<200).map { _ in
-        let start = from.advanced(
-          by: .seconds(Int.random(in: -100_000..<span + 100_000, using: &chance)))
-        let length = Int.random(in: 0..<150_000, using: &chance)
-        let end = start.advanced(by: .seconds(length))
-        let value = Double.random(in: 0..<1_000, using: &chance)
-        if length == 0 {
-          expected += start >= from && start < to ? value : 0
-        } else {
-          let shared = max(start, from).distance(to: min(end, to))
-          expected += value * max(0, shared) / start.distance(to: end)
-        }
-        return HealthSample(
-          type: "HKQuantityTypeIdentifierStepCount", value: .quantity(value), unit: "count",
-          start: start, end: end, source: "Watch")
-      }
-      let query = HealthDataQuery(
-        valueType: .steps, start: .instant(from, minutesEast: nil),
-        end: .instant(to, minutesEast: nil), groupBy: groupBy, statistic: .sum)
-      let sum = try Shelf(samples).parts(query, zone: zone).points.reduce(0.0) { sum, point in
-        if case .number(let value) = point.value { sum + value } else { sum }
-      }
-      #expect(abs(sum - expected) <= 1e-9 * max(1, expected))
-    }
-  }
 }

@@ -28,22 +28,6 @@ struct Seeded: RandomNumberGenerator {
     }
     return pieces
   }
-
-  /// The bytes with one to four of them changed, taken out, doubled or put in.
-  mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
-    var changed = bytes
-    for _ in 0..<Int.random(in: 1...4, using: &self) where !changed.isEmpty {
-      let place = Int.random(in: 0..<changed.count, using: &self)
-      switch Int.random(in: 0..<5, using: &self) {
-      case 0: changed[place] = UInt8(truncatingIfNeeded: next() >> 32)
-      case 1: changed[place] ^= 1 << UInt8.random(in: 0..<8, using: &self)
-      case 2: changed.remove(at: place)
-      case 3: changed.insert(changed[place], at: place)
-      case _: changed.removeSubrange(place..<min(changed.count, place + 8))
-      }
-    }
-    return changed
-  }
 }
 
 /// Octets from a spelling such as `81 05 48`.

@@ -103,41 +103,6 @@ import Testing
     #expect(try BottleActivityChunk<BottleBackpack>(backpacks.bytes) == backpacks)
   }
 
-  @Test func `one byte less or more is no value`() {
-    let values: [(String, Int, ([UInt8]) throws(BottleFormatError) -> Void)] = [
-      ("state", 14, { bytes throws(BottleFormatError) in _ = try BottleState(bytes) }),
-      (
-        "configuration", 12,
-        { bytes throws(BottleFormatError) in _ = try BottleConfiguration(bytes) }
-      ),
-      ("sync control", 8, { bytes throws(BottleFormatError) in _ = try BottleSync(bytes) }),
-      ("settings", 4, { bytes throws(BottleFormatError) in _ = try BottleSwitches(bytes) }),
-      ("calibration", 12, { bytes throws(BottleFormatError) in _ = try BottleCalibration(bytes) }),
-      ("activity", 12, { bytes throws(BottleFormatError) in _ = try BottleActivity(bytes) }),
-    ]
-    for (name, count, read) in values {
-      for wrong in [0, count - 1, count + 1] {
-        do {
-          try read(Array(repeating: 0, count: wrong))
-          Issue.record("\(name) with \(wrong) bytes was read")
-        } catch {
-          #expect(error.description == "\(name): \(wrong) bytes instead of \(count)")
-        }
-      }
-      #expect(throws: Never.self) { try read(Array(repeating: 0, count: count)) }
-    }
-  }
-
-  @Test func `a chunk that was cut off on the way is no chunk`() {
-    let whole = BottleChunk(
-      index: 0, total: 1, records: Array(repeating: Self.record, count: 20))
-    #expect(whole.bytes.count == 286)
-    for count in 0..<286 {
-      #expect(throws: BottleFormatError.self) { try BottleChunk(Array(whole.bytes.prefix(count))) }
-    }
-    #expect(throws: BottleFormatError.self) { try BottleChunk(whole.bytes + [0]) }
-  }
-
   @Test func `20 records fit a chunk, and 21 do not`() {
     for (count, isRead) in [(0, true), (20, true), (21, false)] {
       let chunk = BottleChunk(

@@ -30,6 +30,14 @@ import Testing
     #expect(kept.apply(try batch(earliest)) == SyncTally(records: 1))
   }
 
+  @Test(arguments: [0, 1, 2]) func `a page of records has one at least`(limit: Int) throws {
+    var kept = KeptSync()
+    let records = [SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2)]
+    _ = kept.apply(try SyncSamples.delivery(records))
+    let page = kept.raw(SyncSamples.steps, after: nil, limit: limit, of: "ann")
+    #expect(page.count == max(1, limit))
+  }
+
   @Test func `a batch without a time leaves a sample as late as it was named`() throws {
     var kept = KeptSync()
     for made in [100, nil] as [Int64?] {

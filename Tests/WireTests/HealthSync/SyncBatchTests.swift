@@ -57,12 +57,6 @@ import Testing
         + #""timestamp":"\#(time)"}"#)
   }
 
-  @Test func `reads what it writes`() throws {
-    #expect(try SyncBatch.read(Self.batch.bytes) == Self.batch)
-    let empty = SyncBatch(dataType: "t", timestamp: nil)
-    #expect(try SyncBatch.read(empty.bytes) == empty)
-  }
-
   @Test func `notes the bytes of each record and workout`() throws {
     let body = Self.batch.bytes
     let reading = try SyncReading.read(body)
@@ -127,14 +121,6 @@ import Testing
   ])
   func `refuses what is no batch`(text: String) {
     #expect(throws: FieldFault.self) { try Self.read(text) }
-  }
-
-  @Test func `refuses bytes that are no UTF-8`() {
-    let text = Self.records(#","unit":"?""#)
-    let bytes = Array(text.utf8).map { $0 == UInt8(ascii: "?") ? 0xFF : $0 }
-    #expect(throws: FieldFault.malformed(detail: "invalid UTF-8 at byte 138")) {
-      try SyncBatch.read(bytes)
-    }
   }
 
   @Test(arguments: ["recordType", "sourceName", "startTime", "endTime"])

@@ -85,23 +85,4 @@ import Testing
         == #"{"error":"Bad request","details":"x"}"#)
     #expect(text(SyncReply.error("Unauthorized")) == #"{"error":"Unauthorized"}"#)
   }
-
-  @Test func `reads its tally, and no other object`() throws {
-    let tally = SyncTally(records: 2, workouts: 1, skippedDuplicates: 3)
-    #expect(try SyncTally.read(tally.bytes) == tally)
-    for text in [
-      "", "{}", #"{"success":false}"#, #"{"success":true}"#,
-      #"{"success":true,"inserted":{"records":-1,"workouts":0},"skippedDuplicates":0}"#,
-      #"{"success":true,"inserted":{"records":0,"workouts":0}}"#,
-    ] {
-      #expect(throws: FieldFault.self) { try SyncTally.read(Array(text.utf8)) }
-    }
-  }
-
-  @Test func `a refusal gives its reason`() {
-    #expect(SyncReply.reason(of: SyncReply.error("a", details: "b")) == "b")
-    #expect(SyncReply.reason(of: SyncReply.error("a")) == "a")
-    #expect(SyncReply.reason(of: Array(#"{"status":413,"message":"m"}"#.utf8)) == "m")
-    #expect(SyncReply.reason(of: Array("<html>".utf8)) == nil)
-  }
 }

@@ -15,20 +15,6 @@ import Testing
     return #expect(throws: MCPArguments.Fault.self) { try read(arguments) }?.message
   }
 
-  @Test(arguments: HealthValueType.allCases)
-  func `a question names its kind`(type: HealthValueType) throws {
-    let query = try arguments(
-      #"{"value_type":"\#(type.rawValue)","start_time":"2026-03-01T00:00:00","#
-        + #""end_time":"2026-03-02","group_by":"DAY","statistic":"SUM"}"#
-    ).healthDataQuery()
-    let start = try #require(HealthTime("2026-03-01T00:00:00"))
-    let end = try #require(HealthTime("2026-03-02"))
-    #expect(
-      query
-        == HealthDataQuery(
-          valueType: type, start: start, end: end, groupBy: .day, statistic: .sum))
-  }
-
   @Test func `words are taken in any case, and null or nothing as left out`() throws {
     let query = try arguments(
       #"{"value_type":"steps","start_time":"2026-03-01","end_time":"2026-03-02","#

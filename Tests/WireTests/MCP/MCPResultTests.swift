@@ -84,18 +84,6 @@ import Testing
         + #""isError":true}}"#)
   }
 
-  @Test func `what is told at the beginning fits the version`() {
-    #expect(
-      MCPResult.pong.response(to: .string("p"), in: .march2025).text
-        == #"{"jsonrpc":"2.0","id":"p","result":{}}"#)
-    let first = MCPResult.initialized(.june2025).response(to: .number(1), in: .june2025).text
-    #expect(first.hasPrefix(#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","#))
-    #expect(!first.contains("resultType"))
-    let discovered = MCPResult.discovered.response(to: .number(1), in: .july2026).text
-    #expect(discovered.contains(#""supportedVersions":["2026-07-28"]"#))
-    #expect(discovered.contains(#""ttlMs":0,"cacheScope":"private","resultType":"complete""#))
-  }
-
   @Test(arguments: [
     ("2024-11-05", MCPVersion.november2024), ("2025-11-25", .november2025),
     ("2026-07-28", .november2025), ("2030-01-01", .november2025), ("", .november2025),

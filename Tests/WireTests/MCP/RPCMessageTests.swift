@@ -122,35 +122,4 @@ import Testing
     }
     #expect(fault?.error.code == .parse)
   }
-
-  /// What clients really send, then damaged.
-  private static let bodies = [
-    #"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#
-      + #""capabilities":{},"clientInfo":{"name":"mcp","version":"0.1.0"}}}"#,
-    #"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"get_summary","arguments":"#
-      + #"{"start_time":"2026-01-01","end_time":"2026-02-01T00:00:00Z","metrics":[{"value_type":"#
-      + #""STEPS","group_by":"DAY","statistic":null}]},"_meta":{"progressToken":4}}}"#,
-    #"{"method":"call_tool","params":{"name":"direct_login","arguments":{"word":"river","#
-      + #""code":123456}}}"#,
-  ]
-
-  @Test(arguments: bodies.indices)
-  func `whatever comes instead of a body is read or refused`(index: Int) {
-    var chance = Chance(seed: UInt64(index))
-    for _ in 0..<20_000 {
-      let bytes = chance.damaged([UInt8](text: Self.bodies[index]))
-      do throws(RPCMessage.Fault) {
-        switch try RPCMessage.read(bytes) {
-        case .request(_, _, let params), .notification(_, let params):
-          let found = MCPParams(params)
-          _ = try? found.arguments?.healthDataQuery()
-          _ = try? found.arguments?.summaryQuery()
-        case .response: break
-        }
-      } catch {
-        #expect([.parse, .invalidRequest].contains(error.error.code))
-      }
-      _ = try? PlainToolCall.read(bytes)
-    }
-  }
 }

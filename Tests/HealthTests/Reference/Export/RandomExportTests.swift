@@ -16,15 +16,4 @@ import Testing
       return
     }
   }
-
-  @Test func `a comparison of exports fails at a difference`() throws {
-    var random = RandomExport(chance: Chance(seed: 1))
-    let draft = random.draft(.manyStretches)
-    let expected = ReferenceExport(draft).outcome
-    var found = random.read(draft)
-    #expect(firstDifference(found, expected) == nil)
-    found.batches[0][0].count += 1
-    let difference = try #require(firstDifference(found, expected))
-    #expect(difference.hasPrefix("batches"))
-  }
 }

@@ -1,17 +1,11 @@
 import CommandKit
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The program behind `make bench` and `make conformance`.
 @main
 struct BenchCommand {
   private static var root: Command {
     Command(
-      "holdfast-bench", "measures Holdfast beside its peers, and stands before conformance suites",
+      "HoldfastBench", "measures Holdfast beside its peers, and stands before conformance suites",
       commands: [
         RunCommand.command, EchoServerCommand.command, EchoClientCommand.command,
         ShopServerCommand.command, CrowdServerCommand.command, FollowCommand.command,
@@ -21,9 +15,6 @@ struct BenchCommand {
   }
 
   static func main() async {
-    Console.ignoreBrokenPipes()
-    let words = Array(CommandLine.arguments.dropFirst())
-    let code = await Program(root, version: "0.1.0").run(words)
-    exit(code.rawValue)
+    await Program.start(root)
   }
 }

@@ -26,7 +26,7 @@ enum SimulateAllCommand {
         """
       ],
       examples: [
-        .init("holdfast-sim simulate all --preset all --seeds 1..10000", "what make sim plays"),
+        .init("holdfast-sim simulate all --preset all --seeds 1..2600", "what make sim plays"),
         .init("holdfast-sim simulate all --break all", "proves that the checkers can see"),
       ],
       takes: SimulateParameters.preset([.swarm]), SimulateParameters.seeds, defect,

@@ -5,7 +5,7 @@ import LinkJSON
 
 /// How numbers, runs and findings are written.
 enum SimulateFormat {
-  /// With a thin gap before each three digits.
+  /// With commas between thousands.
   static func grouped(_ number: Int) -> String {
     let digits = Array(String(number.magnitude))
     let grouped = digits.indices.map { index in

@@ -24,7 +24,7 @@ enum SimulateParameters {
   static func policy(_ policy: LinkPolicy) -> Parameter<String?> {
     .optional(
       "policy", .text("NAME|FILE"), usual: policy.name,
-      "a preset of `policy list`, or a file as `policy check` reads it")
+      "a preset of `holdfast policy list`, or a file as `holdfast policy check` reads it")
   }
 
   static func defect<Defect: DeliberateDefect>(
@@ -86,21 +86,6 @@ enum Defects<Defect: Sendable & Hashable>: Sendable, Hashable {
   case one(Defect)
   /// Each in turn.
   case all
-}
-
-extension Format where Value: RawRepresentable<String> & CaseIterable & Sendable {
-  /// One of the words of an enumeration.
-  static func word(_ placeholder: String) -> Format {
-    let words = Value.allCases.map(\.rawValue)
-    return Format(
-      placeholder: placeholder, expectation: "one of \(words.joined(separator: ", "))",
-      note: "\(placeholder) is one of \(words.joined(separator: ", ")).", words: words
-    ) {
-      Value(rawValue: $0)
-    } write: {
-      $0.rawValue
-    }
-  }
 }
 
 extension Format<ClosedRange<UInt64>> {

@@ -3,10 +3,6 @@ import CommandKit
 /// The `holdfast-sim` command.
 @main
 struct SimulatorCommand {
-  private static let version = "0.1.0"
-  /// The day of that version.
-  private static let date = "2026-11-25"
-
   private static let root: Command = Command(
     "holdfast-sim", "a simulator of links: seeded worlds, and checkers of their promises",
     details: [
@@ -20,10 +16,11 @@ struct SimulatorCommand {
         "holdfast-sim simulate message-stream", "simulate 2,000 phones, for an hour or more each"),
       .init("holdfast-sim judge run.jsonl", "check a recorded run"),
     ],
+    exitCodes: [.done, .failed, .usage],
     commands: [SimulateCommands.command, JudgeCommand.command]
-      + ProgramCommands(of: "holdfast-sim", version: version, date: date) { root }.all)
+      + ProgramCommands(of: "holdfast-sim") { root }.all)
 
   static func main() async {
-    await Program.start(root, version: version)
+    await Program.start(root)
   }
 }

@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct BackendLifeTests {
+@Suite(.timeLimit(.minutes(10))) struct BackendLifeTests {
   @Test func `warns, closes with 1001 and ends when drained`() async throws {
     try await BackendRig.run {
       $0.policy.drainGrace = .milliseconds(100)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-@Suite(.timeLimit(.minutes(5))) struct BackendLogTests {
+@Suite(.timeLimit(.minutes(10))) struct BackendLogTests {
   @Test func `drops lines beyond those that may wait, and says how many`() async throws {
     let lines = LineLog()
     let gate = DispatchSemaphore(value: 0)

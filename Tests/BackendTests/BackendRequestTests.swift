@@ -6,7 +6,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct BackendRequestTests {
+@Suite(.timeLimit(.minutes(10))) struct BackendRequestTests {
   private static let base = "/api/v1/auth/shops"
 
   @Test func `stores a post, answers it and shows it on every reading route`() async throws {

@@ -11,7 +11,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// The frame around the services: whom an event reaches, and what the backend says of them all.
-@Suite(.timeLimit(.minutes(5))) struct BackendServicesTests {
+@Suite(.timeLimit(.minutes(10))) struct BackendServicesTests {
   @Test func `a relay store that fails shows in the health of the backend until it recovers`()
     async throws
   {

@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct BackendStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct BackendStreamTests {
   @Test func `streams what lies behind the head it states, to the sender too`() async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()

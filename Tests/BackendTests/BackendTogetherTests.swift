@@ -5,7 +5,7 @@ import LinkWire
 import Testing
 
 /// Posts that come while the store works share its next commit, whatever their shops.
-@Suite(.timeLimit(.minutes(1))) struct BackendTogetherTests {
+@Suite(.timeLimit(.minutes(10))) struct BackendTogetherTests {
   private static let third = BackendRig.id("dairy")
 
   @Test func `what comes while the store works goes to it together, in the order of each shop`()

@@ -3,7 +3,7 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(5)))
+@Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets serve a crowd` {
   @Test func `sends one frame to many`() async throws {
     try await SocketsRig.run { rig in

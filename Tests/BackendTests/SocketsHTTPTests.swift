@@ -2,7 +2,7 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(5)))
+@Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets speak HTTP` {
   @Test func `answers a request`() async throws {
     try await SocketsRig.run { rig in

@@ -2,7 +2,7 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(5)))
+@Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets keep their bounds` {
   /// A GET whose head is exactly that long.
   private func head(bytes: Int) -> String {

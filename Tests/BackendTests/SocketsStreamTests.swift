@@ -3,7 +3,7 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(5)))
+@Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets speak WebSocket` {
   typealias Client = SocketsClient
 

@@ -3,7 +3,7 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(5)))
+@Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets stream an answer` {
   /// Begins an answer to each request and leaves the rest to the test.
   private static let begin: SocketsHandler.Answer = { event, hub in

@@ -4,7 +4,7 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(5)))
+@Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets speak TLS` {
   /// Runs `body` against a server with a certificate of its own.
   private static func serve(

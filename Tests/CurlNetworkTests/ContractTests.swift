@@ -7,7 +7,7 @@ import Testing
 @testable import CurlNetwork
 
 /// The promises of the ports, kept over real sockets.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ContractTests {
   let closed: Listener
 

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// What is left of sockets that were lost.
-@Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
+@Suite(.timeLimit(.minutes(10))) struct DescriptorTests {
   @Test func `lost sockets leave no descriptor behind, though their handles are kept`() async throws
   {
     let server = try TestServer { peer in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlNetwork
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ForgettingTests {
   /// Answers with the number of the connection; the end of each is counted.
   private static func server(_ opened: Counter, _ ended: Counter) throws -> TestServer {

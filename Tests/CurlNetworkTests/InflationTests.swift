@@ -5,7 +5,7 @@ import Testing
 @testable import CurlNetwork
 
 /// Peers whose few bytes become many.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct InflationTests {
   @Test func `what one read inflates to is handed over in turns, in order`() async throws {
     let sizes = (0..<4_000).map { 10_000 - $0 % 100 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlNetwork
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct LossTests {
   @Test(
     arguments: [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlNetwork
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ProxyTests {
   @Test func `a socket goes through a tunnel, also without TLS`() async throws {
     let proxy = try TestServer { peer in

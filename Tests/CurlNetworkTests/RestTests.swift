@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlNetwork
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct RestTests {
   @Test func `an answer of any status comes back whole`() async throws {
     let server = try TestServer { peer in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlNetwork
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct RetryAfterTests {
   /// 2015-10-21 07:28:00 UTC, a moment that the dates below are near.
   static let now = 1_445_412_480

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Sockets of one network, which share libcurl's handles.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct SharingTests {
   @Test(arguments: [31, 32, 33, 70])
   func `sockets end without those beside them, and others take their place`(

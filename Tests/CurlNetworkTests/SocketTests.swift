@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlNetwork
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct SocketTests {
   /// Answers texts with the same text until the client closes.
   static func echo(deflate: Bool = false) throws -> TestServer {

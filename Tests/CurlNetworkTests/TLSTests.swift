@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlNetwork
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct TLSTests {
   static func trusting() async throws -> CurlNetwork {
     try CurlNetwork(CurlConfiguration(authorities: await Certificates.shared.value.authority))

@@ -11,7 +11,7 @@ import Testing
 @testable import Holdfast
 
 /// The ports of a sync, before the contracts of the test kit.
-@Suite(.timeLimit(.minutes(1))) struct SyncPortTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncPortTests {
   private static let steps = "HKQuantityTypeIdentifierStepCount"
 
   private static func samples(_ count: Int, before wall: Timestamp) -> [HealthSample] {

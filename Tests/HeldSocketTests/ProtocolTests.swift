@@ -54,6 +54,20 @@ struct ProtocolTests {
     }
   }
 
+  @Test func `a message keeps the connection, although no pong came`() {
+    var bench = SocketBench.connected()
+    bench.pass(.milliseconds(34_999))
+    bench.say("news")
+    #expect(!bench.pass(.milliseconds(1)).contains(.close(AttemptID(1), code: 1001)))
+  }
+
+  @Test func `a policy that has links prepared costs a socket no time`() {
+    var bench = SocketBench(SocketSettings(policy: .messageStream))
+    bench.give(.start)
+    let effects = bench.give(.credentials(.available(expiresIn: nil)))
+    #expect(effects.contains(.open(AttemptID(1))))
+  }
+
   @Test func `messages that prove nothing do not keep a dead server`() {
     var bench = SocketBench.connected()
     bench.pass(.seconds(25))

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HerdCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct HerdCommandTests {
   private func herd(_ words: [String]) async throws -> CommandProcess.Outcome {
     try await CommandProcess.run(["herd"] + words, of: "HoldfastBench")
   }
@@ -90,7 +90,7 @@ import Testing
       ["--alone", "--json"] + small + ["--\(option)=\(value)"])
     if let expected {
       let line =
-        #"holdfast-bench herd: --\#(option) cannot be "\#(value)"; it must be \#(expected)"#
+        #"HoldfastBench herd: --\#(option) cannot be "\#(value)"; it must be \#(expected)"#
       #expect(run == .failure(2, line))
     } else {
       #expect(run.status == 0)

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// A terminal that is closed while a command runs in it.
-@Suite(.timeLimit(.minutes(1))) struct ClosedTerminalTests {
+@Suite(.timeLimit(.minutes(10))) struct ClosedTerminalTests {
   /// Runs the command of its arguments in a terminal, closes that once a line holds a text, and
   /// prints how the command ended.
   private static let script = #"""

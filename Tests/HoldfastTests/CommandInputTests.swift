@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// The words for input that a command cannot use.
-@Suite(.timeLimit(.minutes(1))) struct CommandInputTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandInputTests {
   @Test func `an address from the environment is named by its variable`() async throws {
     let outcome = try await CommandProcess.run(
       "stream", "--shop", "bakery", environment: ["HOLDFAST_SERVER": "junk"])

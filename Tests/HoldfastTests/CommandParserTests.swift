@@ -194,6 +194,23 @@ extension Format<String> {
     let tree = ["toy", "toy play", "toy rest", "toy rest more"]
     #expect(CommandPath(Toy.root).tree.map(\.text) == tree)
   }
+
+  @Test func `every help text and manual page lists the exit codes of its program`() throws {
+    let root = Command("toys", "all toys", exitCodes: [.done, .usage], commands: [Toy.root])
+    let codes = "\n\nExit codes:\n  0  success\n  2  invalid command line"
+    for path in CommandPath(root).tree { #expect(Help().text(for: path).hasSuffix(codes)) }
+    let status = """
+      .SH EXIT STATUS
+      .TP
+      \\fB0\\fR
+      success
+      .TP
+      \\fB2\\fR
+      invalid command line
+      .SH
+      """
+    for page in ManualPage.all(root) { #expect(page.text.contains(status)) }
+  }
 }
 
 @Suite struct CommandPartsTests {

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CommandPolicyTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandPolicyTests {
   @Test func `shows the schedule of the message stream as its seed has it`() async throws {
     let shown = try await CommandProcess.run("policy", "show", "message-stream")
     #expect(shown.status == 0)

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// What the program tells of itself: version, manual pages, completions, variables.
-@Suite(.timeLimit(.minutes(2))) struct CommandProgramTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandProgramTests {
   @Test func `the version is a command too`() async throws {
     let option = try await CommandProcess.run("--version")
     #expect(try await CommandProcess.run("version") == option)

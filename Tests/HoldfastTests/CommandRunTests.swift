@@ -7,7 +7,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CommandRunTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandRunTests {
   @Test(arguments: [
     [], ["demo"], ["serve"], ["token"], ["stream"], ["send"], ["history"], ["outbox"],
     ["outbox", "list"], ["outbox", "retry"], ["outbox", "discard"], ["replay"], ["policy"],

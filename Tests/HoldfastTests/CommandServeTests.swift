@@ -48,7 +48,7 @@ private struct Served {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct CommandServeTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandServeTests {
   @Test func `a new epoch begins when it is told so, and stays`() async throws {
     try await CommandProcess.scratch { directory in
       var epochs: [String] = []

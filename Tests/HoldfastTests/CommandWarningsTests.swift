@@ -6,7 +6,7 @@ import LinkWire
 import Testing
 
 /// What commands say before they go wrong, or where there is nothing to show.
-@Suite(.timeLimit(.minutes(1))) struct CommandWarningsTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandWarningsTests {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 
   @Test func `a shop of which nothing is stored is named, with the nearest one`() async throws {

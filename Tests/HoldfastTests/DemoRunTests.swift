@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastDemo
 
 /// The whole product on real sockets: backend, network, phone, assistant.
-@Suite(.timeLimit(.minutes(2))) struct DemoRunTests {
+@Suite(.timeLimit(.minutes(10))) struct DemoRunTests {
   @Test func `ends with a clean ledger and leaves nothing behind`() async throws {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastDemo
 
-@Suite(.timeLimit(.minutes(1))) struct DemoSceneTests {
+@Suite(.timeLimit(.minutes(10))) struct DemoSceneTests {
   private static func entry(_ number: UInt64) -> Judge.Entry {
     Judge.Entry(
       key: TimelineKey(createdAt: .init(nanoseconds: 1), id: UUID128(high: 3, low: number)),

@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 /// Idle connections whose network path is gone: a socket that closes with 1001 tells of them.
-@Suite(.timeLimit(.minutes(1))) struct ForgottenConnectionsTests {
+@Suite(.timeLimit(.minutes(10))) struct ForgottenConnectionsTests {
   private let network = CountingNetwork()
 
   @Test func `a relay forgets idle connections when it closes a socket with 1001`() async throws {

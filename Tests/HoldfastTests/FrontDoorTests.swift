@@ -8,7 +8,7 @@ import MessageStream
 import Testing
 
 /// The stream between an app, a network and a token source that do not behave.
-@Suite(.timeLimit(.minutes(3))) struct FrontDoorTests {
+@Suite(.timeLimit(.minutes(10))) struct FrontDoorTests {
   private let network = FakeNetwork(clock: BootClock())
 
   @Test(arguments: ["SEKRIT.TOKEN.TEXT", "SEKRIT/TOKEN+TEXT=="])

@@ -55,7 +55,7 @@ private struct FullServer {
 }
 
 /// A server that can be reached and cannot store.
-@Suite(.timeLimit(.minutes(1))) struct FullServerTests {
+@Suite(.timeLimit(.minutes(10))) struct FullServerTests {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 
   @Test(arguments: [

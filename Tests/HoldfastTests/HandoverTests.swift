@@ -4,7 +4,7 @@ import Testing
 
 /// The real client on a phone with two uplinks; each trouble ends with a whole timeline in time.
 @Suite(
-  .serialized, .timeLimit(.minutes(3)),
+  .serialized, .timeLimit(.minutes(10)),
   .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))
 struct HandoverTests {
   @Test func `the default route moves from Wi-Fi to cellular and back`() async throws {

@@ -4,7 +4,7 @@ import LinkWire
 import Testing
 
 /// `holdfast health` as people and scripts use it.
-@Suite(.timeLimit(.minutes(2))) struct HealthCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct HealthCommandTests {
   /// Writes a year with as little in it as the generator makes.
   private func generate(_ path: String, until day: String = "2026-01-01") async throws {
     let done = try await CommandProcess.run(

@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HistoryCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct HistoryCommandTests {
   @Test func `shows what is kept, beside a stream and without a server`() async throws {
     try await CommandShop.run { shop in
       for number in 1...5 { try await shop.post("message \(number)") }

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// `make install` and `make uninstall`, with the programs that were built for the tests.
-@Suite(.timeLimit(.minutes(1))) struct InstallTests {
+@Suite(.timeLimit(.minutes(10))) struct InstallTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
 

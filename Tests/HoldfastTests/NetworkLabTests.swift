@@ -5,7 +5,7 @@ import Testing
 
 /// Each trouble of the lab, seen by plain sockets in it.
 @Suite(
-  .serialized, .timeLimit(.minutes(5)),
+  .serialized, .timeLimit(.minutes(10)),
   .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))
 struct NetworkLabTests {
   @Test func `the phone reaches the server over Wi-Fi through the access point`() async throws {

@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct OutboxCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct OutboxCommandTests {
   private static let keys = (1...4).map { UUID128(high: 1, low: $0).description }
 
   /// Three messages to the bakery, of which the second and the third failed, and one that failed to

@@ -8,7 +8,7 @@ import LinkWire
 import Testing
 
 /// The programs themselves: a phone, a hook, and the pull that the hook starts.
-@Suite(.timeLimit(.minutes(5))) struct `The command pulls` {
+@Suite(.timeLimit(.minutes(10))) struct `The command pulls` {
   @Test func `a phone in background is rung, visits, and answers`() async throws {
     let scratch = try Scratch()
     let logged = Mailbox<String>()

@@ -24,7 +24,7 @@ private func follow(
 }
 
 /// What the README shows is compiled, and does what it says.
-@Suite(.timeLimit(.minutes(1))) struct ReadmeExampleTests {
+@Suite(.timeLimit(.minutes(10))) struct ReadmeExampleTests {
   @Test func `the example of the README sends and shows messages`() async throws {
     let bench = try await StreamBench.make()
     try await bench.post("Good morning")

@@ -4,7 +4,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ReleaseTests {
+@Suite(.timeLimit(.minutes(10))) struct ReleaseTests {
   @Test(arguments: [true, false])
   func `a stream that is closed or dropped lets go of what it stood on`(
     isClosed: Bool

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ReplayCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplayCommandTests {
   @Test func `a recorded stream decides the same again`() async throws {
     try await recorded { path, _ in
       let outcome = try await CommandProcess.run("replay", path)

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import LinkRuntime
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SendCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct SendCommandTests {
   @Test func `prints what the server confirmed`() async throws {
     try await CommandShop.run { shop in
       let token = ["HOLDFAST_TOKEN": try await shop.token()]

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// `serve --log-format` and `--log-level`, and what commands tell people at a terminal.
-@Suite(.timeLimit(.minutes(1))) struct ServeLogTests {
+@Suite(.timeLimit(.minutes(10))) struct ServeLogTests {
   private static func log(_ words: [String]) async throws -> [String] {
     let scratch = try Scratch()
     let process = try CommandProcess.start(

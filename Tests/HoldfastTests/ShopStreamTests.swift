@@ -8,7 +8,7 @@ import MessageStream
 import Testing
 
 /// The whole client against the whole backend, over real sockets and a real store.
-@Suite(.timeLimit(.minutes(5))) struct ShopStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct ShopStreamTests {
   @Test func `history is shown first, then what happens live, each message once`() async throws {
     let bench = try await StreamBench.make()
     try await bench.post(["one", "two"])

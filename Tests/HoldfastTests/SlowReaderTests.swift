@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// An app that leaves its updates unread.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SlowReaderTests {
   private let clock = TestClock()
   private let network: FakeNetwork

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// A store that takes its time.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SlowStoreTests {
   private let clock = TestClock()
   private let network: FakeNetwork

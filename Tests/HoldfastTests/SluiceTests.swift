@@ -4,7 +4,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SluiceTests {
   private let clock = TestClock()
   private let sluice: Sluice

@@ -7,7 +7,7 @@ import LinkWire
 import Testing
 
 /// With which status `stream` and `send` end.
-@Suite(.timeLimit(.minutes(1))) struct StreamCommandEndTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamCommandEndTests {
   @Test(arguments: ["stream", "send"])
   func `a token that is not taken means sign in`(command: String) async throws {
     try await CommandShop.run { shop in

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// What `stream` makes of its standard input.
-@Suite(.timeLimit(.minutes(1))) struct StreamCommandInputTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamCommandInputTests {
   /// Messages that may wait to be sent.
   private static let limit = 1_000
 

@@ -5,7 +5,7 @@ import LinkCore
 import Testing
 
 /// What `stream` shows, and what it does when nobody takes it.
-@Suite(.timeLimit(.minutes(1))) struct StreamCommandOutputTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamCommandOutputTests {
   @Test(arguments: [false, true])
   func `ends soon although nobody takes the output`(isAll: Bool) async throws {
     try await CommandShop.run { shop in

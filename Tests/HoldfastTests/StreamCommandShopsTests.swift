@@ -5,7 +5,7 @@ import LinkWire
 import Testing
 
 /// Several shops in one process, and several processes.
-@Suite(.timeLimit(.minutes(1))) struct StreamCommandShopsTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamCommandShopsTests {
   private static let names = ["bakery", "cellar"]
 
   private func words(_ shop: CommandShop, _ more: [String]) -> [String] {

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tokens out of commands and pipes, which may hang, fail or talk too much.
-@Suite(.timeLimit(.minutes(1))) struct StreamCommandTokenTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamCommandTokenTests {
   @Test func `a command that hangs is killed with all it started, and asked again`() async throws {
     try await CommandShop.run { shop in
       try await CommandProcess.scratch { directory in

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// `stream --consumer`, `--from` and `--confirm`, and `consumer`.
-@Suite(.timeLimit(.minutes(2))) struct StreamConsumerTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamConsumerTests {
   /// A delivery as the output shows it.
   private struct Seen: Equatable {
     var number: Int

@@ -5,7 +5,7 @@ import Testing
 @testable import Holdfast
 
 /// What the vault of a feature tells its link of tokens.
-@Suite(.timeLimit(.minutes(1))) struct TokenVaultTests {
+@Suite(.timeLimit(.minutes(10))) struct TokenVaultTests {
   private let told = Mailbox<HeldLink.CredentialsEvent>()
 
   @Test func `a refusal of an older token says nothing about the present one`() async {

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// `serve --trusted-proxy`: the clients behind a proxy are told apart.
-@Suite(.timeLimit(.minutes(1))) struct TrustedProxyCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct TrustedProxyCommandTests {
   /// Logs in with wrong pairs, six times for one client and once for another; prints the statuses.
   private static let script = """
     import sys, urllib.request, urllib.error

@@ -10,7 +10,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Models of the features beside the shop's, as the screens of an app use them.
-@Suite(.timeLimit(.minutes(1))) @MainActor struct ModelTests {
+@Suite(.timeLimit(.minutes(10))) @MainActor struct ModelTests {
   private let clock = TestClock()
 
   @Test func `a prompt is a turn until its answer comes, in the next run too`() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Models as the screens of an app use them.
-@Suite(.timeLimit(.minutes(1))) @MainActor struct ShopMessagesTests {
+@Suite(.timeLimit(.minutes(10))) @MainActor struct ShopMessagesTests {
   private func links(
     in scratch: Scratch, _ time: any BackgroundTime = UnlimitedTime(),
     clock: TestClock = TestClock()

@@ -20,7 +20,7 @@ enum SampleKey {
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The provider's key` {
+@Suite(.timeLimit(.minutes(10))) struct `The provider's key` {
   @Test func `a file that others can read or change is refused`() async throws {
     let scratch = try Scratch()
     let path = try await SampleKey.p256(scratch)
@@ -70,7 +70,7 @@ enum SampleKey {
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The provider's token` {
+@Suite(.timeLimit(.minutes(10))) struct `The provider's token` {
   private func tokens() async throws -> ProviderTokens {
     let scratch = try Scratch()
     let key = try ProviderKey(path: await SampleKey.p256(scratch))

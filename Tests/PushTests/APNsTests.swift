@@ -9,7 +9,7 @@ import Testing
 
 /// Over HTTP/2 and TLS, against a server of other people's libraries.
 @Suite(
-  .timeLimit(.minutes(5)),
+  .timeLimit(.minutes(10)),
   .enabled(if: APNsStandIn.isThere, "python3-h2 and python3-cryptography are not installed"))
 struct `APNs over HTTP/2` {
   @Test func `a push carries Apple's fields, a token that verifies, and nothing else`()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushHook
 
-@Suite(.timeLimit(.minutes(5))) struct `A hook` {
+@Suite(.timeLimit(.minutes(10))) struct `A hook` {
   /// A program of these lines, in a directory of its own.
   private func program(_ lines: String, _ scratch: Scratch) async throws -> String {
     // Written by another process: a file that is open for writing in this one, or in a child that

@@ -29,7 +29,7 @@ private func answer(
 }
 
 /// What the README shows of a relay is compiled, and does what it says.
-@Suite(.timeLimit(.minutes(1))) struct ReadmeRelayTests {
+@Suite(.timeLimit(.minutes(10))) struct ReadmeRelayTests {
   @Test func `the relay of the README pairs and answers`() async throws {
     let scratch = try Scratch()
     let peer = try await RelayPeer(.say(.code()))

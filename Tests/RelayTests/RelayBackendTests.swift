@@ -11,7 +11,7 @@ import LinkWire
 import Testing
 
 /// The whole phone against the whole backend, with a proxy between them that misbehaves.
-@Suite(.timeLimit(.minutes(2))) struct RelayBackendTests {
+@Suite(.timeLimit(.minutes(10))) struct RelayBackendTests {
   @Test func `an assistant pairs, asks, and need not pair again after the link was cut`()
     async throws
   {

@@ -5,7 +5,7 @@ import ServerSockets
 import Testing
 
 /// The built `holdfast relay`, against a backend that does what the test says.
-@Suite(.timeLimit(.minutes(2))) struct RelayCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct RelayCommandTests {
   @Test func `JSON tells states, the pair, each question, and the end`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json")

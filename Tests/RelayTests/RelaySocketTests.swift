@@ -10,7 +10,7 @@ import ServerSockets
 import Testing
 
 /// A whole relay over real sockets, against a backend that does what the test says.
-@Suite(.timeLimit(.minutes(1))) struct RelaySocketTests {
+@Suite(.timeLimit(.minutes(10))) struct RelaySocketTests {
   @Test func `server down at start: two retries, one error, and start works again`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     await peer.stop()

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// The ports through which a system lends an app time and keeps its secrets.
-@Suite(.timeLimit(.minutes(1))) struct AppPortTests {
+@Suite(.timeLimit(.minutes(10))) struct AppPortTests {
   @Test func `secrets in memory keep the contract`() async throws {
     let store = MemorySecretStore()
     try await secretStoreContract { store }

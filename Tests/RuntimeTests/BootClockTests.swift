@@ -3,7 +3,7 @@ import LinkCore
 import LinkDriver
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ClockTests {
   @Test
   func `the boot clock never goes back and never wakes early`() async throws {

@@ -4,7 +4,7 @@ import LinkDriver
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct DriverTests {
   let clock = TestClock()
 

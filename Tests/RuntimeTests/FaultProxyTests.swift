@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Each fault, seen from both ends of real sockets.
-@Suite(.timeLimit(.minutes(5))) struct FaultProxyTests {
+@Suite(.timeLimit(.minutes(10))) struct FaultProxyTests {
   /// Long enough to believe a silence.
   private static let silence = 200
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkDriver
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct InboxTests {
   @Test
   func `gives inputs in the order of posting`() async {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkDriver
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct JournalTests {
   let scratch: Scratch
   let notices = Mailbox<JournalError>()

@@ -3,7 +3,7 @@ import LinkCore
 import LinkDriver
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReplayTests {
   let scratch: Scratch
   let clock = TestClock()

@@ -129,6 +129,11 @@ import Testing
     #expect(!known.contains(Self.asked))
     let taken = known.take(Self.asked)
     #expect(taken == nil)
+    var other = Self.asked
+    other.conversation = "d"
+    _ = known.take(other)
+    #expect(known.hasTaken(other))
+    #expect(!known.hasTaken(Self.asked))
   }
 
   @Test func `a message that repeated a text repeats the same one when it comes again`() {

@@ -30,6 +30,15 @@ import Testing
       "payload size: no more outcomes count than its window",
       { $0.payload.outcomes = Array(repeating: true, count: 21) }
     ),
+    (
+      "talk: nothing but connect is said before connected",
+      { model in
+        model.talk?.stage = .greeted
+        model.talk?.sent = []
+        model.talk?.upload = nil
+        model.talk?.pings = [Talk.Ping(id: 1, sentAt: .zero)]
+      }
+    ),
     ("talk: what is awaited was subscribed to", { $0.talk?.subscribing["x"] = .zero }),
     (
       "send queue: an item is in it once",

@@ -2,7 +2,7 @@ import HoldfastTestKit
 import Testing
 
 /// How calls end when nobody takes what they print.
-@Suite(.timeLimit(.minutes(2))) struct SimulateBlockedTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulateBlockedTests {
   @Test func `a signal ends a story that nobody reads on, and it says why`() async throws {
     let words = ["simulate", "held-socket", "--seeds", "1", "--trace", "--verbose"]
     let player = try LabProcess(["python3", "-c", Self.unread, SimulatorProcess.path] + words)

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// How calls end before everything was played, and what they print then.
-@Suite(.timeLimit(.minutes(2))) struct SimulateEndingTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulateEndingTests {
   @Test func `a signal ends all worlds`() async throws {
     let process = try SimulatorProcess.start([
       "simulate", "all", "--seeds", "1..100000000", "--json",
@@ -137,9 +137,10 @@ import Testing
 
   @Test func `no number of a summary has the name of another one`() async throws {
     let outcome = try await SimulatorProcess.run(
-      "simulate", "all", "--seeds", "1", "--only", "days", "--json")
+      "simulate", "all", "--seeds", "1", "--json")
     let sums = outcome.output.filter { $0.contains(#""event":"summary""#) }
-    #expect(sums.count == outcome.output.count / 2)
+    #expect(outcome.status == 0)
+    #expect(sums.count == 6)
     for sum in sums {
       let own = sum.replacing(/"faults":{[^}]*}/, with: #""faults":0"#)
       let names = own.matches(of: /"(\w+)":/).map { String($0.1) }

@@ -5,7 +5,7 @@ import LinkSimulator
 import Testing
 
 /// Plans in files, and options beside each other.
-@Suite(.timeLimit(.minutes(1))) struct SimulatePlanTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulatePlanTests {
   private func play(
     _ text: String, _ words: [String] = []
   ) async throws -> (outcome: CommandProcess.Outcome, file: String) {

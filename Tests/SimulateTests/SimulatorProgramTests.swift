@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// What `holdfast-sim` says of itself, of policies and of plans.
-@Suite(.timeLimit(.minutes(1))) struct SimulatorProgramTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulatorProgramTests {
   @Test(arguments: [
     [], ["simulate"], ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "all"],
     ["simulate", "bottle-cost"], ["judge"], ["version"], ["completions"], ["manual"],
@@ -15,6 +15,7 @@ import Testing
     let name = (["holdfast-sim"] + words).joined(separator: " ")
     #expect(help.output.first?.hasPrefix("\(name) - ") == true)
     #expect(help.output.contains { $0.hasPrefix("Usage: \(name)") })
+    #expect(help.output.last == "  2  invalid command line")
     #expect(
       help.output.allSatisfy { $0.count <= 80 || $0.hasPrefix("  ") && $0.contains("holdfast") })
   }
@@ -23,6 +24,27 @@ import Testing
     let version = try await SimulatorProcess.run("--version")
     #expect(version.status == 0)
     #expect(version.output.first?.wholeMatch(of: /holdfast-sim \d+\.\d+\.\d+/) != nil)
+  }
+
+  @Test func `bash completes its commands, in POSIX mode too`() async throws {
+    let script = """
+      set -o posix
+      eval "$("$0" completions bash)"
+      COMP_WORDS=(holdfast-sim simulate rel); COMP_CWORD=2
+      _holdfast_sim
+      echo "${COMPREPLY[@]}"
+      """
+    let bash = try LabProcess(["bash", "-c", script, SimulatorProcess.path])
+    let outcome = await CommandProcess.outcome(of: bash)
+    #expect(outcome.errors == [])
+    #expect(outcome.output == ["relay"])
+  }
+
+  @Test func `names itself when its output cannot be written`() async throws {
+    let full = try LabProcess(["sh", "-c", "exec \(SimulatorProcess.path) version > /dev/full"])
+    #expect(
+      await CommandProcess.outcome(of: full)
+        == .failure(1, "holdfast-sim: standard output cannot be written: No space left on device"))
   }
 
   @Test(arguments: [

@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: [1, 17, 300])
+  @Test(.timeLimit(.minutes(10)), arguments: [1, 17, 300])
   func `a process that is killed while it writes loses nothing it reported`(
     after wanted: UInt64
   ) async throws {

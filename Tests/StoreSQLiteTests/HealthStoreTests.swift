@@ -68,9 +68,7 @@ import Testing
     #expect(Int64(again.added) == Int64(first.added) - left)
   }
 
-  @Test func `digests that an earlier version did not store are made at the end of an import`()
-    throws
-  {
+  @Test func `a type without a digest has no total until the end of an import makes one`() throws {
     let scratch = try Scratch()
     let database = try database(scratch)
     let tables = HealthTables(database)

@@ -213,7 +213,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: "\(scratch.path)/none"))
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(10)))
   func `the newest thousand of a hundred thousand messages load quickly`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// Programs that run as children of this process.
-@Suite(.timeLimit(.minutes(1))) struct ChildProcessTests {
+@Suite(.timeLimit(.minutes(10))) struct ChildProcessTests {
   @Test func `each that waits for the end is told of it once, before the end and after it`()
     async throws
   {

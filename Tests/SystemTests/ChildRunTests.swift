@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Programs that read an input and whose output is read while it is written.
-@Suite(.timeLimit(.minutes(1))) struct ChildRunTests {
+@Suite(.timeLimit(.minutes(10))) struct ChildRunTests {
   /// All that a program did.
   private struct Result: Equatable, Sendable {
     var output: String

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// A real bus daemon of our own, with a desktop that writes down what it is to show.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct DesktopNotifierTests {
   @Test func `a notification is shown, changed and taken away`() async throws {
     let bus = try await PrivateBus()

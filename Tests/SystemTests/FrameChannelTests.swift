@@ -6,7 +6,7 @@ import Testing
 
 @testable import RadioSocket
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FrameChannelTests {
   private enum Event: Equatable {
     case frame(RadioFrame)

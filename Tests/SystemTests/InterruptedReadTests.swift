@@ -7,7 +7,7 @@ import Testing
 @testable import ReachabilityNetlink
 
 /// Signals that come while a thread waits in a system call.
-@Suite(.timeLimit(.minutes(1))) struct InterruptedReadTests {
+@Suite(.timeLimit(.minutes(10))) struct InterruptedReadTests {
   private static let heard = Atomic<Int>(0)
 
   @Test func `a signal does not end the wait for the kernel's answer`() async throws {

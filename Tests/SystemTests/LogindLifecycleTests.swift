@@ -8,7 +8,7 @@ import Testing
 @testable import LifecycleSystem
 
 /// A real bus daemon of our own, with a logind that sleeps on command.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct LogindLifecycleTests {
   @Test func `sleep and waking are events`() async throws {
     let bus = try await PrivateBus()

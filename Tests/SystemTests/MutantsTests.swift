@@ -2,7 +2,7 @@ import ChildProcesses
 import Testing
 
 /// `scripts/mutants`, the tool behind `make mutants`.
-@Suite(.timeLimit(.minutes(2))) struct MutantsTests {
+@Suite(.timeLimit(.minutes(10))) struct MutantsTests {
   @Test(.enabled(if: Self.hasPython, "needs Python 3"))
   func `plants each class of bug, and tells caught from survived`() async throws {
     let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")

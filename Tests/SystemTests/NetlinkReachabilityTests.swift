@@ -7,7 +7,7 @@ import Testing
 @testable import ReachabilityNetlink
 
 /// The real kernel, in network namespaces of our own.
-@Suite(.enabled(if: Lab.works, "needs root and `ip netns`"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: Lab.works, "needs root and `ip netns`"), .timeLimit(.minutes(10)))
 struct NetlinkReachabilityTests {
   static let wifi = NetworkPictureTests.wifi
   static let cell = NetworkPictureTests.cell
@@ -171,13 +171,13 @@ struct NetlinkReachabilityTests {
 }
 
 @Suite struct LoopbackReachabilityTests {
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(10)))
   func `a server on this device is reachable whatever the network does`() async {
     var changes = NetlinkReachability(target: .loopback).changes().makeAsyncIterator()
     #expect(await changes.next() == .reachable(path: PathID("lo")))
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(10)))
   func `the first answer comes at once`() async {
     var changes = NetlinkReachability(target: .internet).changes().makeAsyncIterator()
     #expect(await changes.next() != nil)

@@ -6,7 +6,7 @@ import Testing
 @testable import LifecycleSystem
 
 /// Signals belong to the whole process, so these run one after the other.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SignalLifecycleTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SignalLifecycleTests {
   @Test func `keeps the contract of a lifecycle monitor, each signal being its event`() async throws
   {
     var signals = [SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGCONT].makeIterator()

@@ -7,7 +7,7 @@ import Testing
 @testable import RadioSocket
 
 /// A central over a Unix socket, before a peripheral on another.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct SocketCentralTests {
   @Test func `a radio on a socket keeps the contract`() async throws {
     let scratch = try Scratch()

@@ -3,7 +3,7 @@ import CurlNetwork
 import LinkRuntime
 import Synchronization
 
-/// `holdfast-bench echo-client`: a phone's sockets as the Autobahn suite's server wants them.
+/// `HoldfastBench echo-client`: a phone's sockets as the Autobahn suite's server wants them.
 enum EchoClientCommand {
   private static let server = Parameter<String>.operand(
     .text("URL"), "the suite's server, such as ws://127.0.0.1:9002")
@@ -14,7 +14,7 @@ enum EchoClientCommand {
   static var command: Command {
     Command(
       "echo-client", "go through every case of a suite's server",
-      examples: [.init("holdfast-bench echo-client ws://127.0.0.1:9002", "all its cases")],
+      examples: [.init("HoldfastBench echo-client ws://127.0.0.1:9002", "all its cases")],
       takes: server, agent, deflate, action: run)
   }
 

@@ -2,7 +2,7 @@ import CommandKit
 import LinkProtocols
 import ServerSockets
 
-/// `holdfast-bench echo-server`: the backend's sockets as a conformance suite wants them.
+/// `HoldfastBench echo-server`: the backend's sockets as a conformance suite wants them.
 enum EchoServerCommand {
   private static let port = Parameter<Int>.option(
     "port", .integer("PORT", 0...65_535), default: 0, "where to listen; 0 lets the system pick")
@@ -11,7 +11,7 @@ enum EchoServerCommand {
   static var command: Command {
     Command(
       "echo-server", "say back every message until killed",
-      examples: [.init("holdfast-bench echo-server --port 9001", "on a fixed port")],
+      examples: [.init("HoldfastBench echo-server --port 9001", "on a fixed port")],
       takes: port, deflate, action: run)
   }
 

@@ -3,7 +3,7 @@ import Foundation
 import LinkJSON
 import LinkWire
 
-/// `holdfast-bench run`: every benchmark, or some, side by side with their peers.
+/// `HoldfastBench run`: every benchmark, or some, side by side with their peers.
 enum RunCommand {
   private static let only = Parameter<[String]>.repeated(
     "only", .text("NAME"), "leave the others out")
@@ -21,7 +21,7 @@ enum RunCommand {
         ratio is ours divided by theirs, round by round: median, and least to most in brackets.
         """
       ],
-      examples: [.init("holdfast-bench run --only ingest", "one of them")],
+      examples: [.init("HoldfastBench run --only ingest", "one of them")],
       takes: only, full, json, save, action: run)
   }
 

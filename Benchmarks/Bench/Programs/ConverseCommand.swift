@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkWire
 import Session
 
-/// `holdfast-bench converse`: an app's session in a process of its own, told line by line.
+/// `HoldfastBench converse`: an app's session in a process of its own, told line by line.
 ///
 /// Each line of its input is a prompt in a conversation of its own. Each line of its output begins
 /// with the monotonic clock in nanoseconds, as those of `follow` do.
@@ -23,7 +23,7 @@ enum ConverseCommand {
       "converse", "send prompts and tell when each answer was shown",
       examples: [
         .init(
-          "holdfast-bench converse ws://127.0.0.1:8787/session --key-file K --data D",
+          "HoldfastBench converse ws://127.0.0.1:8787/session --key-file K --data D",
           "prompts from standard input")
       ], takes: server, key, data, authorities, action: run)
   }

@@ -3,7 +3,7 @@ import LinkCore
 import LinkProtocols
 import ServerSockets
 
-/// `holdfast-bench crowd-server`: our server sockets with the few words that all servers of the
+/// `HoldfastBench crowd-server`: our server sockets with the few words that all servers of the
 /// transport benchmarks know: `fan N`, `push N`, and everything else is said back.
 enum CrowdServerCommand {
   private static let certificate = Parameter<String?>.optional(
@@ -17,7 +17,7 @@ enum CrowdServerCommand {
   static var command: Command {
     Command(
       "crowd-server", "serve a crowd of sockets until killed; prints its port",
-      examples: [.init("holdfast-bench crowd-server", "on a free port")],
+      examples: [.init("HoldfastBench crowd-server", "on a free port")],
       takes: certificate, key, deflate, ping, action: run)
   }
 

@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkWire
 import Session
 
-/// `holdfast-bench fleet`: many real clients of one server in a process of their own.
+/// `HoldfastBench fleet`: many real clients of one server in a process of their own.
 ///
 /// Each line of its output begins with the monotonic clock in nanoseconds, and says that a client
 /// was `connected` or `lost`.
@@ -22,7 +22,7 @@ enum FleetCommand {
     Command(
       "fleet", "keep many clients connected and tell when each came and went",
       examples: [
-        .init("holdfast-bench fleet ws://127.0.0.1:8787/session --key-file K", "1,000 of them")
+        .init("HoldfastBench fleet ws://127.0.0.1:8787/session --key-file K", "1,000 of them")
       ], takes: server, key, count, settings, action: run)
   }
 

@@ -5,7 +5,7 @@ import LinkRuntime
 import LinkWire
 import MessageStream
 
-/// `holdfast-bench follow`: an app's stream in a process of its own, told line by line.
+/// `HoldfastBench follow`: an app's stream in a process of its own, told line by line.
 ///
 /// Each line begins with the monotonic clock in nanoseconds, which all processes of a machine
 /// share.
@@ -25,7 +25,7 @@ enum FollowCommand {
   static var command: Command {
     Command(
       "follow", "follow a shop and tell when each thing happened",
-      examples: [.init("holdfast-bench follow http://127.0.0.1:8787 --token T", "one shop")],
+      examples: [.init("HoldfastBench follow http://127.0.0.1:8787 --token T", "one shop")],
       takes: server, token, shop, authorities, data, settings, action: run)
   }
 

@@ -9,18 +9,18 @@ enum HerdCommand {
     "how many are connected when it begins; 1 GB of memory for each million")
   private static let policy = Parameter.option(
     "policy", .text("NAME|FILE"), default: LinkPolicy.messageStream.name,
-    "what they go by: a policy's name, or a JSON file as `policy check` takes it")
+    "what they go by: a policy's name, or a JSON file as `holdfast policy check` takes it")
   private static let outage = Parameter.option(
     "outage", .duration(.zero ... .seconds(14_400)), default: .seconds(600),
     "until a server takes connections again; 0s where another one takes over at once")
   private static let cause = Parameter.option(
-    "cause", Format.word("CAUSE", of: Outage.Cause.self), default: .crash,
+    "cause", Format<Outage.Cause>.word("CAUSE", note: ""), default: .crash,
     "how connections end, and what a try meets meanwhile")
   private static let capacity = Parameter.optional(
     "capacity", Format.rate, usual: "everybody within a minute: clients / 60",
     "connections that the server takes in a second, or off")
   private static let full = Parameter.option(
-    "when-full", Format.word("RULE", of: Door.WhenFull.self), default: .refuse,
+    "when-full", Format<Door.WhenFull>.word("RULE", note: ""), default: .refuse,
     "what becomes of the others: refuse (503, Retry-After 2s), or wait (in a queue)")
   private static let seed = Parameter.option(
     "seed", .integer("S", 0...Int.max), default: 1, "the start of all chance")
@@ -94,23 +94,6 @@ enum HerdCommand {
       var parts: [(at: Int, results: [HerdResult])] = []
       for await part in group { parts.append(part) }
       return parts.sorted { $0.at < $1.at }.flatMap(\.results)
-    }
-  }
-}
-
-extension Format {
-  /// One of the words of an enumeration.
-  fileprivate static func word(
-    _ placeholder: String, of kind: Value.Type
-  ) -> Format where Value: RawRepresentable<String> & CaseIterable {
-    let words = Value.allCases.map(\.rawValue)
-    return Format(
-      placeholder: placeholder, expectation: "one of \(words.joined(separator: ", "))",
-      words: words
-    ) {
-      Value(rawValue: $0)
-    } write: {
-      $0.rawValue
     }
   }
 }

@@ -2,7 +2,7 @@ import CommandKit
 import CurlNetwork
 import LinkRuntime
 
-/// `holdfast-bench hold`: a phone's sockets in a process that did nothing before, so that what they
+/// `HoldfastBench hold`: a phone's sockets in a process that did nothing before, so that what they
 /// take is not found in memory that something else gave back; or what they cost one that speaks,
 /// or a processor.
 enum HoldCommand {
@@ -20,7 +20,7 @@ enum HoldCommand {
   static var command: Command {
     Command(
       "hold", "open sockets and tell how many bytes each of them takes",
-      examples: [.init("holdfast-bench hold ws://127.0.0.1:9001/ 500", "500 of them")],
+      examples: [.init("HoldfastBench hold ws://127.0.0.1:9001/ 500", "500 of them")],
       takes: server, count, authorities, echo, idle, action: run)
   }
 

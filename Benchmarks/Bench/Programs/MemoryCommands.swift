@@ -14,14 +14,14 @@ enum MemoryCommands {
     [
       Command(
         "streams", "tell how many bytes one more open stream takes, with its part of the server",
-        examples: [.init("holdfast-bench streams 48", "the mean of 48")],
+        examples: [.init("HoldfastBench streams 48", "the mean of 48")],
         takes: count
       ) { call async throws(CommandFailure) in
         try await tell(call) { try await Rest.memory(streams: call[count]) }
       },
       Command(
         "missed", "read what was missed, and tell the megabytes of this process at its peak",
-        examples: [.init("holdfast-bench missed http://127.0.0.1:9001 100 /tmp/phone", "100")],
+        examples: [.init("HoldfastBench missed http://127.0.0.1:9001 100 /tmp/phone", "100")],
         takes: server, count, directory
       ) { call async throws(CommandFailure) in
         try await tell(call) {
@@ -34,7 +34,7 @@ enum MemoryCommands {
       },
       Command(
         "import", "import an export, and tell the megabytes of this process at its peak",
-        examples: [.init("holdfast-bench import export.xml /tmp/store", "into a store")],
+        examples: [.init("HoldfastBench import export.xml /tmp/store", "into a store")],
         takes: file, directory
       ) { call async throws(CommandFailure) in
         try await tell(call) {

@@ -4,7 +4,7 @@ import LinkCore
 import LinkRuntime
 import LinkServerCore
 
-/// `holdfast-bench session-server`: sessions of the real backend in a process of their own, with
+/// `HoldfastBench session-server`: sessions of the real backend in a process of their own, with
 /// wide bounds.
 enum SessionServerCommand {
   private static let data = Parameter<String>.required(
@@ -17,7 +17,7 @@ enum SessionServerCommand {
   static var command: Command {
     Command(
       "session-server", "run the backend until killed; prints its session URL, then its key file",
-      examples: [.init("holdfast-bench session-server --data /tmp/sessions", "on a free port")],
+      examples: [.init("HoldfastBench session-server --data /tmp/sessions", "on a free port")],
       takes: ServerParameters.host, ServerParameters.port, data, inMemory, handler,
       ServerParameters.certificate,
       ServerParameters.key, action: run)

@@ -4,7 +4,7 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// `holdfast-bench shop-server`: the real backend in a process of its own, with wide bounds.
+/// `HoldfastBench shop-server`: the real backend in a process of its own, with wide bounds.
 enum ShopServerCommand {
   private static let data = Parameter<String>.required(
     "data", .text("DIR"), "where messages are kept")
@@ -15,7 +15,7 @@ enum ShopServerCommand {
   static var command: Command {
     Command(
       "shop-server", "run the backend until killed; prints its URL, then a token for it",
-      examples: [.init("holdfast-bench shop-server --data /tmp/shop", "on a free port")],
+      examples: [.init("HoldfastBench shop-server --data /tmp/shop", "on a free port")],
       takes: ServerParameters.host, ServerParameters.port, data, ServerParameters.certificate,
       ServerParameters.key, ping, action: run)
   }

@@ -3,11 +3,6 @@ import CommandKit
 /// The `holdfast` command.
 @main
 struct HoldfastCommand {
-  /// Raised with every release; scripts may compare it.
-  static let version = "0.1.0"
-  /// The day of that version.
-  static let date = "2026-11-21"
-
   /// Every command, each declared in a file of its own.
   private static let commands: [Command] =
     [
@@ -17,7 +12,7 @@ struct HoldfastCommand {
       PolicyCommands.command, HealthCommands.command, RelayCommand.command,
       SocketCommand.command, SessionCommand.command, AuditCommand.command, BottleCommands.command,
     ]
-    + ProgramCommands(of: "holdfast", version: version, date: date) { root }.all
+    + ProgramCommands(of: "holdfast") { root }.all
 
   static let root: Command = Command(
     "holdfast", "links that stay up: a backend, its clients and their policies",
@@ -36,6 +31,6 @@ struct HoldfastCommand {
     commands: commands)
 
   static func main() async {
-    await Program.start(root, version: version)
+    await Program.start(root)
   }
 }

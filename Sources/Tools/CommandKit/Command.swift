@@ -19,6 +19,8 @@ public struct Command: Sendable {
   public let examples: [Example]
   /// The signals that it handles besides SIGINT and SIGTERM.
   public let signals: [Int32]
+  /// The exit codes of the program whose root it is.
+  let exitCodes: [ExitCode]
   let body: Body
 
   /// A command line and what it does.
@@ -53,21 +55,25 @@ public struct Command: Sendable {
     self.details = details
     self.examples = examples
     self.signals = signals
+    exitCodes = ExitCode.allCases
     var declarations = assigned
     for declaration in repeat (each parameters).declaration { declarations.append(declaration) }
     body = .leaf(declarations, commands, action)
   }
 
   /// A group of commands.
+  ///
+  /// - Parameter exitCodes: of a root, the exit codes of its program, which all help texts list.
   public init(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example] = [],
-    commands: [Command]
+    exitCodes: [ExitCode] = ExitCode.allCases, commands: [Command]
   ) {
     self.name = name
     self.summary = summary
     self.details = details
     self.examples = examples
     signals = []
+    self.exitCodes = exitCodes
     body = .group(commands)
   }
 
@@ -109,6 +115,9 @@ public struct CommandPath: Sendable {
 
   /// The path of the group that it belongs to; `nil` for the root.
   var parent: CommandPath? { parents.last }
+
+  /// The program's root command.
+  var root: Command { (parents.first ?? self).command }
 
   /// The path of a command of this group; `nil` if none has that name.
   public func child(_ name: String) -> CommandPath? {

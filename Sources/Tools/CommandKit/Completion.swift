@@ -93,6 +93,9 @@ public struct Completion: Sendable {
   /// like a command would otherwise complete as one.
   private static let bashFiles = "compopt -o filenames 2>/dev/null"
 
+  /// The name of the function of bash, where a hyphen is no part of a name in POSIX mode.
+  private var function: String { program.replacing("-", with: "_") }
+
   private var bash: String {
     let branches = paths.map { path in
       let words = Self.words(of: path).map(\.text).joined(separator: " ")
@@ -106,7 +109,7 @@ public struct Completion: Sendable {
     }
     return """
       # bash completion for \(program)
-      _\(program)() {
+      _\(function)() {
         local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} at=\(program) word
         COMPREPLY=()
         for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -121,7 +124,7 @@ public struct Completion: Sendable {
       \(branches.joined(separator: "\n"))
         esac
       }
-      complete -F _\(program) \(program)
+      complete -F _\(function) \(program)
       """
   }
 

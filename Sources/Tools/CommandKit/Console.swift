@@ -18,10 +18,12 @@ public struct Console: Sendable {
   /// The colours of standard output.
   public let style: Style
   private let diagnosticStyle: Style
+  private let program: String
 
-  /// The console of this process. Colours are used only on a terminal, unless `NO_COLOR` is set or
-  /// `TERM` is `dumb`.
-  public init(environment: (String) -> String?) {
+  /// The console of this process, which runs a program of this name. Colours are used only on a
+  /// terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
+  public init(_ program: String, environment: (String) -> String?) {
+    self.program = program
     let isWanted = (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
     style = Style(isColourful: isWanted && isatty(STDOUT_FILENO) == 1)
     diagnosticStyle = Style(isColourful: isWanted && isatty(STDERR_FILENO) == 1)
@@ -52,7 +54,7 @@ public struct Console: Sendable {
     if failure == EPIPE { _exit(endsWhenClosed.rawValue) }
     let rest = done.map { "; \($0)" } ?? ""
     diagnostic(
-      "holdfast: standard output cannot be written: \(SystemCall.reason(of: failure))\(rest)")
+      "\(program): standard output cannot be written: \(SystemCall.reason(of: failure))\(rest)")
     _exit(ExitCode.failed.rawValue)
   }
 

@@ -41,6 +41,21 @@ extension Format where Value: CaseIterable & RawRepresentable<String> {
       $0.rawValue
     }
   }
+
+  /// The same, with a placeholder in capitals that a note explains, empty for none; without one
+  /// the note lists the words.
+  public static func word(_ placeholder: String, note: String? = nil) -> Self {
+    let words = Value.allCases.map(\.rawValue)
+    let expectation = "one of \(words.joined(separator: ", "))"
+    return Format(
+      placeholder: placeholder, expectation: expectation,
+      note: note ?? "\(placeholder) is \(expectation).", words: words
+    ) {
+      Value(rawValue: $0)
+    } write: {
+      $0.rawValue
+    }
+  }
 }
 
 extension Format<String> {

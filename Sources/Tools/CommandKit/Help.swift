@@ -24,7 +24,8 @@ public struct Help: Sendable {
     blocks += section("Options", Self.options(of: path))
     blocks += Self.notes(of: command).map { wrap($0) }
     blocks += examples(command.examples)
-    blocks += section("Exit codes", ExitCode.allCases.map { (String($0.rawValue), $0.meaning) })
+    blocks += section(
+      "Exit codes", path.root.exitCodes.map { (String($0.rawValue), $0.meaning) })
     return blocks.joined(separator: "\n\n")
   }
 

@@ -5,22 +5,17 @@ public struct ManualPage: Sendable {
   /// The page as the formatter reads it.
   public let text: String
 
-  /// The pages of a command and of all commands below it.
-  ///
-  /// - Parameters:
-  ///   - version: the version of the program, for the footer.
-  ///   - date: the day of that version, as YYYY-MM-DD.
-  public static func all(_ root: Command, version: String, date: String) -> [ManualPage] {
-    CommandPath(root).tree.map {
-      ManualPage($0, version: "\(root.name) \(version)", date: date)
-    }
+  /// The pages of a program's root command and of all commands below it.
+  public static func all(_ root: Command) -> [ManualPage] {
+    CommandPath(root).tree.map { ManualPage($0) }
   }
 
-  init(_ path: CommandPath, version: String, date: String) {
+  init(_ path: CommandPath) {
     name = Self.name(of: path)
     let command = path.command
+    let version = Self.plain("\(path.root.name) \(Release.version)")
     var lines = [
-      ".TH \(Self.plain(name.uppercased())) 1 \"\(date)\" \"\(Self.plain(version))\"",
+      ".TH \(Self.plain(name.uppercased())) 1 \"\(Release.date)\" \"\(version)\"",
       ".SH NAME", "\(Self.plain(name)) \\- \(Self.plain(command.summary))",
       ".SH SYNOPSIS", "\\fB\(Self.plain(Help.synopsis(of: path)))\\fR",
     ]
@@ -36,7 +31,7 @@ public struct ManualPage: Sendable {
     lines += Self.section("COMMANDS", command.commands.map { ($0.name, $0.summary) })
     lines += Self.section("OPTIONS", Help.options(of: path))
     lines += Self.section(
-      "EXIT STATUS", ExitCode.allCases.map { (String($0.rawValue), $0.meaning) })
+      "EXIT STATUS", path.root.exitCodes.map { (String($0.rawValue), $0.meaning) })
     lines += Self.section("EXAMPLES", command.examples.map { ($0.line, $0.effect) })
     lines += Self.related(to: path)
     text = lines.joined(separator: "\n") + "\n"

@@ -4,19 +4,17 @@
   import Darwin
 #endif
 
-/// A command-line program: its commands and its version.
+/// A command-line program: its commands.
 public struct Program: Sendable {
   private let root: Command
-  private let version: String
 
   /// A program with the name of its root command.
-  public init(_ root: Command, version: String) {
+  public init(_ root: Command) {
     self.root = root
-    self.version = version
   }
 
   /// Runs the program with the words that this process was started with, and ends the process.
-  package static func start(_ root: Command, version: String) async -> Never {
+  package static func start(_ root: Command) async -> Never {
     Console.holdStandardDescriptors()
     let given = ProgramWords.read()
     let words = given.compactMap { $0 }
@@ -31,16 +29,16 @@ public struct Program: Sendable {
     guard words.count == given.count else {
       Console.abandon("\(root.name): an argument is not valid UTF-8", with: .usage)
     }
-    Console.end(with: await Program(root, version: version).run(words))
+    Console.end(with: await Program(root).run(words))
   }
 
   /// Runs the command that `words` select and returns the exit status.
   public func run(_ words: [String]) async -> ExitCode {
-    let console = Console(environment: Self.variable)
+    let console = Console(root.name, environment: Self.variable)
     do throws(ParseFailure) {
       switch try Parser(root, environment: Self.variable).parse(words) {
       case .help(let path): console.line(Help(style: console.style).text(for: path))
-      case .version: console.line("\(root.name) \(version)")
+      case .version: console.line("\(root.name) \(Release.version)")
       case .run(let path, let arguments):
         let invocation = Invocation(
           command: path.text, arguments: arguments, console: console, environment: Self.variable)

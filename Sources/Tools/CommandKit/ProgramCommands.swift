@@ -3,22 +3,15 @@ import LinkJSON
 /// The commands about a program itself: `version`, `completions` and `manual`.
 package struct ProgramCommands: Sendable {
   private let program: String
-  private let version: String
-  private let date: String
   private let root: @Sendable () -> Command
 
   /// Creates the commands of a program.
   ///
   /// - Parameters:
   ///   - program: The program's name.
-  ///   - date: The day of that version, which manual pages show.
   ///   - root: Returns the program's root command.
-  package init(
-    of program: String, version: String, date: String, root: @escaping @Sendable () -> Command
-  ) {
+  package init(of program: String, root: @escaping @Sendable () -> Command) {
     self.program = program
-    self.version = version
-    self.date = date
     self.root = root
   }
 
@@ -68,9 +61,9 @@ package struct ProgramCommands: Sendable {
 
   private func showVersion(_ call: Invocation) {
     guard call[Shared.json] else {
-      return call.console.line("\(program) \(version)")
+      return call.console.line("\(program) \(Release.version)")
     }
-    call.console.object { $0.entry("version", version) }
+    call.console.object { $0.entry("version", Release.version) }
   }
 
   private func showCompletions(_ call: Invocation) {
@@ -78,7 +71,7 @@ package struct ProgramCommands: Sendable {
   }
 
   private func writeManual(_ call: Invocation) throws(CommandFailure) {
-    for page in ManualPage.all(root(), version: version, date: date) {
+    for page in ManualPage.all(root()) {
       try TextFile.write(page.text.utf8, to: "\(call[Self.directory])/\(page.name).1")
     }
   }

@@ -5,7 +5,7 @@ package enum Shared {
   package static let json = Parameter.flag("json", "print JSON, one object per line")
 
   package static let settings = Parameter.repeated(
-    "set", .setting, "change a value of the policy; `policy show` lists the keys")
+    "set", .setting, "change a value of the policy; `holdfast policy show` lists the keys")
 }
 
 extension LinkPolicy {

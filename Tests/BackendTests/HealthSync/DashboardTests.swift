@@ -9,7 +9,7 @@ import Testing
 /// `GET /health` in a real browser without a screen.
 @Suite(
   .enabled(if: Browser.binary != nil, "chromium-headless-shell is not installed"),
-  .offThePool, .timeLimit(.minutes(3)))
+  .offThePool, .timeLimit(.minutes(10)))
 struct DashboardTests {
   private static let secret = "hush-hush-hush"
 

@@ -11,7 +11,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Health sync over real sockets, with its files.
-@Suite(.offThePool, .timeLimit(.minutes(5))) struct SyncBackendTests {
+@Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncBackendTests {
   private static let secret = "hush-hush-hush"
 
   /// A backend with two users.

@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Uploads that resume, over real sockets, with their files.
-@Suite(.offThePool, .timeLimit(.minutes(5))) struct SyncUploadBackendTests {
+@Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncUploadBackendTests {
   private static let secret = "hush-hush-hush"
 
   private static func run(

@@ -9,7 +9,7 @@ import Testing
   .enabled(
     if: Assistant.SDK.areInstalled,
     "needs the Python SDK of MCP: run scripts/peers where there is a network"),
-  .offThePool, .serialized, .timeLimit(.minutes(5)))
+  .offThePool, .serialized, .timeLimit(.minutes(10)))
 struct AssistantTests {
   private static let span = #""start_time":"2026-03-01T00:00:00","end_time":"2026-03-02T00:00:00""#
   private static let steps = #""value_type":"STEPS","# + span
@@ -164,7 +164,7 @@ struct AssistantTests {
         let call = await assistant.beginCall("get_health_metrics", Self.steps, progress: true)
         let (id, question) = try await phone.question()
         // Each of these takes a turn of the backend, until progress must have been told.
-        for _ in 0..<50 { _ = try await assistant.order("list") }
+        for _ in 0..<10 { _ = try await assistant.order("list") }
         try await phone.say(ScriptedPhone.answer(id, question))
         let answer = try await assistant.answer(to: call)
         #expect(answer.progress?.first?.message == "Waiting for the phone")

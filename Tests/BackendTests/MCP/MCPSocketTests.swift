@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// What no SDK shows: the bytes of answers, streams and the plain endpoints.
-@Suite(.offThePool, .timeLimit(.minutes(5)))
+@Suite(.offThePool, .timeLimit(.minutes(10)))
 struct MCPSocketTests {
   private static let accept = "Accept: application/json, text/event-stream"
   private static let json = "Content-Type: application/json"

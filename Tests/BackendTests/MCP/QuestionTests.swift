@@ -14,7 +14,7 @@ import Testing
   .enabled(
     if: Assistant.SDK.areInstalled,
     "needs the Python SDK of MCP: run scripts/peers where there is a network"),
-  .offThePool, .serialized, .timeLimit(.minutes(5)))
+  .offThePool, .serialized, .timeLimit(.minutes(10)))
 struct QuestionTests {
   private struct Line: Decodable {
     var question: String?
@@ -28,16 +28,15 @@ struct QuestionTests {
     let scratch = try Scratch()
     let path = scratch("export.xml")
     try Self.export().write(to: URL(fileURLWithPath: path))
-    for kind in Assistant.Kind.all {
-      let unanswered = try await Self.ask(path, "Europe/Zurich", kind)
-      #expect(unanswered == ["How many steps did I take in 1999?"])
-    }
+    // The numbers do not depend on the SDK; AssistantTests have all of them.
+    let unanswered = try await Self.ask(path, "Europe/Zurich", Assistant.Kind.all[0])
+    #expect(unanswered == ["How many steps did I take in 1999?"])
   }
 
   @Test(.enabled(if: realExport != nil, "no real export here; name one by HOLDFAST_EXPORT"))
   func `so they have of a real export`() async throws {
     let path = try #require(Self.realExport)
-    for kind in Assistant.Kind.all { _ = try await Self.ask(path, "Europe/Berlin", kind) }
+    _ = try await Self.ask(path, "Europe/Berlin", Assistant.Kind.all[1])
   }
 
   /// `HOLDFAST_EXPORT`, or the one beside the checkout.

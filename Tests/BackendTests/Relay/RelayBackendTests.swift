@@ -8,7 +8,7 @@ import LinkWire
 import Testing
 
 /// The relay on real sockets: phones on raw WebSockets, assistants in the process.
-@Suite(.timeLimit(.minutes(1))) struct RelayBackendTests {
+@Suite(.timeLimit(.minutes(10))) struct RelayBackendTests {
   @Test func `a phone pairs, is asked and answers, and no secret is in the log`() async throws {
     try await BackendRig.run { rig in
       let (phone, code, grant) = try await rig.pairedPhone()

@@ -5,7 +5,7 @@ import LinkWire
 import Testing
 
 /// `holdfast serve` that is killed while it answers prompts.
-@Suite(.offThePool, .timeLimit(.minutes(3))) struct SessionCrashTests {
+@Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionCrashTests {
   /// `holdfast serve` with sessions, as a child.
   private struct Served {
     let process: LabProcess

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// The program of `--session-handler`, over real sockets.
-@Suite(.offThePool, .timeLimit(.minutes(5))) struct SessionHandlerTests {
+@Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionHandlerTests {
   /// Sends one prompt to a handler and returns what its sender gets.
   private static func answer(
     of handler: String, to text: String = "hello",

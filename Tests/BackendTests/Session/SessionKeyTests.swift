@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// The file of the key that clients of sessions show.
-@Suite(.offThePool, .timeLimit(.minutes(5))) struct SessionKeyTests {
+@Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionKeyTests {
   private static let digits = "0123456789abcdef0123456789abcdef"
 
   @Test func `it is created for its owner only when it is missing, and kept`() async throws {

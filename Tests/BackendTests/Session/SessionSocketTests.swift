@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Sessions over real sockets: what a client sees that speaks the protocol byte by byte.
-@Suite(.offThePool, .timeLimit(.minutes(5))) struct SessionSocketTests {
+@Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionSocketTests {
   private static func replayed(_ messages: [SessionServerMessage]) -> [String] {
     messages.compactMap { if case .replay(let id, _, _) = $0 { id } else { nil } }
   }

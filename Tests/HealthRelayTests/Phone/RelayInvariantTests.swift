@@ -52,12 +52,21 @@ import Testing
       "request line: only the first is worked on",
       { $0.line.items[1].progress = .reading(WorkID(1), until: .zero) }
     ),
+    ("request line: the part that is sent is one of the answer", { send(part: -1, of: &$0) }),
+    ("request line: the part that is sent is one of the answer", { send(part: 2, of: &$0) }),
     ("request line: a question is in it once", { $0.line.items.append(item("b")) }),
     ("request line: what is answered is not in it any more", { $0.line.noteAnswered(.of("b")) }),
   ]
 
   private static func item(_ id: String) -> RequestLine.Item {
     RequestLine.Item(id: .of(id), question: .steps, attempt: AttemptID(1), askedAt: .zero)
+  }
+
+  private static func send(part: Int, of model: inout RelayModel) {
+    guard case .sending(let work, let answer, _, let ping) = model.line.items[0].progress else {
+      return
+    }
+    model.line.items[0].progress = .sending(work, answer, part: part, ping: ping)
   }
 
   @Test func `a broken relay is found`() {

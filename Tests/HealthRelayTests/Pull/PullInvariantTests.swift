@@ -16,6 +16,10 @@ import Testing
       { $0.phase = .posting(StepID(2), .part(of: StepID(2), index: 2, count: 2), tries: 0) }
     ),
     (
+      "pull: the part that is posted is one of the answer",
+      { $0.phase = .posting(StepID(2), .part(of: StepID(2), index: -1, count: 2), tries: 0) }
+    ),
+    (
       "pull: it waits for no answer beyond the lease",
       { $0.phase = .reading(StepID(2), until: $0.limit.advanced(by: .nanoseconds(1))) }
     ),

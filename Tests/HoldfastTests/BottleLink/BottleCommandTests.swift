@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// `holdfast bottle` with the real program on both ends of a radio on a Unix socket.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct BottleCommandTests {
   @Test func `a phone finds a bottle that wakes, and prints its drinks as they come`() async throws
   {

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// `holdfast bottle` where paths, files, scripts and the bottle's memory are not as they should be.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct BottleTroubleTests {
   @Test func `a script is read as a whole before the bottle begins`() async throws {
     let scratch = try Scratch()

@@ -7,7 +7,7 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A phone pulls its questions` {
+@Suite(.timeLimit(.minutes(10))) struct `A phone pulls its questions` {
   @Test func `it takes them, answers them under the token, and is gone`() async throws {
     let rig = PullRig(rounds: [[PullRig.question(1), PullRig.question(2)], [PullRig.question(3)]])
     let report = await rig.pull().run()

@@ -10,7 +10,7 @@ import LinkWire
 import Testing
 
 /// The whole way over real sockets: pair, go to background, be asked, be rung, answer, be gone.
-@Suite(.timeLimit(.minutes(5))) struct `A push wakes a phone in background` {
+@Suite(.timeLimit(.minutes(10))) struct `A push wakes a phone in background` {
   /// A phone that paired over its socket and then left it.
   private struct Phone {
     var pull: HealthPull

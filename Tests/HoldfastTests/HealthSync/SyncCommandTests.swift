@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// `holdfast health sync` and its kin, against a server that follows a plan.
-@Suite(.timeLimit(.minutes(5))) struct SyncCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncCommandTests {
   private static let steps = SyncRig.steps
   private static let heart = SyncRig.heart
 

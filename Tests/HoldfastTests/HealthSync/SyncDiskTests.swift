@@ -6,7 +6,7 @@ import Testing
   import Glibc
 
   /// `holdfast health sync` on a disk that is full, and on one that cannot be written.
-  @Suite(.enabled(if: geteuid() == 0, "needs root to mount a disk"), .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: geteuid() == 0, "needs root to mount a disk"), .timeLimit(.minutes(10)))
   struct SyncDiskTests {
     private static let steps = SyncRig.steps
 

@@ -9,7 +9,7 @@ import LinkWire
 import Testing
 
 /// What a sync sends when the system launches its app in background.
-@Suite(.timeLimit(.minutes(1))) struct SyncLaunchTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncLaunchTests {
   private static let file = "health-sync/batch_1.json"
 
   @Test func `a launch in Low Power Mode sends nothing before the app is in front`() async throws {

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Payloads that resume in the middle: the real phone, the real backend, a network that cuts.
-@Suite(.timeLimit(.minutes(5))) struct SyncResumeTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncResumeTests {
   private static let steps = SyncRig.steps
 
   /// A data directory with samples that make a batch of some 250 kB; bodies go as they are.

@@ -49,7 +49,7 @@ func follow(
 // docs/held-socket.md <
 
 /// What the page about held sockets shows is compiled, and does what it says.
-@Suite(.timeLimit(.minutes(2))) struct HeldSocketPageTests {
+@Suite(.timeLimit(.minutes(10))) struct HeldSocketPageTests {
   @Test func `the example of the page follows a feed over lost connections`() async throws {
     var configuration = SocketServerConfiguration()
     configuration.webSocket = WebSocketLimits(maxMessageBytes: 65_536, oversize: .close)

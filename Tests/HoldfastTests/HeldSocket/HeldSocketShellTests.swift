@@ -8,7 +8,7 @@ import Testing
 @testable import Holdfast
 
 /// The shell of a held socket between an app and a network that the test leads.
-@Suite(.timeLimit(.minutes(1))) struct HeldSocketShellTests {
+@Suite(.timeLimit(.minutes(10))) struct HeldSocketShellTests {
   private let network = FakeNetwork(clock: BootClock())
 
   private var options: SocketOptions {

@@ -52,7 +52,7 @@ final class Nginx: Sendable {
 
 @Suite(
   .enabled(if: Nginx.isInstalled, "needs nginx: run scripts/setup as root"),
-  .timeLimit(.minutes(2)))
+  .timeLimit(.minutes(10)))
 struct NginxTests {
   @Test func `an idle cut by nginx is a loss, and pings avoid it`() async throws {
     let plan = [PlanEntry(send: [.text("one")]), PlanEntry(send: [.text("two")])]

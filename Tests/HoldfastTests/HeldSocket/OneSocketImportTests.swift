@@ -3,7 +3,7 @@ import Testing
 
 /// What an app of a held socket alone writes, with no import but this one: that it compiles is half
 /// of the test.
-@Suite(.timeLimit(.minutes(1))) struct OneSocketImportTests {
+@Suite(.timeLimit(.minutes(10))) struct OneSocketImportTests {
   @Test func `a socket, its policy, its options and its events`() async throws {
     let outbox: any OutboxStore = MemoryOutbox()
     var options = SocketOptions()

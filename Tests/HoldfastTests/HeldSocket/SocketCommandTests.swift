@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// `holdfast socket` against servers of this package and of other makers.
-@Suite(.timeLimit(.minutes(3))) struct SocketCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct SocketCommandTests {
   @Test(arguments: Maker.installed)
   func `greets first on every connection and comes back after any end`(maker: Maker) async throws {
     let codes: [UInt16] = [1000, 1001, 1011, 1012, 4000]

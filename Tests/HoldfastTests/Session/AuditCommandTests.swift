@@ -5,7 +5,7 @@ import HoldfastTestKit
 import Testing
 
 /// `holdfast audit` against servers of this package and of other makers.
-@Suite(.timeLimit(.minutes(5))) struct AuditCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct AuditCommandTests {
   /// What the command printed with --json.
   private struct Review {
     var verdicts: [Int: String] = [:]

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// `holdfast session` against a server of another maker.
-@Suite(.timeLimit(.minutes(3)), .enabled(if: Maker.python != nil, "needs `make setup`"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Maker.python != nil, "needs `make setup`"))
 struct SessionCommandTests {
   private static let dialects = [
     #""dialect": "kept""#, #""dialect": "kept", "version": "0.4.0""#,

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// The original's protocol with Python's `websockets` at the other end, its mistakes included.
-@Suite(.timeLimit(.minutes(3)), .enabled(if: Maker.python != nil, "scripts/peers installs it"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Maker.python != nil, "scripts/peers installs it"))
 struct SessionInteropTests {
   private static let conversation = "33333333-3333-4333-8333-333333333333"
 

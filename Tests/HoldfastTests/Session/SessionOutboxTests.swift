@@ -8,7 +8,7 @@ import Session
 import Testing
 
 /// The prompts that a session keeps while there is no server.
-@Suite(.timeLimit(.minutes(5))) struct SessionOutboxTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionOutboxTests {
   /// A session with the key of a backend.
   private static func session(
     _ url: String, _ scratch: Scratch, key: String = ""

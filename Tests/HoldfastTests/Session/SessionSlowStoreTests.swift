@@ -9,7 +9,7 @@ import Testing
 @testable import Session
 
 /// A session whose store takes its time.
-@Suite(.timeLimit(.minutes(2))) struct SessionSlowStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionSlowStoreTests {
   private let clock = TestClock()
   private let network: FakeNetwork
   private let store = HeldSessionStore()

@@ -11,7 +11,7 @@ import VirtualBottle
 @testable import BluetoothBlueZ
 
 /// The real program, a stand-in of BlueZ, and a bottle's firmware behind it.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZBottleTests {
   @Test func `a bottle behind BlueZ is found and synchronised, and found again by the standby`()
     async throws

@@ -7,7 +7,7 @@ import Testing
 @testable import BluetoothBlueZ
 
 /// A central over BlueZ before a stand-in of its daemon, on a bus of our own.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZCentralTests {
   private static let value = BottleAttribute.state.id
 

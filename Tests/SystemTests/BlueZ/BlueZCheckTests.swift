@@ -4,7 +4,7 @@ import Testing
 @testable import BluetoothBlueZ
 
 /// Whether Bluetooth can be used, asked before anything else.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZCheckTests {
   private static func problem(
     _ address: String, adapter: String? = nil

@@ -8,7 +8,7 @@ import Testing
 @testable import BluetoothBlueZ
 
 /// A peripheral over BlueZ before a stand-in of its daemon, on a bus of our own.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZPeripheralTests {
   private static let state = BottleAttribute.state.id
   private static let command = BottleAttribute.command.id

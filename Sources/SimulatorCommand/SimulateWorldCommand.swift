@@ -44,7 +44,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       .init("\(line) --break all", "proves that the checkers can see"),
       .init("\(line) --break \(defect) --shrink", "the smallest world in which a defect shows"),
       .init(
-        "\(line) --policy mine.json --set liveness.silence=20s",
+        "\(line) --policy mine.json --set retry.stability=20s",
         "the same worlds with other numbers"),
     ]
   }

@@ -24,16 +24,18 @@ struct SourceFile: Sendable {
     var isText = false
     return lines.map { line in
       if isText {
-        isText = !line.drop { $0 == " " }.hasPrefix("\"\"\"")
+        isText = !line.utf8.drop { $0 == 0x20 }.starts(with: "\"\"\"".utf8)
         return ""
       }
-      isText = line.hasSuffix("\"\"\"")
+      isText = line.utf8.suffix(3).elementsEqual("\"\"\"".utf8)
       return bare(line)
     }
   }
 
   /// An interpolation counts as a part of its text.
   private static func bare(_ line: String) -> String {
+    // Most lines have none of these.
+    guard line.utf8.contains(where: { [0x22, 0x2F, 0x60].contains($0) }) else { return line }
     var code = ""
     var fence: Character?
     var previous: Character = " "

@@ -20,6 +20,16 @@ import Testing
       help.output.allSatisfy { $0.count <= 80 || $0.hasPrefix("  ") && $0.contains("holdfast") })
   }
 
+  @Test(arguments: ["message-stream", "relay", "held-socket", "session", "sync", "bottle"])
+  func `the number of a policy that help sets is one of each world`(world: String) async throws {
+    let help = try await SimulatorProcess.run("simulate", world, "--help")
+    let line = try #require(help.output.first { $0.contains(" --set ") && $0.contains("mine.json") })
+    let set = try #require(line.firstMatch(of: /--set (\S+)/)?.1)
+    let outcome = try await SimulatorProcess.run(
+      "simulate", world, "--seeds", "1", "--set", String(set))
+    #expect(outcome.status == 0, "\(outcome.errors)")
+  }
+
   @Test func `states its version`() async throws {
     let version = try await SimulatorProcess.run("--version")
     #expect(version.status == 0)

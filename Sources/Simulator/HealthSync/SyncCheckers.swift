@@ -80,7 +80,8 @@ struct SyncObserved: Sendable {
   private var commits: [SyncCommitID: [SyncQueueStep]] = [:]
   /// What was read and not stored of each type: its batches, and the anchor behind them.
   private var pages: [String: (anchor: HealthAnchor, files: [String])] = [:]
-  private var newest: Timestamp?
+  /// The newest page of each type: pages of several types are read at once, and come in any order.
+  private var newest: [String: Timestamp] = [:]
   /// The types whose reading is under way, and the readings that ended, by type.
   private var reading: [SyncFetchID: String] = [:]
   private var read: [String: Int] = [:]
@@ -174,10 +175,11 @@ struct SyncObserved: Sendable {
     read[type, default: 0] += 1
     guard !page.drafts.isEmpty else { return }
     pages[type] = (page.anchor, page.drafts.map(\.file))
-    if let newest, page.made < newest {
+    let before = newest[type] ?? page.made
+    if page.made < before {
       found.add(.reordered, at: standing.now, "the stamps of batches went back")
     }
-    newest = max(newest ?? page.made, page.made)
+    newest[type] = max(before, page.made)
   }
 
   // Effects.

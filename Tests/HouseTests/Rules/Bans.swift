@@ -15,7 +15,7 @@ struct Ban: Sendable {
 
   /// Whether a line holds the spelling, not as a piece of a longer word.
   func matches(_ line: String) -> Bool {
-    guard line.contains(spelling) else { return false }
+    guard holdsBytes(line) else { return false }
     return line.ranges(of: spelling).contains { range in
       let before = line[..<range.lowerBound].last
       let after = line[range.upperBound...].first
@@ -24,6 +24,17 @@ struct Ban: Sendable {
       let isHarmless = unless.map { line[range.upperBound...].contains($0) } ?? false
       return !joinsLeft && !joinsRight && !isHarmless
     }
+  }
+
+  /// Searches bytes first: characters take ten times as long, and most lines hold no spelling.
+  private func holdsBytes(_ line: String) -> Bool {
+    let wanted = spelling.utf8
+    var rest = line.utf8[...]
+    while let first = wanted.first, let start = rest.firstIndex(of: first) {
+      if rest[start...].starts(with: wanted) { return true }
+      rest = rest[rest.index(after: start)...]
+    }
+    return false
   }
 
   private func isWord(_ character: Character?) -> Bool {

@@ -23,7 +23,7 @@ import Testing
   @Test(arguments: ["message-stream", "relay", "held-socket", "session", "sync", "bottle"])
   func `the number of a policy that help sets is one of each world`(world: String) async throws {
     let help = try await SimulatorProcess.run("simulate", world, "--help")
-    let line = try #require(help.output.first { $0.contains(" --set ") && $0.contains("mine.json") })
+    let line = try #require(help.output.first { $0.contains("mine.json --set ") })
     let set = try #require(line.firstMatch(of: /--set (\S+)/)?.1)
     let outcome = try await SimulatorProcess.run(
       "simulate", world, "--seeds", "1", "--set", String(set))

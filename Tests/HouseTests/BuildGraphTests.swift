@@ -2,7 +2,7 @@ import Testing
 
 /// What apps and tests compile: the modules that the manifest leads to.
 @Suite struct BuildGraphTests {
-  /// What an app builds that wants a held socket alone: nothing of another feature.
+  /// All targets of the `HeldSocket` product; none belongs to another feature.
   private static let socket: Set<String> = [
     "HoldfastSocket", "HeldSocket", "LinkCore", "LinkDriver", "LinkJSON", "LinkProtocols",
     "CurlNetwork", "LifecycleSystem", "LinuxBus", "LinuxEvents", "NetworkCost", "OwnerFiles",

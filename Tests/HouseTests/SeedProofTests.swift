@@ -1,6 +1,6 @@
 import Testing
 
-/// What pages call proven has a test of that name.
+/// Checks that every test named as a proof in the documents exists.
 @Suite struct SeedProofTests {
   let tree = Tree.here
 

@@ -80,7 +80,7 @@ struct SyncObserved: Sendable {
   private var commits: [SyncCommitID: [SyncQueueStep]] = [:]
   /// What was read and not stored of each type: its batches, and the anchor behind them.
   private var pages: [String: (anchor: HealthAnchor, files: [String])] = [:]
-  /// The newest page of each type: pages of several types are read at once, and come in any order.
+  /// The newest stamp of each type. Types are read concurrently, so pages arrive in any order.
   private var newest: [String: Timestamp] = [:]
   /// The types whose reading is under way, and the readings that ended, by type.
   private var reading: [SyncFetchID: String] = [:]

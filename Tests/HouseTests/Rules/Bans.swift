@@ -2,7 +2,7 @@
 struct Ban: Sendable {
   let spelling: String
   let instead: String
-  /// What makes it harmless in the rest of its line, such as the generator that is drawn from.
+  /// Text later in the line that makes the spelling acceptable, such as `using:` for a generator.
   let unless: String?
 
   init(_ spelling: String, _ instead: String, unless: String? = nil) {

@@ -3,7 +3,7 @@ import LinkWire
 
 @testable import MessageStream
 
-/// What is under way between phone, disk and server.
+/// Events in flight between phone, disk and server.
 enum Event {
   /// Reaches the process, if it still runs.
   case input(process: Int, StreamModel.Input)

@@ -10,7 +10,7 @@ struct Ledger {
   private var ids: Set<MessageID> = []
   /// Everything that was wrong, in any run.
   private(set) var problems: [String] = []
-  /// What was told in this run.
+  /// The messages reported in this run.
   private(set) var updates: [StreamUpdate] = []
   private(set) var hasMore = true
 

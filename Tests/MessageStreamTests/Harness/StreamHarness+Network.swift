@@ -10,7 +10,7 @@ struct Net {
   var isBlackHole = false
   /// Sockets that stand on one side only.
   var dead: Set<Socket> = []
-  /// How long everything takes in each direction.
+  /// The delay in each direction.
   var delay = Duration.milliseconds(40)
 
   var isReachable: Bool {

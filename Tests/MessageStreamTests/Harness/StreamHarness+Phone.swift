@@ -16,12 +16,12 @@ struct Phone {
   var isRefreshRefused = false
 }
 
-/// What survives a kill: a disk that can also fail and be slow.
+/// The state that survives a kill: a disk that can also fail and be slow.
 struct Disk {
   var kept = KeptTimeline()
   /// Every call fails so while it is set.
   var failure: StoreFailure?
-  /// How long a commit takes.
+  /// The duration of a commit.
   var delay = Duration.milliseconds(2)
 
   var messages: [MessageID: Message] { kept.messages }

@@ -13,7 +13,7 @@ import Testing
 @Suite struct ClientFaultTests {
   @Test func `faults of a link are found`() {
     typealias Inputs = RandomInputs<LinkInputs>
-    Inputs.expectFound("each change of status is told, and nothing else") { _, _, effects in
+    Inputs.expectFound("every status change is reported, and nothing else") { _, _, effects in
       effects.removeAll { if case .status = $0 { true } else { false } }
     }
     Inputs.expectFound("invariant: link: it is idle exactly while it is not wanted") { link, _, _ in

@@ -50,7 +50,7 @@ extension LinkedGenerator {
 
   mutating func changeDevice() { tell(.device(deviceChange())) }
 
-  /// What holds a link back, if anything does, goes away.
+  /// Removes every condition of the device that keeps a link from connecting.
   mutating func free() {
     tell(.device(.lifecycle(.foreground)))
     tell(.device(.reachability(.reachable(path: PathID("wifi")))))
@@ -96,7 +96,7 @@ extension RandomSource {
 }
 
 extension MachineProperty where Generator: LinkedGenerator {
-  /// Nothing is carried out on an attempt that neither counted before the step nor began in it.
+  /// Effects name only the current attempt, or one that began in this step.
   ///
   /// An attempt that ended counts no more, and names are not used again.
   static var usesPresentAttempt: MachineProperty {
@@ -111,12 +111,12 @@ extension MachineProperty where Generator: LinkedGenerator {
 }
 
 extension MachineProperty {
-  /// The user is told a status when it changed, and only then.
+  /// A status is reported when it changed, and only then.
   static func tellsChanges<Status: Equatable & Sendable>(
     of status: @escaping @Sendable (Generator.Subject) -> Status,
     by told: @escaping @Sendable (Generator.Subject.Effect) -> Status?
   ) -> MachineProperty {
-    MachineProperty("each change of status is told, and nothing else") { _, step in
+    MachineProperty("every status change is reported, and nothing else") { _, step in
       let (before, after) = (status(step.before), status(step.after))
       return step.effects.compactMap { told($0) } == (before == after ? [] : [after])
     }

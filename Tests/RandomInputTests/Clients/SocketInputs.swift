@@ -185,7 +185,7 @@ extension SocketInputs {
 }
 
 extension MachineStep<SocketModel> {
-  /// How many messages were taken in.
+  /// The number of messages accepted.
   fileprivate var accepted: Int {
     if case .restored(let entries)? = input { return entries.count }
     guard case .send? = input else { return 0 }
@@ -200,7 +200,7 @@ extension MachineStep<SocketModel> {
     return isRefused ? 0 : 1
   }
 
-  /// How many messages ended: proven by a pong, refused by the store or reported as lost.
+  /// The number of messages that ended: confirmed by a pong, refused by the store or reported as lost.
   fileprivate var ended: Int {
     var count = 0
     for case .update(.notice(.unproven(let unproven, isRepeated: false))) in effects {

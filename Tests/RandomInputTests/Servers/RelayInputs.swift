@@ -182,7 +182,7 @@ extension RelayInputs {
       tokens = tokens.suffix(4) + [token]
     case .loggedOut:
       require(
-        !kept.accesses.contains { $0.token == ask.bearer }, "a logout is told once it is durable")
+        !kept.accesses.contains { $0.token == ask.bearer }, "a logout is confirmed once stored")
     case .data: require(ask.bearer != nil, "a call without a token is refused")
     case .refused: if oneIn(4) { tokens.removeAll { $0 == ask.bearer } }
     }

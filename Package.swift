@@ -58,13 +58,9 @@ func onLinux(_ names: String...) -> [Target.Dependency] {
   #endif
 }
 
-func tests(
-  _ name: String, uses: [Target.Dependency], besides data: [String] = [],
-  with more: [SwiftSetting] = []
-) -> Target {
+func tests(_ name: String, uses: [Target.Dependency], besides data: [String] = []) -> Target {
   .testTarget(
-    name: name, dependencies: uses, path: "Tests/\(name)", exclude: data,
-    swiftSettings: strict + more)
+    name: name, dependencies: uses, path: "Tests/\(name)", exclude: data, swiftSettings: strict)
 }
 
 // 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
@@ -241,7 +237,7 @@ let measures: [Target] = [
 ]
 
 let checks: [Target] = [
-  tests("CoreTests", uses: ["LinkCore", "HoldfastTestKit"], with: optimised),
+  tests("CoreTests", uses: ["LinkCore", "HoldfastTestKit"]),
   tests(
     "WireTests",
     uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "HoldfastTestKit"]),
@@ -256,7 +252,7 @@ let checks: [Target] = [
     ]),
   tests(
     "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"],
-    besides: ["Answers/Kept", "Export/Kept"], with: optimised),
+    besides: ["Answers/Kept", "Export/Kept"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream", "HoldfastTestKit"]),
   tests(
@@ -279,7 +275,9 @@ let checks: [Target] = [
   tests(
     "ServerCoreTests",
     uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkServerCore", "HoldfastTestKit"]),
-  tests("RuntimeTests", uses: ["LinkCore", "LinkWire", "LinkDriver", "HoldfastTestKit"]),
+  tests(
+    "RuntimeTests",
+    uses: ["LinkCore", "LinkWire", "LinkDriver", "HoldfastSocket", "HoldfastTestKit"]),
   tests(
     "CurlNetworkTests",
     uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CurlNetwork", "CCurl", "HoldfastTestKit"]),
@@ -358,7 +356,7 @@ let checks: [Target] = [
       "Holdfast", "HoldfastUI", "HoldfastTestKit", "LinkCore", "LinkHealth", "LinkRuntime",
       "LinkWire",
     ]),
-  tests("HouseTests", uses: [], with: optimised),
+  tests("HouseTests", uses: []),
 ]
 
 /// What imports parts of Linux, and all that is built on it. A Mac declares none of these.

@@ -1,0 +1,80 @@
+import LinkCore
+import LinkDriver
+import Synchronization
+import Testing
+
+import HoldfastTestKit
+
+@testable import HoldfastSocket
+
+/// Work beside the driver of a machine.
+@Suite(.timeLimit(.minutes(10)))
+struct JobsTests {
+  private let inlet = Inlet<Bell>()
+  private let work = Work(Bell(), clock: TestClock())
+
+  private func run(_ body: (Jobs<Bell, String>) async throws -> Void) async throws {
+    inlet.open(to: work.driver)
+    defer { inlet.close() }
+    try await work.run { try await body(Jobs(inlet)) }
+  }
+
+  @Test func `what work returns is posted`() async throws {
+    try await run { jobs in
+      jobs.start("a") { .say(1) }
+      #expect(await work.effects.next() == .said(1))
+    }
+  }
+
+  @Test func `cancelled work posts nothing, though it returns an input`() async throws {
+    try await run { jobs in
+      let (started, finished) = (Mailbox<Int>(), Mailbox<Int>())
+      jobs.start("a") {
+        started.put(1)
+        await until { Task.isCancelled }
+        finished.put(1)
+        return .say(1)
+      }
+      _ = await started.next()
+      jobs.cancel("a")
+      _ = await finished.next()
+      jobs.start("b") { .say(2) }
+      #expect(await work.effects.next() == .said(2))
+      #expect(work.effects.takeAll().isEmpty)
+    }
+  }
+
+  @Test func `work takes the place of work with the same name`() async throws {
+    try await run { jobs in
+      let started = Mailbox<Int>()
+      jobs.start("a") {
+        started.put(1)
+        await until { Task.isCancelled }
+        return .say(1)
+      }
+      _ = await started.next()
+      jobs.start("a") { .say(2) }
+      #expect(await work.effects.next() == .said(2))
+      #expect(work.effects.takeAll().isEmpty)
+    }
+  }
+
+  @Test func `after a stop no work is started`() async throws {
+    try await run { jobs in
+      jobs.stop()
+      let isStarted = Mutex(false)
+      jobs.start("a") {
+        isStarted.withLock { $0 = true }
+        return .say(1)
+      }
+      await work.driver.post(.say(2))
+      #expect(await work.effects.next() == .said(2))
+      #expect(!isStarted.withLock(\.self))
+    }
+  }
+
+  /// Yields until a condition holds.
+  private func until(_ condition: () -> Bool) async {
+    while !condition() { await Task.yield() }
+  }
+}

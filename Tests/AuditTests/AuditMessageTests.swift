@@ -18,6 +18,15 @@ import Testing
     #expect(Self.message(#"{"type":1,"\#(name)":2}"#).isSnake == isSnake)
   }
 
+  @Test(arguments: [
+    (#"{"a":{"b_c":[{"d":1}]}}"#, nil), (#"{"a":{"bC":1}}"#, "bC"), (#"{"a":[1,[{"D":1}]]}"#, "D"),
+    (#"{"a":"{\"bC\":1}"}"#, nil),
+  ])
+  func `names inside of members are to be in snake_case, too`(text: String, odd: String?) {
+    #expect(Self.message(text).oddName == odd)
+    #expect(Self.message(text).isSnake == (odd == nil))
+  }
+
   @Test(arguments: [0, 1, 63, 64, 65, 100])
   func `at most 64 names are kept`(count: Int) {
     let members = (0..<count).map { "\"m\($0)\":\($0)" }.joined(separator: ",")

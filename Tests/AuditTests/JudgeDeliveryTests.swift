@@ -39,7 +39,8 @@ import Testing
     let found = Self.finding(
       .ackQuiet,
       [
-        (2, .sent(Self.acknowledgment)), (2, Tape.ping), (3, .sent(Self.prompt)), (4, Tape.pong),
+        (2, Self.response("m")), (2, .sent(Self.acknowledgment)), (2, Tape.ping),
+        (3, .sent(Self.prompt)), (4, Tape.pong),
       ])
     let words =
       #"sent \#(Self.acknowledgment); sent {"type":"ping"} after 0.00 ms; sent \#(Self.prompt) "#
@@ -47,26 +48,56 @@ import Testing
     #expect(found == Finding(.unseen, words))
   }
 
-  /// A prompt whose response is delivered to a second connection, and what a third one has.
-  private static func replay(_ third: [(Int, Int, AuditRecord.Kind)] = []) -> AuditEvidence {
-    let connected = Tape.came(#"{"type":"connected","message":"hi","session_id":"a"}"#)
+  /// A prompt whose response is delivered to a second connection, and what further ones have.
+  private static func replay(_ further: [(Int, Int, AuditRecord.Kind)]) -> AuditEvidence {
     let first: [(Int, Int, AuditRecord.Kind)] = [
-      (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, connected),
+      (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, Tape.connected),
       (0, 2, .sent(prompt)), (0, 3, Tape.came(#"{"type":"ack","message":"ok"}"#)),
     ]
-    let second: [(Int, Int, AuditRecord.Kind)] = [
-      (1, 4, .opening), (1, 5, .opened(headers: [:])), (1, 5, .sent("connect with the key")),
-      (1, 6, connected), (1, 7, response("m")),
-    ]
-    return Tape.evidence([.replay: Tape.cut(first + second + third)])
+    return Tape.evidence([
+      .replay: Tape.cut(first + returning(1, at: 4) + [(1, 7, response("m"))] + further)
+    ])
   }
 
-  @Test func `a response to a second connection is a replay, too`() {
-    let words =
-      "a prompt was sent and the connection dropped without `message_ack`; sent connect with the "
-      + #"key; received {"type":"response","message_id":"m","success":true,"text":"x"} after "#
-      + "2.00 ms"
-    #expect(Self.replay().finding(.replay) == Finding(.shown, words))
+  private static func returning(_ socket: Int, at time: Int) -> [(Int, Int, AuditRecord.Kind)] {
+    [
+      (socket, time, .opening), (socket, time + 1, .opened(headers: [:])),
+      (socket, time + 1, .sent("connect with the key")), (socket, time + 2, Tape.connected),
+    ]
+  }
+
+  private static let delivered =
+    "a prompt was sent and the connection dropped without `message_ack`; sent connect with the "
+    + #"key; received {"type":"response","message_id":"m","success":true,"text":"x"} after "#
+    + "2.00 ms; without `message_ack` again, "
+
+  /// What came to whoever was connected when the handler ended is no replay yet.
+  @Test(arguments: [true, false])
+  func `a response that comes to two connections is kept until it is acknowledged`(isKept: Bool) {
+    let again: [(Int, Int, AuditRecord.Kind)] =
+      isKept ? [(2, 13, Self.response("m"))] : [(2, 3_010, .late("`replay`"))]
+    let evidence = Self.replay(Self.returning(2, at: 8) + again)
+    let end =
+      isKept
+      ? #"received {"type":"response","message_id":"m","success":true,"text":"x"} after 4.00 ms"#
+      : #"received {"type":"connected","message":"hi","session_id":"a"} after 1.00 ms; waited in "#
+        + "vain for `replay` after 3.00 s"
+    #expect(
+      evidence.finding(.replay)
+        == Finding(
+          isKept ? .shown : .missing, Self.delivered + "sent connect with the key; " + end))
+  }
+
+  @Test func `the response to another prompt is no replay`() {
+    let prompt = #"{"type":"prompt","text":"audit: lost","new_session_id":"c"}"#
+    let other = #"{"type":"response","success":true,"text":"x","session_id":"d"}"#
+    let record = Tape.cut(
+      [
+        (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, Tape.connected),
+        (0, 2, .sent(prompt)), (0, 3, Tape.came(#"{"type":"ack","message":"ok"}"#)),
+      ] + Self.returning(1, at: 4) + [(1, 7, Tape.came(other)), (1, 8_006, .late("`replay`"))])
+    let main = Tape.session([(2, .sent(Self.prompt)), (3, Self.response("m"))])
+    #expect(Tape.evidence([.main: main, .replay: record]).finding(.replay).outcome == .missing)
   }
 
   @Test func `without a prompt that was taken nothing can be replayed`() {
@@ -80,14 +111,55 @@ import Testing
     #expect(Tape.evidence([.replay: record]).finding(.replay) == Finding(.unseen, words))
   }
 
-  @Test func `a third connection that was not accepted does not show what an ack ended`() {
-    let evidence = Self.replay([
-      (2, 8, .opening), (2, 9, .opened(headers: [:])), (2, 9, .sent("connect with the key")),
-    ])
+  @Test func `a fourth connection that was not accepted does not show what an ack ended`() {
+    let evidence = Self.replay(
+      Self.returning(2, at: 8) + [(2, 11, Self.response("m")), (2, 11, .sent(Self.acknowledgment))]
+        + Self.returning(3, at: 12).dropLast())
     let words =
-      "there was no third connection: \(Tape.outline); sent \(Self.prompt) after 2.00 ms; "
+      "there was no fourth connection: \(Tape.outline); sent \(Self.prompt) after 2.00 ms; "
       + #"received {"type":"ack","message":"ok"} after 3.00 ms"#
     #expect(evidence.finding(.ackEnds) == Finding(.unseen, words))
+  }
+
+  /// When the response comes to the third connection, when the wait on the fourth one is over, and
+  /// whether it would have come until then.
+  @Test(arguments: [(11, 1_014, Finding.Outcome.shown), (1_011, 2_014, .unseen)])
+  func `what was acknowledged has to stay away for as long as it took to come`(
+    comes: Int, ends: Int, outcome: Finding.Outcome
+  ) {
+    let evidence = Self.replay(
+      Self.returning(2, at: 8)
+        + [(2, comes, Self.response("m")), (2, comes, .sent(Self.acknowledgment))]
+        + Self.returning(3, at: ends - 1_002) + [(3, ends, Tape.ping)])
+    #expect(evidence.finding(.ackEnds).outcome == outcome)
+  }
+
+  /// An answer that quotes both prompts, one that was refused at once, and the same answer twice.
+  @Test(arguments: [
+    (["audit: two", "audit: two and audit: three"], Finding.Outcome.unseen),
+    (["audit: two", "audit: two", "audit: three"], .shown),
+    (["audit: three", "audit: three", "audit: two"], .missing),
+  ])
+  func `each of two prompts is told by the first text that names it alone`(
+    texts: [String], outcome: Finding.Outcome
+  ) {
+    let answers = texts.enumerated().map { (5 + $0, Self.response("\($0)", text: $1)) }
+    let found = Self.finding(.order, [(2, .sent(Self.second)), (2, .sent(Self.third))] + answers)
+    #expect(found.outcome == outcome)
+  }
+
+  @Test func `a prompt that was refused at once did not overtake the other`() {
+    let refusal = #"{"type":"response","success":false,"error":"busy","idempotency_key":"k3"}"#
+    let answer = #"{"type":"response","success":true,"text":"x","idempotency_key":"k2"}"#
+    let found = Self.finding(
+      .order,
+      [
+        (2, .sent(#"{"type":"prompt","text":"audit: two","idempotency_key":"k2"}"#)),
+        (2, .sent(#"{"type":"prompt","text":"audit: three","idempotency_key":"k3"}"#)),
+        (5, Tape.came(refusal)), (6, Tape.came(answer)),
+      ])
+    #expect(found.outcome == .unseen)
+    #expect(found.evidence.hasPrefix("a prompt failed: "))
   }
 
   @Test func `the first two responses behind two prompts are those to them`() {

@@ -34,19 +34,37 @@ import Testing
     #expect(Tape.evidence([.opening: record]).finding(.closing) == Finding(.missing, words))
   }
 
-  @Test(arguments: [
-    ("permessage-deflate; server_no_context_takeover", true), ("x-webkit-mux", false),
-  ])
-  func `only one extension compresses`(taken: String, isTaken: Bool) {
+  @Test func `only one extension compresses`() {
     let record = Tape.record([
-      (0, .opening), (1, .opened(headers: ["sec-websocket-extensions": taken])),
+      (0, .opening), (1, .opened(headers: ["sec-websocket-extensions": "x-webkit-mux"])),
     ])
-    let words =
-      "offered permessage-deflate; the upgrade after 1.00 ms took "
-      + (isTaken ? taken : "no extension")
+    let words = "offered permessage-deflate; the upgrade after 1.00 ms took no extension"
     #expect(
-      Tape.evidence([.opening: record]).finding(.compression)
-        == Finding(isTaken ? .shown : .missing, words))
+      Tape.evidence([.opening: record]).finding(.compression) == Finding(.missing, words))
+  }
+
+  /// How many messages came compressed, the length of the one that came, and what that shows: an
+  /// agreement leaves each message to its sender (RFC 7692 section 6).
+  @Test(arguments: [
+    (1, 100, Finding.Outcome.shown, "1 messages came compressed"),
+    (
+      0, 1_023, .unseen,
+      "none of 1 messages came compressed, and none of 1 KiB that shows whether any would"
+    ),
+    (0, 1_024, .partly, "none of 1 messages came compressed, 1 of 1 KiB or more"),
+  ])
+  func `compression that is agreed to must be used`(
+    compressed: Int, count: Int, outcome: Finding.Outcome, found: String
+  ) {
+    let taken = "permessage-deflate; server_no_context_takeover"
+    var record = Tape.record([
+      (0, .opening), (1, .opened(headers: ["sec-websocket-extensions": taken])),
+      (2, Tape.came(String(repeating: "a", count: count))),
+    ])
+    record.compressed = [0: compressed]
+    let words = "offered permessage-deflate; the upgrade after 1.00 ms took \(taken); \(found)"
+    #expect(
+      Tape.evidence([.opening: record]).finding(.compression) == Finding(outcome, words))
   }
 
   @Test func `names that are all of another form are missing, not a part`() {

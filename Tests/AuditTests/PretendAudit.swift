@@ -8,10 +8,11 @@ enum PretendAudit {
   static func report(
     _ kind: PretendServer.Kind = .session, _ faults: Set<PretendServer.Fault> = [],
     hasKey: Bool = true, key: String = PretendServer.key, pages: Int? = 200,
-    isEncrypted: Bool = false, limit: Duration = .seconds(1_000)
+    page: String = metrics, isEncrypted: Bool = false, limit: Duration = .seconds(1_000)
   ) -> AuditReport {
     evidence(
-      kind, faults, hasKey: hasKey, key: key, pages: pages, isEncrypted: isEncrypted, limit: limit
+      kind, faults, hasKey: hasKey, key: key, pages: pages, page: page, isEncrypted: isEncrypted,
+      limit: limit
     )
     .report(server: "a server")
   }
@@ -19,22 +20,28 @@ enum PretendAudit {
   static func evidence(
     _ kind: PretendServer.Kind = .session, _ faults: Set<PretendServer.Fault> = [],
     hasKey: Bool = true, key: String = PretendServer.key, pages: Int? = 200,
-    isEncrypted: Bool = false, limit: Duration = .seconds(1_000)
+    page: String = metrics, isEncrypted: Bool = false, limit: Duration = .seconds(1_000)
   ) -> AuditEvidence {
     var evidence = AuditEvidence(hasKey: hasKey, isEncrypted: isEncrypted)
-    let secret = AuditKey(key: Secret(key), sign: { PretendServer.sign($0, with: key) })
-    for script in AuditPlan(chance: Chance(seed: 1)).scripts where hasKey || !script.needsLogin {
+    var secret = AuditKey(key: Secret(key), sign: { PretendServer.sign($0, with: key) })
+    let all = AuditPlan(chance: Chance(seed: 1)).scripts.filter { hasKey || !$0.needsLogin }
+    for script in all.filter({ $0.name == .login }) + all.filter({ $0.name != .login }) {
       var server = PretendServer(kind, faults)
+      server.isReturn = script.name != .login
       evidence.records[script.name] = play(
         script, hasKey ? secret : nil, with: &server, until: limit)
+      if evidence.takesKeyAlone { secret.sign = nil }
     }
     if let pages {
       for path in ["/healthz", "/health", "/metrics"] {
-        evidence.pages[path] = .init(status: pages, excerpt: "ok", time: .milliseconds(1))
+        evidence.pages[path] = .init(status: pages, text: page, time: .milliseconds(1))
       }
     }
     return evidence
   }
+
+  /// A page of metrics, as the text format of Prometheus has it.
+  static let metrics = "# TYPE sockets gauge\nsockets 7\n"
 
   /// Plays one script to its end; `note` is told what is done, and when.
   static func play(
@@ -58,8 +65,7 @@ enum PretendAudit {
     while !run.isOver {
       queue.sort { ($0.at, $0.number) < ($1.at, $1.number) }
       let next = queue.first?.at
-      let end = Instant.zero.advanced(by: limit)
-      if [run.deadline, next].compactMap(\.self).allSatisfy({ $0 >= end }) {
+      if [run.deadline, next].compactMap(\.self).allSatisfy({ $0 >= .zero.advanced(by: limit) }) {
         _ = run.stop(isComplete: false)
         break
       }
@@ -71,6 +77,7 @@ enum PretendAudit {
         let input = queue.removeFirst().input
         guard server.stillHappens(input) else { continue }
         add(run.handle(input, at: now), &server)
+        run.note(compressed: server.compressed(input), on: input.line)
         // Nothing comes on a connection that is over.
         if let line = input.ended { queue.removeAll { $0.input.line == line } }
       }

@@ -14,6 +14,12 @@ struct PretendServer {
     case noSizeAck, ignoresSize, takesHugeFrame, hugeFrameEndsAll, slowPong
     case closesAtMalformed, closesAtUntyped, closesAtUnknown, closesAtBinary, ignoresInvalid
     case noHeartbeat, endsSilentClients, keepsStrangers, refusesBurst, neverAnswers
+    // What only looks like the practice.
+    case pongsUnasked, plainMessages, camelInside, overstatesVersion, emptyOlder
+    case takesAnyKey, takesAnyAnswer, readsEarly, ignoresChallenge, sameChallenge
+    case sameID, deliversOnce, restartsPlaces, farStamps, ignoresOffset, emptyBatch, halfBatch
+    case acksBadPrompt, lateAck, shortAnswers, failsLarge, inTurn
+    case greetsAlive, beatsOnce, beatsOften, letsInOnce
   }
 
   /// What kind of server it is.
@@ -28,6 +34,20 @@ struct PretendServer {
   private var answered: [String: SessionResponse] = [:]
   private var lines: [Int: Line] = [:]
   private var count = 0
+  private var proofs: Set<String> = []
+  /// Whether its client was there before.
+  var isReturn = false
+
+  private var counts: [Int: Int] = [:]
+
+  /// Returns how many messages came compressed on a connection with this one.
+  mutating func compressed(_ input: ScriptRun.Input) -> Int {
+    guard case .text(let line, _) = input,
+      faults.isDisjoint(with: [.noCompression, .plainMessages])
+    else { return 0 }
+    counts[line, default: 0] += 1
+    return counts[line, default: 0]
+  }
 
   /// One connection.
   private struct Line {
@@ -35,6 +55,8 @@ struct PretendServer {
     var version = SessionVersion.newest
     var limit = Int.max
     var challenge = ""
+    /// How long what came before takes where one thing is done after the other.
+    var backlog = Duration.zero
   }
 
   typealias Timed = (after: Duration, input: ScriptRun.Input)
@@ -71,7 +93,8 @@ struct PretendServer {
     if faults.contains(.refusesBurst), number > 10 {
       return [(.milliseconds(1), .ended(number, .reset))]
     }
-    lines[number] = Line(challenge: "challenge-\(count)")
+    let isSame = faults.contains(.sameChallenge)
+    lines[number] = Line(challenge: isSame ? "challenge" : "challenge-\(count)")
     let headers =
       faults.contains(.noCompression) ? [:] : ["sec-websocket-extensions": "permessage-deflate"]
     let opened: Timed = (.milliseconds(1), .opened(number, headers: headers))
@@ -83,6 +106,12 @@ struct PretendServer {
     var all = [opened, say(.hello(hello), on: number)]
     if faults.contains(.untypedMessage) { all.append(text(#"{"note":1}"#, on: number)) }
     if faults.contains(.camelCase) { all.append(text(#"{"type":"x","aB":1}"#, on: number)) }
+    if faults.contains(.camelInside) {
+      all.append(text(#"{"type":"x","all":[{"aB":1}]}"#, on: number))
+    }
+    if faults.contains(.pongsUnasked) {
+      all += (1...60).map { say(.pong, on: number, after: .seconds($0)) }
+    }
     if !faults.contains(.keepsStrangers) { all.append(late(.seconds(30), number, .stranger)) }
     return all
   }
@@ -147,6 +176,9 @@ extension PretendServer {
     if message == .ping { return pong(line) }
     if case .connect(let connect) = message { return take(connect, on: line) }
     guard let client = lines[line]?.client else {
+      if faults.contains(.readsEarly), case .subscribe(let subscription) = message {
+        return [say(.history(history(subscription, line)), on: line)]
+      }
       return faults.contains(.acceptsEarly) ? [] : refuse(line)
     }
     guard let message else {
@@ -154,7 +186,9 @@ extension PretendServer {
       if text.contains("resume_session_id") {
         let error = SessionServerMessage.error(SessionError(message: "no text"))
         let isSilent = !faults.isDisjoint(with: [.takesBadPrompt, .ignoresInvalid])
-        return isSilent ? [] : [say(error, on: line)]
+        let ack = say(.ack(message: "ok", idempotencyKey: nil), on: line)
+        let confirmed = faults.contains(.acksBadPrompt) ? [ack] : []
+        return isSilent ? [] : confirmed + [say(error, on: line)]
       }
       return invalid(
         line, closes: text.contains("no type") ? .closesAtUntyped : .closesAtMalformed)
@@ -168,7 +202,11 @@ extension PretendServer {
   }
 
   private func pong(_ line: Int) -> [Timed] {
-    if faults.contains(.noPong) { return [] }
+    if !faults.isDisjoint(with: [.noPong, .pongsUnasked]) { return [] }
+    if faults.contains(.inTurn) {
+      let time = lines[line]?.backlog ?? .zero
+      return [say(.pong, on: line, after: time + .milliseconds(1))]
+    }
     let isBusy = faults.contains(.slowPong) && histories.count >= 8
     let isLate = faults.contains(.lateApplicationPong) || isBusy
     return [say(.pong, on: line, after: isLate ? .milliseconds(2_500) : .milliseconds(1))]
@@ -177,11 +215,15 @@ extension PretendServer {
   private mutating func take(_ connect: SessionConnect, on line: Int) -> [Timed] {
     let challenge = lines[line]?.challenge ?? ""
     let proof = connect.proof?.text
+    let isNew = proof.map { proofs.insert($0).inserted } ?? false
+    let isAny = faults.contains(.takesAnyAnswer) && isNew
+    let isReplayed = faults.contains(.acceptsReplayedChallenge)
     let isSigned =
-      proof == Self.sign(challenge)
-      || proof != nil && faults.contains(.acceptsReplayedChallenge)
-    let isKey = connect.key?.text == Self.key && !faults.contains(.refusesPlainKey)
-    guard isKey || isSigned else {
+      isAny || proof == Self.sign(challenge) && !faults.contains(.ignoresChallenge)
+      || isReplayed && proof?.hasSuffix("the right key") == true
+    let isRight = connect.key?.text == Self.key && !faults.contains(.refusesPlainKey)
+    let isKey = isRight || connect.key != nil && faults.contains(.takesAnyKey)
+    guard isKey || isSigned, !(isReturn && faults.contains(.letsInOnce)) else {
       return faults.contains(.silentAtWrongKey) ? [] : refuse(line)
     }
     guard let version = SessionVersion.negotiated(connect.version) else {
@@ -201,6 +243,8 @@ extension PretendServer {
   ) -> [Timed] {
     lines[line]?.client = client
     lines[line]?.version = version
+    let isOver = faults.contains(.overstatesVersion) && version == .newest
+    let version = isOver ? SessionVersion(9, 9, 9) : version
     var all: [Timed] = [
       faults.contains(.noNegotiation)
         ? text(#"{"type":"connected","message":"hi","session_id":"a"}"#, on: line)
@@ -211,10 +255,19 @@ extension PretendServer {
       for (id, entry) in kept[client] ?? [] {
         all.append(say(.replay(id: id, entry, number: nil), on: line, after: .milliseconds(2)))
       }
+      if faults.contains(.deliversOnce) { kept[client] = nil }
     }
-    if !faults.contains(.noHeartbeat) { all.append(late(.seconds(45), line, .heartbeat)) }
+    all += beats.map { late($0, line, .heartbeat) }
     if faults.contains(.endsSilentClients) { all.append(late(.seconds(20), line, .silence)) }
     return all
+  }
+
+  /// When the server gives signs of life.
+  private var beats: [Duration] {
+    if faults.contains(.noHeartbeat) { return [] }
+    if faults.contains(.greetsAlive) { return [.milliseconds(3)] }
+    if faults.contains(.beatsOnce) { return [.seconds(10)] }
+    return faults.contains(.beatsOften) ? [15, 30, 45].map { .seconds($0) } : [.seconds(45)]
   }
 
   private mutating func answer(
@@ -228,7 +281,8 @@ extension PretendServer {
         ? [say(.error(SessionError(message: "unknown")), on: line)] : []
     case .subscribe(let subscription): return [say(.history(history(subscription, line)), on: line)]
     case .subscribeBatch(let all):
-      let histories = all.map { history($0, line) }
+      let most = faults.contains(.emptyBatch) ? 0 : faults.contains(.halfBatch) ? 1 : all.count
+      let histories = all.prefix(most).map { history($0, line) }
       return faults.contains(.noBatch)
         ? [say(.error(SessionError(message: "unknown")), on: line)]
         : [say(.historyBatch(histories), on: line)]
@@ -252,12 +306,18 @@ extension PretendServer {
       response = run(prompt, key, for: client, limit: lines[line]?.limit ?? .max)
     }
     let isSwapped = faults.contains(.swapsResponses) && prompt.text == "audit: two"
+    var time = Duration.milliseconds(isSwapped ? 50 : 3)
+    if faults.contains(.inTurn) {
+      lines[line]?.backlog += .milliseconds(50)
+      time = lines[line]?.backlog ?? .zero
+    }
     var all: [Timed] = []
     if !faults.contains(.neverAnswers) {
-      all = [say(.response(response), on: line, after: .milliseconds(isSwapped ? 50 : 3))]
+      all = [say(.response(response), on: line, after: time)]
     }
     if !faults.contains(.noAck) {
-      all.append(say(.ack(message: "ok", idempotencyKey: key), on: line))
+      let ack = Duration.milliseconds(faults.contains(.lateAck) ? 5 : 1)
+      all.append(say(.ack(message: "ok", idempotencyKey: key), on: line, after: ack))
     }
     return all
   }
@@ -266,9 +326,11 @@ extension PretendServer {
     _ prompt: SessionPrompt, _ key: String, for client: String, limit: Int
   ) -> SessionResponse {
     count += 1
-    let id = "answer-\(count)"
+    let id = faults.contains(.sameID) ? "answer" : "answer-\(count)"
     let place = UInt64(histories[prompt.conversation]?.count ?? 0)
-    let stamp = faults.contains(.noStamps) ? nil : Timestamp(nanoseconds: 1_000_000_000)
+    let second: Int64 = faults.contains(.farStamps) ? 100_000 : 1
+    let stamp =
+      faults.contains(.noStamps) ? nil : Timestamp(nanoseconds: second * 1_000_000_000)
     let entries = [(SessionRole.user, key), (.assistant, id)].enumerated().map { index, part in
       SessionEntry(
         id: part.1, role: part.0, text: prompt.text, conversation: prompt.conversation,
@@ -276,10 +338,12 @@ extension PretendServer {
     }
     histories[prompt.conversation, default: []] += entries
     if !faults.contains(.neverAnswers) { kept[client, default: []].append((id, entries[1])) }
-    let text = String(prompt.text.prefix(max(0, min(limit, 1 << 20) - 1_000)))
+    let most = faults.contains(.shortAnswers) ? 1_100 : min(limit, 1 << 20)
+    let text = String(prompt.text.prefix(max(0, most - 1_000)))
+    let hasFailed = faults.contains(.failsLarge) && prompt.text.utf8.count > limit
     let response = SessionResponse(
       id: faults.contains(.noMessageID) ? nil : id, conversation: prompt.conversation,
-      idempotencyKey: key, result: .success(text: text))
+      idempotencyKey: key, result: hasFailed ? .failure(error: "too long") : .success(text: text))
     answered[key] = response
     return response
   }
@@ -292,9 +356,11 @@ extension PretendServer {
     case .sequence(let last): start = Int(last)
     case .offset(let offset, _): start = Int(offset)
     }
-    if faults.contains(.ignoresCursor) { start = 0 }
-    let entries = all.dropFirst(start).map { entry in
+    if faults.contains(.ignoresCursor) || faults.contains(.ignoresOffset) && !isOlder { start = 0 }
+    let isEmpty = faults.contains(.emptyOlder) && isOlder
+    let entries = (isEmpty ? [] : all[...]).dropFirst(start).enumerated().map { index, entry in
       var entry = entry
+      if faults.contains(.restartsPlaces) { entry.place = UInt64(index) }
       entry.place = faults.contains(.noPlaces) ? nil : entry.place.map { $0 + (isOlder ? 1 : 0) }
       return entry
     }

@@ -88,6 +88,24 @@ import Testing
     #expect(run.isOver && !run.record.isComplete)
   }
 
+  @Test(arguments: ["pong", "connected"])
+  func `a script may end where a message came, however long ago`(type: String) {
+    var run = Self.run([.open(0), Self.begun, .ping, .endIf(type), .open(1), Self.begun])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    #expect(run.handle(.text(0, Self.pong), at: .zero) == [])
+    let effects = run.handle(.opened(0, headers: [:]), at: .zero)
+    #expect(effects == (type == "pong" ? [.ping(0), .drop(0)] : [.ping(0), .open(1)]))
+    #expect(run.isOver == (type == "pong") && run.record.isComplete == run.isOver)
+  }
+
+  @Test func `what came compressed is noted behind the end of a script, too`() {
+    var run = Self.run([.open(0)])
+    #expect(run.begin(at: .zero) == [.open(0)])
+    run.note(compressed: 2, on: 0)
+    run.note(compressed: 0, on: 0)
+    #expect(run.isOver && run.record.compressed == [0: 2])
+  }
+
   @Test func `a wait is over at its deadline, and not before`() {
     var run = Self.run([.open(0), Self.begun])
     #expect(run.begin(at: .zero) == [.open(0)])

@@ -18,8 +18,7 @@ enum Tape {
   /// A record of a connection that was accepted, and of what followed.
   static func session(_ lines: [(Int, AuditRecord.Kind)] = []) -> AuditRecord {
     let start: [(Int, AuditRecord.Kind)] = [
-      (0, .opening), (1, .opened(headers: [:])),
-      (1, came(#"{"type":"connected","message":"hi","session_id":"a"}"#)),
+      (0, .opening), (1, .opened(headers: [:])), (1, connected),
     ]
     return record(start + lines)
   }
@@ -75,6 +74,7 @@ enum Tape {
     "opened a connection; the upgrade succeeded after 1.00 ms; received "
     + #"{"type":"connected","message":"hi","session_id":"a"} after 1.00 ms"#
 
+  static let connected = came(#"{"type":"connected","message":"hi","session_id":"a"}"#)
   static let ping = AuditRecord.Kind.sent(#"{"type":"ping"}"#)
   static let pong = came(#"{"type":"pong"}"#)
 }

@@ -86,6 +86,10 @@ private final class Handle: RawSocketHandle {
     await lifetime.loop.send(id, raw: raw)
   }
 
+  func compressedMessages() async -> Int {
+    await lifetime.loop.compressedMessages(id)
+  }
+
   func ping(id ping: UInt64) async {
     await lifetime.loop.ping(id, ping)
   }

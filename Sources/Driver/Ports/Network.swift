@@ -75,10 +75,13 @@ public protocol SocketHandle: Sendable {
   func close(code: UInt16, reason: String) async
 }
 
-/// A socket that also sends bytes as they are, to see how a peer takes frames that are not valid.
+/// A socket that also shows the frames: to see how a peer takes those that are not valid, and which
+/// ones it sends.
 package protocol RawSocketHandle: SocketHandle {
   /// Sends bytes behind what is queued, without a frame around them.
   @discardableResult func send(raw: [UInt8]) async -> SocketSending
+  /// How many messages came compressed so far (RFC 7692).
+  func compressedMessages() async -> Int
 }
 
 /// Opens WebSockets.

@@ -21,6 +21,8 @@ public struct WebSocketConnection: ~Copyable {
   public let limits: WebSocketLimits
   /// How far the connection is on its way to its end.
   public internal(set) var state = State.open
+  /// How many whole messages came compressed (RFC 7692 section 6), skipped ones included.
+  public internal(set) var compressedMessages = 0
 
   /// The pongs still to be sent.
   var pongs: [UInt8] = []

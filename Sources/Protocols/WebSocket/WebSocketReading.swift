@@ -162,6 +162,7 @@ extension WebSocketConnection {
       if let message, message.compressed, message.wireBytes > 0 { try unsafe inflate(nil) }
       if deflate?.endsContext(of: role.peer) == true { inflater = nil }
       guard let whole = message.take() else { return }
+      if whole.compressed { compressedMessages += 1 }
       tell(try whole.event())
     case .ping:
       let payload = takeControl()

@@ -18,12 +18,30 @@ public struct AuditEvidence: Sendable {
     public var status: Int?
     /// Its beginning, or why there is none.
     public var excerpt: String
+    /// Whether it is in the text format of Prometheus, with a sample.
+    public var hasSamples: Bool
     /// From the request to the answer.
     public var time: Duration
 
+    static let excerptCharacters = 80
+
     /// An answer, or the lack of one.
-    public init(status: Int?, excerpt: String, time: Duration) {
-      (self.status, self.excerpt, self.time) = (status, excerpt, time)
+    ///
+    /// - Parameter text: What came, or why nothing did.
+    public init(status: Int?, text: String, time: Duration) {
+      (self.status, self.time) = (status, time)
+      excerpt = String(text.prefix(Self.excerptCharacters))
+      hasSamples = Self.hasSamples(text)
+    }
+
+    /// Whether a text declares the type of a metric and has a line of a name and a number.
+    private static func hasSamples(_ text: String) -> Bool {
+      let lines = text.split(whereSeparator: \.isNewline)
+      guard lines.contains(where: { $0.hasPrefix("# TYPE ") }) else { return false }
+      return lines.contains { line in
+        guard let end = line.lastIndex(of: " "), !line.hasPrefix("#") else { return false }
+        return Double(line[line.index(after: end)...]) != nil
+      }
     }
   }
 
@@ -48,7 +66,16 @@ public struct AuditEvidence: Sendable {
   }
 
   /// Whether the server refused the key.
-  public var isKeyRefused: Bool { records[.login]?.first("auth_error") != nil }
+  public var isKeyRefused: Bool {
+    guard let login = records[.login] else { return false }
+    return login.first("auth_error") != nil && login.first("connected") == nil
+  }
+
+  /// Whether the server refused the answer to its own challenge, and accepted the key.
+  public var takesKeyAlone: Bool {
+    guard let login = records[.login] else { return false }
+    return login.first("connected", on: 0) == nil && login.first("connected", on: 1) != nil
+  }
 }
 
 // MARK: Preconditions
@@ -61,11 +88,14 @@ extension AuditEvidence {
     }
   }
 
+  /// Other protocols have a `hello`, a `connected` or a `pong` too, without what stands in these.
   private static func isSession(_ message: AuditMessage) -> Bool {
     switch message.content {
-    case .hello, .connected, .pong, .authError: true
-    case .ack, .response, .responsePart, .error, .replay, .turnComplete, .history, .historyBatch,
-      .heartbeat, .draining, .sessionKilled, .unknown, nil:
+    case .hello(let hello): hello.version != nil || hello.authVersion != nil
+    case .connected(let connected): !connected.session.isEmpty
+    case .authError: true
+    case .pong, .ack, .response, .responsePart, .error, .replay, .turnComplete, .history,
+      .historyBatch, .heartbeat, .draining, .sessionKilled, .unknown, nil:
       false
     }
   }
@@ -98,11 +128,12 @@ extension AuditEvidence {
     return record
   }
 
-  /// Throws for a server that speaks no session protocol.
-  func expectSession() throws(Finding) {
+  /// Throws for a server that speaks no session protocol: it may do all of it in its own.
+  func expectSession(_ name: AuditScript.Name = .pings) throws(Finding) {
     guard !speaksSession else { return }
-    let record = try record(.pings)
-    throw .missing("the server does not speak the session protocol: " + record.outline)
+    let record = try record(name)
+    throw .unseen(
+      "the server does not speak the session protocol, and no other is tried: " + record.outline)
   }
 
   /// The first `hello`.
@@ -150,9 +181,8 @@ extension AuditEvidence {
     .version: { (it) throws(Finding) in try it.version() },
     .oldVersion: { (it) throws(Finding) in try it.oldVersion() },
     .olderHistory: { (it) throws(Finding) in try it.olderHistory() },
-    .early: { (it) throws(Finding) in try it.refused(.early, sent: "{\"type\":\"unsubscribe\"") },
-    .wrongKey: { (it) throws(Finding) in try it.refused(.wrongKey, sent: "connect with a wrong key")
-    },
+    .early: { (it) throws(Finding) in try it.early() },
+    .wrongKey: { (it) throws(Finding) in try it.wrongKey() },
     .missingKey: { (it) throws(Finding) in try it.refused(.missingKey, sent: "connect with no key")
     },
     .keyAgain: { (it) throws(Finding) in try it.keyAgain() },

@@ -110,9 +110,14 @@ extension AuditPlan {
       script(
         .garbage, .first,
         open(0) + [.say([.text(malformed)]), .expect([.anything, .end], within: patience)]
-          + [.ping, .expect([.pong], within: patience)]),
+          + [.ping, .expect([.pong], within: patience)] + open(1)
+          + [.say([.text(longPing)]), .expect([.anything, .end], within: patience)]),
     ]
   }
+
+  /// A `ping` that is long enough to be compressed by a server that answers with what it is sent.
+  private static let longPing =
+    #"{"type":"ping","padding":"\#(String(repeating: "0123456789", count: 200))"}"#
 
   private static let pinged: [Step] = [
     .say([.message(.ping)]),
@@ -123,14 +128,21 @@ extension AuditPlan {
   /// What a server has to refuse.
   private static func refusals(_ draw: inout Draw) -> [AuditScript] {
     let early = AuditScript.Saying.message(.unsubscribe(conversation: draw.id()))
+    let reading = AuditScript.Saying.message(
+      .subscribe(SessionSubscription(conversation: draw.id(), cursor: .sequence(0))))
     let end: Step = .expect([.end], within: .seconds(5))
     let wrong = AuditScript.Login(session: draw.id(), proof: .wrongKey)
+    let wrongAnswer = AuditScript.Login(session: draw.id(), proof: .wrongAnswer)
     let missing = AuditScript.Login(session: draw.id(), proof: .none)
     let old = AuditScript.Login(session: draw.id(), version: "0.3.0")
     let twice = AuditScript.Login(session: draw.id())
     return [
-      script(.early, .third, open(0) + [.say([early]), end]),
-      script(.wrongKey, .third, open(0) + [.say([.connect(wrong)]), end]),
+      script(
+        .early, .third,
+        open(0) + [.say([early]), end] + open(1) + [.say([reading]), end]),
+      script(
+        .wrongKey, .third,
+        open(0) + [.say([.connect(wrong)]), end] + open(1) + [.say([.connect(wrongAnswer)]), end]),
       script(.missingKey, .third, open(0) + [.say([.connect(missing)]), end]),
       script(
         .burst, .third,
@@ -150,7 +162,14 @@ extension AuditPlan {
 
 extension AuditPlan {
   private static func login(_ draw: inout Draw) -> AuditScript {
-    script(.login, .first, needsLogin: true, connect(0, .init(session: draw.id())) + leave)
+    let answer: Step = .expect(
+      [.message("connected"), .message("auth_error"), .end], within: .seconds(5))
+    let (best, key) = (draw.id(), draw.id())
+    // The key itself is shown only to a server that refuses the answer to its own challenge.
+    return script(
+      .login, .first, needsLogin: true,
+      open(0) + [.say([.connect(.init(session: best))]), answer] + leave + [.endIf("connected")]
+        + open(1) + [.say([.connect(.init(session: key, proof: .key))]), answer] + leave)
   }
 
   private static func main(_ draw: inout Draw) -> AuditScript {
@@ -179,7 +198,6 @@ extension AuditPlan {
 
   /// Other ways to authenticate, and what belongs to a session.
   private static func logins(_ draw: inout Draw) -> [AuditScript] {
-    let byKey = AuditScript.Login(session: draw.id(), proof: .key)
     let older = AuditScript.Login(session: draw.id(), version: "0.4.0")
     let (conversation, taken) = (draw.id(), draw.id())
     let question = draw.prompt("audit: older", in: conversation, isNew: true)
@@ -190,7 +208,6 @@ extension AuditPlan {
     let lost = draw.prompt("audit: lost", in: draw.id(), isNew: true)
     let takeover = AuditScript.Login(session: taken)
     return [
-      script(.byKey, .second, needsLogin: true, connect(0, byKey) + barrier),
       script(
         .olderHistory, .second, needsLogin: true,
         connect(0, older) + ask(question)
@@ -200,18 +217,23 @@ extension AuditPlan {
       script(
         .replay, .second, needsLogin: true,
         connect(0, kept) + say([.message(.prompt(lost))], for: ["ack", "response", "error"])
-          + [.drop, .pause(.seconds(1))] + connect(1, kept) + [
-            .expect([.message("replay"), .message("response")], within: .seconds(8)), .say([.ack]),
-          ] + barrier + [.drop] + connect(2, kept) + [.pause(.seconds(1))] + barrier),
+          + [.drop, .pause(.seconds(1))] + connect(1, kept) + [delivery(within: .seconds(8))]
+          + barrier + [.drop] + connect(2, kept) + [delivery(within: patience), .say([.ack])]
+          + barrier + [.drop] + connect(3, kept) + [.pause(.seconds(1))] + barrier),
       script(
         .takeover, .second, needsLogin: true,
         connect(0, takeover) + connect(1, takeover) + barrier),
     ]
   }
 
+  private static func delivery(within limit: Duration) -> Step {
+    .expect([.message("replay"), .message("response")], within: limit)
+  }
+
   /// Sizes, load, time and what is not valid.
   private static func loads(_ draw: inout Draw) -> [AuditScript] {
     let long = String(repeating: "0123456789", count: size.text / 10)
+    let whole = draw.prompt(long, in: draw.id(), isNew: true)
     let big = draw.prompt(long, in: draw.id(), isNew: true)
     let many = (0..<8).map { _ in
       AuditScript.Saying.message(
@@ -230,7 +252,7 @@ extension AuditPlan {
     return [
       script(
         .size, .second, needsLogin: true,
-        connect(0, .init(session: draw.id()))
+        connect(0, .init(session: draw.id())) + ask(whole)
           + say([.message(.setMaxMessageSize(kilobytes: size.kilobytes))], for: ["ack", "error"])
           + ask(big)),
       script(.faults, .second, needsLogin: true, tried),
@@ -243,7 +265,7 @@ extension AuditPlan {
       script(
         .idle, .second, needsLogin: true,
         connect(0, .init(session: draw.id(), features: [.heartbeat])) + [
-          .expect([.message("heartbeat")], within: heartbeat)
+          .expect([.end], within: heartbeat)
         ] + barrier),
     ]
   }

@@ -8,6 +8,10 @@ public struct AuditRecord: Sendable, Hashable {
   public var events: [Event] = []
   /// Whether it ran to its last step.
   public var isComplete = false
+  /// The wall clock of this machine at its start.
+  public var wall = Timestamp(nanoseconds: 0)
+  /// How many messages came compressed, by connection.
+  public var compressed: [Int: Int] = [:]
 
   /// An empty record.
   public init() {}
@@ -49,6 +53,8 @@ public struct AuditMessage: Sendable, Hashable {
   public var content: SessionServerMessage?
   /// The names of its members, at most 64 of them.
   public var names: [String]
+  /// A name inside of its members that is not in snake_case.
+  public var oddName: String?
   /// Its length in bytes.
   public var count: Int
   /// Its beginning, without secrets.
@@ -64,6 +70,8 @@ public struct AuditMessage: Sendable, Hashable {
     type = fields.fault == nil ? ((try? fields.optionalString("type")) ?? nil).map(hide) : nil
     content = try? SessionServerMessage.read(bytes)
     names = Self.names(bytes)
+    var reader = JSONReader(bytes)
+    oddName = (try? Self.oddName(in: &reader)) ?? nil
     count = bytes.count
     // A secret is hidden before the text is cut, so that no part of it is left.
     let text = hide(String(decoding: bytes, as: UTF8.self))
@@ -71,14 +79,33 @@ public struct AuditMessage: Sendable, Hashable {
     excerpt = head.endIndex == text.endIndex ? text : "\(head)… (\(bytes.count) bytes)"
   }
 
-  /// Whether the names of all its members are in snake_case.
-  var isSnake: Bool {
-    !names.isEmpty
-      && names.allSatisfy { name in
-        name.utf8.allSatisfy {
-          (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
-        }
+  /// Whether the names of all its members, and of those inside of them, are in snake_case.
+  var isSnake: Bool { !names.isEmpty && names.allSatisfy(Self.isSnake) && oddName == nil }
+
+  private static func isSnake(_ name: String) -> Bool {
+    name.utf8.allSatisfy {
+      (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+    }
+  }
+
+  /// Returns the first name that is not in snake_case, however deep.
+  private static func oddName(in reader: inout JSONReader) throws(JSONError) -> String? {
+    switch try reader.peek() {
+    case .object:
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        let name = reader.text(of: key)
+        guard isSnake(name) else { return name }
+        if let odd = try oddName(in: &reader) { return odd }
       }
+    case .array:
+      try reader.beginArray()
+      while try reader.nextElement() {
+        if let odd = try oddName(in: &reader) { return odd }
+      }
+    case .string, .number, .bool, .null: try reader.skipValue()
+    }
+    return nil
   }
 
   private static func names(_ bytes: [UInt8]) -> [String] {
@@ -120,6 +147,15 @@ extension AuditRecord {
       guard case .sent(let text) = $0.kind else { return false }
       return text.hasPrefix(name) && (socket == nil || $0.socket == socket)
     }
+  }
+
+  /// The place of the next thing that was sent on the connection of an event; behind all of them
+  /// if there is none.
+  func next(after index: Int) -> Int {
+    let next = first(after: index) {
+      if case .sent = $0.kind { $0.socket == events[index].socket } else { false }
+    }
+    return next ?? events.count
   }
 
   /// The place of the end of a connection.

@@ -63,7 +63,8 @@ public struct AuditReport: Sendable, Hashable {
 
   private static func entry(_ practice: Practice, _ finding: (Probe) -> Finding) -> Entry {
     let judged = practice.judged.map { ($0, finding($0)) }
-    let verdict = practice.rule.verdict(judged.map(\.1.outcome))
+    let isVoid = judged.contains { practice.essential.contains($0) && $1.outcome == .missing }
+    let verdict = isVoid ? .not : practice.rule.verdict(judged.map(\.1.outcome))
     var lines = judged.map { evidence($0, $1, isJudged: true) }
     lines += practice.observed.map { evidence($0, finding($0), isJudged: false) }
     if !practice.limit.isEmpty { lines.append("Not visible from outside: \(practice.limit).") }

@@ -5,7 +5,7 @@ public struct AuditScript: Sendable {
   /// The name, by which the rules find its record.
   public enum Name: String, Sendable, Hashable, CaseIterable {
     case opening, pings, stranger, early, wrongKey, missingKey, garbage, huge, burst
-    case login, main, byKey, challengeTwice, oldVersion, olderHistory, replay, size, faults
+    case login, main, challengeTwice, oldVersion, olderHistory, replay, size, faults
     case congestion, idle, takeover
   }
 
@@ -49,6 +49,8 @@ public struct AuditScript: Sendable {
     case drop
     /// Waits.
     case pause(Duration)
+    /// Ends the script, complete, if a message of this type came on this connection.
+    case endIf(String)
   }
 
   /// What is sent.
@@ -72,6 +74,8 @@ public struct AuditScript: Sendable {
       case best
       case key
       case wrongKey
+      /// A wrong answer to the challenge if there is one, otherwise a wrong key.
+      case wrongAnswer
       case none
     }
 

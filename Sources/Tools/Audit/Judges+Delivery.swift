@@ -4,13 +4,9 @@ import LinkWire
 /// What happens to prompts, responses and histories.
 extension AuditEvidence {
   private static let firstPrompt = #"{"type":"prompt","text":"audit: one""#
+  private static let secondPrompt = #"{"type":"prompt","text":"audit: two""#
+  private static let thirdPrompt = #"{"type":"prompt","text":"audit: three""#
   private static let badPrompt = #"{"type":"prompt","resume_session_id""#
-
-  static func histories(of record: AuditRecord) -> [SessionHistory] {
-    record.messages().compactMap {
-      if case .history(let history) = $0.1.content { history } else { nil }
-    }
-  }
 
   /// The responses behind an event.
   private static func responses(
@@ -25,24 +21,29 @@ extension AuditEvidence {
     let record = try session(.main)
     guard let start = record.sent(Self.firstPrompt) else { throw .unseen(record.outline) }
     let limit = record.sent("{\"type\":\"message_ack\"", after: start) ?? record.events.count
+    let response = record.first("response", after: start)
     guard let end = record.first("ack", after: start), end < limit else {
-      let hasResponse = record.first("response", after: start) != nil
-      return hasResponse ? .partly(record.aftermath(of: start)) : record.absence(after: start)
+      return response != nil ? .partly(record.aftermath(of: start)) : record.absence(after: start)
     }
+    // Behind the response there is nothing left to confirm.
+    guard response.map({ end < $0 }) ?? true else { return .partly(record.aftermath(of: start)) }
     return .shown(record.between(start, end))
   }
 
   func promptRefused() throws(Finding) -> Finding {
     let record = try session(.main)
     guard let start = record.sent(Self.badPrompt) else { throw .unseen(record.outline) }
-    guard let end = record.first("error", after: start) else {
+    // What comes behind the next thing that was sent may answer that.
+    let answers = record.messages(after: start).prefix { $0.at < record.next(after: start) }
+    guard let end = answers.first(where: { $0.1.isRefusal })?.at else {
       return record.absence(after: start)
     }
-    return .shown(record.between(start, end))
+    let isConfirmed = answers.contains { $0.1.type == "ack" }
+    return Finding(isConfirmed ? .partly : .shown, record.between(start, end))
   }
 
   /// The first response to the first prompt.
-  private func firstResponse() throws(Finding) -> (
+  func firstResponse() throws(Finding) -> (
     record: AuditRecord, start: Int, end: Int, SessionResponse
   ) {
     let record = try session(.main)
@@ -56,7 +57,18 @@ extension AuditEvidence {
 
   func messageID() throws(Finding) -> Finding {
     let (record, start, end, response) = try firstResponse()
-    return Finding(response.id == nil ? .missing : .shown, record.between(start, end))
+    let words = record.between(start, end)
+    guard let id = response.id else { return .missing(words) }
+    guard let third = record.sent(Self.thirdPrompt) else { return .shown(words) }
+    let later = Self.responses(in: record, after: third).map(\.1)
+    let ids = later.compactMap(\.id)
+    // The first response may come once more: its prompt was sent twice.
+    let isReused = later.contains {
+      $0.id == id
+        && ($0.result != response.result || $0.idempotencyKey != response.idempotencyKey)
+    }
+    let isRepeated = isReused || ids.count > 1 && Set(ids).count == 1
+    return isRepeated ? .missing("the same id names several responses; " + words) : .shown(words)
   }
 
   func ackQuiet() throws(Finding) -> Finding {
@@ -64,15 +76,21 @@ extension AuditEvidence {
     guard let start = record.sent("{\"type\":\"message_ack\"") else {
       throw .unseen("not sent: " + record.outline)
     }
+    let hasID = record.messages().contains { $0.at < start && $0.1.content?.deliveredID != nil }
     // Behind it a `ping` was sent at once; what comes after the next thing may answer that.
     let sent = record.events.indices.filter {
       if case .sent = record.events[$0].kind { $0 > start } else { false }
     }
     let limit = sent.dropFirst().first ?? record.events.count
     if let error = record.first("error", after: start), error < limit {
-      return .missing(record.between(start, error))
+      // An id that no response had may well be refused; the type may not.
+      let isOfType = record.text(error).contains("message_ack")
+      return Finding(hasID || isOfType ? .missing : .unseen, record.between(start, error))
     }
-    guard let pong = record.first("pong", after: start), pong < limit else {
+    guard hasID else {
+      return .unseen("no response had an id to acknowledge: " + record.aftermath(of: start))
+    }
+    guard let pong = record.first("pong", after: start), pong < limit, answersPings else {
       return Finding(answersPings ? .missing : .unseen, record.aftermath(of: start))
     }
     return .shown(
@@ -80,112 +98,96 @@ extension AuditEvidence {
         + (record.events[pong].at - record.events[start].at).shown)
   }
 
-  /// The connect of the second connection and what was delivered to it.
-  private func delivery() throws(Finding) -> (
-    record: AuditRecord, start: Int, end: Int?, id: String?
-  ) {
+  /// The first delivery to a connection of the response that is waited for.
+  private struct Delivery {
+    var at: Int
+    var id: String?
+  }
+
+  /// What was delivered of the prompt whose connection was dropped.
+  private func delivery(on socket: Int, in record: AuditRecord) -> Delivery? {
+    guard let prompt = record.sent("{\"type\":\"prompt\"", on: 0) else { return nil }
+    let sent = record.text(prompt)
+    let delivered = record.messages(on: socket).first { $0.1.content?.answers(sent) == true }
+    return delivered.map { Delivery(at: $0.at, id: $0.1.content?.deliveredID) }
+  }
+
+  func replayed() throws(Finding) -> Finding {
     let record = try session(.replay)
     guard record.first("ack", on: 0) != nil || record.first("response", on: 0) != nil else {
       throw .unseen("no prompt was taken: " + record.outline)
     }
     guard let start = record.sent("connect", on: 1) else { throw .unseen(record.outline) }
-    let delivered = record.messages(on: 1).first {
-      $0.1.type == "replay" || $0.1.type == "response"
-    }
-    return (record, start, delivered?.at, delivered?.1.content?.deliveredID)
-  }
-
-  func replayed() throws(Finding) -> Finding {
-    let (record, start, end, _) = try delivery()
-    let words = "a prompt was sent and the connection dropped without `message_ack`; "
-    guard let end else {
+    var words = "a prompt was sent and the connection dropped without `message_ack`; "
+    guard let first = delivery(on: 1, in: record) else {
       // A handler that takes longer than the wait leaves nothing to replay.
       let isAnswered = (try? firstResponse()) != nil
       guard isAnswered else { return .unseen(words + record.aftermath(of: start)) }
       return record.absence(after: start, words)
     }
-    return .shown(words + record.between(start, end))
+    // The first one may have gone to whoever was connected when the handler ended.
+    words += record.between(start, first.at) + "; without `message_ack` again, "
+    guard let again = record.sent("connect", on: 2), record.first("connected", on: 2) != nil else {
+      throw .unseen(words + "there was no third connection: " + record.outline)
+    }
+    guard let second = delivery(on: 2, in: record), second.id == first.id else {
+      return record.absence(after: again, words)
+    }
+    return .shown(words + record.between(again, second.at))
   }
 
   func ackEnds() throws(Finding) -> Finding {
-    let (record, _, _, id) = try delivery()
-    guard let id else {
-      throw .unseen("nothing was replayed that could be acknowledged")
+    let record = try session(.replay)
+    guard let delivered = delivery(on: 2, in: record), let id = delivered.id,
+      let asked = record.first("connected", on: 2)
+    else { throw .unseen("nothing was replayed that could be acknowledged") }
+    guard record.sent("connect", on: 3) != nil, let start = record.first("connected", on: 3) else {
+      throw .unseen("there was no fourth connection: " + record.outline)
     }
-    guard let start = record.sent("connect", on: 2), record.first("connected", on: 2) != nil else {
-      throw .unseen("there was no third connection: " + record.outline)
-    }
-    let again = record.messages(on: 2).first { $0.1.content?.deliveredID == id }
+    let again = record.messages(on: 3).first { $0.1.content?.deliveredID == id }
     if let again { return .missing("acknowledged \(id); " + record.between(start, again.at)) }
-    return .shown("acknowledged \(id); it did not come to a third connection within 1.00 s")
+    let next = record.next(after: start)
+    let wait = record.events[min(next, record.events.count - 1)].at - record.events[start].at
+    let words = "acknowledged \(id); it did not come to a fourth connection within \(wait.shown)"
+    let time = record.events[delivered.at].at - record.events[asked].at
+    return time < wait ? .shown(words) : .unseen(words + ", and before after \(time.shown)")
   }
 
   func order() throws(Finding) -> Finding {
     let record = try session(.main)
-    guard let second = record.sent(#"{"type":"prompt","text":"audit: two""#),
-      let third = record.sent(#"{"type":"prompt","text":"audit: three""#, after: second)
+    guard let second = record.sent(Self.secondPrompt),
+      let third = record.sent(Self.thirdPrompt, after: second)
     else { throw .unseen(record.outline) }
-    let responses = Self.responses(in: record, after: third).prefix(2)
+    let responses = Self.responses(in: record, after: third).map(\.1)
     let words = "sent two prompts at once; \(record.aftermath(of: third, most: 6))"
     // Handlers may take longer than the wait.
-    guard responses.count == 2 else { return .unseen(words) }
-    let places = responses.map { _, response in
-      place(of: response, among: [record.text(second), record.text(third)])
+    guard responses.count > 1 else { return .unseen(words) }
+    var places: [Int] = []
+    for response in responses {
+      let place = place(of: response, among: [record.text(second), record.text(third)])
+      if let place, !places.contains(place) { places.append(place) }
     }
-    guard !places.contains(nil) else {
-      throw .unseen("responses do not tell which prompt they answer: " + words)
+    guard places.count == 2 else {
+      // One that was refused at once need not wait for the other.
+      let hasFailed = responses.contains {
+        if case .failure = $0.result { true } else { false }
+      }
+      let reason = hasFailed ? "a prompt failed" : "responses do not tell which prompt they answer"
+      throw .unseen("\(reason): \(words)")
     }
     return Finding(places == [0, 1] ? .shown : .missing, words)
   }
 
-  /// Which of some prompts a response answers, by its key or, of an echo, by its text.
+  /// Which of some prompts a response answers, by its key or, of an echo, by its text; `nil` of a
+  /// failure.
   private func place(of response: SessionResponse, among prompts: [String]) -> Int? {
-    if let key = response.idempotencyKey { return prompts.firstIndex { $0.contains(key) } }
     guard case .success(let text) = response.result else { return nil }
-    let names = ["audit: two", "audit: three"]
-    return names.firstIndex { text.contains($0) }
-  }
-
-  /// The first history with messages, and what it came in.
-  private func filledHistory() throws(Finding) -> (
-    record: AuditRecord, SessionHistory, words: String
-  ) {
-    for name in [AuditScript.Name.main, .olderHistory] {
-      let record = try session(name)
-      guard let start = record.sent("{\"type\":\"subscribe\""),
-        let end = record.first("session_history", after: start),
-        let history = Self.histories(of: record).first, !history.entries.isEmpty
-      else { continue }
-      return (record, history, record.between(start, end))
+    if let key = response.idempotencyKey {
+      return prompts.firstIndex { $0.contains("\"idempotency_key\":\"\(key)\"") }
     }
-    throw try emptyHistory()
-  }
-
-  /// Why there is no history with messages.
-  private func emptyHistory() throws(Finding) -> Finding {
-    let record = try session(.main)
-    guard let start = record.sent("{\"type\":\"subscribe\"") else { throw .unseen(record.outline) }
-    // Without a prompt that ended, a history may well be empty.
-    guard (try? firstResponse()) != nil else { return .unseen(record.aftermath(of: start)) }
-    return record.absence(after: start, "no history with messages: ")
-  }
-
-  func places() throws(Finding) -> Finding {
-    let (_, history, words) = try filledHistory()
-    let places = history.entries.compactMap(\.place)
-    let isRising = zip(places, places.dropFirst()).allSatisfy { $0 < $1 }
-    let isWhole = places.count == history.entries.count
-    let text = "\(places.count) of \(history.entries.count) messages are numbered; \(words)"
-    guard !places.isEmpty else { return .missing(text) }
-    return isRising && isWhole ? .shown(text) : .partly(text)
-  }
-
-  func stamps() throws(Finding) -> Finding {
-    let (_, history, words) = try filledHistory()
-    let count = history.entries.count { $0.timestamp != nil }
-    let text = "\(count) of \(history.entries.count) messages have a time; \(words)"
-    guard count > 0 else { return .missing(text) }
-    return count == history.entries.count ? .shown(text) : .partly(text)
+    let places = ["audit: two", "audit: three"].map { text.contains($0) }
+    // A text that quotes both tells nothing.
+    return places == [true, false] ? 0 : places == [false, true] ? 1 : nil
   }
 
   func sameKey() throws(Finding) -> Finding {
@@ -193,57 +195,45 @@ extension AuditEvidence {
     guard let again = record.sent(Self.firstPrompt, after: end) else {
       throw .unseen("not sent twice: " + record.outline)
     }
-    let third = record.sent(#"{"type":"prompt","text":"audit: two""#) ?? record.events.count
-    let second = Self.responses(in: record, after: again).first { $0.at < third }
-    let effects = Self.histories(of: record).first?.entries
-      .count { $0.role == .user && $0.text == "audit: one" }
+    let third = record.sent(Self.secondPrompt) ?? record.events.count
+    let second = Self.responses(in: record, after: again).first { $0.at < third }?.1
+    let history = Self.histories(of: record).first
+    let effects = history?.entries.count { $0.role == .user && $0.text == "audit: one" }
     let words =
       "\(record.text(start)) twice; the first response after "
       + "\((record.events[end].at - record.events[start].at).shown); then "
       + record.aftermath(of: again, most: 2)
       + (effects.map { "; the history has the prompt \($0) times" } ?? "")
     if let effects, effects > 1 { return .missing(words) }
-    if let second, second.1.id != first.id || first.id == nil { return .missing(words) }
-    return second == nil && effects != 1 ? .unseen(words) : .shown(words)
+    // A window that leaves something out may leave out the other one.
+    let isOnce = effects == 1 && history?.isComplete == true && history?.gap == nil
+    guard let second else { return isOnce ? .shown(words) : .unseen(words) }
+    guard second.result == first.result else { return isOnce ? .partly(words) : .missing(words) }
+    if isOnce || first.id != nil && second.id == first.id { return .shown(words) }
+    return first.id == nil ? .unseen(words) : .missing(words)
   }
+}
 
-  func delta() throws(Finding) -> Finding {
-    let older = try session(.olderHistory)
-    let newer = try session(.main)
-    var unseen: String?
-    // Of a history that was long enough, so that a rest of it was asked for.
-    var missing: String?
-    for record in [newer, older] {
-      let histories = Self.histories(of: record).filter { !$0.entries.isEmpty }
-      guard let whole = histories.first, let start = record.sent("{\"type\":\"subscribe\""),
-        let second = record.sent("{\"type\":\"subscribe\"", after: start)
-      else { continue }
-      let skipped = record.text(second).contains("\"from_offset\":2") ? 2 : 1
-      let words =
-        "the whole history has \(whole.entries.count) messages; "
-        + record.aftermath(of: second, most: 1)
-      unseen = words
-      guard whole.entries.count > skipped else { continue }
-      if record.hasWaited(after: second) { missing = words }
-      guard let rest = Self.history(in: record, after: second) else { continue }
-      if rest.entries == Array(whole.entries.dropFirst(skipped)) {
-        return .shown("behind the cursor came \(rest.entries.count); " + words)
-      }
+extension SessionServerMessage {
+  /// Whether it is the response to a prompt that was sent as this text, or the replay of one, as
+  /// far as it names what it answers.
+  fileprivate func answers(_ sent: String) -> Bool {
+    switch self {
+    case .response(let response):
+      let names = [response.conversation, response.idempotencyKey].compactMap(\.self)
+      return names.allSatisfy { sent.contains("\"\($0)\"") }
+    case .replay(_, let entry, _): return sent.contains("\"\(entry.conversation)\"")
+    case .hello, .connected, .pong, .ack, .responsePart, .error, .authError, .turnComplete,
+      .history, .historyBatch, .heartbeat, .draining, .sessionKilled, .unknown:
+      return false
     }
-    if let missing { return .missing(missing) }
-    guard let unseen else { throw try emptyHistory() }
-    return .unseen(unseen)
   }
+}
 
-  private static func history(in record: AuditRecord, after start: Int) -> SessionHistory? {
-    for (_, message) in record.messages(after: start) {
-      if case .history(let history) = message.content { return history }
-    }
-    return nil
-  }
-
-  func batch() throws(Finding) -> Finding {
-    try answered(
-      in: session(.main), "{\"type\":\"subscribe_batch\"", by: "session_history_batch")
+extension AuditMessage {
+  /// Whether it refuses a prompt: an error, or a response that reports a failure.
+  fileprivate var isRefusal: Bool {
+    if case .response(let response) = content, case .failure = response.result { return true }
+    return type == "error"
   }
 }

@@ -36,6 +36,9 @@ public struct Practice: Sendable, Hashable {
   public var judged: [Probe]
   /// How their findings make the verdict.
   public var rule: VerdictRule
+  /// The judged probes without which the others are worth nothing: if one of them is missing, the
+  /// practice is not met.
+  public var essential: Set<Probe>
   /// The probes that are reported besides.
   public var observed: [Probe]
   /// What cannot be seen from outside, and why; empty if all of it can.
@@ -43,10 +46,11 @@ public struct Practice: Sendable, Hashable {
 
   init(
     _ number: Int, _ title: String, _ category: PracticeCategory, judged: [Probe] = [],
-    rule: VerdictRule = .all, observed: [Probe] = [], limit: String = ""
+    rule: VerdictRule = .all, essential: Set<Probe> = [], observed: [Probe] = [],
+    limit: String = ""
   ) {
     (self.number, self.title, self.category, self.judged) = (number, title, category, judged)
-    (self.rule, self.observed, self.limit) = (rule, observed, limit)
+    (self.rule, self.essential, self.observed, self.limit) = (rule, essential, observed, limit)
   }
 
   /// All 40, in order.
@@ -70,6 +74,7 @@ extension Practice {
     Practice(5, "Message ordering", .delivery, judged: [.order, .places]),
     Practice(
       6, "Authentication on connect", .authentication, judged: [.early, .wrongKey, .missingKey],
+      essential: [.early, .wrongKey, .missingKey],
       limit: "where a client keeps its key is its own matter"),
     Practice(
       7, "Re-authentication on reconnect", .authentication, judged: [.keyAgain],
@@ -105,6 +110,7 @@ extension Practice {
     Practice(18, "Compression", .bandwidth, judged: [.compression]),
     Practice(
       19, "Adaptive payload size", .bandwidth, judged: [.sizeTaken, .truncation],
+      essential: [.truncation],
       limit: "whether a client adapts cannot be seen; a server has to obey the size"),
     Practice(20, "Delta synchronization", .bandwidth, judged: [.delta]),
   ]
@@ -162,7 +168,7 @@ extension Practice {
       limit: "whether a client orders by its own clock cannot be seen"),
     Practice(
       39, "Replay protection", .edge, judged: [.challenge, .challengeTaken, .challengeOnce],
-      observed: [.encrypted]),
+      essential: [.challenge, .challengeTaken, .challengeOnce], observed: [.encrypted]),
     Practice(
       40, "Corrupted messages", .edge, judged: [.malformed, .untyped, .unknownType, .binary]),
   ]

@@ -37,6 +37,16 @@ public struct Finding: Error, Sendable, Hashable {
   static func partly(_ evidence: String) -> Finding { Finding(.partly, evidence) }
   static func missing(_ evidence: String) -> Finding { Finding(.missing, evidence) }
   static func unseen(_ evidence: String) -> Finding { Finding(.unseen, evidence) }
+
+  /// The worst of several tries of one thing, the first one of equals; what was seen of each of
+  /// them if all were good. `unseen` for none.
+  static func worst(_ findings: [Finding]) -> Finding {
+    for outcome in [Outcome.missing, .partly, .unseen] {
+      if let found = findings.first(where: { $0.outcome == outcome }) { return found }
+    }
+    guard !findings.isEmpty else { return .unseen("it was not looked for") }
+    return .shown(findings.map(\.evidence).joined(separator: "; "))
+  }
 }
 
 /// How the findings of a practice's probes make its verdict.

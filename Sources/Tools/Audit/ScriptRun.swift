@@ -5,11 +5,12 @@ import LinkWire
 public struct AuditKey: Sendable {
   /// The key itself.
   public var key: Secret
-  /// Returns the lower-case hex digits of HMAC-SHA256 with the key over a challenge.
-  public var sign: @Sendable (String) -> String
+  /// Returns the lower-case hex digits of HMAC-SHA256 with the key over a challenge; `nil` where
+  /// challenges are not answered.
+  public var sign: (@Sendable (String) -> String)?
 
   /// A key and its signatures.
-  public init(key: Secret, sign: @escaping @Sendable (String) -> String) {
+  public init(key: Secret, sign: (@Sendable (String) -> String)?) {
     (self.key, self.sign) = (key, sign)
   }
 }
@@ -65,6 +66,7 @@ public struct ScriptRun: Sendable {
   /// A run that begins now.
   public init(_ script: AuditScript, key: AuditKey?, at now: Instant, wall: Timestamp) {
     (self.script, self.key, start, self.wall) = (script, key, now, wall)
+    record.wall = wall
   }
 
   /// Begins the first step.
@@ -93,6 +95,11 @@ public struct ScriptRun: Sendable {
       return stop(isComplete: false)
     }
     return goOn(at: now)
+  }
+
+  /// Takes how many messages came compressed on a connection so far, also behind the end.
+  public mutating func note(compressed count: Int, on socket: Int) {
+    if count > 0 { record.compressed[socket] = count }
   }
 
   /// Lets time pass.
@@ -144,6 +151,8 @@ extension ScriptRun {
       case .pause(let limit):
         if deadline == nil { deadline = now.advanced(by: limit) }
         return effects
+      case .endIf(let type):
+        if record.first(type, on: socket) != nil { return effects + stop(isComplete: true) }
       case .open, .use, .say, .ping, .raw, .drop:
         effects += perform(script.steps[next], at: now)
       }
@@ -203,7 +212,7 @@ extension ScriptRun {
       note(.sent(words), on: socket, now)
       return [.sendRaw(socket, bytes)]
     case .drop: return open.remove(socket) == nil ? [] : [.drop(socket)]
-    case .expect, .pause: return []
+    case .expect, .pause, .endIf: return []
     }
   }
 }
@@ -230,9 +239,11 @@ extension ScriptRun {
 
   private func words(_ proof: AuditScript.Login.Proof) -> String {
     switch proof {
-    case .best: challenge == nil ? "the key" : "an answer to the challenge"
+    case .best:
+      challenge == nil || key?.sign == nil ? "the key" : "an answer to the challenge"
     case .key: "the key"
     case .wrongKey: "a wrong key"
+    case .wrongAnswer: challenge == nil ? "a wrong key" : "a wrong answer to the challenge"
     case .none: "no key"
     }
   }
@@ -258,20 +269,31 @@ extension ScriptRun {
     case .none: break
     case .wrongKey: connect.key = Secret(Self.wrongKey)
     case .key: connect.key = key?.key
+    case .wrongAnswer:
+      guard challenge != nil else {
+        connect.key = Secret(Self.wrongKey)
+        break
+      }
+      prove(by: Self.wrongAnswer, in: &connect, at: now)
     case .best:
-      guard let challenge, let key else {
+      guard let challenge, let sign = key?.sign else {
         connect.key = key?.key
         break
       }
-      connect.proof = Secret(key.sign(challenge))
-      let time = start.duration(to: now).nanoseconds
-      connect.timestamp = Timestamp(nanoseconds: wall.nanoseconds + time)
+      prove(by: sign(challenge), in: &connect, at: now)
     }
     return connect
   }
 
+  private func prove(by proof: String, in connect: inout SessionConnect, at now: Instant) {
+    connect.proof = Secret(proof)
+    let time = start.duration(to: now).nanoseconds
+    connect.timestamp = Timestamp(nanoseconds: wall.nanoseconds + time)
+  }
+
   /// Of the right form, and never anyone's.
   private static let wrongKey = "untethered-" + String(repeating: "0", count: 32)
+  private static let wrongAnswer = String(repeating: "0", count: 64)
 
   /// The challenge of this connection's `hello`.
   private var challenge: String? {

@@ -24,6 +24,20 @@ import Testing
     #expect(Self.end.events(hex("c1 01 00")) == [.text([])])
   }
 
+  @Test func `messages that came compressed are counted`() {
+    // One frame and two fragments of RFC 7692 section 7.2.3.1, and a plain text of RFC 6455 section
+    // 5.7.
+    let bytes = hex(
+      "c1 07 f2 48 cd c9 c9 07 00 41 03 f2 48 cd 80 04 c9 c9 07 00 81 05 48 65 6c 6c 6f")
+    for pieces in [[bytes], bytes.map { [$0] }] {
+      var connection = Self.end.connection()
+      var events: [WebSocketEvent] = []
+      for piece in pieces { connection.receive(piece, into: &events) }
+      let count = connection.compressedMessages
+      #expect(events.count == 3 && count == 2)
+    }
+  }
+
   @Test func `a second message may refer to the first where the window is kept`() {
     let bytes = hex("c1 07 f2 48 cd c9 c9 07 00 c1 05 f2 00 11 00 00")
     #expect(Self.keeping.events(bytes) == [.text(Self.hello), .text(Self.hello)])

@@ -1,6 +1,7 @@
 import CCurl
 import LinkCore
 import LinkDriver
+import LinkProtocols
 
 #if canImport(Darwin)
   import Darwin
@@ -99,6 +100,10 @@ extension NetworkLoop {
 
   func send(_ id: UInt64, raw: [UInt8]) -> SocketSending {
     change(id) { $0.send(raw: raw) } ?? .closed
+  }
+
+  func compressedMessages(_ id: UInt64) -> Int {
+    sockets[id]?.webSocket?.compressedMessages ?? 0
   }
 
   func ping(_ id: UInt64, _ ping: UInt64) {

@@ -23,10 +23,11 @@ enum AuditCommand {
         Acts as a client of a server that speaks the session protocol, or of any WebSocket server, \
         and reports for each practice: met, partly, not, or unseen (not visible from outside), \
         with what was sent, what came back and how long it took. A verdict is about the server's \
-        part; what only a client does is unseen. It takes about a minute, and at most 90 s.
+        part; what only a client does is unseen, and so is what a server may do in a protocol of \
+        its own. It takes about a minute, and at most 90 s.
         """,
         """
-        With --key-file it sends five short prompts ("audit: …"), one of them twice, one prompt of \
+        With --key-file it sends five short prompts ("audit: …"), one of them twice, two prompts of \
         60 kB and eight of 20 kB, which the program behind the server answers. Opens at most 20 \
         connections at once, and sends keys that are wrong and messages that are not valid.
         """,

@@ -27,6 +27,7 @@ struct AuditRun: Sendable {
   /// Returns what was recorded.
   func evidence(chance: Chance) async -> AuditEvidence {
     var evidence = AuditEvidence(hasKey: key != nil, isEncrypted: url.hasPrefix("wss://"))
+    var key = key
     var waiting = AuditPlan(chance: chance).scripts.filter { !$0.needsLogin || key != nil }
     let all = waiting.count
     var running: Set<AuditScript.Name> = []
@@ -36,7 +37,7 @@ struct AuditRun: Sendable {
         return .limit
       }
       for path in Self.paths { group.addTask { .page(path, await page(path)) } }
-      start(.first, &waiting, &running, in: &group)
+      start(.first, &waiting, &running, key, in: &group)
       while let part = await group.next() {
         switch part {
         case .page(let path, let page): evidence.pages[path] = page
@@ -48,7 +49,8 @@ struct AuditRun: Sendable {
         }
         if isDone(evidence, waiting, running) { group.cancelAll() }
         guard !group.isCancelled else { continue }
-        advance(evidence, &waiting, &running, in: &group)
+        if evidence.takesKeyAlone { key?.sign = nil }
+        advance(evidence, &waiting, &running, key, in: &group)
       }
     }
     return evidence
@@ -65,17 +67,17 @@ struct AuditRun: Sendable {
   /// Starts the scripts whose turn has come.
   private func advance(
     _ evidence: AuditEvidence, _ waiting: inout [AuditScript],
-    _ running: inout Set<AuditScript.Name>, in group: inout TaskGroup<Part>
+    _ running: inout Set<AuditScript.Name>, _ key: AuditKey?, in group: inout TaskGroup<Part>
   ) {
     guard key == nil || evidence.records[.login] != nil else { return }
     if evidence.isKeyRefused { waiting.removeAll { $0.needsLogin } }
-    start(.second, &waiting, &running, in: &group)
-    if running.isSubset(of: Self.long) { start(.third, &waiting, &running, in: &group) }
+    start(.second, &waiting, &running, key, in: &group)
+    if running.isSubset(of: Self.long) { start(.third, &waiting, &running, key, in: &group) }
   }
 
   private func start(
     _ phase: AuditScript.Phase, _ waiting: inout [AuditScript],
-    _ running: inout Set<AuditScript.Name>, in group: inout TaskGroup<Part>
+    _ running: inout Set<AuditScript.Name>, _ key: AuditKey?, in group: inout TaskGroup<Part>
   ) {
     for script in waiting where script.phase == phase {
       running.insert(script.name)
@@ -92,12 +94,12 @@ struct AuditRun: Sendable {
       method: "GET", url: origin + path, timeout: .seconds(5), maxBodyBytes: 1 << 20)
     do throws(LinkFailure) {
       let response = try await network.send(request)
-      let text = String(decoding: response.body.prefix(80), as: UTF8.self)
+      let text = String(decoding: response.body, as: UTF8.self)
       return AuditEvidence.Page(
-        status: response.status, excerpt: text, time: start.duration(to: clock.now))
+        status: response.status, text: text, time: start.duration(to: clock.now))
     } catch {
       return AuditEvidence.Page(
-        status: nil, excerpt: LinkReason.text(error), time: start.duration(to: clock.now))
+        status: nil, text: LinkReason.text(error), time: start.duration(to: clock.now))
     }
   }
 }

@@ -54,6 +54,13 @@ actor ScriptDriver {
     guard let input = Self.input(event, from: socket) else { return }
     pending += run.handle(input, at: clock.now)
     await work()
+    await noteCompression(of: socket)
+  }
+
+  /// Asks a connection that is held how many messages came compressed.
+  private func noteCompression(of socket: Int) async {
+    guard let handle = sockets[socket] as? any RawSocketHandle else { return }
+    run.note(compressed: await handle.compressedMessages(), on: socket)
   }
 
   private static func input(_ event: SocketEvent, from socket: Int) -> ScriptRun.Input? {
@@ -103,7 +110,9 @@ actor ScriptDriver {
     case .ping(let number):
       pings += 1
       await sockets[number]?.ping(id: pings)
-    case .drop(let number): sockets[number] = nil
+    case .drop(let number):
+      await noteCompression(of: number)
+      sockets[number] = nil
     }
   }
 }

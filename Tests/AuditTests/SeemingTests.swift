@@ -1,0 +1,171 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import SessionAudit
+
+/// Servers that only seem to meet a practice; `VerdictTests` has one that meets them all.
+@Suite struct SeemingTests {
+  typealias Server = (number: Int, faults: Set<PretendServer.Fault>, verdict: PracticeVerdict)
+
+  /// What a server does to seem to meet a practice, and the verdict that it deserves.
+  static let servers: [Server] = connecting + speaking
+
+  private static let connecting: [Server] = [
+    // It sends `pong` now and then, whatever it is sent.
+    (3, [.pongsUnasked, .noProtocolPong], .not), (14, [.pongsUnasked], .partly),
+    // All its ids are the same; it forgets what it sent once; it ignores what it does not know.
+    (4, [.sameID], .partly), (4, [.deliversOnce], .partly),
+    (4, [.noMessageID, .noReplay], .not),
+    // Its numbers are those of a window.
+    (5, [.restartsPlaces], .partly),
+    // It refuses who has no key, and asks no more; it guards what writes, and not what reads.
+    (6, [.takesAnyKey], .not), (6, [.takesAnyAnswer], .not), (6, [.readsEarly], .not),
+    (7, [.letsInOnce], .not),
+    // Its handler answers in few words, or not at all.
+    (8, [.shortAnswers], .unseen), (8, [.failsLarge], .partly), (19, [.ignoresSize], .not),
+    // Its members have members; it names a version that nobody offered; its histories are empty.
+    (11, [.camelInside], .partly), (11, [.overstatesVersion], .partly),
+    (11, [.emptyOlder], .partly),
+    // It has a challenge that it does not look at, that is the same for all, or that any text
+    // answers.
+    (39, [.ignoresChallenge], .not), (39, [.sameChallenge], .not), (39, [.takesAnyAnswer], .not),
+    (39, [.acceptsReplayedChallenge], .not),
+  ]
+
+  private static let speaking: [Server] = [
+    // The response to a repeated prompt has the id of the first one, as all of them have.
+    (12, [.sameID], .partly), (12, [.sameID, .runsTwice], .not),
+    // It reports errors of authentication and no others.
+    (13, [.ignoresInvalid, .closesOld], .partly),
+    // It says something before it ends who is silent.
+    (16, [.beatsOften, .endsSilentClients], .not),
+    // It answers soon, one after the other.
+    (17, [.inTurn], .not),
+    // It agrees to compression.
+    (18, [.plainMessages], .partly),
+    // One version's cursor is ignored.
+    (20, [.ignoresOffset], .partly),
+    // It confirms what it refuses, or what it has answered.
+    (22, [.acksBadPrompt], .partly), (22, [.lateAck], .partly),
+    // Its batch has nothing in it, or the first of two.
+    (23, [.emptyBatch], .not), (23, [.halfBatch], .partly),
+    // One sign of life belongs to the greeting, or is the last.
+    (24, [.greetsAlive], .not), (24, [.beatsOnce], .partly),
+    // Its times are of another day.
+    (38, [.farStamps], .partly),
+  ]
+
+  @Test(arguments: servers)
+  func `a server that only seems to meet a practice is told so`(
+    number: Int, faults: Set<PretendServer.Fault>, verdict: PracticeVerdict
+  ) {
+    let entry = PretendAudit.report(.session, faults).entries[number - 1]
+    #expect(entry.verdict == verdict, "\(entry.evidence)")
+  }
+
+  @Test func `every practice with a verdict has a server that only seems to meet it`() {
+    // Three of them are recorded below.
+    let numbers = Set(Self.servers.map(\.number) + [15, 36, 40])
+    #expect(numbers == Set(Practice.all.filter { !$0.judged.isEmpty }.map(\.number)))
+  }
+
+  @Test func `no server has a verdict in what only a client does`() {
+    let faults = PretendServer.Fault.allCases.map { Set([$0]) } + [[]]
+    let verdicts = faults.flatMap { PretendAudit.report(.session, $0).entries }
+      .filter { $0.practice.judged.isEmpty }.map(\.verdict)
+    #expect(Set(verdicts) == [.unseen])
+  }
+
+  /// A server that a frame of another connection ended has no limit of time (15).
+  @Test(arguments: [
+    (LinkFailure.reset, PracticeVerdict.unseen), (.closed(code: 1008, reason: ""), .met),
+  ])
+  func `a connection that ended with all others was not closed in time`(
+    end: LinkFailure, verdict: PracticeVerdict
+  ) {
+    let hello = Tape.came(#"{"type":"hello","auth_version":1}"#)
+    let stranger = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (1, hello), (500, .ended(end)),
+    ])
+    let huge = Tape.cut([
+      (0, 0, .opening), (0, 1, .opened(headers: [:])),
+      (1, 1, .opening), (1, 2, .opened(headers: [:])), (1, 2, .sent("the header of a frame")),
+      (1, 500, .ended(.reset)), (0, 500, .ended(.reset)), (0, 500, .sent("a WebSocket ping")),
+      (0, 501, .late("a WebSocket pong")),
+    ])
+    let report = Tape.evidence([.stranger: stranger, .huge: huge]).report(server: "")
+    #expect(report.entries[14].verdict == verdict)
+  }
+
+  /// A connection that ends by itself as soon shows no limit of frames (8).
+  @Test(arguments: [
+    (1_500, 1000, Finding.Outcome.unseen), (1_500, 1009, .shown), (30_000, 1000, .shown),
+  ])
+  func `a frame that is too long ends its connection, and not the time of a stranger`(
+    time: Int, code: UInt16, outcome: Finding.Outcome
+  ) {
+    let stranger = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (time, .ended(.closed(code: 1000, reason: ""))),
+    ])
+    let huge = Tape.cut([
+      (1, 1, .opening), (1, 2, .opened(headers: [:])), (1, 2, .sent("the header of a frame")),
+      (1, 1_400, .ended(.closed(code: code, reason: ""))),
+    ])
+    let evidence = Tape.evidence([.stranger: stranger, .huge: huge])
+    #expect(evidence.finding(.hugeFrame).outcome == outcome)
+  }
+
+  /// What a page says, and whether it is metrics in the text format of Prometheus (36).
+  @Test(arguments: [
+    ("# HELP a b\n# TYPE a counter\na{b=\"c d\"} 1.5e3\n", PracticeVerdict.met),
+    ("# TYPE a gauge\na NaN\n", .met), ("<!doctype html><title>Sockets</title>", .unseen),
+    ("ok", .unseen), ("Error 404", .unseen), ("# TYPE a counter\n", .unseen),
+    ("# TYPE a counter\na many\n", .unseen),
+  ])
+  func `a page that says anything is no page of metrics`(page: String, verdict: PracticeVerdict) {
+    #expect(PretendAudit.report(page: page).entries[35].verdict == verdict)
+  }
+
+  /// An error that answers the next message is not one about the first (40, 13).
+  @Test func `a server that does not know ping reports no corrupted message`() {
+    let error = Tape.came(#"{"type":"error","message":"unknown: ping"}"#)
+    let record = Tape.session([
+      (2, .sent("nonsense")), (3_002, .late("`error`")), (3_002, Tape.ping), (3_003, error),
+    ])
+    let refusal = Tape.record([
+      (0, .opening), (1, .opened(headers: [:])), (1, .sent("connect with a wrong key")),
+      (2, Tape.came(#"{"type":"auth_error","message":"no"}"#)), (3, .ended(.reset)),
+    ])
+    let evidence = Tape.evidence([.faults: record, .wrongKey: refusal])
+    #expect(evidence.finding(.malformed).outcome == .missing)
+    #expect(evidence.finding(.distinctErrors).outcome == .partly)
+  }
+
+  /// A server with a protocol of its own, which takes `login` first, and refuses anything else.
+  @Test func `a server of another protocol does not lack what it may do in its own`() {
+    let refusal = Tape.came(#"{"type":"error","code":"unauthorized","message":"log in first"}"#)
+    let close = AuditRecord.Kind.ended(.closed(code: 4401, reason: "unauthorized"))
+    let start: [(Int, AuditRecord.Kind)] = [(0, .opening), (1, .opened(headers: [:]))]
+    func record(_ sent: String) -> AuditRecord {
+      Tape.record(start + [(1, .sent(sent)), (2, refusal), (2, close)])
+    }
+    var evidence = Tape.evidence([
+      .pings: record(#"{"type":"ping"}"#), .early: record(#"{"type":"unsubscribe"}"#),
+      .wrongKey: record("connect with a wrong key"), .missingKey: record("connect with no key"),
+      .garbage: record(#"{"type":"prompt","text":"#),
+      // Slack and others greet so too, and close who does not log in.
+      .stranger: Tape.record(
+        start + [
+          (1, Tape.came(#"{"type":"hello"}"#)), (2, Tape.came(#"{"type":"connected"}"#)),
+          (5_000, close), (5_000, .sent("a WebSocket ping")),
+        ]),
+      .opening: Tape.record(start + [(1, .sent("a WebSocket ping")), (2, .pong)]),
+    ])
+    evidence.hasKey = false
+    let report = evidence.report(server: "")
+    let others = report.entries.filter { ![3, 14, 18].contains($0.practice.number) }
+    #expect(others.filter { $0.verdict != .unseen }.map(\.practice.number) == [])
+    #expect(report.entries[5].evidence.contains("log in first"))
+  }
+}

@@ -13,8 +13,9 @@ extension HeldLink {
     case refreshCredentials
     /// Ask the other way to the data once.
     case poll(UInt64)
-    /// Queue a connect with the OS that opens whenever the peer appears.
-    case arm(AttemptID)
+    /// Queue a connect with the OS that opens whenever the peer appears; first the OS leaves the
+    /// peer alone for a while, so that one with which nothing is left to do can rest.
+    case arm(AttemptID, after: Duration = .zero)
     /// Take the queued connect back.
     case disarm(AttemptID)
     /// What the user sees changed.

@@ -158,6 +158,7 @@ extension HeldLink {
     gate.leavesAt = nil
     guard case .leave(_, let then) = policy.gate.background else { return }
     closeCurrent(.background, &step)
+    if case .ready = state { standby.noteDone() }
     switch then {
     case .hold:
       state = .held(Held(obstacle: gate.obstacle ?? .background, series: .reconnect))

@@ -55,7 +55,7 @@ extension HeldLink {
 
   /// Reasons to try at once.
   public enum Trigger: String, Sendable, Equatable, Codable, CaseIterable {
-    /// The user pulled to refresh or pressed retry.
+    /// The user pulled to refresh or pressed retry: the waits begin anew, too.
     case userRefresh
     /// A message went out beside the link, so the server is there.
     case messageSent

@@ -13,8 +13,7 @@ extension HeldLink {
     case .settling(let settling):
       trying(settling.series, retryAt: settling.until, reason: .settling)
     case .waiting(let waiting):
-      trying(
-        waiting.series, retryAt: waiting.until, reason: waiting.failure.map { .failure($0) })
+      trying(waiting.series, retryAt: waiting.until, reason: waiting.reason)
     case .refreshing(let refreshing):
       trying(refreshing.series, reason: refreshing.failure.map { .failure($0) })
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
@@ -29,11 +28,12 @@ extension HeldLink {
   private func trying(
     _ series: Series, retryAt: Instant? = nil, reason: LinkStatus.Reason? = nil
   ) -> LinkStatus {
-    guard !series.isProbe else { return LinkStatus(phase: .standby, reason: reason) }
-    let isFirst = series.origin == .first && series.failures == 0
+    guard !series.isProbe else {
+      return LinkStatus(phase: .standby, reason: standby.failure.map { .failure($0) } ?? reason)
+    }
     return LinkStatus(
-      phase: isFirst ? .connecting : .reconnecting,
+      phase: series.isNew ? .connecting : .reconnecting,
       attempt: (series.scheduleIndex ?? 0) + 1,
-      of: isFirst ? nil : retry.limit(of: series), retryAt: retryAt, reason: reason)
+      of: series.isNew ? nil : retry.limit(of: series), retryAt: retryAt, reason: reason)
   }
 }

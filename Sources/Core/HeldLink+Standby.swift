@@ -14,6 +14,14 @@ extension HeldLink {
     state = .resting(failure.map { .failure($0) } ?? restingReason)
   }
 
+  /// Why nothing is tried although nothing has failed just now: the user's switch, the background,
+  /// or a server that refused the link before and is believed.
+  private var restingReason: LinkStatus.Reason {
+    if isLeftForStandby { return .ended(.background) }
+    guard gate.wish == .live, let failure = standby.failure else { return .ended(.leaving) }
+    return .failure(failure)
+  }
+
   /// A wait that is longer than one between polls leaves the reader nothing but polls.
   mutating func pollMeanwhile(
     until at: Instant, after failure: LinkFailure?, _ step: inout Step
@@ -22,10 +30,6 @@ extension HeldLink {
       at > step.now.advanced(by: poll.interval)
     else { return }
     standby.armPoll(after: failure, slow: false, at: step.now, chance: &chance)
-  }
-
-  private var restingReason: LinkStatus.Reason {
-    isLeftForStandby ? .ended(.background) : .ended(.leaving)
   }
 
   /// Keeps the queued connect armed while the link is wanted, allowed and not open.
@@ -48,8 +52,8 @@ extension HeldLink {
 
   mutating func armQueue(_ step: inout Step) {
     let attempt = newAttempt()
-    standby.armQueued(attempt, at: step.now)
-    step.effects.append(.arm(attempt))
+    let rest = standby.armQueued(attempt, at: step.now)
+    step.effects.append(.arm(attempt, after: rest))
   }
 
   /// Takes back whatever is armed.
@@ -103,7 +107,12 @@ extension HeldLink {
       let quiet = ready.liveness.lastHeard.duration(to: step.now)
       if trigger == .woke || quiet >= policy.liveness.pongTimeout { probeSuspect(&step) }
     case .waiting(let waiting):
-      expedite(waiting.series, after: waiting.failure, &step)
+      let series = trigger == .userRefresh ? waiting.series.restarted : waiting.series
+      expedite(series, after: waiting.failure, &step)
+    case .preparing(let trying) where trigger == .userRefresh: state = .preparing(trying.restarted)
+    case .opening(let trying) where trigger == .userRefresh: state = .opening(trying.restarted)
+    case .establishing(let trying) where trigger == .userRefresh:
+      state = .establishing(trying.restarted)
     case .resting:
       standby.hurry(at: step.now)
       if gate.wish == .live, !standby.forbidsTriggers { probe(&step) }

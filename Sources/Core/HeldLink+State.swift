@@ -38,8 +38,12 @@ extension HeldLink {
   struct Waiting: Sendable, Hashable {
     var until: Instant
     var series: Series
-    /// What the wait follows; `nil` when only the windows make it wait.
+    /// What the wait follows.
     var failure: LinkFailure?
+    /// Whether the try is put off only by the windows or the breaker.
+    var isLimited: Bool
+
+    var reason: LinkStatus.Reason? { isLimited ? .limited : failure.map { .failure($0) } }
   }
 
   struct Refreshing: Sendable, Hashable {
@@ -56,6 +60,13 @@ extension HeldLink {
     var series: Series
     /// Which credentials it uses.
     let generation: UInt64
+
+    /// The same attempt; if it fails, the waits begin anew.
+    var restarted: Trying {
+      var trying = self
+      trying.series = series.restarted
+      return trying
+    }
   }
 
   struct Ready: Sendable, Hashable {

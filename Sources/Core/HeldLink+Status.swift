@@ -65,5 +65,7 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     case ended(HeldLink.CloseReason)
     /// The network changed and is left to settle.
     case settling
+    /// So many tries were made that the next one waits, whoever asks for it.
+    case limited
   }
 }

@@ -48,6 +48,7 @@ extension HeldLink {
       state = .idle(.ended(.idle))
     case .idle(.standby):
       closeCurrent(.idle, &step)
+      standby.noteDone()
       rest(nil, slow: false, &step)
       state = .resting(.ended(.idle))
     case nil: return

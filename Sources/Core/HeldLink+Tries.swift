@@ -8,8 +8,7 @@ extension HeldLink {
       return
     }
     if at > step.now {
-      pollMeanwhile(until: at, after: failure, &step)
-      state = .waiting(Waiting(until: at, series: series, failure: failure))
+      wait(until: at, series, after: failure, &step)
     } else {
       begin(series, &step)
     }
@@ -20,10 +19,19 @@ extension HeldLink {
     guard mayTry(series, after: failure, &step) else { return }
     let at = retry.earliest(at: step.now)
     if at > step.now {
-      state = .waiting(Waiting(until: at, series: series, failure: failure))
+      wait(until: at, series, after: failure, &step)
     } else {
       begin(series, &step)
     }
+  }
+
+  private mutating func wait(
+    until time: Instant, _ series: Series, after failure: LinkFailure?, _ step: inout Step
+  ) {
+    pollMeanwhile(until: time, after: failure, &step)
+    let isLimited = retry.isLimited(until: time, at: step.now)
+    state = .waiting(
+      Waiting(until: time, series: series, failure: failure, isLimited: isLimited))
   }
 
   /// Whether the user, the gate and the server allow tries; otherwise goes where the link waits.

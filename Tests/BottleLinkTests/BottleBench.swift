@@ -55,7 +55,7 @@ struct BottleBench {
   private var queue: [(at: Instant, order: Int, event: Event)] = []
   private var order = 0
   /// The tickets, oldest first.
-  private var tickets: [(attempt: AttemptID, isQueued: Bool)] = []
+  private var tickets: [(attempt: AttemptID, isQueued: Bool, restsUntil: Instant)] = []
   private var isScanning = false
   private(set) var isLinked = false
 
@@ -238,14 +238,14 @@ struct BottleBench {
         isScanning = true
         later(.milliseconds(700), .meet)
       case .stopScan: isScanning = false
-      case .connect(let attempt, _, let isQueued):
+      case .connect(let attempt, _, let isQueued, let rest):
         if !tickets.contains(where: { $0.attempt == attempt }) {
-          tickets.append((attempt, isQueued))
+          tickets.append((attempt, isQueued, now.advanced(by: rest)))
         }
         if isLinked {
           later(.milliseconds(1), .model(.central(.connected(attempt))))
         } else {
-          later(.milliseconds(isQueued ? 1 : 50), .meet)
+          later(rest + .milliseconds(isQueued ? 1 : 50), .meet)
         }
       case .cancel(let attempt): cancel(attempt)
       case .discover(let attempt): later(.milliseconds(400), .discovered(attempt))
@@ -343,8 +343,9 @@ struct BottleBench {
     if isLinked, !isInRange { return drop(.timeout(.silence)) }
     guard isInRange, !isLinked, bottle.bottle.isAdvertising else { return }
     if isScanning, !isSuspended { give(.central(.found(Self.id, name: "Bottle"))) }
-    guard let first = tickets.first else { return }
-    let isEager = tickets.contains { !$0.isQueued }
+    let awake = tickets.filter { $0.restsUntil <= now }
+    guard let first = awake.first else { return }
+    let isEager = awake.contains { !$0.isQueued }
     if !isEager, !isScanning {
       // Only the system's passive look, which takes its time after both are there.
       guard passiveIsDue(first.attempt) else { return }

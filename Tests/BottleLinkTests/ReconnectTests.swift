@@ -9,7 +9,7 @@ import VirtualBottle
 /// When a bottle's link looks for its bottle, and what is outstanding with the system.
 @Suite struct ReconnectTests {
   private static func arms(_ bench: BottleBench) -> Int {
-    bench.log.count { if case .connect(_, _, true) = $0.effect { true } else { false } }
+    bench.log.count { if case .connect(_, _, true, _) = $0.effect { true } else { false } }
   }
 
   @Test func `the first burst is 5 s long, and the queued connect is armed beside it`() {
@@ -83,6 +83,70 @@ import VirtualBottle
     bench.pass(8)
     #expect(bench.log.contains { if case .cancel = $0.effect { true } else { false } })
     #expect(Self.arms(bench) == 1)
+  }
+
+  /// Two connections of a bottle that is carried about, so that it is awake all the time: the end
+  /// of the first one, and how long it was until the second.
+  private static func pause(_ bench: inout BottleBench, _ limit: Int) -> Double? {
+    var ended: Double?
+    for step in 0..<limit * 20 {
+      bench.pass(0.05)
+      if step % 20 == 0 { bench.touch(.moved) }
+      if ended == nil, !bench.isLinked { ended = bench.seconds }
+      if let ended, bench.isLinked { return bench.seconds - ended }
+    }
+    return nil
+  }
+
+  /// The system notices the bottle 0.1 s after it looks.
+  @Test(arguments: [false, true])
+  func `a bottle that stays awake is left alone for 30 s after an idle connection`(
+    isInBackground: Bool
+  ) throws {
+    var bench = BottleBench.connected(.plan028)
+    bench.passive = .milliseconds(100)
+    if isInBackground { bench.background() }
+    let pause = try #require(Self.pause(&bench, 200))
+    #expect((30...31).contains(pause), "\(pause)")
+    bench.pass(0.1)
+    #expect(bench.notices == (isInBackground ? [.reconnectedInBackground] : []))
+  }
+
+  @Test func `a bottle with records that did not come is connected again at once`() throws {
+    var bench = BottleBench.connected(.plan028)
+    bench.passive = .milliseconds(100)
+    bench.storeFailure = .full(detail: "no space left")
+    bench.touch(.poured(250))
+    let pause = try #require(Self.pause(&bench, 200))
+    #expect(pause <= 1, "\(pause)")
+  }
+
+  @Test func `a bottle that only says that it has records is left alone, too`() throws {
+    var bench = BottleBench.wanted(.plan028)
+    bench.passive = .milliseconds(100)
+    bench.bottle.countsDeleted = true
+    bench.pass(1)
+    bench.touch(.moved)
+    bench.touch(.poured(40))
+    bench.pass(0.1)
+    bench.deleteOnBottle(1)
+    bench.pass(5)
+    #expect(bench.status.phase == .connected)
+    let pause = try #require(Self.pause(&bench, 200))
+    #expect(bench.notices.first == .nothingCame(said: 1))
+    #expect((30...31).contains(pause), "\(pause)")
+  }
+
+  @Test func `opening the app ends the rest of a bottle`() throws {
+    var bench = BottleBench.connected(.plan028)
+    bench.passive = .milliseconds(100)
+    bench.background()
+    bench.pass(6)
+    #expect(!bench.isLinked)
+    bench.touch(.moved)
+    bench.foreground()
+    let time = try #require(bench.wait(10) { $0.status.phase == .connected })
+    #expect(time <= 5, "the burst, as the seed's test 1 has it: \(time)")
   }
 
   @Test func `a hold keeps the connection with a ping every 25 s, until it is given back`() {

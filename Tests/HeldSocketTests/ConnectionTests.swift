@@ -157,6 +157,29 @@ struct ConnectionTests {
     #expect(bench.give(start).contains(.open(AttemptID(2))))
   }
 
+  @Test(arguments: [SocketModel.Input.start, .link(.device(.again))])
+  func `a request of the user is tried at once, and the waits begin anew`(
+    request: SocketModel.Input
+  ) throws {
+    var bench = SocketBench.connected()
+    var failed = 0
+    while failed < 9 {
+      if bench.attempt.number > 0 {
+        bench.give(.lost(bench.attempt, .refused))
+        failed += 1
+      } else {
+        bench.pass(.milliseconds(100))
+      }
+    }
+    bench.log = []
+    bench.give(request)
+    #expect(bench.opens.count == 1)
+    bench.give(.lost(bench.attempt, .refused))
+    let retryAt = try #require(bench.model.link.status.retryAt)
+    // 1 s, a quarter either way, where the ninth wait has 30 s.
+    #expect((0.75...1.25).contains(bench.now.duration(to: retryAt) / .seconds(1)))
+  }
+
   @Test func `stops with 1000 and stays stopped`() {
     var bench = SocketBench.connected()
     #expect(

@@ -103,7 +103,7 @@ import Testing
   @Test func `cannot play a policy that waits for its operating system`() {
     #expect(Herd.policy(.bottleLink).obstacle != nil)
     #expect(Herd.policy(.healthSync).obstacle != nil)
-    #expect(LinkPolicy.presets.count { Herd.policy($0).obstacle == nil } == 5)
+    #expect(LinkPolicy.presets.count { Herd.policy($0).obstacle == nil } == 6)
   }
 
   @Test func `sums its rows up without losing a second`() {

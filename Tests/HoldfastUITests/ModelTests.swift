@@ -88,7 +88,9 @@ import Testing
     func events(_ deliver: @escaping @Sendable (CentralEvent) -> Void) { deliver(.adapter(.off)) }
     func scan(for services: [GATTID]) {}
     func stopScan() {}
-    func connect(_ id: PeripheralID, attempt: AttemptID, isQueued: Bool) {}
+    func connect(
+      _ id: PeripheralID, attempt: AttemptID, isQueued: Bool, after rest: Duration
+    ) {}
     func cancel(_ attempt: AttemptID) {}
     func discover(
       _ service: GATTID, _ characteristics: [GATTID], of attempt: AttemptID

@@ -62,6 +62,57 @@ struct DedupeTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
+  func `memory holds 2 MB of long messages, and the store knows the rest`(kind: Shop.Kind) {
+    var world = StreamHarness.connected(kind, messages: 10)
+    let first = world.say("the first")
+    for number in 1...1300 { world.say("\(number) " + String(repeating: "x", count: 9_890)) }
+    world.pass(.seconds(5))
+    let timeline = world.model.timeline
+    #expect(timeline.bytes <= 2_000_000)
+    // 2,000,000 / (9,890 + 5 + 256 and the author), and no fewer.
+    #expect((190...197).contains(timeline.messages.count), "\(timeline.messages.count)")
+    #expect(!timeline.contains(first.id))
+    #expect(world.disk.messages.count == 1311)
+    world.sendDown { .frame($0, .message(first)) }
+    world.pass(.seconds(5))
+    #expect(world.texts == world.shop.ordered.map(\.text))
+    #expect(world.ledger.problems == [])
+  }
+
+  private static func broken(_ part: some SelfChecking) -> [String] {
+    var check = InvariantCheck(.thorough)
+    part.check(&check)
+    return check.broken
+  }
+
+  /// Each takes 100 + 3 + 256 bytes.
+  @Test(arguments: [(10, 10), (11, 10), (20, 10)])
+  func `the bytes of memory`(count: UInt64, kept: Int) {
+    var timeline = ShopTimeline(limit: 1000, bytes: 3_590)
+    let text = String(repeating: "x", count: 100)
+    for number in 1...count {
+      timeline.insert(Hand.message(number, text: text))
+      timeline.trim()
+    }
+    #expect(timeline.messages.map(\.id.low) == Array((1...count).suffix(kept)))
+    #expect(timeline.bytes == kept * 359)
+    #expect(timeline.isFull == (count > 10))
+    #expect(Self.broken(timeline) == [])
+  }
+
+  @Test func `a message that is longer than memory is held all the same, and edits count`() {
+    var timeline = ShopTimeline(limit: 1000, bytes: 500)
+    timeline.insert(Hand.message(1, text: "a"))
+    timeline.trim()
+    timeline.insert(Hand.message(2, text: String(repeating: "x", count: 1_000)))
+    timeline.trim()
+    #expect(timeline.messages.map(\.id.low) == [2])
+    timeline.replace(Hand.message(2, text: "b"))
+    #expect(timeline.bytes == 260)
+    #expect(Self.broken(timeline) == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
   func `messages stand by creation, and equal times by id, however they arrive`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind, messages: 0)
     let at = world.wall

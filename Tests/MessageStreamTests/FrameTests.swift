@@ -63,6 +63,17 @@ struct FrameTests {
     #expect(world.texts == ["m1", "m2", "m3"])
   }
 
+  @Test func `five messages of another shop within a minute end the socket, which is polled`() {
+    var world = StreamHarness.connected(.ours)
+    guard let attempt = world.model.link.currentAttempt else { return }
+    let other = StreamModel.Frame.malformed(.wrongShop(found: "other"))
+    for _ in 0..<4 { world.give(.frame(attempt, other)) }
+    #expect(world.status.state == .connected)
+    world.give(.frame(attempt, other))
+    #expect(world.status.state == .failed && world.status.mode == .polling)
+    #expect(world.texts == ["m1", "m2", "m3"])
+  }
+
   @Test func `a frame of an unknown kind is told and ignored, however many come`() {
     var world = StreamHarness.connected(.ours)
     for _ in 0..<9 { world.sendDown { .frame($0, .unknown(type: "typing")) } }

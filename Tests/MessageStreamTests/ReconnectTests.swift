@@ -59,6 +59,43 @@ struct ReconnectTests {
     #expect(world.status.state == .connected)
   }
 
+  @Test(arguments: [404, 503])
+  func `why the stream is missing is told through background and foreground until it stands`(
+    status: Int
+  ) {
+    var world = StreamHarness.connected(.ours)
+    world.shop.upgradeStatus = Self.http(status)
+    world.cut()
+    world.drive { $0.status.state == .failed }
+    world.pass(.seconds(10))
+    world.background()
+    #expect(world.status.reason == .obstacle(.background))
+    world.foreground()
+    world.pass(.seconds(1))
+    #expect(world.status.state == .failed)
+    #expect(world.status.reason == .failure(Self.http(status)), "and no switch of the user's")
+    world.give(.realtime(false))
+    #expect(world.status.reason == .ended(.leaving))
+    world.give(.realtime(true))
+    #expect(world.status.reason == .failure(Self.http(status)))
+    world.shop.upgradeStatus = nil
+    world.pass(.seconds(1_000))
+    #expect(world.status.state == .connected && world.status.reason == nil)
+  }
+
+  @Test func `a refresh tries at once, and the waits begin anew`() {
+    var world = StreamHarness.connected(.ours)
+    world.net.delay = .zero
+    world.shop.upgradeStatus = .timeout(.connect)
+    world.cut()
+    world.drive { $0.status.attempt == 4 && $0.status.retryAt != nil }
+    world.log = Log()
+    world.give(.refresh)
+    #expect(world.status.attempt <= 2)
+    world.drive { $0.status.state == .failed }
+    #expect(Log.waits(world.log.opens) == [1, 2, 4, 8, 16])
+  }
+
   @Test func `a refused connection is polled at once, and the first answer brings the socket`() {
     var world = StreamHarness.connected(.ours)
     world.shop.isDown = true

@@ -14,6 +14,21 @@ struct WriterTests {
     #expect(writer.isFull)
   }
 
+  /// Each takes 9,741 + 3 + 256 bytes.
+  @Test func `a writer is full with 1 MB that waits, and empty once it is handed over`() {
+    var writer = Writer()
+    let text = String(repeating: "x", count: 9_741)
+    writer.add((UInt64(1)...99).map { Hand.message($0, text: text) }, via: .live)
+    #expect(!writer.isFull)
+    writer.add([Hand.message(100, text: text)], via: .live)
+    #expect(writer.isFull)
+    var check = InvariantCheck(.thorough)
+    writer.check(&check)
+    #expect(check.broken == [])
+    _ = writer.next(at: .zero)
+    #expect(!writer.isFull)
+  }
+
   @Test func `a writer with something that waits is not done`() {
     var writer = Writer()
     #expect(writer.isDone)

@@ -38,6 +38,9 @@ import Testing
     #expect(run.findings == [])
     let first = try #require(run.connected.first)
     #expect((60...61).contains(first.upperBound - first.lowerBound), "\(first)")
+    // It stays awake: after 30 s the system looks, and sees it within 5 to 15 s.
+    let pause = try #require(run.connected.dropFirst().first).lowerBound - first.upperBound
+    #expect((35...47).contains(pause), "\(pause)")
   }
 
   @Test(arguments: [120, 140, 155] as [Int64])
@@ -52,8 +55,9 @@ import Testing
   @Test(arguments: [
     (BottleFeature.Defect.idlesEarly, Finding.Kind.needless), (.pingsAlways, .needless),
     (.neverIdle, .storm), (.ignoresHolds, .stuck), (.ignoresHolds, .needless),
+    (.neverRests, .needless),
   ])
-  func `a phone that ends it too early, too late or in a hold is found`(
+  func `a phone that ends it too early, too late or in a hold, or is back at once, is found`(
     defect: BottleFeature.Defect, kind: Finding.Kind
   ) {
     let isHeld = defect == .ignoresHolds

@@ -26,6 +26,37 @@ struct SocketCentralTests {
     far.close()
   }
 
+  @Test func `a connect leaves a peripheral alone as long as it was told to`() async throws {
+    let scratch = try Scratch()
+    let far = try SocketFar(scratch("radio"))
+    let central = SocketCentral(path: scratch("radio"))
+    let events = Mailbox<CentralEvent>()
+    central.events { events.put($0) }
+    far.advertise(true)
+    let start = ContinuousClock.now
+    central.connect(far.id, attempt: AttemptID(1), isQueued: true, after: .milliseconds(1_500))
+    while let event = await events.next(), event != .connected(AttemptID(1)) {}
+    #expect(start.duration(to: .now) >= .milliseconds(1_500), "two advertisements came before")
+    await central.close()
+    far.close()
+  }
+
+  @Test func `a connect that rests opens with that of another ticket`() async throws {
+    let scratch = try Scratch()
+    let far = try SocketFar(scratch("radio"))
+    let central = SocketCentral(path: scratch("radio"))
+    let events = Mailbox<CentralEvent>()
+    central.events { events.put($0) }
+    far.advertise(true)
+    central.connect(far.id, attempt: AttemptID(1), isQueued: true, after: .seconds(3_600))
+    central.connect(far.id, attempt: AttemptID(2), isQueued: false)
+    #expect(await events.next() == .adapter(.on))
+    #expect(await events.next() == .connected(AttemptID(1)))
+    #expect(await events.next() == .connected(AttemptID(2)))
+    await central.close()
+    far.close()
+  }
+
   @Test func `what hangs up at once is looked for four times a second`() async throws {
     let scratch = try Scratch()
     let listener = try LocalSocket.listen(on: scratch("radio"))

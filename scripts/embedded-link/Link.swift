@@ -46,7 +46,7 @@ func text(of effect: HeldLink.Effect) -> String {
   case .ping(let attempt, let id): "ping \(attempt.number) \(id)"
   case .refreshCredentials: "refresh"
   case .poll(let id): "poll \(id)"
-  case .arm(let attempt): "arm \(attempt.number)"
+  case .arm(let attempt, let rest): "arm \(attempt.number) \(rest.nanoseconds)"
   case .disarm(let attempt): "disarm \(attempt.number)"
   case .status(let status): text(of: status)
   }
@@ -64,6 +64,7 @@ func text(of status: LinkStatus) -> String {
   case .exhausted(let failure): words.append("exhausted by \(failure.failureClass.rawValue)")
   case .ended(let reason): words.append("ended \(reason.rawValue)")
   case .settling: words.append("settling")
+  case .limited: words.append("limited")
   case nil: break
   }
   return words.joined(separator: " ")

@@ -58,8 +58,10 @@
     /// Stops looking for peripherals; connects that were asked for stay.
     public nonisolated func stopScan() { feed(.stopScan) }
 
-    public nonisolated func connect(_ id: PeripheralID, attempt: AttemptID, isQueued: Bool) {
-      feed(.connect(id, attempt, isQueued: isQueued))
+    public nonisolated func connect(
+      _ id: PeripheralID, attempt: AttemptID, isQueued: Bool, after rest: Duration
+    ) {
+      feed(.connect(id, attempt, isQueued: isQueued, after: rest))
     }
 
     public nonisolated func cancel(_ attempt: AttemptID) { feed(.cancel(attempt)) }

@@ -15,11 +15,19 @@
       var subscribed: Set<String> = []
       /// Whether what BlueZ knows of its services is wrong.
       var isSuspect = false
+
+      /// When it wants to be called.
+      var due: Instant? {
+        let rests = phase == .idle ? tickets.compactMap(\.restsUntil) : []
+        return ([phase.due] + rests).compactMap(\.self).min()
+      }
     }
 
     struct Ticket: Sendable, Hashable {
       let attempt: AttemptID
       let isQueued: Bool
+      /// Until when it leaves the peripheral alone. BlueZ connects what it keeps sooner.
+      var restsUntil: Instant?
     }
 
     enum Phase: Sendable, Hashable {
@@ -59,18 +67,14 @@
       }
     }
 
-    mutating func connect(
-      _ id: PeripheralID, _ attempt: AttemptID, _ isQueued: Bool, _ step: inout Step
-    ) {
-      guard isOn, !peers.values.contains(where: { $0.holds(attempt) }) else { return }
-      peers[id, default: Peer()].tickets.append(Ticket(attempt: attempt, isQueued: isQueued))
+    mutating func connect(_ id: PeripheralID, _ ticket: Ticket, _ step: inout Step) {
+      guard isOn, !peers.values.contains(where: { $0.holds(ticket.attempt) }) else { return }
+      peers[id, default: Peer()].tickets.append(ticket)
       if peers[id]?.phase == .open {
-        step.effects.append(.tell(.connected(attempt)))
+        step.effects.append(.tell(.connected(ticket.attempt)))
       } else {
-        if case .pausing = peers[id]?.phase, !isQueued { peers[id]?.phase = .idle }
-        // What a discovery that runs has told once is not told again.
-        let isInSight = device(id).flatMap { objects[$0, BlueZName.device, "RSSI"] } != nil
-        pursue(id, isSighted: isInSight, &step)
+        if case .pausing = peers[id]?.phase, !ticket.isQueued { peers[id]?.phase = .idle }
+        pursue(id, isSighted: isInSight(id), &step)
       }
     }
 
@@ -113,7 +117,8 @@
         opened(id, &step)
         return
       }
-      guard isSighted || peer.tickets.contains(where: { !$0.isQueued }) else { return }
+      let awake = peer.tickets.filter { $0.restsUntil == nil }
+      guard awake.contains(where: { isSighted || !$0.isQueued }) else { return }
       let call = call(BusMember(device, BlueZName.device, "Connect"), for: .connect(id), &step)
       peers[id]?.phase = .connecting(call, due: step.now.advanced(by: ConnectRetry.limit))
     }
@@ -265,7 +270,24 @@
       }
     }
 
+    /// Goes on with a peripheral that was left alone.
+    private mutating func endRest(of id: PeripheralID, _ step: inout Step) {
+      var isOver = false
+      for index in peers[id]?.tickets.indices ?? 0..<0 {
+        guard let until = peers[id]?.tickets[index].restsUntil, until <= step.now else { continue }
+        peers[id]?.tickets[index].restsUntil = nil
+        isOver = true
+      }
+      if isOver { pursue(id, isSighted: isInSight(id), &step) }
+    }
+
+    /// Whether a discovery that runs has seen it; what it has told once is not told again.
+    private func isInSight(_ id: PeripheralID) -> Bool {
+      device(id).flatMap { objects[$0, BlueZName.device, "RSSI"] } != nil
+    }
+
     mutating func peerIsDue(_ id: PeripheralID, _ step: inout Step) {
+      endRest(of: id, &step)
       guard let phase = peers[id]?.phase, let due = phase.due, due <= step.now else { return }
       switch phase {
       case .connecting: connectFailed(id, .timeout, &step)

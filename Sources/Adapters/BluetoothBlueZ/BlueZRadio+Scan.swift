@@ -103,9 +103,9 @@
 
     /// The standby that serves a peripheral which waits; `nil` if it does not wait.
     private func kind(for id: PeripheralID) -> BlueZStandby? {
-      guard let peer = peers[id], peer.phase.waits, peer.tickets.contains(where: \.isQueued) else {
-        return nil
-      }
+      guard let peer = peers[id], peer.phase.waits,
+        peer.tickets.contains(where: { $0.isQueued && $0.restsUntil == nil })
+      else { return nil }
       return .best(facts(of: id))
     }
 

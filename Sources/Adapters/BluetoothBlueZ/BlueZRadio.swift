@@ -20,7 +20,7 @@
       case monitorReleased
       case scan([GATTID])
       case stopScan
-      case connect(PeripheralID, AttemptID, isQueued: Bool)
+      case connect(PeripheralID, AttemptID, isQueued: Bool, after: Duration = .zero)
       case cancel(AttemptID)
       case request(RequestID, AttemptID, Request)
       case close
@@ -139,7 +139,7 @@
 
     /// When it wants to be called; `nil` while only an input can change anything.
     var deadline: Instant? {
-      var times = peers.values.compactMap(\.phase.due) + requests.values.map(\.due)
+      var times = peers.values.compactMap(\.due) + requests.values.map(\.due)
       if case .restarting(let due) = daemon { times.append(due) }
       if case .resting(let due) = discovery { times.append(due) }
       times += [paceEnd, paceEnd == nil ? paceAt : nil].compactMap(\.self)
@@ -153,7 +153,10 @@
       case .monitorReleased: monitor = .unsupported
       case .scan(let services): scan(services, &step)
       case .stopScan: scan = nil
-      case .connect(let id, let attempt, let isQueued): connect(id, attempt, isQueued, &step)
+      case .connect(let id, let attempt, let isQueued, let rest):
+        let restsUntil = rest > .zero ? step.now.advanced(by: rest) : nil
+        let ticket = Ticket(attempt: attempt, isQueued: isQueued, restsUntil: restsUntil)
+        connect(id, ticket, &step)
       case .cancel(let attempt): cancel(attempt, &step)
       case .request(let id, let attempt, let request): ask(id, attempt, request, &step)
       case .close: close(&step)

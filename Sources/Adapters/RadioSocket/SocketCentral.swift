@@ -15,13 +15,20 @@ public final class SocketCentral: Central {
 
   typealias Answer = CheckedContinuation<[UInt8]?, Never>
 
+  struct Ticket {
+    let attempt: AttemptID
+    let id: PeripheralID
+  }
+
   struct State {
     var deliver: (@Sendable (CentralEvent) -> Void)?
     var channel: FrameChannel?
     var isScanning = false
     var services: [GATTID] = []
     /// Oldest first.
-    var tickets: [(attempt: AttemptID, id: PeripheralID)] = []
+    var tickets: [Ticket] = []
+    /// The tickets that leave their peripheral alone for now.
+    var resting: Set<AttemptID> = []
     /// The peripheral that a connection was asked for, or that is connected.
     var asked: PeripheralID?
     var isLinked = false
@@ -69,15 +76,23 @@ public final class SocketCentral: Central {
     queue.async { [self] in state.withLock { $0.isScanning = false } }
   }
 
-  public func connect(_ id: PeripheralID, attempt: AttemptID, isQueued: Bool) {
+  public func connect(
+    _ id: PeripheralID, attempt: AttemptID, isQueued: Bool, after rest: Duration
+  ) {
     queue.async { [self] in
       let isOpen = state.withLock { state in
         if !state.tickets.contains(where: { $0.attempt == attempt }) {
-          state.tickets.append((attempt, id))
+          state.tickets.append(Ticket(attempt: attempt, id: id))
+          if rest > .zero { state.resting.insert(attempt) }
         }
         return state.isLinked && state.asked == id
       }
       if isOpen { tell(.connected(attempt)) } else { lookAround() }
+      guard rest > .zero else { return }
+      // The next advertisement is answered, which comes within a second.
+      queue.asyncAfter(deadline: .now() + .nanoseconds(Int(rest.nanoseconds))) { [weak self] in
+        self?.state.withLock { _ = $0.resting.remove(attempt) }
+      }
     }
   }
 
@@ -86,6 +101,7 @@ public final class SocketCentral: Central {
       let (channel, answers) = state.withLock { state -> (FrameChannel?, [Answer]) in
         let count = state.tickets.count
         state.tickets.removeAll { $0.attempt == attempt }
+        state.resting.remove(attempt)
         guard count > 0, state.tickets.isEmpty, state.asked != nil else { return (nil, []) }
         (state.isLinked, state.asked) = (false, nil)
         return (state.channel, state.takeAnswers())
@@ -225,7 +241,9 @@ public final class SocketCentral: Central {
 
   private func heard(_ id: PeripheralID, _ service: GATTID, _ name: String) {
     let (isNews, connects) = state.withLock { state in
-      let connects = state.asked == nil && state.tickets.contains { $0.id == id }
+      let connects =
+        state.asked == nil
+        && state.tickets.contains { $0.id == id && !state.resting.contains($0.attempt) }
       if connects { state.asked = id }
       return (state.isScanning && state.services.contains(service), connects)
     }
@@ -250,7 +268,7 @@ public final class SocketCentral: Central {
   private func unlinked(_ failure: LinkFailure) {
     let (lost, answers) = state.withLock { state -> ([AttemptID], [Answer]) in
       let lost = state.isLinked ? state.tickets.map(\.attempt) : []
-      if state.isLinked { state.tickets = [] }
+      if state.isLinked { (state.tickets, state.resting) = ([], []) }
       (state.isLinked, state.asked) = (false, nil)
       return (lost, state.takeAnswers())
     }

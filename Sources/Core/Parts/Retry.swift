@@ -46,8 +46,16 @@ public struct Retry: Sendable, Hashable {
   }
 
   /// The earliest instant that every window, the breaker and the server's wish allow.
-  public func earliest(at now: Instant) -> Instant {
-    var earliest = attempts.earliest(at: max(now, notBefore ?? now))
+  public func earliest(at now: Instant) -> Instant { limit(at: max(now, notBefore ?? now)) }
+
+  /// Whether a try is put off to `time` by the windows or the breaker, and by nothing else.
+  func isLimited(until time: Instant, at now: Instant) -> Bool {
+    time > now && limit(at: now) == time
+  }
+
+  /// The earliest instant that every window and the breaker allow.
+  private func limit(at now: Instant) -> Instant {
+    var earliest = attempts.earliest(at: now)
     if let breaker = policy.breaker, failures.count >= breaker.failures,
       let first = failures.first, let last = failures.last,
       first.duration(to: last) <= breaker.within

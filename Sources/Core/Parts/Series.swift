@@ -30,6 +30,20 @@ struct Series: Sendable, Hashable {
     return series
   }
 
+  /// What follows when the user asks: a try that waits for nothing, then the first waits.
+  ///
+  /// What was refused in this series stays refused; a probe stays one.
+  var restarted: Series {
+    guard !isProbe else { return self }
+    var series = Series(origin: .first, prepares: prepares)
+    series.hadLink = hadLink || origin == .reconnect
+    series.refreshed = refreshed
+    return series
+  }
+
+  /// Whether nothing was tried in it, and no link was lost before it.
+  var isNew: Bool { origin == .first && failures == 0 && !hadLink }
+
   /// Where in its schedule the next try stands; `nil` for the free first try.
   var scheduleIndex: Int? {
     switch origin {

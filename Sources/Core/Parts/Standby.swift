@@ -8,6 +8,8 @@ struct Standby: Sendable, Hashable {
   private(set) var armedAt: Instant?
   /// Whether the last link ended before the stability time was over.
   private var wasShort = false
+  /// Whether this side closed the last link, because nothing was left to do on it.
+  private var isDone = false
   /// Counts polls, so that a late answer is told from the present one.
   var pollID: UInt64 = 0
 
@@ -28,6 +30,8 @@ struct Standby: Sendable, Hashable {
     var server: Server
     /// The server works and does not offer the link: only the slow probe may try.
     var isSlow = false
+    /// What the link failed with last; `nil` if it was not tried.
+    var failure: LinkFailure?
     /// The wait after the first poll is drawn from a whole interval.
     var isSpreading: Bool
     /// Probes that failed although polls worked.
@@ -55,6 +59,12 @@ struct Standby: Sendable, Hashable {
     return false
   }
 
+  /// What the link failed with last, while polls take its place.
+  var failure: LinkFailure? {
+    guard case .polling(let polling) = state else { return nil }
+    return polling.failure
+  }
+
   /// Whether triggers must leave the link alone because the server does not offer it.
   var forbidsTriggers: Bool {
     guard case .polling(let polling) = state else { return false }
@@ -78,10 +88,11 @@ struct Standby: Sendable, Hashable {
         Polling(
           nextPoll: polls.earliest(at: now.advanced(by: first)),
           nextProbe: now.advanced(by: poll.spread(poll.probe, &chance)),
-          server: isAway ? .away : .unknown, isSpreading: failure != nil))
+          server: isAway ? .away : .unknown, failure: failure, isSpreading: failure != nil))
       return
     }
     guard let failure else { return }
+    polling.failure = failure
     polling.isSlow = slow && polling.server == .works
     if polling.server == .unknown, slow || failure.meansServerUnreachable {
       polling.server = .away
@@ -141,10 +152,18 @@ struct Standby: Sendable, Hashable {
   }
 
   /// A queued connect is armed.
-  mutating func armQueued(_ attempt: AttemptID, at now: Instant) {
+  ///
+  /// - Returns: How long the system leaves the peer alone before it connects.
+  mutating func armQueued(_ attempt: AttemptID, at now: Instant) -> Duration {
     state = .queued(attempt)
     armedAt = now
+    defer { isDone = false }
+    guard isDone, case .queuedConnect(let queue) = policy.standby else { return .zero }
+    return queue.rest
   }
+
+  /// This side has closed a link on which nothing was left to do.
+  mutating func noteDone() { isDone = true }
 
   /// The queued connect broke; it is armed again later.
   mutating func rearmLater(at now: Instant, in lifecycle: Lifecycle) {
@@ -181,6 +200,7 @@ struct Standby: Sendable, Hashable {
   mutating func forget() {
     state = .off
     armedAt = nil
+    isDone = false
   }
 
   /// Makes the next poll due as soon as the windows allow, unless one runs.

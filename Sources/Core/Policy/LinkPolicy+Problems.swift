@@ -111,6 +111,7 @@ extension LinkPolicy {
       found.require(
         queue.background >= queue.rearm && queue.background > queue.fastFailure,
         "standby.background must be at least standby.rearm and longer than standby.fastFailure")
+      found.require(queue.rest >= .zero, "standby.rest must not be negative")
     }
   }
 }

@@ -167,6 +167,9 @@ extension PolicyKey {
     queue(
       "standby.background", "the most that this is while the app is in background",
       { $1(&$0.background) }),
+    queue(
+      "standby.rest", "how long it waits with the system after an idle link was closed",
+      { $1(&$0.rest) }),
   ]
 
   private static func queue(

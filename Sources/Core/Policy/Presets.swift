@@ -3,8 +3,8 @@
 extension LinkPolicy {
   /// Every preset, in the order of tables.
   public static let presets: [LinkPolicy] = [
-    messageStream, healthRelayService, healthRelayForeground, session, bottleLink, healthSync,
-    socket,
+    messageStream, healthRelayService, healthRelayQuick, healthRelayForeground, session, bottleLink,
+    healthSync, socket,
   ]
 
   /// The preset called `name`.
@@ -23,18 +23,19 @@ extension LinkPolicy {
     }
   }
 
-  /// Answers that end the trying wherever they come from.
-  private static let terminal: [FailureClass: Verdict] = [
+  /// Answers that end the trying wherever they come from, and those after which many may come back
+  /// at once: a refusal with a status, and the closes of a server that restarts or is full. Other
+  /// closes are one client's own (decision 0013).
+  private static let usual: [FailureClass: Verdict] = [
     .tls: .stop, .badRequest: .stop, .forbidden: .stop, .closedForbidden: .stop,
     .unauthorized: .refresh, .closedUnauthorized: .refresh,
     .tooManyRequests: .retrySpread, .unavailable: .retrySpread, .serverError: .retrySpread,
-    .closedNormally: .retrySpread, .closedRestart: .retrySpread, .closedOther: .retrySpread,
-    .closedPolicy: .retrySpread, .closedReplaced: .retrySpread,
+    .closedRestart: .retrySpread,
   ]
 
   /// The same with other rows.
-  private static func terminal(but rows: [FailureClass: Verdict]) -> [FailureClass: Verdict] {
-    var verdicts = terminal
+  private static func usual(but rows: [FailureClass: Verdict]) -> [FailureClass: Verdict] {
+    var verdicts = usual
     for (row, verdict) in rows { verdicts[row] = verdict }
     return verdicts
   }
@@ -63,38 +64,59 @@ extension LinkPolicy {
       standby: .poll(
         PollPolicy(
           interval: .seconds(30), jitter: 0.1, probe: .seconds(300), slowProbe: .seconds(900))),
-      verdicts: terminal(but: [
+      verdicts: usual(but: [
         .refused: .standby, .protocolError: .standby, .otherStatus: .standby,
         .captivePortal: .standby, .closedPolicy: .standby,
         .notFound: .standbySlow, .unavailable: .standbySlow,
       ]))
   }
 
-  /// Seed 000 with a foreground service: stays up in background, stops after 15 idle minutes.
+  /// Seed 000 with a foreground service, and more patience after a session: stays up in background,
+  /// stops after 15 idle minutes (decision 0046).
   public static let healthRelayService = proven { () throws(PolicyError) in
     try healthRelay(
       name: "health-relay-service", background: .stay,
       idle: IdleRule(after: .seconds(900), then: .idle),
       // 75 s of waits: a backend that restarts for up to a minute loses no phone.
-      reconnect: [2, 2, 4, 6, 8, 8, 9, 9, 9, 9, 9].map { .seconds($0) })
+      reconnect: [2, 2, 4, 6, 8, 8, 9, 9, 9, 9, 9].map { .seconds($0) }, verdicts: [:])
+  }
+
+  /// Seed 000 with a foreground service, to the letter: two quick retries, then an error.
+  public static let healthRelayQuick = proven { () throws(PolicyError) in
+    try healthRelay(
+      name: "health-relay-quick", background: .stay,
+      idle: IdleRule(after: .seconds(900), then: .idle), reconnect: [.seconds(2), .seconds(2)],
+      verdicts: capped)
   }
 
   /// Seed 000 without one: background ends it, and the user connects again.
   public static let healthRelayForeground = proven { () throws(PolicyError) in
     try healthRelay(
       name: "health-relay-foreground", background: .leave(after: .zero, then: .idle), idle: nil,
-      reconnect: [.seconds(2), .seconds(2)])
+      reconnect: [.seconds(2), .seconds(2)], verdicts: capped)
   }
+
+  /// The seed's cap of 2 s leaves no room for a spread.
+  private static let capped: [FailureClass: Verdict] = [
+    .tooManyRequests: .retry, .unavailable: .retry, .serverError: .retry, .closedRestart: .retry,
+  ]
 
   private static func healthRelay(
     name: String, background: BackgroundRule, idle: IdleRule?,
-    reconnect: [Duration]
+    reconnect: [Duration], verdicts: [FailureClass: Verdict]
   ) throws(PolicyError) -> LinkPolicy {
-    try LinkPolicy(
+    let own: [FailureClass: Verdict] = [
+      .unauthorized: .stop, .closedUnauthorized: .stop,
+      // Two that hold one device would replace each other for ever.
+      .closedReplaced: .stop,
+    ]
+    return try LinkPolicy(
       name: name,
       retry: RetryPolicy(
         first: .list([.seconds(2), .seconds(2)]), reconnect: .list(reconnect),
-        windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
+        // The seed names none. Ten connects of a user in a minute, with two retries each: a user
+        // who presses again is not made to wait.
+        windows: [AttemptWindow(attempts: 30, per: .seconds(60))],
         // The code comes right after every accept, so data proves nothing: the link must stand.
         stability: Stability(after: .seconds(30), provenByData: false),
         serverSpread: .seconds(2), longestWish: .seconds(60)),
@@ -106,12 +128,7 @@ extension LinkPolicy {
         idle: idle),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(10)),
-      standby: .none,
-      verdicts: terminal(but: [
-        .unauthorized: .stop, .closedUnauthorized: .stop,
-        // Two that hold one device would replace each other for ever.
-        .closedReplaced: .stop,
-      ]))
+      standby: .none, verdicts: usual(but: own.merging(verdicts) { $1 }))
   }
 
   /// Seed 003: a two-way session socket.
@@ -145,7 +162,9 @@ extension LinkPolicy {
         poorPing: .seconds(60), pongTimeout: .seconds(5), pongRoundTrips: 3, pongTries: 3),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),
-      standby: .none, verdicts: terminal)
+      standby: .none,
+      // Two clients that hold one identity replace each other, and not in step.
+      verdicts: usual(but: [.closedReplaced: .retrySpread]))
   }
 
   /// Seed 002: scan bursts while the app is in front, the OS's queued connect otherwise.
@@ -199,7 +218,7 @@ extension LinkPolicy {
         silence: .seconds(60), ping: nil, pongTimeout: .seconds(10), pongRoundTrips: 3),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(30), timeout: .seconds(60)),
-      standby: .none, verdicts: terminal, holdsLink: false)
+      standby: .none, verdicts: usual, holdsLink: false)
   }
 
   /// Any WebSocket server: it never stops trying, and each server's own close codes mean a retry.
@@ -226,8 +245,6 @@ extension LinkPolicy {
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),
       standby: .none,
       // 4000 to 4999 are each application's own (RFC 6455 section 7.4.2).
-      verdicts: terminal(but: [
-        .closedUnauthorized: .retrySpread, .closedForbidden: .retrySpread,
-      ]))
+      verdicts: usual(but: [.closedUnauthorized: .retry, .closedForbidden: .retry]))
   }
 }

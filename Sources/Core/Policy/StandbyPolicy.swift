@@ -23,14 +23,19 @@ public struct QueuePolicy: Sendable, Hashable {
   /// The longest such wait while the app is in background: the system suspends an app about 10 s
   /// after an event of its radio (TN3115), and with it the timer that would arm again.
   public var background: Duration
+  /// How long the OS leaves a peer alone after this side closed a link on which nothing was left to
+  /// do: one that still advertises would be connected again at once, and never sleep.
+  public var rest: Duration
 
   public init(
-    rearm: Duration, fastFailure: Duration, floor: Duration, background: Duration = .seconds(8)
+    rearm: Duration, fastFailure: Duration, floor: Duration, background: Duration = .seconds(8),
+    rest: Duration = .seconds(30)
   ) {
     self.rearm = rearm
     self.fastFailure = fastFailure
     self.floor = floor
     self.background = background
+    self.rest = rest
   }
 
   /// When it may be armed, if it was armed last at `last` and broke.

@@ -85,8 +85,9 @@ extension BottleModel {
     /// Look for bottles.
     case scan
     case stopScan
-    /// Ask for a connection; a queued one stays for ever.
-    case connect(AttemptID, PeripheralID, isQueued: Bool)
+    /// Ask for a connection; a queued one stays for ever. Before that the bottle is left alone for
+    /// a while.
+    case connect(AttemptID, PeripheralID, isQueued: Bool, after: Duration = .zero)
     case cancel(AttemptID)
     /// Discover the services, subscribe, read the state; then say `.discovered`.
     case discover(AttemptID)

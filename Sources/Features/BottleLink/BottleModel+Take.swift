@@ -52,6 +52,7 @@ extension BottleModel {
     // The radio, not the network, is the way to a bottle.
     case .device(.reachability): return
     case .device(.woke), .device(.lifecycle), .device(.again), .ping, .pong, .oversized, .lost:
+      if case .device(.lifecycle(let now)) = event { isInBackground = now == .background }
       drive(HeldLink.Input(event), &step)
     }
     if case .device(.again) = event { drive(.trigger(.userRefresh), &step) }
@@ -95,7 +96,10 @@ extension BottleModel {
       step.effects.append(.cancel(attempt))
       return
     }
-    if queue == attempt { queue = nil }
+    if queue == attempt {
+      queue = nil
+      if isInBackground { step.show(.notice(.reconnectedInBackground)) }
+    }
     burst = nil
     connection = Connection(attempt: attempt)
     step.effects.append(.discover(attempt))
@@ -115,8 +119,15 @@ extension BottleModel {
     guard let over = connection else { return }
     if sync.isRunning { step.show(.notice(.syncFailed(.disconnected))) }
     sync.stop()
+    hasMore = !requests.entries.isEmpty || leavesRecords(over)
     connection = nil
     interruptRequests(over.writes.values.compactMap(\.request), &step)
+  }
+
+  /// Whether the bottle has said that it has records, and they may still come.
+  private func leavesRecords(_ over: Connection) -> Bool {
+    guard settings.syncs, let state, state.unsynced > 0 else { return false }
+    return state.unsynced != over.vainCount
   }
 
   /// Translates what the link asks for.
@@ -127,9 +138,11 @@ extension BottleModel {
       case .open(let attempt): burst = Burst(attempt: attempt)
       case .close(let attempt, _): close(attempt, &step)
       case .ping(let attempt, let id): ping(attempt, id, &step)
-      case .arm(let attempt):
+      case .arm(let attempt, let rest):
         queue = attempt
-        if let bottle { step.effects.append(.connect(attempt, bottle.id, isQueued: true)) }
+        guard let bottle else { continue }
+        step.effects.append(
+          .connect(attempt, bottle.id, isQueued: true, after: hasMore ? .zero : rest))
       case .disarm(let attempt):
         queue = nil
         step.effects.append(.cancel(attempt))

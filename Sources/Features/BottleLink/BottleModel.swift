@@ -39,6 +39,9 @@ public struct BottleModel: Journaled {
   var requests = Requests()
   /// How often the app asked to keep the connection.
   var holds = 0
+  /// Whether the last connection left something to do: then its bottle is not left alone.
+  var hasMore = false
+  var isInBackground = false
   /// The number of the last change that went to the store.
   var lastCommit: UInt64 = 0
   /// The device's wall clock when the bottle was heard last, and when that was.

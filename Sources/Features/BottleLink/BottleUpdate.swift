@@ -114,6 +114,8 @@ public enum BottleNotice: Sendable, Hashable, Codable {
   case syncFailed(SyncFailure)
   /// The bottle says that it has unsynchronised records, and sends none.
   case nothingCame(said: UInt16)
+  /// The system's queued connect has opened while the app was in background.
+  case reconnectedInBackground
   /// A value that cannot be read was ignored.
   case malformed(detail: String)
   /// A drink came without a time, since the bottle's clock was not set.

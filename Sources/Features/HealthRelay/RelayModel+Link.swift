@@ -45,6 +45,8 @@ extension RelayModel {
     phase = .on
     lastMessage = step.now
     drive(.want(.live), &step)
+    // Who presses again does not wait for the next try.
+    if link.status.retryAt != nil { drive(.trigger(.userRefresh), &step) }
   }
 
   /// The user's own end is the end of the pairing: the next start is a stranger's.
@@ -117,7 +119,7 @@ extension LinkStatus {
   fileprivate var failure: LinkFailure? {
     switch reason {
     case .failure(let failure), .exhausted(let failure): failure
-    case .obstacle, .signIn, .ended, .settling, nil: nil
+    case .obstacle, .signIn, .ended, .settling, .limited, nil: nil
     }
   }
 }

@@ -29,7 +29,7 @@ public struct RelaySettings: Sendable, Hashable, Codable {
 
   /// The settings of a profile, with its preset.
   public init(_ profile: RelayProfile) {
-    self.init(policy: profile.policy, hasNotification: profile == .service)
+    self.init(policy: profile.policy, hasNotification: profile != .foreground)
   }
 }
 
@@ -37,6 +37,8 @@ public struct RelaySettings: Sendable, Hashable, Codable {
 public enum RelayProfile: String, Sendable, Hashable, Codable, CaseIterable {
   /// A foreground service keeps the process and the socket alive in background.
   case service
+  /// The same, which ends with an error after two quick retries, as the seed has it.
+  case quick
   /// Only an app in front keeps the socket; background ends it.
   case foreground
 
@@ -44,6 +46,7 @@ public enum RelayProfile: String, Sendable, Hashable, Codable, CaseIterable {
   public var policy: LinkPolicy {
     switch self {
     case .service: .healthRelayService
+    case .quick: .healthRelayQuick
     case .foreground: .healthRelayForeground
     }
   }

@@ -8,10 +8,16 @@ public struct ShopTimeline: Sendable, Hashable {
   /// Oldest first: by creation, equal times by id.
   public internal(set) var messages: [Message] = []
   var ids: Set<MessageID> = []
+  /// The memory that the messages take.
+  public private(set) var bytes = 0
+  /// Whether the store may hold older messages than are in memory.
+  var isFull: Bool { isCut || messages.count >= limit }
+  private var isCut = false
   private let limit: Int
+  private let byteLimit: Int
 
-  init(limit: Int) {
-    self.limit = limit
+  init(limit: Int, bytes: Int = StreamSettings.memoryBytes) {
+    (self.limit, byteLimit) = (limit, bytes)
   }
 
   /// The place of the last message; `nil` when there is none.
@@ -38,21 +44,33 @@ public struct ShopTimeline: Sendable, Hashable {
     } else {
       messages.append(message)
     }
+    bytes += message.footprint
     return true
   }
 
-  /// Drops the oldest beyond the limit; O(n), however many they are.
+  /// Drops the oldest beyond the limits, but never the newest; O(n), however many they are.
   mutating func trim() {
-    let surplus = messages.count - limit
+    var surplus = 0
+    while messages.count - surplus > limit
+      || bytes > byteLimit && surplus < messages.count - 1
+    {
+      ids.remove(messages[surplus].id)
+      bytes -= messages[surplus].footprint
+      surplus += 1
+    }
     guard surplus > 0 else { return }
-    for dropped in messages[..<surplus] { ids.remove(dropped.id) }
+    isCut = true
     messages.removeFirst(surplus)
   }
+
+  /// Notes that the store holds older messages than it gave.
+  mutating func noteOlder() { isCut = true }
 
   /// Replaces an edited message; one whose stamp was edited too gets its new place.
   mutating func replace(_ message: Message) {
     guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id })
     else { return }
+    bytes += message.footprint - messages[at].footprint
     if messages[at].key == message.key {
       messages[at] = message
     } else {
@@ -76,7 +94,11 @@ extension ShopTimeline: SelfChecking {
   public func check(_ check: inout InvariantCheck) {
     check.require(messages.count == ids.count, "timeline: each id is in it once")
     check.require(messages.count <= limit, "timeline: it holds no more than its limit")
+    check.require(
+      bytes <= byteLimit || messages.count <= 1, "timeline: it takes no more memory than its limit")
     guard check.isThorough else { return }
+    check.require(
+      bytes == messages.reduce(0) { $0 + $1.footprint }, "timeline: it knows its memory")
     check.require(messages.allSatisfy { ids.contains($0.id) }, "timeline: it knows its ids")
     check.require(
       zip(messages, messages.dropFirst()).allSatisfy { $0.key < $1.key },

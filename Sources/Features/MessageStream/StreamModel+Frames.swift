@@ -112,7 +112,7 @@ extension StreamModel {
     guard message.position == nil, history.hasMore, let time = recovery.cursor.time, let oldestKnown
     else { return false }
     return message.key < oldestKnown
-      && (timeline.messages.count < settings.memory
+      && (!timeline.isFull
         || message.createdAt < time.advanced(by: .zero - settings.overlap))
   }
 

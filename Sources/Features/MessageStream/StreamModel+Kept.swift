@@ -46,7 +46,7 @@ extension StreamModel {
     case .since:
       // Where memory is full, the store may hold what memory does not know.
       guard page.head == nil, history.hasMore, let bottom = run.bottom,
-        timeline.messages.count < settings.memory,
+        !timeline.isFull,
         run.bottomGap != nil || !gaps.contains(where: { $0.before == bottom })
       else { return }
       let latest = bottom.createdAt.advanced(by: settings.overlap)

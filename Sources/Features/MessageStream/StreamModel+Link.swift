@@ -69,7 +69,7 @@ extension StreamModel {
         .closedUnauthorized, .closedReplaced, .closedOther:
         return  // the status says it all
       }
-    case .obstacle, .exhausted, .ended, .settling, nil: return
+    case .obstacle, .exhausted, .ended, .settling, .limited, nil: return
     }
   }
 

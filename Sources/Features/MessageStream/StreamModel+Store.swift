@@ -25,6 +25,7 @@ extension StreamModel {
     gaps = snapshot.gaps
     outbox.restore(snapshot.outbox, after: snapshot.cursor)
     for message in snapshot.messages { timeline.insert(message) }
+    if snapshot.hasOlder { timeline.noteOlder() }
     timeline.trim()
     var screen = Array(timeline.messages.suffix(settings.historyPage))
     if let gap = gaps.last { screen.removeAll { $0.key < gap.before } }
@@ -81,6 +82,7 @@ extension StreamModel {
     guard !edited.isEmpty else { return }
     let messages = batch.change.messages.filter { edited.contains($0.id) }
     for message in messages { timeline.replace(message) }
+    timeline.trim()
     let shown = messages.filter { message in history.oldest.map { $0.key <= message.key } ?? false }
     if !shown.isEmpty { step.show(.edited(shown.sorted { $0.key < $1.key })) }
   }

@@ -34,8 +34,15 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   /// the user arrived.
   public var sendsOnly = false
 
+  /// The most bytes of the messages in memory, however many they are. The seed allows a connection
+  /// 5 MB in all, and 1,000 messages of 10 kB alone would take twice that.
+  public static let memoryBytes = 2_000_000
+  /// Messages that are read from the store at once while a stream opens.
+  public static let loadPage = 100
   /// Messages that may wait for the store; beyond, they are left to a later catch-up.
   public static let unstored = 2000
+  /// The most bytes of such messages; a page that begins below is taken whole.
+  public static let unstoredBytes = 1_000_000
   /// Offsets known beyond the cursor; those over it are left to the catch-up.
   public static let offsetsAhead = 10_000
 

@@ -11,6 +11,8 @@ struct Writer: Sendable, Hashable {
     var change = TimelineChange()
     var ways: [Via] = []
     var ids: Set<MessageID> = []
+    /// The memory that its messages take.
+    var bytes = 0
     /// Whether the reader of history waits for this batch.
     var feedsHistory = false
   }
@@ -47,7 +49,10 @@ struct Writer: Sendable, Hashable {
   /// Whether nothing is under way and nothing waits.
   var isDone: Bool { inFlight == nil && waiting.change.isEmpty }
 
-  var isFull: Bool { waiting.change.messages.count >= StreamSettings.unstored }
+  var isFull: Bool {
+    waiting.change.messages.count >= StreamSettings.unstored
+      || waiting.bytes >= StreamSettings.unstoredBytes
+  }
 
   /// Hands messages to the next change; an edit of one that waits takes its place.
   mutating func add(_ messages: [Message], via: Via) {
@@ -55,12 +60,14 @@ struct Writer: Sendable, Hashable {
     waiting.change.messages += new
     waiting.ways += new.map { _ in via }
     waiting.ids.formUnion(new.map(\.id))
+    waiting.bytes += new.reduce(0) { $0 + $1.footprint }
   }
 
   private mutating func replace(_ message: Message) -> Bool {
     guard waiting.ids.contains(message.id),
       let index = waiting.change.messages.lastIndex(where: { $0.id == message.id })
     else { return false }
+    waiting.bytes += message.footprint - waiting.change.messages[index].footprint
     waiting.change.messages[index] = message
     return true
   }
@@ -130,6 +137,9 @@ extension Writer: SelfChecking {
       check.require(inFlight.id.number <= lastID, "writer: the change under way was numbered")
     }
     guard check.isThorough else { return }
+    check.require(
+      waiting.bytes == waiting.change.messages.reduce(0) { $0 + $1.footprint },
+      "writer: it knows the memory of what waits")
     check.require(
       waiting.ids == Set(waiting.change.messages.map(\.id)), "writer: it knows the ids that wait")
   }

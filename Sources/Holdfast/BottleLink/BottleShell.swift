@@ -44,8 +44,8 @@ actor BottleShell: FeatureShell {
     switch effect {
     case .scan: central.scan(for: [BottleAttribute.service])
     case .stopScan: central.stopScan()
-    case .connect(let attempt, let id, let isQueued):
-      central.connect(id, attempt: attempt, isQueued: isQueued)
+    case .connect(let attempt, let id, let isQueued, let rest):
+      central.connect(id, attempt: attempt, isQueued: isQueued, after: rest)
     case .cancel(let attempt):
       jobs.cancel(attempt)
       central.cancel(attempt)

@@ -123,10 +123,29 @@ actor StreamShell: FeatureShell {
 
   private func load(_ limit: Int) {
     jobs.start { [store, shop = configuration.shop] () throws(StoreFailure) in
-      .loaded(try await store.load(shop, limit: limit))
+      .loaded(try await Self.newest(limit, of: shop, in: store))
     } failing: {
       .loadFailed($0)
     }
+  }
+
+  /// Reads the newest messages page by page, no more of them than memory takes.
+  private static func newest(
+    _ limit: Int, of shop: ShopID, in store: any TimelineStore
+  ) async throws(StoreFailure) -> TimelineSnapshot {
+    let page = StreamSettings.loadPage
+    var kept = try await store.load(shop, limit: min(limit, page))
+    var bytes = kept.messages.reduce(0) { $0 + $1.footprint }
+    while kept.hasOlder, kept.messages.count < limit, bytes < StreamSettings.memoryBytes,
+      let oldest = kept.messages.first
+    {
+      let count = min(limit - kept.messages.count, page)
+      let older = try await store.older(than: oldest.key, in: shop, limit: count)
+      kept.messages.insert(contentsOf: older, at: 0)
+      kept.hasOlder = older.count == count
+      bytes += older.reduce(0) { $0 + $1.footprint }
+    }
+    return kept
   }
 
   private func commit(_ id: CommitID, _ change: TimelineChange) {

@@ -25,9 +25,13 @@ public protocol Central: Sendable {
 
   /// Queues a connect.
   ///
-  /// - Parameter isQueued: whether it may stay queued for ever; the system may then connect less
-  ///   eagerly, and connects again after a loss where it can.
-  func connect(_ id: PeripheralID, attempt: AttemptID, isQueued: Bool)
+  /// - Parameters:
+  ///   - isQueued: whether it may stay queued for ever; the system may then connect less eagerly,
+  ///     and connects again after a loss where it can.
+  ///   - rest: how long the peripheral is left alone before, also while the app is suspended
+  ///     (`CBConnectPeripheralOptionStartDelayKey`). A connection that opens for another ticket, or
+  ///     by a system that connects what it knows, opens for this one, too.
+  func connect(_ id: PeripheralID, attempt: AttemptID, isQueued: Bool, after rest: Duration)
   /// Gives a ticket up; unknown ones are ignored.
   func cancel(_ attempt: AttemptID)
 
@@ -47,4 +51,11 @@ public protocol Central: Sendable {
 
   /// Ends everything; nothing is delivered any more.
   func close() async
+}
+
+extension Central {
+  /// Queues a connect that begins at once.
+  public func connect(_ id: PeripheralID, attempt: AttemptID, isQueued: Bool) {
+    connect(id, attempt: attempt, isQueued: isQueued, after: .zero)
+  }
 }

@@ -52,6 +52,8 @@ extension BottleFeature {
     case neverIdle
     /// Ends a connection over which nothing comes too early.
     case idlesEarly
+    /// Has a bottle connected again at once that was left because nothing was left to do.
+    case neverRests
     /// Does not hear that the app holds the connection.
     case ignoresHolds
     /// Keeps the bottle awake although nobody holds the connection.
@@ -70,7 +72,7 @@ extension BottleFeature {
       switch self {
       case .timerOnly, .queueEndsWithBurst, .noScanAfterLoss, .ignoresHolds: [.stuck]
       case .noFloor, .scansOn, .hastyBurst, .staysInBackground, .neverIdle: [.storm]
-      case .idlesEarly, .pingsAlways: [.needless]
+      case .idlesEarly, .pingsAlways, .neverRests: [.needless]
       case .acksEarly: [.unstored]
       case .losesLast, .confusesRecords: [.lost, .unhealed]
       case .neverAcks, .firstChunkOnly, .asksTooMuch: [.unhealed, .unsynced]
@@ -125,6 +127,8 @@ struct BottleSeam {
       var gate = policy.gate
       gate.background = .stay
       return policy.with(policy.retry, gate: gate)
+    case .neverRests:
+      return policy.with(policy.retry, standby: .queuedConnect(Self.restless))
     case .neverIdle: return idle(after: .seconds(7_200), policy)
     case .idlesEarly: return idle(after: .seconds(15), policy)
     case .timerOnly, .queueEndsWithBurst, .acksEarly, .neverAcks, .losesLast, .storesTwice,
@@ -139,6 +143,11 @@ struct BottleSeam {
     var liveness = policy.liveness
     liveness.idle = IdleRule(after: time, then: .standby)
     return policy.with(policy.retry, liveness)
+  }
+
+  private static var restless: QueuePolicy {
+    QueuePolicy(
+      rearm: .seconds(1), fastFailure: .seconds(2), floor: .seconds(30), rest: .zero)
   }
 
   private static var eager: QueuePolicy {
@@ -165,7 +174,7 @@ struct BottleSeam {
     _ effect: BottleModel.Effect, attempt: AttemptID?
   ) -> [BottleModel.Effect] {
     switch effect {
-    case .connect(_, _, true) where defect == .timerOnly: return []
+    case .connect(_, _, true, _) where defect == .timerOnly: return []
     case .stopScan where defect == .scansOn: return []
     case .update(.drink) where defect == .showsTwice: return [effect, effect]
     case .update(.refreshed) where defect == .forgetsRefresh: return []

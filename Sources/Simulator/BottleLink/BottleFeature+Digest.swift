@@ -68,8 +68,9 @@ extension BottleFeature {
     switch effect {
     case .scan: digest.mix(1)
     case .stopScan: digest.mix(2)
-    case .connect(let attempt, _, let isQueued):
+    case .connect(let attempt, _, let isQueued, let rest):
       digest.mix(3, attempt.number, isQueued ? 1 : 2)
+      digest.mix(UInt64(rest.nanoseconds))
     case .cancel(let attempt): digest.mix(4, attempt.number)
     case .discover(let attempt): digest.mix(5, attempt.number)
     case .write(_, let id, let attribute, let bytes):

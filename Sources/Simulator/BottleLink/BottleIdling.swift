@@ -16,6 +16,10 @@ struct BottleIdling: Sendable {
   private var pinged: Instant?
   /// The pings that the user asked for and that were not answered.
   private var wished: Set<UInt64> = []
+  /// When the phone closed a connection on which nothing was left to do, until something new comes.
+  private var rested: Instant?
+  /// How many records the bottle has, as it said last.
+  private var unsynced: UInt16 = 0
   private var awakeSince = Instant.zero
 
   mutating func told(
@@ -23,6 +27,7 @@ struct BottleIdling: Sendable {
   ) {
     lapse(standing)
     guard let input else { return }
+    noteRest(input, isLate: isLate, standing)
     switch input {
     case .refresh, .hold: (used, asked) = (standing.now, standing.now)
     case .perform(let id, let request):
@@ -36,6 +41,27 @@ struct BottleIdling: Sendable {
     case .stop, .choose, .shown, .link, .central, .discovered, .undiscovered, .heard, .unwritten,
       .restored, .committed, .uncommitted:
       return
+    }
+  }
+
+  /// Finds a bottle that is connected again while it should be left alone.
+  private mutating func noteRest(
+    _ input: BottleFeature.Input, isLate: Bool, _ standing: Standing<BottleFeature>
+  ) {
+    switch input {
+    case .discovered(_, _, let state, _), .heard(_, .state(let state), _):
+      unsynced = state.unsynced
+    case .central(.connected):
+      guard !isLate, let rested, case .queuedConnect(let queue) = standing.policy.standby else {
+        return
+      }
+      let time = rested.duration(to: standing.now)
+      self.rested = nil
+      guard time < queue.rest else { return }
+      found.add(.needless, at: standing.now, "connects again \(time) after it was done")
+    case .start, .stop, .refresh, .hold, .perform, .choose, .shown, .link, .central, .undiscovered,
+      .heard, .written, .unwritten, .restored, .committed, .uncommitted:
+      if BottleModel.role(of: input).isNewStart { rested = nil }
     }
   }
 
@@ -56,6 +82,11 @@ struct BottleIdling: Sendable {
 
   /// A timer has ended an attempt.
   private mutating func closed(_ standing: Standing<BottleFeature>) {
+    let reason = standing.status.reason
+    let isDone = reason == .ended(.idle) || reason == .ended(.background)
+    if phase == .connected, isDone, unsynced == 0, standing.own.requests == 0 {
+      rested = standing.now
+    }
     guard phase == .connected, standing.status.reason == .ended(.idle),
       let idle = standing.policy.liveness.idle, let connected
     else { return }

@@ -19,6 +19,8 @@ struct BottleRadio {
   struct Ticket {
     var attempt: AttemptID
     var isQueued: Bool
+    /// Until when the system leaves the bottle alone for it.
+    var restsUntil = Instant.zero
     /// The app will be told that it failed.
     var hasFailed = false
   }
@@ -92,6 +94,12 @@ struct BottleRadio {
 
   /// Those that can still open.
   var openTickets: [Ticket] { tickets.filter { !$0.hasFailed } }
+
+  /// How long the system leaves the bottle alone for all that can open.
+  func rest(at now: Instant) -> Duration {
+    let until = keepsConnect ? now : openTickets.map(\.restsUntil).min() ?? now
+    return now.duration(to: max(until, now))
+  }
 
   func hasTicket(_ attempt: AttemptID) -> Bool {
     tickets.contains { $0.attempt == attempt }

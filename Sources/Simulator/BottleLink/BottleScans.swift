@@ -114,7 +114,7 @@ struct BottleScans: Sendable {
     switch effect {
     case .scan: begin(standing)
     case .stopScan: scanning = nil
-    case .connect(let attempt, _, true): arm(attempt, standing)
+    case .connect(let attempt, _, true, _): arm(attempt, standing)
     case .cancel(let attempt): noteEnd(of: attempt, standing)
     case .update(.refreshed(let id, _)), .update(.performed(let id, _)): open[id] = nil
     case .connect, .discover, .write, .commit, .confirm, .update: return

@@ -63,8 +63,9 @@ extension BottleFeature {
     switch effect {
     case .scan: (.app, "scans")
     case .stopScan: (.app, "scans no longer")
-    case .connect(let attempt, _, true): (.app, "queues connection \(attempt.number)")
-    case .connect(let attempt, _, false): (.app, "connects, as connection \(attempt.number)")
+    case .connect(let attempt, _, true, let rest):
+      (.app, "queues connection \(attempt.number) in \(rest.text)")
+    case .connect(let attempt, _, false, _): (.app, "connects, as connection \(attempt.number)")
     case .cancel(let attempt): (.app, "gives connection \(attempt.number) up")
     case .write(_, _, .syncControl, let bytes):
       (.app, bytes == BottleSync.acknowledgement.bytes ? "acknowledges" : "asks for records")

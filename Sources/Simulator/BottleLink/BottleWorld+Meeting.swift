@@ -15,7 +15,7 @@ extension BottleWorld {
     radio.pace = pace
     radio.plan += 1
     guard let wait = wait(at: pace) else { return }
-    kernel.later(.meets(plan: radio.plan), after: wait)
+    kernel.later(.meets(plan: radio.plan), after: radio.rest(at: now) + wait)
   }
 
   private var pace: BottleRadio.Pace {

@@ -17,7 +17,9 @@ extension BottleWorld {
     case .stopScan:
       radio.isScanning = false
       if seam.dropsQueue, radio.link == nil { radio.tickets.removeAll(where: \.isQueued) }
-    case .connect(let attempt, _, let isQueued): connect(attempt, isQueued: isQueued)
+    case .connect(let attempt, _, let isQueued, let rest):
+      let until = now.advanced(by: rest)
+      connect(BottleRadio.Ticket(attempt: attempt, isQueued: isQueued, restsUntil: until))
     case .cancel(let attempt): cancel(attempt)
     case .discover(let attempt): discover(attempt)
     case .write(let attempt, let id, let attribute, let bytes):
@@ -27,19 +29,20 @@ extension BottleWorld {
     plan()
   }
 
-  private mutating func connect(_ attempt: AttemptID, isQueued: Bool) {
+  private mutating func connect(_ ticket: BottleRadio.Ticket) {
+    let attempt = ticket.attempt
     guard radio.isOn, !seam.ignores(restored: radio.link != nil && radio.tickets.isEmpty) else {
       return
     }
-    if isQueued { kernel.counts.attempts += 1 }
+    if ticket.isQueued { kernel.counts.attempts += 1 }
     if !radio.hasTicket(attempt) {
-      radio.tickets.append(BottleRadio.Ticket(attempt: attempt, isQueued: isQueued))
+      radio.tickets.append(ticket)
       radio.past.append(attempt)
       if radio.past.count > 4 { radio.past.removeFirst() }
     }
     if radio.link != nil {
       opens(attempt)
-    } else if isQueued, isUnderWay(.crowded), kernel.happens(0.5) {
+    } else if ticket.isQueued, isUnderWay(.crowded), kernel.happens(0.5) {
       fails(attempt)
     }
   }

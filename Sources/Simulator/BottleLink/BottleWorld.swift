@@ -51,6 +51,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     bottleDue = bottle.deadline
     var state = BottleFeature.State()
     state.bound = plan.numbers.passive + .seconds(90)
+    if case .queuedConnect(let queue) = setup.policy.standby { state.bound += queue.rest }
     kernel.bench.views = [
       PhoneView(
         Standing<BottleFeature>(policy: setup.policy, status: model.link.status, own: state))

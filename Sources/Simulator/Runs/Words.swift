@@ -54,6 +54,7 @@ enum Words {
     case .signIn: "the user must sign in"
     case .ended(let cause): "ended (\(cause.rawValue))"
     case .settling: "the network settles"
+    case .limited: "as many tries were made as may be"
     }
   }
 

@@ -109,6 +109,11 @@ public struct Message: Sendable, Hashable, Codable {
     self.position = position
   }
 
+  /// About how many bytes of memory it takes: its texts, and 256 for all else.
+  public var footprint: Int {
+    256 + text.utf8.count + user.utf8.count + (username?.utf8.count ?? 0)
+  }
+
   /// Its place in the timeline: by time of creation, equal times by id.
   @inlinable
   public var key: TimelineKey { TimelineKey(createdAt: createdAt, id: id) }

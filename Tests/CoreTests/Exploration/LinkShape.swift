@@ -73,6 +73,7 @@ struct LinkShape: Hashable {
     case .exhausted: .exhausted
     case .ended: .ended
     case .settling: .settling
+    case .limited: .limited
     }
   }
 
@@ -85,7 +86,7 @@ struct LinkShape: Hashable {
   }
 
   enum Kind: Hashable {
-    case obstacle, failure, signIn, exhausted, ended, settling
+    case obstacle, failure, signIn, exhausted, ended, settling, limited
   }
 
   enum Standby: Hashable {

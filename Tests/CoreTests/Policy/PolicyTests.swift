@@ -6,8 +6,8 @@ struct PolicyTests {
   @Test func `there is a preset for each feature`() {
     #expect(
       LinkPolicy.presets.map(\.name) == [
-        "message-stream", "health-relay-service", "health-relay-foreground", "session",
-        "bottle-link", "health-sync", "socket",
+        "message-stream", "health-relay-service", "health-relay-quick",
+        "health-relay-foreground", "session", "bottle-link", "health-sync", "socket",
       ])
   }
 

@@ -51,8 +51,7 @@ private let presets = [
   standby.probe 5m
   standby.slowProbe 15m
   refresh: unauthorized closedUnauthorized
-  retrySpread: tooManyRequests serverError closedNormally closedRestart closedReplaced \
-  closedOther
+  retrySpread: tooManyRequests serverError closedRestart
   standby: refused protocolError captivePortal otherStatus closedPolicy
   standbySlow: notFound unavailable
   stop: tls badRequest forbidden closedForbidden
@@ -61,7 +60,7 @@ private let presets = [
   health-relay-service
   retry.first 2s,2s
   retry.reconnect 2s,2s,4s,6s,8s,8s,9s,9s,9s,9s,9s
-  retry.windows 10/1m
+  retry.windows 30/1m
   retry.breaker off
   retry.stability 30s
   retry.provenByData false
@@ -86,8 +85,39 @@ private let presets = [
   liveness.pongRoundTrips 3
   liveness.pongTries 1
   liveness.idle 15m idle
-  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
-  closedPolicy closedOther
+  retrySpread: tooManyRequests unavailable serverError closedRestart
+  stop: tls badRequest unauthorized forbidden closedUnauthorized closedForbidden \
+  closedReplaced
+  """,
+  """
+  health-relay-quick
+  retry.first 2s,2s
+  retry.reconnect 2s,2s
+  retry.windows 30/1m
+  retry.breaker off
+  retry.stability 30s
+  retry.provenByData false
+  retry.spread 2s
+  retry.longestWish 1m
+  gate.credentials false
+  gate.refreshLead 1m
+  gate.refreshTimeout 15s
+  gate.settle 0s
+  gate.networkChange loss
+  gate.background stay
+  gate.foreground wait
+  establish.milestone confirmed
+  establish.timeout 10s
+  establish.openTimeout 10s
+  establish.prepare off
+  liveness.silence off
+  liveness.ping 25s
+  liveness.degradedPing off
+  liveness.poorPing off
+  liveness.pongTimeout 10s
+  liveness.pongRoundTrips 3
+  liveness.pongTries 1
+  liveness.idle 15m idle
   stop: tls badRequest unauthorized forbidden closedUnauthorized closedForbidden \
   closedReplaced
   """,
@@ -95,7 +125,7 @@ private let presets = [
   health-relay-foreground
   retry.first 2s,2s
   retry.reconnect 2s,2s
-  retry.windows 10/1m
+  retry.windows 30/1m
   retry.breaker off
   retry.stability 30s
   retry.provenByData false
@@ -120,8 +150,6 @@ private let presets = [
   liveness.pongRoundTrips 3
   liveness.pongTries 1
   liveness.idle off
-  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
-  closedPolicy closedOther
   stop: tls badRequest unauthorized forbidden closedUnauthorized closedForbidden \
   closedReplaced
   """,
@@ -157,8 +185,7 @@ private let presets = [
   liveness.pongTries 3
   liveness.idle off
   refresh: unauthorized closedUnauthorized
-  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
-  closedPolicy closedReplaced closedOther
+  retrySpread: tooManyRequests unavailable serverError closedRestart closedReplaced
   stop: tls badRequest forbidden closedForbidden
   """,
   """
@@ -194,6 +221,7 @@ private let presets = [
   standby.fastFailure 2s
   standby.floor 30s
   standby.background 8s
+  standby.rest 30s
   """,
   """
   health-sync
@@ -236,8 +264,7 @@ private let presets = [
   liveness.pongTries 1
   liveness.idle off
   refresh: unauthorized
-  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
-  closedPolicy closedUnauthorized closedForbidden closedReplaced closedOther
+  retrySpread: tooManyRequests unavailable serverError closedRestart
   stop: tls badRequest forbidden
   """,
 ]

@@ -156,7 +156,7 @@ struct GateScenarioTests {
     bench.give(.lifecycle(.background))
     bench.pass(.seconds(5))
     let queued = try #require(
-      bench.log.lazy.compactMap { if case .arm(let attempt) = $0 { attempt } else { nil } }.last)
+      bench.log.lazy.compactMap { if case .arm(let attempt, _) = $0 { attempt } else { nil } }.last)
     #expect(bench.give(.reachability(.unreachable)).contains(.disarm(queued)))
     #expect(bench.give(.opened(queued)) == [], "late")
     bench.log = []

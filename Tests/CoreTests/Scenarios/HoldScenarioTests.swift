@@ -122,7 +122,7 @@ import Testing
     bench.failAll(.timeout(.connect), until: .seconds(20_000))
     #expect(bench.link.status.phase == .standby)
     let queued = try #require(
-      bench.log.lazy.compactMap { if case .arm(let attempt) = $0 { attempt } else { nil } }.last)
+      bench.log.lazy.compactMap { if case .arm(let attempt, _) = $0 { attempt } else { nil } }.last)
     #expect(bench.give(.opened(queued)).contains(.disarm(queued)) == false)
     #expect(bench.link.currentAttempt == queued)
     #expect(bench.link.deadline == bench.now.advanced(by: .seconds(seconds)))
@@ -137,7 +137,7 @@ import Testing
     bench.give(.lifecycle(.background))
     bench.pass(.seconds(5))
     let queued = try #require(
-      bench.log.lazy.compactMap { if case .arm(let attempt) = $0 { attempt } else { nil } }.last)
+      bench.log.lazy.compactMap { if case .arm(let attempt, _) = $0 { attempt } else { nil } }.last)
     bench.give(.lifecycle(.foreground))
     bench.pass(.milliseconds(500))
     let burst = try #require(bench.link.currentAttempt)

@@ -34,11 +34,40 @@ import Testing
     #expect(Self.queued(lost) != nil, "after it")
   }
 
+  /// How long the system leaves the peer alone before the connect that was queued last.
+  private static func rest(_ bench: LinkBench) -> Duration? {
+    bench.log.compactMap { if case .arm(_, let rest) = $0 { rest } else { nil } }.last
+  }
+
   @Test func `an idle link is closed and queued again, and so is one that left`() {
-    var bench = LinkBench.connected(.bottleLink)
-    bench.pass(.seconds(60))
-    #expect(bench.link.status.phase == .standby)
-    #expect(Self.queued(bench) != nil)
+    for leaves in [false, true] {
+      var bench = LinkBench.connected(.bottleLink)
+      if leaves { bench.give(.lifecycle(.background)) }
+      bench.pass(leaves ? .seconds(5) : .seconds(60))
+      #expect(bench.link.status.phase == .standby)
+      #expect(Self.queued(bench) != nil)
+      #expect(Self.rest(bench) == .seconds(30), "a peer that is awake may sleep first")
+    }
+  }
+
+  @Test func `only a link that was closed because it was done leaves its peer alone`() throws {
+    var lost = LinkBench.connected(.bottleLink)
+    lost.give(.lost(lost.attempt, .reset))
+    #expect(Self.rest(lost) == .zero)
+    var off = LinkBench.connected(.bottleLink)
+    off.pass(.seconds(60))
+    off.give(.reachability(.unreachable))
+    off.give(.reachability(.reachable(path: PathID("radio"))))
+    #expect(Self.rest(off) == .zero)
+    var next = LinkBench.connected(.bottleLink)
+    next.pass(.seconds(60))
+    let queued = try #require(Self.queued(next))
+    next.give(.opened(queued))
+    next.give(.established(queued))
+    next.give(.validData(queued))
+    next.pass(.seconds(10))
+    next.give(.lost(queued, .reset))
+    #expect(Self.rest(next) == .zero, "the one before was")
   }
 
   @Test func `what the queue brought stays when the live link is wanted again`() throws {

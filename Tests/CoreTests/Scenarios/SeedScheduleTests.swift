@@ -45,7 +45,7 @@ struct SeedScheduleTests {
     for wait in waits.dropFirst() { #expect((27...33).contains(wait), "30 s ± 10 %: \(wait)") }
   }
 
-  @Test(arguments: [LinkPolicy.healthRelayService, .healthRelayForeground])
+  @Test(arguments: [LinkPolicy.healthRelayService, .healthRelayQuick, .healthRelayForeground])
   func `health relay: two quick retries, 2 s apart, then an error`(policy: LinkPolicy) {
     var bench = LinkBench.wanted(policy)
     bench.failAll(.refused)
@@ -69,8 +69,9 @@ struct SeedScheduleTests {
     #expect(bench.link.status.phase == .reconnecting)
   }
 
-  @Test func `health relay: an active session that drops gets the same two retries`() {
-    var bench = LinkBench.connected(.healthRelayForeground)
+  @Test(arguments: [LinkPolicy.healthRelayQuick, .healthRelayForeground])
+  func `health relay: an active session that drops gets the same two retries`(policy: LinkPolicy) {
+    var bench = LinkBench.connected(policy)
     let lost = bench.seconds
     bench.give(.lost(bench.attempt, .reset))
     bench.failAll(.timeout(.connect))
@@ -136,18 +137,27 @@ struct SeedScheduleTests {
   }
 
   @Test func `session: 2^n seconds, at most 30, a quarter either way, never under 1, 20 tries`() {
-    var bench = LinkBench.wanted(.session, seed: 3)
-    bench.failAll(timeout, until: .seconds(7200))
-    #expect(bench.opens.count == 21)  // the first one and 20 retries
-    let waits = zip(bench.opens, bench.opens.dropFirst()).map { $1 - $0 }
-    for (index, wait) in waits.enumerated() {
-      let base = min(Double(1 << min(index, 10)), 30)  // 1, 2, 4, 8, 16, 30, 30 …
-      let least = max(base * 0.75, 1)
-      // The breaker and the window of 10 a minute may make a wait longer, never shorter.
-      #expect(wait >= least - 1e-6, "wait \(index): \(wait) under \(least)")
-      if index < 4 { #expect(wait <= base * 1.25 + 1e-6, "wait \(index): \(wait)") }
+    // min(2^n, 30), 20 of them: they make 481 s.
+    let bases: [Double] = [1, 2, 4, 8, 16] + Array(repeating: 30, count: 15)
+    var sums: [Double] = Array(repeating: 0, count: 20)
+    for seed in 0..<200 as Range<UInt64> {
+      var bench = LinkBench.wanted(.session, seed: seed)
+      bench.failAll(timeout, until: .seconds(7200))
+      #expect(bench.opens.count == 21)  // the first one and 20 retries
+      let waits = zip(bench.opens, bench.opens.dropFirst()).map { $1 - $0 }
+      for (index, (wait, base)) in zip(waits, bases).enumerated() {
+        // At most 37.5 s, and nothing else makes one longer.
+        let range = max(base * 0.75, 1) - 1e-6...base * 1.25 + 1e-6
+        #expect(range.contains(wait), "wait \(index): \(wait)")
+        sums[index] += wait
+      }
+      #expect(bench.link.status == LinkStatus(phase: .failed, reason: .exhausted(timeout)))
+      #expect(bench.link.deadline == nil, "the user sees an error, and nothing goes on")
     }
-    #expect(bench.link.status.phase == .failed)
+    // Spread evenly: the means are the bases, but for the first, which has no place below 1 s.
+    for (sum, base) in zip(sums, bases).dropFirst() {
+      #expect((0.96...1.04).contains(sum / 200 / base), "\(sum / 200) for \(base)")
+    }
   }
 
   @Test func `session: what its floor cuts off is drawn again above it, not stacked upon it`() {
@@ -175,7 +185,7 @@ struct SeedScheduleTests {
   @Test func `bottle: one scan burst of 5 s, then the queued connect that never ends`() {
     var bench = LinkBench.wanted(.bottleLink)
     #expect(bench.opens == [0])
-    #expect(bench.log.contains(.arm(AttemptID(2))), "queued beside the burst")
+    #expect(bench.log.contains(.arm(AttemptID(2), after: .zero)), "queued beside the burst")
     bench.pass(.seconds(5))
     #expect(!bench.log.contains(.disarm(AttemptID(2))))
     #expect(bench.link.status.phase == .standby)

@@ -163,4 +163,64 @@ import Testing
     #expect(bench.link.status == status)
     #expect(bench.opens == [])
   }
+
+  /// A link whose server works and does not offer it, as it said twice.
+  private static func refused(_ failure: LinkFailure) -> LinkBench {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, failure))
+    bench.pass(.seconds(5))
+    bench.give(.lost(bench.attempt, failure))
+    #expect(bench.link.status.phase == .standby)
+    return bench
+  }
+
+  @Test(arguments: [404, 503])
+  func `why the link is missing is told until it stands`(status: Int) {
+    let failure = LinkFailure.http(status: status, retryAfter: nil, detail: "")
+    let told = LinkStatus(phase: .standby, mode: .polling, reason: .failure(failure))
+    let ways: [(String, (inout LinkBench) -> Void)] = [
+      (
+        "background and foreground",
+        { bench in
+          bench.give(.lifecycle(.background))
+          bench.give(.lifecycle(.foreground))
+        }
+      ),
+      (
+        "no network, and one again",
+        { bench in
+          bench.give(.reachability(.unreachable))
+          bench.give(.reachability(.reachable(path: PathID("wlan0"))))
+          bench.pass(.seconds(2))
+        }
+      ),
+      ("a pull", { $0.give(.trigger(.userRefresh)) }),
+      (
+        "the user's switch off and on",
+        { bench in
+          bench.give(.want(.standbyOnly))
+          #expect(bench.link.status.reason == .ended(.leaving), "that is the user's own")
+          bench.give(.want(.live))
+        }
+      ),
+      (
+        "the slow probe under way",
+        { bench in
+          bench.opens = []
+          while bench.opens.isEmpty { bench.pass(.seconds(1)) }
+        }
+      ),
+    ]
+    for (name, way) in ways {
+      var bench = Self.refused(failure)
+      way(&bench)
+      #expect(bench.link.status == told, "\(name)")
+    }
+    var bench = Self.refused(failure)
+    bench.opens = []
+    while bench.opens.isEmpty { bench.pass(.seconds(1)) }
+    bench.give(.opened(bench.attempt))
+    #expect(bench.link.status == LinkStatus(phase: .connected, mode: .live, quality: .good))
+  }
 }

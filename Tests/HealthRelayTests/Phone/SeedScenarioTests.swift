@@ -40,8 +40,9 @@ struct SeedScenarioTests {
     #expect(bench.state == .running)
   }
 
-  @Test func `active session drops: reconnecting, two retries, then error`() {
-    var bench = RelayBench.running(.foreground)
+  @Test(arguments: [RelayProfile.quick, .foreground])
+  func `active session drops: reconnecting, two retries, then error`(profile: RelayProfile) {
+    var bench = RelayBench.running(profile)
     bench.pass(.seconds(60))
     bench.forget()
     bench.lose(.reset)
@@ -57,8 +58,47 @@ struct SeedScenarioTests {
     #expect(bench.model.deadline == nil)
   }
 
-  @Test func `idle for 15 minutes: the notification is gone and the state is idle`() {
+  /// The default profile waits 2, 2, 4, 6, 8, 8 and five times 9 s, which makes 75 s.
+  @Test func `active session drops in the default profile: reconnecting for 75 s, then error`() {
     var bench = RelayBench.running(.service)
+    bench.pass(.seconds(60))
+    bench.forget()
+    bench.lose(.reset)
+    let tries: [Double] = [2, 4, 8, 14, 22, 30, 39, 48, 57, 66, 75]
+    for (index, time) in tries.enumerated() {
+      #expect(bench.state == .reconnecting)
+      #expect(bench.model.status.attempt == index + 1 && bench.model.status.of == 11)
+      #expect(bench.model.status.retryAt == .second(60 + time))
+      bench.pass(bench.now.duration(to: .second(60 + time)))
+      bench.lose(.timeout(.connect))
+    }
+    #expect(bench.opens == tries.map { 60 + $0 })
+    #expect(bench.state == .error)
+    #expect(bench.problems == [.connection(.timeout(.connect))])
+    #expect(bench.model.deadline == nil)
+  }
+
+  @Test func `who presses connect again does not wait for the next try`() {
+    var bench = RelayBench.running(.service)
+    bench.lose(.reset)
+    for _ in 1...5 {
+      while bench.attempt.number == 0 { bench.pass(.seconds(1)) }
+      bench.lose(.refused)
+    }
+    #expect(bench.state == .reconnecting && bench.model.status.attempt == 6)
+    bench.forget()
+    bench.give(.start)
+    #expect(bench.opens == [bench.seconds])
+    bench.lose(.refused)
+    #expect(bench.model.status.attempt == 1)
+    #expect(bench.model.status.retryAt == bench.now.advanced(by: .seconds(2)))
+  }
+
+  @Test(arguments: [RelayProfile.service, .quick])
+  func `idle for 15 minutes: the notification is gone and the state is idle`(
+    profile: RelayProfile
+  ) {
+    var bench = RelayBench.running(profile)
     bench.pass(.milliseconds(899_999))
     #expect(bench.state == .running)
     #expect(bench.take() == [])

@@ -63,7 +63,7 @@ struct LinkInputs: LinkedGenerator {
   static func attempt(of effect: HeldLink.Effect) -> AttemptID? {
     switch effect {
     case .prepare(let attempt), .open(let attempt), .close(let attempt, _),
-      .ping(let attempt, _), .arm(let attempt), .disarm(let attempt):
+      .ping(let attempt, _), .arm(let attempt, _), .disarm(let attempt):
       attempt
     case .refreshCredentials, .poll, .status: nil
     }

@@ -114,6 +114,40 @@ import Testing
     #expect(Bench.calls(bench.change(["RSSI": .short(-50)])).contains("Connect"))
   }
 
+  private static let resting = BlueZRadio.Input.connect(
+    Bench.id, AttemptID(2), isQueued: true, after: .seconds(30))
+
+  @Test func `a queued ticket leaves a device alone as long as it was told to`() {
+    var bench = Bench()
+    #expect(bench.handle(Self.resting) == [])
+    #expect(bench.change(["RSSI": .short(-40)]) == [], "it is in sight")
+    #expect(bench.pass(.milliseconds(29_999)) == [])
+    #expect(Bench.calls(bench.pass(.milliseconds(1))) == ["Connect"])
+  }
+
+  @Test func `a device that is out of sight is waited for once the rest is over`() {
+    var bench = Bench()
+    _ = bench.handle(Self.resting)
+    let effects = bench.pass(.seconds(30))
+    #expect(!Bench.calls(effects).contains("Connect"))
+    #expect(effects.contains(.standby(.pacedScan)))
+    #expect(Bench.calls(bench.change(["RSSI": .short(-40)])).contains("Connect"))
+  }
+
+  @Test func `a connection that another ticket or BlueZ opens ends the rest`() {
+    var asked = Bench()
+    _ = asked.handle(Self.resting)
+    let effects = asked.handle(Self.eager)
+    #expect(Bench.calls(effects) == ["Connect"])
+    #expect(
+      Bench.events(asked.answer("Connect", in: effects))
+        == [.connected(AttemptID(2)), .connected(AttemptID(1))])
+    var kept = Bench()
+    _ = kept.handle(Self.resting)
+    #expect(
+      Bench.events(kept.change(["Connected": .boolean(true)])) == [.connected(AttemptID(2))])
+  }
+
   @Test func `a discovery that another run left open is ended first, four times at most`() {
     var bench = Bench(knows: nil)
     var effects = bench.handle(.scan([BottleAttribute.service]))

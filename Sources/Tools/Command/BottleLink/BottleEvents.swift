@@ -137,6 +137,7 @@ extension BottleNotice {
     switch self {
     case .syncFailed: "sync-failed"
     case .nothingCame: "nothing-came"
+    case .reconnectedInBackground: "reconnected-in-background"
     case .malformed: "malformed"
     case .unknownTime: "unknown-time"
     case .notStored: "not-stored"
@@ -148,6 +149,7 @@ extension BottleNotice {
     switch self {
     case .syncFailed(let failure): failure.text
     case .nothingCame(let said): "the bottle says that it has \(said) records, and sent none"
+    case .reconnectedInBackground: "the system connected the bottle by itself"
     case .malformed(let detail), .notStored(let detail): detail
     case .unknownTime(let record): "the bottle's clock was not set when it made record \(record)"
     }

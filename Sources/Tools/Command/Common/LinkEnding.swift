@@ -27,6 +27,8 @@ struct LinkEnding {
     if case .failure(let failure) = status.reason, policy.verdict(on: failure) == .refresh {
       return nil
     }
+    // What only waits for its time may still connect.
+    guard status.reason != .limited else { return nil }
     return status.reason.map { End(failure: CommandFailure($0)) }
   }
 }
@@ -39,7 +41,7 @@ extension CommandFailure {
     case .signIn: self = .signIn
     case .obstacle(.captivePortal): self.init(.captivePortal)
     case .obstacle(.unreachable): self.init(.unreachable(detail: "this device is offline"))
-    case .obstacle(.background), .ended, .settling, nil:
+    case .obstacle(.background), .ended, .settling, .limited, nil:
       self.init(.failed, "the connection has ended")
     }
   }

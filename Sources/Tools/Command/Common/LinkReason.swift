@@ -12,6 +12,7 @@ enum LinkReason {
     case .signIn: "sign-in"
     case .ended(let reason): word(reason)
     case .settling: "settling"
+    case .limited: "too-many-tries"
     }
   }
 
@@ -72,6 +73,7 @@ enum LinkReason {
     switch reason {
     case .failure(let failure), .exhausted(let failure):
       detail(failure).map { String($0.printable.prefix(200)) }
+    case .limited: "more would load the server"
     case .obstacle, .signIn, .ended, .settling: nil
     }
   }

@@ -10,8 +10,9 @@ import LinkRuntime
 enum RelayCommand {
   private static let profile = Parameter.option(
     "profile", Format<RelayProfile>.choice, default: .service,
-    "service keeps running in the background and ends after 15 minutes without a question; "
-      + "foreground disconnects in the background and waits for SIGHUP in the foreground")
+    "service keeps running in the background and ends after 15 minutes without a question; quick "
+      + "does so too and retries a lost connection only twice, 2 s apart; foreground "
+      + "disconnects in the background and waits for SIGHUP in the foreground")
   private static let zone = Parameter.optional(
     "time-zone", .timeZone, usual: "this machine's",
     "the time zone in which days begin, such as Europe/Berlin")
@@ -31,7 +32,7 @@ enum RelayCommand {
         """,
         """
         A lost connection is retried for 75 s, as long as a backend may take to restart (with \
-        --profile foreground: twice); then it ends with the status of the error. After 15 minutes \
+        another --profile: twice); then it ends with the status of the error. After 15 minutes \
         without a question it ends with status 0. The next run with this data directory keeps the \
         pairing, as long as the backend knows it; a signal ends the pairing, except with --wake. \
         It prints which questions were answered; the answers are printed only with --show-values.

@@ -32,7 +32,7 @@ enum SocketCommand {
         Prints each text message as one line and goes on after every loss: after any close code, \
         503, refused connections and silence. It ends with 3 after 401, unless the token \
         command has another token, with 4 after 403, with 1 after 400, and with 5 if TLS fails. \
-        \(LinkRun.details(onHangup: "tries again at once"))
+        \(LinkRun.details(onHangup: "tries again at once, and then with the first waits"))
         """,
         """
         Only messages go to standard output; states and notices go to standard error. In a line, \

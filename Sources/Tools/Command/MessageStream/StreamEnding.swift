@@ -75,7 +75,7 @@ struct StreamEnding {
     case .obstacle(.unreachable) where isOnce:
       return Self.failure(.unreachable(detail: "this device is offline"), shop)
     case .obstacle(.captivePortal) where isOnce: return Self.failure(.captivePortal, shop)
-    case .signIn, .obstacle, .ended, .settling, nil: return nil
+    case .signIn, .obstacle, .ended, .settling, .limited, nil: return nil
     }
   }
 

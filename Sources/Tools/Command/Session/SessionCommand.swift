@@ -34,7 +34,7 @@ enum SessionCommand {
         before it is sent and answered exactly once, even if this program or the server is killed; \
         messages are stored before they are acknowledged, and shown once over all runs with the \
         same data directory. Reconnects whenever the connection is lost, up to 20 times in a row. \
-        \(LinkRun.details(onHangup: "tries again at once"))
+        \(LinkRun.details(onHangup: "tries again at once, and then with the first waits"))
         """,
         """
         It ends with 3 if the server refuses the key, with 4 if the server needs a newer version, \

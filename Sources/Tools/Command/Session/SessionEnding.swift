@@ -44,7 +44,7 @@ struct SessionRunEnding {
       return CommandFailure(
         .forbidden, "the server refuses this version (\(LinkReason.text(failure).printable))",
         remedy: "use a newer holdfast")
-    case .failure, .exhausted, .obstacle, .ended, .settling, nil:
+    case .failure, .exhausted, .obstacle, .ended, .settling, .limited, nil:
       return CommandFailure(status.reason)
     }
   }

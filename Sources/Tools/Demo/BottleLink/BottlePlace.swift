@@ -37,7 +37,7 @@ struct BottlePlace: Sendable {
   func phone(on stage: isolated Stage) -> Phone {
     let settings = [
       "gate.background=300ms standby", "gate.foreground=100ms", "standby.fastFailure=100ms",
-      "standby.floor=1s", "standby.background=1s",
+      "standby.floor=1s", "standby.background=1s", "standby.rest=0s",
     ]
     return app(
       .bottle,

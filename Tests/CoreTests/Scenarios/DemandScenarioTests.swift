@@ -1,0 +1,164 @@
+import Testing
+
+@testable import LinkCore
+
+/// A user who asks for another try: at once, with the first waits after it, inside the windows.
+@Suite struct DemandScenarioTests {
+  /// One whose tries fail, until this one is the next.
+  private static func failing(_ policy: LinkPolicy, until attempt: Int) -> LinkBench {
+    var bench = LinkBench.connected(policy)
+    bench.give(.lost(bench.attempt, .reset))
+    while bench.link.status.attempt < attempt || bench.link.currentAttempt != nil {
+      if bench.link.currentAttempt == nil { bench.next() } else { bench.fail() }
+    }
+    return bench
+  }
+
+  /// The waits in seconds after the try that the user asked for: 1, 2, 4 and 8 s as the seeds have
+  /// them, spread by a quarter and not under the floor where the policy says so.
+  @Test(arguments: [
+    (LinkPolicy.messageStream, 4, [1.0...1, 2...2, 4...4, 8...8]),
+    (.session, 9, [1...1.25, 1.5...2.5, 3...5, 6...10]),
+    (.socket, 9, [0.75...1.25, 1.5...2.5, 3...5, 6...10]),
+  ])
+  func `a request is tried at once, and the waits after it begin anew`(
+    policy: LinkPolicy, attempt: Int, waits: [ClosedRange<Double>]
+  ) {
+    var bench = Self.failing(policy, until: attempt)
+    #expect(bench.link.status.attempt == attempt)
+    bench.pass(.milliseconds(100))
+    bench.opens = []
+    let asked = bench.seconds
+    bench.give(.trigger(.userRefresh))
+    #expect(bench.opens == [asked])
+    #expect(bench.link.status.phase == .reconnecting && bench.link.status.attempt == 1)
+    for wait in waits {
+      let failed = bench.seconds
+      bench.fail()
+      bench.next()
+      let time = bench.seconds - failed
+      #expect(wait.contains((time * 1e6).rounded() / 1e6), "\(time) after the one before")
+    }
+  }
+
+  @Test func `what was asked for during a try counts when that fails`() {
+    var bench = Self.failing(.session, until: 9)
+    bench.next()
+    let attempt = bench.attempt
+    bench.pass(.seconds(3))
+    let effects = bench.give(.trigger(.userRefresh))
+    #expect(effects == [.status(bench.link.status)])
+    #expect(bench.attempt == attempt, "it goes on")
+    let failed = bench.seconds
+    bench.fail()
+    bench.next()
+    #expect((1...1.25).contains(bench.seconds - failed))
+  }
+
+  /// As a user did whose session was over after 126 s.
+  @Test(arguments: [LinkPolicy.messageStream, .session, .socket])
+  func `who asks every 7 s is tried for as long as that goes on, 10 times a minute`(
+    policy: LinkPolicy
+  ) {
+    var bench = LinkBench.connected(policy)
+    bench.peer = .isSilent
+    bench.give(.lost(bench.attempt, .reset))
+    for _ in 0..<600 {
+      if bench.link.currentAttempt != nil { bench.fail() }
+      if Int(bench.seconds) % 7 == 0 { bench.give(.trigger(.userRefresh)) }
+      #expect(bench.link.status.phase != .failed)
+      bench.pass(.seconds(1))
+    }
+    for start in bench.opens {
+      // The eleventh may begin when the minute is over, to the nanosecond.
+      #expect(bench.opens.filter { $0 >= start && $0 < start + 59.999_999 }.count <= 10)
+    }
+    #expect(bench.opens.contains { $0 > 540 }, "still tried in the tenth minute")
+  }
+
+  @Test func `who is put off by the windows is told so, and until when`() throws {
+    var bench = LinkBench.wanted(.socket)
+    while bench.opens.count < 10 {
+      bench.fail()
+      bench.pass(.milliseconds(500))
+      bench.give(.trigger(.userRefresh))
+    }
+    let tenth = bench.seconds
+    bench.fail()
+    bench.give(.trigger(.userRefresh))
+    // The first of the ten was made at 0 s, and they may not be more in 60 s.
+    #expect(bench.link.status.reason == .limited)
+    #expect(bench.link.status.retryAt == .second(60))
+    #expect(tenth < 10)
+    bench.next()
+    #expect(bench.opens.last == 60)
+  }
+
+  @Test func `a wait that the server asked for is told as what it is`() {
+    var bench = LinkBench.connected(.socket)
+    let failure = LinkFailure.http(status: 429, retryAfter: .seconds(40), detail: "")
+    bench.give(.lost(bench.attempt, failure))
+    bench.give(.trigger(.userRefresh))
+    #expect(bench.link.status.reason == .failure(failure))
+  }
+
+  @Test func `what the server refused in a series is not asked again because a user asks`() {
+    var bench = LinkBench.connected(.session)
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    bench.give(.lost(bench.attempt, refused))
+    bench.give(.credentials(.available(expiresIn: nil)))
+    bench.give(.trigger(.userRefresh))
+    bench.give(.lost(bench.attempt, refused))
+    #expect(bench.link.status.reason == .signIn)
+  }
+
+  @Test func `a message that went out brings the next try and no new series`() {
+    var bench = Self.failing(.messageStream, until: 4)
+    bench.give(.trigger(.messageSent))
+    #expect(bench.link.status.attempt == 4)
+  }
+
+  @Test func `the backoff of a session starts anew on success, in the foreground and on demand`() {
+    let starts: [(String, (inout LinkBench) -> Void)] = [
+      (
+        "success",
+        { bench in
+          bench.next()
+          bench.connect()
+          bench.pass(.seconds(30))
+          bench.give(.lost(bench.attempt, .reset))
+        }
+      ),
+      (
+        "foreground",
+        { bench in
+          bench.give(.lifecycle(.background))
+          bench.give(.lifecycle(.foreground))
+          bench.fail()
+        }
+      ),
+      (
+        "demand",
+        { bench in
+          bench.give(.trigger(.userRefresh))
+          bench.fail()
+        }
+      ),
+    ]
+    for (name, start) in starts {
+      var bench = Self.failing(.session, until: 9)
+      start(&bench)
+      let failed = bench.seconds
+      bench.next()
+      #expect((1...1.25).contains(bench.seconds - failed), "\(name)")
+    }
+  }
+}
+
+extension LinkBench {
+  /// Lets the try under way fail.
+  fileprivate mutating func fail() {
+    give(.prepared(attempt))
+    give(.lost(attempt, .timeout(.connect)))
+  }
+}

@@ -1,0 +1,144 @@
+import Testing
+
+@testable import LinkCore
+
+/// When a link that was lost is tried first: within 3 s with default waits, but for what decision
+/// 0046 names.
+@Suite struct FirstRetryTests {
+  /// The times of the first try after a loss, over many seeds.
+  private static func times(
+    _ policy: LinkPolicy, after failure: LinkFailure, drain: Duration? = nil
+  ) -> [Double] {
+    (0..<200 as Range<UInt64>).map { seed in
+      var bench = LinkBench.connected(policy, seed: seed)
+      if let drain { bench.give(.draining(bench.attempt, within: drain)) }
+      let lost = bench.seconds
+      bench.give(.lost(bench.attempt, failure))
+      for _ in 0..<40 where bench.opens.isEmpty {
+        let polls = bench.polls.count
+        bench.next()
+        if bench.polls.count > polls { bench.give(.polled(bench.link.standby.pollID, nil)) }
+      }
+      return (bench.opens.first ?? .infinity) - lost
+    }
+  }
+
+  /// Losses that one client may have alone.
+  static let own: [LinkFailure] =
+    [
+      .reset, .ended, .timeout(.silence), .timeout(.pong), .timeout(.write), .dns(detail: ""),
+      .unreachable(detail: ""), .proxy(detail: ""), .local(detail: ""),
+    ] + [1000, 1005, 1006, 1011, 1014, 3000, 4000, 4409].map { .closed(code: $0, reason: "") }
+
+  @Test(arguments: own)
+  func `a stream is tried again at once, whatever ended it`(failure: LinkFailure) {
+    #expect(Self.times(.messageStream, after: failure).allSatisfy { $0 == 0 })
+  }
+
+  /// Their seeds have 1 s, a quarter either way, and 2 s.
+  @Test(arguments: own)
+  func `other links are tried by the first wait of their schedule`(failure: LinkFailure) {
+    #expect(Self.times(.socket, after: failure).allSatisfy { (0.75...1.25).contains($0) })
+    if failure.failureClass != .closedReplaced {
+      #expect(Self.times(.session, after: failure).allSatisfy { (1...1.25).contains($0) })
+      #expect(Self.times(.healthRelayService, after: failure).allSatisfy { $0 == 2 })
+    }
+  }
+
+  /// The exceptions of a stream, each with its bounds: what may have failed for many at once.
+  @Test(arguments: [
+    (LinkFailure.closed(code: 1001, reason: ""), 0.0..<5.0),
+    (.closed(code: 1012, reason: ""), 0..<5), (.closed(code: 1013, reason: ""), 0..<5),
+    (.http(status: 429, retryAfter: nil, detail: ""), 0..<5),
+    (.http(status: 500, retryAfter: nil, detail: ""), 0..<5),
+    (.http(status: 503, retryAfter: .seconds(2), detail: ""), 2..<7),
+    // Polled first, and tried with the first poll that works.
+    (.refused, 1..<5.001), (.http(status: 503, retryAfter: nil, detail: ""), 1..<5.001),
+    // Polled, and probed after 5 minutes, a tenth around.
+    (.closed(code: 1008, reason: ""), 270..<330), (.protocolError(detail: ""), 270..<330),
+    (.captivePortal, 1..<5.001), (.http(status: 418, retryAfter: nil, detail: ""), 270..<330),
+  ])
+  func `what is spread or polled first has its bounds`(
+    failure: LinkFailure, bounds: Range<Double>
+  ) {
+    let times = Self.times(.messageStream, after: failure)
+    #expect(times.allSatisfy { bounds.contains($0) }, "\(times.min() ?? -1)...\(times.max() ?? -1)")
+    let middle = (bounds.lowerBound + bounds.upperBound) / 2
+    #expect(times.filter { $0 < middle }.count > 60 && times.filter { $0 >= middle }.count > 60)
+  }
+
+  @Test(arguments: [LinkFailure.reset, .closed(code: 1000, reason: "")])
+  func `what was announced is spread over its window`(failure: LinkFailure) {
+    let times = Self.times(.messageStream, after: failure, drain: .seconds(20))
+    #expect(times.allSatisfy { (0..<20).contains($0) })
+    #expect(times.filter { $0 >= 10 }.count > 60)
+  }
+
+  @Test func `a changed network is left 2 s, and a new token is tried at once`() {
+    var bench = LinkBench.connected(.messageStream)
+    let changed = bench.seconds
+    bench.give(.reachability(.reachable(path: PathID("wwan0"))))
+    bench.pass(.seconds(3))
+    #expect(bench.opens.map { $0 - changed } == [2])
+    bench = LinkBench.connected(.messageStream)
+    bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "")))
+    bench.pass(.milliseconds(700))
+    bench.give(.credentials(.available(expiresIn: nil)))
+    #expect(bench.opens == [bench.seconds])
+  }
+
+  /// Seed 000: a fixed interval of 2 s, which is the cap, too.
+  @Test(arguments: [
+    LinkFailure.reset, .refused, .closed(code: 1001, reason: ""), .closed(code: 1011, reason: ""),
+    .closed(code: 1012, reason: ""), .closed(code: 4000, reason: ""),
+    .http(status: 429, retryAfter: nil, detail: ""),
+    .http(status: 500, retryAfter: nil, detail: ""),
+    .http(status: 503, retryAfter: nil, detail: ""),
+  ])
+  func `no wait of the seed's relay exceeds its cap of 2 s`(failure: LinkFailure) {
+    for policy in [LinkPolicy.healthRelayQuick, .healthRelayForeground] {
+      for seed in 0..<20 as Range<UInt64> {
+        var bench = LinkBench.connected(policy, seed: seed)
+        let lost = bench.seconds
+        bench.give(.lost(bench.attempt, failure))
+        bench.failAll(failure)
+        #expect(bench.opens.map { $0 - lost } == [2, 4])
+        #expect(bench.link.status.reason == .exhausted(failure))
+      }
+    }
+  }
+
+  @Test func `a relay's service leaves a server that restarts or is full up to 2 s more`() {
+    for failure in [
+      LinkFailure.closed(code: 1012, reason: ""), .http(status: 503, retryAfter: nil, detail: ""),
+    ] {
+      let times = Self.times(.healthRelayService, after: failure)
+      #expect(times.allSatisfy { (2..<4).contains($0) })
+      #expect(times.filter { $0 >= 3 }.count > 60)
+    }
+  }
+
+  /// Three tries each: the seed names no limit of connects.
+  @Test(arguments: [
+    LinkPolicy.healthRelayService, .healthRelayQuick, .healthRelayForeground,
+  ])
+  func `a user may connect ten times in a minute, and is told when that is too often`(
+    policy: LinkPolicy
+  ) {
+    var bench = LinkBench.wanted(policy)
+    for connect in 0..<10 {
+      let pressed = bench.seconds
+      bench.opens = []
+      bench.give(.want(.live))
+      if connect == 0 { bench.opens = [0] }
+      bench.failAll(.refused)
+      #expect(bench.opens.map { $0 - pressed } == [0, 2, 4], "connect \(connect + 1)")
+      bench.pass(.seconds(1))
+    }
+    bench.give(.want(.live))
+    #expect(bench.link.status.phase == .connecting)
+    #expect(bench.link.status.reason == .limited)
+    // The first of the 30 tries was made at 0 s.
+    #expect(bench.link.status.retryAt == .second(60))
+  }
+}

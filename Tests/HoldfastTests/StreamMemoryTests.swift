@@ -1,0 +1,40 @@
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+import Testing
+
+/// What a stream takes of its store into memory.
+@Suite(.timeLimit(.minutes(10))) struct StreamMemoryTests {
+  private let clock = TestClock()
+
+  /// A message with a text of 9,900 bytes and the author "you" takes 9,900 + 3 + 256 bytes, so that
+  /// 2,000,000 bytes hold 196 of them.
+  @Test(arguments: [(300, 9_900, 196), (300, 10, 300), (1_200, 10, 1_000)])
+  func `a stream takes no more of its store than memory holds`(
+    count: Int, length: Int, kept: Int
+  ) async throws {
+    let shop = try #require(ShopID("shop"))
+    let store = MemoryTimelineStore()
+    let text = String(repeating: "x", count: length)
+    let messages = (1...count).map { number in
+      Message(
+        id: UUID128(high: 1, low: UInt64(number)), shop: shop, user: "you", username: nil,
+        text: text, createdAt: Timestamp(nanoseconds: Int64(number) * 1_000_000_000))
+    }
+    _ = try await store.commit(TimelineChange(messages: messages), to: shop)
+    let streams = ShopStreams(
+      StreamEnvironment(
+        network: FakeNetwork(clock: clock), store: store, reachability: AlwaysReachable(),
+        lifecycle: AlwaysForeground(), tokens: FixedToken("token"), clock: clock))
+    let stream = try await streams.open(
+      StreamConfiguration(server: "http://127.0.0.1:1", shop: shop))
+    for await update in stream {
+      if case .messages = update { break }
+    }
+    #expect(await stream.snapshot.timeline.messages == messages.suffix(kept))
+    await stream.close()
+  }
+}

@@ -1,0 +1,87 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// The seed's own lines about tries and pings, in a session.
+@Suite struct DemandTests {
+  @Test func `the first pong has 5 s, and a ping that follows has 5 s more each`() {
+    var bench = SessionBench.connected()
+    bench.answersPings = false
+    let count = { (bench: SessionBench) in bench.sent.count { $0 == .ping } }
+    bench.pass(.seconds(30))
+    #expect(count(bench) == 1)
+    bench.pass(.milliseconds(4_999))
+    #expect(count(bench) == 1)
+    bench.pass(.milliseconds(1))
+    #expect(count(bench) == 2, "5 s")
+    bench.pass(.milliseconds(9_999))
+    #expect(count(bench) == 2)
+    bench.pass(.milliseconds(1))
+    #expect(count(bench) == 3, "10 s")
+    bench.pass(.milliseconds(14_999))
+    #expect(bench.model.isConnected)
+    bench.pass(.milliseconds(1))
+    #expect(!bench.model.isConnected, "15 s")
+  }
+
+  @Test func `no ping is sent while nothing is connected, and none is left of an older connection`()
+  {
+    var bench = SessionBench.connected()
+    bench.pass(.seconds(29))
+    // The ping of this connection would be due after one second; the next try waits for hello.
+    bench.lose()
+    #expect(!bench.sent.contains(.ping))
+    bench.connect()
+    bench.pass(.milliseconds(29_999))
+    #expect(!bench.sent.contains(.ping))
+    bench.pass(.milliseconds(1))
+    #expect(bench.sent.count { $0 == .ping } == 1)
+    bench.pass(.seconds(30))
+    #expect(bench.sent.count { $0 == .ping } == 2, "one timer")
+  }
+
+  @Test(arguments: [
+    SessionModel.Input.start, .link(.device(.again), at: Timestamp(nanoseconds: 0)),
+  ])
+  func `a request of the user is tried at once, and the waits begin anew`(
+    request: SessionModel.Input
+  ) throws {
+    var bench = SessionBench.opening()
+    var failed = 0
+    while failed < 9 {
+      if bench.attempt.number > 0 {
+        bench.give(.link(.lost(bench.attempt, .refused), at: bench.wall))
+        failed += 1
+      } else {
+        bench.pass(.milliseconds(100))
+      }
+    }
+    let before = bench.opens
+    bench.give(request)
+    #expect(bench.opens == before + 1)
+    bench.give(.link(.lost(bench.attempt, .refused), at: bench.wall))
+    let status = bench.model.link.status
+    #expect(status.attempt == 1 && status.of == 20)
+    let wait = bench.now.duration(to: try #require(status.retryAt))
+    #expect((1...1.25).contains(wait / .seconds(1)), "the ninth wait has 30 s")
+  }
+
+  @Test func `a network that is back is used at once, and a lost one is not tried`() {
+    var bench = SessionBench.connected()
+    func change(_ reachability: Reachability) {
+      bench.give(.link(.device(.reachability(reachability)), at: bench.wall))
+    }
+    change(.reachable(path: PathID("wlan0")))
+    let before = bench.opens
+    change(.unreachable)
+    bench.pass(.seconds(3_600))
+    #expect(bench.opens == before, "no try, and no timer")
+    #expect(bench.model.link.deadline == nil)
+    change(.reachable(path: PathID("wlan0")))
+    #expect(bench.opens == before + 1, "no wait")
+    change(.reachable(path: PathID("wlan0")))
+    #expect(bench.opens == before + 1, "the same answer again")
+  }
+}

@@ -45,14 +45,9 @@ public enum LinkFailure: Error, Sendable, Hashable, Codable {
 }
 
 extension LinkFailure {
-  /// Whether an answer is the doing of a network that wants a login first: a redirect, 511 (RFC
-  /// 6585 section 6), or a page for people where none was asked for.
-  public static func isLoginPage(status: Int, contentType: String?) -> Bool {
-    switch status {
-    case 301, 302, 303, 307, 308, 511: true
-    case 200...299: contentType?.lowercased().hasPrefix("text/html") ?? false
-    case _: false
-    }
+  /// Whether something else than the server's program answered: a redirect, or a page for people.
+  public var isElsewhere: Bool {
+    if case .http(let status, _, _) = self { (200..<400).contains(status) } else { false }
   }
 }
 

@@ -41,6 +41,16 @@ public enum Platform {
     }
   #endif
 
+  /// Returns why nothing can ever be reached at a URL of a WebSocket or of HTTP; `nil` if it is one.
+  package static func problem(ofURL url: String) -> String? {
+    guard ServerURL.hasHost(url) else { return "It has no host, or a character that no URL has." }
+    #if os(Linux)
+      return CurlNetwork.problem(ofURL: url)
+    #else
+      return nil
+    #endif
+  }
+
   /// The network for an app that brings none.
   ///
   /// - Throws: `.local` as `network` does, and where this platform has no adapter for it.

@@ -7,8 +7,12 @@ extension ZoneRules {
   ///
   /// Found by asking for the offset twice a day, for that is what every zone answers; two changes
   /// within twelve hours would be missed, and no zone ever had them.
-  public init(_ zone: TimeZone) {
-    self.init(initialSecondsEast: Self.offset(of: zone, at: 0), name: zone.identifier)
+  ///
+  /// - Parameter name: The name that it was asked for by; without one its identifier, and UTC for
+  ///   that of Foundation's, GMT.
+  public init(_ zone: TimeZone, name: String? = nil) {
+    let known = zone.identifier == "GMT" ? "UTC" : zone.identifier
+    self.init(initialSecondsEast: Self.offset(of: zone, at: 0), name: name ?? known)
     let step = 43_200
     var before = initialSecondsEast
     for second in stride(from: step, through: Self.lastSecond, by: step) {

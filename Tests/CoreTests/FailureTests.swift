@@ -79,18 +79,6 @@ import Testing
     }
   }
 
-  @Test func `a redirect, 511 and a page for people are login pages`() {
-    let pages = (100...599).filter { LinkFailure.isLoginPage(status: $0, contentType: nil) }
-    #expect(pages == [301, 302, 303, 307, 308, 511])
-    for (type, isPage) in [
-      ("text/html", true), ("Text/HTML; charset=utf-8", true), ("text/plain", false),
-      (" text/html", false), ("", false),
-    ] {
-      let found = (100...599).filter { LinkFailure.isLoginPage(status: $0, contentType: type) }
-      #expect(found == (isPage ? Array(200...299) + pages : pages), "\(type)")
-    }
-  }
-
   @Test func `a change of the device is an input of the link`() {
     #expect(HeldLink.Input(DeviceChange.again) == .want(.live))
     #expect(HeldLink.Input(DeviceChange.woke) == .trigger(.woke))

@@ -61,6 +61,40 @@ import Testing
     #expect(RFC3339.parse(text) == nil)
   }
 
+  private static func read(_ text: String) -> Timestamp? {
+    RFC3339.parseISO8601(ArraySlice(text.utf8))
+  }
+
+  /// All but the last are 15:30 UTC, written by PostgreSQL, Python, Java, Go, Perl and by hand.
+  private static let spellings: [(String, Int64, Int64)] =
+    readable + [
+      ("2026-01-03 15:30:00+00", seed, 0), ("2026-01-03 15:30:00.5+00", seed, 500_000_000),
+      ("2026-01-03T15:30:00+0000", seed, 0), ("2026-01-03T15:30:00.000+0000", seed, 0),
+      ("2026-01-03T17:30:00+02", seed, 0), ("2026-01-03T10:00:00-0530", seed, 0),
+      ("2026-01-03 15:30:00Z", seed, 0), ("2026-01-03T15:30Z", seed, 0),
+      ("2026-01-03 17:30+02", seed, 0), ("2026-01-03T17:30+0200", seed, 0),
+      ("2026-01-03t17:30+02:00", seed, 0), ("2026-01-03T15:30:00,25Z", seed, 250_000_000),
+      ("2016-12-31 23:59:60+00", 1_483_228_800, 0),
+    ]
+
+  @Test(arguments: spellings)
+  func `reads what other servers write`(text: String, seconds: Int64, nanoseconds: Int64) {
+    let length = Duration.seconds(seconds) + .nanoseconds(nanoseconds)
+    #expect(Self.read(text) == Timestamp(nanoseconds: 0).advanced(by: length))
+  }
+
+  @Test(arguments: [
+    "", "2026-01-03", "2026-01-03T15:30:00", "2026-01-03 15:30", "2026-01-03T15Z",
+    "2026-01-03  15:30:00Z", "2026-01-03T15:30:00 Z", "2026-01-03T15:30:00 +0000",
+    "2026-01-03T15:30:00+0", "2026-01-03T15:30:00+020", "2026-01-03T15:30:00+02:0",
+    "2026-01-03T15:30:00+02:", "2026-01-03T15:30:00+02000", "2026-01-03T15:30:00+2400",
+    "2026-01-03T15:30:00+0260", "2026-01-03T15:30:00,Z", "2026-01-03T15:30.5Z",
+    "2026-01-03T15:30:60Z", "20260103T153000Z", "2026-01-03_15:30:00Z", "2026-01-03T24:00Z",
+  ])
+  func `refuses what says no instant`(text: String) {
+    #expect(Self.read(text) == nil)
+  }
+
   @Test(arguments: [
     (0, "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59.999999999Z"),
     (1_500_000_000, "1970-01-01T00:00:01.5Z"), (1_000, "1970-01-01T00:00:00.000001Z"),

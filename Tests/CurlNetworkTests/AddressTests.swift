@@ -20,6 +20,31 @@ import Testing
     #expect(address.url == whole)
   }
 
+  /// RFC 3492 section 7.1 (L) and the examples of RFC 5891 and of ICANN's test domains.
+  @Test(arguments: [
+    ("wss://b\u{FC}cher.example/", "xn--bcher-kva.example"),
+    (
+      "wss://3\u{5E74}B\u{7D44}\u{91D1}\u{516B}\u{5148}\u{751F}.example/",
+      "xn--3b-ww4c5e180e575a65lsy2b.example"
+    ),
+    ("wss://\u{4F8B}\u{3048}.\u{30C6}\u{30B9}\u{30C8}/", "xn--r8jz45g.xn--zckzah"),
+    ("wss://b%C3%BCcher.example/", "xn--bcher-kva.example"),
+  ])
+  func `an international name goes out in ASCII`(url: String, host: String) throws {
+    let address = try Address(url, query: [], schemes: Self.schemes)
+    #expect(address.host == host)
+    #expect(address.url == "https://\(host):443/")
+    #expect(CurlNetwork.problem(ofURL: url) == nil)
+  }
+
+  @Test func `a name that no name server has is told before it is dialed`() {
+    let label = String(repeating: "\u{FC}", count: 64)
+    for url in ["wss://\(label).example/", "https://\u{2FF0}.example/", "wss://a b/", "ftp://a/"] {
+      #expect(CurlNetwork.problem(ofURL: url) != nil, "\(url)")
+    }
+    #expect(CurlNetwork.problem(ofURL: "http://[::1]:8080/a") == nil)
+  }
+
   @Test(arguments: [
     "", "nonsense", "http://a", "ws://", "wss://u:p@host/", "wss://host:99999/", "wss://a b/",
     "wss://host/ x",

@@ -37,13 +37,21 @@ struct LossTests {
     #expect(await socket.next() == nil)
   }
 
-  @Test(
-    arguments: [
-      (302, [("Location", "/login")], ""), (511, [], ""),
-      (200, [("Content-Type", "text/html; charset=utf-8")], "<html>please sign in</html>"),
-    ] as [(Int, [(String, String)], String)])
-  func `a login page in the server's place is told apart`(
-    status: Int, headers: [(String, String)], body: String
+  /// What answers an upgrade and is no WebSocket, and what is told of it from this machine, to which
+  /// no network leads.
+  private static let pages: [(Int, [(String, String)], String, String)] = [
+    (308, [("Location", "/ws/?token=abc#d")], "", "points to /ws/"),
+    (
+      302, [("Location", "https://elsewhere.example/login?to=x")], "",
+      "points to https://elsewhere.example/login"
+    ),
+    (511, [], "", ""),
+    (200, [("Content-Type", "text/html; charset=utf-8")], "<html>hello</html>", "a web page"),
+  ]
+
+  @Test(arguments: pages)
+  func `a redirect and a page are told with the status and the target`(
+    status: Int, headers: [(String, String)], body: String, detail: String
   ) async throws {
     let server = try TestServer { peer in
       _ = peer.request()
@@ -51,7 +59,27 @@ struct LossTests {
       peer.drain()
     }
     let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
-    #expect(await socket.next() == .failed(.captivePortal))
+    #expect(await socket.failure() == .http(status: status, retryAfter: nil, detail: detail))
+  }
+
+  @Test(arguments: pages)
+  func `a login page in the place of another machine's server is told apart`(
+    status: Int, headers: [(String, String)], body: String, detail: String
+  ) async throws {
+    let proxy = try TestServer { peer in
+      _ = peer.receive()
+      peer.write(Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8))
+      _ = peer.request()
+      peer.answer(status, headers, body)
+      peer.drain()
+    }
+    let network = try CurlNetwork(CurlConfiguration(proxy: proxy.url, allowsPlaintext: true))
+    let socket = await Opened(network, .to("ws://shop.invalid/socket"))
+    let isOfServer = detail == "points to /ws/"
+    #expect(
+      await socket.failure()
+        == (isOfServer
+          ? .http(status: status, retryAfter: nil, detail: detail) : .captivePortal))
   }
 
   @Test func `a reason that comes late is waited for`() async throws {
@@ -61,6 +89,19 @@ struct LossTests {
         Array("HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n15\r\n{\"message\"".utf8)
       )
       peer.write(Array(":\"not you\"}\r\n0\r\n\r\n".utf8))
+      peer.drain()
+    }
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    #expect(await socket.failure() == .http(status: 403, retryAfter: nil, detail: "not you"))
+  }
+
+  @Test func `a reason is read out of its chunks`() async throws {
+    let server = try TestServer { peer in
+      _ = peer.request()
+      peer.write(
+        Array(
+          ("HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{\"message\r\n"
+            + "C\r\n\":\"not you\"}\r\n0\r\n\r\n").utf8))
       peer.drain()
     }
     let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
@@ -236,7 +277,8 @@ struct LossTests {
         alphabet[Int.random(in: 0..<alphabet.count, using: &chance)]
       }
       let head = HTTPResponseHead(status: 500, reason: "Oops", headers: [])
-      guard case .http(500, nil, let detail) = Refusal(head: head, body: body).failure else {
+      let refusal = Refusal(head: head, from: "http://a:80/", prefix: body)
+      guard case .http(500, nil, let detail) = refusal.failure else {
         Issue.record("another failure")
         return
       }
@@ -249,7 +291,7 @@ struct LossTests {
     let message = String(repeating: "x", count: length)
     let refusal = Refusal(
       head: HTTPResponseHead(status: 400, reason: "Bad Request", headers: []),
-      body: Array(#"{"message":"\#(message)"}"#.utf8))
+      from: "https://a:443/", prefix: Array(#"{"message":"\#(message)"}"#.utf8))
     #expect(
       refusal.failure
         == .http(

@@ -107,6 +107,13 @@ import Testing
     #expect(Self.outcome(CURLE_OUT_OF_MEMORY) == .local(detail: "t"))
   }
 
+  @Test func `a field that libcurl does not take is the peer's fault`() {
+    let failure = LinkFailure.protocolError(detail: "A field of the answer's head is too long.")
+    #expect(Self.outcome(CURLE_OUT_OF_MEMORY, phase: .response) == failure)
+    // CURLE_TOO_LARGE of libcurl 8.6.
+    #expect(Self.outcome(CURLcode(rawValue: 100)) == failure)
+  }
+
   @Test func `a detail that holds a secret is withheld, another is not`() {
     let secrets = Secrets(
       headers: [("Authorization", "Bearer to/ken1")], query: [("q", "par am")])

@@ -102,6 +102,19 @@ struct RestTests {
     #expect(try await CurlNetwork().send(.to(server.url)).status == 302)
   }
 
+  @Test func `a field of 300 kB breaks the protocol, and is no lack of memory`() async throws {
+    let server = try TestServer { peer in
+      while peer.request() != nil {
+        peer.answer(200, [("X-Long", String(repeating: "a", count: 300_000))])
+      }
+    }
+    let network = try CurlNetwork()
+    let failure = await failure { () async throws(LinkFailure) in
+      try await network.send(.to(server.url))
+    }
+    #expect(failure == .protocolError(detail: "A field of the answer's head is too long."))
+  }
+
   @Test(arguments: [(99, true), (100, true), (101, false)])
   func `a body is taken up to its limit`(count: Int, fits: Bool) async throws {
     let server = try TestServer { peer in

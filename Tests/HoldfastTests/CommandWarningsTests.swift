@@ -45,29 +45,33 @@ import Testing
     }
   }
 
-  @Test(arguments: [(0o755, false), (0o775, false), (0o777, true), (0o1777, true)])
-  func `a data directory that all users can change is pointed out`(
+  @Test(arguments: [
+    (0o700, false), (0o755, false), (0o720, true), (0o775, true), (0o702, true), (0o777, true),
+    (0o1777, true),
+  ])
+  func `a data directory that others can change is refused`(
     mode: Int, isOpen: Bool
   ) async throws {
     try await CommandProcess.scratch { directory in
       await (try Platform.store(in: directory)).close()
       try FileManager.default.setAttributes(
         [.posixPermissions: mode], ofItemAtPath: directory)
-      let outcome = try await CommandProcess.run("outbox", "list", "--data", directory)
-      let warning =
-        "holdfast outbox list: all users of this machine can put files into \(directory), which "
-        + "this program then trusts; run chmod o-w \(directory), or use another --data"
-      #expect(outcome.errors.contains(warning) == isOpen)
-      let server = try CommandProcess.start(
-        ["serve", "--port", "0", "--json", "--data", directory])
-      #expect(await LineReader(server.lines).next().contains("listening"))
-      server.signal(SIGTERM)
-      #expect(await server.exit() == 0)
-      var events: [String] = []
-      for await line in server.diagnostics {
-        events += [try [String: Any].reading(line)["event"] as? String ?? ""]
+      let refusal =
+        "others than its owner can put files into the data directory \(directory); run chmod 700 "
+        + "\(directory), or use another --data"
+      let list = try await CommandProcess.run("outbox", "list", "--data", directory)
+      #expect(list.status == (isOpen ? 1 : 0))
+      #expect(list.errors.contains("holdfast outbox list: \(refusal)") == isOpen)
+      guard isOpen else { return }
+      for words in [
+        ["serve", "--port", "0"], ["token", "--user", "ann", "--shops", "bakery"],
+        ["send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "hello"],
+      ] {
+        let outcome = try await CommandProcess.run(
+          words + ["--data", directory], environment: Self.token)
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.last?.hasSuffix(": \(refusal)") == true, "\(outcome.errors)")
       }
-      #expect(events.contains("exposed") == isOpen)
     }
   }
 

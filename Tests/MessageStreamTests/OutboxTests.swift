@@ -58,6 +58,45 @@ struct OutboxTests {
       })
   }
 
+  @Test(arguments: [
+    ("", "it is empty"), (String(repeating: "\u{1F69A}", count: 10_000), nil),
+    (
+      String(repeating: "a", count: 10_001),
+      "it has 10001 characters; a message has at most 10000"
+    ),
+  ])
+  func `what no server takes is refused before it is queued`(text: String, reason: String?) {
+    var world = StreamHarness.connected(.ours)
+    world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
+    world.send(text)
+    world.pass(.seconds(1))
+    let states = world.ledger.updates.compactMap { update -> OutboxEntry.State? in
+      if case .outbox(let entry) = update { entry.state } else { nil }
+    }
+    if let reason {
+      #expect(states == [.failed(reason: reason)])
+      #expect(world.log.posts.isEmpty)
+      #expect(world.disk.outbox == [])
+      #expect(world.model.outbox.entries == [])
+    } else {
+      #expect(world.log.posts.map(\.entry.text) == [text])
+      #expect(world.disk.outbox.map(\.text) == [text])
+    }
+  }
+
+  @Test(arguments: [200, 301, 308, 399])
+  func `a redirect or a page fails no message: it is sent when the server answers`(status: Int) {
+    var world = StreamHarness.connected(.ours)
+    world.shop.restStatus = .http(status: status, retryAfter: nil, detail: "points to /b")
+    world.send("patient")
+    world.pass(.seconds(20))
+    #expect(world.log.posts.count > 3)
+    world.shop.restStatus = nil
+    world.pass(.seconds(40))
+    #expect(world.accepted == ["patient": 1])
+    #expect(world.model.outbox.entries == [])
+  }
+
   @Test func `one key goes with every try, after 1, 2, 4, 8, 16 and 30 s, ten times`() {
     var world = StreamHarness.connected(.ours)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")

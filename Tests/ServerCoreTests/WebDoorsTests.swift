@@ -9,4 +9,25 @@ struct WebDoorsTests {
     doors.ownName = ""
     #expect(!doors.admit(host: host))
   }
+
+  /// React Native names the server itself as the origin of a WebSocket.
+  @Test(arguments: [
+    ("https://relay.example", true), ("http://relay.example", true),
+    ("https://relay.example:443", true), ("http://relay.example:80", true),
+    ("https://RELAY.example", true), ("https://relay.example:80", false),
+    ("https://relay.example:8443", false), ("https://other.example:8443", true),
+    ("https://other.example", false), ("wss://relay.example", false),
+    ("https://relay.example.evil", false), ("https://elsewhere.example", false),
+    ("https://192.0.2.2", true), ("http://192.0.2.2:8787", true), ("http://192.0.2.3", false),
+    ("null", false), ("https://", false), ("https://:443", false),
+  ])
+  func `a page of the server's own names is let in`(origin: String, isIn: Bool) {
+    for isLocal in [true, false] {
+      var doors = WebDoors()
+      doors.isLocal = isLocal
+      doors.ownName = "192.0.2.2"
+      doors.hosts = ["relay.example", "other.example:8443"]
+      #expect(doors.admit(origin: origin) == isIn)
+    }
+  }
 }

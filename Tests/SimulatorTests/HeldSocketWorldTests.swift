@@ -108,6 +108,51 @@ struct HeldRecordTests {
     }
   }
 
+  @Test(arguments: [
+    ("25s hold", true), ("0s hold", true), ("25s hold", false),
+    ("25s idle", true), ("stay", true),
+  ])
+  func `a socket that rests in background is not accused`(
+    rule: String, isConnected: Bool
+  ) throws {
+    let policy = try LinkPolicy.socket.setting([("gate.background", rule)])
+    var model = SocketModel(SocketSettings(policy: policy), seed: 1)
+    var recorded = Recorded<HeldFeature>(model)
+    func give(_ input: SocketModel.Input, at second: Double) {
+      let effects = model.handle(input, at: .second(second))
+      recorded.see(input, at: .second(second), effects: effects, then: model)
+    }
+    func pass(until second: Double) {
+      while let due = model.deadline, due <= .second(second) {
+        let effects = model.tick(at: due)
+        recorded.see(nil, at: due, effects: effects, then: model)
+      }
+    }
+    give(.start, at: 1)
+    let attempt = try #require(model.currentAttempt)
+    if isConnected { give(.socket(attempt, .opened(subprotocol: nil)), at: 2) }
+    give(.link(.device(.lifecycle(.background))), at: 3)
+    pass(until: 600)
+    give(.link(.device(.lifecycle(.foreground))), at: 600)
+    pass(until: 610)
+    recorded.conclude()
+    #expect(recorded.findings == [])
+  }
+
+  @Test func `a socket that does nothing in front is accused all the same`() {
+    let model = SocketModel(SocketSettings(policy: .socket), seed: 1)
+    var recorded = Recorded<HeldFeature>(model)
+    for (second, input) in [
+      SocketModel.Input.link(.device(.lifecycle(.background))),
+      .link(.device(.lifecycle(.foreground))), .start, .restored([]),
+    ].enumerated() {
+      recorded.see(input, at: .second(Double(second)), effects: [], then: model)
+    }
+    #expect(
+      recorded.findings
+        == [Finding(.stuck, at: .second(2), "is wanted, and nothing is outstanding")])
+  }
+
   /// The findings in the journal of a short run, with its effects as `change` has them.
   ///
   /// Messages have no content there, as in any journal.

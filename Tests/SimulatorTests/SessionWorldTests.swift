@@ -102,6 +102,19 @@ struct SessionRecordTests {
     #expect(found.map(\.kind).contains(.storm))
   }
 
+  @Test(arguments: [0.0, 2])
+  func `a session that rests in background is not accused`(connecting: Double) {
+    var tape = Tape(change: { [$0] })
+    tape.begin()
+    if connecting > 0 { tape.talk(from: connecting) }
+    tape.give(.link(.device(.lifecycle(.background)), at: Tape.wall), at: 8)
+    while let due = tape.model.deadline, due <= .second(600) { tape.tick(at: due) }
+    tape.give(.link(.device(.lifecycle(.foreground)), at: Tape.wall), at: 600)
+    while let due = tape.model.deadline, due <= .second(610) { tape.tick(at: due) }
+    tape.recorded.conclude()
+    #expect(tape.recorded.findings == [])
+  }
+
   /// The findings in the journal of a short run, with its effects as `change` has them.
   ///
   /// Texts are empty there, as in any journal.
@@ -109,11 +122,7 @@ struct SessionRecordTests {
     change: @escaping (SessionModel.Effect) -> [SessionModel.Effect] = { [$0] }
   ) -> [Finding] {
     var tape = Tape(change: change)
-    tape.give(
-      .restored(tape.disk.open(as: Tape.client), conversation: Tape.conversation, at: Tape.wall),
-      at: 0)
-    tape.give(.credentials(.available(expiresIn: nil)), at: 0)
-    tape.give(.start, at: 1)
+    tape.begin()
     tape.talk(from: 2)
     if let attempt = tape.model.currentAttempt {
       tape.give(.link(.lost(attempt, .reset), at: Tape.wall), at: 8)
@@ -140,6 +149,13 @@ private struct Tape {
   init(change: @escaping (SessionModel.Effect) -> [SessionModel.Effect]) {
     self.change = change
     recorded = Recorded(model)
+  }
+
+  mutating func begin() {
+    give(
+      .restored(disk.open(as: Self.client), conversation: Self.conversation, at: Self.wall), at: 0)
+    give(.credentials(.available(expiresIn: nil)), at: 0)
+    give(.start, at: 1)
   }
 
   mutating func give(_ input: SessionModel.Input, at second: Double) {

@@ -44,6 +44,10 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
       timestamp: Timestamp(nanoseconds: 1_500_000_000))
     #expect(try read(milliseconds) == .replay(id: "m", entry, number: nil))
     #expect(try read(#"{"type":"heartbeat","timestamp":"soon"}"#) == .heartbeat(nil))
+    for time in ["2026-01-03 15:30:00+00", "2026-01-03T17:30+0200"] {
+      let text = #"{"type":"heartbeat","timestamp":"\#(time)"}"#
+      #expect(try read(text) == .heartbeat(Sample.time))
+    }
     #expect(
       try read(#"{"type":"draining"}"#)
         == .draining(message: "", retryAfter: .seconds(5), window: nil))

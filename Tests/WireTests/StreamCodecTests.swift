@@ -41,6 +41,8 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     [("created_at", #""2026-01-03T17:30:00.000000+02:00""#)], [("type", #""message""#)],
     [("id", #""550E8400-E29B-41D4-A716-446655440000""#)], [("type", "3")], [("within_ms", "1.5")],
     [("shop_id", #""123E4567-E89B-12D3-A456-426614174000""#)],
+    [("created_at", #""2026-01-03 15:30:00+00""#)], [("created_at", #""2026-01-03T15:30Z""#)],
+    [("created_at", #""2026-01-03T17:30:00.000+0200""#)], [("event", #""created""#)],
     [("user_id", #""\u0075id-7""#)], [("\\u0069d", #""550e8400-e29b-41d4-a716-446655440000""#)],
   ]
 
@@ -108,6 +110,12 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     (#"{"within_ms":5000,"type":7,"type":"draining"}"#, .draining(within: .seconds(5))),
     (#"{"type":"typing","message":{"not":"ours"},"user_id":3}"#, .unknown(type: "typing")),
     (#"{"type":""}"#, .unknown(type: "")),
+    (#"{"event":"ping"}"#, .unknown(type: "ping")),
+    (#"{"event":"heartbeat","data":{"message":1}}"#, .unknown(type: "heartbeat")),
+    (#"{"event":"a","type":"b"}"#, .unknown(type: "b")), ("ping", .unknown(type: "ping")),
+    ("keep-alive", .unknown(type: "keep-alive")), ("2", .unknown(type: "2")),
+    ("2::", .unknown(type: "2::")),
+    ("A_Z-09:aaaaaaaaaaaaaaaaaaaaaaaaz", .unknown(type: "A_Z-09:aaaaaaaaaaaaaaaaaaaaaaaaz")),
   ]
 
   @Test(arguments: notices)
@@ -120,9 +128,21 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     (#"{"type":"draining","within_ms":-1}"#, .wrongType(field: "within_ms")),
     (#"{"type":"draining","within_ms":"5"}"#, .wrongType(field: "within_ms")),
     ("{}", .missing(field: "id")), (#"{"type":null}"#, .missing(field: "id")),
-    (#"{"type":7}"#, .missing(field: "id")),
+    (#"{"type":7}"#, .missing(field: "id")), (#"{"event":7}"#, .missing(field: "id")),
     (#"{"type":"draining","within_ms":1.5}"#, .wrongType(field: "within_ms")),
   ]
+
+  @Test(arguments: [
+    "A_Z-09:aaaaaaaaaaaaaaaaaaaaaaaaaz", "hello world", "", "<p>", "[]", "\"ping\"", "é", "ping\n",
+    "{",
+  ])
+  func `what is neither JSON nor a word is malformed`(text: String) {
+    #expect {
+      try decode(Array(text: text))
+    } throws: { error in
+      if case .malformed? = error as? MessageError { true } else { false }
+    }
+  }
 
   @Test(arguments: badNotices)
   func `refuses notices that say too little`(text: String, error: MessageError) {

@@ -1,6 +1,12 @@
 import CCurl
 import LinkCore
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// Where a request goes, read by libcurl's own URL parser so that both see the same host.
 struct Address: Equatable {
   var isSecure: Bool
@@ -32,7 +38,7 @@ struct Address: Equatable {
     }
     parts[CURLUPART_SCHEME] = isSecure ? "https" : "http"
     guard let host = parts[CURLUPART_HOST], let port = parts[CURLUPART_PORT].flatMap(UInt16.init)
-    else { throw .local(detail: "The URL names no host.") }
+    else { throw .local(detail: "The URL names no host that can be looked up.") }
     (self.isSecure, self.host, self.port) = (isSecure, host, port)
     let pairs = query.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }
     let all = ([parts[CURLUPART_QUERY]].compactMap { $0 } + pairs).joined(separator: "&")
@@ -90,16 +96,31 @@ struct Address: Equatable {
 
   subscript(part: CURLUPart) -> String? {
     get {
-      let flags = UInt32(CURLU_DEFAULT_PORT | (part == CURLUPART_HOST ? CURLU_PUNYCODE : 0))
-      var text: UnsafeMutablePointer<CChar>?
-      guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK,
-        let text = unsafe text
-      else { return nil }
-      defer { unsafe curl_free(text) }
-      return unsafe String(cString: text)
+      part == CURLUPART_HOST
+        ? Self.inUTF8 { text(of: part, CURLU_PUNYCODE) } : text(of: part, CURLU_DEFAULT_PORT)
     }
     set {
       unsafe _ = curl_url_set(handle, part, newValue, 0)
     }
+  }
+  private func text(of part: CURLUPart, _ flags: Int32) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard unsafe curl_url_get(handle, part, &text, UInt32(flags)) == CURLUE_OK,
+      let text = unsafe text
+    else { return nil }
+    defer { unsafe curl_free(text) }
+    return unsafe String(cString: text)
+  }
+
+  /// Runs `body` in a locale of UTF-8: libidn2 takes a name for one in the thread's character set,
+  /// which is ASCII in a program that sets none.
+  private static func inUTF8<Value>(_ body: () -> Value) -> Value {
+    guard let utf8 = unsafe newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return body() }
+    let before = unsafe uselocale(utf8)
+    defer {
+      _ = unsafe uselocale(before)
+      unsafe freelocale(utf8)
+    }
+    return body()
   }
 }

@@ -19,6 +19,18 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
     lifetime = Lifetime(loop)
   }
 
+  /// Returns why nothing can ever be reached at a URL of a WebSocket or of HTTP; `nil` if it is one.
+  public static func problem(ofURL url: String) -> String? {
+    do throws(LinkFailure) {
+      _ = try Address(
+        url, query: [], schemes: ["ws": false, "wss": true, "http": false, "https": true])
+      return nil
+    } catch {
+      guard case .local(let detail) = error else { return nil }
+      return detail
+    }
+  }
+
   /// Opens a WebSocket. `close` on a handle that is not open yet ends it with one `.failed`.
   public func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void

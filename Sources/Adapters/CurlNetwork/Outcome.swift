@@ -40,6 +40,9 @@ struct Outcome: Equatable {
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM,
       CURLE_BAD_CONTENT_ENCODING:
       return .protocolError(detail: text)
+    // So libcurl tells a line of a head over its bound of 100 kB; since 8.6 with a code of its own.
+    case CURLE_OUT_OF_MEMORY where phase == .response, CURLcode(rawValue: 100):
+      return .protocolError(detail: "A field of the answer's head is too long.")
     // `Transfers` says so.
     case CURLE_ABORTED_BY_CALLBACK: return Self.unwatched
     case _: return .local(detail: text)

@@ -119,11 +119,11 @@ public struct OwnerFile: Sendable, Hashable {
     guard sync(descriptor) == 0 || errno == EINVAL else { throw .refused("sync the directory of") }
   }
 
-  /// Returns whether all users of the machine can put files into a directory, and so in the place
-  /// of those that are missing there or, without the sticky bit, of any file.
-  public static func isOpenToAll(_ directory: String) -> Bool {
+  /// Returns whether others than its owner can put files into a directory, and so in the place of
+  /// those that are missing there or, without the sticky bit, of any file.
+  public static func isOpenToOthers(_ directory: String) -> Bool {
     var found = stat()
-    return unsafe stat(directory, &found) == 0 && found.st_mode & 0o002 != 0
+    return unsafe stat(directory, &found) == 0 && found.st_mode & 0o022 != 0
   }
 
   /// The directory of the file.

@@ -64,31 +64,4 @@ public struct PortalWatch: Sendable, Hashable {
     case .unreachable, .dns, .refused, .closed, .http, .proxy, .local: false
     }
   }
-
-  /// Whether an answer to a request for a page of a host is a login page: 511 (RFC 6585 section 6),
-  /// a redirect to another host, or a page for people where none was asked for.
-  public static func isLoginPage(
-    status: Int, contentType: String?, location: String?, host: String
-  ) -> Bool {
-    guard LinkFailure.isLoginPage(status: status, contentType: contentType) else { return false }
-    guard (300...399).contains(status) else { return true }
-    // A server also sends visitors on to itself: from http to https, for example.
-    guard let target = location.flatMap(self.host) else { return false }
-    return target != host.lowercased().filter { !"[]".contains($0) }
-  }
-
-  /// The host of an absolute URL in lower case, without brackets; `nil` for a relative one.
-  private static func host(of url: String) -> String? {
-    let url = Substring(url.lowercased())
-    guard let slashes = url.range(of: "//") else { return nil }
-    // What is before it is a scheme, or nothing: a relative URL may name another one in its query.
-    let scheme = url[..<slashes.lower]
-    guard scheme.last ?? ":" == ":", !scheme.contains(where: { "/?#".contains($0) }) else {
-      return nil
-    }
-    let authority = url[slashes.upper...].prefix { !"/?#".contains($0) }
-    let name = authority.split(separator: "@").last ?? ""
-    if name.first == "[" { return String(name.dropFirst().prefix { $0 != "]" }) }
-    return String(name.prefix { $0 != ":" })
-  }
 }

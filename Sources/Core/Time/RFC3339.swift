@@ -12,15 +12,30 @@ public enum RFC3339 {
   public static func parse(_ bytes: ArraySlice<UInt8>) -> Timestamp? {
     var digits = TimeDigits(bytes)
     guard let days = digits.day(), digits.take("T") || digits.take("t"),
-      let hour = digits.number(2), hour <= 23, digits.take(":"),
-      let minute = digits.number(2), minute <= 59, digits.take(":"),
-      let second = digits.number(2), second <= 60,
-      let fraction = digits.part(), let offset = digits.offset(), digits.isAtEnd
+      let minute = digits.minute(), digits.take(":"), let second = digits.number(2), second <= 60,
+      let fraction = digits.part("."), let offset = digits.offset(needsMinutes: true),
+      digits.isAtEnd
     else { return nil }
-    let minutes = days * 1440 + hour * 60 + minute - offset
-    // A leap second is the last of a UTC day, whatever the offset says (RFC 3339 appendix D).
-    if second == 60, (minutes + 1) % 1440 != 0 { return nil }
-    return timestamp(seconds: Int64(minutes * 60 + second), nanoseconds: fraction)
+    return timestamp(minutes: days * 1440 + minute - offset, second, fraction)
+  }
+
+  /// Reads a time as servers of other makers spell it, in ISO 8601 too: also with a blank for `T`
+  /// (RFC 3339 section 5.6), without seconds, with a comma before the fraction, and with an offset
+  /// of hours alone or without its colon. One without an offset says no instant.
+  package static func parseISO8601(_ bytes: ArraySlice<UInt8>) -> Timestamp? {
+    var digits = TimeDigits(bytes)
+    guard let days = digits.day(), digits.take("T") || digits.take("t") || digits.take(" "),
+      let minute = digits.minute()
+    else { return nil }
+    var (second, fraction): (Int, Int64) = (0, 0)
+    if digits.take(":") {
+      guard let found = digits.number(2), found <= 60, let part = digits.part(".", ",") else {
+        return nil
+      }
+      (second, fraction) = (found, part)
+    }
+    guard let offset = digits.offset(needsMinutes: false), digits.isAtEnd else { return nil }
+    return timestamp(minutes: days * 1440 + minute - offset, second, fraction)
   }
 
   /// Writes a time in UTC with `Z`, its fraction only as long as needed.
@@ -69,6 +84,15 @@ public enum RFC3339 {
 }
 
 extension RFC3339 {
+  /// A second and its fraction, behind so many minutes since 1970.
+  private static func timestamp(
+    minutes: Int, _ second: Int, _ fraction: Int64
+  ) -> Timestamp? {
+    // A leap second is the last of a UTC day, whatever the offset says (RFC 3339 appendix D).
+    if second == 60, (minutes + 1) % 1440 != 0 { return nil }
+    return timestamp(seconds: Int64(minutes * 60 + second), nanoseconds: fraction)
+  }
+
   private static func timestamp(seconds: Int64, nanoseconds: Int64) -> Timestamp? {
     // Before 1970 the fraction counts back from the next second: the edge of the range then fits.
     let (whole, part) =
@@ -80,18 +104,34 @@ extension RFC3339 {
 }
 
 extension TimeDigits {
-  /// Nanoseconds of an optional fraction; `nil` for a point without digits.
-  fileprivate mutating func part() -> Int64? {
-    take(".") ? fraction() : 0
+  /// Minutes of the day of `hh:mm`.
+  fileprivate mutating func minute() -> Int? {
+    guard let hour = number(2), hour <= 23, take(":"), let minute = number(2), minute <= 59 else {
+      return nil
+    }
+    return hour * 60 + minute
+  }
+
+  /// Nanoseconds of an optional fraction behind one of these points; `nil` for a point without
+  /// digits.
+  fileprivate mutating func part(_ points: Unicode.Scalar...) -> Int64? {
+    points.contains { take($0) } ? fraction() : 0
   }
 
   /// Minutes east of UTC.
-  fileprivate mutating func offset() -> Int? {
+  ///
+  /// - Parameter needsMinutes: Whether only `+hh:mm` will do; if not, `+hhmm` and `+hh` do too.
+  fileprivate mutating func offset(needsMinutes: Bool) -> Int? {
     if take("Z") || take("z") { return 0 }
     let isWest = take("-")
-    guard isWest || take("+"), let hours = number(2), hours <= 23, take(":"),
-      let minutes = number(2), minutes <= 59
-    else { return nil }
-    return isWest ? -(hours * 60 + minutes) : hours * 60 + minutes
+    guard isWest || take("+"), let hours = number(2), hours <= 23 else { return nil }
+    var minutes = 0
+    if take(":") || !needsMinutes && !isAtEnd {
+      guard let found = number(2), found <= 59 else { return nil }
+      minutes = found
+    } else if needsMinutes {
+      return nil
+    }
+    return (isWest ? -1 : 1) * (hours * 60 + minutes)
   }
 }

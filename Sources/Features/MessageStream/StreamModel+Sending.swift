@@ -10,15 +10,27 @@ extension StreamModel {
     let entry = OutboxEntry(
       id: .random(using: &chance), shop: settings.shop, text: text, parent: parent,
       createdAt: wall)
+    if let reason = Self.refusal(of: text) { return refuse(entry, reason, &step) }
     // Shown as soon as the store has it: what is told to wait must outlive this process.
     guard outbox.queue.add(entry) else {
-      // Not kept: the words stay with whoever wrote them, and the reason stands beside them.
-      var refused = entry
-      refused.state = .failed(reason: "too many messages wait to be sent")
-      step.show(.outbox(refused))
-      return
+      return refuse(entry, "too many messages wait to be sent", &step)
     }
     writer.put(entry)
+  }
+
+  /// Does not keep a message: the words stay with whoever wrote them, the reason beside them.
+  private func refuse(_ entry: OutboxEntry, _ reason: String, _ step: inout Step) {
+    var refused = entry
+    refused.state = .failed(reason: reason)
+    step.show(.outbox(refused))
+  }
+
+  /// Why no server takes a text as a message; `nil` if its length is right.
+  package static func refusal(of text: String) -> String? {
+    if text.isEmpty { return "it is empty" }
+    let limits = MessageLimits()
+    guard case .textTooLong(let count) = limits.fault(of: text) else { return nil }
+    return "it has \(count) characters; a message has at most \(limits.maxCharacters)"
   }
 
   mutating func retry(_ id: UUID128, _ step: inout Step) {
@@ -154,6 +166,9 @@ extension StreamModel {
     case .tls:
       failSend(id, "the server's certificate was refused", &step)
       drive(.requested(failure), &step)
+    // The server itself did not answer.
+    case .otherStatus where failure.isElsewhere:
+      retryLater(id, isUnsure: failure.mayFollowSuccess, failure, &step)
     case .badRequest, .notFound, .otherStatus, .closedNormally, .closedRestart, .closedPolicy,
       .closedUnauthorized, .closedForbidden, .closedReplaced, .closedOther:
       failSend(id, Self.reason(of: failure), &step)
@@ -195,5 +210,13 @@ extension StreamModel {
 
   mutating func expireOutbox(_ step: inout Step) {
     if let id = outbox.queue.expired(at: step.now) { sendFailed(id, .timeout(.response), &step) }
+  }
+}
+
+extension LinkFailure {
+  /// Whether a redirect or a page for people may have been sent after the message was taken: 303 is
+  /// for that (RFC 9110 section 15.4.4), any other redirect asks for the same request elsewhere.
+  fileprivate var mayFollowSuccess: Bool {
+    if case .http(let status, _, _) = self { status < 300 || status == 303 } else { false }
   }
 }

@@ -89,14 +89,11 @@ actor SessionShell: FeatureShell {
   /// Asks for a page of the server, without the key, and tells whether a login page came. A server
   /// of TLS is asked without it: only there can a login page answer.
   private func probe(within time: Duration) {
-    guard let (url, host) = ServerURL.page("/healthz", besides: configuration.url) else { return }
+    guard let url = ServerURL.page("/healthz", besides: configuration.url) else { return }
     jobs.start { [network] () throws(LinkFailure) in
       let answer = try await network.send(
         HTTPCall(method: "GET", url: url, timeout: time, maxBodyBytes: 1 << 20))
-      return .probed(
-        isPortal: PortalWatch.isLoginPage(
-          status: answer.status, contentType: answer.headers["content-type"],
-          location: answer.headers["location"], host: host))
+      return .probed(isPortal: answer.head.isLoginPage(from: url))
     } failing: { _ in
       .probed(isPortal: false)
     }

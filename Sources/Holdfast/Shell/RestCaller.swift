@@ -3,7 +3,7 @@ import LinkCore
 import LinkRuntime
 
 /// HTTP exchanges of JSON with one backend: token, one retry with a newer token, login pages of
-/// networks, redaction of every text that is thrown.
+/// networks, redirects, redaction of every text that is thrown.
 struct RestCaller: Sendable {
   let http: any HTTPClient
   let credentials: RequestCredentials
@@ -17,13 +17,13 @@ struct RestCaller: Sendable {
   ///   - statuses: the statuses that mean success.
   ///   - name: names the body in a failure, such as "the page".
   /// - Throws: `.captivePortal` for a login page (RFC 6585 section 6), `.http` for any other
-  ///   status, `.protocolError` if `read` throws.
+  ///   status and for a page for people, `.protocolError` if `read` throws.
   func call<Value, Failure: Error>(
     _ request: HTTPCall, accepting statuses: ClosedRange<Int> = 200...299, _ name: String,
     read: ([UInt8]) throws(Failure) -> Value
   ) async throws(LinkFailure) -> Value {
     let (response, redaction) = try await exchange(request)
-    try Self.refuseLoginPage(response)
+    try refusePage(response, of: request, redaction)
     guard statuses.contains(response.status) else { throw failure(response, redaction) }
     do throws(Failure) {
       return try read(response.body)
@@ -35,12 +35,13 @@ struct RestCaller: Sendable {
   /// Makes one exchange, and returns its answer whatever its status.
   ///
   /// - Returns: also the failure that the answer means where its status is none of success.
-  /// - Throws: `.captivePortal` for a login page; a failure if no answer came.
+  /// - Throws: `.captivePortal` for a login page, `.http` for a redirect and for a page for people;
+  ///   a failure if no answer came.
   func answer(
     to request: HTTPCall
   ) async throws(LinkFailure) -> (answer: HTTPAnswer, failure: LinkFailure) {
     let (response, redaction) = try await exchange(request)
-    try Self.refuseLoginPage(response)
+    try refusePage(response, of: request, redaction)
     return (response, failure(response, redaction))
   }
 
@@ -49,14 +50,15 @@ struct RestCaller: Sendable {
     redaction.clean(
       .http(
         status: response.status, retryAfter: response.retryAfter,
-        detail: note(response.body) ?? ""))
+        detail: response.head.words ?? note(response.body) ?? ""))
   }
 
-  private static func refuseLoginPage(_ response: HTTPAnswer) throws(LinkFailure) {
-    let type = response.headers["content-type"]
-    if LinkFailure.isLoginPage(status: response.status, contentType: type) {
-      throw .captivePortal
-    }
+  /// Redirects are not followed: the token and the body are meant for this server alone.
+  private func refusePage(
+    _ response: HTTPAnswer, of request: HTTPCall, _ redaction: Redaction
+  ) throws(LinkFailure) {
+    if response.head.isLoginPage(from: request.url) { throw .captivePortal }
+    if response.head.isForPeople { throw failure(response, redaction) }
   }
 
   /// Makes an exchange, and once more if the token was refused and there is a newer one.
@@ -97,5 +99,13 @@ struct RestCaller: Sendable {
     } catch {
       throw redaction.clean(error)
     }
+  }
+}
+
+extension HTTPAnswer {
+  /// What its head says of who wrote it.
+  var head: AnswerHead {
+    AnswerHead(
+      status: status, contentType: headers["content-type"], location: headers["location"])
   }
 }

@@ -18,6 +18,11 @@ package enum ServerURL {
     return url
   }
 
+  /// Returns whether a text is a URL with a host.
+  package static func hasHost(_ url: String) -> Bool {
+    URLComponents(string: url)?.host?.isEmpty == false
+  }
+
   /// Returns the host of a WebSocket URL that an app gave.
   ///
   /// - Throws: `.local` if it is none.
@@ -32,14 +37,12 @@ package enum ServerURL {
   }
 
   /// Returns the URL of a page of the server behind a WebSocket URL, without TLS and with the port
-  /// of its kind if the socket has TLS, and the host; `nil` if it is none.
-  package static func page(_ path: String, besides url: String) -> (url: String, host: String)? {
-    guard var parts = URLComponents(string: url), let host = parts.host, !host.isEmpty else {
-      return nil
-    }
+  /// of its kind if the socket has TLS; `nil` if it is none.
+  package static func page(_ path: String, besides url: String) -> String? {
+    guard hasHost(url), var parts = URLComponents(string: url) else { return nil }
     if parts.scheme?.lowercased() == "wss" { parts.port = nil }
     (parts.scheme, parts.path, parts.query) = ("http", path, nil)
-    return parts.string.map { ($0, host) }
+    return parts.string
   }
 }
 

@@ -68,6 +68,8 @@ package final class SocketDesk: Sendable {
     var request = request
     request.headers = fields.headers + request.headers
     request.query = fields.query + request.query
+    // The dialer tells what it waited for. The link's own limit, which cannot, comes a moment later.
+    request.openTimeout -= min(request.openTimeout / 10, .milliseconds(250))
     let isStopped = state.withLock { state in
       if !state.isStopped { state.opening.insert(attempt) }
       return state.isStopped

@@ -13,7 +13,7 @@ public struct WebDoors: Sendable, Hashable {
   /// scheme's: `relay.example`, `relay.example:8443`; the names of a proxy in front. Where there
   /// are some, no other is let in, wherever the server listens.
   public var hosts: [String] = []
-  /// Origins of web pages that may call besides those of this machine, such as
+  /// Origins of web pages that may call besides those of this machine and of `hosts`, such as
   /// `https://app.example`.
   public var origins: [String] = []
 
@@ -37,11 +37,16 @@ public struct WebDoors: Sendable, Hashable {
   }
 
   /// Whether a request with this Origin may come in; one without comes from no page.
+  ///
+  /// The server's own names are no foreign origin: React Native names the server itself as the
+  /// origin of a WebSocket.
   public func admit(origin: String?) -> Bool {
     guard let origin, !origins.contains(origin) else { return true }
-    return ["http://", "https://"].contains { scheme in
-      origin.hasPrefix(scheme)
-        && Self.isThisMachine(origin.dropFirst(scheme.count).lowercased())
+    return [("http://", ":80"), ("https://", ":443")].contains { scheme, usual in
+      guard origin.hasPrefix(scheme) else { return false }
+      let host = origin.dropFirst(scheme.count).lowercased()
+      let named = host.hasSuffix(usual) ? String(host.dropLast(usual.count)) : host
+      return isHere(host) || hosts.contains(named)
     }
   }
 
@@ -55,10 +60,6 @@ public struct WebDoors: Sendable, Hashable {
     guard let ownName else { return false }
     let address = NetworkAddress(host: ownName)
     return name == ownName || address != nil && address == NetworkAddress(host: name)
-  }
-
-  private static func isThisMachine(_ host: String) -> Bool {
-    name(of: host).map { NetworkAddress.isLoopback(host: $0) } ?? false
   }
 
   /// The name or address in the value of a Host field (RFC 9110 section 7.2), which any port may

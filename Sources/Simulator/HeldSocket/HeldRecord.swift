@@ -26,18 +26,22 @@ public struct HeldRecord: RunRecord {
   /// The feature whose journals it reads.
   public typealias Feature = HeldFeature
 
-  public private(set) var isWanted = false
+  private var isOn = false
+  private var isInFront = true
   /// The last credentials were refused; a socket without any is never held back by that.
   private var isRefused = false
 
   public init() {}
 
+  public var isWanted: Bool { isOn && isInFront }
+
   public mutating func prepare(
     for input: SocketModel.Input, _ tape: inout RecordTape<HeldFeature>
   ) {
     switch input {
-    case .start: isWanted = true
-    case .stop: isWanted = false
+    case .start: isOn = true
+    case .stop: isOn = false
+    case .link(.device(.lifecycle(let place))): isInFront = place == .foreground
     case .link(.device(.reachability(.reachable))): tape.standing.isReachable = true
     case .link(.device(.reachability(.unreachable))),
       .link(.device(.reachability(.captivePortal))):

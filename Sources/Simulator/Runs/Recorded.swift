@@ -108,7 +108,7 @@ public struct Recorded<Feature: ReplayedFeature> {
     tape.standing.deadline = model.deadline?.advanced(by: Self.slack)
     tape.standing.currentAttempt = model.currentAttempt
     tape.standing.queuedAttempt = model.queuedAttempt
-    tape.standing.isWanted = record.isWanted
+    tape.standing.isWanted = record.isWanted && !model.status.isEndedByRule
     record.look(model, &tape.standing.own)
     var model = model
     for name in model.brokenInvariants(.thorough) { broken[name] = broken[name] ?? now }
@@ -153,5 +153,12 @@ public struct Recorded<Feature: ReplayedFeature> {
     case .wanted, .left, .changed, .lifecycle, .trigger, .data, .draining, .heard, .lost, .other:
       return
     }
+  }
+}
+
+extension LinkStatus {
+  /// Whether a rule of the policy ended the link, such as one for idle times: the user begins anew.
+  fileprivate var isEndedByRule: Bool {
+    if phase == .disconnected, case .ended? = reason { true } else { false }
   }
 }

@@ -28,7 +28,8 @@ public struct SessionRecord: RunRecord {
   /// The feature whose journals it reads.
   public typealias Feature = SessionsFeature
 
-  public private(set) var isWanted = false
+  private var isOn = false
+  private var isInFront = true
   /// The last key was refused.
   private var isRefused = false
   /// The change that the store was given last.
@@ -36,12 +37,15 @@ public struct SessionRecord: RunRecord {
 
   public init() {}
 
+  public var isWanted: Bool { isOn && isInFront }
+
   public mutating func prepare(
     for input: SessionModel.Input, _ tape: inout RecordTape<SessionsFeature>
   ) {
     switch input {
-    case .start: isWanted = true
-    case .stop: isWanted = false
+    case .start: isOn = true
+    case .stop: isOn = false
+    case .link(.device(.lifecycle(let place)), _): isInFront = place == .foreground
     case .link(.device(.reachability(.reachable)), _): tape.standing.isReachable = true
     case .link(.device(.reachability(.unreachable)), _),
       .link(.device(.reachability(.captivePortal)), _):

@@ -104,12 +104,6 @@ public actor Backend {
       if address.isExposed {
         log.note(.exposed, "other machines can connect, and nothing is encrypted without TLS")
       }
-      if OwnerFile.isOpenToAll(configuration.dataDirectory) {
-        log.note(
-          .exposed,
-          "all users of this machine can put files into \(configuration.dataDirectory), such as a "
-            + "secret of their own; run chmod o-w on it")
-      }
       return address
     } catch {
       for service in services { await service.close() }

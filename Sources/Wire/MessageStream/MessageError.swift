@@ -22,7 +22,7 @@ public enum MessageError: Error, Sendable, Hashable, Codable, CustomStringConver
   case wrongType(field: String)
   /// No UUID, shop id, position or user id where one must stand.
   case badIdentifier(field: String)
-  /// No RFC 3339 time, or one outside the range of `Timestamp`.
+  /// No time of ISO 8601 with an offset, or one outside the range of `Timestamp`.
   case badDate(field: String)
   /// Belongs to another shop than the one asked for.
   case wrongShop(found: String)

@@ -15,6 +15,8 @@ struct MessageReader {
 
   private(set) var hasID = false
   private(set) var type: String?
+  /// What a notice without a type says that happened.
+  private(set) var event: String?
   private(set) var hasWithin = false
   private(set) var within: Int64?
   private var id: MessageID?
@@ -47,6 +49,7 @@ struct MessageReader {
     case position
     case type
     case within = "within_ms"
+    case event
 
     static let all = allCases
   }
@@ -96,7 +99,7 @@ struct MessageReader {
       guard let found = try string(field, from: &reader) else { return position = nil }
       position = Position(reader.text(of: found))
       if position == nil { fault.note(.badIdentifier(field: field.rawValue)) }
-    case .type, .within: try readNotice(field, from: &reader)
+    case .type, .within, .event: try readNotice(field, from: &reader)
     }
   }
 
@@ -107,6 +110,8 @@ struct MessageReader {
     let kind = try reader.peek()
     if field == .type, kind == .string {
       type = try reader.string()
+    } else if field == .event, kind == .string {
+      event = try reader.string()
     } else if field == .within, kind == .number {
       within = try reader.intIfWhole()
     } else {
@@ -155,7 +160,7 @@ struct MessageReader {
     _ field: Field, from reader: inout JSONReader
   ) throws(JSONError) -> Timestamp? {
     guard let found = try string(field, from: &reader) else { return nil }
-    let time = RFC3339.parse(reader.utf8(of: found))
+    let time = RFC3339.parseISO8601(reader.utf8(of: found))
     if time == nil { fault.note(.badDate(field: field.rawValue)) }
     return time
   }
@@ -170,7 +175,7 @@ struct MessageReader {
 
 extension MessageLimits {
   /// What is wrong with the length of a text.
-  func fault(of text: String) -> MessageError? {
+  package func fault(of text: String) -> MessageError? {
     // No text has more scalars than bytes.
     guard text.utf8.count > maxCharacters else { return nil }
     let characters = text.unicodeScalars.count

@@ -51,7 +51,9 @@ extension JSONFields {
   /// A time as ISO 8601 text, or as milliseconds since 1970: the original server sends both.
   func time(_ name: String) throws(FieldFault) -> Timestamp? {
     if let text = try? optionalString(name) {
-      guard let time = RFC3339.parse(text) else { throw .badDate(field: name) }
+      guard let time = RFC3339.parseISO8601(ArraySlice(text.utf8)) else {
+        throw .badDate(field: name)
+      }
       return time
     }
     guard let milliseconds = try optionalInt(name, in: 0...9_000_000_000_000) else { return nil }

@@ -172,6 +172,16 @@ import Testing
     }
   }
 
+  @Test(arguments: [("https://relay.example", 101), ("https://elsewhere.example", 403)])
+  func `the backend's own address is no page from elsewhere`(
+    origin: String, status: Int
+  ) async throws {
+    try await BackendRig.run({ $0.assistants.doors.hosts = ["relay.example", "test"] }) { rig in
+      let answer = try await rig.client().upgrade("/ws/phone", "Origin: \(origin)\r\n")
+      #expect(answer.status == status)
+    }
+  }
+
   @Test(arguments: [(262_144, 400), (262_145, 413)])
   func `a result has a bound of its own`(length: Int, status: Int) async throws {
     try await BackendRig.run { rig in

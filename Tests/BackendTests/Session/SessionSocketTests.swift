@@ -51,6 +51,16 @@ import Testing
     }
   }
 
+  @Test(arguments: [("https://relay.example", 101), ("https://elsewhere.example", 403)])
+  func `the server's own address is no page from elsewhere`(
+    origin: String, status: Int
+  ) async throws {
+    try await BackendRig.session({ $0.assistants.doors.hosts = ["relay.example", "test"] }) { rig in
+      let client = try SocketsClient(port: rig.address.port)
+      #expect(client.upgrade("/session", "Origin: \(origin)\r\n").status == status)
+    }
+  }
+
   @Test func `a request that is no upgrade is told to become one`() async throws {
     try await BackendRig.session { rig in
       let answer = try SocketsClient(port: rig.address.port).get("/session")

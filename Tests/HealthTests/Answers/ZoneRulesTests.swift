@@ -28,6 +28,12 @@ private func local(_ text: String) -> CivilTime {
     #expect(zone.title(at: at("2026-03-29T00:00:00Z")) == title)
   }
 
+  @Test(arguments: [("UTC", "UTC"), ("Etc/UTC", "Etc/UTC"), ("Europe/London", "Europe/London")])
+  func `a zone keeps its name`(name: String, title: String) {
+    #expect(Zones.rules(name).name == title)
+    #expect(Zones.rules(name).title(at: at("2026-07-01T00:00:00Z")) == title)
+  }
+
   @Test(arguments: [
     ("2026-03-29T01:59:59", "2026-03-29T00:59:59Z"),
     // Left out: as far after the gap as it is into it.

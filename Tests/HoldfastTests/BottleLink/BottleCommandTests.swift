@@ -117,6 +117,7 @@ struct BottleCommandTests {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch)
     bottle.act("move", "still", "pour 250")
+    try await bottle.records(1)
     for (words, result) in [
       (["refresh"], "synced 1"), (["refresh"], "already-synced"), (["ping"], "done"),
       (["set-time"], "done"), (["delete", "1"], "done"), (["tare"], "done"),

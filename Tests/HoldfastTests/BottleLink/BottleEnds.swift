@@ -29,6 +29,16 @@ struct BottleProgram {
     }
   }
 
+  /// Returns when it has recorded a drink.
+  func records(_ id: Int) async throws {
+    while true {
+      let line = await lines.next()
+      guard !line.isEmpty else { throw PeerFailed(errors: ["the bottle has ended"]) }
+      let event: [String: Any] = try .reading(line)
+      if event["id"] as? Int == id { return }
+    }
+  }
+
   func quit() async -> Int32 {
     act("quit")
     return await process.exit()

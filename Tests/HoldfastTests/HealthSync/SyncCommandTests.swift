@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["500", "[429, 0]", "503", "\"cut\"", "\"lost\"", "408"])
+  @Test(arguments: ["500", "[429, 0]", "503", "\"cut\"", "\"lost\"", "408", "308"])
   func `a passing failure is tried again, and parks nothing`(step: String) async throws {
     let rig = try await Self.ten()
     try await SyncPeer.run("[\(step), \(step), \(step)]") { peer in

@@ -209,6 +209,34 @@ import Testing
     }
   }
 
+  @Test func `a redirect is told with its status, and is no login page`() async throws {
+    try await PeerServer.run(.holdfast, [.refuse(308)]) { server in
+      let outcome = try await CommandProcess.run("socket", server.url, "--once")
+      #expect(outcome.status == 1)
+      let said = outcome.errors.last ?? ""
+      #expect(said.contains("the server does not answer at this URL (http-308"), "\(said)")
+      #expect(!said.contains("login"))
+    }
+  }
+
+  @Test func `a server that never answers the upgrade is a timeout of the upgrade`() async throws {
+    try await PeerServer.run(.holdfast, [.echo]) { server in
+      let proxy = try FaultProxy(upstream: server.port)
+      try await proxy.set(.blackhole())
+      let outcome = try await CommandProcess.run(
+        "socket", "ws://127.0.0.1:\(proxy.port)/", "--once", "--set", "establish.openTimeout=3s")
+      #expect(outcome.status == 6)
+      #expect(outcome.errors.last?.contains("(timeout: upgrade)") == true, "\(outcome.errors)")
+    }
+  }
+
+  @Test func `an international name is looked up in ASCII`() async throws {
+    let outcome = try await CommandProcess.run(
+      "socket", "wss://b\u{FC}cher.invalid/", "--once", environment: ["no_proxy": "*"])
+    #expect(outcome.status == 6)
+    #expect(outcome.errors.last?.contains("xn--bcher-kva.invalid") == true, "\(outcome.errors)")
+  }
+
   @Test func `with --once there is no second try, also if one would follow at once`() async throws {
     try await PeerServer.run(.holdfast, [.refuse(503), .refuse(503), .echo]) { server in
       for connection in 1...2 {
@@ -283,6 +311,7 @@ import Testing
   @Test(arguments: [
     ["socket", "http://127.0.0.1:9/"], ["socket", "ws://example.com/"],
     ["socket", "ws://ann:pass@127.0.0.1:9/"], ["socket", "ws://127.0.0.1:9/?a=b c"],
+    ["socket", "wss://\u{2FF0}.example/"], ["socket", "wss://a%zz.example/"],
     ["socket", "ws://[::1/"], ["socket", "ws://127.0.0.1:9/#part"],
     [
       "socket", "ws://127.0.0.1:9/", "--token-command", "true", "--header",

@@ -65,6 +65,9 @@ final class Dial {
     return nil
   }
 
+  /// What is dialed, with the scheme of HTTP.
+  var url: String { address.url }
+
   func outcome(_ code: CURLcode, phase: LinkFailure.Phase) -> Outcome {
     easy.outcome(code, phase: phase, host: address.host)
   }

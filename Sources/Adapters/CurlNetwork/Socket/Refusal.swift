@@ -9,46 +9,44 @@ import LinkProtocols
 
 /// An upgrade answered with another status, and as much of the body as came.
 struct Refusal {
-  let head: HTTPResponseHead
-  var body: [UInt8]
+  private let head: HTTPResponseHead
+  private let url: String
+  private var body: ResponseBody
 
   /// Enough for a sentence in JSON; what is longer is no message.
   private static let maxBodyBytes = 8_192
   /// Characters of a detail that people will look at.
   private static let maxDetail = 200
 
-  init(head: HTTPResponseHead, body: [UInt8]) {
-    self.head = head
-    self.body = body
+  /// - Parameters:
+  ///   - url: what was asked.
+  ///   - prefix: the first bytes of the body.
+  init(head: HTTPResponseHead, from url: String, prefix: [UInt8]) {
+    (self.head, self.url) = (head, url)
+    body = ResponseBody(of: head, maxBytes: Self.maxBodyBytes)
+    body.receive(prefix)
   }
 
-  var isWhole: Bool {
-    guard head.first("transfer-encoding") == nil else {
-      return body.count >= Self.maxBodyBytes || body.suffix(5).elementsEqual("0\r\n\r\n".utf8)
-    }
-    let length = head.first("content-length").flatMap { Int($0) }
-    return body.count >= min(length ?? Self.maxBodyBytes, Self.maxBodyBytes)
-  }
+  var isWhole: Bool { body.isWhole }
+
+  mutating func receive(_ bytes: [UInt8]) { body.receive(bytes) }
 
   var failure: LinkFailure {
-    let type = head.first("content-type")
-    if LinkFailure.isLoginPage(status: head.status, contentType: type) { return .captivePortal }
+    let answer = AnswerHead(
+      status: head.status, contentType: head.first("content-type"),
+      location: head.first("location"))
+    if answer.isLoginPage(from: url) { return .captivePortal }
     let retryAfter = RetryAfter.duration(
       head.first("retry-after"), date: head.first("date"), now: RetryAfter.now)
-    return .http(status: head.status, retryAfter: retryAfter, detail: detail)
+    let detail = answer.words ?? said ?? head.reason
+    return .http(
+      status: head.status, retryAfter: retryAfter, detail: String(detail.prefix(Self.maxDetail)))
   }
 
-  /// The body's `message` or `error` when it is JSON, else the reason phrase.
-  private var detail: String {
-    // Chunk sizes stand outside the braces.
-    if let start = body.firstIndex(of: UInt8(ascii: "{")),
-      let end = body.lastIndex(of: UInt8(ascii: "}")), start < end,
-      let said = try? JSONDecoder().decode(Said.self, from: Data(body[start...end])),
-      let text = said.message ?? said.error
-    {
-      return String(text.prefix(Self.maxDetail))
-    }
-    return String(head.reason.prefix(Self.maxDetail))
+  /// The body's `message` or `error` when it is JSON.
+  private var said: String? {
+    let said = try? JSONDecoder().decode(Said.self, from: Data(body.bytes))
+    return said?.message ?? said?.error
   }
 
   private struct Said: Decodable {

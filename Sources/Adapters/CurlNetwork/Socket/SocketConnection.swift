@@ -258,7 +258,7 @@ extension SocketConnection {
       stage = .upgrading(dial, handshake)
       if let verdict { judge(verdict, dial) }
     case .refused(let dial, var refusal):
-      unsafe refusal.body += bytes
+      unsafe refusal.receive(Array(bytes))
       stage = .refused(dial, refusal)
       if refusal.isWhole { end(refusal.failure) }
     case .open, .closing:
@@ -288,7 +288,7 @@ extension SocketConnection {
       events.add([.opened(headers: headers)])
       unsafe takeFrames(rest.span.bytes)
     case .refused(let head, let prefix):
-      let refusal = Refusal(head: head, body: prefix)
+      let refusal = Refusal(head: head, from: dial.url, prefix: prefix)
       if refusal.isWhole { return end(refusal.failure) }
       stage = .refused(dial, refusal)
       // The verdict is known; a body that dawdles is not worth the whole time-out.

@@ -219,14 +219,14 @@ extension BackendConfiguration {
 
 /// The rules of time zones, each found once: that takes many questions to the system.
 final class SyncZones: Sendable {
-  private let known = Mutex<[String: ZoneRules]>([:])
+  private let known = Mutex<[String?: ZoneRules]>([:])
 
   /// Returns the rules of a zone; without a name those of the system's zone.
   func rules(of name: String?) -> ZoneRules {
-    let zone = name.flatMap { TimeZone(identifier: $0) } ?? .current
-    if let rules = known.withLock({ $0[zone.identifier] }) { return rules }
-    let rules = ZoneRules(zone)
-    known.withLock { $0[zone.identifier] = rules }
+    if let rules = known.withLock({ $0[name] }) { return rules }
+    let zone = name.flatMap { TimeZone(identifier: $0) }
+    let rules = ZoneRules(zone ?? .current, name: zone == nil ? nil : name)
+    known.withLock { $0[name] = rules }
     return rules
   }
 }

@@ -8,8 +8,9 @@ enum DoorOptions {
     .init(
       .repeated(
         "allow-host", .host,
-        "also accept assistants that address the server by this host, such as that of a proxy in "
-          + "front of it; with this option, or on a loopback address, other hosts are rejected")
+        "also accept clients that address the server by this host, such as that of a proxy in "
+          + "front of it, and web pages of it; with this option, or on a loopback address, other "
+          + "hosts are rejected")
     ) { $0.assistants.doors.hosts = $1 },
     .init(
       .repeated(

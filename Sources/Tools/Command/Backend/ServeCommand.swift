@@ -154,7 +154,7 @@ enum ServeCommand {
   private static func configuration(
     _ call: Invocation
   ) throws(CommandFailure) -> BackendConfiguration {
-    var configuration = BackendConfiguration(dataDirectory: try call.namedDirectory())
+    var configuration = BackendConfiguration(dataDirectory: try call.dataDirectory())
     call.assign(settings, to: &configuration)
     configuration.certificate = try certificate(call)
     SessionOptions.read(call, into: &configuration)

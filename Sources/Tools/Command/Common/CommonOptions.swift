@@ -20,11 +20,12 @@ extension Shared {
 }
 
 extension Invocation {
-  /// The directory that `--data` names, or that of the XDG base directory specification; warns if
-  /// all users can change it.
+  /// The directory that `--data` names, or that of the XDG base directory specification.
+  ///
+  /// - Throws: also if others than its owner can change it.
   func dataDirectory() throws(CommandFailure) -> String {
     let directory = try namedDirectory()
-    warn(of: directory)
+    try demandOwned(directory)
     return directory
   }
 
@@ -40,12 +41,12 @@ extension Invocation {
     }
   }
 
-  /// Warns of a data directory that all users can change.
-  func warn(of directory: String) {
-    guard OwnerFile.isOpenToAll(directory) else { return }
-    diagnostic(
-      "all users of this machine can put files into \(directory), which this program then trusts; "
-        + "run chmod o-w \(directory), or use another --data")
+  /// Refuses a data directory that others than its owner can change, as ssh does.
+  func demandOwned(_ directory: String) throws(CommandFailure) {
+    guard OwnerFile.isOpenToOthers(directory) else { return }
+    throw CommandFailure(
+      .failed, "others than its owner can put files into the data directory \(directory)",
+      remedy: "run chmod 700 \(directory), or use another --data")
   }
 
   /// The directory that `--data` names, or that of the XDG base directory specification.

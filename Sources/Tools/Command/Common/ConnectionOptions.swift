@@ -49,6 +49,9 @@ enum Connection {
   static func network(
     _ call: Invocation, to address: ServerAddress
   ) throws(CommandFailure) -> any SocketDialer & HTTPClient {
+    if let problem = Platform.problem(ofURL: address.url) {
+      throw CommandFailure(.usage, "the URL of the server is not valid", remedy: problem)
+    }
     let path = call[authorities]
     if let path { try CertificateFile.check(path, option: "--ca") }
     if call[proxy] != nil, address.isLoopback {

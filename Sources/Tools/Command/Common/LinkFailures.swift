@@ -21,6 +21,10 @@ extension CommandFailure {
       // What this device could not do was not refused by a server.
       if case .local(let detail) = failure {
         self.init(code, "the connection cannot be made: \(detail.printable)")
+      } else if failure.isElsewhere {
+        self.init(
+          code, "the server does not answer at this URL (\(reason))",
+          remedy: "check the scheme, the host and the path of the URL; redirects are not followed")
       } else {
         self.init(code, "the server refused: \(reason)")
       }
@@ -31,7 +35,9 @@ extension CommandFailure {
     switch failure {
     case .proxy:
       "check --proxy or, without it, the variables http_proxy, https_proxy and all_proxy"
-    case .captivePortal: "the network shows a login page: open any page in a browser and log in"
+    case .captivePortal:
+      "the network shows a login page: open any page in a browser and log in; if none appears, "
+        + "check the URL of the server"
     case .tls, .unreachable, .dns, .refused, .timeout, .reset, .ended, .closed, .http,
       .protocolError, .local:
       "check the URL of the server and the network"

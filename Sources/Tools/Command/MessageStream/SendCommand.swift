@@ -89,7 +89,7 @@ enum SendCommand {
       let place = text == "-" ? "standard input contains no message" : "the message is blank"
       throw CommandFailure(.usage, place, remedy: "write some text")
     }
-    if let fault = StreamText.fault(of: content) {
+    if let fault = StreamModel.refusal(of: content) {
       throw CommandFailure(
         .failed, "the message was not sent: \(fault)", remedy: "send it in parts")
     }
@@ -101,7 +101,7 @@ enum SendCommand {
     _ call: Invocation
   ) async throws(CommandFailure) -> (any TimelineStore, isKept: Bool) {
     guard let directory = call[data] else { return (Platform.memoryStore(), false) }
-    call.warn(of: directory)
+    try call.demandOwned(directory)
     do {
       return (try await Platform.store(in: directory), true)
     } catch {

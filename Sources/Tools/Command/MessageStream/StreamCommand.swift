@@ -308,7 +308,7 @@ enum StreamCommand {
 
   private static func input(of stream: ShopStream) -> InputSender {
     InputSender(
-      longest: longestLine, fault: StreamText.fault,
+      longest: longestLine, fault: StreamModel.refusal,
       // Waits until earlier messages are stored and there is room. An outbox that is full of
       // permanently failed messages does not block: the stream then reports that it is full.
       hasRoom: {

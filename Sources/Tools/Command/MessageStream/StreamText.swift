@@ -25,12 +25,6 @@ enum StreamText {
   static let lacksOlder =
     "older messages exist and are not stored, and so are not delivered; add --older N to fetch them"
 
-  /// Returns why no server accepts a text as a message; `nil` if its length is valid.
-  static func fault(of text: String) -> String? {
-    let (count, most) = (text.unicodeScalars.count, MessageLimits().maxCharacters)
-    return count <= most ? nil : "it has \(count) characters; a message has at most \(most)"
-  }
-
   static func message(_ message: Message, _ style: Style) -> String {
     let name = style.heading((message.username ?? message.user).printable)
     return "\(message.createdAt.local)  \(name)  \(message.text.printable)"

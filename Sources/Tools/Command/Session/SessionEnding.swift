@@ -51,6 +51,7 @@ struct SessionRunEnding {
 
   private mutating func failure(of record: SessionRecord) -> CommandFailure? {
     guard isOnce, !wasConnected, case .failure(let failure) = record.reason else { return nil }
+    if failure.isElsewhere { return CommandFailure(failure) }
     if case .http(404, _, _) = failure {
       return CommandFailure(
         .failed, "the server has no sessions there (\(LinkReason.text(failure).printable))",

@@ -20,14 +20,16 @@ public struct BootClock: LinkClock {
   public var now: Instant {
     #if canImport(Darwin)
       // The clock of `mach_continuous_time`.
-      Self.read(CLOCK_MONOTONIC_RAW)
+      let time = Self.read(CLOCK_MONOTONIC_RAW)
     #else
-      Self.read(CLOCK_BOOTTIME)
+      let time = Self.read(CLOCK_BOOTTIME)
     #endif
+    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 
   public var wall: Timestamp {
-    Timestamp(nanoseconds: Self.read(CLOCK_REALTIME).nanoseconds)
+    let time = Self.read(CLOCK_REALTIME)
+    return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
   }
 
   /// One sleep is never longer. The continuous clock's timers count through sleep (on Linux they
@@ -47,12 +49,12 @@ public struct BootClock: LinkClock {
     } while now < deadline
   }
 
-  private static func read(_ clock: clockid_t) -> Instant {
+  private static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
     // Fails only for an unknown clock or a bad address; both are excluded here.
     guard unsafe clock_gettime(clock, &time) == 0 else {
       preconditionFailure("the system has no clock \(clock)")
     }
-    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    return time
   }
 }

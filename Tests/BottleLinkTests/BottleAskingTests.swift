@@ -205,13 +205,28 @@ import Testing
         == [BottleSync.request(count: 1, longestValue: 122).bytes])
   }
 
+  @Test func `a bottle that says that drinks wait is not called synced already`() throws {
+    // Its drinks come, and it goes on saying that there are some: it counts deleted records.
+    var hand = try Self.ready(unsynced: 2)
+    hand.chunk(0, of: 1, [Hand.record(1)])
+    hand.committed([])
+    #expect(hand.written().shown == [])
+    hand.give(.refresh(1))
+    hand.chunk(0, of: 1, [Hand.record(1)])
+    hand.committed([])
+    #expect(hand.written().shown == [.refreshed(1, .synced(0))])
+    // A phone that fetches no drinks knows nothing of them.
+    var commands = try Hand.ready(unsynced: 2) { $0.syncs = false }
+    #expect(commands.give(.refresh(1)).shown == [.refreshed(1, .nothingCame(2))])
+  }
+
   @Test func `a refresh of a bottle that sends nothing twice is told so`() throws {
     var hand = try Self.ready(unsynced: 2)
     hand.give(.refresh(1))
     #expect(hand.pass(.milliseconds(10_999)).shown == [])
     #expect(
       hand.pass(.milliseconds(1)).shown
-        == [.notice(.nothingCame(said: 2)), .refreshed(1, .alreadySynced)])
+        == [.notice(.nothingCame(said: 2)), .refreshed(1, .nothingCame(2))])
   }
 
   @Test func `a refresh that is too late says what was reached`() throws {

@@ -6,7 +6,7 @@ import VirtualBottle
 @testable import BottleLink
 @testable import LinkCore
 
-/// Refreshes with their seven results, and commands.
+/// Refreshes with their results, and commands.
 @Suite struct BottleRequestTests {
   private static func result(
     _ bench: inout BottleBench, within seconds: Double = 16

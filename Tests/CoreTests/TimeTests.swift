@@ -14,6 +14,26 @@ import Testing
     #expect(length.nanoseconds == expected)
   }
 
+  /// The seconds of 1678-01-01 and of 2262-01-01 are those of `date -u +%s` of GNU coreutils.
+  @Test(
+    arguments: [
+      (0, 0, "1970-01-01T00:00:00Z"), (1, 5, "1970-01-01T00:00:01.000000005Z"),
+      (-1, 999_999_999, "1969-12-31T23:59:59.999999999Z"),
+      (0, 1_000_000_000, "1970-01-01T00:00:00.999999999Z"), (0, -1, "1970-01-01T00:00:00Z"),
+      (-9_214_560_000, 0, "1678-01-01T00:00:00Z"),
+      (-9_214_560_001, 999_999_999, "1678-01-01T00:00:00Z"),
+      (.min, .min, "1678-01-01T00:00:00Z"),
+      (9_214_646_399, 7, "2261-12-31T23:59:59.000000007Z"),
+      (9_214_646_400, 0, "2261-12-31T23:59:59.999999999Z"),
+      (.max, .max, "2261-12-31T23:59:59.999999999Z"),
+    ] as [(Int64, Int64, String)])
+  func `what a system tells in seconds is a moment of the years 1678 to 2261`(
+    seconds: Int64, nanoseconds: Int64, text: String
+  ) {
+    let time = Timestamp(seconds: seconds, nanoseconds: nanoseconds)
+    #expect(RFC3339.format(time) == text)
+  }
+
   @Test func `a schedule whose factor leads beyond all time stays at its cap`() {
     let schedule = Schedule.exponential(
       first: .seconds(3_600), factor: .max, cap: .seconds(10_800), jitter: 0, floor: .zero,

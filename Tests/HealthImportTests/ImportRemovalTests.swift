@@ -14,26 +14,33 @@ import Testing
 
   private static let full = (0..<6).map { (steps, $0, "1") } + [(heart, 3, "60")]
 
-  @Test func `a newer export wins: what it lacks in the time it covers is removed`() async throws {
+  @Test func `a newer export wins: what it lacks up to its date is removed, of every type`()
+    async throws
+  {
     let scratch = try Scratch()
     try scratch.write(Export.xml(Self.full), to: "old.xml")
-    // Without minute 2, and with a new one; the edges and other types are not covered.
+    // Without the first, the last and one between, and without the other type; with a new one.
     let newer = [1, 3, 4, 9].map { (Self.steps, $0, "1") }
-    try scratch.write(Export.xml(newer + [(Self.steps, 3, "x")], day: 3), to: "new.xml")
+    try scratch.write(Export.xml(newer, day: 3), to: "new.xml")
     for store in try await Export.stores(scratch) {
       _ = try await HealthImport.run(scratch("old.xml"), into: store)
       let report = try await HealthImport.run(scratch("new.xml"), into: store)
       #expect(report.removal == .done)
-      var counts = HealthImport.TypeReport(type: Self.steps)
-      (counts.added, counts.kept, counts.removed) = (1, 3, 2)
-      (counts.skipped, counts.stored) = (1, 5)
-      #expect(report.types == [counts])
-      #expect(try await Export.starts(store, Self.steps) == [0, 1, 3, 4, 9])
-      #expect(try await Export.starts(store, Self.heart) == [3])
+      var steps = HealthImport.TypeReport(type: Self.steps)
+      (steps.added, steps.kept, steps.removed, steps.stored) = (1, 3, 3, 4)
+      var heart = HealthImport.TypeReport(type: Self.heart)
+      heart.removed = 1
+      #expect(report.types == [heart, steps])
+      #expect(try await Export.starts(store, Self.steps) == [1, 3, 4, 9])
+      #expect(try await Export.starts(store, Self.heart) == [])
       // A second import of the same changes nothing, and knows its spans again.
       let again = try await HealthImport.run(scratch("new.xml"), into: store)
       #expect(again.removal == .done)
       #expect(again.types.map(\.removed) == [0])
+      // Nor does the older one bring back a type that the newer one does not hold.
+      let older = try await HealthImport.run(scratch("old.xml"), into: store)
+      #expect(older.types.map(\.outdated) == [1, 3])
+      #expect(try await Export.starts(store, Self.heart) == [])
       await store.close()
     }
   }
@@ -49,7 +56,8 @@ import Testing
       #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5])
       let replaced = try await HealthImport.run(scratch("old.xml"), into: store, replaces: true)
       #expect(replaced.removal == .done)
-      #expect(replaced.types.map(\.removed) == [4])
+      // The heart rate, and all steps but two.
+      #expect(replaced.types.map(\.removed) == [1, 4])
       #expect(try await Export.starts(store, Self.steps) == [0, 5])
       await store.close()
     }
@@ -71,6 +79,125 @@ import Testing
     let cut = try await HealthImport.run(scratch("cut.xml"), into: store, replaces: true)
     #expect(cut.removal == .incomplete)
     #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5])
+  }
+
+  /// What may become of the record of minute 2 in a file, and whether its type can still be read.
+  private static let damages: [(String, Bool, @Sendable (String) -> String)] = [
+    ("the end of the tag is missing", false, { $0.replacingOccurrences(of: "/>", with: "") }),
+    ("its beginning is", false, { String($0.dropFirst()) }),
+    (
+      "a quote is", false,
+      { $0.replacingOccurrences(of: "sourceName=\"w\"", with: "sourceName=\"w") }
+    ),
+    ("its type is", false, { $0.replacingOccurrences(of: " type=", with: " tipe=") }),
+    ("its name is another one", true, { $0.replacingOccurrences(of: "<Record", with: "<Recorf") }),
+    ("its value is no number", true, { $0.replacingOccurrences(of: "\"2\"", with: "\"2x\"") }),
+    (
+      "its date is none", true,
+      { $0.replacingOccurrences(of: "startDate=\"2026", with: "startDate=\"2O26") }
+    ),
+    (
+      "its date of creation is none", true,
+      { $0.replacingOccurrences(of: " startDate", with: " creationDate=\"?\" startDate") }
+    ),
+    (
+      "it ends before it begins", true,
+      { $0.replacingOccurrences(of: "endDate=\"2026", with: "endDate=\"2025") }
+    ),
+    ("a block is lost", false, { String(repeating: "\0", count: $0.utf8.count) }),
+    (
+      "a block is lost within values", false,
+      { record in
+        let half = record.utf8.count / 2
+        return String(record.prefix(half / 2)) + String(repeating: "\0", count: half)
+          + String(record.suffix(half / 2))
+      }
+    ),
+  ]
+
+  @Test(arguments: 0..<11)
+  func `what cannot be read of a newer export is not removed, nor brought back later`(
+    place: Int
+  ) async throws {
+    let (name, hasType, damage) = Self.damages[place]
+    let scratch = try Scratch()
+    let all = (0..<6).map { (Self.steps, $0, "\($0)") } + [(Self.heart, 3, "60")]
+    try scratch.write(Export.xml(all), to: "old.xml")
+    // The heart rate was deleted on the phone, and the steps of one minute are damaged in the file.
+    var lines = String(decoding: Export.xml(Array(all.dropLast()), day: 3), as: UTF8.self)
+      .split(separator: "\n").map(String.init)
+    let line = try #require(lines.firstIndex { $0.contains("00:02:00") })
+    lines[line] = damage(lines[line])
+    try scratch.write(Array(lines.joined(separator: "\n").utf8), to: "bad.xml")
+    for store in try await Export.stores(scratch) {
+      _ = try await HealthImport.run(scratch("old.xml"), into: store)
+      let report = try await HealthImport.run(scratch("bad.xml"), into: store)
+      #expect(report.ending == .complete, "\(name)")
+      #expect(report.removal == .incomplete, "\(name)")
+      #expect(report.tally.unread == (hasType ? [Self.steps] : nil), "\(name)")
+      #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5], "\(name)")
+      #expect(try await Export.starts(store, Self.heart) == (hasType ? [] : [3]), "\(name)")
+      // The damaged one says nothing about what an older one holds, either.
+      let older = try await HealthImport.run(scratch("old.xml"), into: store)
+      #expect(older.types.map(\.outdated) == [hasType ? 1 : 0, 0], "\(name)")
+      await store.close()
+    }
+  }
+
+  @Test func `an export without samples removes nothing, unless it is told to replace`()
+    async throws
+  {
+    let scratch = try Scratch()
+    try scratch.write(Export.xml(Self.full), to: "old.xml")
+    try scratch.write(Export.xml([], day: 3), to: "empty.xml")
+    for store in try await Export.stores(scratch) {
+      _ = try await HealthImport.run(scratch("old.xml"), into: store)
+      #expect(try await HealthImport.run(scratch("empty.xml"), into: store).removal == .incomplete)
+      #expect(try await Export.starts(store, Self.heart) == [3])
+      let replaced = try await HealthImport.run(scratch("empty.xml"), into: store, replaces: true)
+      #expect(replaced.removal == .done)
+      #expect(try await store.summary().isEmpty)
+      await store.close()
+    }
+  }
+
+  @Test func `an undated export that replaces leaves what it holds, and nothing else`()
+    async throws
+  {
+    let scratch = try Scratch()
+    try scratch.write(Export.xml(Self.full), to: "old.xml")
+    try scratch.write(Export.xml([(Self.steps, 1, "1")], day: nil), to: "undated.xml")
+    for store in try await Export.stores(scratch) {
+      _ = try await HealthImport.run(scratch("old.xml"), into: store)
+      let report = try await HealthImport.run(scratch("undated.xml"), into: store, replaces: true)
+      #expect(report.removal == .done)
+      #expect(try await Export.starts(store, Self.steps) == [1])
+      #expect(try await store.summary().map(\.type) == [Self.steps])
+      await store.close()
+    }
+  }
+
+  @Test func `a workout whose start was corrected is there once`() async throws {
+    func export(_ start: String, day: Int) -> [UInt8] {
+      Array(
+        """
+        <HealthData><ExportDate value="2026-03-\(day) 08:00:00 +0200"/>
+        <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="App" duration="30"
+        durationUnit="min" startDate="2026-03-27 \(start):00 +0100"
+        endDate="2026-03-27 19:00:00 +0100"/></HealthData>
+        """.utf8)
+    }
+    for start in ["18:28", "18:32"] {
+      let scratch = try Scratch()
+      try scratch.write(export("18:30", day: 29), to: "old.xml")
+      try scratch.write(export(start, day: 30), to: "new.xml")
+      for store in try await Export.stores(scratch) {
+        _ = try await HealthImport.run(scratch("old.xml"), into: store)
+        let report = try await HealthImport.run(scratch("new.xml"), into: store)
+        #expect(report.types.map { [$0.added, $0.removed, $0.stored] } == [[1, 1, 1]])
+        await store.close()
+      }
+    }
   }
 
   @Test func `a store of before knows an older export by its newest sample`() async throws {

@@ -32,13 +32,24 @@ import Testing
       type: type, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
   }
 
-  @Test func `covers each type from its first start to its last one`() {
+  @Test func `covers all types up to its date, or to its latest sample if that is later`() {
     let census = Self.census([
       Self.sample("a", 5), Self.sample("b", 7), Self.sample("a", -2), Self.sample("a", 3),
     ])
-    #expect(census.covered("a") == Self.stretch("a", -2, 5))
-    #expect(census.covered("b") == Self.stretch("b", 7, 7))
-    #expect(census.covered("c") == nil)
+    func covered(_ made: Int64?) -> [HealthStretch] {
+      census.covered(until: made.map { Timestamp(nanoseconds: $0) }, stored: ["c"])
+    }
+    #expect(covered(9) == [Self.stretch("", .min, 9)])
+    #expect(covered(6) == [Self.stretch("", .min, 7)])
+    #expect(covered(nil) == [Self.stretch("", .min, 7)])
+    #expect(HealthCensus().covered(until: nil) == [])
+  }
+
+  @Test func `types that cannot be read are not covered, the others of reading and store are`() {
+    let census = Self.census([Self.sample("a", 5), Self.sample("b", 7)])
+    #expect(
+      census.covered(until: Timestamp(nanoseconds: 9), except: ["b", "d"], stored: ["c", "d"])
+        == [Self.stretch("a", .min, 9), Self.stretch("c", .min, 9)])
   }
 
   @Test func `a sample that is read twice is counted once`() {
@@ -69,17 +80,21 @@ import Testing
       Self.sample("a", 5), Self.sample("a", Self.bucket + 5), Self.sample("a", 2 * Self.bucket + 5),
     ])
     let stored = (0...2).map { Self.count([Self.sample("a", $0 * Self.bucket + 5)]) }
-    #expect(census.suspects("a", stored: [0: stored[0], 1: stored[1], 2: stored[2]]) == [])
+    let all = Self.stretch("a", 5, 2 * Self.bucket + 5)
+    #expect(census.suspects(all, stored: [0: stored[0], 1: stored[1], 2: stored[2]]) == [])
     // One has two samples, one has another sample, one has none of the reading.
     let two = Self.count([Self.sample("a", 5), Self.sample("a", 6)])
     let other = Self.count([Self.sample("a", Self.bucket + 6)])
     #expect(
-      census.suspects("a", stored: [0: two, 1: other, 2: HealthCount()]) == [
+      census.suspects(all, stored: [0: two, 1: other, 2: HealthCount()]) == [
         Self.stretch("a", 5, Self.bucket - 1),
         Self.stretch("a", Self.bucket, 2 * Self.bucket - 1),
         Self.stretch("a", 2 * Self.bucket, 2 * Self.bucket + 5),
       ])
-    #expect(census.suspects("none", stored: [0: stored[0]]) == [])
+    // Nothing of a type that the reading does not hold is in it.
+    let none = Self.stretch("none", 1, 9)
+    #expect(census.suspects(none, stored: [0: stored[0]]) == [none])
+    #expect(census.suspects(none, stored: [:]) == [])
   }
 
   @Test func `beyond 65,536 samples of a type only repeats in a row are known`() {
@@ -93,11 +108,11 @@ import Testing
     #expect(census.repeated("a") == 1)
     // Compared key by key then, which finds nothing.
     #expect(!census.isAll("a", stored: Self.count(samples)))
-    #expect(census.suspects("a", stored: [0: Self.count(samples)]).count == 1)
+    #expect(census.suspects(Self.stretch("a", 0, 9), stored: [0: Self.count(samples)]).count == 1)
     // A stored sample that is gone and one that is repeated are as many together.
     let stale = Self.count(samples + [Self.sample("a", 5, value: 2)])
     #expect(!census.isAll("a", stored: stale))
-    #expect(census.suspects("a", stored: [0: stale]).count == 1)
+    #expect(census.suspects(Self.stretch("a", 0, 9), stored: [0: stale]).count == 1)
   }
 
   @Test func `the first sample that is too many is known when it is repeated at once`() {
@@ -155,7 +170,7 @@ import Testing
     ])
     census.leaveOut(batch, [0, 1, 3])
     #expect(["a", "b"].map { census.outdated($0) } == [3, 0])
-    #expect(census.allCovered == [Self.stretch("a", -2, 9)])
+    #expect(census.covered(until: nil) == [Self.stretch("", .min, 9)])
   }
 
   @Test func `a second reading marks the samples of suspect stretches only, and all spans`() {
@@ -216,6 +231,25 @@ import Testing
     var all = [HealthCoverage(early, exported: Timestamp(nanoseconds: 2))]
     all.note(late, of: HealthSettlement(exported: Timestamp(nanoseconds: 1)))
     #expect(all.map(\.stretch) == [early, late])
+  }
+
+  @Test func `a coverage of all types covers each, and one of a type not all`() {
+    func note(_ notes: (type: String, at: Int64, to: Int64, replaces: Bool)...) -> [String] {
+      var all: [HealthCoverage] = []
+      for note in notes {
+        all.note(
+          Self.stretch(note.type, 0, note.to),
+          of: HealthSettlement(
+            exported: Timestamp(nanoseconds: note.at), replaces: note.replaces))
+      }
+      return all.map { "\($0.stretch.type)\($0.exported.nanoseconds)" }
+    }
+    #expect(note(("a", 1, 9, false), ("", 2, 9, false)) == ["2"])
+    #expect(note(("", 2, 9, false), ("a", 1, 9, false)) == ["2"])
+    #expect(note(("", 1, 9, false), ("a", 2, 9, false)) == ["1", "a2"])
+    #expect(note(("a", 2, 9, false), ("", 1, 9, false)) == ["a2", "1"])
+    #expect(note(("a", 2, 9, false), ("", 1, 9, true)) == ["1"])
+    #expect(note(("a", 2, 9, false), ("b", 1, 9, true)) == ["a2", "b1"])
   }
 
   @Test func `a coverage within one that is not older says nothing more`() {

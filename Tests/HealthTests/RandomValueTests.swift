@@ -38,7 +38,7 @@ import Testing
       let stretches = random.stretches(samples)
       let inside = samples.indices.filter { place in
         stretches.contains { stretch in
-          stretch.type == samples[place].type && stretch.from <= samples[place].start
+          ["", samples[place].type].contains(stretch.type) && stretch.from <= samples[place].start
             && samples[place].start <= stretch.to
         }
       }

@@ -1,5 +1,6 @@
 import CommandKit
 import Foundation
+import Glibc
 import HoldfastTestKit
 import Testing
 
@@ -50,6 +51,28 @@ import Testing
       outcome.errors == [
         #"holdfast version: unexpected operand "extra"; remove it, or quote words with spaces"#
       ])
+  }
+
+  @Test(
+    .enabled(if: CommandProgramTests.faketime != nil, "libfaketime is not installed"),
+    arguments: ["2262-04-12 00:00:00", "2300-01-01 00:00:00", "1975-01-01 00:00:00"])
+  func `a clock that shows any year ends no import and no sync`(time: String) async throws {
+    let rig = try SyncRig()
+    let clock = [
+      "LD_PRELOAD": try #require(Self.faketime), "FAKETIME": "@\(time)",
+      "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    ]
+    try rig.export([(SyncRig.steps, [1, 2, 3])])
+    let imported = try await CommandProcess.run(
+      ["health", "import", rig.scratch("export.xml"), "--data", rig.data], environment: clock)
+    #expect(imported.status == 0, "\(imported.errors)")
+    let server = try await rig.serve()
+    let synced = try await CommandProcess.run(
+      rig.words(server.url, ["--once"]), environment: clock)
+    // A server may refuse a stamp that is far ahead of its own clock.
+    #expect([0, 1].contains(synced.status), "\(synced.errors)")
+    server.process.signal(SIGTERM)
+    _ = await server.process.exit()
   }
 
   /// A library whose constructor sets variables.

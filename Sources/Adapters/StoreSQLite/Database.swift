@@ -179,7 +179,7 @@ import LinkCore
   func check() throws(StoreFailure) {
     var disk = statvfs()
     if access == .write, unsafe statvfs(path, &disk) == 0,
-      UInt64(disk.f_bavail) * UInt64(disk.f_frsize) < Self.leastRoom
+      disk.free < Self.leastRoom
     {
       throw storeFailure(code: SQLITE_FULL, system: 0, text: "almost no room is left", path: path)
     }

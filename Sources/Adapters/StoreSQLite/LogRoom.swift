@@ -26,12 +26,21 @@ struct LogRoom {
   func keep(_ shorten: () -> Void) {
     var disk = statvfs()
     guard unsafe statvfs(path, &disk) == 0 else { return }
-    let free = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
+    let free = disk.free
     guard free < Self.ample else { return }
     var log = stat()
     guard unsafe stat(path + "-wal", &log) == 0, UInt64(max(0, log.st_size)) * 2 >= free else {
       return
     }
     shorten()
+  }
+}
+
+extension statvfs {
+  /// The bytes that are free for this user; those of a file system that claims more than a number
+  /// holds are the most that it holds.
+  var free: UInt64 {
+    let (bytes, overflow) = UInt64(f_bavail).multipliedReportingOverflow(by: UInt64(f_frsize))
+    return overflow ? .max : bytes
   }
 }

@@ -46,7 +46,7 @@ public struct BottleStatus: Sendable, Hashable, Codable {
 public enum BottleRefreshResult: Sendable, Hashable, Codable {
   /// So many drinks were new.
   case synced(Int)
-  /// The bottle had nothing to send.
+  /// The bottle says that it has nothing to send.
   case alreadySynced
   /// The bottle was not found: it sleeps, or is out of range.
   case bottleAsleep
@@ -57,6 +57,9 @@ public enum BottleRefreshResult: Sendable, Hashable, Codable {
   case connectionFailed
   /// It was connected, and the drinks did not come.
   case syncFailed
+  /// The bottle says that so many records wait, and sent none, or none that was new: they were lost
+  /// on the way, or it counts records that it does not send, such as deleted ones.
+  case nothingCame(UInt16)
 }
 
 /// What the phone asks of a bottle.

@@ -80,7 +80,8 @@ extension BottleModel {
     endWaiting(&step) { entry, model in model.obstacle(for: entry) }
     // A connection that has something to fetch fetches it, or waits to.
     if isConnected, !sync.isRunning, connection?.syncAt == nil {
-      endRefreshes(.alreadySynced, &step)
+      let waiting = state?.unsynced ?? 0
+      endRefreshes(waiting == 0 ? .alreadySynced : .nothingCame(waiting), &step)
     }
     // One burst is shorter than the seed's manual scan.
     let looks = requests.entries.contains { $0.scanUntil > step.now }

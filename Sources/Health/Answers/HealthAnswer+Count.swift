@@ -36,6 +36,7 @@ extension HealthAnswer {
     if figure.isAdded {
       let lane = lanes.lane(of: sample, source: source)
       merge?.take(value, sample, from: window.from, lane: lane, lanes.ranks)
+      guard !mergedOnly else { return }
     }
     let place: Int
     if case .nutrient(let number) = kind.measure { place = number } else { place = 0 }
@@ -56,7 +57,7 @@ extension HealthAnswer {
     let lane = lanes.lane(of: sample, source: source)
     let span = SleepSpan(
       start: sample.start, end: max(sample.start, sample.end), stage: stage, lane: lane)
-    for owner in [source, Sources.merged] {
+    for owner in mergedOnly ? [Sources.merged] : [source, Sources.merged] {
       if let spans = runs.take(span, of: owner) { add(spans, of: owner) }
     }
   }

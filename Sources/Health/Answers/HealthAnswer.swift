@@ -17,6 +17,8 @@ struct HealthAnswer: Sendable {
   let notes: [String]
   /// The number of each kind's type: the four numbers of a meal have one.
   let typeNumbers: [Int]
+  /// Whether single sources are left out where there is a merged value.
+  var mergedOnly = false
   /// How far beyond the window it reads on both sides.
   private let margin: Duration
   /// What counts; its end moves back when the answer is cut.

@@ -26,6 +26,7 @@ public struct HealthAnswering: Sendable {
   private let now: Timestamp
   private let limits: AnswerLimits
   private let stored: StoredHealth
+  private let mergedOnly: Bool
   private let summary: SummaryQuery?
   /// The answer that is being made.
   private var answer: HealthAnswer?
@@ -41,13 +42,17 @@ public struct HealthAnswering: Sendable {
   ///   - zone: The user's.
   ///   - now: The wall clock's time.
   ///   - stored: What the store holds, so that the answer tells how fresh it is.
+  ///   - mergedOnly: Leaves out what single sources come to where there is a merged value, so that
+  ///     many sources do not take the room of many days.
   public init(
     _ question: HealthQuestion, zone: ZoneRules, now: Timestamp,
-    limits: AnswerLimits = .oneFrame, stored: StoredHealth = StoredHealth()
+    limits: AnswerLimits = .oneFrame, stored: StoredHealth = StoredHealth(),
+    mergedOnly: Bool = false
   ) {
     self.zone = zone
     self.now = now
     self.stored = stored
+    self.mergedOnly = mergedOnly
     let limits = limits.fitting(question)
     self.limits = limits
     room = limits.maxBytes
@@ -103,6 +108,7 @@ public struct HealthAnswering: Sendable {
     limits.maxBytes = max(0, room / (queries.count + 1))
     do throws(AnswerRefusal) {
       answer = try HealthAnswer(query, zone: zone, now: now, limits: limits, stored: stored)
+      answer?.mergedOnly = mergedOnly
     } catch {
       add(.failure(error.description), for: query)
     }

@@ -93,7 +93,7 @@ struct SleepSession: Sendable, Hashable {
     }
 
     mutating func take(_ edge: Edge, _ span: SleepSpan, _ ranks: [SourceRank]) {
-      if let clock { pass(edge.time.nanoseconds - clock.nanoseconds) }
+      if let clock { pass(clock.duration(to: edge.time).nanoseconds) }
       clock = edge.time
       let part = Part(span.stage)
       let step = edge.isEnd ? -1 : 1
@@ -106,16 +106,17 @@ struct SleepSession: Sendable, Hashable {
     }
 
     private mutating func pass(_ length: Int64) {
-      if inBed > 0 { nanoseconds[Part.inBed.rawValue] += length }
+      if inBed > 0 { add(length, to: .inBed) }
       guard let lane = active.first, let counts = counts[lane] else { return }
-      guard counts[Part.awake.rawValue] == 0 else {
-        nanoseconds[Part.awake.rawValue] += length
-        return
-      }
-      nanoseconds[Part.asleep.rawValue] += length
-      for part in Part.allCases where counts[part.rawValue] > 0 {
-        nanoseconds[part.rawValue] += length
-      }
+      guard counts[Part.awake.rawValue] == 0 else { return add(length, to: .awake) }
+      add(length, to: .asleep)
+      for part in Part.allCases where counts[part.rawValue] > 0 { add(length, to: part) }
+    }
+
+    /// Stages of centuries, which a source can claim, may be longer together than a number holds.
+    private mutating func add(_ length: Int64, to part: Part) {
+      let (sum, overflow) = nanoseconds[part.rawValue].addingReportingOverflow(length)
+      nanoseconds[part.rawValue] = overflow ? .max : sum
     }
   }
 }

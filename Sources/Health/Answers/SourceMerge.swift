@@ -99,7 +99,8 @@ struct SourceMerge: Sendable {
   private mutating func pass(to time: Timestamp, _ ranks: [SourceRank]) {
     guard time > clock else { return }
     resolveMoments(ranks)
-    if let lane = active.first { exposures[lane] += time.nanoseconds - clock.nanoseconds }
+    // Only differences count, and none is longer than a sample: the sum may come around.
+    if let lane = active.first { exposures[lane] &+= time.nanoseconds &- clock.nanoseconds }
     clock = time
   }
 
@@ -123,7 +124,7 @@ struct SourceMerge: Sendable {
 
   /// Adds what a sample came to since its mark.
   private mutating func settle(_ part: Part) {
-    let won = exposures[part.lane] - part.mark
+    let won = exposures[part.lane] &- part.mark
     guard won > 0 else { return }
     sum += won == part.whole ? part.value : part.value * (Double(won) / Double(part.whole))
     hasData = true

@@ -23,6 +23,10 @@ struct ExportAssembler: Sendable {
   private var parts = 0
   private var names = ExportNames()
   private var time = ExportTime()
+  /// Reads the dates of creation, whose days are others.
+  private var creationTime = ExportTime()
+  /// When the sample at hand was created, if the export says so.
+  private var created: Timestamp?
   private var rows: [HealthRow] = []
   private var workouts: [WorkoutValue] = []
   private var spans: [HealthSpan] = []
@@ -105,6 +109,7 @@ struct ExportAssembler: Sendable {
       row.value = .quantity(quantity)
       row.unit = names.optionalNumber(bytes, tag[.unit])
     }
+    row.key = row.key(names: names.names, workouts: [], created: created)
     if tag.isEmpty { keep(row) } else { open = .record(row) }
   }
 
@@ -116,8 +121,10 @@ struct ExportAssembler: Sendable {
       return
     }
     let type = names.number(of: HealthSample.workoutType)
-    guard let row = row(tag, bytes, type: type, source: source) else { return }
+    guard var row = row(tag, bytes, type: type, source: source) else { return }
     let workout = ExportWorkout(tag, bytes)
+    row.value = .workout(0)
+    row.key = row.key(names: names.names, workouts: [workout.value], created: created)
     if tag.isEmpty { keep(row, workout.value) } else { open = .workout(row, workout) }
   }
 
@@ -132,9 +139,19 @@ struct ExportAssembler: Sendable {
       skip(type, .noDate)
       return nil
     }
-    guard start <= end else {
+    // No store keeps what lasts longer than a number of nanoseconds holds.
+    let isShort = !end.nanoseconds.subtractingReportingOverflow(start.nanoseconds).overflow
+    guard start <= end, isShort else {
       skip(type, .endsEarly)
       return nil
+    }
+    created = nil
+    if let text = tag[.created] {
+      guard let read = creationTime.read(bytes, text) else {
+        skip(type, .noDate)
+        return nil
+      }
+      created = read
     }
     var row = HealthRow(
       type: type, source: names.number(bytes, source), start: start, end: end)
@@ -186,8 +203,6 @@ struct ExportAssembler: Sendable {
 
   @inline(__always)
   private mutating func keep(_ row: HealthRow) {
-    var row = row
-    row.key = row.key(names: names.names, workouts: workouts)
     rows.append(row)
     let type = Int(row.type)
     while countsByType.count <= type { countsByType.append(0) }
@@ -255,10 +270,22 @@ struct ExportAssembler: Sendable {
     case .clinicalRecord: tally[.clinicalRecord] += 1
     case .audiogram: tally[.audiogram] += 1
     case .visionPrescription: tally[.prescription] += 1
-    case .unknown: tally[.unknown] += 1
+    case .unknown: unknown(tag, bytes)
     case .me, .sensitivityPoint, .rightEye, .leftEye, .attachment, .record, .metadata, .beats,
       .beat:
       break
+    }
+  }
+
+  /// Counts an element of another name. One with the attributes of a sample may be a sample whose
+  /// name is damaged.
+  private mutating func unknown(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
+    tally[.unknown] += 1
+    guard tag[.start] != nil, tag[.end] != nil, tag[.source] != nil else { return }
+    if tag[.activity] != nil {
+      tally.unreadTypes.insert(HealthSample.workoutType)
+    } else if let type = tag[.type] {
+      tally.unreadTypes.insert(ExportText(bytes, type).text)
     }
   }
 

@@ -19,6 +19,9 @@ struct ExportParser: Sendable {
   /// The longest tag that is waited for. Real ones are shorter than 2 KiB.
   static let longestTag = 64 << 10
 
+  /// No element has a longer name.
+  private static let longestName = 40
+
   private var place = Place.content
   private var tag = ExportTag()
   private var assembler = ExportAssembler()
@@ -26,6 +29,9 @@ struct ExportParser: Sendable {
   private var foreign: String?
 
   var tally: HealthExportTally { assembler.tally }
+
+  /// Notes that bytes were found which no export holds.
+  mutating func noteDamage() { assembler.tally.isDamaged = true }
 
   /// Reads on until a batch is ready or the bytes end; answers how far it came.
   mutating func run(_ buffer: [UInt8], from start: Int, isLast: Bool) -> Int {
@@ -73,6 +79,7 @@ struct ExportParser: Sendable {
   @inline(__always)
   private mutating func content(_ bytes: Span<UInt8>, at index: Int) -> Int {
     let open = bytes.next(UInt8(ascii: "<"), from: index)
+    if hasRoot { noteText(bytes, index..<open) }
     guard open &+ 1 < bytes.count else { return open }
     switch bytes[open &+ 1] {
     case UInt8(ascii: "/"): return close(bytes, at: open)
@@ -84,6 +91,15 @@ struct ExportParser: Sendable {
     case _:
       assembler.tally[.malformed] += 1
       return open &+ 1
+    }
+  }
+
+  /// Notes text within the root: there is none in an export, so it is what is left of an element.
+  @inline(__always)
+  private mutating func noteText(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+    for place in range where !isBlank(bytes[place]) {
+      if !tally.isWhole { noteDamage() }
+      return
     }
   }
 
@@ -120,6 +136,11 @@ struct ExportParser: Sendable {
   private mutating func close(_ bytes: Span<UInt8>, at open: Int) -> Int {
     let end = bytes.next(UInt8(ascii: ">"), from: open &+ 2)
     guard end < bytes.count else { return open }
+    // Without its own end, it would take the next element with it.
+    if end &- open > Self.longestName, bytes.next(UInt8(ascii: "<"), from: open &+ 1) < end {
+      assembler.tally[.malformed] += 1
+      return open &+ 1
+    }
     // Blanks may stand behind the name (XML 1.0 section 3.1).
     var last = end
     while last > open &+ 2, isBlank(bytes[last &- 1]) { last &-= 1 }

@@ -47,6 +47,7 @@ enum ExportAttribute: UInt8, CaseIterable {
   case ignored
   case type, unit, value, source, device, start, end, key
   case activity, duration, durationUnit, distance, distanceUnit, energy, energyUnit, sum, locale
+  case created
 
   /// As it is written, and as iOS 8 wrote it where that differed.
   var spellings: [String] {
@@ -69,6 +70,7 @@ enum ExportAttribute: UInt8, CaseIterable {
     case .energyUnit: ["totalEnergyBurnedUnit"]
     case .sum: ["sum"]
     case .locale: ["locale"]
+    case .created: ["creationDate"]
     }
   }
 }

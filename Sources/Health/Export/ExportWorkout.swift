@@ -1,17 +1,26 @@
 /// Gathers the totals of a workout: from its attributes before iOS 16, from its statistics since.
 struct ExportWorkout: Sendable {
-  private(set) var value: WorkoutValue
+  /// What the workout comes to by now.
+  var value: WorkoutValue {
+    var value = totals
+    if !distances.isEmpty { value.distance = distance ?? value.distance }
+    return value
+  }
+
+  private var totals: WorkoutValue
+  /// Metres by what the statistics call them, such as `Cycling`.
+  private var distances: [String: Double] = [:]
 
   init(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
-    value = WorkoutValue(activity: Self.text(tag[.activity], bytes))
+    totals = WorkoutValue(activity: Self.text(tag[.activity], bytes))
     if let amount = Self.number(tag[.duration], bytes),
       let factor = Self.seconds[Self.text(tag[.durationUnit], bytes)],
       0..<1e9 ~= amount * factor
     {
-      value.duration = .seconds(amount * factor)
+      totals.duration = .seconds(amount * factor)
     }
-    value.distance = Self.amount(tag[.distance], tag[.distanceUnit], bytes, Self.metres)
-    value.energy = Self.amount(tag[.energy], tag[.energyUnit], bytes, Self.kilocalories)
+    totals.distance = Self.amount(tag[.distance], tag[.distanceUnit], bytes, Self.metres)
+    totals.energy = Self.amount(tag[.energy], tag[.energyUnit], bytes, Self.kilocalories)
   }
 
   /// Takes `WorkoutStatistics` of the whole workout.
@@ -19,14 +28,40 @@ struct ExportWorkout: Sendable {
     let type = Self.text(tag[.type], bytes)
     switch type {
     case "HKQuantityTypeIdentifierActiveEnergyBurned":
-      value.energy = Self.amount(tag[.sum], tag[.unit], bytes, Self.kilocalories) ?? value.energy
+      totals.energy = Self.amount(tag[.sum], tag[.unit], bytes, Self.kilocalories) ?? totals.energy
     case "HKQuantityTypeIdentifierStepCount":
-      value.steps = Self.number(tag[.sum], bytes) ?? value.steps
-    case _ where type.hasPrefix("HKQuantityTypeIdentifierDistance"):
-      value.distance = Self.amount(tag[.sum], tag[.unit], bytes, Self.metres) ?? value.distance
+      totals.steps = Self.number(tag[.sum], bytes) ?? totals.steps
+    case _ where type.hasPrefix(Self.distanceType):
+      guard let metres = Self.amount(tag[.sum], tag[.unit], bytes, Self.metres) else { return }
+      distances[String(type.dropFirst(Self.distanceType.count))] = metres
     case _: break
     }
   }
+
+  /// The distance of the activity: a ride has statistics of the steps to the bicycle, too. Their
+  /// order says nothing.
+  private var distance: Double? {
+    let prefix = totals.activity.hasPrefix(Self.activityType) ? Self.activityType.count : 0
+    let name = String(totals.activity.dropFirst(prefix))
+    if name == Self.multisport {
+      return distances.sorted { $0.key < $1.key }.reduce(0) { $0 + $1.value }
+    }
+    guard let own = Self.ownDistances[name] else { return distances.values.max() }
+    return distances[own]
+  }
+
+  private static let distanceType = "HKQuantityTypeIdentifierDistance"
+  private static let activityType = "HKWorkoutActivityType"
+  /// Whose distance is the sum of its parts.
+  private static let multisport = "SwimBikeRun"
+  /// The distances of activities that have one of their own. Any other goes by its longest one.
+  private static let ownDistances = [
+    "Walking": "WalkingRunning", "Running": "WalkingRunning", "Hiking": "WalkingRunning",
+    "Cycling": "Cycling", "Swimming": "Swimming", "WheelchairWalkPace": "Wheelchair",
+    "WheelchairRunPace": "Wheelchair", "CrossCountrySkiing": "CrossCountrySkiing",
+    "DownhillSkiing": "DownhillSnowSports", "Snowboarding": "DownhillSnowSports",
+    "PaddleSports": "PaddleSports", "Rowing": "Rowing", "SkatingSports": "SkatingSports",
+  ]
 
   private static let seconds: [String: Double] = [
     "s": 1, "sec": 1, "min": 60, "hr": 3_600, "h": 3_600,
@@ -54,6 +89,6 @@ struct ExportWorkout: Sendable {
     guard let amount = number(range, bytes), let factor = factors[text(unit, bytes)] else {
       return nil
     }
-    return amount * factor
+    return (amount * factor).isFinite ? amount * factor : nil
   }
 }

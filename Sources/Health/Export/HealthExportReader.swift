@@ -21,6 +21,8 @@ public struct HealthExportReader: Sendable {
   public mutating func append(_ bytes: Span<UInt8>) {
     buffer.removeSubrange(..<consumed)
     consumed = 0
+    // XML holds no NUL (XML 1.0, production 2): a block of a disk or of a download is missing.
+    if !tally.isDamaged, bytes.next(0, from: 0) < bytes.count { parser.noteDamage() }
     buffer.reserveCapacity(buffer.count + bytes.count)
     unsafe bytes.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
   }

@@ -18,6 +18,10 @@ public struct HealthExportTally: Sendable, Hashable {
   public internal(set) var skippedOfType: [String: Int] = [:]
   /// Texts from which control bytes or broken UTF-8 were taken.
   public internal(set) var repaired = 0
+  /// Whether it holds what no export holds, such as text between its elements.
+  var isDamaged = false
+  /// The types of elements that may be samples with a damaged name.
+  var unreadTypes: Set<String> = []
   private var counts = [Int](repeating: 0, count: HealthExportSkip.allCases.count)
 
   init() {}
@@ -31,6 +35,14 @@ public struct HealthExportTally: Sendable, Hashable {
   /// What was left out at all, in the order of the reasons.
   public var skipped: [(reason: HealthExportSkip, count: Int)] {
     HealthExportSkip.allCases.map { ($0, self[$0]) }.filter { $0.count > 0 }
+  }
+
+  /// The types of which samples may stand in the export that were not read; `nil` if they may be of
+  /// any type.
+  public var unread: Set<String>? {
+    let ofAnyType: [HealthExportSkip] = [.noType, .malformed, .tooLong, .cutOff]
+    guard !isDamaged, ofAnyType.allSatisfy({ self[$0] == 0 }) else { return nil }
+    return unreadTypes.union(skippedOfType.keys)
   }
 
   /// All samples read.
@@ -51,7 +63,7 @@ public enum HealthExportSkip: String, Sendable, Hashable, CaseIterable {
     case .noType: "records without a type or a source"
     case .noDate: "records whose dates cannot be read"
     case .noValue: "records whose value is no number"
-    case .endsEarly: "records that end before they begin"
+    case .endsEarly: "records that end before they begin, or last for centuries"
     case .malformed: "tags that cannot be read"
     case .tooLong: "tags longer than 64 KiB"
     case .cutOff: "tags cut off by the end of the file"

@@ -3,10 +3,10 @@ public import LinkCore
 /// A count of what one complete reading of a person's health data holds, so that a store can be
 /// compared with it.
 ///
-/// The rule of removals: of each type, a complete reading covers the time from the start of its
-/// earliest sample to the start of its latest one. A stored sample of that type that begins in this
-/// time and is not in the reading was deleted at its source. A type that the reading does not hold
-/// is not covered. The reading may be an export, or what a phone sends of a time that it read anew.
+/// The rule of removals: a complete reading covers all types up to the date at which it was made,
+/// or to the start of its latest sample if that is later. A stored sample that begins in this time
+/// and is not in the reading was deleted at its source. Types of which the reading holds something
+/// that cannot be read are not covered.
 ///
 /// It holds 24 bytes for each 13 days of a type, and the keys of types with at most 65,536
 /// samples, a million in all.
@@ -57,18 +57,26 @@ public struct HealthCensus: Sendable {
   /// How many samples of a type were left out.
   public func outdated(_ type: String) -> Int { places[type].map { types[$0].outdated } ?? 0 }
 
-  /// What the reading covers, one stretch for each type.
-  public var allCovered: [HealthStretch] { places.keys.sorted().compactMap { covered($0) } }
+  /// Returns what the reading covers: all types, or the types that it or the store holds without
+  /// those of which something could not be read.
+  ///
+  /// - Parameters:
+  ///   - made: When the reading was made; without a date it covers the time up to its latest sample.
+  ///   - unread: The types of which something could not be read.
+  ///   - stored: The types that the store holds.
+  public func covered(
+    until made: Timestamp?, except unread: Set<String> = [], stored: [String] = []
+  ) -> [HealthStretch] {
+    guard let to = (types.map(\.last) + [made].compactMap(\.self)).max() else { return [] }
+    let all: Set<String> =
+      unread.isEmpty ? [HealthStretch.everyType] : Set(places.keys).union(stored)
+    return all.subtracting(unread).sorted().map {
+      HealthStretch(type: $0, from: Timestamp(nanoseconds: .min), to: to)
+    }
+  }
 
   /// How often samples of a type were read that had been read before.
   public func repeated(_ type: String) -> Int { places[type].map { types[$0].repeated } ?? 0 }
-
-  /// The time of a type that the reading covers; `nil` if it holds none.
-  public func covered(_ type: String) -> HealthStretch? {
-    places[type].map { place in
-      HealthStretch(type: type, from: types[place].first, to: types[place].last)
-    }
-  }
 
   /// Whether a store that was given all of the reading holds nothing else of the type.
   ///
@@ -77,18 +85,19 @@ public struct HealthCensus: Sendable {
     places[type].map { types[$0].all == stored } ?? false
   }
 
-  /// The parts of the covered time in which a store that was given all of the reading holds other
+  /// The parts of a time of one type in which a store that was given all of the reading holds other
   /// samples, or the reading holds samples twice.
   ///
-  /// - Parameter stored: What the store holds of the covered time, by stretch.
-  public func suspects(_ type: String, stored: [Int64: HealthCount]) -> [HealthStretch] {
-    guard let covered = covered(type), let place = places[type] else { return [] }
-    let read = types[place].stretches
+  /// - Parameter stored: What the store holds of this time, by stretch.
+  public func suspects(
+    _ covered: HealthStretch, stored: [Int64: HealthCount]
+  ) -> [HealthStretch] {
+    let read = places[covered.type].map { types[$0].stretches } ?? [:]
     return stored.keys.sorted().filter { stored[$0] != read[$0] }.map { number in
       let first = Timestamp(nanoseconds: number << Self.stretchBits)
       let last = Timestamp(nanoseconds: first.nanoseconds | (1 << Self.stretchBits - 1))
       return HealthStretch(
-        type: type, from: max(first, covered.from), to: min(last, covered.to))
+        type: covered.type, from: max(first, covered.from), to: min(last, covered.to))
     }
   }
 }
@@ -122,7 +131,7 @@ public struct HealthCount: Sendable, Hashable {
 
 /// The samples of one type in a reading.
 private struct TypeCensus {
-  var first = Timestamp(nanoseconds: .max)
+  /// The start of the latest sample.
   var last = Timestamp(nanoseconds: .min)
   /// The samples that are not known to be repeats.
   var all = HealthCount()
@@ -155,7 +164,6 @@ private struct TypeCensus {
   /// Counts a sample that is left out; it is read all the same.
   mutating func leaveOut(_ row: HealthRow) {
     outdated &+= 1
-    first = min(first, row.start)
     last = max(last, row.start)
   }
 
@@ -174,7 +182,6 @@ private struct TypeCensus {
       return 0
     }
     all.add(row.key)
-    first = min(first, row.start)
     last = max(last, row.start)
     let stretch = HealthCensus.stretch(of: row.start)
     if newest.stretch != stretch {

@@ -1,8 +1,11 @@
 public import LinkCore
 
-/// A time of one type: samples that begin in it, its last moment included.
+/// A time of one type or of all: samples that begin in it, its last moment included.
 public struct HealthStretch: Sendable, Hashable {
-  /// HealthKit's identifier.
+  /// What stands for all types.
+  public static let everyType = ""
+
+  /// HealthKit's identifier, or `everyType`.
   public var type: String
   /// The first moment.
   public var from: Timestamp
@@ -14,14 +17,19 @@ public struct HealthStretch: Sendable, Hashable {
     (self.type, self.from, self.to) = (type, from, to)
   }
 
-  /// Whether all of another stretch of the same type lies in it.
-  func covers(_ other: HealthStretch) -> Bool { from <= other.from && other.to <= to }
+  /// Whether it is one of this type, or of all.
+  public func applies(to type: String) -> Bool { self.type == type || self.type == Self.everyType }
+
+  /// Whether all of another stretch lies in it.
+  func covers(_ other: HealthStretch) -> Bool {
+    applies(to: other.type) && from <= other.from && other.to <= to
+  }
 
   /// Whether a sample that begins then lies in it.
   public func contains(_ start: Timestamp) -> Bool { from <= start && start <= to }
 }
 
-/// A time of one type that a complete reading covers. What the reading does not hold of it was
+/// A time that a complete reading covers. What the reading does not hold of it was
 /// deleted at its source, and no older reading brings it back.
 public struct HealthCoverage: Sendable, Hashable {
   /// What is covered.
@@ -36,13 +44,16 @@ public struct HealthCoverage: Sendable, Hashable {
 }
 
 extension [HealthCoverage] {
-  /// Notes what a settled reading covers, among the coverages of the same type.
+  /// Notes what a settled reading covers.
   ///
   /// What lies within a coverage that is not older says nothing more and is left out. A reading
   /// that replaces others counts in its time whatever its date.
   public mutating func note(_ stretch: HealthStretch, of settlement: HealthSettlement) {
     if settlement.replaces {
-      removeAll { $0.stretch.from <= stretch.to && stretch.from <= $0.stretch.to }
+      removeAll {
+        stretch.applies(to: $0.stretch.type) && $0.stretch.from <= stretch.to
+          && stretch.from <= $0.stretch.to
+      }
     }
     guard let exported = settlement.exported else { return }
     let isKnown = contains { exported <= $0.exported && $0.stretch.covers(stretch) }
@@ -131,7 +142,8 @@ public struct HealthSettlement: Sendable, Hashable {
   public var stretches: [HealthStretch]
   /// When the source wrote the reading.
   public var exported: Timestamp?
-  /// What the reading covers, one stretch for each type; nothing if it is not complete.
+  /// What the reading covers, one stretch of all types or some of a type each; nothing if it is not
+  /// complete.
   public var covered: [HealthStretch]
   /// Whether the reading counts in the time that it covers even if it is not the newest one.
   public var replaces: Bool

@@ -81,10 +81,11 @@ extension HealthBatch {
   /// Returns the places of the rows that begin in one of the stretches of their types.
   package func rows(in stretches: [HealthStretch]) -> [Int] {
     let byType = Dictionary(grouping: stretches, by: \.type)
-    let byName = names.map { byType[$0.text] }
+    let ofAll = byType[HealthStretch.everyType] ?? []
+    let byName = names.map { (byType[$0.text] ?? []) + ofAll }
     return rows.indices.filter { place in
       let row = rows[place]
-      return byName[Int(row.type)]?.contains { $0.contains(row.start) } ?? false
+      return byName[Int(row.type)].contains { $0.contains(row.start) }
     }
   }
 
@@ -191,8 +192,13 @@ public struct HealthAddition: Sendable, Hashable {
 
 extension HealthRow {
   /// What the row is known by: its content, the same whatever the numbers of its names.
+  ///
+  /// - Parameter created: When the sample was written, if its source says so: it tells two entries
+  ///   of the same content apart.
   @inline(__always)
-  func key(names: [HealthName], workouts: [WorkoutValue]) -> HealthSampleKey {
+  func key(
+    names: [HealthName], workouts: [WorkoutValue], created: Timestamp? = nil
+  ) -> HealthSampleKey {
     var hasher = HealthSampleKeyHasher()
     hasher.add(names[Int(type)].key)
     hasher.add(names[Int(source)].key)
@@ -206,11 +212,12 @@ extension HealthRow {
     case .workout(let place):
       hasher.add(HealthSampleKeyHasher.key(of: workouts[Int(place)].activity))
     }
+    if let created { hasher.add(UInt64(bitPattern: created.nanoseconds), 2) }
     return hasher.finished()
   }
 }
 
 extension HealthSample {
-  /// What the sample is known by.
+  /// What the sample is known by if nothing says when it was created.
   public var key: HealthSampleKey { HealthBatch([self]).rows[0].key }
 }

@@ -1,4 +1,5 @@
-/// Tells samples apart by what they say: type, start, end, source, value and unit.
+/// Tells samples apart by what they say: type, start, end, source, value, unit, and when they were
+/// created, where an export says that.
 ///
 /// Exports carry no identifiers, so the content is one. Two samples of one key are the same sample.
 public struct HealthSampleKey: Sendable, Hashable, Comparable {

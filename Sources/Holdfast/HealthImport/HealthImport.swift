@@ -72,13 +72,14 @@ public enum HealthImport {
 
   /// An answer to whether samples that an export does not hold were removed.
   public enum Removal: Sendable, Hashable {
-    /// Those that begin in the time that the export covers were.
+    /// Those that begin up to the date of the export were.
     case done
     /// No: a newer export was imported before, or the store holds samples that are newer.
     case older
     /// No: the export does not say when it was written.
     case undated
-    /// No: the export was not read to its end, or not a second time.
+    /// No, or not of the types in `HealthExportTally.unread`: the export was not read to its end, or
+    /// not a second time, or it holds no sample, or something in it cannot be read.
     case incomplete
     /// No: what was read cannot be read again to compare it, such as a pipe, or it changed.
     case unrepeatable

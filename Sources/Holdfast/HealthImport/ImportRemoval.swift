@@ -44,15 +44,23 @@ struct ImportRemoval {
     _ work: ImportRun, isComplete: Bool, _ isStopped: @Sendable () -> Bool,
     _ note: @Sendable (HealthImport.Progress) -> Void
   ) async throws(HealthImport.Failure) -> Outcome {
-    var settlement = HealthSettlement(exported: work.reader.tally.exported)
-    if isComplete { settlement.covered = work.census.allCovered }
+    let tally = work.reader.tally
+    var settlement = HealthSettlement(exported: tally.exported)
     do throws(StoreFailure) {
-      var outcome = Outcome(removal: permission(settlement.exported, isComplete: isComplete))
+      let stored = try await store.summary().map(\.type)
+      if isComplete, let unread = tally.unread, !tally.samples.isEmpty || replaces {
+        settlement.covered = work.census.covered(
+          until: replaces ? Timestamp(nanoseconds: .max) : tally.exported, except: unread,
+          stored: stored)
+      }
+      var outcome = Outcome(removal: permission(settlement))
       if outcome.removal == .done {
-        let suspects = HealthSuspects(try await suspects(work.census))
+        let suspects = HealthSuspects(
+          try await suspects(settlement.covered, stored, work.census))
         outcome = try await find(suspects, work, isStopped, note)
         if outcome.removal == .done {
           (settlement.stretches, settlement.replaces) = (suspects.stretches, replaces)
+          if tally.unread != [] { outcome.removal = .incomplete }
         }
       }
       outcome.removed = try await store.settle(settlement)
@@ -63,10 +71,10 @@ struct ImportRemoval {
   }
 
   /// Whether the export may remove anything: `.done`, or the reason against it.
-  private func permission(_ exported: Timestamp?, isComplete: Bool) -> HealthImport.Removal {
-    guard isComplete else { return .incomplete }
+  private func permission(_ settlement: HealthSettlement) -> HealthImport.Removal {
+    guard !settlement.covered.isEmpty else { return .incomplete }
     guard !replaces else { return .done }
-    guard let exported else { return .undated }
+    guard let exported = settlement.exported else { return .undated }
     if let newestBefore, exported < newestBefore { return .older }
     return .done
   }
@@ -86,13 +94,15 @@ struct ImportRemoval {
   }
 
   /// The parts of the covered time in which the store holds something else than the export.
-  private func suspects(_ census: HealthCensus) async throws(StoreFailure) -> [HealthStretch] {
+  private func suspects(
+    _ covered: [HealthStretch], _ stored: [String], _ census: HealthCensus
+  ) async throws(StoreFailure) -> [HealthStretch] {
     var found: [HealthStretch] = []
     let totals = try await store.totals()
-    for type in try await store.summary().map(\.type)
-    where !census.isAll(type, stored: totals[type]) {
-      guard let covered = census.covered(type) else { continue }
-      found += census.suspects(type, stored: try await store.counts(covered))
+    for type in stored where !census.isAll(type, stored: totals[type]) {
+      guard var stretch = covered.first(where: { $0.applies(to: type) }) else { continue }
+      stretch.type = type
+      found += census.suspects(stretch, stored: try await store.counts(stretch))
     }
     return found
   }

@@ -151,7 +151,8 @@ extension SyncDashboard {
       id('workouts').querySelector('p').textContent = found.length === 0
         ? 'No workouts in this period.'
         : count(found.length, 'workout') + ', ' + tenth.format(
-            found.reduce((sum, one) => sum + minutes(one), 0) / 60) + ' hours.';
+            found.reduce((sum, one) => sum + minutes(one), 0) / 60) + ' hours.'
+          + (reply.nextStart == null ? '' : ' There are more: choose a shorter period.');
       id('workouts').querySelector('div').replaceChildren(...(found.length === 0 ? [] : [table(
         ['Start', 'Kind', 'Minutes', 'Distance (km)', 'Energy (kcal)', 'Source'],
         found.map(one => [clock.format(wall(one.start)), one.type,

@@ -14,7 +14,12 @@ extension SyncReport {
       case .points(let answering):
         guard case .done(let object) = answering.step else { continue }
         if let reason = object.reason { throw .malformed(detail: reason) }
-        replies.append(try HealthReply.read(object.bytes))
+        let reply = try HealthReply.read(object.bytes)
+        // Only workouts say where to ask on.
+        guard reply.nextStart == nil || path == .workouts else {
+          throw .malformed(detail: "more days than an answer can hold; ask for a shorter time")
+        }
+        replies.append(reply)
       }
     }
     var writer = JSONWriter(capacity: 4_096)

@@ -123,7 +123,9 @@ public struct SyncReport: Sendable {
     let query = HealthDataQuery(
       valueType: type, start: .local(first.midnight), end: .local(last.moved(by: 1).midnight),
       groupBy: grouping, statistic: statistic, maxBytes: HealthObject.maxBytes)
-    return .points(HealthAnswering(.healthData(query), zone: zone, now: now, limits: .parts))
+    return .points(
+      HealthAnswering(
+        .healthData(query), zone: zone, now: now, limits: .parts, mergedOnly: true))
   }
 
   private func readings(_ type: String, _ first: SyncDay, _ last: SyncDay) -> Part {
@@ -158,7 +160,12 @@ struct SyncDay: Sendable, Hashable, Comparable {
     number = Gregorian.floorDivide(time.nanoseconds, by: CivilTime.nanosecondsPerDay).0
   }
 
-  var midnight: CivilTime { CivilTime(nanoseconds: number * CivilTime.nanosecondsPerDay) }
+  /// Its begin, or the nearest moment that can be told.
+  var midnight: CivilTime {
+    let (nanoseconds, overflow) = number.multipliedReportingOverflow(
+      by: CivilTime.nanosecondsPerDay)
+    return CivilTime(nanoseconds: overflow ? (number < 0 ? .min : .max) : nanoseconds)
+  }
 
   /// The date as `2026-01-31`.
   var text: String { String(midnight.description.prefix(10)) }

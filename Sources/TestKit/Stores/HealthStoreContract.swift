@@ -241,6 +241,9 @@ private func findsWhatIsMissing(_ store: any HealthStore) async throws {
   try ContractViolation.unless(
     try await store.missing(batch, in: covered), is: [1, 3, 4, 6],
     "rows in the stretches that are not stored are missing")
+  try ContractViolation.unless(
+    try await store.missing(batch, in: [stretch(HealthStretch.everyType, from: 2, to: 3)]),
+    is: [1, 3, 6, 7], "a stretch of all types holds rows of each")
 }
 
 private func forgetsMarks(_ store: any HealthStore) async throws {

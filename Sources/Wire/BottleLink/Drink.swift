@@ -111,6 +111,9 @@ public struct KeptDrinks: Sendable, Hashable {
     return new
   }
 
+  /// Forgets which bottle it is.
+  public mutating func forgetBottle() { bottle = nil }
+
   /// Notes that all drinks up to this number were shown.
   public mutating func confirm(_ number: UInt64) {
     shown = max(shown, min(number, UInt64(drinks.count)))

@@ -31,7 +31,7 @@ public struct KeptHealth: Sendable, Hashable {
   private var deletions: [String: [HealthSampleKey: Int64]] = [:]
 
   private var shelves: [String: Shelf] = [:]
-  private var covered: [String: [HealthCoverage]] = [:]
+  private var covered: [HealthCoverage] = []
   /// When the newest reading was written that was settled.
   public private(set) var newestExport: Timestamp?
   /// The samples that the next `settle` keeps.
@@ -97,7 +97,7 @@ extension KeptHealth {
 
   /// What settled readings cover, by type and date.
   public var coverages: [HealthCoverage] {
-    covered.values.joined().sorted {
+    covered.sorted {
       ($0.stretch.type, $0.exported) < ($1.stretch.type, $1.exported)
     }
   }
@@ -129,9 +129,7 @@ extension KeptHealth {
       if shelves[type]?.places.isEmpty == true { shelves[type] = nil }
     }
     if !removed.isEmpty { newestChange += 1 }
-    for stretch in settlement.covered {
-      covered[stretch.type, default: []].note(stretch, of: settlement)
-    }
+    for stretch in settlement.covered { covered.note(stretch, of: settlement) }
     if let exported = settlement.exported {
       newestExport = newestExport.map { max($0, exported) } ?? exported
     }

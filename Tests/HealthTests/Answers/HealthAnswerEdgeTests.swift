@@ -34,6 +34,48 @@ import Testing
     #expect(reply == HealthReply(query: query, points: points))
   }
 
+  @Test func `samples that last for centuries add up, and end nothing`() throws {
+    // 290 years and 199 years of one source: 299 years together, and no number of nanoseconds.
+    let shelf = Shelf([
+      quantity("StepCount", 100, "count", "1900-01-01T00:00:00Z", "2190-01-01T00:00:00Z"),
+      quantity("StepCount", 10, "count", "2000-01-01T00:00:00Z", "2199-01-01T00:00:00Z"),
+    ])
+    let query = ask(.steps, "1900-01-01T00:00:00Z", "2199-12-31T00:00:00Z", .total, .sum)
+    let merged = try shelf.reply(query).points.filter(\.isMerged)
+    #expect(merged.map(\.value) == [.number(110)])
+    // One session of 521 years, which ends on no day that was asked for.
+    let nights = Shelf([
+      stage("AsleepCore", "1740-01-01T00:00:00Z", "2026-01-06T07:00:00Z"),
+      stage("AsleepCore", "1980-01-01T00:00:00Z", "2261-01-01T00:00:00Z"),
+    ])
+    let night = ask(.sleep, "2026-01-06T00:00:00", "2026-01-07T00:00:00", .day, .sum)
+    #expect(try nights.reply(night).points == [])
+  }
+
+  @Test func `what is merged of many sources is the same without their own points`() throws {
+    let samples = (0..<40).flatMap { source in
+      (10..<20).map { day in
+        quantity(
+          "StepCount", 100, "count", "2026-01-\(day)T08:00:00Z",
+          "2026-01-\(day)T08:0\(source % 10):30Z", source: "App \(source)")
+      }
+    }
+    let shelf = Shelf(samples)
+    let query = ask(.steps, "2026-01-10T00:00:00", "2026-01-20T00:00:00", .day, .sum)
+    let merged = try shelf.reply(query).points.filter(\.isMerged)
+    #expect(merged.count == 10)
+    // Room for ten points, and not for those of forty sources.
+    let room = merged.reduce(HealthAnswer.around) { $0 + $1.length + 1 }
+    var answering = HealthAnswering(
+      .healthData(query), zone: .utc, now: at("2027-01-01T00:00:00Z"),
+      limits: AnswerLimits(maxBytes: room), mergedOnly: true)
+    while case .read(let wanted) = answering.step { answering.take(shelf.page(wanted)) }
+    guard case .done(let object) = answering.step else { return }
+    let reply = try HealthReply.read(object.bytes)
+    #expect(reply.points == merged)
+    #expect(reply.nextStart == nil)
+  }
+
   @Test func `days that add up to more than a number can hold have no average`() throws {
     func answer(_ second: Double) -> HealthObject {
       let shelf = Shelf([

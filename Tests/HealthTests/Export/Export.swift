@@ -6,6 +6,7 @@ import LinkHealth
 /// What a reader made of an export.
 struct Export: Equatable {
   var samples: [HealthSample] = []
+  var keys: [HealthSampleKey] = []
   var digests: [HealthSampleKey] = []
   var tally: HealthExportTally
 
@@ -35,6 +36,7 @@ struct Export: Equatable {
   private mutating func take(_ reader: inout HealthExportReader) throws(HealthExportError) {
     while let batch = try reader.next() {
       samples += batch.rows.map { batch[$0] }
+      keys += batch.rows.map(\.key)
       digests += batch.spans.map(\.digest)
     }
   }

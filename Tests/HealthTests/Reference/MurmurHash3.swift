@@ -57,8 +57,9 @@ enum MurmurHash3 {
     return hash(all + bytes(length) + bytes(0))
   }
 
-  /// Returns the key of a sample: of its type, source and unit, its times and its value.
-  static func key(_ sample: HealthSample) -> HealthSampleKey {
+  /// Returns the key of a sample: of its type, source and unit, its times, its value, and when it was
+  /// created, if that is known.
+  static func key(_ sample: HealthSample, created: Timestamp? = nil) -> HealthSampleKey {
     var texts = [sample.type, sample.source]
     if let unit = sample.unit { texts.append(unit) }
     var all = texts.flatMap { block(key($0)) }
@@ -68,6 +69,7 @@ enum MurmurHash3 {
     case .category(let name): all += block(key(name))
     case .workout(let workout): all += block(key(workout.activity))
     }
+    if let created { all += bytes(UInt64(bitPattern: created.nanoseconds)) + bytes(2) }
     return hash(all)
   }
 }

@@ -50,28 +50,54 @@ import Testing
     }
   }
 
-  @Test func `a newer export deletes exactly what it lacks within its span, by uuid`() async throws
-  {
+  @Test func `a newer export deletes exactly what it lacks, by uuid`() async throws {
     let rig = try SyncRig()
     try rig.export([(Self.steps, Array(0..<10)), (Self.heart, [3])])
     try await rig.importExport()
     try await SyncPeer.run("[]") { peer in
       #expect(try await rig.sync(peer.url).status == 0)
-      // 0 lies outside of its span, from 1 to 20, and heart rates are not in it.
-      try rig.export([(Self.steps, [1, 2, 5, 8, 20])], day: 3, to: "newer.xml")
+      try rig.export([(Self.steps, [1, 2, 5, 8, 20]), (Self.heart, [3])], day: 3, to: "newer.xml")
       try await rig.importExport("newer.xml")
       let run = try await rig.sync(peer.url)
       #expect(run.status == 0)
-      #expect(run.batches("accepted").map { $0["deletions"] as? Int } == [5])
+      #expect(run.batches("accepted").map { $0["deletions"] as? Int } == [6])
       let seen = try await peer.requests().filter { $0["path"] as? String == "/api/sync" }
       let sent = try #require(
         seen.first { $0["type"] as? String == Self.steps && ($0["values"] as? [Int])?.count == 10 })
       let uuids = try #require(sent["uuids"] as? [String])
       let last = try #require(seen.last)
-      #expect(
-        Set(try #require(last["deleted"] as? [String])) == Set([3, 4, 6, 7, 9].map { uuids[$0] }))
+      let gone = Set([0, 3, 4, 6, 7, 9].map { uuids[$0] })
+      #expect(Set(try #require(last["deleted"] as? [String])) == gone)
       #expect(last["values"] as? [Int] == [20])
     }
+  }
+
+  @Test func `a corrected workout is on the server once, a deleted weight is not`() async throws {
+    let rig = try SyncRig()
+    func export(_ start: String, _ weight: String, day: Int) throws {
+      let text = """
+        <HealthData><ExportDate value="2026-01-0\(day) 12:00:00 +0000"/>\(weight)
+        <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="App" duration="30"
+        durationUnit="min" startDate="2026-01-01 18:\(start):00 +0000"
+        endDate="2026-01-01 19:00:00 +0000"/></HealthData>
+        """
+      try rig.scratch.write(Array(text.utf8), to: "export.xml")
+    }
+    let weight = """
+      <Record type="HKQuantityTypeIdentifierBodyMass" sourceName="Scale" unit="kg" value="815"
+      startDate="2026-01-01 08:00:00 +0000" endDate="2026-01-01 08:00:00 +0000"/>
+      """
+    let server = try await rig.serve()
+    try export("30", weight, day: 2)
+    try await rig.importExport()
+    #expect(try await rig.sync(server.url).status == 0)
+    #expect(try await rig.starts() == ["2026-01-01T08:00:00Z", "2026-01-01T18:30:00Z"])
+    try export("28", "", day: 3)
+    try await rig.importExport()
+    #expect(try await rig.sync(server.url).status == 0)
+    #expect(try await rig.starts() == ["2026-01-01T18:28:00Z"])
+    server.process.signal(SIGTERM)
+    _ = await server.process.exit()
   }
 
   @Test(arguments: ["500", "[429, 0]", "503", "\"cut\"", "\"lost\"", "408", "308"])

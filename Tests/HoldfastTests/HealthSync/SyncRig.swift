@@ -106,6 +106,18 @@ final class SyncRig: Sendable {
     return held.mapValues { $0.sorted() }
   }
 
+  /// When the records and workouts that the backend holds begin, as they were sent.
+  func starts() async throws -> [String] {
+    let script = """
+      import json, sqlite3
+      rows = sqlite3.connect('\(scratch("server"))/sync.sqlite').execute('select raw from samples')
+      print(*sorted(json.loads(raw)['startTime'] for (raw,) in rows), sep='\\n')
+      """
+    let done = await CommandProcess.outcome(of: try LabProcess(["python3", "-c", script]))
+    #expect(done.errors == [])
+    return done.output
+  }
+
   /// Starts `holdfast serve`, on the same port as before if there is one.
   func serve(port: Int = 0) async throws -> (process: LabProcess, url: String, port: Int) {
     let process = try CommandProcess.start([

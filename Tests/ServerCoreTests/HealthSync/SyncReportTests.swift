@@ -72,6 +72,34 @@ import Testing
         + #""energy":[{"date":"2026-01-19","calories":100}],"today":50,"timeZone":"Test/East"}"#)
   }
 
+  @Test func `many sources take no room from many days`() throws {
+    let (type, days, sources) = ("HKQuantityTypeIdentifierStepCount", 1_200, 60)
+    let last = SyncDay(Self.zone.local(at: Self.now)).moved(by: -1)
+    let first = last.moved(by: Int64(1 - days))
+    let midnight = Self.zone.instant(of: first.midnight)
+    // A hundred steps of each source, one after the other: 6,000 a day.
+    let samples = (0..<days * sources).map { number in
+      let start = midnight.advanced(
+        by: .seconds(86_400 * (number / sources) + 600 * (number % sources)))
+      return HealthSample(
+        type: type, value: .quantity(100), unit: "count", start: start,
+        end: start.advanced(by: .seconds(60)), source: "App \(number % sources)")
+    }
+    let span = try #require(SyncSpan(from: first.text, to: last.text))
+    var report = SyncReport(.steps, span, zone: Self.zone, now: Self.now, stored: [])
+    while let query = report.wanted {
+      let found = samples.filter { query.covers(start: $0.start, end: $0.end) }
+      report.take(HealthSamplePage(samples: query.types == [type] ? found : []))
+    }
+    guard case .told(let bytes) = report.outcome else {
+      Issue.record("refused")
+      return
+    }
+    let told = String(decoding: bytes, as: UTF8.self)
+    #expect(told.ranges(of: #""steps":6000}"#).count == days)
+    #expect(told.contains(#"{"date":"\#(last.text)","steps":6000}]"#))
+  }
+
   @Test func `what is too large for a number is not told`() throws {
     let records = try ["18T08:00", "18T09:00"].map {
       try Self.record(

@@ -99,6 +99,10 @@ package struct DrinkTables: Tables {
     ).reversed()
   }
 
+  func forgetBottle() throws(StoreFailure) {
+    try database.run("UPDATE phone SET bottle = NULL, name = NULL")
+  }
+
   func note(_ status: String?) throws(StoreFailure) {
     try database.run("UPDATE phone SET status = ?", [.text(status)])
   }
@@ -150,6 +154,10 @@ extension SQLiteFile: DrinkStore where T == DrinkTables {
 
   package func drinks(before number: UInt64?, limit: Int) throws(StoreFailure) -> [Drink] {
     try read { tables throws(StoreFailure) in try tables.drinks(before: number, limit: limit) }
+  }
+
+  package func forgetBottle() throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.forgetBottle() }
   }
 
   package func note(_ status: String?) throws(StoreFailure) {

@@ -18,23 +18,18 @@ extension HealthTables {
 
   /// Notes what a reading covers.
   func cover(_ settlement: HealthSettlement) throws(StoreFailure) {
-    guard !settlement.covered.isEmpty else { return }
-    let before = Dictionary(grouping: try coverages(), by: \.stretch.type)
-    for stretch in settlement.covered {
-      let old = before[stretch.type] ?? []
-      var new = old
-      new.note(stretch, of: settlement)
-      guard new != old else { continue }
-      let type = try number(HealthName(stretch.type))
-      try database.run("DELETE FROM covered WHERE type = ?", [.integer(type)])
-      for coverage in new {
-        try database.run(
-          "INSERT OR REPLACE INTO covered(type, exported, first, last) VALUES (?, ?, ?, ?)",
-          [
-            .integer(type), .time(coverage.exported), .time(coverage.stretch.from),
-            .time(coverage.stretch.to),
-          ])
-      }
+    let old = try coverages()
+    var new = old
+    for stretch in settlement.covered { new.note(stretch, of: settlement) }
+    guard new != old else { return }
+    try database.run("DELETE FROM covered")
+    for coverage in new {
+      try database.run(
+        "INSERT OR REPLACE INTO covered(type, exported, first, last) VALUES (?, ?, ?, ?)",
+        [
+          .integer(try number(HealthName(coverage.stretch.type))), .time(coverage.exported),
+          .time(coverage.stretch.from), .time(coverage.stretch.to),
+        ])
     }
   }
 

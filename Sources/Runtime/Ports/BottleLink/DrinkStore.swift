@@ -14,6 +14,8 @@ public protocol DrinkStore: Store {
   func confirm(_ number: UInt64) async throws(StoreFailure)
   /// Returns up to `limit` drinks before a number, or the newest, oldest first.
   func drinks(before number: UInt64?, limit: Int) async throws(StoreFailure) -> [Drink]
+  /// Forgets which bottle it is, so that the next one that is found is the bottle; drinks stay.
+  func forgetBottle() async throws(StoreFailure)
   /// Keeps what a running program says about itself; `nil` when it ends.
   func note(_ status: String?) async throws(StoreFailure)
   /// Returns what was noted last.
@@ -38,6 +40,8 @@ extension MemoryStore: DrinkStore where Value == KeptDrinks {
   public func drinks(before number: UInt64?, limit: Int) throws(StoreFailure) -> [Drink] {
     try use { $0.drinks(before: number, limit: limit) }
   }
+
+  public func forgetBottle() throws(StoreFailure) { try use { $0.forgetBottle() } }
 
   public func note(_ status: String?) throws(StoreFailure) { try use { $0.status = status } }
 

@@ -129,6 +129,17 @@ private func keepsBottle(_ store: any DrinkStore) async throws {
   _ = try await store.commit(DrinkChange(at: time))
   try ContractViolation.unless(
     try await store.open().bottle, is: change.bottle, "a change without a bottle keeps it")
+  var drunk = DrinkChange(at: time)
+  drunk.records = [record(1)]
+  _ = try await store.commit(drunk)
+  try await store.forgetBottle()
+  try ContractViolation.unless(try await store.open().bottle, is: nil, "a bottle can be forgotten")
+  try ContractViolation.unless(
+    try await store.open().unshown.map(\.record), is: [record(1)], "its drinks stay")
+  change.bottle = KnownBottle(PeripheralID(UUID128(high: 2, low: 2)))
+  _ = try await store.commit(change)
+  try ContractViolation.unless(
+    try await store.open().bottle, is: change.bottle, "another one can take its place")
 }
 
 private func notes(_ store: any DrinkStore) async throws {

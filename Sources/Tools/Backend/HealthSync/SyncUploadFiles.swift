@@ -42,8 +42,7 @@ struct SyncUploadFiles: Sendable {
       return nil
     }
     let changed = Timestamp(
-      nanoseconds: Int64(status.st_mtim.tv_sec) * 1_000_000_000
-        + Int64(status.st_mtim.tv_nsec))
+      seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
     return KeptUpload(
       id: id, record: record, offset: offset, age: max(.zero, changed.duration(to: wall)))
   }

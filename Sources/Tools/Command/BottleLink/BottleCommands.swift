@@ -13,8 +13,8 @@ enum BottleCommands {
       "bottle", "follow a drinking bottle that reconnects by itself",
       details: [
         """
-        The bottle of the data directory is the first one that `watch` finds. Its drinks are \
-        stored in bottle.sqlite there, each once, readable only by its owner. The radio is \
+        The bottle of the data directory is the first one that `watch` finds, until `forget`. Its \
+        drinks are stored in bottle.sqlite there, each once, readable only by its owner. The radio is \
         Bluetooth of this machine, through BlueZ; --radio names one on a Unix socket instead. That \
         through BlueZ was tested with the real daemon and virtual controllers, and never with a \
         real radio.
@@ -22,6 +22,7 @@ enum BottleCommands {
       ],
       commands: [
         BottleWatchCommand.command, BottleDrinksCommand.command, BottleStatusCommand.command,
+        BottleForgetCommand.command,
         BottleVirtualCommand.command,
       ] + BottleRequestCommands.all)
   }
@@ -143,6 +144,10 @@ enum BottleDrinksCommand {
       throw CommandFailure(error)
     }
     for drink in drinks { show(drink, call) }
+    // Drinks are counted from 1, and never removed.
+    if let first = drinks.first, first.number > 1 {
+      call.diagnostic("there are \(first.number - 1) older drinks; --limit shows more")
+    }
     if drinks.isEmpty { call.diagnostic("\(directory) contains no drinks") }
   }
 
@@ -228,6 +233,46 @@ enum BottleStatusCommand {
       $0.entry("drinks", newest?.number ?? 0)
       $0.entry("unshown", snapshot.unshown.count)
       $0.entry("newest", time)
+    }
+  }
+}
+
+/// `holdfast bottle forget`: leaves the bottle of a data directory, so that it can have another.
+enum BottleForgetCommand {
+  static var command: Command {
+    Command(
+      "forget", "forget which bottle it is, so that the next one found takes its place",
+      details: [
+        """
+        The drinks stay. End a running `bottle watch` first. A Bluetooth daemon goes on knowing the \
+        bottle; `bluetoothctl remove ADDRESS` makes it forget, too. With --json it is one object: \
+        event "forgotten", bottle (name and id, or null if there was none).
+        """
+      ],
+      examples: [.init("holdfast bottle forget", "before the first use of a new bottle")],
+      takes: Shared.writtenData, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let directory = try call.dataDirectory()
+    let bottle: KnownBottle?
+    do throws(StoreFailure) {
+      // Creates nothing where there is no store.
+      await (try Platform.drinkStore(in: directory, forReading: true)).close()
+      let store = try await Platform.drinkStore(in: directory)
+      bottle = try await store.open().bottle
+      try await store.forgetBottle()
+      await store.close()
+    } catch {
+      throw CommandFailure(error)
+    }
+    let name = bottle.map { "\(($0.name ?? "unnamed").printable) \($0.id.id)" }
+    guard call[Shared.json] else {
+      return call.console.line(name.map { "forgot \($0)" } ?? "there was no bottle")
+    }
+    call.console.object {
+      $0.entry("event", "forgotten")
+      $0.entry("bottle", bottle.map { "\($0.name ?? "") \($0.id.id)" })
     }
   }
 }

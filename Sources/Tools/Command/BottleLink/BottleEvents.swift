@@ -104,6 +104,7 @@ enum BottleText {
     case .notSent(.bluetoothUnavailable): "bluetooth-unavailable"
     case .notSent(.connectionFailed): "connection-failed"
     case .notSent(.syncFailed): "sync-failed"
+    case .notSent(.nothingCame(let said)): "nothing-came \(said)"
     }
   }
 
@@ -127,6 +128,11 @@ enum BottleText {
       CommandFailure(.unreachable, "the bottle was found, and did not connect", remedy: "try again")
     case .notSent(.syncFailed):
       CommandFailure(.failed, "the drinks did not come", remedy: "try again")
+    case .notSent(.nothingCame(let said)):
+      CommandFailure(
+        .failed, "the bottle says that \(said) records wait, and sent none that is new",
+        remedy: "try again nearer to it; a bottle that counts deleted records says so until "
+          + "`bottle clear`")
     }
   }
 }

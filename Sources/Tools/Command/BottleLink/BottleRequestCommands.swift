@@ -47,8 +47,10 @@ enum BottleRequestCommands {
       details: [
         details,
         """
-        The results are synced with the number of new drinks, already-synced, bottle-asleep, \
-        bluetooth-off, bluetooth-unavailable, connection-failed and sync-failed.
+        The results are synced with the number of new drinks, already-synced (the bottle says that \
+        nothing waits), bottle-asleep, bluetooth-off, bluetooth-unavailable, connection-failed, \
+        sync-failed, and nothing-came with the number of records that the bottle says it has, of \
+        which none came; it ends with 1 then.
         """,
       ],
       examples: [.init("holdfast bottle refresh --radio bottle.sock", "once, from a timer")],

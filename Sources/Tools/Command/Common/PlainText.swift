@@ -26,7 +26,8 @@ extension Timestamp {
   var milliseconds: String {
     let second: Int64 = 1_000_000_000
     let fraction = (nanoseconds % second + second) % second
-    let whole = RFC3339.format(Timestamp(nanoseconds: nanoseconds - fraction))
+    // The first moments of all are rounded up.
+    let whole = RFC3339.format(Timestamp(nanoseconds: max(nanoseconds, .min + second) - fraction))
     let digits = String(fraction / 1_000_000 + 1_000).dropFirst()
     return "\(whole.dropLast()).\(digits)Z"
   }

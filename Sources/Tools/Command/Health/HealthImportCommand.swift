@@ -10,19 +10,21 @@ enum HealthImportCommand {
 
   private static let replaces = Parameter.flag(
     "replace",
-    "add all that the export contains and remove what it does not contain even if a newer one was "
-      + "imported before")
+    "add all that the export contains and remove all that it does not contain, even if a newer one "
+      + "was imported before")
 
   static var command: Command {
     Command(
       "import", "import an export of Apple Health",
       details: [
         """
-        Only new samples are added, so the same or a newer export can be imported again. Of each \
-        type, an export covers the time from its first to its last sample: stored samples that \
-        begin in this time and are not in the newest export were deleted on the phone, and are \
-        removed. An older export does not bring them back. Import the exports of each person into \
-        a data directory of their own. Ctrl-C ends the import; what was imported so far is kept, \
+        Only new samples are added, so the same or a newer export can be imported again. An export \
+        covers all types up to its date: stored samples that begin before it and are not in the \
+        newest export were deleted on the phone, and are removed. An older export does not bring \
+        them back. What cannot be read removes nothing: no samples of the type of a damaged record, \
+        and none at all where a damaged file does not tell the type. Import the exports of each \
+        person, and those of a phone that was set up without the data of the one before, into a \
+        data directory of their own. Ctrl-C ends the import; what was imported so far is kept, \
         and nothing is removed.
         """,
         """

@@ -94,7 +94,7 @@ struct HealthImportView: Sendable {
       "\(added) \(added == 1 ? "sample" : "samples") added, \(Self.total(report, \.kept)) kept, "
         + "\(Self.total(report, \.removed)) removed; "
         + "\(HealthCommands.size(Double(tally.bytes))) at \(HealthCommands.size(speed))/s")
-    if let reason = report.removal.reason { console.line(reason) }
+    if let reason = report.removal.reason ?? Self.unread(report) { console.line(reason) }
     let outdated = Self.total(report, \.outdated)
     if outdated > 0 {
       console.line(
@@ -128,6 +128,22 @@ struct HealthImportView: Sendable {
     }
     console.line("")
     for line in table.lines(console.style) { console.line(line) }
+  }
+
+  /// Why nothing was removed, or not of all types, although the file has its end; what to do.
+  static func unread(_ report: HealthImport.Report) -> String? {
+    guard report.removal == .incomplete, report.ending == .complete else { return nil }
+    let again = "Export again on the phone and import that file."
+    guard let types = report.tally.unread else {
+      return "Nothing was removed: parts of the file cannot be read, and what stands in them may "
+        + "still be on the phone. \(again)"
+    }
+    guard !types.isEmpty else {
+      return "Nothing was removed: the export contains no samples. --replace removes all."
+    }
+    let names = types.map(HealthCommands.short).sorted().joined(separator: ", ")
+    return "Of these types nothing was removed, since some of their records cannot be read: "
+      + "\(names). \(again)"
   }
 
   private static func total(

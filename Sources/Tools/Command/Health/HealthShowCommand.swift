@@ -53,7 +53,11 @@ enum HealthShowCommand {
       types: try HealthCommands.types(named: name, among: summary), from: call[from],
       to: Timestamp(nanoseconds: .max), limit: call[limit])
     do {
-      for sample in try await store.samples(query).samples { show(sample, call) }
+      let page = try await store.samples(query)
+      for sample in page.samples { show(sample, call) }
+      if page.next != nil {
+        call.diagnostic("there are more samples; --limit shows more, --from shows later ones")
+      }
     } catch {
       throw CommandFailure(error)
     }

@@ -67,6 +67,7 @@ struct ExportWatch: Sendable {
       let report = try await HealthImport.run(path, into: store) { Task.isCancelled }
       let removed = report.types.reduce(0) { $0 + $1.removed }
       await view.note("imported", "\(report.addition.added) added, \(removed) removed")
+      if let reason = HealthImportView.unread(report) { await view.note("export", reason) }
       switch report.ending {
       case .complete, .stopped: return (nil, false)
       case .truncated: return (CommandFailure(.failed, "\(path) is cut off"), false)

@@ -72,7 +72,7 @@ class Export:
     def record(self, element, seen):
         get = element.get
         key = (get("type"), get("startDate"), get("endDate"), get("sourceName"), get("value"),
-               get("unit"))
+               get("unit"), get("creationDate"))
         if key in seen:  # Parts of a correlation stand in the export twice.
             return
         seen.add(key)

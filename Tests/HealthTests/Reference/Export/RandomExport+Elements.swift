@@ -72,6 +72,7 @@ extension RandomExport {
     var attributes: [Attribute] = [("startDate", date(from)), ("endDate", date(to))]
     attributes.append(("sourceName", source()))
     if happens(3) { attributes.append(("device", device())) }
+    if happens(2) { attributes.append(("creationDate", date(to, flawed: 20))) }
     return attributes
   }
 
@@ -145,7 +146,8 @@ extension RandomExport {
 
   private mutating func drawWorkout() {
     var attributes = common()
-    let activity = happens(6) ? text() : written("HKWorkoutActivityTypeWalking", once: 30)
+    let name = one(["Walking", "Walking", "Cycling", "SwimBikeRun", "Yoga"])
+    let activity = happens(6) ? text() : written("HKWorkoutActivityType\(name)", once: 30)
     attributes.append(("workoutActivityType", activity))
     if happens(2) {
       attributes.append(("duration", WrittenValue(one(Self.amounts))))
@@ -194,6 +196,7 @@ extension RandomExport {
     let type = one([
       "HKQuantityTypeIdentifierActiveEnergyBurned", "HKQuantityTypeIdentifierStepCount",
       "HKQuantityTypeIdentifierDistanceWalkingRunning", "HKQuantityTypeIdentifierDistance",
+      "HKQuantityTypeIdentifierDistanceCycling",
       "HKQuantityTypeIdentifierDistanc", "HKQuantityTypeIdentifierStepCounts",
       "HKQuantityTypeIdentifierActiveEnergyBurneX", "",
     ])

@@ -62,7 +62,7 @@ extension RandomExport {
 
   private static let oddNames = [
     "typ", "types", "Type", "valu", "values", "sourceNamX", "Xourcename", "sourceVersion", "xunit",
-    "startDatX", "XtartDate", "creationDate", "endDatE", "keys", "ke", "summ", "su", "x", "locales",
+    "startDatX", "XtartDate", "creationDatX", "endDatE", "keys", "ke", "summ", "su", "x", "locales",
     "durationunit", "durations", "totalDistanc", "totalDistances", "min", "xml:a", "unité", "_",
     "workoutActivityTypes", "totalEnergyBurnes", "devic", "Xevice", "sourceX", "dev ice", "e nd",
     "start datE", "x y",

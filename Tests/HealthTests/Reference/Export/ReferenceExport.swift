@@ -21,10 +21,17 @@ struct ReferenceExport {
     "SensitivityPoint", "RightEye", "LeftEye", "Attachment",
   ]
 
+  /// A sample and when it was created.
+  private struct Identity: Hashable {
+    var sample: HealthSample
+    var created: Timestamp?
+  }
+
   private let draft: ExportDraft
   private var parts: [WrittenPart] { draft.parts }
   private var counts: [String: Int] = [:]
   private var repaired: Set<[UInt8]> = []
+  private var identities: [Identity] = []
   private(set) var outcome = ExportOutcome()
 
   init(_ draft: ExportDraft) {
@@ -41,9 +48,9 @@ struct ReferenceExport {
     outcome.skipped = Self.reasons.compactMap { key in counts[key].map { "\(key) \($0)" } }
     outcome.samplesOfType = Dictionary(grouping: outcome.samples, by: \.type).mapValues(\.count)
     outcome.repaired = repaired.count
-    var keys: [HealthSample: HealthSampleKey] = [:]
-    for sample in Set(outcome.samples) { keys[sample] = MurmurHash3.key(sample) }
-    outcome.keys = outcome.samples.compactMap { keys[$0] }
+    var keys: [Identity: HealthSampleKey] = [:]
+    for one in Set(identities) { keys[one] = MurmurHash3.key(one.sample, created: one.created) }
+    outcome.keys = identities.compactMap { keys[$0] }
     outcome.batches = Self.batches(outcome.keys)
   }
 
@@ -70,7 +77,9 @@ struct ReferenceExport {
     case "HealthData": outcome.locale = start["locale"]?.text
     case "ExportDate": outcome.exported = start["value"]?.moment
     case "Record", "Workout":
-      if let sample = sample(start, at: place) { outcome.samples.append(sample) }
+      guard let sample = sample(start, at: place) else { return }
+      outcome.samples.append(sample)
+      identities.append(Identity(sample: sample, created: start["creationDate"]?.moment))
     case "MetadataEntry":
       if let zone = Self.zone(start) { note(zone) } else { count("metadata") }
     case _:
@@ -131,7 +140,9 @@ extension ReferenceExport {
     guard let from = start["startDate"]?.moment, let to = start["endDate"]?.moment else {
       return skip("noDate", type)
     }
-    guard to.nanoseconds >= from.nanoseconds else { return skip("endsEarly", type) }
+    let length = Int128(to.nanoseconds) - Int128(from.nanoseconds)
+    guard 0...Int128(Int64.max) ~= length else { return skip("endsEarly", type) }
+    if let created = start["creationDate"], created.moment == nil { return skip("noDate", type) }
     note(source)
     note(start["device"], isDevice: true)
     let body = start.isEmpty ? [] : self.body(of: place)
@@ -183,7 +194,7 @@ extension ReferenceExport {
     var value = WorkoutValue(activity: start["workoutActivityType"]?.text ?? "")
     let duration = amount(start["duration"], start["durationUnit"], seconds)
     if let duration, duration >= 0, duration < 1_000_000_000 { value.duration = .seconds(duration) }
-    var distances = [(start["totalDistance"], start["totalDistanceUnit"])]
+    var distances: [String: Double] = [:]
     var energies = [(start["totalEnergyBurned"], start["totalEnergyBurnedUnit"])]
     var steps: [WrittenValue?] = []
     for part in body where part.name == "WorkoutStatistics" {
@@ -193,13 +204,27 @@ extension ReferenceExport {
         energies.append((part["sum"], part["unit"]))
       }
       if type.hasPrefix("HKQuantityTypeIdentifierDistance") {
-        distances.append((part["sum"], part["unit"]))
+        distances[type] = amount(part["sum"], part["unit"], metres) ?? distances[type]
       }
     }
-    value.distance = distances.compactMap { amount($0.0, $0.1, metres) }.last
+    let whole = amount(start["totalDistance"], start["totalDistanceUnit"], metres)
+    value.distance = distance(of: value.activity, distances) ?? whole
     value.energy = energies.compactMap { amount($0.0, $0.1, kilocalories) }.last
     value.steps = steps.compactMap(number).last
     return value
+  }
+
+  /// Chooses among distances by what they are called: the one of the activity, if it has one; all of
+  /// a triathlon; the longest one of others.
+  private static func distance(of activity: String, _ distances: [String: Double]) -> Double? {
+    func named(_ name: String) -> Double? { distances["HKQuantityTypeIdentifierDistance\(name)"] }
+    switch activity {
+    case "HKWorkoutActivityTypeWalking": return named("WalkingRunning")
+    case "HKWorkoutActivityTypeCycling": return named("Cycling")
+    case "HKWorkoutActivityTypeSwimBikeRun" where !distances.isEmpty:
+      return distances.keys.sorted().reduce(0) { $0 + (distances[$1] ?? 0) }
+    case _: return distances.values.max()
+    }
   }
 
   // Numbers with units.
@@ -227,6 +252,6 @@ extension ReferenceExport {
     _ value: WrittenValue?, _ unit: WrittenValue?, _ factors: [String: Double]
   ) -> Double? {
     guard let number = number(value), let factor = factors[unit?.text ?? ""] else { return nil }
-    return number * factor
+    return (number * factor).isFinite ? number * factor : nil
   }
 }

@@ -96,6 +96,8 @@
 @_exported public import struct LinkWire.ShopID
 @_exported public import struct LinkWire.SourcePage
 @_exported public import struct LinkWire.SourceSample
+@_exported public import struct LinkWire.SyncIdentity
+@_exported public import struct LinkWire.SyncOwner
 @_exported public import enum LinkWire.SyncQueueStep
 @_exported public import struct LinkWire.SyncedType
 @_exported public import struct LinkWire.TimelineChange

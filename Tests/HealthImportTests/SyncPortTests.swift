@@ -241,6 +241,7 @@ import Testing
         await deliver?(UploadEvent(file: upload.file, outcome: .accepted))
       }
     }
+    func identify() -> SyncIdentity { SyncIdentity(SyncOwner(server: "")) }
     func renewSecret() -> Bool { false }
     func refresh() -> LinkFailure? { nil }
     func stop() {}

@@ -17,9 +17,94 @@ import Testing
 
   private static func reply(
     _ status: Int, _ dialect: UploadDialect = .current, offset: Int? = nil,
-    isComplete: Bool? = nil, url: String? = nil
+    isComplete: Bool? = nil, url: String? = nil, isSuccess: Bool = true
   ) -> UploadReply {
-    UploadReply(status, UploadFields(dialect, offset: offset, isComplete: isComplete), url: url)
+    UploadReply(
+      status, UploadFields(dialect, offset: offset, isComplete: isComplete), url: url,
+      isSuccess: isSuccess)
+  }
+
+  /// One whose last piece, of 100,000 bytes, is next.
+  private static func last(_ dialect: UploadDialect) -> ResumableUpload {
+    var upload = begun(dialect, url: place)
+    _ = upload.take(reply(204, dialect, offset: 500_000))
+    return upload
+  }
+
+  /// tus 1.0.0: the offset of the answer is the number of bytes that are stored. The draft: an
+  /// append that is answered with `Upload-Complete: ?0` is not the end.
+  @Test(arguments: [UploadDialect.tus, .current, .iOS])
+  func `what a server took of the last piece is gone on from, and is not accepted`(
+    dialect: UploadDialect
+  ) {
+    var upload = Self.last(dialect)
+    let isComplete = dialect == .tus ? nil : false
+    #expect(
+      upload.take(Self.reply(204, dialect, offset: 550_000, isComplete: isComplete)) == .nothing)
+    #expect(
+      upload.step == .append(url: Self.place, from: 550_000, count: 50_000, isLast: true))
+    let whole = Self.reply(
+      204, dialect, offset: Self.size, isComplete: dialect == .tus ? nil : true)
+    #expect(upload.take(whole) == .forget)
+    #expect(upload.step == .ended(status: 204))
+    #expect(upload.isStored)
+  }
+
+  @Test func `what a server took of a piece in the middle is gone on from`() {
+    var upload = Self.begun()
+    _ = upload.take(Self.reply(201, url: Self.place))
+    _ = upload.take(Self.reply(204, offset: 200_000, isComplete: false))
+    #expect(
+      upload.step == .append(url: Self.place, from: 200_000, count: Self.piece, isLast: false))
+  }
+
+  @Test(arguments: [500_000, 500_001, 499_000, 0])
+  func `a server that takes almost nothing gets the payload in one request`(offset: Int) {
+    var upload = Self.last(.tus)
+    for _ in 1..<ResumableUpload.mostDetours {
+      #expect(upload.take(Self.reply(204, .tus, offset: offset)) == .nothing)
+      guard case .append(_, let from, _, _) = upload.step else {
+        Issue.record("no piece is next")
+        return
+      }
+      #expect(from == offset)
+    }
+    #expect(upload.take(Self.reply(204, .tus, offset: offset)) == .forget)
+    #expect(upload.step == .whole)
+  }
+
+  @Test func `a server that does not say what it took is asked`() {
+    var tus = Self.last(.tus)
+    #expect(tus.take(Self.reply(204, .tus)) == .nothing)
+    #expect(tus.step == .offset(url: Self.place))
+    var draft = Self.begun()
+    _ = draft.take(Self.reply(201, url: Self.place))
+    #expect(draft.take(Self.reply(204)) == .nothing)
+    #expect(draft.step == .offset(url: Self.place))
+    var beyond = Self.last(.tus)
+    #expect(beyond.take(Self.reply(204, .tus, offset: Self.size + 1)) == .forget)
+    #expect(beyond.step == .create)
+  }
+
+  @Test func `all bytes without the word of completion are completed without bytes`() {
+    var upload = Self.last(.current)
+    _ = upload.take(Self.reply(204, offset: Self.size, isComplete: false))
+    #expect(upload.step == .append(url: Self.place, from: Self.size, count: 0, isLast: true))
+  }
+
+  @Test func `an answer to the draft's last piece that says nothing of it is the end`() {
+    var upload = Self.last(.current)
+    #expect(upload.take(Self.reply(200)) == .forget)
+    #expect(upload.step == .ended(status: 200))
+  }
+
+  @Test func `an answer that says that the batch was not stored is no success`() {
+    var upload = Self.last(.current)
+    #expect(
+      upload.take(Self.reply(200, offset: Self.size, isComplete: true, isSuccess: false))
+        == .nothing, "the next try asks what is there")
+    #expect(upload.step == .ended(status: 200))
+    #expect(!upload.isStored)
   }
 
   @Test func `a payload goes in pieces to the place that the server names`() {

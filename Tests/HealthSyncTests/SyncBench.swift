@@ -15,6 +15,11 @@ struct SyncBench {
   /// What it asked for, oldest first.
   var log: [SyncModel.Effect] = []
   private var files = 0
+  /// What the server says about itself; `nil` lets it not answer.
+  var identity: SyncIdentity? = SyncIdentity(owner)
+
+  /// Whose progress a queue is by default.
+  static let owner = SyncOwner(server: "https://server.example", user: "ann", epoch: "e1")
 
   init(_ settings: SyncSettings = SyncSettings(policy: plain), seed: UInt64 = 7) {
     model = SyncModel(settings, seed: seed)
@@ -80,10 +85,25 @@ struct SyncBench {
   /// Gives an input and answers with what it led to.
   @discardableResult
   mutating func give(_ input: SyncModel.Input) -> [SyncModel.Effect] {
-    let effects = model.handle(input, at: now)
+    let effects = introduced(model.handle(Self.owned(input), at: now))
     #expect(model.brokenInvariants(.thorough) == [])
     log += effects
     return effects
+  }
+
+  /// A queue that names no owner is that of the owner by default.
+  private static func owned(_ input: SyncModel.Input) -> SyncModel.Input {
+    guard case .restored(var queue, let running, let missing) = input, queue.owner == nil else {
+      return input
+    }
+    queue.apply(.own(owner, again: false))
+    return .restored(queue, running: running, missing: missing)
+  }
+
+  /// Answers the question who the server is, and leaves it out.
+  private mutating func introduced(_ effects: [SyncModel.Effect]) -> [SyncModel.Effect] {
+    guard let identity, effects.contains(.identify) else { return effects }
+    return effects.filter { $0 != .identify } + model.handle(.identified(identity), at: now)
   }
 
   /// Lets time pass, waking the model whenever it asked to be woken; answers with what happened.
@@ -94,7 +114,7 @@ struct SyncBench {
     var turns = 0
     while let due = model.deadline, due <= end {
       now = max(now, due)
-      log += model.tick(at: now)
+      log += introduced(model.tick(at: now))
       #expect(model.brokenInvariants(.thorough) == [])
       turns += 1
       guard turns < 10_000 else {

@@ -114,10 +114,36 @@ import Testing
     #expect(HealthWalk(anchor, of: 7) == HealthWalk(7))
   }
 
-  @Test func `an anchor of another version is none`() {
+  @Test(arguments: [0, 2, 3] as [UInt8]) func `an anchor of another version is none`(version: UInt8)
+  {
     var bytes = HealthWalk(7).anchor.bytes
-    bytes[0] = 2
+    bytes[0] = version
     #expect(HealthWalk(HealthAnchor(bytes), of: 7) == nil)
+  }
+
+  @Test func `the mark of the newest change goes with an anchor`() {
+    let query = HealthChangeQuery(type: "a", from: Timestamp(nanoseconds: .min), limit: 9)
+    let page = HealthWalk.page(query, of: 7, newest: 4, mark: 0x0102) { _ in
+      true
+    } deletions: { _, _, _ in
+      []
+    } additions: { _, _, _ in
+      []
+    }
+    let bytes: [UInt8] = [2] + [0, 0, 0, 0, 0, 0, 0, 7] + [0, 0, 0, 0, 0, 0, 0, 4]
+    #expect(page.anchor.bytes == bytes + [0, 0, 0, 0, 0, 0, 1, 2] + [0])
+    let walk = HealthWalk(page.anchor, of: 7)
+    #expect(walk?.mark == 0x0102)
+    #expect(walk?.reach == 4)
+    #expect(walk?.anchor == page.anchor)
+    let unmarked = bytes + [UInt8](repeating: 0, count: 8) + [0]
+    #expect(HealthWalk(HealthAnchor(unmarked), of: 7) == nil, "a mark is not 0")
+    var next = query
+    next.after = page.anchor
+    #expect(next.checked(of: 7) { $0 == 4 ? 0x0102 : 0 } == next)
+    #expect(next.checked(of: 7) { _ in 0x0103 } == query, "another change has the number 4 now")
+    #expect(next.checked(of: 8) { _ in 0x0103 } == next, "another store finds out by itself")
+    #expect(query.checked(of: 7) { _ in 0x0103 } == query)
   }
 
   @Test(arguments: [(0, 0), (1, 8), (2, 24), (3, 32)] as [(UInt8, Int)])

@@ -62,15 +62,19 @@ private struct Served {
           "python3", "-c",
           """
           import sqlite3
-          print(sqlite3.connect('\(directory)/data/messages.sqlite').execute(
-            'select epoch from log').fetchone()[0])
+          for name, table in ('messages', 'log'), ('sync', 'store'):
+            print(sqlite3.connect('\(directory)/data/' + name + '.sqlite').execute(
+              'select epoch from ' + table).fetchone()[0])
           """,
         ])
         epochs += await CommandProcess.outcome(of: shell).output
       }
-      #expect(epochs.count == 3)
-      #expect(epochs[0] != epochs[1])
-      #expect(epochs[1] == epochs[2])
+      #expect(epochs.count == 6)
+      // Of messages, and of synced samples.
+      for log in [0, 1] {
+        #expect(epochs[log] != epochs[2 + log])
+        #expect(epochs[2 + log] == epochs[4 + log])
+      }
     }
   }
 

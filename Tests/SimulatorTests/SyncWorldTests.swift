@@ -147,6 +147,70 @@ import Testing
     #expect(SyncFeature.play(plan).findings == [])
   }
 
+  /// A day with a first part that is in the backup of the server, and a second one that is not.
+  private static var putBack: SyncFeature.Plan {
+    var plan = SyncFeature.Plan(seed: 1, acts: [], length: .seconds(200))
+    plan.acts = [
+      PlannedAct(at: .seconds(5), Act(.adds, 30)),
+      PlannedAct(at: .seconds(20), Act(.kill, for: .seconds(1), at: .backend)),
+      PlannedAct(at: .seconds(40), Act(.adds, 20)), PlannedAct(at: .seconds(50), Act(.deletes, 10)),
+      PlannedAct(at: .seconds(70), Act(.serverReturns, for: .seconds(5))),
+    ]
+    return plan
+  }
+
+  @Test func `a server that was put back to a backup has all again`() {
+    #expect(SyncFeature.play(Self.putBack).findings == [])
+  }
+
+  @Test(arguments: [SyncFeature.Defect.keepsEpoch, .ignoresEpoch])
+  func `an epoch that is kept or not heeded is found out`(defect: SyncFeature.Defect) {
+    let kinds = SyncFeature.play(Self.putBack, RunSetup(defect: defect)).findings.map(\.kind)
+    #expect(Set(kinds) == [.lost, .undeleted])
+  }
+
+  @Test func `a health store that was put back is read again, and numbers alone do not tell`() {
+    var lost = 0
+    for seed in UInt64(1)...20 {
+      var plan = SyncFeature.Plan(seed: seed, acts: [], length: .seconds(200))
+      plan.acts = [
+        PlannedAct(at: .seconds(5), Act(.adds, 30)),
+        PlannedAct(at: .seconds(60), Act(.locks, for: .seconds(30))),
+        PlannedAct(at: .seconds(61), Act(.adds, 20)),
+        PlannedAct(at: .seconds(65), Act(.storeReturns)),
+      ]
+      #expect(SyncFeature.play(plan).findings == [], "seed \(seed)")
+      let found = SyncFeature.play(plan, RunSetup(defect: .believesNumbers)).findings
+      lost += found.count { $0.kind == .lost }
+    }
+    #expect(lost > 0)
+  }
+
+  @Test func `a phone whose data were put back and whose clock went back is heeded`() {
+    var plan = SyncFeature.Plan(seed: 2, acts: [], length: .seconds(600))
+    plan.numbers.phones = 1
+    plan.acts = [
+      PlannedAct(at: .seconds(5), Act(.adds, 30)),
+      PlannedAct(at: .seconds(60), Act(.wallClock, by: .seconds(-3_000))),
+      PlannedAct(at: .seconds(100), Act(.queueReturns, for: .seconds(200))),
+      PlannedAct(at: .seconds(200), Act(.deletes, 10)),
+    ]
+    #expect(SyncFeature.play(plan).findings == [])
+    let found = SyncFeature.play(plan, RunSetup(defect: .ignoresStamp)).findings
+    #expect(found.map(\.kind).contains(.undeleted))
+  }
+
+  @Test func `a success that says that nothing was stored is none`() {
+    var plan = SyncFeature.Plan(seed: 3, acts: [], length: .seconds(200))
+    plan.acts = [
+      PlannedAct(at: .seconds(5), Act(.restStatus, 200, for: .seconds(60))),
+      PlannedAct(at: .seconds(10), Act(.adds, 10)),
+    ]
+    #expect(SyncFeature.play(plan).findings == [])
+    let found = SyncFeature.play(plan, RunSetup(defect: .believesStatus)).findings
+    #expect(found.map(\.kind).contains(.lost))
+  }
+
   @Test func `an app that was closed by force sends the rest when it is opened`() {
     var plan = SyncFeature.Plan(seed: 2, acts: [], length: .seconds(300))
     plan.numbers.system = 1
@@ -197,11 +261,24 @@ struct SyncRecordTests {
     #expect(found == [.hasty])
   }
 
+  /// Types are read at the same time: a page that was stamped later may be there first.
+  @Test func `pages of several types that come out of order are in order`() {
+    #expect(Self.kinds(made: ["a": [5, 6, 9], "b": [1, 7], "c": [0]]) { [$0] } == [])
+  }
+
+  @Test func `stamps of one type that go back are found, also among those of others`() {
+    #expect(Self.kinds(made: ["a": [5, 4], "b": [1]]) { [$0] } == [.reordered])
+    #expect(Self.kinds(made: ["a": [5], "b": [1, 7, 6]]) { [$0] } == [.reordered])
+  }
+
   /// What is found in the journal of a short run, with its effects as `change` has them.
+  ///
+  /// - Parameter made: The seconds at which the pages of each type were stamped.
   private static func kinds(
+    made: [String: [Int64]] = [SyncTape.type: [0]],
     _ change: @escaping (SyncModel.Effect) -> [SyncModel.Effect]
   ) -> Set<Finding.Kind> {
-    var tape = SyncTape(change: change)
+    var tape = SyncTape(made: made, change: change)
     tape.play()
     return Set(tape.recorded.findings.map(\.kind))
   }
@@ -214,17 +291,20 @@ private struct SyncTape {
 
   var model = SyncModel(SyncSettings(), seed: 1)
   var recorded: Recorded<SyncFeature>
+  let made: [String: [Int64]]
   let change: (SyncModel.Effect) -> [SyncModel.Effect]
 
-  init(change: @escaping (SyncModel.Effect) -> [SyncModel.Effect]) {
-    self.change = change
+  init(
+    made: [String: [Int64]], change: @escaping (SyncModel.Effect) -> [SyncModel.Effect]
+  ) {
+    (self.made, self.change) = (made, change)
     recorded = Recorded(model)
   }
 
   mutating func play() {
     give(.restored(KeptSyncQueue(), running: [], missing: []), at: 0)
-    give(.ask([Self.type]), at: 0)
-    give(.fired([Self.type], WakeID(1), budget: .seconds(10)), at: 1)
+    give(.ask(made.keys.sorted()), at: 0)
+    give(.fired(made.keys.sorted(), WakeID(1), budget: .seconds(10)), at: 1)
     while let due = model.deadline, due < .second(20) { tick(at: due) }
     give(.again, at: 60)
     recorded.conclude()
@@ -241,24 +321,33 @@ private struct SyncTape {
     _ input: SyncModel.Input?, _ effects: [SyncModel.Effect], at now: Instant
   ) {
     recorded.see(input, at: now, effects: effects.flatMap(change), then: model)
-    for answer in effects.compactMap(answer) {
+    for answer in effects.flatMap(answers) {
       note(answer, model.handle(answer, at: now), at: now)
     }
   }
 
-  private func answer(_ effect: SyncModel.Effect) -> SyncModel.Input? {
+  private func answers(_ effect: SyncModel.Effect) -> [SyncModel.Input] {
     switch effect {
-    case .fetch(let id, _, let start, _, _):
-      let isFirst = start == .last(.seconds(30 * 86_400))
-      let draft = PayloadDraft(file: "batch-1", records: 1, deletions: 0, bytes: 100)
-      return .fetched(
-        id,
-        FetchedPage(
-          drafts: isFirst ? [draft] : [], anchor: HealthAnchor([1]), made: Self.wall))
-    case .commit(let id, _): return .committed(id)
-    case .upload(let all): return all.first.map { .uploaded($0.file, .accepted, at: Self.wall) }
-    case .refresh: return .refreshed(nil)
-    case .observe, .delete, .halve, .askSecret, .giveBack, .update: return nil
+    case .fetch(let id, let type, let start, _, _): [.fetched(id, page(type, from: start))]
+    case .commit(let id, _): [.committed(id)]
+    case .upload(let all): all.map { .uploaded($0.file, .accepted, at: Self.wall) }
+    case .refresh: [.refreshed(nil)]
+    case .identify: [.identified(SyncIdentity(SyncOwner(server: "https://a.example")))]
+    case .observe, .delete, .halve, .askSecret, .giveBack, .update: []
     }
+  }
+
+  /// The anchor is the number of the pages that were taken.
+  private func page(_ type: String, from start: HealthPageStart) -> FetchedPage {
+    var taken: UInt8 = 0
+    if case .after(let anchor) = start { taken = anchor.bytes.first ?? 0 }
+    let stamps = made[type] ?? []
+    guard Int(taken) < stamps.count else {
+      return FetchedPage(drafts: [], anchor: HealthAnchor([taken]), made: Self.wall)
+    }
+    let draft = PayloadDraft(file: "\(type)-\(taken)", records: 1, deletions: 0, bytes: 100)
+    return FetchedPage(
+      drafts: [draft], anchor: HealthAnchor([taken + 1]),
+      made: Self.wall.advanced(by: .seconds(stamps[Int(taken)])))
   }
 }

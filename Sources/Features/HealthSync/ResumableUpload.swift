@@ -2,7 +2,7 @@ public import LinkWire
 
 /// One try to send a payload in pieces, which goes on where an earlier one was cut.
 ///
-///     ticket ─▶ asking ──offset──▶ appending ⇄ (next piece) ─▶ ended: the server's answer
+///     ticket ─▶ asking ──offset──▶ appending ⇄ (the rest) ─▶ ended: the server's answer
 ///                 │ gone              ▲  │ another offset: goes on there
 ///                 ▼                   │  ▼ gone
 ///     no ticket ─▶ creating ──place───┘ creating, once more
@@ -57,6 +57,8 @@ public struct ResumableUpload: Sendable, Hashable {
   private var detours = 0
   /// Whether the server took the request for a place.
   public private(set) var isUnderstood = true
+  /// Whether the answer that ended it says that the batch is stored, if its status does.
+  public private(set) var isStored = true
 
   /// A try.
   ///
@@ -140,13 +142,49 @@ public struct ResumableUpload: Sendable, Hashable {
       stage = .appending(url: url, from: offset)
       return .nothing
     }
-    if isLast, reply.fields.isComplete == true || (200..<300).contains(reply.status) {
-      stage = .ended(status: reply.status)
+    let isSuccess = (200..<300).contains(reply.status)
+    if isLast, reply.fields.isComplete == true || (isSuccess && isWhole(reply)) {
+      (stage, isStored) = (.ended(status: reply.status), reply.isSuccess)
       // A server that could not store it now keeps the bytes for the next try.
-      return Self.isPassing(reply.status) ? .nothing : .forget
+      let isKept = Self.isPassing(reply.status) || (isSuccess && !reply.isSuccess)
+      return isKept ? .nothing : .forget
     }
-    guard (200..<300).contains(reply.status) else { return refused(reply.status) }
-    stage = .appending(url: url, from: from + count)
+    guard isSuccess else { return refused(reply.status) }
+    return took(reply.fields.offset, of: from..<(from + count), url)
+  }
+
+  /// Whether a success of the last piece concludes the upload: in tus its offset says so, in the
+  /// draft a server may say nothing.
+  private func isWhole(_ reply: UploadReply) -> Bool {
+    guard let offset = reply.fields.offset else {
+      return dialect != .tus && reply.fields.isComplete == nil
+    }
+    return offset == size && reply.fields.isComplete != false
+  }
+
+  /// Goes on behind what the server took of a piece. It is doubted if that is less than half.
+  private mutating func took(_ offset: Int?, of sent: Range<Int>, _ url: String) -> Keep {
+    guard let offset else {
+      // It must say so in tus, and should in the draft: it is asked.
+      return doubt(.asking(url: url))
+    }
+    guard offset <= size else { return begin() }
+    let part = offset - sent.lowerBound
+    guard part > 0, part >= sent.count / 2, part <= sent.count, offset < size else {
+      return doubt(.appending(url: url, from: offset))
+    }
+    stage = .appending(url: url, from: offset)
+    return .nothing
+  }
+
+  /// Goes on in another place, after several times with the whole payload.
+  private mutating func doubt(_ next: Stage) -> Keep {
+    detours += 1
+    guard detours < Self.mostDetours else {
+      stage = .whole
+      return .forget
+    }
+    stage = next
     return .nothing
   }
 

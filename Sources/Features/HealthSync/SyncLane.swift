@@ -15,6 +15,8 @@ struct SyncLane: Sendable, Hashable {
   /// Whether its source is to be read; batches of earlier launches are sent in any case.
   var isAsked = false
   var anchor: HealthAnchor?
+  /// The earliest start of a sample that was read, from where it is read again.
+  var earliest: Timestamp?
   var synced = 0
   var run = Run.idle
   /// Whether something fired during the run.

@@ -25,6 +25,8 @@ extension SyncModel {
     guard isNew else { return refusedAgain(at: now, &effects) }
     gate.credentials.renewed(expiresIn: nil, at: now)
     renewedAt = now
+    // It may be that of another person.
+    if case .asking = introduction {} else { introduction = .unknown }
     if isSecretRefused { effects.append(.update(.notice(.secretRenewed))) }
     isSecretRefused = false
   }
@@ -69,6 +71,7 @@ extension SyncModel {
     server.exhausted = nil
     if askAt != nil { askAt = now }
     if saveAt != nil { saveAt = now }
+    if change?.notBefore != nil { change?.notBefore = now }
     for place in lanes.indices {
       lanes[place].isExhausted = false
       if lanes[place].retryAt != nil { lanes[place].retryAt = server.retry.earliest(at: now) }
@@ -88,18 +91,18 @@ extension SyncModel {
   /// Where the sync stands, for a user who waits for its end.
   public var standing: SyncStanding {
     guard stage != .new else { return .working }
-    if isSecretRefused, hasWaiting { return .secretRefused }
-    if let exhausted = server.exhausted, hasWaiting { return .unreachable(exhausted) }
+    if isSecretRefused, needsServer { return .secretRefused }
+    if let exhausted = server.exhausted, needsServer { return .unreachable(exhausted) }
     if storeFailures >= SyncSettings.mostFailures, let storeFailure {
       return .unwritable(storeFailure)
     }
     for lane in lanes where !lane.isRead && !isStuck(lane) { return .working }
-    if hasWaiting, let obstacle = gate.obstacle { return .unreachable(obstacle.failure) }
+    if needsServer, let obstacle = gate.obstacle { return .unreachable(obstacle.failure) }
     let pending = lanes.filter { $0.pending > 0 }
     if let failure = pending.first?.lastFailure, pending.allSatisfy(\.isExhausted) {
       return .unreachable(failure)
     }
-    guard isSent, refresh == .none else { return .working }
+    guard isSent, refresh == .none, !needsServer, change == nil else { return .working }
     for lane in lanes where isStuck(lane) {
       switch lane.sourceFailure {
       case .source(let failure): return .unreadable(failure)

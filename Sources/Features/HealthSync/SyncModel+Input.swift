@@ -27,6 +27,12 @@ extension SyncModel {
     case halved(String, [PayloadDraft])
     /// A batch was not divided: it cannot be if there is no failure.
     case notHalved(String, StoreFailure?)
+    /// The server said whose progress this is.
+    case identified(SyncIdentity)
+    /// It did not say so.
+    case notIdentified(LinkFailure)
+    /// The answer to an upload names this epoch.
+    case epoch(String)
     /// The secret was read again; whether it is another one than the server refused.
     case secret(isNew: Bool)
     /// The server was told that the sync is complete; why it did not do its part.
@@ -53,6 +59,8 @@ extension SyncModel {
     case upload([FileUpload])
     /// Write a batch again as two files.
     case halve(String)
+    /// Ask the server who it is, and who is meant by the secret.
+    case identify
     /// Read the secret again.
     case askSecret
     /// Tell the server that all was sent.
@@ -94,9 +102,14 @@ public struct FetchedPage: Sendable, Hashable, Codable {
   public var anchor: HealthAnchor
   /// The stamp of the batches.
   public var made: Timestamp
+  /// The earliest start of its samples; `nil` if it has none.
+  public var earliest: Timestamp?
 
   /// A page from its parts.
-  public init(drafts: [PayloadDraft], anchor: HealthAnchor, made: Timestamp) {
+  public init(
+    drafts: [PayloadDraft], anchor: HealthAnchor, made: Timestamp, earliest: Timestamp? = nil
+  ) {
     (self.drafts, self.anchor, self.made) = (drafts, anchor, made)
+    self.earliest = earliest
   }
 }

@@ -10,6 +10,8 @@ extension SyncModel {
     check.require(
       wakes.values.allSatisfy { !$0.needs.isEmpty }, "sync: time is kept only for runs that come")
     check.require(
+      change == nil || stage != .new, "sync: nothing is read again before it was read")
+    check.require(
       saveAt == nil || !unsaved.isEmpty, "sync: only what was accepted is stored later")
     check.require(
       !isSecretRefused || gate.credentials.state == .missing,

@@ -13,13 +13,14 @@ extension SyncModel {
   /// told so.
   package var isComplete: Bool {
     stage == .running && refresh == .none && isSent && lanes.allSatisfy(\.isRead)
+      && !needsServer && change == nil
   }
 
   /// Whether it has work that nothing outside keeps it from doing now.
   package var canWork: Bool {
     guard stage == .running else { return false }
-    if hasWaiting, isSendingAllowed { return true }
-    if !unsaved.isEmpty { return true }
+    if needsServer, isSendingAllowed { return true }
+    if !unsaved.isEmpty || change != nil { return true }
     return lanes.contains { lane in
       switch lane.run {
       case .gathering, .resting: conditions.isUnlocked

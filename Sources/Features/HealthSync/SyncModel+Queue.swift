@@ -33,6 +33,7 @@ extension SyncModel {
     case .park(let file):
       guard let (place, _) = find(file) else { return }
       report(place, &effects)
+    case .own: owned()
     case .ask: return
     }
   }
@@ -69,6 +70,7 @@ extension SyncModel {
       effects.append(.delete(batches.map(\.file)))
       putBack(file, at: now)
     case .park(let file): sendAgain(file, at: now)
+    case .own(let owner, let again): notOwned(owner, again: again, at: now)
     case .ask: break
     }
     effects.append(.update(.notice(.store(failure))))

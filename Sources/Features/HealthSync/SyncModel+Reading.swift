@@ -12,11 +12,12 @@ extension SyncModel {
     stage = .running
     gate.wish = .live
     gate.credentials.renewed(expiresIn: nil, at: now)
-    stamp = queue.stamp
+    (stamp, owner) = (queue.stamp, queue.owner)
     for type in queue.asked where lane(type) == nil { lanes.append(SyncLane(type)) }
     for kept in queue.types {
       let place = laneOrNew(kept.type)
       (lanes[place].anchor, lanes[place].synced) = (kept.anchor, kept.synced)
+      lanes[place].earliest = kept.earliest
     }
     for batch in queue.batches {
       let isRunning = running.contains(batch.file) && batch.parked == nil
@@ -83,6 +84,7 @@ extension SyncModel {
 
   /// Begins or goes on with what is due of a type.
   mutating func advance(_ place: Int, at now: Instant, _ effects: inout [Effect]) {
+    guard change == nil else { return }
     switch lanes[place].run {
     case .gathering(let until), .resting(let until):
       guard now >= until, conditions.isUnlocked else { return }
@@ -100,11 +102,16 @@ extension SyncModel {
   private mutating func fetch(_ place: Int, _ effects: inout [Effect]) {
     let id = SyncFetchID(newNumber())
     lanes[place].run = .fetching(id)
-    let start =
-      lanes[place].anchor.map { HealthPageStart.after($0) } ?? .last(SyncSettings.firstSpan)
     effects.append(
       .fetch(
-        id, lanes[place].type, start, limit: SyncSettings.pageLimit, notBefore: nextStamp))
+        id, lanes[place].type, start(of: lanes[place]), limit: SyncSettings.pageLimit,
+        notBefore: nextStamp))
+  }
+
+  private func start(of lane: SyncLane) -> HealthPageStart {
+    if let anchor = lane.anchor { return .after(anchor) }
+    return lane.earliest.map { .since($0, orLast: SyncSettings.firstSpan) }
+      ?? .last(SyncSettings.firstSpan)
   }
 
   /// The least stamp of the next page: a whole second after the newest one, since stamps are sent
@@ -124,6 +131,10 @@ extension SyncModel {
     guard stage == .running, let place = reading(id) else {  // late
       return effects.append(.delete(page.drafts.map(\.file)))
     }
+    guard change == nil else {
+      effects.append(.delete(page.drafts.map(\.file)))
+      return begin(anew: place, at: now, &effects)
+    }
     guard page.anchor != lanes[place].anchor || !page.drafts.isEmpty else {
       return endRun(place, at: now, &effects)
     }
@@ -134,8 +145,11 @@ extension SyncModel {
       nextPlace += QueuedBatch.distance
     }
     let type = lanes[place].type
-    let steps =
+    var steps =
       batches.map { SyncQueueStep.add($0) } + [.anchor(type: type, page.anchor), .stamp(stamp)]
+    if let earliest = page.earliest, lanes[place].earliest.map({ earliest < $0 }) ?? true {
+      steps.append(.earliest(type: type, earliest))
+    }
     let commit = commit(.page(type: type, batches, page), steps, &effects)
     lanes[place].run = .committing(commit)
   }
@@ -147,11 +161,14 @@ extension SyncModel {
   ) {
     guard let place = lane(type) else { return }
     lanes[place].anchor = page.anchor
+    if let earliest = page.earliest {
+      lanes[place].earliest = min(lanes[place].earliest ?? earliest, earliest)
+    }
     lanes[place].batches += batches.map { SyncLane.Batch(queued: $0) }
     (lanes[place].sourceFailures, lanes[place].sourceFailure) = (0, nil)
     for batch in batches { effects.append(.update(.batch(SyncBatchReport(batch, .queued)))) }
     report(place, &effects)
-    guard stage == .running else { return }
+    guard stage == .running, change == nil else { return }
     if isFull(place) { fill(place, &effects) } else { fetch(place, &effects) }
   }
 
@@ -195,6 +212,13 @@ extension SyncModel {
       effects.append(.update(.notice(.source(type: lanes[place].type, failure))))
     case .store(let failure): effects.append(.update(.notice(.store(failure))))
     }
+    conclude(place, .later, &effects)
+  }
+
+  /// Ends a run whose pages are of no use, so that another one begins.
+  mutating func begin(anew place: Int, at now: Instant, _ effects: inout [Effect]) {
+    lanes[place].ended = lanes[place].begun
+    lanes[place].run = .gathering(until: now)
     conclude(place, .later, &effects)
   }
 

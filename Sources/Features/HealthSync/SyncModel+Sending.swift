@@ -43,7 +43,9 @@ private enum Consequence {
       // Too early, too slow, too often: the same batch may be accepted later.
       case 408, 425, 429: .retryAll
       case 400..<500: .park
-      // Gateways and overload concern all batches, other faults of a server perhaps one.
+      // Gateways and overload concern all batches, other faults of a server perhaps one; so does an
+      // answer of success that says that the batch was not stored.
+      case 200..<300: .retryType
       case 502, 503, 504: .retryAll
       case 500..<600: .retryType
       case _: .retryAll
@@ -76,7 +78,9 @@ extension SyncModel {
 
   /// Hands over what may be sent now, all at once.
   mutating func send(at now: Instant, _ effects: inout [Effect]) {
-    guard isSendingAllowed, hasWaiting, server.heldUntil == nil else { return }
+    guard introduction == .known, change == nil, isSendingAllowed, hasWaiting,
+      server.heldUntil == nil
+    else { return }
     var uploads: [FileUpload] = []
     if server.failures > 0 {
       // One try shows whether the server is back.
@@ -101,7 +105,7 @@ extension SyncModel {
   }
 
   /// Counts a try after a failure, if the windows allow one.
-  private mutating func mayTry(at now: Instant) -> Bool {
+  mutating func mayTry(at now: Instant) -> Bool {
     let earliest = server.retry.earliest(at: now)
     guard earliest <= now else {
       if server.failures > 0 { server.heldUntil = earliest }
@@ -194,7 +198,7 @@ extension SyncModel {
   }
 
   /// Waits with all types.
-  private mutating func holdAll(
+  mutating func holdAll(
     _ failure: LinkFailure, since: Instant, at now: Instant, _ effects: inout [Effect]
   ) {
     server.retry.noteFailure(at: now, wish: failure.serverWish)

@@ -3,14 +3,15 @@ import LinkWire
 
 /// A phone that syncs health samples to a server: reads sources, queues batches, sends them.
 ///
-///     source ─▶ fetch ─▶ files ─▶ commit: anchor and batches ─▶ upload ─▶ 2xx ─▶ commit: accepted
+///     source ─▶ fetch ─▶ files ─▶ commit: anchor and batches ─▶ upload ─▶ stored ─▶ commit: accepted
 ///                                   │                            │  ▲
 ///                                   ▼                            ▼  │
 ///                           the wake is given back        retry, divide, park, ask for a secret
 ///
 /// The reading of each type is in `SyncLane`. An anchor moves in the transaction that stores the
 /// batches up to it, so that a kill at any moment repeats work and loses nothing. A batch leaves
-/// the queue when the server answered 2xx, and by no other failure than a refusal is it put aside.
+/// the queue when the server says that it has stored it, and by no other failure than a refusal is
+/// it put aside. Nothing is sent before the server has said whose progress this is.
 ///
 /// Values of samples never come here: the shell packs pages into files, and reports their counts.
 public struct SyncModel: Machine {
@@ -39,6 +40,11 @@ public struct SyncModel: Machine {
   /// When the secret was replaced last.
   var renewedAt: Instant?
   var refresh = Refresh.none
+  /// Whose progress it is; `nil` before a server said so for the first time.
+  var owner: SyncOwner?
+  var introduction = SyncIntroduction.unknown
+  /// The next owner, with whom all is read again.
+  var change: SyncChange?
 
   /// A sync that was not told yet what is kept.
   public init(_ settings: SyncSettings, seed: UInt64) {
@@ -62,6 +68,7 @@ public struct SyncModel: Machine {
     case halves(of: String, [QueuedBatch])
     case park(String)
     case ask
+    case own(SyncOwner, again: Bool)
   }
 
   struct Accepted: Sendable, Hashable {
@@ -112,6 +119,9 @@ public struct SyncModel: Machine {
       uploaded(file, outcome, time, at: now, &effects)
     case .halved(let file, let drafts): halved(file, drafts, at: now, &effects)
     case .notHalved(let file, let failure): notHalved(file, failure, at: now, &effects)
+    case .identified(let identity): identified(identity, at: now, &effects)
+    case .notIdentified(let failure): notIdentified(failure, at: now, &effects)
+    case .epoch(let epoch): told(epoch: epoch, &effects)
     case .secret(let isNew): secret(isNew: isNew, at: now, &effects)
     case .refreshed(let failure): refreshed(failure, &effects)
     case .device(let change): device(change, at: now)
@@ -131,9 +141,11 @@ public struct SyncModel: Machine {
       if commits.isEmpty || now >= until { stage = .stopped }
     case .running:
       endWaits(at: now)
+      readAgain(at: now, &effects)
       for place in lanes.indices { advance(place, at: now, &effects) }
       save(at: now, &effects)
       watchSecret(at: now, &effects)
+      introduce(at: now, &effects)
       send(at: now, &effects)
       if refresh == .owed, isSent {
         refresh = .running
@@ -152,12 +164,12 @@ public struct SyncModel: Machine {
       for lane in lanes {
         switch lane.run {
         case .gathering(let until), .resting(let until):
-          if conditions.isUnlocked { due.append(until) }
+          if conditions.isUnlocked, change == nil { due.append(until) }
         case .idle, .fetching, .committing, .full: break
         }
         if let retryAt = lane.retryAt { due.append(retryAt) }
       }
-      due += [gate.credentials.deadline, askAt].compactMap(\.self)
+      due += [gate.credentials.deadline, askAt, change?.notBefore].compactMap(\.self)
       if let held = server.heldUntil { due.append(held) }
     }
     if let saveAt { due.append(saveAt) }

@@ -96,6 +96,9 @@ public enum SyncNotice: Sendable, Hashable, Codable {
   case store(StoreFailure)
   /// A batch was larger than the server takes, and is sent in two parts.
   case divided(file: String)
+  /// The progress belongs to another server, user or epoch than before, or was put back to an
+  /// earlier state: all that was sent is read again.
+  case readsAgain(SyncOwner)
   /// The server was told that the sync is complete, and did not do its part.
   case notRefreshed(LinkFailure)
 }

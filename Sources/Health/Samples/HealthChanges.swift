@@ -69,11 +69,17 @@ public struct KeyedHealthSample: Sendable, Hashable {
 /// the walk began: first the deletions by their keys, then the samples by start and key. What
 /// changes meanwhile has higher numbers, and is left to the next walk. The first walk takes the
 /// deletions last: a reader that begins anew may not know all of them.
+///
+/// Numbers alone do not tell the histories of a store apart that was put back to an earlier state
+/// and has changed since. So each change has a random mark, and a walk knows that of the newest
+/// change that it has seen.
 package struct HealthWalk: Sendable, Hashable {
   /// The store whose numbers these are.
   package let store: UInt64
   /// All changes up to this one were taken; -1 before the first walk.
   package private(set) var done: Int64
+  /// The mark of the newest change that it knows of; 0 in a store without marks.
+  package private(set) var mark: UInt64 = 0
   /// The walk under way.
   private var stage: Stage
 
@@ -89,9 +95,14 @@ package struct HealthWalk: Sendable, Hashable {
   /// Reads an anchor; `nil` unless this store made it.
   package init?(_ anchor: HealthAnchor, of store: UInt64) {
     var words = WordReader(anchor.bytes)
-    guard words.byte() == Self.version, let owner = words.word(), owner == store,
-      let done = words.word(), let kind = words.byte()
+    guard let version = words.byte(), version == Self.plain || version == Self.marked,
+      let owner = words.word(), owner == store, let done = words.word()
     else { return nil }
+    if version == Self.marked {
+      guard let mark = words.word(), mark != 0 else { return nil }
+      self.mark = mark
+    }
+    guard let kind = words.byte() else { return nil }
     (self.store, self.done) = (store, Int64(bitPattern: done))
     switch kind {
     case 0: stage = .none
@@ -111,10 +122,13 @@ package struct HealthWalk: Sendable, Hashable {
     guard words.isAtEnd else { return nil }
   }
 
-  private static let version: UInt8 = 1
+  /// The version of an anchor without a mark.
+  private static let plain: UInt8 = 1
+  /// The version of one with a mark.
+  private static let marked: UInt8 = 2
 
-  /// The highest number that it knows of.
-  private var reach: Int64 {
+  /// The number of the newest change that it knows of.
+  package var reach: Int64 {
     switch stage {
     case .none: done
     case .deleted(let until, _), .added(let until, _): until
@@ -123,7 +137,9 @@ package struct HealthWalk: Sendable, Hashable {
 
   /// The walk as an anchor.
   package var anchor: HealthAnchor {
-    var bytes = [Self.version] + Self.bytes(of: store) + Self.bytes(of: UInt64(bitPattern: done))
+    var bytes = [mark == 0 ? Self.plain : Self.marked] + Self.bytes(of: store)
+    bytes += Self.bytes(of: UInt64(bitPattern: done))
+    if mark != 0 { bytes += Self.bytes(of: mark) }
     switch stage {
     case .none: bytes.append(0)
     case .deleted(let until, let key):
@@ -174,11 +190,12 @@ extension HealthWalk {
   ///
   /// - Parameters:
   ///   - newest: The number of the newest change of the store.
+  ///   - mark: The mark of that change; 0 in a store without marks.
   ///   - hasChanges: Whether anything of the span changed.
   ///   - deletions: Returns up to so many keys after one, in order.
   ///   - additions: Returns up to so many samples after a place, in order.
   package static func page<Failure: Error>(
-    _ query: HealthChangeQuery, of store: UInt64, newest: Int64,
+    _ query: HealthChangeQuery, of store: UInt64, newest: Int64, mark: UInt64 = 0,
     hasChanges: (HealthChangeSpan) throws(Failure) -> Bool,
     deletions: (HealthChangeSpan, HealthSampleKey?, Int) throws(Failure) -> [HealthSampleKey],
     additions: (HealthChangeSpan, HealthPlace, Int) throws(Failure) -> [KeyedHealthSample]
@@ -187,6 +204,7 @@ extension HealthWalk {
     if case .none = walk.stage {
       let span = HealthChangeSpan(type: query.type, done: walk.done, until: newest)
       if walk.done >= 0, try !hasChanges(span) { return HealthChangePage(anchor: walk.anchor) }
+      walk.mark = mark
       walk.stage =
         walk.done < 0
         ? .added(until: newest, after: .before(query.from)) : .deleted(until: newest, after: nil)
@@ -218,13 +236,29 @@ extension HealthWalk {
   }
 
   /// Goes on from an anchor, or begins anew: also in a store that was put back to an earlier state,
-  /// which gives numbers again that were taken before.
+  /// which gives numbers again that were taken before; see `HealthChangeQuery.checked`.
   private static func begin(
     _ query: HealthChangeQuery, of store: UInt64, newest: Int64
   ) -> HealthWalk {
     guard let walk = query.after.flatMap({ HealthWalk($0, of: store) }), walk.reach <= newest
     else { return HealthWalk(store) }
     return walk
+  }
+}
+
+extension HealthChangeQuery {
+  /// Returns the question without its anchor if that belongs to another history of a store: a change
+  /// that it knows of is another one now.
+  ///
+  /// - Parameter mark: Returns the mark of a change of this store; 0 if there is no such change.
+  package func checked<Failure: Error>(
+    of store: UInt64, mark: (Int64) throws(Failure) -> UInt64
+  ) throws(Failure) -> HealthChangeQuery {
+    guard let walk = after.flatMap({ HealthWalk($0, of: store) }), try mark(walk.reach) != walk.mark
+    else { return self }
+    var query = self
+    query.after = nil
+    return query
   }
 }
 

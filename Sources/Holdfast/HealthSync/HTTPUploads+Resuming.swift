@@ -55,31 +55,33 @@ extension HTTPUploads {
 
   /// Sends a payload in pieces, from where an earlier try was cut.
   ///
-  /// - Returns: Whether the server has it; if not, it is to be sent in one request.
+  /// - Returns: The answer of a server that has it; `nil` if it is to be sent in one request.
   func resume(
     _ payload: Payload, _ offer: UploadOffer, by caller: RestCaller
-  ) async throws(LinkFailure) -> Bool {
+  ) async throws(LinkFailure) -> HTTPAnswer? {
     let ticket = files.ticket(of: payload.file).flatMap { ticket in
       ticket.dialect == offer.dialect && ticket.isFor(payload.bytes, isGzip: payload.isGzip)
         ? ticket : nil
     }
     if ticket == nil { files.forgetTicket(of: payload.file) }
     var upload = ResumableUpload(size: payload.bytes.count, offer, url: ticket?.url)
-    var refusal = LinkFailure.protocolError(detail: "no answer")
+    var last: (answer: HTTPAnswer, failure: LinkFailure)?
     while true {
       let step = upload.step
       guard let request = request(for: step, of: payload, upload.fields) else {
         guard case .ended(let status) = step else {
           if !upload.isUnderstood { self.offer = Task { Offer.absent } }
-          return false
+          return nil
         }
-        if (200..<300).contains(status) { return true }
-        throw refusal
+        guard let last else { throw .protocolError(detail: "no answer") }
+        if (200..<300).contains(status), upload.isStored { return last.answer }
+        throw last.failure
       }
-      let (answer, failure) = try await caller.answer(to: request)
-      refusal = failure
+      let told = try await caller.answer(to: request)
+      let answer = told.answer
+      last = told
       let reply = UploadReply(
-        answer.status, offer.dialect, of: request.url
+        answer.status, offer.dialect, of: request.url, body: answer.body
       ) { answer.headers[$0.lowercased()] }
       switch upload.take(reply) {
       case .nothing: break

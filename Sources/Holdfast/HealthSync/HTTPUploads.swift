@@ -8,6 +8,7 @@ import LinkWire
 /// Uploads by tasks of this process. What it leaves is found in the queue by the next one.
 actor HTTPUploads: UploadQueue {
   let server: String
+  private let deviceID: String
   let http: any HTTPClient
   let files: PayloadFiles
   private let resumesFrom: Int
@@ -29,10 +30,12 @@ actor HTTPUploads: UploadQueue {
   static let rate = 16_384
 
   /// - Parameters:
+  ///   - deviceID: How the phone names itself.
   ///   - resumesFrom: From so many bytes on an upload resumes in the middle.
   ///   - secret: Reads the secret.
   init(
-    server: String, http: any HTTPClient, files: PayloadFiles, resumesFrom: Int,
+    server: String, deviceID: String = SyncBatch.unknownDevice, http: any HTTPClient,
+    files: PayloadFiles, resumesFrom: Int,
     secret: @escaping @Sendable () async throws(LinkFailure) -> String
   ) {
     // The address of the endpoint, as the original app has it, means the same.
@@ -40,7 +43,7 @@ actor HTTPUploads: UploadQueue {
     while base.hasSuffix("/") { base.removeLast() }
     self.server = base.hasSuffix(Self.path) ? String(base.dropLast(Self.path.count)) : base
     (self.http, self.files, readSecret) = (http, files, secret)
-    self.resumesFrom = resumesFrom
+    (self.deviceID, self.resumesFrom) = (deviceID, resumesFrom)
   }
 
   static let path = "/api/sync"
@@ -54,10 +57,10 @@ actor HTTPUploads: UploadQueue {
   func enqueue(_ uploads: [FileUpload]) {
     for upload in uploads where tasks[upload.file] == nil {
       tasks[upload.file] = Task {
-        let outcome = await post(upload)
+        let (outcome, epoch) = await post(upload)
         tasks[upload.file] = nil
         guard !Task.isCancelled else { return }
-        await deliver?(UploadEvent(file: upload.file, outcome: outcome))
+        await deliver?(UploadEvent(file: upload.file, outcome: outcome, epoch: epoch))
       }
     }
   }
@@ -75,16 +78,47 @@ actor HTTPUploads: UploadQueue {
     return secret != refused
   }
 
+  func identify() async throws(LinkFailure) -> SyncIdentity {
+    // Phones without a name share one, and say nothing about each other.
+    let isNamed = deviceID != SyncBatch.unknownDevice
+    let request = HTTPCall(
+      method: "GET", url: ServerURL.http(server, Self.path),
+      query: isNamed ? [(name: "deviceId", value: deviceID)] : [], timeout: Self.patience,
+      maxBodyBytes: Self.maxBodyBytes)
+    let caller = try await caller()
+    let used = secret
+    let (answer, failure) = try await caller.answer(to: request)
+    if answer.status == 401 { refused = used }
+    // A success of a server that catches its errors may be none.
+    let isDenied = SyncReply.isDenied(answer.body)
+    guard !ResumableUpload.isPassing(answer.status), !isDenied else { throw failure }
+    let isGzipOffered = Self.offersGzip(answer)
+    takesGzip = Task { isGzipOffered }
+    guard (200..<300).contains(answer.status) else {
+      return SyncIdentity(SyncOwner(server: server))
+    }
+    return SyncIdentity(answer.body, server: server)
+  }
+
   /// Tells the server that the sync is complete; returns why it did not do its part.
   func refresh() async -> LinkFailure? {
     do throws(LinkFailure) {
       let request = HTTPCall(
         method: "POST", url: ServerURL.http(server, Self.path + "/refresh"),
         timeout: Self.patience, maxBodyBytes: Self.maxBodyBytes)
-      try await caller().call(request, "the answer") { _ in }
+      try Self.demandSuccess(try await caller().answer(to: request))
       return nil
     } catch {
       return error
+    }
+  }
+
+  /// Throws unless an answer says that what was asked for was done.
+  private static func demandSuccess(
+    _ told: (answer: HTTPAnswer, failure: LinkFailure)
+  ) throws(LinkFailure) {
+    guard (200..<300).contains(told.answer.status), SyncReply.isSuccess(told.answer.body) else {
+      throw told.failure
     }
   }
 
@@ -95,35 +129,35 @@ actor HTTPUploads: UploadQueue {
     }
   }
 
-  private func post(_ upload: FileUpload) async -> UploadOutcome {
+  private func post(_ upload: FileUpload) async -> (UploadOutcome, epoch: String?) {
     let body: [UInt8]
     do throws(StoreFailure) {
       guard let found = try files.find(upload.file) else {
-        return .unreadable(detail: files.missing(upload.file))
+        return (.unreadable(detail: files.missing(upload.file)), nil)
       }
       body = found
     } catch {
       // A file that cannot be read now may be readable later.
-      return .failed(.local(detail: error.description))
+      return (.failed(.local(detail: error.description)), nil)
     }
     do throws(LinkFailure) {
       let caller = try await caller()
       let used = secret
       do throws(LinkFailure) {
-        try await send(body, of: upload.file, by: caller)
-        return .accepted
+        return (.accepted, try await send(body, of: upload.file, by: caller))
       } catch {
         if case .http(401, _, _) = error { refused = used }
         throw error
       }
     } catch {
-      return .failed(error)
+      return (.failed(error), nil)
     }
   }
 
+  /// Sends a batch; returns the epoch that the answer names.
   private func send(
     _ body: [UInt8], of file: String, by caller: RestCaller
-  ) async throws(LinkFailure) {
+  ) async throws(LinkFailure) -> String? {
     let resumes = body.count >= resumesFrom
     let ticket = resumes ? files.ticket(of: file) : nil
     let offer = resumes ? await offered(ticket) : nil
@@ -140,29 +174,34 @@ actor HTTPUploads: UploadQueue {
         takesGzip = Task { false }
       }
     }
-    try await send(Payload(file: file, bytes: body, isGzip: false), offer, by: caller)
+    return try await send(Payload(file: file, bytes: body, isGzip: false), offer, by: caller)
   }
 
   private func send(
     _ payload: Payload, _ offer: UploadOffer?, by caller: RestCaller
-  ) async throws(LinkFailure) {
+  ) async throws(LinkFailure) -> String? {
     if let offer, payload.bytes.count >= resumesFrom,
-      try await resume(payload, offer, by: caller)
+      let answer = try await resume(payload, offer, by: caller)
     {
-      return
+      return Self.epoch(answer)
     }
-    try await send(payload.bytes, payload.coding, by: caller)
+    return try await send(payload.bytes, payload.coding, by: caller)
+  }
+
+  private static func epoch(_ answer: HTTPAnswer) -> String? {
+    SyncIdentity.epoch { answer.headers[$0] }
   }
 
   private func send(
     _ body: [UInt8], _ headers: [(name: String, value: String)], by caller: RestCaller
-  ) async throws(LinkFailure) {
+  ) async throws(LinkFailure) -> String? {
     let request = HTTPCall(
       method: "POST", url: ServerURL.http(server, Self.path), headers: headers, body: body,
       timeout: Self.patience + .seconds(body.count / Self.rate),
       maxBodyBytes: Self.maxBodyBytes)
-    // A status of success is enough; what else it says is for people.
-    try await caller.call(request, "the answer") { _ in }
+    let told = try await caller.answer(to: request)
+    try Self.demandSuccess(told)
+    return Self.epoch(told.answer)
   }
 
   /// Asks the server once whether it takes bodies in gzip (RFC 7694); again if no answer came.
@@ -181,7 +220,11 @@ actor HTTPUploads: UploadQueue {
     guard let response = try? await http.send(request),
       !ResumableUpload.isPassing(response.status)
     else { return nil }
-    let offered = (response.headers["accept-encoding"] ?? "").lowercased().split(separator: ",")
+    return Self.offersGzip(response)
+  }
+
+  private static func offersGzip(_ answer: HTTPAnswer) -> Bool {
+    let offered = (answer.headers["accept-encoding"] ?? "").lowercased().split(separator: ",")
     return offered.contains { coding in
       let parts = coding.split(separator: ";").map { $0.filter { !$0.isWhitespace } }
       return parts.first == "gzip" && !parts.contains("q=0")

@@ -51,6 +51,8 @@ public actor StoredHealthSource: HealthSource {
       switch start {
       case .after(let anchor): query.after = anchor
       case .last(let span): query.from = try await newest().advanced(by: .zero - span)
+      case .since(let time, let span):
+        query.from = min(time, try await newest().advanced(by: .zero - span))
       }
       let page = try await store.changes(query)
       return SourcePage(

@@ -21,7 +21,7 @@ actor SyncShell: FeatureShell {
     uploads =
       configuration.uploads
       ?? HTTPUploads(
-        server: configuration.server, http: http, files: files,
+        server: configuration.server, deviceID: configuration.deviceID, http: http, files: files,
         resumesFrom: configuration.resumesFrom, secret: configuration.secret)
     jobs = Jobs(inlet)
     updates = UpdateChannel(crowd: Self.crowd)
@@ -47,7 +47,10 @@ actor SyncShell: FeatureShell {
   func listen() async -> Set<String> {
     let clock = configuration.clock
     await uploads.events { [inlet] event in
-      await inlet.post([.uploaded(event.file, event.outcome, at: clock.wall)])
+      var inputs: [SyncModel.Input] = []
+      if let epoch = event.epoch { inputs.append(.epoch(epoch)) }
+      inputs.append(.uploaded(event.file, event.outcome, at: clock.wall))
+      await inlet.post(inputs)
     }
     return await uploads.running()
   }
@@ -61,6 +64,7 @@ actor SyncShell: FeatureShell {
     case .delete(let paths): files.delete(paths)
     case .upload(let all): await uploads.enqueue(all)
     case .halve(let path): halve(path)
+    case .identify: identify()
     case .askSecret:
       jobs.start { [uploads] in .secret(isNew: await uploads.renewSecret()) }
     case .refresh: jobs.start { [uploads] in .refreshed(await uploads.refresh()) }
@@ -100,9 +104,22 @@ actor SyncShell: FeatureShell {
       let made = max(clock.wall, stamp)
       do throws(StoreFailure) {
         let drafts = try files.write(packing.batches(of: type, page, made: made))
-        return .fetched(id, FetchedPage(drafts: drafts, anchor: page.anchor, made: made))
+        let earliest = page.added.map(\.sample.start).min()
+        return .fetched(
+          id,
+          FetchedPage(drafts: drafts, anchor: page.anchor, made: made, earliest: earliest))
       } catch {
         return .notWritten(id, error)
+      }
+    }
+  }
+
+  private func identify() {
+    jobs.start { [uploads] in
+      do throws(LinkFailure) {
+        return .identified(try await uploads.identify())
+      } catch {
+        return .notIdentified(error)
       }
     }
   }

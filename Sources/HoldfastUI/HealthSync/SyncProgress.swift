@@ -68,7 +68,7 @@ public import Observation
     switch latest {
     case .secretRefused: needsSignIn = true
     case .secretRenewed: needsSignIn = false
-    case .unreachable, .source, .store, .divided, .notRefreshed: return
+    case .unreachable, .source, .store, .divided, .readsAgain, .notRefreshed: return
     }
   }
 }

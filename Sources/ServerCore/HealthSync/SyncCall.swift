@@ -29,6 +29,14 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
+  /// Whether phones use it, and look for the epoch in its answers.
+  var isOfPhones: Bool {
+    switch self {
+    case .sync, .refresh, .upload: true
+    case .steps, .heartRate, .sleep, .workouts, .periods, .dashboard: false
+    }
+  }
+
   /// The methods that it takes.
   var allow: String {
     switch self {
@@ -67,6 +75,10 @@ public struct SyncCall: Sendable, Hashable, Codable {
   public var from: String?
   /// The last day, inclusive.
   public var to: String?
+  /// Whether it shows a secret, known or not.
+  public var showsSecret = false
+  /// The phone that asks, as it names itself.
+  public var deviceID: String?
   /// What it says about an upload; `nil` if it names no protocol of uploads.
   public var upload: UploadFields?
   /// The upload that it is about.
@@ -107,6 +119,8 @@ public struct SyncCall: Sendable, Hashable, Codable {
     self.init(
       method, path, host: field("host"), origin: field("origin"),
       encoding: field("content-encoding"), from: query("from"), to: query("to"), body: body)
+    showsSecret = field("authorization") != nil
+    if path == .sync { deviceID = query("deviceId") }
     let tus = field("tus-resumable")
     speaksOtherTus = tus != nil && tus != UploadDialect.tusVersion
     upload = UploadFields { field($0.lowercased()) }
@@ -126,6 +140,8 @@ public struct SyncCall: Sendable, Hashable, Codable {
 /// What became of a request that needs the store.
 public enum SyncOutcome: Sendable, Hashable, Codable {
   case stored(SyncTally)
+  /// The newest stamp of a batch of the phone.
+  case stamped(Timestamp?)
   /// The store can serve.
   case checked
   /// The body of an answer.

@@ -10,8 +10,8 @@ extension SyncServer {
     if call.method == "OPTIONS" {
       return answer(id, call.origin == nil ? Self.options(of: call.path) : preflight)
     }
-    if call.path == .sync, call.method == "GET" {
-      return answer(id, SyncAnswer(200, SyncReply.ready, tellsEncodings: true))
+    if call.path == .sync, call.method == "GET", user == nil, !call.showsSecret {
+      return answer(id, SyncAnswer(200, SyncReply.ready))
     }
     // The page holds no data: it asks for them with the secret of the person in front of it.
     if call.path == .dashboard { return answer(id, .dashboard) }
@@ -25,6 +25,9 @@ extension SyncServer {
     }
     switch call.path {
     case .dashboard: break  // answered above
+    case .sync where call.method == "GET":
+      guard let device = call.deviceID else { return conclude(id, .stamped(nil)) }
+      effects.append(.stamp(begin(id), user, device: device))
     case .sync:
       if !begins(id, call, of: user) { ingest(id, call, of: user) }
     case .upload: upload(id, call, of: user)
@@ -116,6 +119,9 @@ extension SyncServer {
       storeFailure = nil
       metrics.count(tally)
       answer(id, SyncAnswer(200, tally.bytes))
+    case .stamped(let stamp):
+      let user = requests[id]?.user ?? ""
+      answer(id, SyncAnswer(200, SyncIdentity.ready(epoch: epoch, user: user, stamp: stamp)))
     case .checked:
       storeFailure = nil
       let took = requests[id].map { $0.since.duration(to: now) } ?? .zero
@@ -143,6 +149,9 @@ extension SyncServer {
     guard let pending = requests.removeValue(forKey: id) else { return }
     var answer = answer
     if pending.path == .sync { answer.tellsEncodings = true }
+    if pending.user != nil, !epoch.isEmpty, pending.path.isOfPhones {
+      answer.fields.append(UploadField(SyncIdentity.epochField, epoch))
+    }
     if let dialect = pending.completes {
       answer.fields += UploadFields(dialect, isComplete: true).fields
     }
@@ -161,6 +170,7 @@ struct SyncMetrics: Sendable {
   var batches: UInt64 = 0
   var samples: UInt64 = 0
   var duplicates: UInt64 = 0
+  var refused: UInt64 = 0
   var strangers: UInt64 = 0
   var storeFailures: UInt64 = 0
   var keptBytes: UInt64 = 0
@@ -169,6 +179,7 @@ struct SyncMetrics: Sendable {
     batches += 1
     samples += UInt64(tally.records + tally.workouts)
     duplicates += UInt64(tally.skippedDuplicates)
+    refused += UInt64(tally.refused)
   }
 
   func report(waiting: Int, to page: inout MetricsPage) {
@@ -180,6 +191,9 @@ struct SyncMetrics: Sendable {
     page.one("sync_batches_total", .counter, "Batches stored.", batches)
     page.one("sync_samples_total", .counter, "Samples that were new.", samples)
     page.one("sync_duplicates_total", .counter, "Samples that were not new.", duplicates)
+    page.one(
+      "sync_refused_samples_total", .counter, "Samples that a newer batch deleted or replaced.",
+      refused)
     page.one("sync_auth_failures_total", .counter, "Requests without a known secret.", strangers)
     page.one(
       "sync_store_failures_total", .counter, "Requests that the store failed.", storeFailures)

@@ -31,7 +31,7 @@ extension SyncServer {
         uploads.all[name] = nil
       }
       fail(id, failure)
-    case .stored, .checked, .told, .refused, .tooLong: break  // answers to other work
+    case .stored, .stamped, .checked, .told, .refused, .tooLong: break  // answers to other work
     }
   }
 
@@ -44,7 +44,7 @@ extension SyncServer {
       fail(id, failure)
     case .failed(let failure): fail(id, failure)
     case .kept: break  // an answer to other work
-    case .stored, .checked, .told, .refused, .tooLong:
+    case .stored, .stamped, .checked, .told, .refused, .tooLong:
       if dialect == .tus, case .stored(let tally) = outcome {
         storeFailure = nil
         metrics.count(tally)

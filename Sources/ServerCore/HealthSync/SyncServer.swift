@@ -32,6 +32,8 @@ public struct SyncServer: ServerRules {
   public enum Effect: Sendable, Hashable, Codable {
     /// Read a batch and store it, all or none.
     case ingest(StoreToken, SyncUser, body: [UInt8], isGzip: Bool)
+    /// Find the newest stamp of a batch of a phone.
+    case stamp(StoreToken, SyncUser, device: String)
     /// Check that the store can serve.
     case check(StoreToken)
     /// Compute an answer from what is stored.
@@ -55,6 +57,8 @@ public struct SyncServer: ServerRules {
     var path: SyncPath
     var since: Instant
     var origin: String?
+    /// Whose secret it shows.
+    var user: String?
     /// The upload that it was announced for.
     var announced: UUID128?
     /// Whether the request names a version of tus: then its answer does as well (tus 1.0.0).
@@ -64,6 +68,8 @@ public struct SyncServer: ServerRules {
   }
 
   let policy: SyncServerPolicy
+  /// The epoch of the store, which is told with each answer to a known user.
+  let epoch: String
   /// The moment of the input that is being handled.
   var now: Instant
   /// What it asks for so far; empty between inputs.
@@ -79,8 +85,10 @@ public struct SyncServer: ServerRules {
   var uploads = SyncUploads()
 
   /// A server that begins at `now`.
-  public init(policy: SyncServerPolicy = SyncServerPolicy(), at now: Instant) {
-    (self.policy, self.now) = (policy, now)
+  public init(
+    policy: SyncServerPolicy = SyncServerPolicy(), epoch: String = "", at now: Instant
+  ) {
+    (self.policy, self.epoch, self.now) = (policy, epoch, now)
   }
 
   /// Takes one input; answers what to do, in order.
@@ -90,7 +98,8 @@ public struct SyncServer: ServerRules {
     case .request(let id, let call, let user, let wall):
       let announced = endAnnouncement(of: id)
       requests[id] = Pending(
-        path: call.path, since: now, origin: call.origin, announced: announced, isTus: call.isTus)
+        path: call.path, since: now, origin: call.origin, user: user?.name, announced: announced,
+        isTus: call.isTus)
       take(id, call, user, wall: wall)
       if let announced { resume(announced) }
     case .abandoned(let id): requests[id] = nil

@@ -51,7 +51,7 @@ public struct SyncCheckers: FeatureCheckers {
     case .fact(.misanswered(let detail)): found.add(.misanswered, at: standing.now, detail)
     case .fact(.damaged(let phone, let detail)):
       found.add(.damaged, at: standing.now, "a batch of \(phone) \(detail)")
-    case .fact(.changed), .told, .ticked, .upgraded, .serverLost, .wentDead,
+    case .fact(.changed), .fact(.putBack), .told, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm:
       return
     }
@@ -150,7 +150,8 @@ struct SyncObserved: Sendable {
       sending.remove(file)
       note(outcome, of: file)
     case .notHalved(let file, nil): refused.insert(file)
-    case .ask, .halved, .notHalved, .secret, .refreshed, .device, .conditions, .again, .stop:
+    case .ask, .halved, .notHalved, .identified, .notIdentified, .epoch, .secret, .refreshed,
+      .device, .conditions, .again, .stop:
       return
     }
   }
@@ -206,6 +207,7 @@ struct SyncObserved: Sendable {
       for upload in all { check(upload, standing, &found) }
       pace.sent(all, standing, &found)
     case .giveBack(let id, let result): giveBack(id, result, now, &found)
+    case .identify: pace.asked(standing, &found)
     case .observe, .halve, .askSecret, .refresh, .update: return
     }
   }
@@ -249,7 +251,7 @@ struct SyncObserved: Sendable {
         if !refused.contains(file) {
           found.add(.parked, at: now, "\(file) is parked, and was not refused")
         }
-      case .ask, .anchor, .add, .park, .stamp: continue
+      case .ask, .anchor, .earliest, .own, .add, .park, .stamp: continue
       }
     }
   }

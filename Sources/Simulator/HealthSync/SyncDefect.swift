@@ -51,6 +51,15 @@ extension SyncFeature {
     /// Sends whatever the network costs.
     case ignoresConditions
 
+    /// Does not heed the epoch of the server.
+    case ignoresEpoch
+    /// Does not heed the newest stamp that the server has of it.
+    case ignoresStamp
+    /// Takes the number of a change for the same change in a health store that was put back.
+    case believesNumbers
+    /// Takes a status of success for a success, whatever the answer says.
+    case believesStatus
+
     /// Sends the bytes again that the server has.
     case resumesBlindly
     /// Begins each upload anew.
@@ -63,6 +72,8 @@ extension SyncFeature {
     case forgetsUploads
     /// Counts overlapping sources twice.
     case countsTwice
+    /// Names the same epoch after it was put back to an earlier state.
+    case keepsEpoch
     /// Does not say when a request may come again.
     case hidesWish
     /// Answers before the batch is durable.
@@ -84,6 +95,8 @@ extension SyncFeature {
       switch self {
       case .anchorsEarly: [.ahead]
       case .forgetsQueue, .answersEarly: [.lost]
+      case .ignoresEpoch, .keepsEpoch, .believesNumbers, .ignoresStamp, .believesStatus:
+        [.lost, .undeleted]
       case .observesNothing: [.lost, .unhealed]
       case .completesEarly: [.unread]
       case .ignoresStatus: [.lost, .undeleted]
@@ -106,8 +119,11 @@ extension SyncFeature {
       }
     }
 
-    /// A write is broken in few runs.
-    public var seeds: Int { self == .appendsBehind ? 600 : 100 }
+    /// A write is broken in few runs, and in few of them does it matter that data were put back.
+    public var seeds: Int {
+      if self == .appendsBehind { return 600 }
+      return [.believesNumbers, .ignoresStamp].contains(self) ? 400 : 100
+    }
   }
 }
 
@@ -142,6 +158,14 @@ struct SyncSeam {
       return [.fetched(id, FetchedPage(drafts: [], anchor: anchor, made: made))]
     case .uploaded(let file, .failed(.http), let wall) where defect == .ignoresStatus:
       return [.uploaded(file, .accepted, at: wall)]
+    case .uploaded(let file, .failed(.http(let status, _, _)), let wall)
+    where defect == .believesStatus && 200..<300 ~= status:
+      return [.uploaded(file, .accepted, at: wall)]
+    case .epoch where defect == .ignoresEpoch: return []
+    case .identified(var identity):
+      if defect == .ignoresEpoch { identity.owner.epoch = nil }
+      if defect == .ignoresStamp { identity.stamp = nil }
+      return [.identified(identity)]
     case .secret where defect == .keepsSecret: return [.secret(isNew: true)]
     case .conditions(var conditions) where defect == .lockedIsEmpty:
       conditions.isUnlocked = true
@@ -150,7 +174,8 @@ struct SyncSeam {
       (conditions.isConstrained, conditions.isLowPower) = (false, false)
       return [.conditions(conditions)]
     case .ask, .fetched, .notFetched, .notWritten, .committed, .notCommitted, .uploaded, .halved,
-      .notHalved, .secret, .refreshed, .device, .conditions, .again, .stop:
+      .notHalved, .notIdentified, .epoch, .secret, .refreshed, .device, .conditions, .again,
+      .stop:
       break
     }
     return [input]
@@ -161,7 +186,8 @@ struct SyncSeam {
   ) -> SyncModel.Input {
     if defect == .forgetsQueue {
       let rest = KeptSyncQueue(
-        asked: queue.asked, types: queue.types, batches: [], stamp: queue.stamp)
+        asked: queue.asked, types: queue.types, batches: [], stamp: queue.stamp,
+        owner: queue.owner)
       return .restored(rest, running: [], missing: [])
     }
     return .restored(queue, running: defect == .adoptsNothing ? [] : running, missing: missing)
@@ -187,7 +213,7 @@ struct SyncSeam {
     case .upload(let all): return upload(all, phone)
     case .update(.batch(let report)) where defect == .parksFailures && report.state == .retrying:
       return [effect] + [commit([.park(file: report.file, reason: "failed")], phone)]
-    case .delete, .halve, .askSecret, .refresh, .update: return [effect]
+    case .delete, .halve, .identify, .askSecret, .refresh, .update: return [effect]
     }
   }
 
@@ -227,10 +253,12 @@ struct SyncSeam {
   func depth(_ depth: Int) -> Int { defect == .hastens ? depth + 1 : depth }
 
   /// The server's rules, as they really are.
-  static func server(_ defect: SyncFeature.Defect?, at now: Instant) -> SyncServer {
+  static func server(
+    _ defect: SyncFeature.Defect?, epoch: String, at now: Instant
+  ) -> SyncServer {
     var policy = SyncServerPolicy()
     if defect == .hurriesBack { policy.storeRetry = .seconds(29) }
-    return SyncServer(policy: policy, at: now)
+    return SyncServer(policy: policy, epoch: epoch, at: now)
   }
 
   /// What the server really stores of a batch.

@@ -87,6 +87,9 @@ struct SyncDesk {
       answers[id] = answer
     case .tell(let token, let user, let path, let span, let wall):
       return (token, tell(path, span, user, wall))
+    case .stamp(let token, let user, let device):
+      let stamp = kept.newestStamp(of: user.name, device: device)
+      return (token, failure.map { .failed($0) } ?? .stamped(stamp))
     case .check(let token): return (token, failure.map { .failed($0) } ?? .checked)
     case .ingest(let token, let user, let body, let isGzip):
       return (token, store(body, isGzip, of: user.name) { .failed($0) })
@@ -114,7 +117,8 @@ struct SyncDesk {
   ) -> SyncOutcome {
     if let failure { return failed(failure) }
     let plain = isGzip ? SyncRequest.unpacked(body) : body
-    guard let delivery = plain.flatMap({ SyncDelivery(ofBody: $0, user: user) }) else {
+    let read = plain.flatMap { SyncDelivery(ofBody: $0, user: user, arrived: wall) }
+    guard let delivery = read else {
       return .refused(reason: "it cannot be read")
     }
     return .stored(kept.apply(delivery))
@@ -151,7 +155,7 @@ extension SyncServer.Effect {
   /// Whether the server waits for its end.
   fileprivate var isWork: Bool {
     switch self {
-    case .ingest, .check, .tell, .keep, .finish: true
+    case .ingest, .stamp, .check, .tell, .keep, .finish: true
     case .forget, .inform, .interrupt, .answer, .finished: false
     }
   }
@@ -159,8 +163,8 @@ extension SyncServer.Effect {
 
 extension SyncDelivery {
   /// Reads a body; `nil` if it is no batch.
-  init?(ofBody body: [UInt8], user: String) {
+  init?(ofBody body: [UInt8], user: String, arrived: Timestamp? = nil) {
     guard let reading = try? SyncReading.read(body) else { return nil }
-    self.init(of: reading, user: user, hash: SyncHash.folded)
+    self.init(of: reading, user: user, arrived: arrived, hash: SyncHash.folded)
   }
 }

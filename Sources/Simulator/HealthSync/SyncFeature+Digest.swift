@@ -14,6 +14,12 @@ extension SyncFeature {
     case .handedTwice(let phone, let file):
       digest.mix(2, UInt64(phone))
       digest.mix(file)
+    case .putBack(let backup):
+      switch backup {
+      case .server: digest.mix(7)
+      case .healthStore(let phone): digest.mix(8, UInt64(phone))
+      case .queue(let phone): digest.mix(9, UInt64(phone))
+      }
     case .locked(let phone, let id): digest.mix(3, UInt64(phone), id.number)
     case .changed(let phone): digest.mix(4, UInt64(phone))
     case .upload(let phone, let file, let fact):
@@ -70,6 +76,11 @@ extension SyncFeature {
       digest.mix(file)
       digest.mix(UInt64(drafts.count))
     case .notHalved(let file, _): digest.mix(file)
+    case .identified(let identity):
+      digest.mix(identity.owner.epoch ?? "")
+      if let stamp = identity.stamp { digest.mix(stamp) }
+    case .notIdentified: digest.mix(9)
+    case .epoch(let epoch): digest.mix(epoch)
     case .secret(let isNew): digest.mix(isNew)
     case .refreshed(let failure): digest.mix(failure == nil)
     case .conditions(let conditions):
@@ -99,6 +110,7 @@ extension SyncFeature {
     case .delete(let files): digest.mix(4, UInt64(files.count))
     case .upload(let all): for upload in all { digest.mix(upload.file) }
     case .halve(let file): digest.mix(file)
+    case .identify: digest.mix(10)
     case .askSecret: digest.mix(5)
     case .refresh: digest.mix(6)
     case .giveBack(let wake, let result):

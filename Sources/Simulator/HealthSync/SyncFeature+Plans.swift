@@ -16,6 +16,10 @@ extension SyncFeature {
     case retries
     /// A type is to be read anew.
     case resets
+    /// The health store is put back to an earlier state, and imports bring again what came since.
+    case storeReturns
+    /// The queue and its files are put back to what they were when the app was launched last.
+    case queueReturns
     // The system.
     /// The device is locked: health data cannot be read.
     case locks
@@ -30,6 +34,8 @@ extension SyncFeature {
     case rotates
     /// Requests are answered with 429, and the wish to be left alone for so long.
     case overloads
+    /// What it has stored is put back to what it was when its process began.
+    case serverReturns
 
     /// The declarations of all verbs.
     public static let forms: [Verb: VerbForm] = [
@@ -44,6 +50,12 @@ extension SyncFeature {
       .retries: VerbForm(isOfPeople: true) { _ in "sends parked batches again" },
       .resets: VerbForm(.number(0...2), isOfPeople: true) {
         "has type \($0.number) read anew"
+      },
+      .storeReturns: VerbForm(isOfPeople: true) { _ in
+        "puts the health store back, and imports again what came since"
+      },
+      .queueReturns: VerbForm(.span, isOfPeople: true) {
+        "puts the app's data back, and opens it again after \(length($0))"
       },
       .locks: VerbForm(.span) { "the phone is locked for \(length($0))" },
       .jettisons: VerbForm(.span) {
@@ -60,6 +72,9 @@ extension SyncFeature {
       .overloads: VerbForm(.time, .span, of: .backend) {
         "every request is answered with 429 for \(length($0)), and the wish to be left alone for "
           + Words.length($0.time)
+      },
+      .serverReturns: VerbForm(.span, of: .backend) {
+        "the server is put back to a backup within \(length($0))"
       },
     ]
   }
@@ -91,6 +106,25 @@ extension SyncFeature {
     for index in sketch.acts.indices where sketch.acts[index].act.isOfPhone {
       if sketch.draw.happens(0.6) {
         sketch.acts[index].act.host = sketch.draw.count(0...sketch.numbers.phones - 1)
+      }
+    }
+    sketch.aside { sketch in sketch.putThingsBack() }
+  }
+}
+
+extension Sketch<SyncFeature> {
+  /// Draws, for some runs, data that are put back, and successes that are none.
+  fileprivate mutating func putThingsBack() {
+    guard draw.happens(0.4) else { return }
+    let phones = numbers.phones
+    scatter(draw.count(1...4)) { draw in
+      switch draw.count(0...4) {
+      case 0, 1: Act(.serverReturns, for: draw.seconds(1, 30))
+      case 2: Act(.storeReturns, on: draw.count(0...phones - 1))
+      // Longer than anything is on its way that was sent before.
+      case 3: Act(.queueReturns, for: draw.seconds(200, 900), on: draw.count(0...phones - 1))
+      // Answers of success that say that nothing was stored.
+      case _: Act(.restStatus, 200, for: draw.seconds(1, 60))
       }
     }
   }

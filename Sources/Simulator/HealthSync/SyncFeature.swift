@@ -4,6 +4,16 @@ import LinkHealth
 public import LinkServerCore
 public import LinkWire
 
+/// Data that are put back to an earlier state.
+public enum SyncBackup: Sendable, Hashable {
+  /// What the server has stored.
+  case server
+  /// The health store of a phone, which takes the changes since then once more.
+  case healthStore(phone: Int)
+  /// The queue of a phone and its files.
+  case queue(phone: Int)
+}
+
 /// HealthSync in a world: phones with health data, their systems, and a backend.
 ///
 /// The system of a phone survives the app: it fires observers, grants time, locks the device, and,
@@ -21,6 +31,8 @@ public enum SyncFeature: SimulatedFeature {
   public enum Question: Sendable {
     case upload(phone: Int, file: String, body: [UInt8], secret: Int)
     case refresh(phone: Int, secret: Int)
+    /// Whose progress it is.
+    case identify(phone: Int, secret: Int)
     /// One request of an upload that takes several.
     case part(phone: Int, file: String, SyncRequest)
   }
@@ -33,6 +45,8 @@ public enum SyncFeature: SimulatedFeature {
     var fields: [UploadField] = []
     /// The reason that it gives, for people.
     var detail = ""
+    /// Its body.
+    var body: [UInt8] = []
   }
 
   /// A future event of the world's own.
@@ -52,6 +66,8 @@ public enum SyncFeature: SimulatedFeature {
     // The server.
     /// - upTo: How many bytes of an upload it is made of; `nil` if it came in one request.
     case stores(StoreToken, SyncDelivery, upTo: Int?)
+    /// The newest stamp of a phone is read.
+    case stamps(StoreToken, user: String, device: String)
     case keeps(SyncPiece)
     case completes(SyncPiece)
     /// The rest of a body is there, or does not come.
@@ -66,6 +82,8 @@ public enum SyncFeature: SimulatedFeature {
   public enum Fact: Sendable, Equatable {
     /// The system granted time until then.
     case granted(phone: Int, WakeID, until: Instant)
+    /// Data were put back to an earlier state.
+    case putBack(SyncBackup)
     /// A file was handed over whose upload still runs.
     case handedTwice(phone: Int, file: String)
     /// A reading was refused, since the device is locked.

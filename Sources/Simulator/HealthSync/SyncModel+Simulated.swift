@@ -24,7 +24,7 @@ extension SyncModel: SimulatedModel {
     case .again: .trigger
     case .conditions: .changed
     case .fetched, .notFetched, .notWritten, .committed, .notCommitted, .uploaded, .halved,
-      .notHalved, .secret, .refreshed:
+      .notHalved, .identified, .notIdentified, .epoch, .secret, .refreshed:
       .answered(isTrigger: false)
     case .ask, .fired: .other
     }
@@ -32,7 +32,7 @@ extension SyncModel: SimulatedModel {
 
   public static func role(of effect: Effect) -> EffectRole {
     switch effect {
-    case .fetch, .upload, .halve, .askSecret, .refresh: .request
+    case .fetch, .upload, .halve, .identify, .askSecret, .refresh: .request
     case .commit: .store
     case .update(.notice): .notice
     case .observe, .delete, .giveBack, .update: .other

@@ -23,12 +23,13 @@ struct SyncPace: Sendable {
   mutating func told(_ input: SyncModel.Input, _ standing: Standing<SyncFeature>) {
     switch input {
     case .uploaded(let file, .failed(let failure), _): failed(file, failure, standing)
-    case .uploaded(_, .accepted, _): isFailing = false
+    case .uploaded(_, .accepted, _), .identified: isFailing = false
+    case .notIdentified(let failure): failed(Self.question, failure, standing)
     case .secret(isNew: true): (isRefused, renewedAt) = (false, standing.now)
     case .device(.lifecycle(let lifecycle)): isInBackground = lifecycle == .background
-    case .uploaded(_, .unreadable, _), .secret, .conditions, .restored, .ask, .fired, .fetched,
-      .notFetched,
-      .notWritten, .committed, .notCommitted, .halved, .notHalved, .refreshed, .device, .again,
+    case .uploaded(_, .unreadable, _), .epoch, .secret, .conditions, .restored, .ask, .fired,
+      .fetched, .notFetched, .notWritten, .committed, .notCommitted, .halved, .notHalved,
+      .refreshed, .device, .again,
       .stop:
       return
     }
@@ -51,7 +52,9 @@ struct SyncPace: Sendable {
       isRefused = true
     case .http(let status, _, _) where status < 600:
       // An answer, even this one, shows that the server is there.
-      if status >= 500 || status == 413 { isFailing = false }
+      if status >= 500 || status == 413 || 200..<300 ~= status {
+        isFailing = file == Self.question
+      }
       if let until, status >= 500, let type = types[file] { typeRests[type] = until }
       return
     case .http, .unreachable, .dns, .refused, .timeout, .tls, .reset, .ended, .closed,
@@ -59,6 +62,14 @@ struct SyncPace: Sendable {
       isFailing = true
     }
     if let until { restsUntil = max(restsUntil ?? until, until) }
+  }
+
+  /// Stands for the question who the server is among the files that are handed over.
+  private static let question = "who is it?"
+
+  /// The server is asked who it is.
+  mutating func asked(_ standing: Standing<SyncFeature>, _ found: inout Findings) {
+    sent([FileUpload(file: Self.question, type: "", bytes: 0)], standing, &found)
   }
 
   mutating func sent(

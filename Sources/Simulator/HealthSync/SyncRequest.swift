@@ -60,13 +60,16 @@ extension SyncFeature.Reply {
     let seconds = fields.value(of: "retry-after").flatMap { Int64($0) }
     self.init(
       status: answer.status, retryAfter: seconds.map { .seconds($0) }, fields: fields,
-      detail: SyncReply.reason(of: answer.body) ?? "")
+      detail: SyncReply.reason(of: answer.body) ?? "", body: answer.body)
   }
 
   /// Reads it as the answer to a request of an upload.
   func read(_ dialect: UploadDialect, of url: String) -> UploadReply {
-    UploadReply(status, dialect, of: url) { fields.value(of: $0.lowercased()) }
+    UploadReply(status, dialect, of: url, body: body) { fields.value(of: $0.lowercased()) }
   }
+
+  /// The epoch that it names.
+  var epoch: String? { SyncIdentity.epoch { fields.value(of: $0) } }
 }
 
 extension [UploadField] {

@@ -27,6 +27,8 @@ struct SyncSource {
   private(set) var entries: [Entry] = []
   /// The number of the newest change.
   private(set) var newest: Int64 = 0
+  /// The mark of each change, from the first one on.
+  private var marks: [UInt64] = []
   let zone: SyncZone
   private let phone: Int
   /// Whether there are two devices and many types.
@@ -64,8 +66,8 @@ struct SyncSource {
   /// Adds a sample of a type that began at a time; one in eight equals an older one but for what
   /// its source knows it by.
   mutating func add(_ type: String, at time: Timestamp, _ chance: inout Chance) {
-    newest += 1
     let word = chance.next()
+    begin(word)
     let equal = word % 8 == 0 ? entries.last { $0.sample.sample.type == type } : nil
     let sample =
       equal?.sample.sample
@@ -104,12 +106,39 @@ struct SyncSource {
     return place
   }
 
+  /// Numbers the next change.
+  private mutating func begin(_ mark: UInt64) {
+    newest += 1
+    marks.append(mark | 1)
+  }
+
+  /// Is put back to an earlier state; then what has changed since comes again in another order, in
+  /// one change or in several.
+  mutating func putBack(_ chance: inout Chance) {
+    let last = Int64(chance.next() % UInt64(newest + 1))
+    let isOne = chance.next() % 2 == 0
+    let later = entries.indices.filter { max(entries[$0].added, entries[$0].deleted ?? 0) > last }
+    (newest, marks) = (last, Array(marks.prefix(Int(last))))
+    for index in later.reversed() {
+      if !isOne || newest == last { begin(chance.next()) }
+      if entries[index].added > last { entries[index].added = newest }
+      if let deleted = entries[index].deleted, deleted > last { entries[index].deleted = newest }
+    }
+  }
+
+  /// The mark of a change; 0 if there is no such change.
+  private func mark(of change: Int64) -> UInt64 {
+    let place = Int(change) - 1
+    return marks.indices.contains(place) ? marks[place] : 0
+  }
+
   /// Deletes a sample, or brings back one that was deleted, if there is any.
   mutating func change(deletes: Bool, _ chance: inout Chance) -> String? {
     let found = entries.indices.filter { (entries[$0].deleted == nil) == deletes }
     guard !found.isEmpty else { return nil }
-    let index = found[Int(chance.next() % UInt64(found.count))]
-    newest += 1
+    let word = chance.next()
+    let index = found[Int(word % UInt64(found.count))]
+    begin(word)
     if deletes {
       entries[index].deleted = newest
     } else {
@@ -119,16 +148,21 @@ struct SyncSource {
   }
 
   /// Returns one page as a source gives it.
-  func page(_ type: String, from start: HealthPageStart, limit: Int, at wall: Timestamp)
-    -> SourcePage
-  {
+  func page(
+    _ type: String, from start: HealthPageStart, limit: Int, at wall: Timestamp,
+    checksMarks: Bool = true
+  ) -> SourcePage {
     var query = HealthChangeQuery(type: type, from: wall, limit: limit)
     switch start {
     case .after(let anchor): query.after = anchor
     case .last(let span): query.from = wall.advanced(by: .zero - span)
+    case .since(let time, let span): query.from = min(time, wall.advanced(by: .zero - span))
     }
+    if checksMarks { query = query.checked(of: UInt64(phone)) { mark(of: $0) } }
     let own = entries.filter { $0.sample.sample.type == type }
-    let page = HealthWalk.page(query, of: UInt64(phone), newest: newest) { span in
+    let page = HealthWalk.page(
+      query, of: UInt64(phone), newest: newest, mark: mark(of: newest)
+    ) { span in
       own.contains { $0.added > span.done || $0.deleted ?? 0 > span.done }
     } deletions: { span, key, limit in
       let gone = own.filter { span.holds($0.deleted) }.map { Self.key($0) }.sorted()

@@ -17,7 +17,7 @@ struct SyncStranger {
   init(_ desk: SyncDesk, _ chance: Chance) {
     // The server of the run may be at its end, and its uploads are not the stranger's.
     var desk = desk
-    desk.server = SyncSeam.server(desk.defect, at: desk.now)
+    desk.server = SyncSeam.server(desk.defect, epoch: desk.kept.epoch, at: desk.now)
     (self.desk, first, self.chance) = (desk, desk, chance)
   }
 
@@ -120,10 +120,22 @@ struct SyncStranger {
     let ready = desk.ask(call("GET", .sync), of: nil)
     expect(
       ready?.body == Array(#"{"status":"ok","endpoint":"sync"}"#.utf8), "GET says another thing")
+    tryIdentity()
     let refreshed = desk.ask(call("POST", .refresh), of: user)
     expect(refreshed, 200, ["content-type": "application/json"], "refresh")
     expect(
       refreshed?.body == Array(#"{"success":true,"refreshedIn":0}"#.utf8), "refresh says more")
+  }
+
+  /// Who shows a secret is told who they are, and nobody whose secret is not known.
+  private mutating func tryIdentity() {
+    let secret = ["authorization": "Bearer x"]
+    expect(desk.ask(call("GET", .sync, secret), of: nil), 401, "GET with an unknown secret")
+    let epoch = desk.kept.epoch
+    let known = desk.ask(call("GET", .sync, secret), of: user)
+    expect(known, 200, ["sync-epoch": epoch, "accept-encoding": "gzip"], "GET of a known user")
+    let words = #"{"status":"ok","endpoint":"sync","epoch":"\#(epoch)","user":"stranger"}"#
+    expect(known?.body == Array(words.utf8), "GET of a known user says another thing")
   }
 
   private mutating func tryDoors() {

@@ -27,6 +27,11 @@ extension SyncFeature {
     case .uploaded(let file, let outcome, _): (.network, "\(file): \(words(outcome))")
     case .halved(let file, _): (.disk, "has divided \(file)")
     case .notHalved(let file, _): (.disk, "has not divided \(file)")
+    case .identified(let identity):
+      (.server, "names the epoch \(identity.owner.epoch ?? "of none")")
+    case .notIdentified(let failure):
+      (.server, "does not say who it is: \(Words.failure(failure))")
+    case .epoch(let epoch): (.server, "names the epoch \(epoch)")
     case .secret(let isNew): (.phone, isNew ? "has another secret" : "has no other secret")
     case .refreshed(let failure):
       (.server, failure.map { "is not refreshed: \(Words.failure($0))" } ?? "is refreshed")
@@ -60,8 +65,10 @@ extension SyncFeature {
     case .committed, .ask: !consequences.isEmpty
     case .fetched(_, let page): !page.drafts.isEmpty
     case .restored, .fired, .notFetched, .notWritten, .notCommitted, .uploaded, .halved,
-      .notHalved, .secret, .refreshed, .device, .conditions, .again, .stop:
+      .notHalved, .identified, .notIdentified, .secret, .refreshed, .device, .conditions, .again,
+      .stop:
       true
+    case .epoch: !consequences.isEmpty
     }
   }
 
@@ -72,6 +79,7 @@ extension SyncFeature {
     case .delete(let files):
       files.isEmpty ? nil : (.app, "deletes \(files.joined(separator: ", "))")
     case .halve(let file): (.app, "divides \(file)")
+    case .identify: (.app, "asks the server who it is")
     case .askSecret: (.app, "reads the secret again")
     case .refresh: (.app, "tells the server that all was sent")
     case .commit(_, let steps): commit(steps, isVerbose: isVerbose)
@@ -90,7 +98,8 @@ extension SyncFeature {
       case .remove(let file): "\(file) divided"
       case .park(let file, _): "\(file) parked"
       case .anchor: "an anchor"
-      case .ask, .stamp: nil
+      case .own(_, let again): again ? "that all is read again" : "whose progress it is"
+      case .ask, .stamp, .earliest: nil
       }
     }
     return words.isEmpty ? nil : (.app, "stores \(words.joined(separator: ", "))")
@@ -104,6 +113,9 @@ extension SyncFeature {
     case .misshown(let phone, let detail): [(.server, "shows phone \(phone) \(detail)")]
     case .misanswered(let detail): [(.server, "answers wrongly: \(detail)")]
     case .damaged(let user, let detail): [(.server, "has a batch of \(user) that \(detail)")]
+    case .putBack(.server): [(.server, "is put back to an earlier state")]
+    case .putBack(.healthStore): [(.phone, "puts the health store back to an earlier state")]
+    case .putBack(.queue): [(.disk, "is put back to an earlier state")]
     case .granted, .changed, .locked: []
     }
   }

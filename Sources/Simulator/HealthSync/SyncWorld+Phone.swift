@@ -29,6 +29,9 @@ extension SyncWorld {
       phones[index].usedSecret = phones[index].secret
       let isNew = phones[index].secret != phones[index].refused
       kernel.answerLater(.input(.secret(isNew: isNew)), to: phone, after: .milliseconds(5))
+    case .identify:
+      phones[index].identifying = ask(
+        .identify(phone: index, secret: phones[index].usedSecret), from: phone, to: server)
     case .refresh:
       phones[index].refreshing = ask(
         .refresh(phone: index, secret: phones[index].usedSecret), from: phone, to: server)
@@ -55,11 +58,14 @@ extension SyncWorld {
       return give(.notFetched(id, .locked(detail: "the device is locked")), to: phone)
     }
     let wall = wall(phone)
-    let page = phones[phone.index].source.page(type, from: start, limit: limit, at: wall)
+    let page = phones[phone.index].source.page(
+      type, from: start, limit: limit, at: wall, checksMarks: seam.defect != .believesNumbers)
     let made = max(wall, stamp)
-    let packed = SyncPacking(deviceID: "phone").batches(of: type, page, made: made)
+    let packed = SyncPacking(deviceID: Self.device).batches(of: type, page, made: made)
     let drafts = name(packed, phone)
-    let fetched = FetchedPage(drafts: drafts, anchor: page.anchor, made: made)
+    let fetched = FetchedPage(
+      drafts: drafts, anchor: page.anchor, made: made,
+      earliest: page.added.map(\.sample.start).min())
     guard !drafts.isEmpty else { return give(.fetched(id, fetched), to: phone) }
     kernel.counts[.batches] += drafts.count
     writeInOrder(.writes(id, fetched, packed.map(\.bytes)), phone)
@@ -102,8 +108,8 @@ extension SyncWorld {
       return .input(.committed(id))
     case .stores(let token, let delivery, _): return store(token, delivery)
     case .keeps(let piece): return keep(piece)
-    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats,
-      .looks:
+    case .input, .reads, .fires, .naps, .tries, .informs, .stamps, .completes, .bodies, .done,
+      .repeats, .looks:
       return nil
     }
   }
@@ -125,8 +131,8 @@ extension SyncWorld {
     case .stores(let token, _, let end):
       return .done(token, end.map { .unfinished($0, failure) } ?? .failed(failure))
     case .keeps(let piece): return .done(piece.token, .failed(failure))
-    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .done, .repeats,
-      .looks:
+    case .input, .reads, .fires, .naps, .tries, .informs, .stamps, .completes, .bodies, .done,
+      .repeats, .looks:
       return change
     }
   }
@@ -146,6 +152,9 @@ extension SyncWorld {
       tryUpload(file, kernel.phones[phone])
     case .informs(let phone, let file, let number, let fields):
       informed(file, number, fields, kernel.phones[phone])
+    case .stamps(let token, let user, let device):
+      let stamp = backend.kept.newestStamp(of: user, device: device)
+      feed(.other(.done(token, .stamped(stamp))))
     case .completes(let piece): complete(piece)
     case .bodies(let number): bodyEnds(number)
     case .done(let token, let outcome): feed(.other(.done(token, outcome)))
@@ -158,9 +167,10 @@ extension SyncWorld {
   mutating func begin(_ verb: Feature.Verb, _ act: Act<Feature.Verb>, _ index: Int) {
     switch verb {
     case .rotates: backend.secret += 1
+    case .serverReturns: putBackServer(index)
     case .cellular, .lowData, .lowPower, .locks, .overloads: return  // conditions say it all
-    case .adds, .deletes, .restores, .forceQuits, .retries, .resets, .jettisons, .refreshes,
-      .processes:
+    case .adds, .deletes, .restores, .storeReturns, .queueReturns, .forceQuits, .retries, .resets,
+      .jettisons, .refreshes, .processes:
       for phone in targets(of: act) { begin(verb, act, index, on: phone) }
     }
   }
@@ -172,14 +182,26 @@ extension SyncWorld {
     case .adds: add(act.number, phone)
     case .deletes: change(deletes: true, act.number, phone)
     case .restores: change(deletes: false, act.number, phone)
+    case .storeReturns: putBackStore(phone)
+    case .queueReturns:
+      forceQuit(phone, index)
+      phones[phone.index].putBack()
+      note(.putBack(.queue(phone: phone.index)))
     case .forceQuits: forceQuit(phone, index)
     case .retries: restart(phone) { $0.releaseAll() }
     case .resets: restart(phone) { $0.reset(SyncSource.types[act.number]) }
     case .jettisons: jettison(phone, index)
     case .refreshes: grant(.seconds(30), phone)
     case .processes: grant(.seconds(180), phone)
-    case .cellular, .lowData, .lowPower, .locks, .overloads, .rotates: return
+    case .cellular, .lowData, .lowPower, .locks, .overloads, .rotates, .serverReturns: return
     }
+  }
+
+  private mutating func putBackStore(_ phone: HostID) {
+    phones[phone.index].source.putBack(&kernel.hosts[phone.place].chance)
+    phones[phone.index].due.formUnion(phones[phone.index].source.types)
+    note(.putBack(.healthStore(phone: phone.index)))
+    changed(phone)
   }
 
   mutating func end(_ act: Act<Feature.Verb>, _ index: Int) {

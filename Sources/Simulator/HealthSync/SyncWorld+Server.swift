@@ -5,17 +5,19 @@ import LinkWire
 // The server: the real rules over a store that is a value.
 extension SyncWorld {
   struct Backend {
-    var server = SyncServer(at: .zero)
+    var server = SyncServer(epoch: "epoch-1", at: .zero)
     /// The state on disk.
-    var kept = KeptSync()
+    var kept = KeptSync(epoch: "epoch-1")
     /// What was there when its process began.
-    var old = KeptSync()
+    var old = KeptSync(epoch: "epoch-1")
     /// How often that changed.
     var changes = 0
     /// When the last of the changes under way is written: one after the other.
     var storeFree = Instant.zero
     /// The secret that counts.
     var secret = 1
+    /// How many epochs there were.
+    var epochs = 1
     /// The files of uploads that are not complete; they survive the process.
     var files: [UUID128: UploadFile] = [:]
     /// Requests whose bodies are coming.
@@ -23,12 +25,25 @@ extension SyncWorld {
   }
 
   mutating func bootBackend() {
-    backend.server = SyncSeam.server(seam.defect, at: now)
+    backend.server = SyncSeam.server(seam.defect, epoch: backend.kept.epoch, at: now)
     backend.storeFree = now
     backend.coming = [:]
     backend.old = backend.kept
     glances.open = [:]
     restoreUploads()
+  }
+
+  /// Puts the server back to what it had when its process began, and begins another epoch.
+  mutating func putBackServer(_ index: Int) {
+    stop(server, for: index)
+    backend.kept = backend.old
+    backend.files = [:]
+    backend.changes += 1
+    if seam.defect != .keepsEpoch {
+      backend.epochs += 1
+      backend.kept.begin(epoch: "epoch-\(backend.epochs)")
+    }
+    note(.putBack(.server))
   }
 
   mutating func drain(_ server: HostID, within time: Duration) {
@@ -65,6 +80,11 @@ extension SyncWorld {
     switch effect {
     case .ingest(let token, let user, let body, let isGzip):
       ingest(token, user.name, body, isGzip: isGzip)
+    case .stamp(let token, let user, let device):
+      // Behind the batches that came before.
+      backend.storeFree = max(backend.storeFree, now)
+      let wait = now.duration(to: backend.storeFree) + .milliseconds(1)
+      kernel.later(.stamps(token, user: user.name, device: device), on: server, after: wait)
     case .check(let token): later(token, .checked)
     case .tell(let token, let user, let path, let span, let wall):
       later(token, told(path, span, user, wall))
@@ -92,7 +112,7 @@ extension SyncWorld {
   ) {
     let plain = isGzip ? SyncRequest.unpacked(body) : body
     checkWritten(plain ?? [], user)
-    guard let whole = SyncDelivery(ofBody: plain ?? [], user: user) else {
+    guard let whole = SyncDelivery(ofBody: plain ?? [], user: user, arrived: wall(server)) else {
       return later(token, .refused(reason: "it cannot be read"))
     }
     let delivery = seam.atServer(whole)
@@ -127,7 +147,7 @@ extension SyncWorld {
   mutating func requestArrived(
     _ id: TrafficID, _ question: Feature.Question, at server: HostID
   ) {
-    if !question.isRefresh, kernel.happens(kernel.plan.numbers.again), !isCalm {
+    if question.isOfUpload, kernel.happens(kernel.plan.numbers.again), !isCalm {
       let wait = kernel.chance.duration(below: .seconds(120))
       kernel.later(.repeats(question), after: wait)
     }
@@ -153,6 +173,12 @@ extension SyncWorld {
       }
       feed(id, received(.sync, body), phone, secret)
     case .refresh(let phone, let secret): feed(id, received(.refresh), phone, secret)
+    case .identify(let phone, let secret):
+      var received = received(.sync)
+      received.method = "GET"
+      received.fields["authorization"] = "Bearer \(secret)"
+      received.query["deviceId"] = Self.device
+      feed(id, received, phone, secret)
     case .part(let phone, _, let request):
       if request.body.count > kernel.plan.numbers.maxBody {
         return answer(id, Feature.Reply(status: 413))
@@ -176,13 +202,20 @@ extension SyncWorld {
     secret == backend.secret ? SyncUser(Self.user(phone)) : nil
   }
 
-  func refusal(_ status: Int) -> Feature.Reply { Feature.Reply(status: status) }
+  /// How the phones name themselves.
+  static let device = "phone"
+
+  /// A success that is none says so.
+  func refusal(_ status: Int) -> Feature.Reply {
+    Feature.Reply(
+      status: status, body: 200..<300 ~= status ? Array(#"{"success":false}"#.utf8) : [])
+  }
 
   func bytes(of question: Feature.Question) -> Int {
     switch question {
     case .upload(_, _, let body, _): body.count + 300
     case .part(_, _, let request): request.body.count + 300
-    case .refresh: 300
+    case .refresh, .identify: 300
     }
   }
 
@@ -192,5 +225,10 @@ extension SyncWorld {
 }
 
 extension SyncFeature.Question {
-  fileprivate var isRefresh: Bool { if case .refresh = self { true } else { false } }
+  fileprivate var isOfUpload: Bool {
+    switch self {
+    case .upload, .part: true
+    case .refresh, .identify: false
+    }
+  }
 }

@@ -147,9 +147,13 @@ extension SyncWorld {
     case .refresh(let phone, _):
       phones[phone].refreshing = nil
       give(.refreshed(result.failure), to: kernel.phones[phone])
+    case .identify(let phone, let secret):
+      phones[phone].identifying = nil
+      give(identity(result, secret, phone), to: kernel.phones[phone])
     case .part(let phone, let file, let request):
       answered(request, of: file, result, kernel.phones[phone])
     case .upload(let phone, let file, _, _):
+      phones[phone].tasks[file]?.epoch = result.epoch
       let failure = result.failure
       let outcome = failure.map { UploadOutcome.failed($0) } ?? .accepted
       if host.kind == .system, let failure, failure.isOfTransport {
@@ -157,6 +161,26 @@ extension SyncWorld {
       } else {
         ended(file, outcome, kernel.phones[phone])
       }
+    }
+  }
+
+  /// What the app reads in the answer to its question who the server is.
+  private mutating func identity(
+    _ result: Result<Feature.Reply, LinkFailure>, _ secret: Int, _ phone: Int
+  ) -> SyncModel.Input {
+    switch result {
+    case .failure(let failure): return .notIdentified(failure)
+    case .success(let reply):
+      let failure = LinkFailure.http(
+        status: reply.status, retryAfter: reply.retryAfter, detail: reply.detail)
+      if ResumableUpload.isPassing(reply.status) || SyncReply.isDenied(reply.body) {
+        heed(failure, secret, phone)
+        return .notIdentified(failure)
+      }
+      guard 200..<300 ~= reply.status else {
+        return .identified(SyncIdentity(SyncOwner(server: SyncRequest.endpoint)))
+      }
+      return .identified(SyncIdentity(reply.body, server: SyncRequest.endpoint))
     }
   }
 
@@ -185,6 +209,7 @@ extension SyncWorld {
       guard let task = phones[index].tasks.removeValue(forKey: file), let outcome = task.outcome
       else { continue }
       if case .failed(let failure) = outcome { heed(failure, task.secret, index) }
+      if let epoch = task.epoch { give(.epoch(epoch), to: phone) }
       give(.uploaded(file, outcome, at: wall(phone)), to: phone)
     }
   }
@@ -207,7 +232,11 @@ extension SyncWorld {
     }
   }
 
-  mutating func reportLostRefresh(_ phone: HostID) {
+  mutating func reportLostQuestions(_ phone: HostID) {
+    if let number = phones[phone.index].identifying, isLost(number) {
+      phones[phone.index].identifying = nil
+      give(.notIdentified(.reset), to: phone)
+    }
     guard let number = phones[phone.index].refreshing, isLost(number) else { return }
     phones[phone.index].refreshing = nil
     give(.refreshed(.reset), to: phone)
@@ -222,10 +251,15 @@ extension Result<SyncFeature.Reply, LinkFailure> {
   /// How an upload ended with it.
   var outcome: UploadOutcome { failure.map { .failed($0) } ?? .accepted }
 
+  /// The epoch that the answer names.
+  var epoch: String? { if case .success(let reply) = self { reply.epoch } else { nil } }
+
   /// Why the answer is not one of success.
   fileprivate var failure: LinkFailure? {
     switch self {
-    case .success(let reply) where 200..<300 ~= reply.status: nil
+    case .success(let reply)
+    where 200..<300 ~= reply.status && SyncReply.isSuccess(reply.body):
+      nil
     case .success(let reply):
       .http(status: reply.status, retryAfter: reply.retryAfter, detail: reply.detail)
     case .failure(let failure): failure

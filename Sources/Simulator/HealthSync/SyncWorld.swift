@@ -48,6 +48,10 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var conditions = SyncConditions()
     /// The request of this run that tells the server that the sync is complete.
     var refreshing: TrafficID?
+    /// The request of this run that asks whose progress it is.
+    var identifying: TrafficID?
+    /// What was on the disk when the app was launched last.
+    private(set) var backup = (queue: KeptSyncQueue(), files: [String: [UInt8]]())
     /// What this run knows of the server; `nil` until it was asked.
     var offer: Offer?
     var takesGzip: Bool?
@@ -56,6 +60,16 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var difference = (missing: 0, extra: 0)
 
     mutating func apply(_ step: SyncQueueStep) { queue.apply(step) }
+
+    /// Remembers what is on the disk.
+    mutating func backUp() { backup = (queue, files) }
+
+    /// Puts the disk back to what was remembered; what the system uploads for the app ends.
+    mutating func putBack() {
+      (queue, files) = backup
+      tickets = tickets.filter { files[$0.key] != nil }
+      tasks = [:]
+    }
 
     /// Lets all parked batches wait again.
     mutating func releaseAll() {
@@ -87,6 +101,8 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var place: String?
     /// How it ended, while the app does not run.
     var outcome: UploadOutcome?
+    /// The epoch that the answer names.
+    var epoch: String?
   }
 
   init(
@@ -134,6 +150,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     phones[host.index].diskFree = .zero
     phones[host.index].observed = []
     phones[host.index].refreshing = nil
+    phones[host.index].identifying = nil
     phones[host.index].refused = nil
     (phones[host.index].offer, phones[host.index].takesGzip) = (nil, nil)
     phones[host.index].conditions = SyncConditions()
@@ -145,7 +162,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     tellConditions(phone)
     if isFirst { restore(phone) }
     if !isOwnedBySystem { reportLost(phone) }
-    reportLostRefresh(phone)
+    reportLostQuestions(phone)
     deliver(phone)
   }
 
@@ -157,6 +174,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
       phones[index].files[file] = nil
       phones[index].tickets[file] = nil
     }
+    phones[index].backUp()
     phones[index].usedSecret = phones[index].secret
     let running = isOwnedBySystem ? Set(phones[index].tasks.keys) : []
     give(.restored(phones[index].queue, running: running, missing: missing), to: phone)

@@ -96,17 +96,20 @@ public final class FakeUploadQueue: UploadQueue {
 
   private let state: Mutex<State>
   private let outcome: @Sendable (FileUpload) -> UploadOutcome?
+  private let identity: SyncIdentity
 
   /// A queue.
   ///
   /// - Parameters:
+  ///   - identity: What the server says about itself.
   ///   - running: The uploads of an earlier process, by their files.
   ///   - outcome: How an upload ends at once; `nil` lets it run until `end(_:_:)`.
   public init(
+    identity: SyncIdentity = SyncIdentity(SyncOwner(server: "https://server.example")),
     running: Set<String> = [], outcome: @escaping @Sendable (FileUpload) -> UploadOutcome?
   ) {
     state = Mutex(State(running: running))
-    self.outcome = outcome
+    (self.outcome, self.identity) = (outcome, identity)
   }
 
   /// What was enqueued, in order.
@@ -123,6 +126,8 @@ public final class FakeUploadQueue: UploadQueue {
   }
 
   public func running() async -> Set<String> { state.withLock(\.running) }
+
+  public func identify() async throws(LinkFailure) -> SyncIdentity { identity }
 
   public func renewSecret() async -> Bool { false }
 

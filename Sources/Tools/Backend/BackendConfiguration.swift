@@ -20,7 +20,8 @@ public struct BackendConfiguration: Sendable {
   public var dataDirectory: String
   /// Where the messages are kept; `nil` is `messages.sqlite` in the data directory.
   public var database: Database?
-  /// Whether it begins a new epoch over the messages it has: once, after a backup was put back.
+  /// Whether it begins a new epoch over the messages and the synced samples it has: once, after a
+  /// backup was put back.
   public var beginsNewEpoch = false
   /// Serves TLS when given.
   public var certificate: Certificate?

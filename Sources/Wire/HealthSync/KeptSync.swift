@@ -1,4 +1,4 @@
-import LinkCore
+public import LinkCore
 public import LinkHealth
 
 /// The samples that phones have synced, as a value.
@@ -7,12 +7,22 @@ public import LinkHealth
 /// it is removed with the last of them. A UUID that was deleted is remembered, so that a batch that
 /// is older than the deletion does not bring the sample back; nor does a deletion that is older
 /// than the newest batch that named a UUID remove its sample. So batches may come late and
-/// repeatedly.
+/// repeatedly. How old a batch is says `SyncStamps`.
 public struct KeptSync: Sendable, Hashable {
+  /// One generation of what is stored: another one does not hold all that this one held.
+  public private(set) var epoch: String
   private var shelves: [String: Shelf] = [:]
 
   /// No samples.
-  public init() {}
+  public init(epoch: String = "memory") { self.epoch = epoch }
+
+  /// Begins another epoch over the same samples, after they were put back to an earlier state.
+  package mutating func begin(epoch: String) { self.epoch = epoch }
+
+  /// Returns the newest stamp of a batch of a phone.
+  public func newestStamp(of user: String, device: String) -> Timestamp? {
+    shelves[user]?.stamps.newest(of: device)
+  }
 
   /// Applies a batch: its deletions, then its samples.
   public mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
@@ -80,18 +90,19 @@ private struct Shelf: Sendable, Hashable {
 
   var samples: [HealthSamplePlace: Entry] = [:]
   var identities: [UUID128: Identity] = [:]
+  var stamps = SyncStamps()
 
   func places(of type: String) -> [HealthSamplePlace] {
     samples.keys.filter { $0.type == type }.sorted { ($0.start, $0.key) < ($1.start, $1.key) }
   }
 
   mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
-    for uuid in delivery.deleted { delete(uuid, made: delivery.made) }
-    var tally = SyncTally()
-    for sample in delivery.samples {
-      let isNew = add(sample, made: delivery.made)
-      tally.count(sample, isNew: isNew)
+    let made = delivery.made.map {
+      stamps.note($0, of: delivery.device, arrived: delivery.arrived)
     }
+    for uuid in delivery.deleted { delete(uuid, made: made) }
+    var tally = SyncTally()
+    for sample in delivery.samples { tally.count(sample, add(sample, made: made)) }
     return tally
   }
 
@@ -112,22 +123,22 @@ private struct Shelf: Sendable, Hashable {
     if let uuids = samples[place]?.uuids, uuids <= 0 { samples[place] = nil }
   }
 
-  /// Adds a sample; returns false if it is known, or was deleted or named later.
-  private mutating func add(_ sample: SyncSample, made: Timestamp?) -> Bool {
+  private mutating func add(_ sample: SyncSample, made: Timestamp?) -> SyncAddition {
     let place = sample.place
+    let isNew = samples[place] == nil
+    let refusal: SyncAddition = isNew ? .refused : .known
     var time = made ?? Timestamp(nanoseconds: .min)
     var former: HealthSamplePlace?
     if let uuid = sample.uuid {
       switch identities[uuid] {
-      case .deleted(let deleted)?: if let made, made < deleted { return false }
+      case .deleted(let deleted)?: if let made, made < deleted { return refusal }
       case .sample(let other, let named)?:
-        if let made, made < named { return false }
+        if let made, made < named { return refusal }
         time = max(named, time)
         former = other
       case nil: break
       }
     }
-    let isNew = samples[place] == nil
     if isNew {
       var kept = sample
       kept.uuid = nil
@@ -138,14 +149,26 @@ private struct Shelf: Sendable, Hashable {
       identities[uuid] = .sample(place, named: time)
     }
     if let former { release(former) }
-    return isNew
+    return isNew ? .new : .known
   }
+}
+
+/// What became of a sample of a batch.
+package enum SyncAddition: Sendable, Hashable {
+  case new
+  /// It is stored already.
+  case known
+  /// A newer batch deleted it, or gave its UUID to another one.
+  case refused
 }
 
 extension SyncTally {
   /// Counts what became of a sample.
-  package mutating func count(_ sample: SyncSample, isNew: Bool) {
-    guard isNew else { return skippedDuplicates += 1 }
-    if case .workout = sample.value { workouts += 1 } else { records += 1 }
+  package mutating func count(_ sample: SyncSample, _ addition: SyncAddition) {
+    switch addition {
+    case .new: if case .workout = sample.value { workouts += 1 } else { records += 1 }
+    case .known: skippedDuplicates += 1
+    case .refused: refused += 1
+    }
   }
 }

@@ -42,13 +42,17 @@ public struct SyncedType: Sendable, Hashable, Codable {
   public var synced: Int
   /// When the last batch was accepted.
   public var lastAccepted: Timestamp?
+  /// The earliest start of a sample that was read; `nil` before the first one.
+  public var earliest: Timestamp?
 
   /// A type from its parts; by default nothing was read.
   public init(
-    type: String, anchor: HealthAnchor? = nil, synced: Int = 0, lastAccepted: Timestamp? = nil
+    type: String, anchor: HealthAnchor? = nil, synced: Int = 0, lastAccepted: Timestamp? = nil,
+    earliest: Timestamp? = nil
   ) {
     (self.type, self.anchor) = (type, anchor)
     (self.synced, self.lastAccepted) = (synced, lastAccepted)
+    self.earliest = earliest
   }
 }
 
@@ -58,6 +62,12 @@ public enum SyncQueueStep: Sendable, Hashable, Codable {
   case ask([String])
   /// A type was read up to this anchor; `nil` forgets what was read and counted.
   case anchor(type: String, HealthAnchor?)
+  /// Samples of a type were read that start then or later; an earlier time replaces a later one.
+  case earliest(type: String, Timestamp)
+  /// The progress belongs to this owner.
+  ///
+  /// - again: Whether what was read and counted is forgotten, but for `earliest`.
+  case own(SyncOwner, again: Bool)
   /// Adds a batch, or replaces the one of the same file.
   case add(QueuedBatch)
   /// A server has the batch, which leaves the queue.
@@ -79,15 +89,18 @@ public struct KeptSyncQueue: Sendable, Hashable, Codable {
   private var queued: [String: QueuedBatch] = [:]
   /// The newest time that a batch was stamped with.
   public private(set) var stamp = Timestamp(nanoseconds: .min)
+  /// Whose progress it is; `nil` before a server said so.
+  public private(set) var owner: SyncOwner?
 
   /// An empty queue.
   public init() {}
 
   /// A queue from its parts.
   public init(
-    asked: [String], types: [SyncedType], batches: [QueuedBatch], stamp: Timestamp
+    asked: [String], types: [SyncedType], batches: [QueuedBatch], stamp: Timestamp,
+    owner: SyncOwner? = nil
   ) {
-    (self.asked, self.stamp) = (asked, stamp)
+    (self.asked, self.stamp, self.owner) = (asked, stamp, owner)
     for type in types { kept[type.type] = type }
     for batch in batches { queued[batch.file] = batch }
   }
@@ -107,6 +120,12 @@ public struct KeptSyncQueue: Sendable, Hashable, Codable {
     case .anchor(let type, let anchor?):
       kept[type, default: SyncedType(type: type)].anchor = anchor
     case .anchor(let type, nil): kept[type] = nil
+    case .earliest(let type, let time):
+      let known = kept[type]?.earliest ?? time
+      kept[type, default: SyncedType(type: type)].earliest = min(known, time)
+    case .own(let owner, let again):
+      self.owner = owner
+      if again { kept = kept.mapValues { SyncedType(type: $0.type, earliest: $0.earliest) } }
     case .add(let batch): queued[batch.file] = batch
     case .accept(let file, let time):
       guard let batch = queued.removeValue(forKey: file) else { return }

@@ -5,8 +5,12 @@ public import LinkHealth
 public struct SyncDelivery: Sendable, Hashable {
   /// Whose samples they are.
   public var user: String
+  /// The phone, as it names itself.
+  public var device: String
   /// When the phone made the batch; `nil` if it does not say.
   public var made: Timestamp?
+  /// When the batch came, by the clock of the server, which bounds `made`; `nil` bounds nothing.
+  public var arrived: Timestamp?
   /// What was deleted at its source; applied before samples are added.
   public var deleted: [UUID128]
   /// The records, then the workouts.
@@ -14,18 +18,26 @@ public struct SyncDelivery: Sendable, Hashable {
 
   /// A delivery from its parts; empty by default.
   public init(
-    user: String, made: Timestamp? = nil, deleted: [UUID128] = [], samples: [SyncSample] = []
+    user: String, device: String = SyncBatch.unknownDevice, made: Timestamp? = nil,
+    arrived: Timestamp? = nil, deleted: [UUID128] = [], samples: [SyncSample] = []
   ) {
-    (self.user, self.made) = (user, made)
+    (self.user, self.device) = (user, device)
+    (self.made, self.arrived) = (made, arrived)
     (self.deleted, self.samples) = (deleted, samples)
   }
 
   /// Prepares what was read.
   ///
-  /// - Parameter hash: Returns the SHA-256 of a text.
-  public init(of reading: SyncReading, user: String, hash: ([UInt8]) -> SyncHash) {
+  /// - Parameters:
+  ///   - arrived: When it came; `nil` bounds nothing.
+  ///   - hash: Returns the SHA-256 of a text.
+  public init(
+    of reading: SyncReading, user: String, arrived: Timestamp? = nil, hash: ([UInt8]) -> SyncHash
+  ) {
     let batch = reading.batch
-    self.init(user: user, made: batch.timestamp?.instant, deleted: batch.deletedUUIDs)
+    self.init(
+      user: user, device: batch.deviceID, made: batch.timestamp?.instant, arrived: arrived,
+      deleted: batch.deletedUUIDs)
     samples = zip(batch.records ?? [], reading.recordRanges).map { record, range in
       SyncSample(record, hash: hash(record.hashInput), raw: reading.body[range])
     }

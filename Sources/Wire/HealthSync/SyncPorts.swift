@@ -7,6 +7,9 @@ public import LinkHealth
 public enum HealthPageStart: Sendable, Hashable, Codable {
   /// With the samples that begin in so much time before now, as the source knows it.
   case last(Duration)
+  /// With the samples that begin at a time or later, or in so much time before now if that is
+  /// earlier.
+  case since(Timestamp, orLast: Duration)
   /// With the first change after an anchor.
   case after(HealthAnchor)
 }
@@ -69,7 +72,7 @@ public struct FileUpload: Sendable, Hashable, Codable {
 
 /// How an upload ended.
 public enum UploadOutcome: Sendable, Hashable, Codable {
-  /// The server answered with a status of success.
+  /// The server says that it has stored it.
   case accepted
   /// It was refused, or no answer came.
   case failed(LinkFailure)

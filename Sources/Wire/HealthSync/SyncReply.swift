@@ -7,14 +7,19 @@ public struct SyncTally: Sendable, Hashable, Codable {
   public var records: Int
   /// Workouts that were new.
   public var workouts: Int
-  /// Records and workouts that are stored already, or were deleted.
+  /// Records and workouts that are stored already.
   public var skippedDuplicates: Int
+  /// Records and workouts that were deleted or named by a newer batch.
+  public var refused: Int
 
   /// Nothing by default.
-  public init(records: Int = 0, workouts: Int = 0, skippedDuplicates: Int = 0) {
+  public init(
+    records: Int = 0, workouts: Int = 0, skippedDuplicates: Int = 0, refused: Int = 0
+  ) {
     self.records = records
     self.workouts = workouts
     self.skippedDuplicates = skippedDuplicates
+    self.refused = refused
   }
 
   /// The body of the answer.
@@ -27,6 +32,7 @@ public struct SyncTally: Sendable, Hashable, Codable {
         $0.entry("workouts", workouts)
       }
       $0.entry("skippedDuplicates", skippedDuplicates)
+      if refused > 0 { $0.entry("refused", refused) }
     }
     return writer.bytes
   }
@@ -35,14 +41,16 @@ public struct SyncTally: Sendable, Hashable, Codable {
   ///
   /// - Throws: The fault if it does not say that the batch was stored.
   public static func read(_ body: [UInt8]) throws(FieldFault) -> SyncTally {
-    let fields = JSONFields(body, keeping: ["success", "inserted", "skippedDuplicates"])
+    let fields = JSONFields(
+      body, keeping: ["success", "inserted", "skippedDuplicates", "refused"])
     try fields.check()
     guard try fields.optionalBool("success") == true else { throw .missing(field: "success") }
     let inserted = JSONFields(try fields.object("inserted"), keeping: ["records", "workouts"])
     return SyncTally(
       records: try inserted.int("records", in: 0...Int.max),
       workouts: try inserted.int("workouts", in: 0...Int.max),
-      skippedDuplicates: try fields.int("skippedDuplicates", in: 0...Int.max))
+      skippedDuplicates: try fields.int("skippedDuplicates", in: 0...Int.max),
+      refused: try fields.optionalInt("refused", in: 0...Int.max) ?? 0)
   }
 }
 
@@ -68,6 +76,20 @@ public enum SyncReply {
       $0.entry("error", words)
       if let details { $0.entry("details", details) }
     }
+  }
+
+  /// Whether an answer with a status of success says that what was asked for was done: its body is
+  /// empty, or an object with `"success":true`. Servers that catch their errors say `false`.
+  public static func isSuccess(_ body: [UInt8]) -> Bool {
+    guard !body.isEmpty else { return true }
+    let fields = JSONFields(body, keeping: ["success"])
+    guard fields.fault == nil else { return false }
+    return (try? fields.optionalBool("success")) == true
+  }
+
+  /// Whether an answer says `"success":false`, whatever its status.
+  public static func isDenied(_ body: [UInt8]) -> Bool {
+    (try? JSONFields(body, keeping: ["success"]).optionalBool("success")) == false
   }
 
   /// The reason that a refusal gives, for people; `nil` if it gives none.

@@ -73,22 +73,31 @@ public struct UploadReply: Sendable, Hashable {
   public var fields: UploadFields
   /// The URL of the upload, if it is one of the same server.
   public var url: String?
+  /// Whether its body does not say that the batch was not stored.
+  public var isSuccess: Bool
 
   /// An answer from its parts.
-  public init(_ status: Int, _ fields: UploadFields, url: String? = nil) {
+  public init(
+    _ status: Int, _ fields: UploadFields, url: String? = nil, isSuccess: Bool = true
+  ) {
     (self.status, self.fields, self.url) = (status, fields, url)
+    self.isSuccess = isSuccess
   }
 
   /// Reads the fields of an answer.
   ///
-  /// - Parameter server: The URL that was asked for; uploads of other servers are not followed,
-  ///   since the secret is not for them.
+  /// - Parameters:
+  ///   - server: The URL that was asked for; uploads of other servers are not followed, since the
+  ///     secret is not for them.
+  ///   - body: The body of the answer.
   public init(
-    _ status: Int, _ dialect: UploadDialect, of server: String, field: (String) -> String?
+    _ status: Int, _ dialect: UploadDialect, of server: String, body: [UInt8] = [],
+    field: (String) -> String?
   ) {
     self.init(
       status, UploadFields(dialect, field: field),
-      url: field("Location").flatMap { Self.resolve($0, at: server) })
+      url: field("Location").flatMap { Self.resolve($0, at: server) },
+      isSuccess: SyncReply.isSuccess(body))
   }
 
   /// Returns the absolute URL of a location; `nil` if it is not one of the same server.

@@ -222,6 +222,25 @@ import Testing
     }
   }
 
+  @Test func `bytes whose file has no durable name are not told, and the file is gone`() throws {
+    let scratch = try Scratch()
+    let record = SyncUploadRecord(user: "ann", length: 4, isGzip: false)
+    let id = UUID128(high: 1, low: 2)
+    let failing = SyncUploadFiles(in: scratch.path) { _ in
+      errno = EIO
+      return -1
+    }
+    #expect(throws: StoreFailure.self) { try failing.write([1, 2], to: id, record, at: 0) }
+    let path = scratch("sync-uploads/\(id)")
+    #expect(!FileManager.default.fileExists(atPath: path))
+    #expect(failing.kept(at: Timestamp(nanoseconds: 0)) == [])
+    let files = SyncUploadFiles(in: scratch.path)
+    #expect(try files.write([1, 2], to: id, record, at: 0) == 2)
+    // The name is durable: only new files need their directory to be synced.
+    #expect(try failing.write([3, 4], to: id, record, at: 2) == 4)
+    #expect(try files.read(id, record, upTo: 4) == [1, 2, 3, 4])
+  }
+
   @Test func `files that are no uploads are removed at a start`() async throws {
     let scratch = try Scratch()
     let directory = scratch("data/sync-uploads")

@@ -33,8 +33,8 @@ enum SyncProperty {
     var kept = KeptSync()
     let first = kept.apply(delivery)
     try hold(
-      first.records + first.workouts + first.skippedDuplicates == delivery.samples.count,
-      "each sample is new or a duplicate")
+      first.records + first.workouts + first.skippedDuplicates + first.refused
+        == delivery.samples.count, "each sample is new, a duplicate or refused")
     for sample in delivery.samples {
       try hold(sample.end >= sample.start, "no sample ends before it begins")
     }

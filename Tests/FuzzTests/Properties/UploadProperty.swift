@@ -116,9 +116,9 @@ enum UploadProperty {
   private static let loose = Schema(
     applicationID: 1,
     tables: """
-      CREATE TABLE queue(only_one, stamp);
+      CREATE TABLE queue(only_one, stamp, server, user, epoch);
       CREATE TABLE asked(place, type);
-      CREATE TABLE types(type, anchor, synced, accepted);
+      CREATE TABLE types(type, anchor, synced, accepted, earliest);
       CREATE TABLE batches(file, type, place, records, deletions, bytes, parked);
       """)
 
@@ -127,7 +127,7 @@ enum UploadProperty {
     do throws(StoreFailure) {
       let database = try Database(
         path: ":memory:", access: .write, busyTimeout: .zero, schema: loose)
-      let tables = [("queue", 2), ("asked", 2), ("types", 4), ("batches", 7)]
+      let tables = [("queue", 5), ("asked", 2), ("types", 5), ("batches", 7)]
       let (name, count) = tables[Int(choices.byte()) % tables.count]
       var values: [SQLValue] = []
       for _ in 0..<count { values.append(value(&choices)) }

@@ -19,6 +19,7 @@ import Testing
     sync.again()
     await sync.settled { _ in true }
     #expect(await sync.snapshot.sending == [])
+    #expect(await !sync.snapshot.canWork)
     lifecycle.tell(.foreground)
     await sync.settled { !$0.sending.isEmpty }
     #expect(await sync.snapshot.sending == [Self.file])
@@ -30,7 +31,7 @@ import Testing
       let scratch = try Scratch()
       let sync = try await Self.sync(scratch, FakeLifecycle(known: known))
       sync.again()
-      await sync.settled { _ in true }
+      await sync.settled { !$0.sending.isEmpty }
       #expect(await sync.snapshot.sending == [Self.file])
       await sync.close()
     }
@@ -51,7 +52,8 @@ import Testing
     await sync.close()
   }
 
-  /// A sync with batches that an earlier process has left, and a network without answers.
+  /// A sync with batches that an earlier process has left, and uploads that do not end by
+  /// themselves.
   private static func sync(
     _ scratch: Scratch, _ lifecycle: FakeLifecycle, _ files: [String] = [file],
     _ uploads: (any UploadQueue)? = nil
@@ -72,7 +74,7 @@ import Testing
       directory: scratch.path
     ) { "hush-hush-hush" }
     configuration.types = []
-    configuration.uploads = uploads
+    configuration.uploads = uploads ?? FakeUploadQueue { _ in nil }
     configuration.network = FakeNetwork(clock: BootClock())
     (configuration.lifecycle, configuration.reachability) = (lifecycle, FakeReachability())
     return try await SampleSync(configuration)

@@ -88,10 +88,17 @@ final class SyncRig: Sendable {
   }
 
   /// The minutes of the samples that the backend holds, by type, in order; repeated ones repeat.
-  func held() async throws -> [String: [Int]] {
+  ///
+  /// - Parameters:
+  ///   - directory: That of the backend.
+  ///   - user: Whose samples.
+  func held(
+    in directory: String = "server", of user: String = "ann"
+  ) async throws -> [String: [Int]] {
     let script = """
       import json, sqlite3
-      rows = sqlite3.connect('\(scratch("server"))/sync.sqlite').execute('select raw from samples')
+      rows = sqlite3.connect('\(scratch(directory))/sync.sqlite').execute(
+        "select raw from samples join names on names.id = user where names.text = '\(user)'")
       for (raw,) in rows:
         record = json.loads(raw)
         print(record['recordType'], int(record['value']))
@@ -119,11 +126,14 @@ final class SyncRig: Sendable {
   }
 
   /// Starts `holdfast serve`, on the same port as before if there is one.
-  func serve(port: Int = 0) async throws -> (process: LabProcess, url: String, port: Int) {
-    let process = try CommandProcess.start([
-      "serve", "--port", "\(port)", "--json", "--data", scratch("server"), "--sync-secret-file",
-      scratch("secrets"), "--log-level", "error",
-    ])
+  func serve(
+    port: Int = 0, in directory: String = "server", _ more: String...
+  ) async throws -> (process: LabProcess, url: String, port: Int) {
+    let process = try CommandProcess.start(
+      [
+        "serve", "--port", "\(port)", "--json", "--data", scratch(directory),
+        "--sync-secret-file", scratch("secrets"), "--log-level", "error",
+      ] + more)
     let first = try [String: Any].reading(await LineReader(process.lines).next())
     let url = try #require(first["url"] as? String)
     return (process, url, try #require(url.split(separator: ":").last.flatMap { Int($0) }))
@@ -156,7 +166,8 @@ struct SyncRun {
 /// accepts.
 ///
 /// An entry is a status, or `[status, Retry-After]`, or `"cut"` to end the connection without an
-/// answer, or `"lost"` to do so after it stored the batch.
+/// answer, or `"lost"` to do so after it stored the batch, or `"denied"` for an answer with status
+/// 200 that says that nothing was stored.
 final class SyncPeer: Sendable {
   let process: LabProcess
   let port: Int
@@ -241,6 +252,8 @@ final class SyncPeer: Sendable {
           self.connection.shutdown(socket.SHUT_RDWR)
           self.close_connection = True
           return
+        if status == 'denied':
+          return self.answer(200, {'success': False, 'error': 'database is locked'})
         if status == 200:
           count = len(seen['uuids'])
           return self.answer(200, {'success': True, 'skippedDuplicates': 0,

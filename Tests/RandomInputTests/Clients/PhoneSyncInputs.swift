@@ -13,6 +13,7 @@ struct PhoneSyncInputs: InputGenerator {
   private var splits: [String] = []
   private var isAsked = false
   private var isRefreshing = false
+  private var isIdentifying = false
   private var anchors: [String: HealthAnchor] = [:]
   private var lastFile = 0
   private var lastWake: UInt64 = 0
@@ -56,6 +57,7 @@ struct PhoneSyncInputs: InputGenerator {
       case .commit(let id, _): writes.append(id)
       case .upload(let all): uploads += all.map(\.file)
       case .halve(let file): splits.append(file)
+      case .identify: isIdentifying = true
       case .askSecret: isAsked = true
       case .refresh: isRefreshing = true
       case .observe, .delete, .giveBack, .update: continue
@@ -69,7 +71,7 @@ struct PhoneSyncInputs: InputGenerator {
     case .fetch(let id, _, _, _, _): "fetch \(id)"
     case .commit(let id, _): "commit \(id)"
     case .giveBack(let wake, _): "give back \(wake)"
-    case .observe, .delete, .upload, .halve, .askSecret, .refresh, .update: nil
+    case .observe, .delete, .upload, .halve, .identify, .askSecret, .refresh, .update: nil
     }
   }
 
@@ -148,6 +150,7 @@ extension PhoneSyncInputs {
     case 4: return .halved(file, [draft(), draft()])
     case 5: return .notHalved(file, oneIn(2) ? nil : .full(detail: "late"))
     case 6: return oneIn(2) ? .secret(isNew: oneIn(2)) : .refreshed(nil)
+    case 7: return oneIn(2) ? .identified(identity()) : .epoch(one(["e1", "e2"]))
     case _: return .uploaded(file, outcome(), at: wall)
     }
   }
@@ -155,7 +158,18 @@ extension PhoneSyncInputs {
 
 // Answers.
 extension PhoneSyncInputs {
+  private mutating func identity() -> SyncIdentity {
+    let owner = SyncOwner(
+      server: oneIn(9) ? "b" : "a", user: one([nil, "ann", "ann", "bob"]),
+      epoch: oneIn(4) ? nil : oneIn(6) ? "e2" : "e1")
+    return SyncIdentity(owner, stamp: oneIn(3) ? wall : nil)
+  }
+
   private mutating func answer() -> SyncModel.Input? {
+    if isIdentifying, oneIn(2) {
+      isIdentifying = false
+      return oneIn(6) ? .notIdentified(failure()) : .identified(identity())
+    }
     switch number(0...9) {
     case 0...2: return reads.isEmpty ? nil : endRead()
     case 3...5:
@@ -194,7 +208,8 @@ extension PhoneSyncInputs {
       anchors[type] = HealthAnchor([UInt8(truncatingIfNeeded: chance.next()), 1, 2])
     }
     return FetchedPage(
-      drafts: drafts, anchor: anchors[type] ?? HealthAnchor([]), made: max(wall, least))
+      drafts: drafts, anchor: anchors[type] ?? HealthAnchor([]), made: max(wall, least),
+      earliest: maybe(wall))
   }
 
   private mutating func endRead() -> SyncModel.Input {

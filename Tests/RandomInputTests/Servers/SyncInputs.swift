@@ -59,7 +59,7 @@ struct SyncInputs: ServerInputs {
     switch effect {
     case .answer(let id, _): "an answer to \(id)"
     case .finished: "the end of a drain"
-    case .ingest, .check, .tell, .keep, .finish, .forget, .inform, .interrupt: nil
+    case .ingest, .stamp, .check, .tell, .keep, .finish, .forget, .inform, .interrupt: nil
     }
   }
 }
@@ -88,7 +88,9 @@ extension SyncInputs {
     case 0:
       call = SyncCall(one(methods), one(SyncPath.allCases), body: body)
       (call.from, call.to) = (maybe("2026-01-31"), maybe(one(["2026-02-01", "today"])))
-    case 1: call = SyncCall("POST", .refresh)
+    case 1:
+      call = oneIn(2) ? SyncCall("POST", .refresh) : SyncCall("GET", .sync)
+      (call.showsSecret, call.deviceID) = (oneIn(2), maybe("phone"))
     case 2...5: call = SyncCall("POST", .sync, body: body)
     case _:
       let method = one(["HEAD", "PATCH", "PATCH", "PATCH", "DELETE"])
@@ -121,7 +123,8 @@ extension SyncInputs {
   private mutating func finishWork() {
     guard let done = work.randomElement(using: &chance) else { return }
     let failure = storeFailure()
-    let tally = SyncTally(records: number(0...3), workouts: 1, skippedDuplicates: 2)
+    let tally = SyncTally(
+      records: number(0...3), workouts: 1, skippedDuplicates: 2, refused: number(0...1))
     let outcome: SyncOutcome
     switch done.effect {
     case .ingest:
@@ -129,6 +132,7 @@ extension SyncInputs {
         .stored(tally), .stored(tally), .refused(reason: "no"), .tooLong(limit: 9),
         .failed(failure),
       ])
+    case .stamp: outcome = oneIn(6) ? .failed(failure) : .stamped(maybe(wall))
     case .tell: outcome = oneIn(6) ? .failed(failure) : .told([0x7B, 0x7D])
     case .keep(_, _, _, let offset, let bytes):
       outcome = oneIn(6) ? .failed(failure) : .kept(offset + bytes.count)
@@ -188,13 +192,14 @@ extension SyncInputs {
     case .keep(_, let id, let record, let offset, let bytes),
       .finish(_, let id, let record, let offset, let bytes):
       files[id] = (record, offset + bytes.count)
-    case .ingest, .check, .tell, .forget, .inform, .interrupt, .answer, .finished: return
+    case .ingest, .stamp, .check, .tell, .forget, .inform, .interrupt, .answer, .finished: return
     }
   }
 
   private mutating func note(_ effect: SyncServer.Effect, after input: SyncServer.Input?) {
     switch effect {
-    case .ingest(let token, _, _, _), .check(let token), .tell(let token, _, _, _, _):
+    case .ingest(let token, _, _, _), .stamp(let token, _, _), .check(let token),
+      .tell(let token, _, _, _, _):
       work.append((token, effect, nil))
     case .keep(let token, let id, _, let offset, _), .finish(let token, let id, _, let offset, _):
       require(!work.contains { $0.upload == id }, "an upload is written by one request at a time")

@@ -50,7 +50,7 @@ import Testing
     switch report.outcome {
     case .told(let bytes): return String(decoding: bytes, as: UTF8.self)
     case .refused(let reason): return reason
-    case .stored, .checked, .tooLong, .failed, .kept, .unfinished: return ""
+    case .stored, .stamped, .checked, .tooLong, .failed, .kept, .unfinished: return ""
     }
   }
 

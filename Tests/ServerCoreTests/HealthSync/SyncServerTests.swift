@@ -78,6 +78,37 @@ extension SyncAnswer {
     #expect(answer?.tellsEncodings == true)
   }
 
+  @Test func `a known person is told the epoch, and the newest stamp of a phone`() {
+    var stage = SyncStage(epoch: "0f")
+    var call = SyncCall("GET", .sync)
+    call.showsSecret = true
+    let answer = SyncStage.answer(stage.ask(1, call))
+    #expect(answer?.status == 200)
+    #expect(answer?.text == #"{"status":"ok","endpoint":"sync","epoch":"0f","user":"ann"}"#)
+    call.deviceID = "phone"
+    #expect(
+      stage.ask(2, call) == [.stamp(StoreToken(1), SyncStage.ann, device: "phone")])
+    let stamp = Timestamp(nanoseconds: 1_768_766_401_000_000_000)
+    let stamped = SyncStage.answer(stage.done(1, .stamped(stamp)))
+    #expect(stamped?.text.hasSuffix(#""user":"ann","timestamp":"2026-01-18T20:00:01Z"}"#) == true)
+    #expect(stamped?.tellsEncodings == true)
+    let stranger = SyncStage.answer(stage.ask(3, call, user: nil))
+    #expect(stranger?.status == 401)
+  }
+
+  @Test(arguments: SyncPath.allCases.filter { $0 != .dashboard })
+  func `answers to phones of known people name the epoch`(path: SyncPath) {
+    var stage = SyncStage(epoch: "0f")
+    let isOfPhones = [.sync, .refresh, .upload].contains(path)
+    let call = SyncCall(path == .upload ? "HEAD" : isOfPhones ? "POST" : "GET", path)
+    var effects = stage.ask(1, call)
+    if SyncStage.answer(effects) == nil { effects = stage.done(1, .stored(SyncTally())) }
+    let named = SyncStage.answer(effects)?.headers.filter { $0.0 == "Sync-Epoch" }.map(\.1)
+    #expect(named == (isOfPhones ? ["0f"] : []))
+    let stranger = SyncStage.answer(stage.ask(2, call, user: nil))
+    #expect(stranger?.headers.contains { $0.0 == "Sync-Epoch" } == false)
+  }
+
   @Test(arguments: SyncPath.allCases)
   func `other methods are refused with those of the route`(path: SyncPath) {
     var stage = SyncStage()
@@ -216,7 +247,8 @@ extension SyncAnswer {
   @Test func `counts what it did`() {
     var stage = SyncStage()
     _ = stage.ask(1, Self.post)
-    _ = stage.done(1, .stored(SyncTally(records: 3, workouts: 2, skippedDuplicates: 4)))
+    let tally = SyncTally(records: 3, workouts: 2, skippedDuplicates: 4, refused: 6)
+    _ = stage.done(1, .stored(tally))
     _ = stage.ask(2, Self.post, user: nil)
     _ = stage.ask(3, Self.post)
     _ = stage.done(2, .failed(.full(detail: "")))
@@ -228,7 +260,8 @@ extension SyncAnswer {
       #"holdfast_requests_total{route="sync",status="401"} 1"#,
       #"holdfast_requests_total{route="sync",status="503"} 1"#, "holdfast_sync_waiting 1",
       "holdfast_sync_batches_total 1", "holdfast_sync_samples_total 5",
-      "holdfast_sync_duplicates_total 4", "holdfast_sync_auth_failures_total 1",
+      "holdfast_sync_duplicates_total 4", "holdfast_sync_refused_samples_total 6",
+      "holdfast_sync_auth_failures_total 1",
       "holdfast_sync_store_failures_total 1",
     ] {
       #expect(page.text.contains(line + "\n"))

@@ -19,6 +19,13 @@ struct SyncStage {
     server = SyncServer(policy: policy, at: now)
   }
 
+  /// A server whose store has an epoch.
+  init(epoch: String) {
+    var policy = SyncServerPolicy()
+    policy.doors.isLocal = false
+    server = SyncServer(policy: policy, epoch: epoch, at: now)
+  }
+
   mutating func feed(_ input: SyncServer.Input) -> [SyncServer.Effect] {
     let effects = server.handle(input, at: now)
     #expect(server.brokenInvariants(.thorough) == [])

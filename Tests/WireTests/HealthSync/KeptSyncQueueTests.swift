@@ -80,6 +80,19 @@ import Testing
     #expect(queue.types == [])
   }
 
+  @Test func `another owner begins with nothing read, from the earliest sample on`() {
+    let (first, second) = (SyncOwner(server: "a"), SyncOwner(server: "b", user: "u", epoch: "e"))
+    var queue = Self.queue(
+      .anchor(type: "b", HealthAnchor([1])), .earliest(type: "b", Self.time(4)),
+      .earliest(type: "b", Self.time(5)), .add(Self.batch("1")), .own(first, again: false))
+    #expect(queue.owner == first)
+    #expect(queue.types.map(\.anchor) == [HealthAnchor([1])])
+    queue.apply(.own(second, again: true))
+    #expect(queue.owner == second)
+    #expect(queue.types == [SyncedType(type: "b", earliest: Self.time(4))])
+    #expect(queue.batches.map(\.file) == ["1"])
+  }
+
   @Test func `a batch is parked, released and removed`() {
     var queue = Self.queue(.add(Self.batch("1")), .add(Self.batch("2")))
     queue.apply(.park(file: "1", reason: "refused"))

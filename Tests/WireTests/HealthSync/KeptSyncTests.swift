@@ -9,7 +9,7 @@ import Testing
     var kept = KeptSync()
     for made in times { _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: made)) }
     for (made, tally) in [
-      (199, SyncTally(skippedDuplicates: 1)), (200, SyncTally(records: 1)),
+      (199, SyncTally(refused: 1)), (200, SyncTally(records: 1)),
     ] as [(Int64, SyncTally)] {
       let late = try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made)
       #expect(kept.apply(late) == tally)
@@ -26,7 +26,7 @@ import Testing
     var kept = KeptSync()
     _ = kept.apply(try batch(100))
     _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: deleted))
-    #expect(kept.apply(try batch(earliest - 1)) == SyncTally(skippedDuplicates: 1))
+    #expect(kept.apply(try batch(earliest - 1)) == SyncTally(refused: 1))
     #expect(kept.apply(try batch(earliest)) == SyncTally(records: 1))
   }
 

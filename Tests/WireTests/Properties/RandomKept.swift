@@ -96,6 +96,11 @@ extension Chance {
           parked: maybe { $0.text(upTo: 2) })),
       .accept(file: file, at: timestamp()), .remove(file: file),
       .park(file: file, reason: maybe { $0.text(upTo: 2) }), .stamp(timestamp()),
+      .earliest(type: type, timestamp()),
+      .own(
+        SyncOwner(
+          server: one(["a", "b"]), user: maybe { $0.text(upTo: 2) },
+          epoch: maybe { $0.text(upTo: 2) }), again: one([false, true])),
     ])
   }
 

@@ -55,7 +55,7 @@ extension Chance {
   mutating func tally() -> SyncTally {
     SyncTally(
       records: one([0, 1, .max]), workouts: one([0, 2, .max]),
-      skippedDuplicates: one([0, 3, .max]))
+      skippedDuplicates: one([0, 3, .max]), refused: one([0, 4, .max]))
   }
 
   mutating func ticket() -> UploadTicket {

@@ -27,6 +27,10 @@ extension HealthTables {
   /// Notes a change that changed something.
   func finish(_ change: ChangeState) throws(StoreFailure) {
     try database.run("UPDATE changes SET newest = ?", [.integer(change.newest)])
+    // A mark is never 0, which stands for none.
+    try database.run(
+      "INSERT OR REPLACE INTO lineage(change, mark) VALUES (?, random() | 1)",
+      [.integer(change.newest)])
     changeState = change
   }
 
@@ -53,10 +57,12 @@ extension HealthTables {
     guard let (store, newest) = found.first else {
       throw .corrupt(detail: "The store does not number its changes.")
     }
+    let owner = UInt64(bitPattern: store)
+    let query = try query.checked(of: owner) { change throws(StoreFailure) in try mark(of: change) }
     // A type without samples and deletions has no number, and none has the number 0.
     let type = try number(of: query.type) ?? 0
     return try HealthWalk.page(
-      query, of: UInt64(bitPattern: store), newest: newest
+      query, of: owner, newest: newest, mark: try mark(of: newest)
     ) { span throws(StoreFailure) in
       try hasChanges(type, span)
     } deletions: { span, key, limit throws(StoreFailure) in
@@ -64,6 +70,14 @@ extension HealthTables {
     } additions: { span, place, limit throws(StoreFailure) in
       try additions(type, span, after: place, limit: limit)
     }
+  }
+
+  /// The mark of a change; 0 if there is no such change.
+  private func mark(of change: Int64) throws(StoreFailure) -> UInt64 {
+    let found = try database.query(
+      "SELECT mark FROM lineage WHERE change = ?", [.integer(change)]
+    ) { row throws(StoreFailure) in try row.integer(0) }
+    return UInt64(bitPattern: found.first ?? 0)
   }
 
   private func hasChanges(_ type: Int64, _ span: HealthChangeSpan) throws(StoreFailure) -> Bool {

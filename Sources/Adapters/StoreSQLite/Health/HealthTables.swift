@@ -7,7 +7,8 @@ import LinkWire
 /// Samples lie in the order in which they are asked for and in which exports bring them: by type
 /// and start. The key comes last, so that a sample known already is found where it would be put.
 /// `types.digest` is that of `HealthCount`, NULL until it is made from the samples; `added` and
-/// `deleted` are numbers of changes.
+/// `deleted` are numbers of changes. `lineage` has a random number for each change, which tells apart
+/// the histories of a file that was put back to an earlier state.
 package final class HealthTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6865,  // "HFhe"
@@ -37,6 +38,7 @@ package final class HealthTables: Tables {
         id INTEGER PRIMARY KEY CHECK (id = 0), store INTEGER NOT NULL, newest INTEGER NOT NULL
       ) STRICT;
       INSERT INTO changes VALUES (0, random(), 0);
+      CREATE TABLE lineage(change INTEGER PRIMARY KEY, mark INTEGER NOT NULL) STRICT;
       CREATE TABLE deletions(
         type INTEGER NOT NULL REFERENCES names(id), key BLOB NOT NULL, deleted INTEGER NOT NULL,
         PRIMARY KEY (type, key)) STRICT, WITHOUT ROWID;

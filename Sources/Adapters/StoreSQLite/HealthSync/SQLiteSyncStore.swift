@@ -6,10 +6,39 @@ package import LinkWire
 /// The synced samples of all users in one SQLite file, `sync.sqlite`.
 ///
 /// A batch is one transaction, and survives a power cut once it returned: the phone deletes its own
-/// copy then.
+/// copy then. The epoch is drawn at random when the file is created; a file restored from a backup
+/// keeps it unless it is opened with `newEpoch`.
 package typealias SQLiteSyncStore = SQLiteFile<SyncTables>
 
 extension SQLiteFile: SyncStore where T == SyncTables {
+  /// Opens the store as `open` without `newEpoch` does.
+  ///
+  /// - Parameter newEpoch: Whether a new epoch begins over the same samples, after a backup was
+  ///   restored.
+  package static func open(
+    in directory: String, newEpoch: Bool
+  ) async throws(StoreFailure) -> SQLiteFile {
+    let store = try await open(in: directory)
+    if newEpoch { try await store.beginEpoch() }
+    return store
+  }
+
+  private func beginEpoch() throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.beginEpoch() }
+  }
+
+  package func epoch() throws(StoreFailure) -> String {
+    try read { tables throws(StoreFailure) in try tables.epoch() }
+  }
+
+  package func newestStamp(
+    of user: String, device: String
+  ) throws(StoreFailure) -> Timestamp? {
+    try read { tables throws(StoreFailure) in
+      try tables.newestStamp(of: user, device: device)
+    }
+  }
+
   package func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> SyncTally {
     try write { tables throws(StoreFailure) in try tables.apply(delivery) }
   }

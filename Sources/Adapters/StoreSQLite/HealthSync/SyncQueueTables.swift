@@ -11,12 +11,13 @@ package struct SyncQueueTables: Tables {
       applicationID: 0x4846_7371,  // "HFsq"
       tables: """
         CREATE TABLE queue(
-          only_one INTEGER PRIMARY KEY CHECK (only_one = 1), stamp INTEGER) STRICT;
-        INSERT INTO queue VALUES (1, NULL);
+          only_one INTEGER PRIMARY KEY CHECK (only_one = 1), stamp INTEGER, server TEXT,
+          user TEXT, epoch TEXT) STRICT;
+        INSERT INTO queue(only_one) VALUES (1);
         CREATE TABLE asked(place INTEGER PRIMARY KEY, type TEXT NOT NULL) STRICT;
         CREATE TABLE types(
           type TEXT PRIMARY KEY NOT NULL, anchor BLOB, synced INTEGER NOT NULL,
-          accepted INTEGER) STRICT, WITHOUT ROWID;
+          accepted INTEGER, earliest INTEGER) STRICT, WITHOUT ROWID;
         CREATE TABLE batches(
           file TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, place INTEGER NOT NULL,
           records INTEGER NOT NULL, deletions INTEGER NOT NULL, bytes INTEGER NOT NULL,
@@ -33,11 +34,13 @@ package struct SyncQueueTables: Tables {
     let asked = try database.query("SELECT type FROM asked ORDER BY place") {
       row throws(StoreFailure) in try row.text(0)
     }
-    let types = try database.query("SELECT type, anchor, synced, accepted FROM types") {
-      row throws(StoreFailure) in
+    let types = try database.query(
+      "SELECT type, anchor, synced, accepted, earliest FROM types"
+    ) { row throws(StoreFailure) in
       SyncedType(
         type: try row.text(0), anchor: try row.optionalBlob(1).map { HealthAnchor($0) },
-        synced: Int(try row.integer(2)), lastAccepted: try row.optionalTime(3))
+        synced: Int(try row.integer(2)), lastAccepted: try row.optionalTime(3),
+        earliest: try row.optionalTime(4))
     }
     let batches = try database.query(
       "SELECT file, type, place, records, deletions, bytes, parked FROM batches"
@@ -47,12 +50,18 @@ package struct SyncQueueTables: Tables {
         records: Int(try row.integer(3)), deletions: Int(try row.integer(4)),
         bytes: Int(try row.integer(5)), parked: try row.optionalText(6))
     }
-    let stamps = try database.query("SELECT stamp FROM queue") { row throws(StoreFailure) in
-      try row.optionalTime(0)
-    }
+    let state = try database.query(
+      "SELECT stamp, server, user, epoch FROM queue"
+    ) { row throws(StoreFailure) in
+      let (user, epoch) = (try row.optionalText(2), try row.optionalText(3))
+      return (
+        stamp: try row.optionalTime(0),
+        owner: try row.optionalText(1).map { SyncOwner(server: $0, user: user, epoch: epoch) }
+      )
+    }.first
     return KeptSyncQueue(
       asked: asked, types: types, batches: batches,
-      stamp: (stamps.first ?? nil) ?? Timestamp(nanoseconds: .min))
+      stamp: state?.stamp ?? Timestamp(nanoseconds: .min), owner: state?.owner)
   }
 
   func apply(_ step: SyncQueueStep) throws(StoreFailure) {
@@ -66,6 +75,14 @@ package struct SyncQueueTables: Tables {
         """, [.text(type), .blob(anchor.bytes)])
     case .anchor(let type, nil):
       try database.run("DELETE FROM types WHERE type = ?", [.text(type)])
+    case .earliest(let type, let time):
+      try database.run(
+        """
+        INSERT INTO types(type, synced, earliest) VALUES (?, 0, ?)
+        ON CONFLICT (type) DO UPDATE SET
+          earliest = min(coalesce(earliest, excluded.earliest), excluded.earliest)
+        """, [.text(type), .time(time)])
+    case .own(let owner, let again): try own(owner, again: again)
     case .add(let batch): try add(batch)
     case .accept(let file, let time): try accept(file, at: time)
     case .remove(let file):
@@ -77,6 +94,14 @@ package struct SyncQueueTables: Tables {
       try database.run(
         "UPDATE queue SET stamp = max(coalesce(stamp, ?1), ?1)", [.time(time)])
     }
+  }
+
+  private func own(_ owner: SyncOwner, again: Bool) throws(StoreFailure) {
+    try database.run(
+      "UPDATE queue SET server = ?, user = ?, epoch = ?",
+      [.text(owner.server), .text(owner.user), .text(owner.epoch)])
+    guard again else { return }
+    try database.run("UPDATE types SET anchor = NULL, synced = 0, accepted = NULL")
   }
 
   private func ask(_ types: [String]) throws(StoreFailure) {

@@ -7,11 +7,15 @@ import LinkWire
 /// Rows lie in the order in which they came, and are found by user, type, start and hash: a hash
 /// names one start, so that this index keeps hashes apart, and is filled in the order of time.
 /// `identities.deleted` is when a UUID was deleted; of one that names a sample, when the newest
-/// batch that named it was made.
+/// batch that named it was made. Both are the times at which stamps count, see `SyncStamps`:
+/// `devices` has the newest stamp of each phone and the latest time at which one counts, `stamps`
+/// those that count as of another time than they say.
 package final class SyncTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_7379,  // "HFsy"
     tables: """
+      CREATE TABLE store(epoch TEXT NOT NULL) STRICT;
+      INSERT INTO store VALUES (lower(hex(randomblob(8))));
       CREATE TABLE names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
       CREATE TABLE types(
         user INTEGER NOT NULL, type INTEGER NOT NULL, count INTEGER NOT NULL,
@@ -26,6 +30,12 @@ package final class SyncTables: Tables {
       CREATE TABLE identities(
         user INTEGER NOT NULL, uuid BLOB NOT NULL, sample INTEGER, deleted INTEGER,
         PRIMARY KEY (user, uuid)) STRICT, WITHOUT ROWID;
+      CREATE TABLE devices(
+        user INTEGER NOT NULL, device INTEGER NOT NULL, made INTEGER NOT NULL,
+        counts INTEGER NOT NULL, PRIMARY KEY (user, device)) STRICT, WITHOUT ROWID;
+      CREATE TABLE stamps(
+        user INTEGER NOT NULL, device INTEGER NOT NULL, made INTEGER NOT NULL,
+        counts INTEGER NOT NULL, PRIMARY KEY (user, device, made)) STRICT, WITHOUT ROWID;
       """)
 
   package static let kind = StoreKind(
@@ -47,14 +57,18 @@ package final class SyncTables: Tables {
   /// Applies a batch: its deletions, then its samples.
   func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> SyncTally {
     if numbers.count > Self.mostTexts { numbers = [:] }
+    let user = try number(delivery.user)
+    let made = try delivery.made.map { made throws(StoreFailure) in
+      try note(made, of: user, delivery)
+    }
     var work = Work(
-      user: try number(delivery.user), made: delivery.made?.nanoseconds,
+      user: user, made: made?.nanoseconds,
       insertion: try database.statement(Self.insertion),
       naming: try database.statement(Self.naming))
     for uuid in delivery.deleted { try delete(uuid, &work) }
     var tally = SyncTally()
     for sample in delivery.samples {
-      tally.count(sample, isNew: try add(sample, &work))
+      tally.count(sample, try add(sample, &work))
     }
     for (type, change) in work.changes { try set(type, change, of: work.user) }
     for type in work.released { try count(type, of: work.user) }
@@ -74,23 +88,24 @@ package final class SyncTables: Tables {
 
   // MARK: Adding
 
-  /// Adds a sample; returns false if it is known, or was deleted later.
-  private func add(_ sample: SyncSample, _ work: inout Work) throws(StoreFailure) -> Bool {
+  private func add(
+    _ sample: SyncSample, _ work: inout Work
+  ) throws(StoreFailure) -> SyncAddition {
     let type = try number(sample.type)
     let row = try next()
     guard try insert(sample, type: type, row: row, &work) else {
       if let uuid = sample.uuid { try name(uuid, known: sample, type: type, &work) }
-      return false
+      return .known
     }
     if let uuid = sample.uuid, try !bindName(uuid, to: row, work),
       try !rename(uuid, to: row, &work)
     {
       try database.run("DELETE FROM samples WHERE id = ?", [.integer(row)])
-      return false
+      return .refused
     }
     nextRow = row + 1
     work.note(type, sample)
-    return true
+    return .new
   }
 
   private func insert(
@@ -260,7 +275,7 @@ package final class SyncTables: Tables {
   }
 
   /// The number of a text, which gets one.
-  private func number(_ text: String) throws(StoreFailure) -> Int64 {
+  func number(_ text: String) throws(StoreFailure) -> Int64 {
     if let known = numbers[text] { return known }
     try database.run("INSERT INTO names(text) VALUES (?) ON CONFLICT DO NOTHING", [.text(text)])
     guard let number = try find(text) else {

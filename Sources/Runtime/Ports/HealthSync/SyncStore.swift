@@ -9,6 +9,12 @@ public import LinkWire
 /// batch does to what is kept says `KeptSync`. Calls may come from any task; the store puts them in
 /// order.
 public protocol SyncStore: Store {
+  /// Returns the epoch: one generation of what is stored, in 1 to 64 printable characters.
+  func epoch() async throws(StoreFailure) -> String
+
+  /// Returns the newest stamp of a batch of a phone; `nil` if there is none.
+  func newestStamp(of user: String, device: String) async throws(StoreFailure) -> Timestamp?
+
   /// Applies a batch in one transaction, and returns what was new.
   func apply(_ delivery: SyncDelivery) async throws(StoreFailure) -> SyncTally
 
@@ -34,6 +40,14 @@ public typealias MemorySyncStore = MemoryStore<KeptSync>
 extension MemoryStore: SyncStore where Value == KeptSync {
   /// An empty store.
   public init() { self.init(KeptSync()) }
+
+  public func epoch() throws(StoreFailure) -> String { try use { $0.epoch } }
+
+  public func newestStamp(
+    of user: String, device: String
+  ) throws(StoreFailure) -> Timestamp? {
+    try use { $0.newestStamp(of: user, device: device) }
+  }
 
   public func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> SyncTally {
     try use { $0.apply(delivery) }

@@ -17,6 +17,11 @@ public protocol UploadQueue: Sendable {
   /// Begins uploads, all at once.
   func enqueue(_ uploads: [FileUpload]) async
 
+  /// Asks the server whose progress this is; answers also for a server that says nothing of itself.
+  ///
+  /// - Throws: If there was no answer, or the secret was refused.
+  func identify() async throws(LinkFailure) -> SyncIdentity
+
   /// Reads the secret again for the uploads that follow; returns whether it is another one than the
   /// server refused.
   func renewSecret() async -> Bool
@@ -34,9 +39,11 @@ public struct UploadEvent: Sendable, Hashable {
   public var file: String
   /// How it ended.
   public var outcome: UploadOutcome
+  /// The epoch that the answer names, see `SyncIdentity.epoch(field:)`; `nil` if it names none.
+  public var epoch: String?
 
   /// An end from its parts.
-  public init(file: String, outcome: UploadOutcome) {
-    (self.file, self.outcome) = (file, outcome)
+  public init(file: String, outcome: UploadOutcome, epoch: String? = nil) {
+    (self.file, self.outcome, self.epoch) = (file, outcome, epoch)
   }
 }

@@ -12,7 +12,8 @@ public func syncQueueStoreContract(
 ) async throws {
   let checks: [@Sendable (any SyncQueueStore) async throws -> Void] = [
     queueStartsEmpty, queueKeepsEveryField, queueOrdersByPlace, queueAccepts, queueParks,
-    queueForgetsAType, queueStampsAscend, queueIgnoresWhatIsNotThere, queueFailsWhenClosed,
+    queueForgetsAType, queueChangesOwners, queueKeepsEarliest, queueStampsAscend,
+    queueIgnoresWhatIsNotThere, queueFailsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -101,6 +102,36 @@ private func queueForgetsAType(_ store: any SyncQueueStore) async throws {
   try ContractViolation.unless(kept.types, is: [], "a type without an anchor is read anew")
   try ContractViolation.unless(
     kept.batches.map(\.file), is: ["b"], "batches that wait stay")
+}
+
+private func queueChangesOwners(_ store: any SyncQueueStore) async throws {
+  let owner = SyncOwner(server: "https://a.example", user: "änn", epoch: "e1")
+  let steps: [SyncQueueStep] = [
+    .anchor(type: "steps", HealthAnchor([1])), .earliest(type: "steps", time(5)),
+    .anchor(type: "heart", HealthAnchor([2])), .add(batch("a")), .add(batch("b")),
+    .accept(file: "a", at: time(1)), .own(owner, again: false),
+  ]
+  try await store.apply(steps)
+  try await expect(store, steps, "an owner is kept with all that is there")
+  let other = SyncOwner(server: "https://b.example")
+  try await store.apply([.own(other, again: true)])
+  let kept = try await store.kept()
+  try ContractViolation.unless(kept.owner, is: other, "the next owner replaces it")
+  try ContractViolation.unless(
+    kept.types, is: [SyncedType(type: "heart"), SyncedType(type: "steps", earliest: time(5))],
+    "what was read and counted is forgotten, but for the earliest sample")
+  try ContractViolation.unless(kept.batches.map(\.file), is: ["b"], "batches that wait stay")
+}
+
+private func queueKeepsEarliest(_ store: any SyncQueueStore) async throws {
+  for start in [5, 7, -3, 2] as [Int64] {
+    try await store.apply([.earliest(type: "steps", time(start))])
+  }
+  try ContractViolation.unless(
+    try await store.kept().types, is: [SyncedType(type: "steps", earliest: time(-3))],
+    "a later start changes nothing")
+  try await store.apply([.anchor(type: "steps", nil)])
+  try ContractViolation.unless(try await store.kept().types, is: [], "a reset forgets it")
 }
 
 private func queueStampsAscend(_ store: any SyncQueueStore) async throws {

@@ -11,7 +11,8 @@ public func syncStoreContract(make: () async throws -> any SyncStore) async thro
   let checks: [@Sendable (any SyncStore) async throws -> Void] = [
     syncStartsEmpty, countsWhatIsNew, keepsUsersApart, deletesByUUID, keepsWhatAnotherUUIDNames,
     remembersDeletions, remembersNames, movesUUIDs, tellsSamples, pagesSamples, keepsRecordsAsSent,
-    summarisesAfterDeletions, syncFailsWhenClosed,
+    summarisesAfterDeletions, namesItsEpoch, tellsNewestStamps, boundsStampsByTheClock,
+    ordersBoundedStamps, syncFailsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -51,12 +52,14 @@ package enum SyncSamples {
   /// A delivery of a batch that was written and read; its hashes are texts that are folded.
   package static func delivery(
     _ records: [SyncRecord] = [], workouts: [SyncWorkout] = [], deleted: [UInt64] = [],
-    user: String = "ann", made: Int64? = 1_000
+    user: String = "ann", made: Int64? = 1_000, device: String = "phone", arrived: Int64? = nil
   ) throws -> SyncDelivery {
     let batch = SyncBatch(
       dataType: steps, records: records, workouts: workouts, deletedUUIDs: deleted.map(uuid),
-      timestamp: made.map(time))
-    return SyncDelivery(of: try SyncReading.read(batch.bytes), user: user, hash: fold)
+      deviceID: device, timestamp: made.map(time))
+    return SyncDelivery(
+      of: try SyncReading.read(batch.bytes), user: user,
+      arrived: arrived.map { time($0).instant }, hash: fold)
   }
 
   /// Stands for SHA-256: different texts of tests have different hashes.
@@ -169,7 +172,7 @@ private func remembersNames(_ store: any SyncStore) async throws {
 private func remembersDeletions(_ store: any SyncStore) async throws {
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 100))
   for (made, tally) in [
-    (99, SyncTally(skippedDuplicates: 1)), (100, SyncTally(records: 1)),
+    (99, SyncTally(refused: 1)), (100, SyncTally(records: 1)),
   ] as [(Int64, SyncTally)] {
     try ContractViolation.unless(
       try await store.apply(try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made)),
@@ -301,6 +304,85 @@ private func summarisesAfterDeletions(_ store: any SyncStore) async throws {
   try ContractViolation.unless(
     try await store.summary(of: "ann"), is: [summary(SyncSamples.steps, 3, 1, 8)],
     "what was deleted is not counted")
+}
+
+private func namesItsEpoch(_ store: any SyncStore) async throws {
+  let epoch = try await store.epoch()
+  guard (1...64).contains(epoch.utf8.count), epoch.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+  else { throw ContractViolation("an epoch has 1 to 64 printable characters: found \(epoch)") }
+  _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(1)]))
+  try ContractViolation.unless(try await store.epoch(), is: epoch, "an epoch stays")
+}
+
+private func tellsNewestStamps(_ store: any SyncStore) async throws {
+  func newest(_ user: String, _ device: String) async throws -> Int64? {
+    try await store.newestStamp(of: user, device: device).map {
+      $0.nanoseconds / SyncSamples.second
+    }
+  }
+  try ContractViolation.unless(try await newest("ann", "phone"), is: nil, "none at first")
+  for made in [50, 70, 60, nil] as [Int64?] {
+    _ = try await store.apply(try SyncSamples.delivery(made: made, arrived: 55))
+  }
+  _ = try await store.apply(try SyncSamples.delivery(made: 90, device: "watch", arrived: 95))
+  _ = try await store.apply(try SyncSamples.delivery(user: "ben", made: 80, arrived: 95))
+  try ContractViolation.unless(
+    try await newest("ann", "phone"), is: 70, "the newest stamp of a phone, as it was sent")
+  try ContractViolation.unless(try await newest("ann", "watch"), is: 90, "of each phone")
+  try ContractViolation.unless(try await newest("ben", "phone"), is: 80, "of each person")
+}
+
+/// A second ten years from the beginning.
+private let ahead: Int64 = 315_360_000
+
+private func boundsStampsByTheClock(_ store: any SyncStore) async throws {
+  // The clock of one phone is years ahead, and another phone says something newer.
+  _ = try await store.apply(
+    try SyncSamples.delivery(
+      [SyncSamples.record(1, uuid: 1)], made: ahead, device: "ahead", arrived: 100))
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 105, arrived: 106))
+  try ContractViolation.unless(
+    try await starts(store), is: [], "a deletion is newer than what came before it")
+  // A copy counts as of the time at which the batch came first.
+  let copy = try await store.apply(
+    try SyncSamples.delivery(
+      [SyncSamples.record(1, uuid: 1)], made: ahead, device: "ahead", arrived: 200))
+  try ContractViolation.unless(
+    copy, is: SyncTally(refused: 1), "a copy that comes later brings nothing back")
+  _ = try await store.apply(
+    try SyncSamples.delivery(deleted: [2], made: ahead + 1, device: "ahead", arrived: 300))
+  let added = try await store.apply(
+    try SyncSamples.delivery([SyncSamples.record(2, uuid: 2)], made: 301, arrived: 302))
+  try ContractViolation.unless(
+    added, is: SyncTally(records: 1), "a deletion that was ahead ends with the clock")
+}
+
+private func ordersBoundedStamps(_ store: any SyncStore) async throws {
+  // One phone has said 500 to 503 at 100, and its batches come in another order.
+  func add(_ made: Int64, arrived: Int64) async throws -> SyncTally {
+    try await store.apply(
+      try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made, arrived: arrived))
+  }
+  func delete(_ made: Int64, arrived: Int64) async throws {
+    _ = try await store.apply(
+      try SyncSamples.delivery(deleted: [1], made: made, arrived: arrived))
+  }
+  try await delete(503, arrived: 100)
+  try ContractViolation.unless(
+    try await add(500, arrived: 101), is: SyncTally(refused: 1), "an earlier stamp is older")
+  try ContractViolation.unless(
+    try await add(502, arrived: 102), is: SyncTally(refused: 1), "also between two of them")
+  try ContractViolation.unless(
+    try await add(501, arrived: 600), is: SyncTally(refused: 1),
+    "also once the clock is behind it")
+  try ContractViolation.unless(
+    try await add(504, arrived: 100), is: SyncTally(records: 1), "a later one in a second is newer")
+  try await delete(503, arrived: 700)
+  try ContractViolation.unless(
+    try await starts(store), is: [1], "a copy of an older one changes nothing")
+  // The clock of the server goes back.
+  try await delete(505, arrived: 99)
+  try ContractViolation.unless(try await starts(store), is: [], "what comes later is newer")
 }
 
 private func syncFailsWhenClosed(_ store: any SyncStore) async throws {

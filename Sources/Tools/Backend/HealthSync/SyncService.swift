@@ -34,13 +34,21 @@ struct SyncService: Service {
         "other users of this machine can read \(configuration.syncSecretPath); run chmod 600 on it")
     }
     let store = try await setup.store((any SyncStore).self) { () throws(StoreFailure) in
-      try await SQLiteSyncStore.open(in: configuration.dataDirectory)
+      try await SQLiteSyncStore.open(
+        in: configuration.dataDirectory, newEpoch: configuration.beginsNewEpoch)
+    }
+    let epoch: String
+    do throws(StoreFailure) {
+      epoch = try await store.epoch()
+    } catch {
+      throw .store(error)
     }
     var policy = configuration.sync
     policy.doors = configuration.assistantsHere.doors
     let uploads = SyncUploadFiles(in: configuration.dataDirectory)
     return SyncService(
-      rules: SyncServer(policy: policy, at: BootClock().now), store: store, secrets: secrets,
+      rules: SyncServer(policy: policy, epoch: epoch, at: BootClock().now), store: store,
+      secrets: secrets,
       zones: SyncZones(), uploads: uploads, first: .restored(uploads.kept(at: BootClock().wall)))
   }
 
@@ -86,10 +94,13 @@ struct SyncService: Service {
     case .ingest(let token, let user, let body, let isGzip):
       desk.start {
         await Self.done(token) { () throws(StoreFailure) in
-          switch try Self.delivery(body, isGzip: isGzip, user: user.name) {
-          case .success(let delivery): .stored(try await store.apply(delivery))
-          case .failure(let refusal): refusal.outcome
-          }
+          try await Self.store(body, isGzip: isGzip, of: user.name, in: store)
+        }
+      }
+    case .stamp(let token, let user, let device):
+      desk.start {
+        await Self.done(token) { () throws(StoreFailure) in
+          .stamped(try await store.newestStamp(of: user.name, device: device))
         }
       }
     case .check(let token):
@@ -130,17 +141,14 @@ struct SyncService: Service {
           let end = try uploads.write(bytes, to: id, record, at: offset)
           let whole = try uploads.read(id, record, upTo: end)
           do throws(StoreFailure) {
-            switch try Self.delivery(whole, isGzip: record.isGzip, user: record.user) {
-            case .success(let delivery): return .stored(try await store.apply(delivery))
-            case .failure(let refusal): return refusal.outcome
-            }
+            return try await Self.store(whole, isGzip: record.isGzip, of: record.user, in: store)
           } catch {
             return .unfinished(end, error)
           }
         }
       }
     case .forget(let id): uploads.remove(id)
-    case .ingest, .check, .tell, .inform, .interrupt, .answer, .finished: break
+    case .ingest, .stamp, .check, .tell, .inform, .interrupt, .answer, .finished: break
     }
   }
 
@@ -152,6 +160,16 @@ struct SyncService: Service {
       return Stored(input: .done(token, try await work()))
     } catch {
       return Stored(input: .done(token, .failed(error)), failure: error)
+    }
+  }
+
+  /// Reads a body and stores its batch.
+  private static func store(
+    _ body: [UInt8], isGzip: Bool, of user: String, in store: any SyncStore
+  ) async throws(StoreFailure) -> SyncOutcome {
+    switch try delivery(body, isGzip: isGzip, user: user) {
+    case .success(let delivery): .stored(try await store.apply(delivery))
+    case .failure(let refusal): refusal.outcome
     }
   }
 
@@ -179,7 +197,8 @@ struct SyncService: Service {
     do throws(FieldFault) {
       let reading = try SyncReading.read(plain)
       let hasher = SyncHasher()
-      return .success(SyncDelivery(of: reading, user: user) { hasher.hash($0) })
+      return .success(
+        SyncDelivery(of: reading, user: user, arrived: BootClock().wall) { hasher.hash($0) })
     } catch {
       return .failure(Refusal(outcome: .refused(reason: error.description)))
     }

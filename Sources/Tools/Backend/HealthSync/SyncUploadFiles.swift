@@ -11,9 +11,14 @@ import OwnerFiles
 /// before they are told.
 struct SyncUploadFiles: Sendable {
   private let directory: String
+  /// Makes the names in the directory durable.
+  private let syncDirectory: @Sendable (Int32) -> Int32
 
   /// Names the files below a data directory.
-  init(in data: String) { directory = "\(data)/sync-uploads" }
+  init(in data: String, syncDirectory: @escaping @Sendable (Int32) -> Int32 = fsync) {
+    directory = "\(data)/sync-uploads"
+    self.syncDirectory = syncDirectory
+  }
 
   private func path(_ id: UUID128) -> String { "\(directory)/\(id)" }
 
@@ -78,7 +83,7 @@ struct SyncUploadFiles: Sendable {
     }
     if isNew {
       do throws(OwnerFileError) {
-        try OwnerFile.syncDirectory(directory)
+        try OwnerFile.syncDirectory(directory, syncDirectory)
       } catch {
         remove(id)
         throw StoreFailure(error, at: directory)

@@ -37,11 +37,14 @@ enum SyncCommand {
         from the server when it is removed here: when a newer export covers its type and time and \
         does not contain it. Samples are packed into batches of at most 1,000, which are stored \
         before they are sent, in order for each type, until the server has accepted them: also \
-        after a kill, a restart of the server, or an answer that was lost. One process at a time \
+        after a kill, a restart of the server, or an answer that was lost. With another server, \
+        another person's secret, or a server that was put back to a backup, all that was sent is \
+        read and sent again. One process at a time \
         syncs a data directory. \(LinkRun.details(onHangup: "tries again at once"))
         """,
         """
-        Refused connections, lost answers, 429 and 5xx are tried again by the policy health-sync; \
+        Refused connections, lost answers, 429, 5xx, and answers that say `"success":false` are \
+        tried again by the policy health-sync; \
         Retry-After is obeyed. 413 divides a batch. 401 pauses until the file, which is read every \
         minute then, contains another secret. A batch that is refused with another 4xx is parked: \
         it stays, the next ones are sent, and `health retry` sends it again. Queued batches are \

@@ -22,8 +22,10 @@ enum SyncQueueCommands {
         """
         Reads only the data directory, in which `health sync` may be running. With --json each \
         type is one object: event "type", type, synced (records that servers have accepted since \
-        the last reset), pending and parked (batches), anchor, lastAccepted; and each parked \
-        batch: event "batch", type, file, records, deletions, state "parked", reason.
+        the last reset, or since all was read again for another server, person or epoch), pending \
+        and parked (batches), anchor, lastAccepted; whose progress it is: event "owner", server, \
+        user, epoch; and each parked batch: event "batch", type, file, records, deletions, state \
+        "parked", reason.
         """
       ],
       examples: [.init("holdfast health status", "one line per type, and one per parked batch")],
@@ -67,6 +69,7 @@ enum SyncQueueCommands {
     let parked = queue.batches.filter { $0.parked != nil }
     guard !call[Shared.json] else {
       for report in reports(of: queue) { write(report.type, report.report, call) }
+      if let owner = queue.owner { write(owner, call) }
       for batch in parked { write(batch, .parked, call) }
       return
     }
@@ -80,6 +83,7 @@ enum SyncQueueCommands {
         "\(report.parked)", type.lastAccepted.map { RFC3339.format(SyncTime($0).instant) } ?? "")
     }
     for line in table.lines(call.console.style) { call.console.line(line) }
+    if let owner = queue.owner { call.console.line("with \(owner.words)") }
     guard !parked.isEmpty else { return }
     var reasons = Table("parked", "samples", "deletions", "reason")
     for batch in parked {
@@ -198,6 +202,15 @@ enum SyncQueueCommands {
       $0.entry("event", "type")
       report.write(to: &$0)
       $0.entry("lastAccepted", type.lastAccepted.map { RFC3339.format($0) })
+    }
+  }
+
+  private static func write(_ owner: SyncOwner, _ call: Invocation) {
+    call.console.object {
+      $0.entry("event", "owner")
+      $0.entry("server", owner.server)
+      $0.entry("user", owner.user)
+      $0.entry("epoch", owner.epoch)
     }
   }
 

@@ -21,7 +21,7 @@ actor SyncView {
       batch (type, file, records, deletions, state queued|sending|retrying|accepted|parked, \
       reason), type (type, pending and parked in batches, synced in records since the last reset, \
       anchor), notice (kind secret-refused|secret-renewed|unreachable|source|store|divided|\
-      not-refreshed|imported|export, detail).
+      reads-again|not-refreshed|imported|export, detail).
       """
 
   private let console: Console
@@ -180,6 +180,7 @@ extension SyncNotice {
     case .source: "source"
     case .store: "store"
     case .divided: "divided"
+    case .readsAgain: "reads-again"
     case .notRefreshed: "not-refreshed"
     }
   }
@@ -195,8 +196,18 @@ extension SyncNotice {
     case .source(let type, let failure): "\(HealthCommands.short(type)): \(failure.description)"
     case .store(let failure): failure.description
     case .divided(let file): "\(file) is larger than the server takes, and is sent in two parts"
+    case .readsAgain(let owner):
+      "what was sent is read again for \(owner.words), since the progress was not that of this "
+        + "server, person and epoch"
     case .notRefreshed(let failure):
       "the server did not refresh its tables (\(LinkReason.text(failure)))"
     }
+  }
+}
+
+extension SyncOwner {
+  /// The owner for people.
+  var words: String {
+    ((user.map { "\($0) at " } ?? "") + server + (epoch.map { " (epoch \($0))" } ?? "")).printable
   }
 }

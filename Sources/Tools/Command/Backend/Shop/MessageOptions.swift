@@ -37,8 +37,9 @@ enum MessageOptions {
     .init(
       .flag(
         "new-epoch",
-        "start a new epoch over the same messages: use it once after restoring a backup, so that "
-          + "clients with newer messages catch up")
+        "start a new epoch over the same messages and health samples: use it once after restoring "
+          + "a backup, so that clients with newer messages catch up, and phones send what they hold "
+          + "again")
     ) { $0.beginsNewEpoch = $1 },
     .init(
       .flag("plain", "act as a server without positions, heads and idempotency keys")

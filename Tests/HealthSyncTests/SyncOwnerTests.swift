@@ -1,0 +1,265 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+@testable import HealthSync
+
+/// Whose progress a sync makes: nothing is sent before the server says so, and all is read again
+/// when it is another one.
+@Suite struct SyncOwnerTests {
+  private static let steps = SyncBench.steps
+  private static let heart = SyncBench.heart
+  private static let owner = SyncBench.owner
+  private static let month = Duration.seconds(30 * 86_400)
+
+  private static func kept(
+    _ owner: SyncOwner? = owner, batches: [QueuedBatch] = [], stamp: Int64 = 100
+  ) -> SyncModel.Input {
+    .restored(
+      KeptSyncQueue(
+        asked: [steps],
+        types: [
+          SyncedType(
+            type: steps, anchor: HealthAnchor([1]), synced: 7, earliest: SyncBench.time(-500))
+        ], batches: batches, stamp: SyncBench.time(stamp), owner: owner), running: [], missing: [])
+  }
+
+  /// A sync that has read and sent all, at a server that says this about itself; `nil` lets it wait
+  /// for its answer.
+  private static func started(
+    _ told: SyncIdentity?, batches: [QueuedBatch] = []
+  ) -> SyncBench {
+    var bench = SyncBench()
+    bench.identity = told
+    bench.give(kept(batches: batches))
+    return bench
+  }
+
+  private static func identity(
+    _ server: String = owner.server, _ user: String? = "ann", _ epoch: String? = "e1",
+    stamp: Int64? = nil
+  ) -> SyncIdentity {
+    SyncIdentity(
+      SyncOwner(server: server, user: user, epoch: epoch), stamp: stamp.map(SyncBench.time))
+  }
+
+  @Test func `nothing is sent before the server says whose progress this is`() {
+    var bench = Self.started(nil, batches: [SyncBench.batch("a")])
+    #expect(bench.log.filter { $0 == .identify } == [.identify])
+    #expect(bench.sent == [])
+    #expect(bench.model.standing == .working)
+    #expect(bench.model.canWork)
+    bench.give(.identified(Self.identity()))
+    #expect(bench.sent == ["a"])
+    #expect(bench.give(.identified(Self.identity("https://other.example"))) == [], "late")
+    #expect(bench.give(.notIdentified(.reset)) == [], "late")
+  }
+
+  @Test func `a phone with nothing to send asks the server before it says that all is done`() {
+    var bench = Self.started(nil)
+    bench.fire()
+    bench.pass(.seconds(1))
+    bench.give(
+      .fetched(
+        bench.fetches[0],
+        FetchedPage(drafts: [], anchor: HealthAnchor([1]), made: SyncBench.time(1))))
+    #expect(bench.model.standing == .working)
+    #expect(!bench.model.isComplete)
+    bench.give(.identified(Self.identity()))
+    #expect(bench.model.standing == .done(parked: 0))
+    #expect(bench.model.isComplete)
+    #expect(bench.steps == [])
+  }
+
+  @Test func `the first server is stored before anything is sent to it`() throws {
+    var bench = SyncBench()
+    bench.identity = nil
+    // The bench names an owner for queues without one.
+    let kept = KeptSyncQueue(
+      asked: [Self.steps], types: [], batches: [SyncBench.batch("a")], stamp: SyncBench.time(0))
+    bench.log += bench.model.handle(.restored(kept, running: [], missing: []), at: bench.now)
+    bench.give(.identified(Self.identity()))
+    #expect(bench.steps == [[.own(Self.owner, again: false)]])
+    #expect(bench.sent == [])
+    let id = try #require(bench.model.commits.keys.first)
+    bench.give(.notCommitted(id, .full(detail: "full")))
+    bench.pass(.seconds(1))
+    #expect(bench.log.count { $0 == .identify } == 2)
+    bench.give(.identified(Self.identity()))
+    bench.finishCommits()
+    #expect(bench.sent == ["a"])
+  }
+
+  @Test(arguments: [
+    identity("https://other.example"), identity(owner.server, "bob"),
+    identity(owner.server, "ann", "e2"),
+    identity("https://other.example", nil, nil), identity(stamp: 101),
+  ])
+  func `another server, user or epoch, or a queue that was put back, reads all again`(
+    told: SyncIdentity
+  ) throws {
+    var bench = Self.started(told, batches: [SyncBench.batch("a")])
+    let owner = told.owner
+    #expect(bench.log.contains(.update(.notice(.readsAgain(owner)))))
+    #expect(bench.steps == [[.own(owner, again: true)]])
+    #expect(bench.sent == [], "not before it is stored")
+    #expect(bench.model.lanes.map(\.synced) == [0])
+    bench.finishCommits()
+    #expect(bench.sent == ["a"])
+    #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
+    let least = max(100, told.stamp.map { $0.nanoseconds / 1_000_000_000 } ?? 0) + 1
+    #expect(bench.lastStamp == SyncBench.time(least), "behind all that was ever said")
+    try bench.read(1, anchor: 2)
+    #expect(bench.model.lanes.map(\.anchor) == [HealthAnchor([2])])
+  }
+
+  @Test(arguments: [
+    identity(), identity(owner.server, nil, nil), identity(stamp: 100), identity(stamp: 3),
+  ])
+  func `the same server, and one that says nothing about itself, reads nothing again`(
+    told: SyncIdentity
+  ) {
+    let bench = Self.started(told, batches: [SyncBench.batch("a")])
+    #expect(bench.steps == [])
+    #expect(bench.sent == ["a"])
+    #expect(bench.model.owner == Self.owner)
+  }
+
+  @Test func `an answer that names another epoch reads all again`() {
+    var bench = Self.started(Self.identity(), batches: [SyncBench.batch("a")])
+    #expect(bench.give(.epoch("e1")) == [])
+    bench.give(.epoch("e2"))
+    var other = Self.owner
+    other.epoch = "e2"
+    #expect(bench.steps == [[.own(other, again: true)]])
+    bench.accept("a")
+    bench.give(.epoch("e2"))
+    bench.finishCommits()
+    #expect(bench.fetches.count == 1)
+    #expect(bench.model.owner == other)
+    #expect(bench.steps.count == 2, "once, and what was accepted")
+  }
+
+  @Test func `a page of the server before is dropped, and read again for the next one`() throws {
+    var bench = Self.started(Self.identity())
+    bench.fire()
+    bench.pass(.seconds(1))
+    #expect(bench.lastStart == .after(HealthAnchor([1])))
+    bench.give(.epoch("e2"))
+    #expect(bench.steps == [], "one reading of a type at a time")
+    #expect(!bench.model.isComplete)
+    try bench.page(1, anchor: 2)
+    #expect(bench.deleted == ["f1"])
+    #expect(bench.givenBack == [WakeID(1): [.later]])
+    #expect(bench.steps.count == 1)
+    #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
+  }
+
+  @Test func `a page that is being stored belongs to the server before`() throws {
+    var bench = Self.started(Self.identity())
+    bench.fire()
+    bench.pass(.seconds(1))
+    try bench.page(1, anchor: 2)
+    let page = try #require(bench.model.commits.keys.first)
+    bench.give(.epoch("e2"))
+    #expect(bench.steps.count == 1)
+    bench.give(.committed(page))
+    #expect(bench.steps.count == 2)
+    #expect(bench.model.lanes.map(\.anchor) == [nil])
+    #expect(bench.model.pending == 1, "its batch waits")
+    #expect(bench.fetches.count == 2)
+    #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
+  }
+
+  @Test func `another owner that cannot be stored is stored later, and nothing is sent before`()
+    throws
+  {
+    var bench = Self.started(
+      Self.identity(Self.owner.server, "bob"), batches: [SyncBench.batch("a")])
+    for wait in [1, 2] {
+      let id = try #require(bench.model.commits.keys.first)
+      bench.give(.notCommitted(id, .full(detail: "full")))
+      #expect(bench.model.commits.isEmpty)
+      bench.pass(.seconds(wait) - .milliseconds(1))
+      #expect(bench.model.commits.isEmpty)
+      bench.pass(.milliseconds(1))
+      #expect(bench.sent == [])
+      bench.give(
+        .fetched(
+          try #require(bench.fetches.last),
+          FetchedPage(drafts: [], anchor: HealthAnchor([1]), made: SyncBench.time(1))))
+    }
+    bench.finishCommits()
+    #expect(bench.sent == ["a"])
+  }
+
+  @Test func `the earliest sample is kept with its page, and an earlier one replaces it`() throws {
+    var bench = SyncBench.fetching()
+    for (anchor, start, steps) in [(1, 50, true), (2, 60, false), (3, 40, true)]
+      as [(UInt8, Int64, Bool)]
+    {
+      let draft = PayloadDraft(file: "f\(anchor)", records: 1, deletions: 0, bytes: 1)
+      bench.give(
+        .fetched(
+          try #require(bench.fetches.last),
+          FetchedPage(
+            drafts: [draft], anchor: HealthAnchor([anchor]), made: SyncBench.time(900),
+            earliest: SyncBench.time(start))))
+      let step = SyncQueueStep.earliest(type: Self.steps, SyncBench.time(start))
+      #expect(bench.steps.last?.contains(step) == steps)
+      bench.finishCommits()
+    }
+    #expect(bench.model.lanes.map(\.earliest) == [SyncBench.time(40)])
+  }
+
+  @Test func `a server that does not answer is asked by the schedule`() {
+    var bench = Self.started(nil, batches: [SyncBench.batch("a")])
+    for wait in [1, 2, 2] {
+      let count = bench.log.count { $0 == .identify }
+      bench.give(.notIdentified(.refused))
+      bench.pass(.seconds(wait) - .milliseconds(1))
+      #expect(bench.log.count { $0 == .identify } == count)
+      bench.pass(.milliseconds(1))
+      #expect(bench.log.count { $0 == .identify } == count + 1)
+    }
+    #expect(bench.sent == [])
+    bench.give(.notIdentified(.refused))
+    #expect(bench.model.standing == .unreachable(.refused))
+  }
+
+  @Test func `a refused secret is read again, and the next one may be that of another person`() {
+    var bench = Self.started(nil)
+    #expect(bench.give(.notIdentified(SyncBench.http(401))) == [.askSecret])
+    bench.give(.secret(isNew: false))
+    #expect(bench.model.standing == .secretRefused)
+    bench.pass(.seconds(60))
+    let effects = bench.give(.secret(isNew: true))
+    #expect(effects == [.update(.notice(.secretRenewed)), .identify])
+    bench.give(.identified(Self.identity(Self.owner.server, "bob")))
+    #expect(bench.steps == [[.own(Self.identity(Self.owner.server, "bob").owner, again: true)]])
+  }
+
+  @Test func `what the server said to the secret before the present one is asked again`() {
+    var bench = Self.started(nil, batches: [SyncBench.batch("a")])
+    bench.give(.uploaded("a", .failed(.reset), at: SyncBench.time(5)))
+    bench.model.refuseSecret(since: bench.now, at: bench.now, &bench.log)
+    bench.pass(.seconds(1))
+    bench.give(.secret(isNew: true))
+    let count = bench.log.count { $0 == .identify }
+    bench.give(.identified(Self.identity()))
+    #expect(bench.sent == [])
+    #expect(bench.log.count { $0 == .identify } == count + 1)
+  }
+
+  @Test func `an answer of success that says that nothing was stored holds up its type alone`() {
+    var bench = SyncBench()
+    bench.give(
+      SyncBench.waiting([SyncBench.batch("a"), SyncBench.batch("c", SyncBench.heart, 2)]))
+    bench.fail("a", SyncBench.http(200))
+    #expect(bench.states(of: "a").last == .retrying)
+    bench.accept("c")
+    bench.pass(.seconds(1))
+    #expect(bench.sent == ["c", "a", "a"])
+  }
+}

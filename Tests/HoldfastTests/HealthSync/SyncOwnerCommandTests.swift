@@ -1,0 +1,188 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// `holdfast health sync` to another server or person, and after backups were put back: what the
+/// phone holds is at the server when it ends with 0.
+@Suite(.timeLimit(.minutes(10))) struct SyncOwnerCommandTests {
+  private static let steps = SyncRig.steps
+
+  private static func end(_ process: LabProcess) async {
+    process.signal(SIGTERM)
+    _ = await process.exit()
+  }
+
+  /// Puts a copy in the place of what is there.
+  private static func put(_ from: String, to: String) throws {
+    try? FileManager.default.removeItem(atPath: to)
+    try FileManager.default.copyItem(atPath: from, toPath: to)
+  }
+
+  @Test func `another server and another person get what the phone holds`() async throws {
+    let rig = try SyncRig()
+    try rig.scratch.write(
+      Array("ann \(SyncRig.secret) Etc/UTC\nbob another-secret Etc/UTC\n".utf8), to: "secrets")
+    try rig.export([(Self.steps, Array(0..<10))])
+    try await rig.importExport()
+    let first = try await rig.serve(in: "a")
+    let second = try await rig.serve(in: "b")
+    #expect(try await rig.sync(first.url).status == 0)
+    let run = try await rig.sync(second.url)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.events.contains { $0["kind"] as? String == "reads-again" })
+    #expect(try await rig.held(in: "b")[Self.steps] == Array(0..<10))
+    try rig.scratch.write(Array("another-secret\n".utf8), to: "secret")
+    #expect(try await rig.sync(second.url).status == 0)
+    #expect(try await rig.held(in: "b", of: "bob")[Self.steps] == Array(0..<10))
+    let status = try await CommandProcess.run("health", "status", "--data", rig.data, "--json")
+    let events = try status.output.map { try [String: Any].reading($0) }
+    let owner = try #require(events.first { $0["event"] as? String == "owner" })
+    #expect(owner["server"] as? String == second.url)
+    #expect(owner["user"] as? String == "bob")
+    #expect((owner["epoch"] as? String)?.count == 16)
+    let again = try await rig.sync(second.url)
+    #expect(again.batches("queued").isEmpty, "it is the same one now")
+    await Self.end(first.process)
+    await Self.end(second.process)
+  }
+
+  @Test func `a server that was put back to a backup gets what it has lost, and deletions too`()
+    async throws
+  {
+    let rig = try SyncRig()
+    try rig.export([(Self.steps, Array(0..<10))])
+    try await rig.importExport()
+    var server = try await rig.serve()
+    #expect(try await rig.sync(server.url).status == 0)
+    await Self.end(server.process)
+    try Self.put(rig.scratch("server"), to: rig.scratch("backup"))
+    server = try await rig.serve(port: server.port)
+    // Ten more, and one is deleted.
+    let newer = (0..<20).filter { $0 != 5 }
+    try rig.export([(Self.steps, newer)], day: 3)
+    try await rig.importExport()
+    #expect(try await rig.sync(server.url).status == 0)
+    #expect(try await rig.held()[Self.steps] == newer)
+    await Self.end(server.process)
+    try Self.put(rig.scratch("backup"), to: rig.scratch("server"))
+    server = try await rig.serve(port: server.port, "--new-epoch")
+    // Nothing is new on the phone.
+    let run = try await rig.sync(server.url)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try await rig.held()[Self.steps] == newer)
+    await Self.end(server.process)
+  }
+
+  /// Samples of 60 days are sent over two exports; a server that begins with nothing gets them all.
+  @Test func `a server without data gets what was ever sent, not 30 days alone`() async throws {
+    let rig = try SyncRig()
+    var server = try await rig.serve()
+    let (early, late) = ([10, 20], [20 * 1_440, 20 * 1_440 + 1])
+    for (minutes, day) in [(early, 2), (early + late, 28)] {
+      try rig.export([(Self.steps, minutes)], day: day)
+      try await rig.importExport()
+      #expect(try await rig.sync(server.url).status == 0)
+    }
+    // An empty export of later days moves the window of 30 days away from the early samples.
+    try await rig.importExport(try Self.february(rig))
+    await Self.end(server.process)
+    try FileManager.default.removeItem(atPath: rig.scratch("server"))
+    server = try await rig.serve(port: server.port)
+    let run = try await rig.sync(server.url)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try await rig.held()[Self.steps] == early + late)
+    await Self.end(server.process)
+  }
+
+  /// Writes an export of the end of February that has heart rates alone, and returns its name.
+  private static func february(_ rig: SyncRig) throws -> String {
+    let time = "2026-02-27 12:00:00 +0000"
+    let text = """
+      <?xml version="1.0"?>
+      <HealthData locale="en">
+      <ExportDate value="\(time)"/>
+      <Record type="\(SyncRig.heart)" sourceName="Watch" unit="count/min" startDate="\(time)"
+        endDate="\(time)" value="70"/>
+      </HealthData>
+
+      """
+    try rig.scratch.write(Array(text.utf8), to: "february.xml")
+    return "february.xml"
+  }
+
+  @Test func `a health store that was put back is read again where its history differs`()
+    async throws
+  {
+    let rig = try SyncRig()
+    let server = try await rig.serve()
+    try rig.export([(Self.steps, [1])], second: 0)
+    try await rig.importExport()
+    #expect(try await rig.sync(server.url).status == 0)
+    let store = rig.scratch("phone/health.sqlite")
+    try Self.put(store, to: rig.scratch("backup.sqlite"))
+    for count in 2...4 {
+      try rig.export([(Self.steps, Array(1...count))], second: count)
+      try await rig.importExport()
+    }
+    #expect(try await rig.sync(server.url).status == 0)
+    for end in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + end) }
+    try Self.put(rig.scratch("backup.sqlite"), to: store)
+    // As many changes as were lost, of other samples.
+    for count in 1...3 {
+      try rig.export([(Self.steps, [1] + (1...count).map { 100 + $0 })], second: 10 + count)
+      try await rig.importExport()
+    }
+    #expect(try await rig.sync(server.url).status == 0)
+    let held = Set(try await rig.held()[Self.steps] ?? [])
+    #expect(held.isSuperset(of: [1, 101, 102, 103]))
+    await Self.end(server.process)
+  }
+
+  /// Seven pages within a second or two have stamps up to six seconds ahead of the clock. The data
+  /// are put back at once, and what the phone deletes then is newer than all that it has said.
+  @Test func `a phone whose data were put back is heeded at once`() async throws {
+    let rig = try SyncRig()
+    let server = try await rig.serve()
+    func sync() async throws { #expect(try await rig.sync(server.url).status == 0) }
+    try rig.export([(Self.steps, [0])], day: 25)
+    try await rig.importExport()
+    try await sync()
+    try Self.put(rig.data, to: rig.scratch("backup"))
+    try rig.export([(Self.steps, Array(0...12_000))], day: 26)
+    try await rig.importExport()
+    try await sync()
+    try Self.put(rig.scratch("backup"), to: rig.data)
+    // 11,999 was on one of the last pages; it comes again, and goes.
+    for (minutes, second) in [([0, 11_999, 12_000], 1), ([0, 12_000], 2)] {
+      try rig.export([(Self.steps, minutes)], day: 27, second: second)
+      try await rig.importExport()
+    }
+    try await sync()
+    let held = Set(try await rig.held()[Self.steps] ?? [])
+    #expect(held == Set(0...12_000).subtracting([11_999]))
+    await Self.end(server.process)
+  }
+
+  @Test func `an answer that says that nothing was stored is not accepted`() async throws {
+    let rig = try SyncRig()
+    try rig.export([(Self.steps, [1, 2])])
+    try await rig.importExport()
+    let denied = Array(repeating: "\"denied\"", count: 50).joined(separator: ",")
+    try await SyncPeer.run("[\(denied)]") { peer in
+      let run = try await rig.sync(
+        peer.url, "--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms")
+      #expect(run.status == 6)
+      #expect(run.records("accepted") == 0)
+      #expect(rig.files.count == 1)
+      let retrying = try #require(run.batches("retrying").first)
+      #expect((retrying["reason"] as? String)?.contains("database is locked") == true)
+      #expect(try await rig.status()["synced"] as? Int == 0)
+    }
+    try await SyncPeer.run("[\"denied\"]") { peer in
+      let run = try await CommandProcess.run(rig.words(peer.url, ["--once"] + SyncRig.quick))
+      #expect(run.status == 0, "\(run.errors)")
+      #expect(rig.files == [])
+    }
+  }
+}

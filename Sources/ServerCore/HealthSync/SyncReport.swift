@@ -123,7 +123,7 @@ public struct SyncReport: Sendable {
     let query = HealthDataQuery(
       valueType: type, start: .local(first.midnight), end: .local(last.moved(by: 1).midnight),
       groupBy: grouping, statistic: statistic, maxBytes: HealthObject.maxBytes)
-    return .points(HealthAnswering(.healthData(query), zone: zone, now: now, limits: .parts))
+    return .points(HealthAnswering(.healthData(query), zone: zone, now: now, limits: .exact))
   }
 
   private func readings(_ type: String, _ first: SyncDay, _ last: SyncDay) -> Part {

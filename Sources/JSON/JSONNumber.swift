@@ -1,5 +1,6 @@
 extension JSONReader {
-  /// Takes a whole number that fits 64 bits, written without fraction or exponent.
+  /// Takes a whole number that fits 64 bits, however it is written: `5000`, `5000.0` and `5e3` are
+  /// the same number (RFC 8259 section 6).
   public mutating func int() throws(JSONError) -> Int64 {
     let start = position
     guard let value = try intIfWhole() else {
@@ -10,7 +11,37 @@ extension JSONReader {
 
   /// Takes any number; `nil` unless it is one that `int()` would give.
   public mutating func intIfWhole() throws(JSONError) -> Int64? {
-    Int64(literal(try scanNumber()))
+    let number = try scanNumber()
+    return Int64(literal(number)) ?? whole(number)
+  }
+
+  /// The number if it is whole and fits 64 bits, exactly: no `Double` holds all of them.
+  private func whole(_ number: Range<Int>) -> Int64? {
+    let text = bytes[number]
+    let isNegative = text.first == UInt8(ascii: "-")
+    let mantissa = text.prefix { $0 | 0x20 != UInt8(ascii: "e") }
+    let fraction = mantissa.drop { $0 != UInt8(ascii: ".") }.dropFirst()
+    // Digits without the point; the exponent says where it belongs.
+    let digits = mantissa.filter { (0x30...0x39).contains($0) }
+    let zeros = digits.reversed().prefix { $0 == 0x30 }.count
+    guard zeros < digits.count else { return 0 }
+    guard let exponent = exponent(after: mantissa, in: text) else { return nil }
+    let power = exponent - fraction.count + zeros
+    // 2^63 has 19 digits.
+    guard (0...18).contains(power) else { return nil }
+    let significant = digits.dropLast(zeros).drop { $0 == 0x30 }
+    return Int64(
+      (isNegative ? "-" : "") + String(decoding: significant, as: UTF8.self)
+        + String(repeating: "0", count: power))
+  }
+
+  /// The exponent of a number; `nil` for one so large that digits of this text cannot make up for
+  /// it.
+  private func exponent(after mantissa: ArraySlice<UInt8>, in text: ArraySlice<UInt8>) -> Int? {
+    guard mantissa.endIndex < text.endIndex else { return 0 }
+    let exponent = Int(String(decoding: text[(mantissa.endIndex + 1)...], as: UTF8.self))
+    let limit = bytes.count + 18
+    return exponent.flatMap { (-limit...limit).contains($0) ? $0 : nil }
   }
 
   /// Takes any number whose magnitude a `Double` can hold.

@@ -113,8 +113,9 @@ import Testing
     #expect(SleepTimes() == SleepTimes(nights: 0, naps: 0))
     #expect(
       WorkoutTotals(type: "RUNNING")
-        == WorkoutTotals(type: "RUNNING", distance: 0, energy: 0, steps: 0, sessions: 0))
-    #expect(NutritionTotals() == NutritionTotals(calories: 0, protein: 0, carbs: 0, fat: 0))
+        == WorkoutTotals(type: "RUNNING", distance: nil, energy: nil, steps: nil, sessions: 0))
+    #expect(
+      NutritionTotals() == NutritionTotals(calories: nil, protein: nil, carbs: nil, fat: nil))
   }
 
   @Test func `a reply has at most 16 notes`() throws {

@@ -22,8 +22,10 @@ import Testing
       reply.object.bytes.text == #"{"success":true,"count":2,"health_data":["#
         + #"{"type":"HEART_RATE","value":61.5,"unit":"beatsPerMinute","#
         + #"\#(dates)"2026-01-03T15:30:00Z","source_id":"Ada's Watch"},"#
-        + #"{"type":"WORKOUT","value":{"workout_type":"RUNNING","total_distance":5000.0,"#
-        + #""total_energy_burned":300.0,"total_steps":6200.0,"session_count":1},"unit":"noUnit","#
+        + #"{"type":"WORKOUT","value":{"workout_type":"RUNNING","total_distance":5000,"#
+        + #""total_energy_burned":300,"total_steps":6200,"session_count":1,"#
+        + #""distance_unit":"meter","energy_unit":"kilocalorie","duration_minutes":31.5,"#
+        + #""average_heart_rate":142},"unit":"noUnit","#
         + #"\#(dates)"2026-01-03T12:00:00-03:30","source_id":null}],"value_type":"HEART_RATE","#
         + #"\#(span),"group_by":"week","is_aggregated":true,"statistic_type":"average","#
         + #""truncated":true,"next_start_time":"2026-01-03T15:30:00","skipped":2,"#
@@ -81,6 +83,31 @@ import Testing
     #expect(throws: fault) { try HealthReply.read(Array(text.utf8)) }
   }
 
+  @Test func `what nobody recorded is null, and whole numbers have no fraction`() {
+    func text(_ value: HealthPointValue) -> String {
+      var reply = ReplySample.reply
+      reply.points = [
+        HealthPoint(
+          type: "T", value: value, unit: "", start: ReplySample.local, end: ReplySample.local)
+      ]
+      let text = reply.object.bytes.text
+      return String(text.split(separator: #""value":"#)[1].split(separator: #","unit""#)[0])
+    }
+    #expect(
+      text(.nutrition(NutritionTotals(carbs: 12.5)))
+        == #"{"calories":null,"protein":null,"carbs":12.5,"fat":null,"#
+        + #""energy_unit":"kilocalorie","mass_unit":"gram"}"#)
+    #expect(
+      text(.workout(WorkoutTotals(type: "YOGA", sessions: 1)))
+        == #"{"workout_type":"YOGA","total_distance":null,"total_energy_burned":null,"#
+        + #""total_steps":null,"session_count":1}"#)
+    #expect(text(.number(6_000)) == "6000")
+    #expect(text(.number(-0.5)) == "-0.5")
+    // 2^53 - 1 is the last one below which each whole number is a Double of its own.
+    #expect(text(.number(0x1p53 - 1)) == "9007199254740991")
+    #expect(text(.number(1e300)) == "1e+300")
+  }
+
   @Test func `an error is no reply`() {
     #expect(throws: FieldFault.missing(field: "success")) {
       try HealthReply.read(HealthObject.failure("x").bytes)
@@ -112,8 +139,7 @@ import Testing
       + #""end_time":"2026-01-04","health_data":[{"type":"WORKOUT","#
       + #""value":{"workout_type":"RUNNING","session_count":\#(count)},"#
       + #""date_from":"2026-01-03","date_to":"2026-01-04"}]}"#
-    let totals = WorkoutTotals(
-      type: "RUNNING", distance: 0, energy: 0, steps: 0, sessions: sessions)
+    let totals = WorkoutTotals(type: "RUNNING", sessions: sessions)
     let reply = try HealthReply.read(Array(text.utf8))
     #expect(reply.points.map(\.value) == [.workout(totals)])
   }

@@ -65,11 +65,14 @@ struct RandomValues: RandomInput {
     case 2:
       .workout(
         WorkoutTotals(
-          type: text(), distance: double(), energy: double(), steps: double(),
-          sessions: one([0, 1, 1 << 53])))
+          type: text(), distance: maybe(double()), energy: maybe(double()),
+          steps: maybe(double()), sessions: one([0, 1, 1 << 53]), duration: maybe(double()),
+          heartRate: maybe(double())))
     case _:
       .nutrition(
-        NutritionTotals(calories: double(), protein: double(), carbs: double(), fat: double()))
+        NutritionTotals(
+          calories: maybe(double()), protein: maybe(double()), carbs: maybe(double()),
+          fat: maybe(double())))
     }
   }
 
@@ -92,7 +95,7 @@ struct RandomValues: RandomInput {
         HealthPoint(
           type: name(), value: value(), unit: text(), start: time(), end: time(),
           source: maybe(text()), statistic: maybe(text()), isMerged: happens(2),
-          isPartial: happens(2), sleep: maybe(sleepTimes()))
+          isPartial: happens(2), sleep: maybe(sleepTimes()), workoutType: maybe(text()))
       }, nextStart: maybe(time()), skipped: one([0, 1, .max]),
       notes: (0..<number(0...2)).map { _ in text() }, freshness: maybe(freshness()))
   }

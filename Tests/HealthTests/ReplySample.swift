@@ -22,7 +22,9 @@ enum ReplySample {
       HealthPoint(
         type: "WORKOUT",
         value: .workout(
-          WorkoutTotals(type: "RUNNING", distance: 5_000, energy: 300, steps: 6_200, sessions: 1)),
+          WorkoutTotals(
+            type: "RUNNING", distance: 5_000, energy: 300, steps: 6_200, sessions: 1,
+            duration: 31.5, heartRate: 142)),
         unit: "noUnit", start: local, end: zoned, source: nil),
       HealthPoint(
         type: "NUTRITION",
@@ -37,6 +39,9 @@ enum ReplySample {
           naps: 2, napMinutes: 45.5)),
       HealthPoint(
         type: "SLEEP_REM", value: .text("?"), unit: "", start: utc, end: utc, source: "x"),
+      HealthPoint(
+        type: "WORKOUT", value: .number(3), unit: "count", start: local, end: utc, source: "x",
+        statistic: "count", workoutType: "YOGA"),
     ], nextStart: local, skipped: 2,
     notes: ["Left out: a type."],
     freshness: HealthFreshness(

@@ -2,6 +2,7 @@ import CommandKit
 import Foundation
 import Glibc
 import HoldfastTestKit
+import LinkWire
 import Testing
 
 /// What the program tells of itself: version, manual pages, completions, variables.
@@ -12,6 +13,8 @@ import Testing
     let version = option.output.first?.split(separator: " ").last.map(String.init)
     let json = try await CommandProcess.run("version", "--json")
     #expect(try [String: Any].reading(json.output.first)["version"] as? String == version)
+    // What a backend says to assistants.
+    #expect(MCPResult.serverVersion == version)
   }
 
   @Test func `server and shop come from the environment where they are not given`() async throws {

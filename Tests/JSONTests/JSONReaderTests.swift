@@ -113,7 +113,23 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
       var reader = JSONReader(Array(text: "\(number)"))
       #expect(try reader.int() == number)
     }
-    for text in ["9223372036854775808", "-9223372036854775809", "1.0", "1e3", "1e999"] {
+    // By RFC 8259 section 6, one number whatever its spelling; 2^63 - 1 and -2^63 are the ends.
+    let spellings: [(String, Int64)] = [
+      ("1.0", 1), ("1e3", 1_000), ("5000.0", 5_000), ("5e3", 5_000), ("5E+3", 5_000),
+      ("0.005e6", 5_000), ("500000e-2", 5_000), ("-0.0", 0), ("0e999999999999999999999", 0),
+      ("9223372036854775807.000", .max), ("9.223372036854775807e18", .max),
+      ("-9223372036854775808e0", .min), ("9007199254740993.0", 9_007_199_254_740_993),
+    ]
+    for (text, number) in spellings {
+      var reader = JSONReader(Array(text: text))
+      #expect(try reader.int() == number)
+      #expect(reader.position == text.utf8.count)
+    }
+    for text in [
+      "9223372036854775808", "-9223372036854775809", "9223372036854775808.0", "1e19", "1e999",
+      "1.5", "5e-1", "12345e-2", "0.1", "1e-9223372036854775808", "1e9223372036854775807",
+      "1e99999999999999999999",
+    ] {
       #expect(throws: JSONError("no 64-bit whole number", at: 0)) {
         var reader = JSONReader(Array(text: text))
         _ = try reader.int()

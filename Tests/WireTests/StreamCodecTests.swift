@@ -106,6 +106,8 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
 
   private static let notices: [(String, StreamFrame)] = [
     (#"{"type":"draining","within_ms":5000}"#, .draining(within: .seconds(5))),
+    (#"{"type":"draining","within_ms":5000.0}"#, .draining(within: .seconds(5))),
+    (#"{"type":"draining","within_ms":5e3}"#, .draining(within: .seconds(5))),
     (#"{"within_ms":0,"type":"draining"}"#, .draining(within: .zero)),
     (#"{"within_ms":5000,"type":7,"type":"draining"}"#, .draining(within: .seconds(5))),
     (#"{"type":"typing","message":{"not":"ours"},"user_id":3}"#, .unknown(type: "typing")),

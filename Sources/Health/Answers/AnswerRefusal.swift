@@ -73,22 +73,33 @@ public struct AnswerLimits: Sendable, Hashable, Codable {
   public var pageLimit: Int
   /// The longest span that is read at once; the original's 75 days.
   public var batch: Duration
+  /// Whether numbers stay exact and workouts have no heart rates: for programs that calculate, not
+  /// for assistants that read.
+  public var isExact: Bool
 
   /// Limits; a plain backend's by default.
   public init(
-    maxBytes: Int = 199_000, pageLimit: Int = 5_000, batch: Duration = .seconds(75 * 86_400)
+    maxBytes: Int = 199_000, pageLimit: Int = 5_000, batch: Duration = .seconds(75 * 86_400),
+    isExact: Bool = false
   ) {
     self.maxBytes = maxBytes
     self.pageLimit = pageLimit
     self.batch = batch
+    self.isExact = isExact
   }
 
   /// The size of samples without a statistic unless the question allows more: about 200 samples,
   /// which a language model reads at once.
   public static let rawBytes = 32_768
 
+  /// The size of all other answers unless the question allows more: what an event of 1 MB carries
+  /// twice, as an object and as text, in which each quote is escaped.
+  public static let groupedBytes = 400_000
+
   /// One frame of 200,000 bytes, with room for what stands around the object.
   public static let oneFrame = AnswerLimits()
   /// What a backend puts together from parts.
   public static let parts = AnswerLimits(maxBytes: 8 << 20)
+  /// The same, for programs.
+  public static let exact = AnswerLimits(maxBytes: 8 << 20, isExact: true)
 }

@@ -5,12 +5,16 @@ struct Cell: Sendable, Hashable {
   var type: Int
   var source: Int
   var bucket: Bucket
-  /// The one number, or the four of a meal, or a workout's distance, energy and steps.
+  /// The kind of workout.
+  var activity: String?
+  /// The one number, or the four of a meal, or a workout's distance, energy, steps and minutes.
   var sums = SIMD4<Double>.zero
-  /// How many samples stand behind each sum.
+  /// How many samples stand behind each sum; all workouts have minutes.
   var counts = SIMD4<Double>.zero
-  /// The kinds of workout, in order.
-  var activities: [String] = []
+  /// The average over time: of the values, or of the heart rates during the workouts.
+  var held = HeldAverage()
+  /// When the workouts were.
+  var sessions: [Range<Timestamp>] = []
   /// When the last sample began and ended; only for the figure `latest`.
   var latest: Range<Timestamp>?
 
@@ -21,7 +25,8 @@ struct Cell: Sendable, Hashable {
   mutating func take(_ value: Double, at place: Int = 0, for figure: Figure) {
     defer { counts[place] += 1 }
     switch figure {
-    case .sum, .average, .averagePerDay, .minPerDay, .maxPerDay, .averagePerNight, .minPerNight,
+    case .sum, .average, .averageOverTime, .averagePerDay, .minPerDay, .maxPerDay, .averagePerNight,
+      .minPerNight,
       .maxPerNight:
       sums[place] += value
     case .min: sums[place] = counts[place] == 0 ? value : Swift.min(sums[place], value)
@@ -31,15 +36,9 @@ struct Cell: Sendable, Hashable {
     case .count: break
     }
   }
-
-  mutating func add(activity: String) {
-    guard !activities.contains(activity) else { return }
-    activities.append(activity)
-    activities.sort()
-  }
 }
 
-/// The cells of an answer: one for each type, source and span that has samples.
+/// The cells of an answer: one for each type, source, kind of workout and span that has samples.
 ///
 /// Bounded: there are never more than `limit`; then the caller shortens the answer.
 struct Cells: Sendable {
@@ -54,6 +53,7 @@ struct Cells: Sendable {
     var type: Int
     var source: Int
     var start: Timestamp
+    var activity: String?
   }
 
   init(limit: Int) {
@@ -62,29 +62,39 @@ struct Cells: Sendable {
 
   /// Changes one cell; returns false, and changes nothing, if there is no room for it.
   mutating func update(
-    type: Int, source: Int, bucket: Bucket, _ change: (inout Cell) -> Void
+    type: Int, source: Int, bucket: Bucket, activity: String? = nil,
+    _ change: (inout Cell) -> Void
   ) -> Bool {
-    guard let place = place(type: type, source: source, bucket: bucket) else { return false }
+    guard let place = place(type: type, source: source, bucket: bucket, activity) else {
+      return false
+    }
     change(&all[place])
     return true
   }
 
-  private mutating func place(type: Int, source: Int, bucket: Bucket) -> Int? {
+  /// Changes the cell at a place.
+  mutating func update(at place: Int, _ change: (inout Cell) -> Void) { change(&all[place]) }
+
+  private mutating func place(
+    type: Int, source: Int, bucket: Bucket, _ activity: String?
+  ) -> Int? {
     if type != latestType {
       latestType = type
       latest.removeAll()
     }
     while latest.count <= source { latest.append(-1) }
-    if latest[source] >= 0, all[latest[source]].bucket.start == bucket.start {
+    if latest[source] >= 0, all[latest[source]].bucket.start == bucket.start,
+      all[latest[source]].activity == activity
+    {
       return latest[source]
     }
-    let key = Key(type: type, source: source, start: bucket.start)
+    let key = Key(type: type, source: source, start: bucket.start, activity: activity)
     if let known = places[key] {
       latest[source] = known
       return known
     }
     guard all.count < limit else { return nil }
-    all.append(Cell(type: type, source: source, bucket: bucket))
+    all.append(Cell(type: type, source: source, bucket: bucket, activity: activity))
     places[key] = all.count - 1
     latest[source] = all.count - 1
     return all.count - 1
@@ -104,7 +114,9 @@ struct Cells: Sendable {
     places.removeAll()
     latest.removeAll()
     for (place, cell) in all.enumerated() {
-      places[Key(type: cell.type, source: cell.source, start: cell.bucket.start)] = place
+      let key = Key(
+        type: cell.type, source: cell.source, start: cell.bucket.start, activity: cell.activity)
+      places[key] = place
     }
   }
 }
@@ -113,7 +125,9 @@ struct Cells: Sendable {
 struct Sources: Sendable {
   /// The number of what is merged from all sources.
   static let merged = 0
-  private(set) var names: [String?] = ["merged"]
+  /// The number of all sources together, of which nothing is merged by time.
+  static let all = 1
+  private(set) var names: [String?] = ["merged", "all"]
   private var numbers: [String: Int] = [:]
   private var none: Int?
   private var latest: (name: String, number: Int)?

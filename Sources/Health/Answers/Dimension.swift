@@ -1,33 +1,31 @@
-/// What a quantity measures; each is told in one unit, whatever unit it was kept in.
+/// What a quantity measures; each is told in one unit and by one name, whatever it was kept in.
 enum Dimension: Sendable, Hashable, CaseIterable {
   case count, beats, breaths, interval, energy, share, pressure, temperature, length, speed, mass
   case nutrient, volume, glucose, time
 
-  /// The unit's name at a sample: the `health` plugin's word of the original.
-  var rawUnit: String { names.raw }
-
-  /// The unit's name at a statistic: the original app's own word.
-  var unit: String { names.aggregated }
-
-  private var names: (raw: String, aggregated: String) {
+  /// The unit's name: the original app's word for statistics, but of energy.
+  var unit: String {
     switch self {
-    case .count: ("COUNT", "count")
-    case .beats: ("BEATS_PER_MINUTE", "beatsPerMinute")
-    case .breaths: ("RESPIRATIONS_PER_MINUTE", "respirationsPerMinute")
-    case .interval: ("MILLISECOND", "millisecond")
-    case .energy: ("KILOCALORIE", "calories")
-    case .share: ("PERCENT", "percentage")
-    case .pressure: ("MILLIMETER_OF_MERCURY", "millimeterOfMercury")
-    case .temperature: ("DEGREE_CELSIUS", "degreeCelsius")
-    case .length: ("METER", "meter")
-    case .speed: ("METER_PER_SECOND", "meterPerSecond")
-    case .mass: ("KILOGRAM", "kilogram")
-    case .nutrient: ("NO_UNIT", "noUnit")
-    case .volume: ("LITER", "liter")
-    case .glucose: ("MILLIGRAM_PER_DECILITER", "milligramPerDeciliter")
-    case .time: ("MINUTE", "minute")
+    case .count: "count"
+    case .beats: "beatsPerMinute"
+    case .breaths: "respirationsPerMinute"
+    case .interval: "millisecond"
+    case .energy: "kilocalorie"
+    case .share: "percentage"
+    case .pressure: "millimeterOfMercury"
+    case .temperature: "degreeCelsius"
+    case .length: "meter"
+    case .speed: "meterPerSecond"
+    case .mass: "kilogram"
+    case .nutrient: "noUnit"
+    case .volume: "liter"
+    case .glucose: "milligramPerDeciliter"
+    case .time: "minute"
     }
   }
+
+  /// The number as answers tell it: counts are whole, others have four decimals.
+  func told(_ number: Double) -> Double { self == .count ? number.rounded() : number.told }
 
   /// How to convert from a unit as HealthKit spells it; `nil` for one of another dimension.
   ///
@@ -98,6 +96,18 @@ struct Scale: Sendable, Hashable {
 }
 
 extension Double {
+  /// The number with four decimals, or if it is below 1 with four digits: nothing that is measured
+  /// is known better, and a language model reads each digit.
+  var told: Double {
+    var unit = 1e4
+    // Powers of ten up to this one are exact.
+    while abs(self) * unit < 1_000, unit < 1e22 { unit *= 10 }
+    let scaled = self * unit
+    // From 2^53 on there are no decimals.
+    guard (1_000..<0x1p53).contains(abs(scaled)) else { return self }
+    return scaled.rounded() / unit
+  }
+
   /// Rounded where the 15th decimal digit of another number stands.
   fileprivate func rounded(toDigitsOf other: Double) -> Double {
     var unit = 1.0

@@ -11,6 +11,8 @@ enum Aggregation: Sendable, Hashable {
 /// The kind of number that a point of a statistic is, as the point itself names it.
 enum Figure: String, Sendable, Hashable, CaseIterable {
   case sum, average, min, max, count, latest
+  /// Each value counts for the time to the next.
+  case averageOverTime = "average_over_time"
   /// Of the sums of those days that have data.
   case averagePerDay = "average_per_day"
   case minPerDay = "min_per_day"
@@ -23,7 +25,7 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
   /// Whether it is made from sums of whole days, so that an hour has none.
   var needsDays: Bool {
     switch self {
-    case .sum, .average, .min, .max, .count, .latest: false
+    case .sum, .average, .averageOverTime, .min, .max, .count, .latest: false
     case .averagePerDay, .minPerDay, .maxPerDay, .averagePerNight, .minPerNight, .maxPerNight: true
     }
   }
@@ -35,7 +37,7 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
   var statistic: HealthStatistic {
     switch self {
     case .sum: .sum
-    case .average, .averagePerDay, .averagePerNight: .average
+    case .average, .averageOverTime, .averagePerDay, .averagePerNight: .average
     case .min, .minPerDay, .minPerNight: .min
     case .max, .maxPerDay, .maxPerNight: .max
     case .count: .count
@@ -50,7 +52,8 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
     guard count > 0 else { return nil }
     switch self {
     case .sum, .count: return known.reduce(0, +)
-    case .average, .averagePerDay, .averagePerNight: return known.reduce(0, +) / Double(count)
+    case .average, .averageOverTime, .averagePerDay, .averagePerNight:
+      return known.reduce(0, +) / Double(count)
     case .min, .minPerDay, .minPerNight: return known.min()
     case .max, .maxPerDay, .maxPerNight: return known.max()
     case .latest: return known.last
@@ -85,7 +88,9 @@ extension HealthKind {
   private func figure(_ statistic: HealthStatistic) -> Figure? {
     switch statistic {
     case .sum: aggregation == .discrete ? nil : .sum
-    case .average: figure(.average, perDay: .averagePerDay, perNight: .averagePerNight)
+    case .average:
+      figure(
+        isHeld ? .averageOverTime : .average, perDay: .averagePerDay, perNight: .averagePerNight)
     case .min: figure(.min, perDay: .minPerDay, perNight: .minPerNight)
     case .max: figure(.max, perDay: .maxPerDay, perNight: .maxPerNight)
     case .count: .count

@@ -20,10 +20,14 @@ extension HealthAnswer {
         return skipped += 1
       }
       guard let anchor = anchor(of: sample, kind.rule) else { return }
-      add(source, anchor) { cell in
-        for place in 0..<3 { cell.take(numbers[place], at: place, for: figure) }
-        if figure == .latest { cell.activities = [] }
-        cell.add(activity: workout.answerType)
+      let all = numbers + [sample.minutes(of: workout)]
+      add(source, bucket(at: anchor), activity: workout.answerType) { cell in
+        // What the last one does not know, one before it cannot tell.
+        if figure == .latest { (cell.sums, cell.counts, cell.sessions) = (.zero, .zero, []) }
+        for (place, number) in all.enumerated() {
+          if let number { cell.take(number, at: place, for: figure) }
+        }
+        cell.sessions.append(sample.start..<max(sample.start, sample.end))
         cell.note(sample)
       }
     case .sleep: sleep(sample, source)
@@ -43,11 +47,26 @@ extension HealthAnswer {
     if figure.isAdded, sample.end > sample.start {
       return spread(value, sample.start..<sample.end, source, place, figure)
     }
-    guard let anchor = anchor(of: sample, kind.rule) else { return }
-    add(source, anchor) { cell in
-      cell.take(value, at: place, for: figure)
-      cell.note(sample)
+    let isFirst = isFirst(value, at: sample.start)
+    for owner in [source, Sources.all] {
+      guard owner == source || kind.hasAll(figure) && (isFirst || kind.aggregation != .discrete),
+        // Anew for each: there may be no room for the first.
+        let anchor = anchor(of: sample, kind.rule)
+      else { continue }
+      add(owner, anchor) { cell in
+        cell.take(value, at: place, for: figure)
+        if figure == .averageOverTime { cell.held.take(value, at: sample.start) }
+        cell.note(sample)
+      }
     }
+  }
+
+  /// Whether no source told of this reading before: an app that copies another one's counts once.
+  private mutating func isFirst(_ value: Double, at time: Timestamp) -> Bool {
+    if moment?.at != time { moment = (time, []) }
+    guard moment?.values.contains(value) == false else { return false }
+    moment?.values.append(value)
+    return true
   }
 
   private mutating func sleep(_ sample: HealthSample, _ source: Int) {
@@ -95,14 +114,16 @@ extension HealthAnswer {
   }
 
   private mutating func add(
-    _ source: Int, _ bucket: Bucket, _ change: (inout Cell) -> Void
+    _ source: Int, _ bucket: Bucket, activity: String? = nil, _ change: (inout Cell) -> Void
   ) {
     let number = typeNumbers[reading.place]
-    if cells.update(type: number, source: source, bucket: bucket, change) { return }
+    if cells.update(type: number, source: source, bucket: bucket, activity: activity, change) {
+      return
+    }
     guard !figures.contains(where: \.needsDays) else { return refusal = .tooManyDays }
     shorten()
     guard bucket.members.lowerBound < window.to else { return }
-    _ = cells.update(type: number, source: source, bucket: bucket, change)
+    _ = cells.update(type: number, source: source, bucket: bucket, activity: activity, change)
   }
 
   /// Adds a session to the day, or to the hour, in which it ends.
@@ -175,6 +196,13 @@ extension Cell {
 extension HealthSample {
   /// Its length; none for one that ends before it starts.
   var minutes: Double { max(0, start.distance(to: end)) / 60e9 }
+
+  /// The minutes of a workout, without its pauses if they are known.
+  func minutes(of workout: WorkoutValue) -> Double {
+    guard let duration = workout.duration, duration >= .zero else { return minutes }
+    let (seconds, rest) = duration.components
+    return (Double(seconds) + Double(rest) / 1e18) / 60
+  }
 
   fileprivate var middle: Timestamp { start.middle(to: max(start, end)) }
 }

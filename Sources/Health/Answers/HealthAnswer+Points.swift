@@ -21,6 +21,8 @@ struct RawPoints: Sendable {
   var bytes = 0
   /// The type at hand.
   var place = 0
+  /// When the workouts among them were.
+  var sessions: [Range<Timestamp>] = []
 }
 
 extension HealthAnswer {
@@ -39,8 +41,14 @@ extension HealthAnswer {
     guard let point = point(of: sample, kind) else { return skipped += 1 }
     let timed = TimedPoint(point, start: sample.start)
     raw.bytes += timed.length
-    guard raw.bytes > room else { return raw.all.append(timed) }
+    guard raw.bytes > room else {
+      if kind.measure == .workout {
+        raw.sessions.append(sample.start..<max(sample.start, sample.end))
+      }
+      return raw.all.append(timed)
+    }
     raw.all.removeAll { $0.start >= sample.start }
+    raw.sessions.removeAll { $0.lowerBound >= sample.start }
     shorten(to: sample.start, askingFrom: sample.start)
   }
 
@@ -51,25 +59,26 @@ extension HealthAnswer {
     switch kind.measure {
     case .quantity(let dimension):
       guard let number = number(sample, dimension) else { return nil }
-      value = .number(number)
+      value = .number(told(number, as: dimension))
     case .nutrient(let place):
       guard let number = number(sample, kind.dimension) else { return nil }
-      var sums = SIMD4<Double>.zero
-      sums[place] = number
-      value = .nutrition(NutritionTotals(sums))
-    case .minutes: value = .number(sample.minutes)
+      var numbers: [Double?] = [nil, nil, nil, nil]
+      numbers[place] = number
+      value = .nutrition(meal(numbers))
+    case .minutes: value = .number(told(sample.minutes))
     case .sleep:
       guard case .category(let name) = sample.value else { return nil }
       type = SleepStage(name: name)?.type ?? SleepStage.unknownType
-      value = .number(sample.minutes)
+      value = .number(told(sample.minutes))
     case .workout:
       guard case .workout(let workout) = sample.value, let numbers = workout.numbers else {
         return nil
       }
-      value = .workout(WorkoutTotals(type: workout.answerType, numbers, sessions: 1))
+      let all = numbers + [sample.minutes(of: workout)]
+      value = .workout(training(workout.answerType, all, sessions: 1))
     }
     return HealthPoint(
-      type: type, value: value, unit: kind.rawUnit, start: written(sample.start),
+      type: type, value: value, unit: kind.toldDimension.unit, start: written(sample.start),
       end: written(max(sample.start, sample.end)), source: sources.names[source])
   }
 
@@ -77,7 +86,7 @@ extension HealthAnswer {
   func reply() throws(AnswerRefusal) -> HealthReply {
     if let refusal { throw refusal }
     guard cells.all.allSatisfy(\.isFinite) else { throw .sumTooLarge }
-    let points = try query.groupBy == nil ? raw.all : statistics()
+    let points = try query.groupBy == nil ? samples() : statistics()
     var nextStart = nextStart
     var bytes = 0
     // Cut at a moment that every type and source keeps, so that asking on repeats nothing.
@@ -119,25 +128,42 @@ extension HealthAnswer {
     return freshness
   }
 
-  /// By type, the merged value before its parts, by source, then by time.
+  /// The samples, workouts with their heart rates.
+  private func samples() -> [TimedPoint] {
+    guard let pulses else { return raw.all }
+    return raw.all.enumerated().map { place, timed in
+      var point = timed.point
+      guard case .workout(var totals) = point.value else { return timed }
+      totals.heartRate = pulses.found[place]?.average.map { told($0) }
+      point.value = .workout(totals)
+      return TimedPoint(point, start: timed.start)
+    }
+  }
+
+  /// By type, the value of all sources before its parts, by source, then by time.
   private func statistics() throws(AnswerRefusal) -> [TimedPoint] {
     let cells = folded()
     // Also sums of several days can be too large.
     guard cells.allSatisfy(\.isFinite) else { throw .sumTooLarge }
     let told = cells.map { cell in
-      (order: (cell.type, cell.source, cell.bucket.members.lowerBound), point: point(of: cell))
+      (
+        order: order(cell.type, cell.source, cell.bucket, cell.activity ?? ""),
+        point: point(of: cell)
+      )
     }
     let slept = nights.entries(figures.first ?? .sum, by: buckets).map { entry in
-      (order: (0, entry.source, entry.bucket.members.lowerBound), point: point(of: entry))
+      (order: order(0, entry.source, entry.bucket, ""), point: point(of: entry))
     }
-    func name(_ source: Int) -> String { sources.names[source] ?? "" }
-    return (told + slept).sorted { left, right in
-      let (one, two) = (left.order, right.order)
-      guard (one.0 == two.0) && (one.1 == Sources.merged) == (two.1 == Sources.merged) else {
-        return (one.0, one.1 == Sources.merged ? 0 : 1) < (two.0, two.1 == Sources.merged ? 0 : 1)
-      }
-      return (name(one.1), one.2) < (name(two.1), two.2)
-    }.map(\.point)
+    return (told + slept).sorted { $0.order < $1.order }.map(\.point)
+  }
+
+  private func order(
+    _ type: Int, _ source: Int, _ bucket: Bucket, _ activity: String
+  ) -> (Int, Int, String, Timestamp, String) {
+    let isOfAll = source == Sources.merged || source == Sources.all
+    return (
+      type, isOfAll ? 0 : 1, sources.names[source] ?? "", bucket.members.lowerBound, activity
+    )
   }
 
   /// The cells by spans of the question: of those that compare days, several become one.
@@ -150,7 +176,9 @@ extension HealthAnswer {
         continue
       }
       let bucket = buckets.bucket(at: cell.bucket.members.lowerBound)
-      groups[Group(type: cell.type, source: cell.source, bucket: bucket), default: []].append(cell)
+      let group = Group(
+        type: cell.type, source: cell.source, bucket: bucket, activity: cell.activity)
+      groups[group, default: []].append(cell)
     }
     return kept + groups.map { group, days in fold(days, into: group) }
   }
@@ -159,10 +187,12 @@ extension HealthAnswer {
     var type: Int
     var source: Int
     var bucket: Bucket
+    var activity: String?
   }
 
   private func fold(_ days: [Cell], into group: Group) -> Cell {
-    var whole = Cell(type: group.type, source: group.source, bucket: group.bucket)
+    var whole = Cell(
+      type: group.type, source: group.source, bucket: group.bucket, activity: group.activity)
     for place in 0..<4 {
       let figure = figures[group.type]
       let values = days.map { (value: $0.sums[place], isKnown: $0.counts[place] > 0) }
@@ -170,19 +200,20 @@ extension HealthAnswer {
     }
     for day in days {
       whole.counts += day.counts
-      for activity in day.activities { whole.add(activity: activity) }
+      whole.held.add(day.held)
     }
     return whole
   }
 
   private func point(of cell: Cell) -> TimedPoint {
     let (kind, figure) = (kinds[cell.type], figures[cell.type])
+    let dimension = figure == .count ? Dimension.count : kind.toldDimension
     var point = HealthPoint(
-      type: kind.type, value: value(of: cell, kind, figure),
-      unit: figure == .count ? Dimension.count.unit : kind.unit,
+      type: kind.type, value: value(of: cell, kind, figure), unit: dimension.unit,
       start: written(cell.bucket.start), end: written(min(cell.bucket.end, window.end)),
       source: sources.names[cell.source], statistic: figure.rawValue,
-      isMerged: cell.source == Sources.merged, isPartial: isPartial(cell.bucket))
+      isMerged: cell.source == Sources.merged, isPartial: isPartial(cell.bucket),
+      workoutType: figure == .count ? cell.activity : nil)
     if figure == .latest, let latest = cell.latest {
       (point.start, point.end) = (written(latest.lowerBound), written(latest.upperBound))
     }
@@ -196,10 +227,11 @@ extension HealthAnswer {
     let end = entry.extent?.end ?? min(entry.bucket.end, window.end)
     let point = HealthPoint(
       type: entry.isInBed ? SleepStage.inBed.type : HealthKind.sleepType,
-      value: .number(entry.value), unit: unit.unit, start: written(start), end: written(end),
+      value: .number(told(entry.value, as: unit)), unit: unit.unit, start: written(start),
+      end: written(end),
       source: sources.names[entry.source], statistic: figure.rawValue,
       isMerged: entry.source == Sources.merged, isPartial: isPartial(entry.bucket),
-      sleep: entry.times)
+      sleep: told(entry.times))
     return TimedPoint(point, start: cut(before: entry.bucket))
   }
 
@@ -224,15 +256,20 @@ extension HealthAnswer {
   private func value(of cell: Cell, _ kind: HealthKind, _ figure: Figure) -> HealthPointValue {
     guard figure != .count else { return .number(cell.counts.max()) }
     let counts = cell.counts.replacing(with: .one, where: cell.counts .== .zero)
-    let values = figure == .average ? cell.sums / counts : cell.sums
+    var values = figure == .average ? cell.sums / counts : cell.sums
+    if figure == .averageOverTime {
+      var held = cell.held
+      held.end(at: min(cell.bucket.members.upperBound, window.to))
+      values.x = held.average ?? 0
+    }
+    let known = (0..<4).map { cell.counts[$0] > 0 ? values[$0] : nil }
     switch kind.measure {
-    case .quantity, .minutes, .sleep: return .number(values.x)
-    case .nutrient: return .nutrition(NutritionTotals(values))
+    case .quantity, .minutes, .sleep: return .number(told(values.x, as: kind.toldDimension))
+    case .nutrient: return .nutrition(meal(known))
     case .workout:
-      let sessions = figure == .latest ? 1 : Int(cell.counts.x)
-      return .workout(
-        WorkoutTotals(
-          type: cell.activities.joined(separator: ","), values, sessions: sessions))
+      var totals = training(cell.activity ?? "", known, sessions: Int(cell.counts.w))
+      totals.heartRate = cell.held.average.map { told($0) }
+      return .workout(totals)
     }
   }
 
@@ -252,15 +289,35 @@ extension HealthAnswer {
   }
 }
 
-extension WorkoutTotals {
-  fileprivate init(type: String, _ numbers: SIMD4<Double>, sessions: Int) {
-    self.init(
-      type: type, distance: numbers.x, energy: numbers.y, steps: numbers.z, sessions: sessions)
+extension HealthAnswer {
+  /// A number as the answer's reader wants it.
+  private func told(_ number: Double, as dimension: Dimension = .nutrient) -> Double {
+    limits.isExact ? number : dimension.told(number)
   }
-}
 
-extension NutritionTotals {
-  fileprivate init(_ numbers: SIMD4<Double>) {
-    self.init(calories: numbers.x, protein: numbers.y, carbs: numbers.z, fat: numbers.w)
+  private func told(_ numbers: [Double?]) -> [Double?] { numbers.map { $0.map { told($0) } } }
+
+  private func told(_ times: SleepTimes) -> SleepTimes {
+    var times = times
+    for part in [
+      \SleepTimes.inBed, \.awake, \.light, \.deep, \.rem, \.unspecified, \.napMinutes,
+    ] {
+      times[keyPath: part] = times[keyPath: part].map { told($0) }
+    }
+    return times
+  }
+
+  /// A workout, or several, from distance, energy, steps and minutes.
+  private func training(_ type: String, _ numbers: [Double?], sessions: Int) -> WorkoutTotals {
+    let all = told(numbers)
+    return WorkoutTotals(
+      type: type, distance: all[0], energy: all[1],
+      steps: numbers[2].map { told($0, as: .count) }, sessions: sessions, duration: all[3])
+  }
+
+  /// A meal from its four numbers.
+  private func meal(_ numbers: [Double?]) -> NutritionTotals {
+    let all = told(numbers)
+    return NutritionTotals(calories: all[0], protein: all[1], carbs: all[2], fat: all[3])
   }
 }

@@ -13,8 +13,8 @@ struct HealthAnswer: Sendable {
   /// The types that the statistic applies to, each with its figure; no figures without statistic.
   let kinds: [HealthKind]
   let figures: [Figure]
-  /// Which types were left out, and why.
-  let notes: [String]
+  /// Which types were left out, and why; and which numbers.
+  var notes: [String]
   /// The number of each kind's type: the four numbers of a meal have one.
   let typeNumbers: [Int]
   /// Whether single sources are left out where there is a merged value.
@@ -37,6 +37,10 @@ struct HealthAnswer: Sendable {
   /// The merged series of the type at hand, if its values are added; without data if they do not
   /// lie over time.
   var merge: SourceMerge?
+  /// The readings of the type at hand that began at the moment at hand.
+  var moment: (at: Timestamp, values: [Double])?
+  /// Once all workouts were read: their heart rates.
+  var pulses: WorkoutPulses?
   var runs = SleepRuns()
   var nights = SleepBook()
   /// The scale of the unit that came last.
@@ -73,8 +77,9 @@ struct HealthAnswer: Sendable {
     buckets = CalendarBuckets(
       zone: zone, grouping: query.groupBy ?? .hour, lead: lead, whole: whole)
     days = CalendarBuckets(zone: zone, grouping: .day, lead: lead)
-    // No point takes fewer than 120 bytes, and half of the spans must still fill an answer.
-    let spans = max(2, limits.maxBytes / 60)
+    // No point takes fewer than 120 bytes, and half of the spans must still fill an answer. Two
+    // spans have four points, those of a source and those of all.
+    let spans = max(4, limits.maxBytes / 60)
     cells = Cells(limit: figures.contains(where: \.needsDays) ? SleepBook.most : spans)
     beginType()
   }
@@ -87,17 +92,18 @@ struct HealthAnswer: Sendable {
   /// Begins the merged series of the type at hand, if its values are added.
   private mutating func beginType() {
     // The next type's units are of another dimension, and its spans of another calendar.
-    (scale, current, merge) = (nil, nil, nil)
+    (scale, current, merge, moment) = (nil, nil, nil, nil)
     guard figures.indices.contains(reading.place), figures[reading.place].isAdded else { return }
     merge = SourceMerge(calendar: calendar)
   }
 
   /// What to read next; `nil` when the answer is there.
-  var wanted: HealthSampleQuery? { refusal == nil ? reading.query : nil }
+  var wanted: HealthSampleQuery? { refusal == nil ? reading.query ?? pulses?.query : nil }
 
   /// Takes the page that was wanted.
   mutating func take(_ page: HealthSamplePage) {
-    guard reading.place < kinds.count, refusal == nil else { return }
+    guard refusal == nil else { return }
+    guard reading.place < kinds.count else { return takePulses(page) }
     let kind = kinds[reading.place]
     let fresh = reading.fresh
     for sample in page.samples where fresh.contains(sample.start) {
@@ -113,6 +119,7 @@ struct HealthAnswer: Sendable {
     addMerged()
     reading.finishType()
     beginType()
+    if query.valueType == .workout, !limits.isExact { beginPulses() }
   }
 
   /// Ends the answer at a moment, of every type alike; `next` is where to ask on.

@@ -174,9 +174,10 @@ extension AnswerLimits {
     var limits = self
     switch question {
     case .healthData(let query):
-      let usual = query.groupBy == nil ? AnswerLimits.rawBytes : maxBytes
+      let usual = query.groupBy == nil ? AnswerLimits.rawBytes : AnswerLimits.groupedBytes
       limits.maxBytes = min(maxBytes, query.maxBytes ?? usual)
-    case .summary(let query): limits.maxBytes = min(maxBytes, query.maxBytes ?? maxBytes)
+    case .summary(let query):
+      limits.maxBytes = min(maxBytes, query.maxBytes ?? AnswerLimits.groupedBytes)
     }
     return limits
   }

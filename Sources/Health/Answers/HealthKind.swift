@@ -8,6 +8,9 @@ struct HealthKind: Sendable, Hashable {
   var type: String
   var measure: Measure
   var rule: Rule
+  /// Whether its average is one over time (`HKQuantityAggregationStyle.discreteTemporallyWeighted`):
+  /// it is measured more often when it is high.
+  var isHeld = false
 
   /// What a sample's value is.
   enum Measure: Sendable, Hashable {
@@ -40,7 +43,7 @@ extension HealthValueType {
     case .steps: [.spread("StepCount", "STEPS", .count)]
     case .heartRate:
       [
-        .reading("HeartRate", "HEART_RATE", .beats),
+        .heartRate,
         .reading("RestingHeartRate", "RESTING_HEART_RATE", .beats),
       ]
     case .heartRateVariability:
@@ -84,6 +87,13 @@ extension HealthValueType {
 extension HealthKind {
   /// The time asleep of a night or a nap.
   static let sleepType = "SLEEP_SESSION"
+
+  /// Heart rates, which watches measure far more often during a workout.
+  static let heartRate: HealthKind = {
+    var kind = reading("HeartRate", "HEART_RATE", .beats)
+    kind.isHeld = true
+    return kind
+  }()
 
   fileprivate static let body: [HealthKind] = [
     .reading("BodyMass", "WEIGHT", .mass),
@@ -129,6 +139,14 @@ extension HealthKind {
     }
   }
 
+  /// Whether a figure has a point for all sources at once that is not merged by time.
+  func hasAll(_ figure: Figure) -> Bool {
+    switch measure {
+    case .quantity, .nutrient: !figure.isAdded
+    case .minutes, .workout, .sleep: false
+    }
+  }
+
   /// The dimension of the numbers in the store; `nil` where there are none.
   var dimension: Dimension? {
     switch measure {
@@ -138,19 +156,12 @@ extension HealthKind {
     }
   }
 
-  var rawUnit: String {
+  /// The dimension of the numbers in an answer; those of meals and workouts stand by themselves.
+  var toldDimension: Dimension {
     switch measure {
-    case .quantity(let dimension): dimension.rawUnit
-    case .minutes, .sleep: Dimension.time.rawUnit
-    case .nutrient, .workout: Dimension.nutrient.rawUnit
-    }
-  }
-
-  var unit: String {
-    switch measure {
-    case .quantity(let dimension): dimension.unit
-    case .minutes, .sleep: Dimension.time.unit
-    case .nutrient, .workout: Dimension.nutrient.unit
+    case .quantity(let dimension): dimension
+    case .minutes, .sleep: .time
+    case .nutrient, .workout: .nutrient
     }
   }
 }
@@ -189,11 +200,10 @@ enum SleepStage: String, Sendable, Hashable, CaseIterable {
 }
 
 extension WorkoutValue {
-  /// Distance, energy and steps, 0 for what is not known; `nil` if one of them is no number.
-  var numbers: SIMD4<Double>? {
-    let numbers = SIMD4(distance ?? 0, energy ?? 0, steps ?? 0, 0)
-    // Only what is not finite leaves something of itself.
-    return numbers - numbers == .zero ? numbers : nil
+  /// Distance, energy and steps; `nil` if one of them is no number.
+  var numbers: [Double?]? {
+    let numbers = [distance, energy, steps]
+    return numbers.allSatisfy { $0?.isFinite ?? true } ? numbers : nil
   }
 
   /// The activity as answers name it: `HKWorkoutActivityTypeCrossTraining` is `CROSS_TRAINING`.

@@ -15,11 +15,22 @@ public struct HealthReadings: Sendable {
     public private(set) var least = 0.0
     /// The greatest one; 0 without readings.
     public private(set) var greatest = 0.0
+    /// The average over time, of a type that has one.
+    private var held: HeldAverage?
 
-    /// Their average; `nil` without readings.
-    public var average: Double? { count == 0 ? nil : sum / Double(count) }
+    /// Their average, over time if their type is measured more often when it is high; `nil` without
+    /// readings.
+    public var average: Double? {
+      count == 0 ? nil : held.map(\.average) ?? sum / Double(count)
+    }
 
-    mutating func take(_ value: Double) {
+    init(isHeld: Bool = false) { held = isHeld ? HeldAverage() : nil }
+
+    /// Lets the last reading count until `time`.
+    mutating func end(at time: Timestamp) { held?.end(at: time) }
+
+    mutating func take(_ value: Double, at time: Timestamp) {
+      held?.take(value, at: time)
       least = count == 0 ? value : min(least, value)
       greatest = count == 0 ? value : max(greatest, value)
       sum += value
@@ -48,14 +59,16 @@ public struct HealthReadings: Sendable {
   /// The days that have readings, in order.
   public private(set) var days: [Day] = []
   /// All readings.
-  public private(set) var figures = Figures()
+  public private(set) var figures: Figures
   /// The one that began last.
   public private(set) var latest: Reading?
 
   private let zone: ZoneRules
   /// What belongs to the last of the days.
   private var day: Range<Timestamp>?
-  private let dimension: Dimension?
+  private let kind: HealthKind?
+  /// The first moment that does not count.
+  private let end: Timestamp
   /// The values at the moment of the reading before, since the order is that of time.
   private var moment: (at: Timestamp, values: [Double])?
 
@@ -67,9 +80,9 @@ public struct HealthReadings: Sendable {
   public init(_ type: String, from: Timestamp, to: Timestamp, zone: ZoneRules) {
     wanted = HealthSampleQuery(types: [type], from: from, to: to)
     self.zone = zone
-    dimension =
-      HealthValueType.allCases.lazy.flatMap(\.kinds)
-      .first { $0.identifier == type }?.dimension
+    end = to
+    kind = HealthValueType.allCases.lazy.flatMap(\.kinds).first { $0.identifier == type }
+    figures = Figures(isHeld: kind?.isHeld == true)
   }
 
   /// Takes the page that was wanted.
@@ -77,12 +90,15 @@ public struct HealthReadings: Sendable {
     guard let from = wanted?.from else { return }
     for sample in page.samples where sample.start >= from { take(sample) }
     wanted?.after = page.next
-    if page.next == nil { wanted = nil }
+    guard page.next == nil else { return }
+    wanted = nil
+    figures.end(at: end)
+    endDay()
   }
 
   private mutating func take(_ sample: HealthSample) {
     guard case .quantity(let quantity) = sample.value,
-      let scale = dimension.map({ $0.scale(from: sample.unit) }) ?? Scale()
+      let scale = kind?.dimension.map({ $0.scale(from: sample.unit) }) ?? Scale()
     else { return }
     let value = scale(quantity)
     guard value.isFinite else { return }
@@ -90,17 +106,23 @@ public struct HealthReadings: Sendable {
     guard moment?.values.contains(value) == false else { return }
     moment?.values.append(value)
     latest = Reading(value: value, at: sample.start)
-    figures.take(value)
+    figures.take(value, at: sample.start)
     if day?.contains(sample.start) != true { begin(dayOf: sample.start) }
-    days[days.count - 1].figures.take(value)
+    days[days.count - 1].figures.take(value, at: sample.start)
+  }
+
+  private mutating func endDay() {
+    guard let day else { return }
+    days[days.count - 1].figures.end(at: min(day.upperBound, end))
   }
 
   private mutating func begin(dayOf time: Timestamp) {
+    endDay()
     let bucket = CalendarBuckets(zone: zone, grouping: .day).bucket(at: time)
     day = bucket.members
     let shown = zone.local(at: bucket.start).nanoseconds
     let number = Gregorian.floorDivide(shown, by: CivilTime.nanosecondsPerDay).0
     let first = CivilTime(nanoseconds: number * CivilTime.nanosecondsPerDay)
-    days.append(Day(day: first, figures: Figures()))
+    days.append(Day(day: first, figures: Figures(isHeld: kind?.isHeld == true)))
   }
 }

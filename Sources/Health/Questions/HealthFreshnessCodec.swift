@@ -44,11 +44,11 @@ extension SleepTimes {
     writer.key("sleep")
     writer.beginObject()
     for (name, minutes) in named {
-      if let minutes { writer.entry(name, minutes) }
+      if let minutes { writer.told(name, minutes) }
     }
     writer.entry("nights", nights)
     writer.entry("naps", naps)
-    if let napMinutes { writer.entry("nap_minutes", napMinutes) }
+    if let napMinutes { writer.told("nap_minutes", napMinutes) }
     writer.endObject()
   }
 

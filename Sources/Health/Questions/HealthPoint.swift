@@ -4,13 +4,14 @@ public struct HealthPoint: Sendable, Hashable, Codable {
   public var type: String
   /// What was measured.
   public var value: HealthPointValue
-  /// `COUNT` and the like for samples, `count` and the like for statistics.
+  /// Such as `count`; `noUnit` where the value says its units itself.
   public var unit: String
   /// The beginning of the sample or of the span.
   public var start: HealthTime
   /// Its end.
   public var end: HealthTime
-  /// The source that measured it; `merged` for a merged value.
+  /// The source that measured it; `merged` for a merged value, `all` for one of all sources that
+  /// merges nothing.
   public var source: String?
   /// What a statistic is, such as `average_per_day`; `nil` for a sample.
   public var statistic: String?
@@ -20,6 +21,8 @@ public struct HealthPoint: Sendable, Hashable, Codable {
   public var isPartial = false
   /// The parts of a time asleep.
   public var sleep: SleepTimes?
+  /// The kind of the workouts that are counted.
+  public var workoutType: String?
 }
 
 /// The parts of a time asleep, in minutes; `nil` where nothing is known.
@@ -52,28 +55,32 @@ public enum HealthPointValue: Sendable, Hashable, Codable {
   case text(String)
 }
 
-/// What one training, or all of one span, came to.
+/// What one training, or all of one kind in one span, came to; `nil` for what nobody recorded.
 public struct WorkoutTotals: Sendable, Hashable, Codable {
-  /// Such as `RUNNING`; a span with several has their names in order, between commas.
+  /// Such as `RUNNING`.
   public var type: String
   /// Metres.
-  public var distance = 0.0
+  public var distance: Double?
   /// Kilocalories.
-  public var energy = 0.0
+  public var energy: Double?
   /// Steps taken.
-  public var steps = 0.0
+  public var steps: Double?
   /// How many trainings there were.
   public var sessions = 0
+  /// Minutes, without pauses where those are known.
+  public var duration: Double?
+  /// Beats a minute during them, over time.
+  public var heartRate: Double?
 }
 
-/// What somebody ate and drank.
+/// What somebody ate and drank; `nil` for what nobody recorded.
 public struct NutritionTotals: Sendable, Hashable, Codable {
   /// Kilocalories.
-  public var calories = 0.0
+  public var calories: Double?
   /// Grams.
-  public var protein = 0.0
+  public var protein: Double?
   /// Grams.
-  public var carbs = 0.0
+  public var carbs: Double?
   /// Grams.
-  public var fat = 0.0
+  public var fat: Double?
 }

@@ -138,7 +138,7 @@ extension HealthPoint {
   fileprivate init(_ element: [UInt8]) throws(FieldFault) {
     let names = [
       "type", "value", "unit", "date_from", "date_to", "source_id", "statistic", "merged",
-      "partial", "sleep",
+      "partial", "sleep", "workout_type",
     ]
     let fields = JSONFields(element, keeping: names)
     guard fields.fault == nil else { throw .wrongType(field: "health_data") }
@@ -149,7 +149,8 @@ extension HealthPoint {
       statistic: try fields.optionalString("statistic")?.bounded,
       isMerged: try fields.optionalBool("merged") ?? false,
       isPartial: try fields.optionalBool("partial") ?? false,
-      sleep: fields.has("sleep") ? try SleepTimes(fields.object("sleep")) : nil)
+      sleep: fields.has("sleep") ? try SleepTimes(fields.object("sleep")) : nil,
+      workoutType: try fields.optionalString("workout_type")?.bounded)
   }
 }
 
@@ -169,17 +170,19 @@ extension HealthPointValue {
 
   private init(object: [UInt8]) throws(FieldFault) {
     let nutrients = ["calories", "protein", "carbs", "fat"]
-    let totals = ["total_distance", "total_energy_burned", "total_steps", "session_count"]
+    let totals = [
+      "total_distance", "total_energy_burned", "total_steps", "session_count",
+      "duration_minutes", "average_heart_rate",
+    ]
     let fields = JSONFields(object, keeping: ["workout_type"] + nutrients + totals)
-    func number(_ name: String) throws(FieldFault) -> Double {
-      try fields.optionalDouble(name) ?? 0
-    }
+    func number(_ name: String) throws(FieldFault) -> Double? { try fields.optionalDouble(name) }
     if let type = try fields.optionalString("workout_type") {
       self = .workout(
         WorkoutTotals(
           type: type, distance: try number(totals[0]), energy: try number(totals[1]),
           steps: try number(totals[2]),
-          sessions: Int(max(0, min(try number(totals[3]), Self.mostSessions)))))
+          sessions: Int(max(0, min(try number(totals[3]) ?? 0, Self.mostSessions))),
+          duration: try number(totals[4]), heartRate: try number(totals[5])))
     } else {
       self = .nutrition(
         NutritionTotals(
@@ -202,33 +205,49 @@ extension JSONWriter {
     if let statistic = point.statistic { entry("statistic", statistic) }
     if point.isMerged { entry("merged", true) }
     if point.isPartial { entry("partial", true) }
+    if let type = point.workoutType { entry("workout_type", type) }
     point.sleep?.write(to: &self)
     endObject()
   }
 
   private mutating func value(_ value: HealthPointValue) {
     switch value {
-    case .number(let number): return double(number)
+    case .number(let number): return told(number)
     case .text(let text): return string(text)
     case .workout(let totals):
       beginObject()
       entry("workout_type", totals.type)
-      member("total_distance", totals.distance)
-      member("total_energy_burned", totals.energy)
-      member("total_steps", totals.steps)
+      told("total_distance", totals.distance)
+      told("total_energy_burned", totals.energy)
+      told("total_steps", totals.steps)
       entry("session_count", totals.sessions)
+      if totals.distance != nil { entry("distance_unit", Dimension.length.unit) }
+      if totals.energy != nil { entry("energy_unit", Dimension.energy.unit) }
+      if let minutes = totals.duration { told("duration_minutes", minutes) }
+      if let rate = totals.heartRate { told("average_heart_rate", rate) }
     case .nutrition(let totals):
       beginObject()
-      member("calories", totals.calories)
-      member("protein", totals.protein)
-      member("carbs", totals.carbs)
-      member("fat", totals.fat)
+      told("calories", totals.calories)
+      told("protein", totals.protein)
+      told("carbs", totals.carbs)
+      told("fat", totals.fat)
+      entry("energy_unit", Dimension.energy.unit)
+      entry("mass_unit", "gram")
     }
     endObject()
   }
 
-  private mutating func member(_ name: String, _ number: Double) {
-    entry(name, number)
+  /// Writes a member whose value is a number, or `null` for what nobody recorded.
+  mutating func told(_ name: String, _ number: Double?) {
+    key(name)
+    if let number { told(number) } else { null() }
+  }
+
+  /// Writes a number, a whole one without a fraction.
+  private mutating func told(_ number: Double) {
+    // Up to 2^53 each whole number is one of both kinds.
+    guard number == number.rounded(), abs(number) < 0x1p53 else { return double(number) }
+    int(Int(number))
   }
 
   fileprivate mutating func result(_ result: SummaryResult) {

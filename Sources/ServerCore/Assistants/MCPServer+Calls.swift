@@ -14,8 +14,12 @@ extension MCPServer {
     do throws(MCPArguments.Fault) {
       (ask, rejected) = try RelayAsk.read(tool, arguments, of: assistant)
     } catch {
-      metrics.called(tool, "invalid_arguments")
-      return finish(request, form, .refused("invalid_arguments", error.message), status: 400)
+      let word = "invalid_arguments"
+      metrics.called(tool, word)
+      guard case .call = form else {
+        return finish(request, form, .refused(word, error.message), status: 400)
+      }
+      return answer(request, MCPReply(400, PlainToolCall.detail(word, error.message)))
     }
     guard hasRoom(for: form) else {
       let refusal = RelayRefusal.tooManyWaiting(retryAfter: policy.busyRetry)
@@ -82,17 +86,17 @@ extension MCPServer {
   ) {
     switch form {
     case .rpc(let rpc):
-      var json = MCPResult.called(result.told(in: rpc.version))
-        .response(to: rpc.id, in: rpc.version)
+      func response(_ result: MCPCallResult) -> [UInt8] {
+        MCPResult.called(result).response(to: rpc.id, in: rpc.version)
+      }
+      var json = response(result)
       let isEvent = isStreaming || !rpc.accepts.json
       let room = batches.room(for: request, policy) ?? (isEvent ? policy.maxEventBytes : .max)
-      if json.count > room {
-        let tooLong = MCPCallResult(.answerTooLarge(limit: room))
-        json = MCPResult.called(tooLong).response(to: rpc.id, in: rpc.version)
-      }
+      if json.count > room, let once = result.once(in: rpc.version) { json = response(once) }
+      if json.count > room { json = response(MCPCallResult(.answerTooLarge(limit: room))) }
       guard isStreaming else { return respond(request, json, rpc.accepts) }
       effects += [.write(request, MCPEvents.message(json)), .end(request)]
-    case .call: finishPlainCall(request, result, refusal, status: status)
+    case .call: finishPlainCall(request, result, refusal)
     case .object:
       answer(
         request,

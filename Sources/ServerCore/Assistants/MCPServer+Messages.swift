@@ -217,7 +217,8 @@ extension MCPServer {
         400, RPCError(.invalidParams, "_meta must hold protocolVersion and clientCapabilities"),
         to: id)
     }
-    let isNamed = method != "tools/call" || call.fields.rpcName == params.name
+    let name = call.fields.rpcName.flatMap(MCPFieldValue.text)
+    let isNamed = method != "tools/call" || name == params.name
     guard call.fields.version == version, call.fields.rpcMethod == method, isNamed else {
       throw Rejection(
         400, RPCError(.headerMismatch, "The headers say something else than the body"), to: id)

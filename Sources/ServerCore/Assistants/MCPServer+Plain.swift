@@ -39,13 +39,9 @@ extension MCPServer {
 
   /// A wrong pair is a result here; who is not signed in, or locked out, gets an HTTP error.
   mutating func finishPlainCall(
-    _ id: RequestID, _ result: MCPCallResult, _ refusal: RelayRefusal?, status: Int
+    _ id: RequestID, _ result: MCPCallResult, _ refusal: RelayRefusal?
   ) {
     guard let refusal else {
-      guard status == 200 else {
-        return answer(
-          id, MCPReply(status, PlainToolCall.detail("invalid_arguments", result.text)))
-      }
       return answer(id, MCPReply(200, PlainToolCall.answer(result, refusal: nil)))
     }
     guard refusal != .wrongPair, refusal.status == 401 || refusal.status == 429 else {

@@ -50,13 +50,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
 
   /// The header fields, without the length.
   public var headers: [(String, String)] {
-    if isPage {
-      return [
-        ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-cache"),
-        ("Content-Security-Policy", SyncDashboard.policy), ("X-Content-Type-Options", "nosniff"),
-        ("Referrer-Policy", "no-referrer"),
-      ]
-    }
+    if isPage { return HTTPFields.page(SyncDashboard.policy) }
     var fields = body.isEmpty ? [("Cache-Control", "no-store")] : HTTPFields.json
     fields += self.fields.map { ($0.name, $0.value) }
     fields += HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)

@@ -4,13 +4,24 @@ extension SyncDashboard {
     'use strict';
     const id = name => document.getElementById(name);
     const show = state => { document.body.dataset.state = state; };
-    const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-    const tenth = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-    // Times of workouts are readings of the user's own clock, without a zone.
-    const wall = text => new Date(text + 'Z');
+    // Numbers; those beyond sense, of which one has hundreds of digits, are written short.
+    const numbers = digits => {
+      const plain = new Intl.NumberFormat(undefined, { maximumFractionDigits: digits });
+      const short = new Intl.NumberFormat(undefined,
+        { notation: 'scientific', maximumFractionDigits: 2 });
+      return { format: value => (Math.abs(value) < 1e15 ? plain : short).format(value) };
+    };
+    const number = numbers(0), tenth = numbers(1);
+    // Times of workouts are readings of the user's own clock; those that it shows twice have an
+    // offset, which changes nothing about what it shows.
+    const wall = text => new Date(text.slice(0, 19) + 'Z');
     const clock = new Intl.DateTimeFormat(undefined,
       { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
     let turn = 0;
+    // The days up to today that were chosen; 0 for days of the two fields.
+    let chosen = 30;
+    // The zone of the person who is signed in, once the server has told it.
+    let zone = null;
 
     function make(name, text, fields = {}) {
       const element = document.createElement(name);
@@ -80,7 +91,8 @@ extension SyncDashboard {
       const high = [...columns.values()].flat().reduce((top, part) => Math.max(top, part.high), 0);
       section.querySelector('p').textContent = sentence;
       const svg = section.querySelector('svg'), details = section.querySelector('details');
-      svg.hidden = details.hidden = rows.length === 0;
+      // A picture has no property `hidden`, but every element has the attribute.
+      for (const part of [svg, details]) part.toggleAttribute('hidden', rows.length === 0);
       chart(svg, days, high, sentence, columns);
       details.replaceChildren(make('summary', 'Numbers'), table(heads, rows));
     }
@@ -162,11 +174,20 @@ extension SyncDashboard {
     }
 
     class Refused extends Error {}
+    class Unfit extends Error {}
 
     async function ask(path) {
+      const secret = sessionStorage.getItem('secret');
+      const unknown = 'The server does not know this secret.';
+      // No secret has blanks or control characters, nor can a header field carry them.
+      if (/[\x00-\x20\x7f]/.test(secret)) throw new Refused(unknown);
+      // A header field carries bytes: those of the secret in UTF-8, as the server's file has it.
+      const bytes = String.fromCharCode(...new TextEncoder().encode(secret));
       const answer = await fetch(path, { cache: 'no-store',
-        headers: { Authorization: 'Bearer ' + sessionStorage.getItem('secret') } });
-      if (answer.status === 401) throw new Refused('The server does not know this secret.');
+        headers: { Authorization: 'Bearer ' + bytes } }).catch(() => {
+        throw new Error('The server cannot be reached.');
+      });
+      if (answer.status === 401) throw new Refused(unknown);
       const reply = await answer.json().catch(() => ({}));
       if (!answer.ok) throw new Error(reply.details ?? reply.error ?? `HTTP ${answer.status}`);
       return reply;
@@ -175,35 +196,60 @@ extension SyncDashboard {
     async function load() {
       const mine = ++turn;
       if (sessionStorage.getItem('secret') === null) return leave('');
-      const [from, to] = [id('from').value, id('to').value];
-      const days = daysOf(from, to);
-      if (days.length === 0 || days.length > 3653) {
-        id('message').textContent = 'Choose 1 to 3,653 days.';
-        return show('failed');
-      }
       show('loading');
       try {
+        if (chosen > 0) {
+          if (zone === null) {
+            const reply = await ask('/api/health/workouts?from=2000-01-01&to=2000-01-01');
+            if (mine !== turn) return;
+            zone = reply.timeZone;
+          }
+          choose(chosen);
+        }
+        const [from, to] = [id('from').value, id('to').value];
+        const days = daysOf(from, to);
+        if (days.length === 0 || days.length > 3653) throw new Unfit('Choose 1 to 3,653 days.');
         const all = await Promise.all(['steps', 'heart-rate', 'sleep', 'workouts'].map(
           name => ask(`/api/health/${name}?from=${from}&to=${to}`)));
         if (mine !== turn) return;
         steps(all[0], days); heart(all[1], days); sleep(all[2], days); workouts(all[3]);
-        id('zone').textContent = `Days are those of ${all[0].timeZone}.`;
+        zone = all[0].timeZone;
+        id('zone').textContent = `Days are those of ${zone}.`;
+        id('span').textContent = `From ${from} to ${to}.`;
         id('message').textContent = '';
-        id('door').hidden = true;
-        id('data').hidden = id('leave').hidden = false;
+        enter();
+        id('shown').hidden = false;
         show('ready');
       } catch (error) {
         if (mine !== turn) return;
         if (error instanceof Refused) return leave(error.message);
-        id('message').textContent = `Nothing could be loaded: ${error.message} Try again.`;
-        id('door').hidden = true;
-        id('data').hidden = id('leave').hidden = false;
+        clear();
+        id('message').textContent = error instanceof Unfit ? error.message
+          : `Nothing could be loaded: ${error.message} Try again.`;
+        enter();
         show('failed');
+      }
+    }
+
+    function enter() {
+      id('door').hidden = true;
+      id('data').hidden = id('leave').hidden = false;
+    }
+
+    // Takes back what is shown: it is of another period, or of another person.
+    function clear() {
+      id('shown').hidden = true;
+      for (const part of document.querySelectorAll('#shown p')) part.textContent = '';
+      for (const part of document.querySelectorAll('#shown svg, #shown details, #shown .wide')) {
+        part.replaceChildren();
       }
     }
 
     function leave(reason) {
       ++turn;
+      zone = null;
+      mark(30);
+      clear();
       sessionStorage.removeItem('secret');
       id('message').textContent = reason;
       id('data').hidden = id('leave').hidden = true;
@@ -212,19 +258,28 @@ extension SyncDashboard {
       show(reason ? 'refused' : 'signed-out');
     }
 
+    // The date where the person is, whatever the zone of the browser.
+    function today() {
+      const fields = { year: 'numeric', month: '2-digit', day: '2-digit' };
+      const language = 'en-US-u-ca-gregory-nu-latn';
+      let format = new Intl.DateTimeFormat(language, fields);
+      try {
+        format = new Intl.DateTimeFormat(language, { ...fields, timeZone: zone });
+      } catch { /* a zone that this browser does not know */ }
+      const parts = {};
+      for (const part of format.formatToParts(new Date())) parts[part.type] = part.value;
+      return `${parts.year}-${parts.month}-${parts.day}`;
+    }
+
     function choose(days) {
-      const day = at => {
-        const two = part => String(part).padStart(2, '0');
-        return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-      };
-      const now = new Date();
-      id('to').value = day(now);
-      id('from').value = day(new Date(now.getFullYear(), now.getMonth(),
-        now.getDate() - days + 1));
-      mark(days);
+      const last = today();
+      id('to').value = last;
+      id('from').value = new Date(Date.parse(last + 'T00:00:00Z') - (days - 1) * 86400000)
+        .toISOString().slice(0, 10);
     }
 
     function mark(days) {
+      chosen = days;
       for (const button of document.querySelectorAll('[data-days]')) {
         button.setAttribute('aria-pressed', button.dataset.days === String(days));
       }
@@ -232,7 +287,7 @@ extension SyncDashboard {
 
     id('door').addEventListener('submit', event => {
       event.preventDefault();
-      sessionStorage.setItem('secret', id('secret').value);
+      sessionStorage.setItem('secret', id('secret').value.trim());
       load();
     });
     id('period').addEventListener('submit', event => {
@@ -241,10 +296,10 @@ extension SyncDashboard {
       load();
     });
     for (const button of document.querySelectorAll('[data-days]')) {
-      button.addEventListener('click', () => { choose(Number(button.dataset.days)); load(); });
+      button.addEventListener('click', () => { mark(Number(button.dataset.days)); load(); });
     }
     id('leave').addEventListener('click', () => leave(''));
-    choose(30);
+    mark(30);
     if (sessionStorage.getItem('secret') !== null) load();
 
     """##

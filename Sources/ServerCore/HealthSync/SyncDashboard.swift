@@ -29,7 +29,8 @@ enum SyncDashboard {
     :root { color-scheme: light dark; --line: #8885; --bar: #2f7d6b; --soft: #2f7d6b44;
       --awake: #e0a030; --rem: #7d6bd0; --core: #4f8fd0; --deep: #24508f; --asleep: #6f9fb0; }
     * { box-sizing: border-box; }
-    body { font: 16px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem; }
+    body { font: 16px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem;
+      overflow-wrap: anywhere; }
     header, form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
     h1 { font-size: 1.4rem; margin: 0 auto 0 0; }
     h2 { font-size: 1.1rem; margin: 0; }
@@ -38,10 +39,11 @@ enum SyncDashboard {
     button[aria-pressed=true] { font-weight: bold; }
     svg { display: block; width: 100%; height: 9rem; margin: .5rem 0; }
     p { margin: .25rem 0; }
-    table { border-collapse: collapse; width: 100%; }
+    table { border-collapse: collapse; width: 100%; overflow-wrap: normal; }
     th, td { text-align: right; padding: .15rem .5rem; border-bottom: 1px solid var(--line); }
     th:first-child, td:first-child { text-align: left; }
-    .wide { overflow-x: auto; }
+    .wide, details { overflow-x: auto; }
+    [data-state=loading] #shown { opacity: .5; }
     [hidden] { display: none !important; }
     </style>
     </head>
@@ -72,11 +74,14 @@ enum SyncDashboard {
     <label>To <input id="to" type="date" required></label>
     <button>Show</button>
     </form>
+    <div id="shown" hidden>
+    <p id="span"></p>
     <section id="steps"><h2>Steps</h2><p></p><svg></svg><details></details></section>
     <section id="heart"><h2>Heart rate</h2><p></p><svg></svg><details></details></section>
     <section id="sleep"><h2>Sleep</h2><p></p><svg></svg><details></details></section>
     <section id="workouts"><h2>Workouts</h2><p></p><div class="wide"></div></section>
     <p id="zone"></p>
+    </div>
     </main>
     <script>
 

@@ -125,7 +125,7 @@ public struct SyncReport: Sendable {
       groupBy: grouping, statistic: statistic, maxBytes: HealthObject.maxBytes)
     return .points(
       HealthAnswering(
-        .healthData(query), zone: zone, now: now, limits: .parts, mergedOnly: true))
+        .healthData(query), zone: zone, now: now, limits: .exact, mergedOnly: true))
   }
 
   private func readings(_ type: String, _ first: SyncDay, _ last: SyncDay) -> Part {

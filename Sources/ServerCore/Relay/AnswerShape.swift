@@ -4,9 +4,9 @@ import LinkJSON
 extension HealthObject {
   /// Returns what is wrong with the shape of an answer (contracts 1.4, 1.5); `nil` if nothing is.
   ///
-  /// Of an object only members that are there are looked at, since phones differ in what they leave
-  /// out; what an assistant would read as a number, a list or a reason must be one. A point has the
-  /// members that the tools promise.
+  /// An answer that succeeded has its points or its results; of all else only members that are
+  /// there are looked at, since phones differ in what they leave out. What an assistant would read
+  /// as a number, a list or a reason must be one. A point has the members that the tools promise.
   func shapeFault(as kind: HealthQuestion.Kind) -> String? {
     var shape = AnswerShape(kind: kind)
     var reader = JSONReader(bytes)
@@ -27,6 +27,9 @@ private struct AnswerShape {
   private(set) var fault: String?
   private var count: Int64?
   private var points: Int64?
+  private var hasSucceeded = false
+  /// Whether its points or its results are there.
+  private var isWhole = false
 
   init(kind: HealthQuestion.Kind) {
     self.kind = kind
@@ -39,10 +42,12 @@ private struct AnswerShape {
       let isNull = try reader.peek() == .null
       switch name {
       case _ where isNull: try reader.skipValue()
+      case "success" where try reader.peek() == .bool: hasSucceeded = try reader.bool()
       case "count": try readCount(&reader)
-      case "health_data" where kind == .healthData:
-        points = try elements(name, &reader, .point)
-      case "results" where kind == .summary: _ = try elements(name, &reader, .result)
+      case listName:
+        isWhole = true
+        let found = try elements(name, &reader, kind == .healthData ? .point : .result)
+        if kind == .healthData { points = found }
       case "is_aggregated", "truncated": try skip(name, .bool, "true or false", &reader)
       case "error_message", "value_type", "statistic_type", "group_by", "start_time", "end_time":
         try skip(name, .string, "a text", &reader)
@@ -51,6 +56,15 @@ private struct AnswerShape {
     }
     if let count, let points, count != points {
       note("count is \(count), but there are \(points) points")
+    }
+    if hasSucceeded, !isWhole { note("it has no \(listName)") }
+  }
+
+  /// The member that holds what was asked for.
+  private var listName: String {
+    switch kind {
+    case .healthData: "health_data"
+    case .summary: "results"
     }
   }
 
@@ -83,17 +97,20 @@ private struct AnswerShape {
 
   /// Reads the result of one metric; its data are an answer of their own.
   private mutating func result(_ reader: inout JSONReader) throws(JSONError) {
+    var (hasSucceeded, hasPoints) = (false, false)
     try reader.beginObject()
     while let key = try reader.nextKey() {
-      let name = reader.text(of: key)
-      guard name == "data", try reader.peek() == .object else {
-        try reader.skipValue()
-        continue
+      switch (reader.text(of: key), try reader.peek()) {
+      case ("success", .bool): hasSucceeded = try reader.bool()
+      case ("data", .object):
+        var data = AnswerShape(kind: .healthData)
+        try data.read(&reader)
+        hasPoints = data.isWhole
+        if let fault = data.fault { note("data of a result: \(fault)") }
+      case _: try reader.skipValue()
       }
-      var data = AnswerShape(kind: .healthData)
-      try data.read(&reader)
-      if let fault = data.fault { note("data of a result: \(fault)") }
     }
+    if hasSucceeded, !hasPoints { note("a result has no data") }
   }
 
   /// Reads a list of objects and returns their number.

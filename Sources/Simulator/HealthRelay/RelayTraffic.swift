@@ -89,7 +89,8 @@ extension HealthQuestion {
 extension HealthObject {
   /// The answer of a phone to a question; it names both, and is about `bytes` long.
   static func answer(of phone: Int, to number: Int, bytes: Int) -> HealthObject {
-    let begin = #"{"success":true,"phone":\#(phone),"question":\#(number),"rest":""#
+    let begin =
+      #"{"success":true,"health_data":[],"phone":\#(phone),"question":\#(number),"rest":""#
     let rest = [UInt8](repeating: UInt8(ascii: "0"), count: max(0, bytes))
     return HealthObject(succeeded: true, bytes: Array(begin.utf8) + rest + Array("\"}".utf8))
   }

@@ -127,6 +127,23 @@ struct SyncLook {
     values.isEmpty ? nil : values.reduce(0, +) / Double(values.count)
   }
 
+  /// The average heart rate over time: in each second that of the last moment with rates, for 10
+  /// minutes.
+  private func rate(in days: ClosedRange<Int64>) -> Double? {
+    let rates = samples.filter { $0.type == Self.kinds[1] && days.contains(zone.day($0.start)) }
+    let moments = Dictionary(grouping: rates, by: \.start).sorted { $0.key < $1.key }
+    var (sum, length) = (0.0, 0.0)
+    for (place, moment) in moments.enumerated() {
+      let next = place + 1 < moments.count ? moments[place + 1].key : .max
+      var end = min(next, moment.key + 600)
+      while !days.contains(zone.day(end - 1)) { end -= 1 }
+      let seconds = Double(end - moment.key)
+      sum += (Self.average(Array(Set(moment.value.map(\.number)))) ?? 0) * seconds
+      length += seconds
+    }
+    return length == 0 ? nil : sum / length
+  }
+
   private func showRates(_ days: ClosedRange<Int64>, _ shown: inout [String: Shown]) {
     let rates = samples.filter { $0.type == Self.kinds[1] }
     let latest = rates.map(\.start).max()
@@ -136,12 +153,11 @@ struct SyncLook {
       } ?? .nothing
     // Of several at one moment any may be the last.
     shown["latest"] = Shown(rates.filter { $0.start == latest }.map(\.number).max())
-    let week = readings(Self.kinds[1], in: today - 6...today).values.flatMap(\.self)
-    shown["avg_7d"] = Shown(Self.average(week))
+    shown["avg_7d"] = Shown(rate(in: today - 6...today))
     let daily = readings(Self.kinds[1], in: days).sorted { $0.key < $1.key }
     for (place, day) in daily.enumerated() {
       shown["daily.\(place).date"] = .text(SyncZone.date(day.key))
-      shown["daily.\(place).avg"] = Shown(Self.average(day.value))
+      shown["daily.\(place).avg"] = Shown(rate(in: day.key...day.key))
       shown["daily.\(place).min"] = Shown(day.value.min())
       shown["daily.\(place).max"] = Shown(day.value.max())
     }
@@ -177,7 +193,7 @@ struct SyncLook {
       }
       return [
         .text("RUNNING"), .text(zone.text(sample.start)), .text(zone.text(sample.end)),
-        .number(workout.distance ?? 0), .number(workout.energy ?? 0), .text(sample.source),
+        Shown(workout.distance), Shown(workout.energy), .text(sample.source),
       ]
     }
     SyncTold.put(lines, &shown)

@@ -5,7 +5,7 @@ import OwnerFiles
 import ServerSockets
 
 /// Owns the services, gives each event to the one that it belongs to, and sets the one alarm of the
-/// sockets. The routes of no service are its own: `/healthz`, `/metrics`, and what is unknown.
+/// sockets. The routes of no service are its own: `/`, `/healthz`, `/metrics`, and what is unknown.
 struct BackendHandler: SocketHandler {
   typealias Inject =
     @Sendable (@escaping @Sendable (inout BackendHandler, SocketHub) -> Void) -> Void
@@ -170,10 +170,12 @@ struct BackendHandler: SocketHandler {
     let asked = Asked(request: request, route: route, since: hub.now)
     if let refusal = route.refusal(of: head) {
       answer(asked, refusal.status, refusal.headers, refusal.bytes, on: hub)
-    } else if route == .metrics {
-      answer(asked, 200, MetricsPage.headers, [UInt8](metrics.utf8), on: hub)
-    } else {
-      checkStores(for: asked, at: hub.now)
+      return
+    }
+    switch route {
+    case .home: answer(asked, 200, HomePage.headers, HomePage.bytes, on: hub)
+    case .metrics: answer(asked, 200, MetricsPage.headers, [UInt8](metrics.utf8), on: hub)
+    case .health, .unknown: checkStores(for: asked, at: hub.now)
     }
   }
 
@@ -248,10 +250,11 @@ extension MetricsPage {
 
 /// The routes that belong to the backend as a whole.
 private enum OwnRoute: String {
-  case health, metrics, unknown
+  case home, health, metrics, unknown
 
   init(path: String) {
     switch path {
+    case "/": self = .home
     case "/healthz": self = .health
     case "/metrics": self = .metrics
     case _: self = .unknown

@@ -2,16 +2,14 @@ import LinkCore
 import LinkHealth
 import LinkJSON
 
-/// A health object, member by member, as assistants get it.
+/// A health object, member by member and without white space, as assistants get it.
 struct HealthCopy {
   private(set) var bytes: [UInt8] = []
   private(set) var hasResults = false
   private let kind: HealthQuestion.Kind
   private let rejected: [RejectedMetric]
-  private var count: Int?
-  private var valueType: String?
+  private var failure = Failure()
   private var answered: String?
-  private var reason: String?
 
   /// Copies an object; `nil` if it is none.
   init?(
@@ -27,16 +25,6 @@ struct HealthCopy {
     }
   }
 
-  /// A sentence that stands for the object where its reader has it anyway.
-  func brief(isError: Bool) -> String {
-    if isError { return reason ?? "The phone did not answer the question." }
-    switch kind {
-    case .healthData:
-      return "\(count ?? 0) points of \(valueType ?? "health data") are in structuredContent."
-    case .summary: return "The results of the summary are in structuredContent."
-    }
-  }
-
   private mutating func copy(
     _ object: [UInt8], _ window: ClosedRange<Timestamp>?
   ) throws(JSONError) {
@@ -49,8 +37,11 @@ struct HealthCopy {
     }
     if !rejected.isEmpty {
       let names = rejected.map(\.valueType).joined(separator: ", ")
-      writer.entry("error_message", (reason.map { $0 + ", " } ?? "no answer for ") + names)
+      failure.isFailure = true
+      failure.reason = (failure.reason.map { $0 + ", " } ?? "no answer for ") + names
+      writer.entry("error_message", failure.reason)
     }
+    failure.write(word: hasResults ? "partly_answered" : "phone_refused", to: &writer)
     if let answered, let window { writeClock(answered, window, &writer) }
     writer.endObject()
     try reader.finish()
@@ -60,13 +51,8 @@ struct HealthCopy {
   private mutating func copyMember(
     _ name: String, _ reader: inout JSONReader, _ writer: inout JSONWriter
   ) throws(JSONError) {
-    let isText = try reader.peek() == .string
-    let isReason = name == "error_message"
-    if isReason, isText {
-      var copy = reader
-      reason = try copy.string()
-    }
-    if isReason, !rejected.isEmpty { return try reader.skipValue() }
+    guard try failure.keeps(name, reader) else { return try reader.skipValue() }
+    if name == "error_message", !rejected.isEmpty { return try reader.skipValue() }
     writer.key(kind == .healthData && name == "health_data" ? "healthData" : name)
     switch name {
     case "success" where !rejected.isEmpty:
@@ -75,17 +61,9 @@ struct HealthCopy {
     case "results":
       hasResults = true
       if try reader.peek() == .array { return try copyResults(&reader, &writer) }
-    case "count":
-      if try reader.peek() == .number {
-        var copy = reader
-        count = try copy.intIfWhole().flatMap { Int(exactly: $0) }
-      }
-    case "value_type" where isText:
+    case "answered_at":
       var copy = reader
-      valueType = try copy.string().bounded
-    case "answered_at" where isText:
-      var copy = reader
-      answered = try copy.string()
+      answered = try copy.textIfString()
     case _: break
     }
     try reader.copyValue(to: &writer)
@@ -101,6 +79,7 @@ struct HealthCopy {
       writer.beginObject()
       writer.entry("value_type", line.valueType)
       writer.failure(line.reason)
+      Failure(isFailure: true, reason: line.reason).write(word: "invalid_arguments", to: &writer)
       writer.endObject()
     }
     func writeRejected(_ writer: inout JSONWriter) {
@@ -114,13 +93,33 @@ struct HealthCopy {
     writer.beginArray()
     writeRejected(&writer)
     while try reader.nextElement() {
-      try reader.copyValue(to: &writer)
+      try copyResult(&reader, &writer)
       place += 1
       writeRejected(&writer)
     }
     // A phone may answer fewer lines than it was asked.
     for line in left { write(line, &writer) }
     writer.endArray()
+  }
+
+  private func copyResult(
+    _ reader: inout JSONReader, _ writer: inout JSONWriter
+  ) throws(JSONError) {
+    guard try reader.peek() == .object else { return try reader.copyValue(to: &writer) }
+    var failure = Failure()
+    try reader.beginObject()
+    writer.beginObject()
+    while let key = try reader.nextKey() {
+      let name = reader.text(of: key)
+      guard try failure.keeps(name, reader) else {
+        try reader.skipValue()
+        continue
+      }
+      writer.key(name)
+      try reader.copyValue(to: &writer)
+    }
+    failure.write(word: "phone_refused", to: &writer)
+    writer.endObject()
   }
 
   /// More than this between two clocks is pointed out; ours, since networks and queues take time.
@@ -145,12 +144,69 @@ struct HealthCopy {
   }
 }
 
+/// The words of a failure: of the ones that phones write, `error_message` alone; of assistants'
+/// refusals, `error` and `message`.
+private struct Failure {
+  var isFailure = false
+  var reason: String?
+  private var hasWord = false
+  private var hasSentence = false
+
+  init(isFailure: Bool = false, reason: String? = nil) {
+    (self.isFailure, self.reason) = (isFailure, reason)
+  }
+
+  /// Looks at a member before it is copied, and returns whether it is to be.
+  mutating func keeps(_ name: String, _ reader: JSONReader) throws(JSONError) -> Bool {
+    var reader = reader
+    switch (name, try reader.peek()) {
+    case ("success", .bool): isFailure = try !reader.bool()
+    case ("error_message", .string): reason = try reader.string()
+    case ("error", .string): hasWord = true
+    case ("message", .string): hasSentence = true
+    // A schema says that they are texts.
+    case ("error", _), ("message", _): return false
+    case _: break
+    }
+    return true
+  }
+
+  /// Writes the word and the sentence of a failure that has none.
+  func write(word: String, to writer: inout JSONWriter) {
+    guard isFailure else { return }
+    if !hasWord { writer.entry("error", word) }
+    guard !hasSentence else { return }
+    let said = reason.flatMap { $0.isEmpty ? nil : $0 }
+    writer.entry("message", said ?? "The phone did not answer the question.")
+  }
+}
+
 extension JSONReader {
-  /// Takes a value of any kind and writes it as it stands.
+  /// Takes a value of any kind and writes it without the white space between its parts.
   fileprivate mutating func copyValue(to writer: inout JSONWriter) throws(JSONError) {
     _ = try peek()
     let start = position
     try skipValue()
-    writer.raw(bytes[start..<position])
+    writer.raw(bytes[start..<position].withoutBlanks)
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// JSON text without the white space between its parts (RFC 8259 section 2).
+  fileprivate var withoutBlanks: [UInt8] {
+    var text: [UInt8] = []
+    text.reserveCapacity(count)
+    var (isInString, isEscaped) = (false, false)
+    for byte in self where isInString || byte > 0x20 {
+      text.append(byte)
+      if isEscaped {
+        isEscaped = false
+      } else if byte == UInt8(ascii: "\"") {
+        isInString.toggle()
+      } else {
+        isEscaped = isInString && byte == UInt8(ascii: "\\")
+      }
+    }
+    return text
   }
 }

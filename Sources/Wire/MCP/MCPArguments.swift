@@ -165,12 +165,21 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     let fault = Fault(
       "max_bytes must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
     guard !strange.contains("max_bytes") else { throw fault }
-    guard let number = numbers["max_bytes"] ?? texts["max_bytes"].flatMap({ Int($0) }) else {
+    guard let number = numbers["max_bytes"] ?? texts["max_bytes"].flatMap(Self.whole) else {
       guard texts["max_bytes", default: ""].isEmpty else { throw fault }
       return nil
     }
     guard bounds.contains(number) else { throw fault }
     return number
+  }
+
+  /// The whole number of a text, as JSON has it.
+  private static func whole(_ text: String) -> Int? {
+    var reader = JSONReader(Array(text.utf8))
+    guard (try? reader.peek()) == .number, let number = try? reader.intIfWhole(),
+      (try? reader.finish()) != nil
+    else { return nil }
+    return Int(exactly: number)
   }
 
   private func span() throws(Fault) -> (HealthTime, HealthTime) {

@@ -4,39 +4,24 @@ import LinkJSON
 
 /// What a tool gave, or why it gave nothing; both are for the assistant to read.
 package struct MCPCallResult: Sendable, Hashable, Codable {
-  /// For assistants that read nothing else.
+  /// The object as JSON text: many clients give a model nothing else (MCP 2025-06-18, Tools,
+  /// "Structured Content").
   package var text: String
   /// A JSON object that fits the tool's output schema.
   package var structured: [UInt8]?
-  /// What stands for the text where the client reads `structured`; `nil` repeats the text.
-  package var brief: String?
   /// Whether it is a refusal.
   package var isError: Bool
 
-  /// The longest object that is repeated as text, in bytes; ours, some 1,500 points.
-  ///
-  /// No assistant reads more at once, and an event stream of the Python SDK takes 1 MiB an event.
-  package static let maxTextBytes = 262_144
-
   /// A result from its parts.
-  package init(
-    text: String, structured: [UInt8]? = nil, brief: String? = nil, isError: Bool = false
-  ) {
+  package init(text: String, structured: [UInt8]? = nil, isError: Bool = false) {
     self.text = text
-    self.brief = brief
     self.structured = structured
     self.isError = isError
   }
 
-  /// A result whose text is the object itself, as the specification asks of structured content.
+  /// A result whose text is the object itself.
   package init(object: [UInt8], isError: Bool = false) {
-    let fits = object.count <= Self.maxTextBytes
-    self.init(
-      text: fits
-        ? String(decoding: object, as: UTF8.self)
-        : "The answer has \(object.count) bytes and stands in structuredContent alone. Ask for a "
-          + "shorter time, or with group_by and statistic, to get it as text.",
-      structured: object, isError: isError)
+    self.init(text: String(decoding: object, as: UTF8.self), structured: object, isError: isError)
   }
 
   /// A refusal: the word is for programs, the sentence for people.
@@ -47,12 +32,13 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
     writer.entry("error", word)
     writer.entry("message", sentence)
     writer.endObject()
-    return MCPCallResult(text: sentence, structured: writer.bytes, isError: true)
+    return MCPCallResult(object: writer.bytes, isError: true)
   }
 
   /// What a phone answered to a tool's question.
   ///
-  /// `health_data` becomes `healthData`, as the original's callers know it; the rest stays.
+  /// `health_data` becomes `healthData`, as the original's callers know it; a failure gets `error`
+  /// and `message`, as every refusal has them; the rest stays.
   ///
   /// - Parameters:
   ///   - rejected: The lines of a summary that the phone was not asked; each fails by itself.
@@ -67,13 +53,16 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
     }
     // A summary of which one line failed still tells the others.
     self.init(object: copy.bytes, isError: !answer.succeeded && !copy.hasResults)
-    brief = copy.brief(isError: isError)
   }
 
-  /// The result as a client of this version reads it: no object is sent twice.
-  package func told(in version: MCPVersion) -> MCPCallResult {
-    guard version.takesStructured, structured != nil, let brief else { return self }
-    return MCPCallResult(text: brief, structured: structured, isError: isError)
+  /// The result for a channel that does not carry its object twice; `nil` for a client that reads
+  /// the text alone, and for a result without an object.
+  package func once(in version: MCPVersion) -> MCPCallResult? {
+    guard version.takesStructured, structured != nil else { return nil }
+    return MCPCallResult(
+      text: "The answer is too long to stand here as well as in structuredContent. Ask for a "
+        + "shorter time, with group_by, or with a smaller max_bytes, to get it as text.",
+      structured: structured, isError: isError)
   }
 
   /// Writes the members of the result into an object that is open.

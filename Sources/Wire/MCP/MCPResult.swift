@@ -13,9 +13,11 @@ package enum MCPResult: Sendable, Hashable, Codable {
   /// Of `tools/call`.
   case called(MCPCallResult)
 
-  /// Names this server; the version is that of the wire format.
+  /// Names this server.
   static let serverName = "holdfast"
-  static let serverVersion = "1"
+  static let serverTitle = "Holdfast health data"
+  /// The release of the programs of this package.
+  package static let serverVersion = "0.1.0"
   static let instructions =
     "Health data of a person, read from their phone while it is connected. Start with direct_login."
 
@@ -41,7 +43,7 @@ package enum MCPResult: Sendable, Hashable, Codable {
       writer.entry("protocolVersion", version.rawValue)
       Self.writeSelf(to: &writer)
       writer.key("serverInfo")
-      Self.writeInfo(to: &writer)
+      Self.writeInfo(to: &writer, in: version)
     case .discovered:
       writer.key("supportedVersions")
       writer.beginArray()
@@ -72,7 +74,7 @@ package enum MCPResult: Sendable, Hashable, Codable {
     writer.key("_meta")
     writer.beginObject()
     writer.key("io.modelcontextprotocol/serverInfo")
-    Self.writeInfo(to: &writer)
+    Self.writeInfo(to: &writer, in: .july2026, withIcon: self == .discovered)
     writer.endObject()
   }
 
@@ -87,12 +89,32 @@ package enum MCPResult: Sendable, Hashable, Codable {
     writer.entry("instructions", instructions)
   }
 
-  private static func writeInfo(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.entry("name", serverName)
-    writer.entry("version", serverVersion)
-    writer.endObject()
+  /// Writes what the server is, as far as a version has members for it.
+  private static func writeInfo(
+    to writer: inout JSONWriter, in version: MCPVersion, withIcon hasIcon: Bool = true
+  ) {
+    writer.object {
+      $0.entry("name", serverName)
+      if version >= .june2025 { $0.entry("title", serverTitle) }
+      $0.entry("version", serverVersion)
+      guard hasIcon, version >= .november2025 else { return }
+      $0.array("icons") {
+        $0.object {
+          $0.entry("src", "data:image/png;base64," + icon)
+          $0.entry("mimeType", "image/png")
+          $0.entry("sizes", ["32x32"])
+        }
+      }
+    }
   }
+
+  /// A picture of 32 by 32 pixels in PNG, the one format that each client shows which shows any: a
+  /// pulse on a green disc.
+  static let icon =
+    "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgAgMAAAAOFJJnAAAACVBMVEUAAAAvfWv///+YQixNAAAAAXRSTlMAQObYZgAA"
+    + "AHhJREFUeNpN0LsNwCAMBFAoGCGZhxFSYCRWYJ6QDZLipow/yODqyTrLmBBWRaKsIK7ZsFYSXIxDUGZEQhxpGuJI"
+    + "19AOKHgIQ8Y2VMdnAJ63o4RTANzSqQydou+1cYJjMJJBd1F3yNJoyPrUpvf44/0cP9BPXp9g9QNG8kgfBZ3HXQAA"
+    + "AABJRU5ErkJggg=="
 }
 
 extension MCPTool {

@@ -40,13 +40,14 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     + "with TOTAL for the whole span. Never add or average points yourself: ask with a larger "
     + "group_by. Leave out statistic to get what fits: the sum of what adds up (STEPS, "
     + "CALORIES, DISTANCE, EXERCISE_TIME, MINDFULNESS, WORKOUT, water, nutrition), the average "
-    + "of what does not (HEART_RATE, HRV, BLOOD_PRESSURE, BLOOD_OXYGEN, GLUCOSE, weight, "
-    + "temperature, speed), nights for SLEEP. SUM of what does not add up is refused. AVERAGE, "
-    + "MIN and MAX of what adds up compare days that have data, and a point says so: "
+    + "of what does not (HEART_RATE, over time, HRV, BLOOD_PRESSURE, BLOOD_OXYGEN, GLUCOSE, "
+    + "weight, temperature, speed), nights for SLEEP. SUM of what does not add up is refused. "
+    + "AVERAGE, MIN and MAX of what adds up compare days that have data, and a point says so: "
     + "average_per_day. COUNT counts samples, LATEST is the last value with its own time. "
-    + "Several devices often measure the same steps or sleep: the point with merged true counts "
-    + "each moment once, by the watch before the phone; use it, and take those of each "
-    + "source_id only to explain it. SLEEP is minutes asleep; in bed, awake, light, deep and "
+    + "Several devices often measure the same: of what adds up and of sleep the point with merged "
+    + "true counts each moment once, by the watch before the phone; of other values the point with "
+    + "source_id all is that of all devices. Use it, and take those of each source_id only to "
+    + "explain it. WORKOUT has a point for each workout_type. null is what nobody recorded. SLEEP is minutes asleep; in bed, awake, light, deep and "
     + "REM stand beside it in sleep. Its AVERAGE, MIN and MAX are of nights without naps, told "
     + "for the day on which the night ends; SUM includes naps. For the night to Monday ask from "
     + "Monday 00:00 to Tuesday 00:00. A point with partial true covers only a part of its span. "
@@ -66,7 +67,8 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     let bounds = HealthDataQuery.byteBounds
     let maxBytes = MCPSchema.countBetween(
       bounds.lowerBound, bounds.upperBound,
-      "The longest answer in bytes; \(AnswerLimits.rawBytes) for single samples if left out")
+      "The longest answer in bytes; if left out, \(AnswerLimits.rawBytes) for single samples and "
+        + "\(AnswerLimits.groupedBytes) for all others")
     switch self {
     case .directLogin:
       return .object([
@@ -119,6 +121,7 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
         [
           .required("value_type", .text("")), .required("success", .truth),
           .optional("data", .object(Self.metrics(named: "health_data"), isOpen: true)),
+          .optional("error", .text("")), .optional("message", .text("")),
           .optional("error_message", .orNull(.text(""))),
         ], isOpen: true)
       return .object(
@@ -148,13 +151,15 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     let point = MCPSchema.object(
       [
         .required("type", .text("")),
-        .required("value", .any("A number, or an object for workouts")),
+        .required("value", .any("A number, or an object for workouts and nutrition")),
         .optional("unit", .orNull(.text(""))), .required("date_from", .text("")),
         .required("date_to", .text("")),
-        .optional("source_id", .orNull(.text("The device or app; merged for all of them"))),
+        .optional(
+          "source_id", .orNull(.text("The device or app; merged or all for all of them"))),
         .optional("statistic", .text("What the number is, such as sum or average_per_day")),
         .optional("merged", .truth), .optional("partial", .truth),
         .optional("sleep", .object([], isOpen: true)),
+        .optional("workout_type", .text("Of a number of workouts: their kind")),
       ], isOpen: true)
     return [
       .optional(points, .list(of: point)), .optional("count", .count),

@@ -52,7 +52,10 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
       writer.beginObject()
       writer.key("supported")
       writer.beginArray()
-      for version in MCPVersion.allCases { writer.string(version.rawValue) }
+      // Those of the error's own era, which `server/discover` names too.
+      for version in MCPVersion.allCases where !version.hasSessions {
+        writer.string(version.rawValue)
+      }
       writer.endArray()
       writer.entry("requested", requestedVersion)
       writer.endObject()

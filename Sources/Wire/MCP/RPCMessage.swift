@@ -97,7 +97,11 @@ private struct Members {
         hasID = true
         id = try RPCID.read(&reader)
       case "method": method = try reader.textIfString() ?? ""
-      case "params": params = RPCParams(bytes: try reader.rawValue())
+      case "params":
+        // Some clients write `null` where a method has no parameters.
+        let isLeftOut = try reader.peek() == .null
+        let json = try reader.rawValue()
+        params = isLeftOut ? RPCParams() : RPCParams(bytes: json)
       case "result", "error":
         isResponse = true
         try reader.skipValue()

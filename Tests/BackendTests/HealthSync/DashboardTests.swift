@@ -12,6 +12,15 @@ import Testing
   .offThePool, .timeLimit(.minutes(10)))
 struct DashboardTests {
   private static let secret = "hush-hush-hush"
+  private static let otherSecret = "geschlüsselt-🔑"
+  private static let thirdSecret = "third-of-three"
+
+  /// A run in the hour that clocks in Berlin show twice, the second time.
+  private static let nightRun = #"""
+    {"dataType":"HKWorkoutType","workouts":[
+    {"workoutType":"HKWorkoutActivityTypeRunning","sourceName":"Watch","durationSeconds":1800,
+    "startTime":"2025-10-26T01:10:00Z","endTime":"2025-10-26T01:40:00Z"}]}
+    """#
 
   /// One batch of each kind: two days of steps, two heart rates, a night, and a workout whose
   /// source looks like markup.
@@ -42,11 +51,34 @@ struct DashboardTests {
     "durationSeconds":1800,"distance":5,"distanceUnit":"km",
     "startTime":"2026-01-19T07:00:00Z","endTime":"2026-01-19T07:30:00Z"}]}
     """#,
+    // A number and a name that are wider than a screen.
+    #"""
+    {"dataType":"HKQuantityTypeIdentifierStepCount","records":[
+    {"recordType":"HKQuantityTypeIdentifierStepCount","sourceName":"Watch","value":1e300,
+    "unit":"count","startTime":"2025-06-01T09:00:00Z","endTime":"2025-06-01T10:00:00Z"}]}
+    """#,
+    #"""
+    {"dataType":"HKWorkoutType","workouts":[
+    {"workoutType":"HKWorkoutActivityTypeRunning","sourceName":"\#(String(repeating: "x", count: 200))",
+    "durationSeconds":1800,"startTime":"2025-06-01T07:00:00Z","endTime":"2025-06-01T07:30:00Z"}]}
+    """#,
   ]
+
+  /// The date in a zone that is a day behind that of the browser.
+  private static func today() throws -> String {
+    var calendar = Calendar(identifier: .iso8601)
+    calendar.timeZone = try #require(TimeZone(identifier: "Pacific/Niue"))
+    let day = calendar.dateComponents([.year, .month, .day], from: Date())
+    let parts = try [day.year, day.month, day.day].map { try #require($0) }
+    return parts.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: "-")
+  }
 
   @Test func `a person signs in, chooses days, sees their data, and signs out`() async throws {
     let scratch = try Scratch()
-    try scratch.write(Array("ann \(Self.secret) Etc/UTC\n".utf8), to: "secrets")
+    let users =
+      "ann \(Self.secret) Etc/UTC\nbo \(Self.otherSecret) Pacific/Niue\n"
+      + "cy \(Self.thirdSecret) Europe/Berlin\n"
+    try scratch.write(Array(users.utf8), to: "secrets")
     try await BackendRig.run(
       in: scratch("data"),
       {
@@ -59,9 +91,16 @@ struct DashboardTests {
         let answer = try await client.ask("POST", "/api/sync", token: Self.secret, body: batch)
         #expect(answer.status == 200, "\(answer.body)")
       }
+      let run = try await client.ask(
+        "POST", "/api/sync", token: Self.thirdSecret, body: Self.nightRun)
+      #expect(run.status == 200)
+      let before = try Self.today()
       let seen = try await Browser.visit(
-        "http://127.0.0.1:\(rig.address.port)", secret: Self.secret, scratch("profile"))
+        "http://127.0.0.1:\(rig.address.port)",
+        secrets: [Self.secret, Self.otherSecret, Self.thirdSecret], scratch("profile"))
       try Self.judge(seen)
+      Self.judgeFaults(seen)
+      try Self.judgeOthers(seen, days: [before, try Self.today()])
     }
   }
 
@@ -90,11 +129,39 @@ struct DashboardTests {
         "No nights in this period.", "No workouts in this period.",
         "Days are those of Etc/UTC.",
       ])
-    #expect(seen["reversed"] as? [String] == ["failed", "Choose 1 to 3,653 days."])
     #expect(seen["reloaded"] as? String == "ready")
     #expect(seen["left"] as? [String] == ["signed-out", "null", ""])
     #expect(seen["foreign"] as? [String] == [])
     #expect(seen["complaints"] as? [String] == [])
+  }
+
+  /// What the page must not do: keep blank pictures and numbers of other days, or be too wide.
+  private static func judgeFaults(_ seen: [String: Any]) {
+    #expect(seen["pictures"] as? [Int] == [0, 0, 0])
+    #expect(seen["reversed"] as? [String] == ["failed", "Choose 1 to 3,653 days."])
+    #expect(
+      seen["future"] as? [String] == [
+        "failed", "Nothing could be loaded: from is in the future. Try again.",
+      ])
+    #expect(
+      seen["away"] as? [String] == [
+        "failed", "Nothing could be loaded: The server cannot be reached. Try again.",
+      ])
+    // Nothing of the period before is shown, and then it is again.
+    #expect(seen["shownThen"] as? [Bool] == [false, false, false, true])
+    #expect(seen["period"] as? String == "From 2026-01-15 to 2026-01-21.")
+    #expect(seen["wide"] as? [String] == ["ready", "1E300 a day on average, 1E300 in all.", "390"])
+  }
+
+  /// Somebody else signs in, and somebody with what can be no secret.
+  private static func judgeOthers(_ seen: [String: Any], days: [String]) throws {
+    let other = try #require(seen["other"] as? [String])
+    #expect(other.prefix(2) == ["ready", "Days are those of Pacific/Niue."])
+    #expect(days.contains(try #require(other.last)))
+    let twice = try #require(seen["twice"] as? [String])
+    #expect(twice.first == "ready")
+    #expect(twice.last?.hasPrefix("Oct 26, 2025, 2:10") == true, "\(twice)")
+    #expect(seen["blank"] as? [String] == ["refused", "The server does not know this secret."])
   }
 }
 
@@ -105,10 +172,10 @@ enum Browser {
 
   /// Visits the dashboard of a server; returns what the script saw.
   static func visit(
-    _ base: String, secret: String, _ profile: String
+    _ base: String, secrets: [String], _ profile: String
   ) async throws -> [String: Any] {
     let script = try LabProcess(
-      ["python3", "-c", script, binary ?? "", base, secret, profile])
+      ["python3", "-c", script, binary ?? "", base, profile] + secrets)
     let done = await CommandProcess.outcome(of: script)
     let line = try #require(done.output.last, "\(done.errors)")
     return try #require(
@@ -117,7 +184,7 @@ enum Browser {
 
   private static let script = #"""
     import json, os, subprocess, sys
-    binary, base, secret, profile = sys.argv[1:]
+    binary, base, profile, secret, other, third = sys.argv[1:]
     inner, to = os.pipe()
     back, outer = os.pipe()
     browser = subprocess.Popen(
@@ -141,7 +208,8 @@ enum Browser {
       method, params = message.get('method'), message.get('params', {})
       if method == 'Network.requestWillBeSent': urls.append(params['request']['url'])
       if method == 'Runtime.exceptionThrown': complaints.append(json.dumps(params)[:500])
-      if method == 'Log.entryAdded' and '401' not in params['entry']['text']:
+      if method == 'Log.entryAdded' and not any(
+          status in params['entry']['text'] for status in ('400', '401')):
         complaints.append(params['entry']['text'])
       return message
 
@@ -205,13 +273,43 @@ enum Browser {
     seen['workouts'] = run("document.querySelector('#workouts tbody tr').textContent")
     seen['markup'] = run("document.getElementById('x') !== null")
     seen['empty'] = [period('2025-01-01', '2025-01-07')] + run(sentences)
-    seen['reversed'] = [period('2026-01-07', '2026-01-01'), run(message)]
+    seen['pictures'] = run("[...document.querySelectorAll('svg')].map("
+      "picture => picture.getBoundingClientRect().height)")
+    is_shown = "document.querySelector('#steps p').getBoundingClientRect().height > 0"
     period('2026-01-15', '2026-01-21')
+    seen['reversed'] = [period('2026-01-07', '2026-01-01'), run(message)]
+    shown = [run(is_shown)]
+    period('2026-01-15', '2026-01-21')
+    seen['future'] = [period('2131-01-01', '2131-01-31'), run(message)]
+    shown.append(run(is_shown))
+    period('2026-01-15', '2026-01-21')
+    run("window.usual = window.fetch;"
+      "window.fetch = () => Promise.reject(new TypeError('Failed to fetch'))")
+    seen['away'] = [period('2026-01-01', '2026-01-02'), run(message)]
+    shown.append(run(is_shown))
+    run("window.fetch = window.usual")
+    call('Emulation.setDeviceMetricsOverride', page, width=390, height=844,
+      deviceScaleFactor=1, mobile=True)
+    seen['wide'] = [period('2025-06-01', '2025-06-02'),
+      run("document.querySelector('#steps p').textContent"),
+      run("String(document.documentElement.scrollWidth)")]
+    period('2026-01-15', '2026-01-21')
+    shown.append(run(is_shown))
+    seen['shownThen'] = shown
+    seen['period'] = run("document.getElementById('span').textContent")
     load('Page.reload')
     seen['reloaded'] = run(settled)
     run("document.getElementById('leave').click()")
     seen['left'] = [run(settled), run("String(sessionStorage.getItem('secret'))"),
       run("document.getElementById('secret').value")]
+    seen['other'] = [sign_in(other), run("document.getElementById('zone').textContent"),
+      run("document.getElementById('to').value")]
+    run("document.getElementById('leave').click()")
+    sign_in(third)
+    seen['twice'] = [period('2025-10-26', '2025-10-26'),
+      run("document.querySelector('#workouts tbody tr').textContent")]
+    run("document.getElementById('leave').click()")
+    seen['blank'] = [sign_in('two words'), run(message)]
     seen['foreign'] = [url for url in urls if not url.startswith((base + '/', 'data:'))]
     seen['complaints'] = complaints
     browser.kill()

@@ -46,6 +46,8 @@ actor Assistant {
     var isError: Bool?
     var structured: Structured?
     var text: String?
+    /// Whether the text is the JSON of the structured content, which many clients never show.
+    var isTold: Bool?
     var progress: [Progress]?
     var cancelled: Bool?
     /// What the SDK itself did not like.

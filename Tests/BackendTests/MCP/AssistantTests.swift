@@ -65,9 +65,10 @@ struct AssistantTests {
               success: true, count: 1, value_type: type.rawValue,
               healthData: [Assistant.Structured.Point(type: type.rawValue, value: 42)]),
           "\(answer)")
-        #expect(answer.text == "1 points of \(type.rawValue) are in structuredContent.")
+        #expect(answer.isTold == true, "\(answer)")
       }
       let logout = try await assistant.call("logout")
+      #expect([early, wrong, logout].map(\.isTold) == [true, true, true])
       #expect(logout.structured?.success == true)
       let late = try await assistant.call("get_health_metrics", Self.steps)
       #expect(late.structured?.error == "not_signed_in")
@@ -85,6 +86,7 @@ struct AssistantTests {
       let answer = try await assistant.answer(to: call)
       #expect(answer.structured?.results?.map(\.value_type) == ["STEPS", "SLEEP"])
       #expect(answer.failed == nil)
+      #expect(answer.isTold == true)
       let bad = try await assistant.call("get_summary", #""start_time":"soon""#)
       #expect(bad.structured?.error == "invalid_arguments")
       let unknown = try await assistant.call("nope")

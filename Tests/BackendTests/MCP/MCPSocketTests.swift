@@ -52,6 +52,54 @@ struct MCPSocketTests {
     }
   }
 
+  @Test func `a slash at the end of an address means nothing, and leads nowhere else`() async throws
+  {
+    try await run { rig in
+      let client = try rig.client()
+      let hello =
+        #"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#
+      let answer = try await client.ask(
+        "POST", "/mcp/", fields: [Self.accept, Self.json], body: hello)
+      #expect(answer.status == 200 && answer.headers["mcp-session-id"] != nil)
+      #expect(try await client.ask("GET", "/mcp/tools/").status == 200)
+      #expect(try await client.ask("GET", "/health/").status == 200)
+      for target in ["/mcp//", "//mcp", "/mcp/x/"] {
+        #expect(try await client.ask("GET", target).status == 404)
+      }
+    }
+  }
+
+  @Test(arguments: ["/mcp", "/mcp/call", "/api/direct-login", "/relay/lease", "/api/sync/refresh"])
+  func `a compressed body is refused where none is taken`(target: String) async throws {
+    try await run { rig in
+      let client = try rig.client()
+      let fields = [Self.accept, Self.json]
+      // RFC 9110 sections 12.5.3 and 15.5.16.
+      let answer = try await client.ask(
+        "POST", target, fields: fields + ["Content-Encoding: gzip"], body: "\u{1f}\u{8}")
+      #expect(answer.status == 415)
+      #expect(answer.headers["accept-encoding"] == "identity")
+      #expect(answer.body.contains("must not be compressed"))
+      let plain = try await client.ask(
+        "POST", target, fields: fields + ["Content-Encoding: identity"], body: "{}")
+      #expect(plain.status != 415)
+      let empty = try await client.ask("POST", target, fields: fields + ["Content-Encoding: gzip"])
+      #expect(empty.status != 415)
+    }
+  }
+
+  @Test func `who opens the address of a backend is told what it is`() async throws {
+    try await run { rig in
+      let client = try rig.client()
+      let page = try await client.ask("GET", "/")
+      #expect(page.status == 200)
+      #expect(page.headers["content-type"] == "text/html; charset=utf-8")
+      #expect(page.headers["content-security-policy"]?.contains("default-src 'none'") == true)
+      #expect(page.body.contains("<code>/mcp</code>"))
+      #expect(try await client.ask("POST", "/", body: "x").status == 405)
+    }
+  }
+
   @Test func `a stream of a session opens, lives, and ends with it`() async throws {
     try await run({ $0.assistants.commentInterval = .milliseconds(10) }) { rig in
       let (client, stream) = (try rig.client(), try rig.client())
@@ -90,6 +138,7 @@ struct MCPSocketTests {
       var last = first
       while let chunk = try await client.chunk() { last = chunk }
       #expect(last.contains(#""structuredContent":{"success":true,"count":1,"healthData":[{"#))
+      #expect(last.contains(#""text":"{\"success\":true,\"count\":1,\"healthData\":[{"#))
       #expect(try await post(client, "ping", session: session).status == 200)
     }
   }

@@ -87,6 +87,7 @@ extension BackendRig {
       end: .instant(Timestamp(nanoseconds: 86_400_000_000_000), minutesEast: nil)))
 
   static func object(_ text: String) -> HealthObject {
-    HealthObject(succeeded: true, bytes: Array(#"{"success":true,"text":"\#(text)"}"#.utf8))
+    HealthObject(
+      succeeded: true, bytes: Array(#"{"success":true,"results":[],"text":"\#(text)"}"#.utf8))
   }
 }

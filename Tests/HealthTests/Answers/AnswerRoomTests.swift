@@ -20,16 +20,17 @@ import Testing
   }
 
   @Test func `a sample that finds no room takes none in the span that is given up`() throws {
-    // Room for three.
-    var answer = try Self.answer(.heartRate, .average, AnswerLimits(maxBytes: 180))
+    // Room for four: each span has a point of all sources too.
+    var answer = try Self.answer(.heartRate, .average, AnswerLimits(maxBytes: 240))
     let second = ["A", "B", "C"].map { Self.pulse("2026-01-06T09:00:00Z", $0) }
     answer.take(HealthSamplePage(samples: [Self.pulse("2026-01-05T09:00:00Z", "A")] + second))
     #expect(answer.nextStart == at("2026-01-06T00:00:00Z"))
-    #expect(answer.cells.all.map(\.bucket.start) == [at("2026-01-05T00:00:00Z")])
+    let first = at("2026-01-05T00:00:00Z")
+    #expect(answer.cells.all.map(\.bucket.start) == [first, first])
   }
 
   @Test func `more in one span than there is room for ends the reading`() throws {
-    var answer = try Self.answer(.heartRate, .average, AnswerLimits(maxBytes: 180))
+    var answer = try Self.answer(.heartRate, .average, AnswerLimits(maxBytes: 240))
     let samples = ["A", "B", "C", "D"].map { Self.pulse("2026-01-05T09:00:00Z", $0) }
     answer.take(HealthSamplePage(samples: samples))
     #expect(answer.refusal == .tooMuchAtOnce)
@@ -41,7 +42,7 @@ import Testing
     let days = (5...7).map { "2026-01-0\($0)T00:00:00Z" }
     answer.take(HealthSamplePage(samples: days.map { Self.pulse($0, "A") }))
     #expect(answer.nextStart == at(days[1]))
-    #expect(answer.cells.all.map(\.bucket.start) == [at(days[0])])
+    #expect(answer.cells.all.map(\.bucket.start) == [at(days[0]), at(days[0])])
   }
 
   @Test func `merged sums that are complete do not wait for the last page`() throws {

@@ -25,6 +25,17 @@ import Testing
     #expect(cells.all.map { $0.sums[0] } == [2, 1])
   }
 
+  @Test func `kinds of workout that come by turns have cells of their own`() {
+    var cells = Cells(limit: 9)
+    for kind in ["RUNNING", "YOGA", "RUNNING"] {
+      _ = cells.update(type: 0, source: 0, bucket: Self.day(1), activity: kind) {
+        $0.take(1, for: .sum)
+      }
+    }
+    #expect(cells.all.map(\.activity) == ["RUNNING", "YOGA"])
+    #expect(cells.all.map { $0.sums[0] } == [2, 1])
+  }
+
   @Test func `a span that was given up can begin anew`() {
     var cells = Cells(limit: 9)
     for day: Int64 in [1, 3] { Self.add(0, day, to: &cells) }
@@ -40,8 +51,8 @@ import Testing
     for name in ["Watch", "Phone", "Watch", "Phone"] {
       numbers.append(sources.number(name, device: nil))
     }
-    #expect(numbers == [1, 2, 1, 2])
-    #expect(sources.names == ["merged", "Watch", "Phone"])
+    #expect(numbers == [2, 3, 2, 3])
+    #expect(sources.names == ["merged", "all", "Watch", "Phone"])
   }
 
   @Test func `a source has one lane for each kind of device, also by turns`() {

@@ -14,7 +14,7 @@ import Testing
       let expected: Figure =
         switch kind.aggregation {
         case .cumulative: .sum
-        case .discrete: .average
+        case .discrete: kind.type == "HEART_RATE" ? .averageOverTime : .average
         case .nightly: .averagePerNight
         }
       #expect(try kind.figure(nil, by: .day) == expected)
@@ -55,8 +55,9 @@ import Testing
           + "readings, which cannot be added. Ask for AVERAGE, MIN, MAX, COUNT or LATEST."
       ])
     let usual = try shelf.reply(ask(.bodyMetrics, Self.day.0, Self.day.1, .day))
-    #expect(usual.points.map(\.type) == ["WEIGHT", "WATER", "WATER"])
-    #expect(usual.points.map(\.statistic) == ["average", "sum", "sum"])
+    #expect(usual.points.map(\.type) == ["WEIGHT", "WEIGHT", "WATER", "WATER"])
+    #expect(usual.points.map(\.source) == ["all", "Watch", "merged", "Watch"])
+    #expect(usual.points.map(\.statistic) == ["average", "average", "sum", "sum"])
     #expect(usual.query.statistic == nil)
     #expect(usual.notes.isEmpty)
   }
@@ -96,7 +97,7 @@ import Testing
     statistic: HealthStatistic?, label: String, value: Double
   ) throws {
     let query = ask(.steps, "2026-01-05", "2026-01-12", .total, statistic)
-    let points = try Shelf(Self.walks).reply(query).points.filter { !$0.isMerged }
+    let points = try Shelf(Self.walks).reply(query).points.filter { $0.source == "Watch" }
     #expect(points.map(\.value) == [.number(value)])
     #expect(points.map(\.statistic) == [label])
     #expect(points.map(\.unit) == ["count"])
@@ -117,7 +118,9 @@ import Testing
   ]
 
   private static let readingFigures: [(HealthStatistic?, String, Double, String)] = [
-    (nil, "average", 67.5, "beatsPerMinute"), (.average, "average", 67.5, "beatsPerMinute"),
+    // Each of the four counts for 10 minutes.
+    (nil, "average_over_time", 67.5, "beatsPerMinute"),
+    (.average, "average_over_time", 67.5, "beatsPerMinute"),
     (.min, "min", 50, "beatsPerMinute"), (.max, "max", 90, "beatsPerMinute"),
     (.count, "count", 4, "count"), (.latest, "latest", 60, "beatsPerMinute"),
   ]
@@ -132,7 +135,9 @@ import Testing
     if statistic == .latest {
       (expected.start, expected.end) = (time("2026-01-06T09:00:00"), time("2026-01-06T09:05:00"))
     }
-    #expect(try Shelf(Self.pulses).reply(query).points == [expected])
+    var all = expected
+    all.source = "all"
+    #expect(try Shelf(Self.pulses).reply(query).points == [all, expected])
   }
 
   @Test func `meals and workouts are compared by days too, each number by itself`() throws {
@@ -154,13 +159,20 @@ import Testing
       try workouts.parts(ask(.workout, "2026-01-05", "2026-01-07", .total, statistic)).points
         .map(\.value)
     }
+    let yoga = HealthPointValue.workout(
+      WorkoutTotals(type: "YOGA", energy: 80, sessions: 1, duration: 60))
     #expect(
       try told(.max) == [
-        .workout(WorkoutTotals(type: "RUNNING,YOGA", distance: 6_000, energy: 80, sessions: 3))
+        .workout(
+          WorkoutTotals(type: "RUNNING", distance: 6_000, sessions: 2, duration: 120)), yoga,
       ])
-    #expect(try told(.count) == [.number(3)])
+    #expect(try told(.count) == [.number(2), .number(1)])
+    let count = ask(.workout, "2026-01-05", "2026-01-07", .total, .count)
+    #expect(try workouts.parts(count).points.map(\.workoutType) == ["RUNNING", "YOGA"])
     #expect(
-      try told(.latest) == [.workout(WorkoutTotals(type: "YOGA", energy: 80, sessions: 1))])
+      try told(.latest) == [
+        .workout(WorkoutTotals(type: "RUNNING", distance: 1_000, sessions: 1, duration: 60)), yoga,
+      ])
   }
 
   private static let edges: [(String, String, [Bool])] = [

@@ -17,7 +17,7 @@ import Testing
     let starts = [0, 1, 0, 1].map { samples[$0].start }
     #expect(answer.nextStart == samples[2].start)
     #expect(answer.cells.all.map(\.bucket.start) == starts)
-    #expect(answer.cells.all.map(\.source) == [1, 1, Sources.merged, Sources.merged])
+    #expect(answer.cells.all.map(\.source) == [2, 2, Sources.merged, Sources.merged])
   }
 
   @Test func `samples of the second of two types may fill an answer to its last byte`() throws {
@@ -122,7 +122,7 @@ import Testing
       points == [
         HealthPoint(
           type: "NUTRITION",
-          value: .nutrition(NutritionTotals(calories: 300, protein: 20, carbs: 0, fat: 10)),
+          value: .nutrition(NutritionTotals(calories: 300, protein: 20, fat: 10)),
           unit: "noUnit", start: time("2026-01-06T09:00:00"), end: time("2026-01-06T09:05:00"),
           source: "Watch")
       ])

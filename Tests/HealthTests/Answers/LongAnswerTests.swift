@@ -107,14 +107,14 @@ import Testing
   @Test func `a sample that finds no room takes none behind the cut`() throws {
     let days = (5...8).map { "2026-01-0\($0)T00:00:00Z" }
     let query = ask(.heartRate, days[0], "2026-01-09T00:00:00Z", .day, .average)
-    // Room for three spans.
+    // Room for three spans, each with a point of all sources too.
     var answer = try HealthAnswer(
-      query, zone: .utc, now: at("2027-01-01T00:00:00Z"), limits: AnswerLimits(maxBytes: 180),
+      query, zone: .utc, now: at("2027-01-01T00:00:00Z"), limits: AnswerLimits(maxBytes: 360),
       stored: StoredHealth())
     let samples = days.map { quantity("HeartRate", 60, "count/min", $0) }
     answer.take(HealthSamplePage(samples: samples))
     #expect(answer.nextStart == at(days[1]))
-    #expect(answer.cells.all.map(\.bucket.start) == [at(days[0])])
+    #expect(answer.cells.all.map(\.bucket.start) == [at(days[0]), at(days[0])])
   }
 
   @Test func `an answer in parts is at most as long as an object may be`() {

@@ -5,6 +5,9 @@ import LinkJSON
 
 /// Samples in memory that are read as a store is read.
 struct Shelf {
+  /// What most tests ask with: numbers as they are computed.
+  static let exact = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7, isExact: true)
+
   private var samples: [HealthSample]
   /// Whether the edges of a span count on both sides, as those of the platforms do.
   private let isLoose: Bool
@@ -32,7 +35,7 @@ struct Shelf {
   /// The object that answers a question.
   func answer(
     _ question: HealthQuestion, zone: ZoneRules = .utc, now: String = "2027-01-01T00:00:00Z",
-    limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7),
+    limits: AnswerLimits = Shelf.exact,
     stored: StoredHealth = StoredHealth()
   ) -> HealthObject {
     var answering = HealthAnswering(
@@ -48,7 +51,7 @@ struct Shelf {
   /// The reply to a question for samples.
   func reply(
     _ query: HealthDataQuery, zone: ZoneRules = .utc,
-    limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7)
+    limits: AnswerLimits = Shelf.exact
   ) throws(FieldFault) -> HealthReply {
     try HealthReply.read(answer(.healthData(query), zone: zone, limits: limits).bytes)
   }
@@ -56,11 +59,11 @@ struct Shelf {
   /// The series of the sources alone, without what marks their points and tells how fresh they are.
   func parts(
     _ query: HealthDataQuery, zone: ZoneRules = .utc,
-    limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7)
+    limits: AnswerLimits = Shelf.exact
   ) throws(FieldFault) -> HealthReply {
     var reply = try reply(query, zone: zone, limits: limits)
     reply.freshness = nil
-    reply.points.removeAll(where: \.isMerged)
+    reply.points.removeAll { $0.isMerged || $0.source == "all" }
     for place in reply.points.indices {
       reply.points[place].statistic = nil
       reply.points[place].isPartial = false

@@ -55,7 +55,7 @@ import Testing
       ])
     #expect(
       points[2]
-        == point("SLEEP_LIGHT", 120, "MINUTE", "2026-01-05T22:00:00", "2026-01-06T00:00:00"))
+        == point("SLEEP_LIGHT", 120, "minute", "2026-01-05T22:00:00", "2026-01-06T00:00:00"))
   }
 
   private static let day = ("2026-01-06T00:00:00", "2026-01-07T00:00:00")

@@ -115,7 +115,8 @@ import Testing
       try shelf.parts(query).points == [
         point("HEART_RATE", 60, "beatsPerMinute", "2026-01-05T09:00:00", "2026-01-05T10:00:00"),
         point(
-          "HEART_RATE", (70.0 + 90) / 2, "beatsPerMinute", "2026-01-05T10:00:00",
+          // 70 for the longest time that a reading counts, 600 s, and 90 for the last second.
+          "HEART_RATE", 42_090.0 / 601, "beatsPerMinute", "2026-01-05T10:00:00",
           "2026-01-05T11:00:00"),
         point(
           "RESTING_HEART_RATE", 55, "beatsPerMinute", "2026-01-05T10:00:00", "2026-01-05T11:00:00"),
@@ -210,28 +211,21 @@ import Testing
         type: "WORKOUT", value: .workout(totals), unit: unit, start: time(start), end: time(end),
         source: "Watch")
     }
-    let span = ("2026-01-05T00:00:00", "2026-01-07T00:00:00")
-    let sum = try shelf.parts(ask(.workout, span.0, span.1, .day, .sum)).points
+    let riding = WorkoutTotals(type: "BIKING", distance: 20_000, sessions: 1, duration: 60)
+    let running = WorkoutTotals(
+      type: "RUNNING", distance: 10_000, energy: 700, steps: 9_000, sessions: 1, duration: 60)
+    let lifting = WorkoutTotals(
+      type: "TRADITIONAL_STRENGTH_TRAINING", sessions: 1, duration: 60)
+    let days = ["2026-01-05T00:00:00", "2026-01-06T00:00:00", "2026-01-07T00:00:00"]
+    let sum = try shelf.parts(ask(.workout, days[0], days[2], .day, .sum)).points
     #expect(
       sum == [
-        point(
-          WorkoutTotals(
-            type: "BIKING,RUNNING", distance: 30_000, energy: 700, steps: 9_000, sessions: 2),
-          "2026-01-05T00:00:00", "2026-01-06T00:00:00", "noUnit"),
-        point(
-          WorkoutTotals(type: "TRADITIONAL_STRENGTH_TRAINING", sessions: 1),
-          "2026-01-06T00:00:00", "2026-01-07T00:00:00", "noUnit"),
+        point(riding, days[0], days[1], "noUnit"), point(running, days[0], days[1], "noUnit"),
+        point(lifting, days[1], days[2], "noUnit"),
       ])
-    // Of the two days that have workouts.
-    let mean = try shelf.parts(ask(.workout, span.0, span.1, .week, .average)).points
-    #expect(
-      mean == [
-        point(
-          WorkoutTotals(
-            type: "BIKING,RUNNING,TRADITIONAL_STRENGTH_TRAINING", distance: 15_000,
-            energy: 350, steps: 4_500, sessions: 3),
-          "2026-01-05T00:00:00", "2026-01-07T00:00:00", "noUnit")
-      ])
+    // Of the days that have workouts of the kind.
+    let mean = try shelf.parts(ask(.workout, days[0], days[2], .week, .average)).points
+    #expect(mean == [riding, running, lifting].map { point($0, days[0], days[2], "noUnit") })
   }
 
   @Test func `blood pressure is two numbers, and sources are never added up`() throws {

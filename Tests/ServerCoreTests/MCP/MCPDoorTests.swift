@@ -159,11 +159,11 @@ import Testing
     var stage = MCPStage()
     let id = stage.post(Self.list) { $0.fields.version = "2030-01-01" }
     let known = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"
-    let supported = known.split(separator: ", ").map { #""\#($0)""# }.joined(separator: ",")
+    // None that server/discover does not name.
     #expect(
       stage[id].body == #"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"#
         + #""Unsupported protocol version; this server speaks \#(known)","#
-        + #""data":{"supported":[\#(supported)],"requested":"2030-01-01"}}}"#)
+        + #""data":{"supported":["2026-07-28"],"requested":"2030-01-01"}}}"#)
   }
 
   @Test func `a header must say what the body says`() {
@@ -172,6 +172,18 @@ import Testing
       $0.fields.rpcMethod = "tools/call"
     }
     #expect(stage[id].body.contains(#""code":-32020"#))
+  }
+
+  @Test(arguments: [
+    ("logout", true), ("=?base64?bG9nb3V0?=", true), ("=?base64?bG9naW4=?=", false),
+    ("=?base64?bG9nb3V?=", false), ("Logout", false),
+  ])
+  func `the header's name of a tool may be in Base64`(name: String, isTaken: Bool) {
+    var stage = MCPStage()
+    let id = stateless(
+      &stage, "tools/call", #""name":"logout","_meta":\#(Self.meta())"#, name: name)
+    #expect(stage[id].body.contains(#""code":-32020"#) == !isTaken)
+    #expect((stage.asks.map(\.ask) == [.logout]) == isTaken)
   }
 
   @Test func `notifications mean nothing, and responses are refused`() {

@@ -17,7 +17,7 @@ import Testing
     stage.settle(.data(#"{"success":true}"#))
     let answer =
       #"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"#
-      + #""0 points of health data are in structuredContent."}],"#
+      + #""{\"success\":true}"}],"#
       + #""structuredContent":{"success":true},"isError":false}}"#
     guard isStream else { return #expect(stage[id].body == answer) }
     #expect(
@@ -102,6 +102,18 @@ import Testing
       #expect(stage[id].events.contains("answer_too_large") == (wait == 5))
       #expect(stage[id].body.contains("xxxx") == (wait == 0))
     }
+  }
+
+  @Test func `an event that does not carry an answer twice has it once`() {
+    var stage = MCPStage { $0.maxEventBytes = 900 }
+    let session = stage.initialize()
+    let id = stage.call(
+      "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
+    stage.pass(.seconds(5))
+    stage.settle(.data(#"{"success":true,"x":"\#(String(repeating: "x", count: 400))"}"#))
+    #expect(stage[id].events.contains("too long to stand here"))
+    #expect(stage[id].events.contains(#""structuredContent":{"success":true,"x":"xxxx"#))
+    #expect(!stage[id].events.contains("answer_too_large"))
   }
 
   // MARK: - GET

@@ -237,6 +237,7 @@ struct RelayAssistantTests {
     (#"{"success":true,"results":[{},{"data":{"health_data":[{}]}}]}"#, "a point has no date_from"),
     (#"{"success":true,"results":[1]}"#, nil),
     (#"{"success":true,"results":3}"#, nil),
+    (#"{"success":true,"results":[{"data":{"success":true}}]}"#, "it has no health_data"),
     (#"{"success":true,"results":[{"data":null},{"data":{"health_data":[\#(point)]}}]}"#, ""),
   ])
   func `the data of each result of a summary have the shape of an answer`(
@@ -256,6 +257,21 @@ struct RelayAssistantTests {
       effects == [
         .answer(id, fault == "" ? .data(object) : .refused(.malformed(reason: words)))
       ])
+  }
+
+  @Test(arguments: [
+    (#"{"success":true}"#, "it has no results"),
+    (#"{"success":true,"results":null}"#, "it has no results"),
+    (#"{"success":true,"results":[{"success":true}]}"#, "a result has no data"),
+    (#"{"success":true,"results":[{"success":true,"data":null}]}"#, "a result has no data"),
+  ])
+  func `a summary without what was asked for is refused`(text: String, fault: String) {
+    var relay = Relayed.withPhone()
+    _ = login(&relay, 1)
+    let (id, _) = relay.ask(.question(RelayStage.summary), bearer: "t1")
+    let object = HealthObject(succeeded: true, bytes: Array(text.utf8))
+    let effects = relay.said(1, .summary(RelayStage.request("a-1"), object))
+    #expect(effects == [.answer(id, .refused(.malformed(reason: fault)))])
   }
 
   @Test(arguments: [
@@ -279,6 +295,11 @@ struct RelayAssistantTests {
     ),
     (#"{"success":true,"is_aggregated":1}"#, "is_aggregated is not true or false"),
     (#"{"success":false,"error_message":3}"#, "error_message is not a text"),
+    // An assistant would read each of these as no data.
+    (#"{"success":true}"#, "it has no health_data"),
+    (#"{"success":true,"count":0}"#, "it has no health_data"),
+    (#"{"success":true,"count":0,"health_data":null}"#, "it has no health_data"),
+    (#"{"success":true,"results":[]}"#, "it has no health_data"),
   ])
   func `an answer of a wrong shape is refused`(text: String, fault: String) {
     let (_, id, effects) = answered(text)
@@ -288,7 +309,8 @@ struct RelayAssistantTests {
   @Test(arguments: [
     #"{"success":true,"count":0,"health_data":[],"group_by":null,"is_aggregated":false}"#,
     #"{"success":true,"count":1,"health_data":[\#(point)],"more":[1]}"#,
-    #"{"success":false,"error_message":"no permission"}"#, #"{"success":true}"#,
+    #"{"success":true,"count":1.0,"health_data":[\#(point)]}"#,
+    #"{"success":false,"error_message":"no permission"}"#, #"{"success":false}"#,
   ])
   func `an answer of the right shape goes to the assistant`(text: String) {
     let (object, id, effects) = answered(text)

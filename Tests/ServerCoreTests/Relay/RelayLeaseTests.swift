@@ -28,7 +28,7 @@ struct RelayLeaseTests {
     return say(.part(RelayStage.request("a-1"), part))
   }
 
-  @Test(arguments: [#"{"success":1}"#, #"{"success":true,"count":-1}"#])
+  @Test(arguments: [#"{"success":1}"#, #"{"success":true,"count":-1}"#, #"{"success":true}"#])
   mutating func `a result in parts that cannot be read is put right`(text: String) {
     let halves = [String(text.prefix(5)), String(text.dropFirst(5))]
     for _ in 0..<2 {
@@ -40,8 +40,9 @@ struct RelayLeaseTests {
       }
       #expect(isRefused)
     }
-    let (id, effects) = say(0, of: [#"{"success":true}"#])
-    let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
+    let (id, effects) = say(0, of: [#"{"success":true,"health_data":[]}"#])
+    let whole = HealthObject(
+      succeeded: true, bytes: Array(#"{"success":true,"health_data":[]}"#.utf8))
     #expect(effects == [.answer(ask, .data(whole)), .respond(id, .taken)])
   }
 

@@ -149,7 +149,7 @@ struct RelayPullTests {
     var relay = away()
     let (ask, _) = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
-    let parts = [#"{"success"#, #"":true}"#].enumerated().map { index, text in
+    let parts = [#"{"success"#, #"":true,"health_data":[]}"#].enumerated().map { index, text in
       RelayPull.result(
         LeasedResult(
           lease: "a-l1",
@@ -161,18 +161,20 @@ struct RelayPullTests {
       #expect(effects.unstored == [.respond(id, .taken)])
     }
     let (id, effects) = relay.pull(parts[1])
-    let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
+    let whole = HealthObject(
+      succeeded: true, bytes: Array(#"{"success":true,"health_data":[]}"#.utf8))
     #expect(effects.unstored == [.answer(ask, .data(whole)), .respond(id, .taken)])
     let (again, last) = relay.pull(parts[1])
     #expect(last.unstored == [.respond(again, .taken)])
   }
 
-  @Test(arguments: [(16, false), (15, true)])
+  @Test(arguments: [(33, false), (32, true)])
   func `a result has a bound`(limit: Int, isRefused: Bool) {
     var relay = away { $0.maxAnswerBytes = limit }
     let (ask, _) = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
-    let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
+    let whole = HealthObject(
+      succeeded: true, bytes: Array(#"{"success":true,"health_data":[]}"#.utf8))
     let message = PhoneMessage.healthData(request(1), whole)
     let (id, effects) = relay.pull(.result(LeasedResult(lease: "a-l1", message: message)))
     #expect(

@@ -79,7 +79,8 @@ struct RelayReturnTests {
     _ = relay.settle(relay.gone(1))
     _ = relay.settle(relay.open(2, resume: "resume-1"))
     _ = relay.take(.minted(.pair(phone, RelayStage.pair(2))))
-    let whole = HealthPart(kind: .healthData, index: 0, count: 1, text: #"{"success":true}"#)
+    let whole = HealthPart(
+      kind: .healthData, index: 0, count: 1, text: #"{"success":true,"health_data":[]}"#)
     let object = HealthObject(succeeded: true, bytes: Array(whole.text.utf8))
     let effects = relay.said(2, .part(RelayStage.request("a-1"), whole))
     #expect(effects.unstored == [.answer(id, .data(object))])

@@ -44,8 +44,10 @@ enum RelayStage {
   }
 
   static func object(_ text: String, succeeded: Bool = true) -> HealthObject {
-    HealthObject(
-      succeeded: succeeded, bytes: Array("{\"success\":\(succeeded),\"x\":\"\(text)\"}".utf8))
+    let lists = #""health_data":[],"results":[]"#
+    return HealthObject(
+      succeeded: succeeded,
+      bytes: Array(#"{"success":\#(succeeded),\#(lists),"x":"\#(text)"}"#.utf8))
   }
 
   static func code(

@@ -9,7 +9,7 @@ import Testing
 struct RelayStrayTests {
   private let one = ConnectionID(1)
   private let request = RelayStage.request("a-1")
-  private static let whole = #"{"success":true}"#
+  private static let whole = #"{"success":true,"health_data":[]}"#
 
   private func part(
     _ text: String, of count: Int = 1, kind: HealthQuestion.Kind = .healthData

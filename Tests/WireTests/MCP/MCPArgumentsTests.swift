@@ -74,7 +74,8 @@ import Testing
 
   @Test(arguments: [
     ("1999", nil), ("2000", 2_000), (#""32768""#, 32_768), ("8388608", 8_388_608),
-    ("8388609", nil), ("2000.5", nil), ("true", nil), (#""many""#, nil),
+    ("5000.0", 5_000), ("5e3", 5_000), (#""5e3""#, 5_000), (#""5000 ""#, 5_000),
+    ("8388609", nil), ("2000.5", nil), ("true", nil), (#""many""#, nil), (#""5000,""#, nil),
   ])
   func `an answer's length has bounds`(text: String, expected: Int?) throws {
     let arguments = try arguments(

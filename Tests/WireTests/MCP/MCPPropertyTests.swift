@@ -100,14 +100,17 @@ import Testing
   }
 
   private static let called = MCPCallResult(
-    text: "t\n", structured: Array(text: #"{"a": 1}"#), brief: nil, isError: false)
+    text: "t\n", structured: Array(text: #"{"a": 1}"#), isError: false)
+  /// The server of itself, to clients that know titles and no pictures.
+  private static let server =
+    #"{"name":"holdfast","title":"Holdfast health data","version":"0.1.0"}"#
   /// Results and what stands in their responses of the newest version with sessions.
   private static let results: [(MCPResult, String)] = [
     (
       .initialized(.june2025),
       #"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":false}},"#
         + #""instructions":"\#(MCPResult.instructions)","#
-        + #""serverInfo":{"name":"holdfast","version":"1"}}"#
+        + #""serverInfo":\#(server)}"#
     ),
     (
       .discovered,
@@ -132,12 +135,31 @@ import Testing
     // The version without sessions adds these, and says of what may be kept how long.
     var more = members
     more["resultType"] = .string("complete")
-    more["_meta"] = try JSONTree(
-      Array(text: #"{"\#(Self.prefix)serverInfo":{"name":"holdfast","version":"1"}}"#))
+    var server = try JSONTree(Array(text: Self.server)).members
+    if result == .discovered {
+      server["icons"] = .array([
+        .object([
+          "src": .string("data:image/png;base64," + MCPResult.icon),
+          "mimeType": .string("image/png"), "sizes": .array([.string("32x32")]),
+        ])
+      ])
+    }
+    more["_meta"] = .object([Self.prefix + "serverInfo": .object(server)])
     if result == .discovered { (more["ttlMs"], more["cacheScope"]) = (.int(0), .string("private")) }
     response["result"] = .object(more)
     #expect(
       try JSONTree(result.response(to: .string("q\""), in: .july2026)) == .object(response))
+  }
+
+  @Test func `a client of each version is told what its version has members for`() throws {
+    let names = try MCPVersion.allCases.map { version in
+      let response = try JSONTree(
+        MCPResult.initialized(version).response(to: .number(1), in: version))
+      return response.members["result"]?.members["serverInfo"]?.members.keys.sorted()
+    }
+    let (oldest, titled) = (["name", "version"], ["name", "title", "version"])
+    let all = ["icons", "name", "title", "version"]
+    #expect(names == [oldest, oldest, titled, all, all])
   }
 
   @Test func `the table has each result but the list of tools, which names each tool`() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastTestKit
 import LinkHealth
 import LinkJSON
@@ -15,32 +16,56 @@ import Testing
   @Test func `what a phone answers is renamed as assistants know it, and nothing is lost`() {
     let answer = #"{"success":true,"health_data":[{"value":1e2}],"count":1,"truncated":true}"#
     let told = #"{"success":true,"healthData":[{"value":1e2}],"count":1,"truncated":true}"#
-    let brief = "1 points of health data are in structuredContent."
-    #expect(
-      result(answer)
-        == MCPCallResult(text: told, structured: [UInt8](text: told), brief: brief))
+    #expect(result(answer) == MCPCallResult(text: told, structured: [UInt8](text: told)))
   }
 
   @Test func `a summary stays as it is, and is no error while it has results`() {
-    let partial = #"{"success":false,"results":[{"health_data":[]}]}"#
+    let line = #"{"value_type":"HRV","success":false,"error_message":"no"#
+    let partial = #"{"success":false,"results":[\#(line)"}],"error_message":"no answer for HRV"}"#
+    let told =
+      #"{"success":false,"results":[\#(line)","error":"phone_refused","message":"no"}],"#
+      + #""error_message":"no answer for HRV","error":"partly_answered","#
+      + #""message":"no answer for HRV"}"#
     #expect(
       result(partial, .summary, succeeded: false)
-        == MCPCallResult(
-          text: partial, structured: [UInt8](text: partial),
-          brief: "The results of the summary are in structuredContent."))
+        == MCPCallResult(text: told, structured: [UInt8](text: told)))
     let failed = #"{"success":false,"error_message":"no"}"#
     #expect(result(failed, .summary, succeeded: false).isError)
     #expect(result(failed, succeeded: false).isError)
   }
 
-  @Test func `what stands between the results of a summary is not copied`() {
-    let answer = #"{"success":true,"results":[ {"a": 1} ,\#n {"b":2}, 7 ]}"#
-    let told = #"{"success":true,"results":[{"a": 1},{"b":2},7]}"#
+  @Test(arguments: HealthQuestion.Kind.allCases)
+  func `white space between values is not copied, that of texts is`(kind: HealthQuestion.Kind) {
+    let answer =
+      #"{ "success" :true, "results":[ {"a": [1 , 2]} ,\#n {"b":"x \" { y\\"}, 7 ],"c" : { } }"#
+    let told = #"{"success":true,"results":[{"a":[1,2]},{"b":"x \" { y\\"},7],"c":{}}"#
     #expect(
-      result(answer, .summary)
-        == MCPCallResult(
-          text: told, structured: [UInt8](text: told),
-          brief: "The results of the summary are in structuredContent."))
+      result(answer, kind) == MCPCallResult(text: told, structured: [UInt8](text: told)))
+  }
+
+  @Test(arguments: [
+    (#"{"success":false,"error_message":"no"}"#, #""error":"phone_refused","message":"no"}"#),
+    (
+      #"{"success":false}"#,
+      #""error":"phone_refused","message":"The phone did not answer the question."}"#
+    ),
+    (
+      #"{"success":false,"error_message":""}"#,
+      #""error":"phone_refused","message":"The phone did not answer the question."}"#
+    ),
+    // Words of the phone's own stay, but not what is none.
+    (#"{"success":false,"error":"locked","message":"Unlock it."}"#, #""message":"Unlock it."}"#),
+    (
+      #"{"success":false,"error":{"code":3},"message":null,"error_message":"no"}"#,
+      #"{"success":false,"error_message":"no","error":"phone_refused","message":"no"}"#
+    ),
+  ])
+  func `a phone's refusal has the word and the sentence that every refusal has`(
+    answer: String, end: String
+  ) {
+    let told = result(answer, succeeded: false)
+    #expect(told.text.hasSuffix(end) && told.isError)
+    #expect(told.text.ranges(of: #""error":"#).count == 1)
   }
 
   @Test func `rejected lines beyond the results of a short answer follow them`() {
@@ -53,10 +78,14 @@ import Testing
     ]
     let told =
       #"{"success":false,"results":[{"a":1},"#
-      + #"{"value_type":"X","success":false,"error_message":"no"},"#
-      + #"{"value_type":"Z","success":false,"error_message":"never"},"#
-      + #"{"value_type":"Y","success":false,"error_message":"none"}],"#
-      + #""error_message":"no answer for X, Z, Y"}"#
+      + #"{"value_type":"X","success":false,"error_message":"no","#
+      + #""error":"invalid_arguments","message":"no"},"#
+      + #"{"value_type":"Z","success":false,"error_message":"never","#
+      + #""error":"invalid_arguments","message":"never"},"#
+      + #"{"value_type":"Y","success":false,"error_message":"none","#
+      + #""error":"invalid_arguments","message":"none"}],"#
+      + #""error_message":"no answer for X, Z, Y","error":"partly_answered","#
+      + #""message":"no answer for X, Z, Y"}"#
     #expect(MCPCallResult(answer, of: .summary, rejected: rejected).text == told)
   }
 
@@ -67,19 +96,23 @@ import Testing
         == .refused("malformed", "The phone's answer cannot be read. Ask again."))
   }
 
-  @Test(arguments: [(262_143, true), (262_144, true), (262_145, false)])
-  func `an object is repeated as text up to a bound`(count: Int, isRepeated: Bool) {
-    let object = [UInt8](repeating: 0x20, count: count - 2) + [0x7B, 0x7D]
+  @Test func `an object is its own text, and a sentence where a channel carries it once`() throws {
+    let object = [UInt8](text: #"{"success":true,"healthData":[]}"#)
     let result = MCPCallResult(object: object)
-    #expect((result.text.utf8.count == count) == isRepeated)
-    #expect(result.structured == object)
+    #expect([UInt8](result.text.utf8) == object && result.structured == object)
+    let once = try #require(result.once(in: .june2025))
+    #expect(once.structured == object && once.text.contains("too long"))
+    // Clients of older versions read the text alone.
+    #expect(result.once(in: .march2025) == nil)
+    #expect(MCPCallResult(text: "x", isError: true).once(in: .november2025) == nil)
   }
 
   @Test func `a refusal is an object with a word and a sentence`() {
     let refusal = MCPCallResult.refused("phone_away", "Open the app.")
     #expect(
       MCPResult.called(refusal).response(to: .number(1), in: .november2025).text
-        == #"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Open the app."}],"#
+        == #"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"#
+        + #""{\"success\":false,\"error\":\"phone_away\",\"message\":\"Open the app.\"}"}],"#
         + #""structuredContent":{"success":false,"error":"phone_away","message":"Open the app."},"#
         + #""isError":true}}"#)
   }
@@ -101,6 +134,26 @@ import Testing
       MCPEvents.progress(.number(4), waited: 5, of: 45, message: "w").text
         == #"event: message\#r\#ndata: {"jsonrpc":"2.0","method":"notifications/progress","#
         + #""params":{"progressToken":4,"progress":5,"total":45,"message":"w"}}"# + "\r\n\r\n")
+  }
+
+  @Test(arguments: [
+    ("logout", "logout"), ("=?base64?bG9nb3V0?=", "logout"), ("=?base64?w6TDtg==?=", "äö"),
+    ("=?base64?Pz8/Pj4+?=", "???>>>"), ("=?base64??=", ""),
+    ("=?BASE64?bG9nb3V0?=", "=?BASE64?bG9nb3V0?="),
+    ("=?base64?=", "=?base64?="), ("=?base64?bG9nb3V0", "=?base64?bG9nb3V0"),
+    ("=?base64?bG9nb3V?=", nil), ("=?base64?bG9n_3V0?=", nil), ("=?base64?/w==?=", nil),
+    ("=?base64?w6TDt===?=", nil), ("=?base64?w6TDth==?=", nil),
+  ])
+  func `the value of a header field may be text in Base64`(value: String, text: String?) {
+    // The encoded ones were made by the base64 of GNU coreutils.
+    #expect(MCPFieldValue.text(of: value) == text)
+  }
+
+  @Test func `the picture of the server is a PNG of 32 by 32 pixels`() throws {
+    let bytes = [UInt8](try #require(Data(base64Encoded: MCPResult.icon)))
+    // PNG (third edition) sections 5.2 and 11.2.1: the signature, and width and height in IHDR.
+    #expect(bytes.prefix(8) == [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+    #expect(bytes[16..<24].elementsEqual([0, 0, 0, 32, 0, 0, 0, 32]))
   }
 
   @Test func `assistants are told that the end of a span is not part of it`() {

@@ -38,11 +38,23 @@ import Testing
     (#"{"jsonrpc":"2.0","id":1,"method":""}"#, .invalidRequest),
     (#"{"jsonrpc":"2.0","id":1,"method":5}"#, .invalidRequest),
     (#"{"jsonrpc":"2.0","id":1,"method":"m","params":[]}"#, .invalidRequest),
-    (#"{"jsonrpc":"2.0","id":1,"method":"m","params":null}"#, .invalidRequest),
+    (#"{"jsonrpc":"2.0","id":1,"method":"m","params":7}"#, .invalidRequest),
   ])
   func `what is no message is refused by its code`(text: String, code: RPCError.Code) {
     let fault = #expect(throws: RPCMessage.Fault.self) { try read(text) }
     #expect(fault?.error.code == code)
+  }
+
+  @Test func `parameters that are null are left out, whole numbers are whole as they are written`()
+    throws
+  {
+    // JSON-RPC 2.0 section 4: params may be omitted; RFC 8259 section 6: 5e3 is 5000.
+    #expect(
+      try read(#"{"jsonrpc":"2.0","id":5e3,"method":"m","params":null}"#)
+        == .request(.number(5_000), method: "m", params: RPCParams()))
+    #expect(
+      try read(#"{"jsonrpc":"2.0","method":"m","params":null}"#)
+        == .notification(method: "m", params: RPCParams()))
   }
 
   @Test func `an error carries the id where one was found`() {
@@ -75,8 +87,7 @@ import Testing
     #expect(
       error.response(to: nil).text
         == #"{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no","data":{"#
-        + #""supported":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],"#
-        + #""requested":"2030-01-01"}}}"#)
+        + #""supported":["2026-07-28"],"requested":"2030-01-01"}}}"#)
   }
 
   @Test func `parameters are found wherever they stand, and others passed over`() {

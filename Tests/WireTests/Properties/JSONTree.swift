@@ -59,7 +59,8 @@ extension JSONTree {
   private static let open: Set<String> = ["metadata", "health_data", "summary_data"]
   private static let unknown = ["odd", "Type", "ID", "", "\u{E9}"]
 
-  /// Returns another text of the value: members in another order, white space and escapes.
+  /// Returns another text of the value: members in another order, white space, escapes, and whole
+  /// numbers with a fraction or an exponent.
   ///
   /// - Parameter isExtended: Whether members that no reader knows are added.
   func spelled(by chance: inout Chance, isExtended: Bool, name: String = "") -> String {
@@ -80,7 +81,7 @@ extension JSONTree {
         element.spelled(by: &chance, isExtended: isExtended)
       }
     case .string(let text): return Self.quoted(text, by: &chance)
-    case .int(let number): return "\(number)"
+    case .int(let number): return "\(number)" + chance.one(["", "", ".0", "e0", ".00E+0"])
     case .double(let number): return "\(number)"
     case .bool(let flag): return "\(flag)"
     case .null: return "null"

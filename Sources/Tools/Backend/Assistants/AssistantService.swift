@@ -56,7 +56,8 @@ struct AssistantService: Service {
 }
 
 extension MCPRoute: ServiceRoute {
-  init?(path: String) { self.init(rawValue: path) }
+  /// A slash at the end means nothing: people and clients add one to an address.
+  init?(path: String) { self.init(rawValue: path.hasSuffix("/") ? String(path.dropLast()) : path) }
 
   var name: String { word }
 }

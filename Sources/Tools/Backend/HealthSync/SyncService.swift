@@ -226,9 +226,14 @@ extension SyncPath: ServiceRoute {
   ]
   static let announced: Set = [Self.sync.rawValue, Self.upload.rawValue]
 
-  init?(path: String) { self.init(rawValue: path) }
+  init?(path: String) {
+    // People type the address of the page.
+    let isPage = path == Self.dashboard.rawValue + "/"
+    self.init(rawValue: isPage ? Self.dashboard.rawValue : path)
+  }
 
   var name: String { word }
+  var takesCompressed: Bool { self == .sync || self == .upload }
 }
 
 extension BackendConfiguration {

@@ -7,6 +7,11 @@ extension HTTPRequestHead {
     return "/" + segments.joined(separator: "/")
   }
 
+  /// Whether the body is in no content coding (RFC 9110 section 8.4).
+  var isPlain: Bool {
+    all("content-encoding").allSatisfy { ["", "identity"].contains($0.lowercased()) }
+  }
+
   /// The token of `Authorization: Bearer`, if the request carries one (RFC 6750 section 2.1).
   var bearer: String? {
     guard let field = first("authorization") else { return nil }

@@ -72,6 +72,8 @@ protocol ServiceRoute: Sendable {
   var opensSocket: Bool { get }
   /// The bounds of its sockets, where they differ from the backend's.
   var bounds: SocketBounds { get }
+  /// Whether its rules look at the content coding of a body; elsewhere only plain bodies are taken.
+  var takesCompressed: Bool { get }
   /// The longest bodies in bytes, by path, where they differ from the backend's bound.
   static var maxBodyBytes: [String: Int] { get }
   /// The paths whose requests are told before their bodies are whole.
@@ -81,6 +83,7 @@ protocol ServiceRoute: Sendable {
 extension ServiceRoute {
   var opensSocket: Bool { false }
   var bounds: SocketBounds { SocketBounds() }
+  var takesCompressed: Bool { false }
   static var maxBodyBytes: [String: Int] { [:] }
   static var announced: Set<String> { [] }
 }

@@ -91,9 +91,21 @@ final class ServiceRunner<S: Service>: RunningService {
       read(.upgrade(connection, route, head))
     } else {
       desk.enter(request, on: connection, route)
-      read(.request(request, route, head, body: body ?? []))
+      let body = body ?? []
+      guard body.isEmpty || route.takesCompressed || head.isPlain else {
+        refuseCoding(request)
+        return true
+      }
+      read(.request(request, route, head, body: body))
     }
     return true
+  }
+
+  /// Refuses a body in a content coding, and says which one is taken (RFC 9110 section 15.5.16).
+  private func refuseCoding(_ request: RequestID) {
+    let refusal = HTTPRefusal(415, "bodies of this route must not be compressed")
+    desk.respond(
+      request, refusal.status, refusal.headers + [("Accept-Encoding", "identity")], refusal.bytes)
   }
 
   func announce(_ request: RequestID, _ head: HTTPRequestHead, _ path: String) -> Bool {

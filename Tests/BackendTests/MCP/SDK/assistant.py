@@ -41,10 +41,12 @@ async def call(client, order):
 
     more = {"progress_callback": progress} if order.get("progress") else {}
     result = await client.call_tool(order["tool"], order.get("arguments", {}), **more)
+    structured = content(result)
     return {
         "isError": is_error(result),
-        "structured": content(result),
+        "structured": structured,
         "text": text(result),
+        "isTold": structured is not None and json.loads(text(result)) == structured,
         "progress": told,
     }
 

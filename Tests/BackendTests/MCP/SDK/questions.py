@@ -15,6 +15,12 @@ class Question:
         self.text, self.arguments, self.where = text, arguments, where
         self.expected, self.tool, self.part = expected, tool, part
 
+    @property
+    def is_count(self):
+        asked = self.arguments
+        kind = asked.get("value_type", "STEPS")
+        return kind == "STEPS" or asked.get("statistic") == "COUNT"
+
     def points(self, content):
         if self.tool == "get_health_metrics":
             points = content["healthData"]
@@ -168,8 +174,10 @@ def heart(export, day):
                 "HeartRate", day.monday, day.monday + DAY * 7, "MAX", max, "WEEK"),
         reading("And how low last month?", "HEART_RATE", "HEART_RATE", "HeartRate", month, after,
                 "MIN", min, "MONTH"),
-        reading("What was my heart rate yesterday?", "HEART_RATE", "HEART_RATE", "HeartRate",
-                day.yesterday, day.today, None, mean, "DAY"),
+        Question("What was my heart rate yesterday?",
+                 ask("HEART_RATE", day.yesterday, day.today, "DAY"),
+                 {"type": "HEART_RATE", "source_id": "all"},
+                 export.over_time("HeartRate", export.at(day.yesterday), export.at(day.today))),
         reading("How is my heart rate variability?", "HRV", "HEART_RATE_VARIABILITY_SDNN",
                 "HeartRateVariabilitySDNN", month, after, None, mean),
         reading("Did my oxygen ever drop last month?", "BLOOD_OXYGEN", "BLOOD_OXYGEN",
@@ -201,8 +209,10 @@ def body(export, day):
                  *reading("BODY_METRICS", "WEIGHT", "BodyMass", "AVERAGE", mean, day.year)),
         Question("How much water did I drink yesterday?",
                  ask("BODY_METRICS", day.yesterday, day.today, "DAY"), merged("WATER"), water),
-        Question("How is my blood sugar?",
-                 *reading("GLUCOSE", "BLOOD_GLUCOSE", "BloodGlucose", None, mean)),
+        Question("How is my blood sugar?", ask("GLUCOSE", month, day.today, "TOTAL"),
+                 {"type": "BLOOD_GLUCOSE", "source_id": "all"},
+                 mean(value for _, value in export.everything(
+                     "BloodGlucose", export.at(month), export.at(day.today)))),
         Question("How fast do I walk?",
                  *reading("WALKING_SPEED", "WALKING_SPEED", "WalkingSpeed", None, mean)),
     ]
@@ -239,10 +249,10 @@ def sleep(export, day):
 def rest(export, day):
     month, after = day.last_first, day.first
     trained = {}
-    for time, app in export.workouts:
+    for time, app, kind in export.workouts:
         if export.at(month) <= time < export.at(after):
-            trained[app] = trained.get(app, 0) + 1
-    often = max(trained, key=lambda app: (trained[app], app), default=None)
+            trained[app, kind] = trained.get((app, kind), 0) + 1
+    often = max(trained, key=lambda found: (trained[found], found), default=(None, None))
     calm = [sample for sample in export.samples.get(MINDFUL, ())
             if export.at(month) <= (sample.start + sample.end) / 2 < export.at(after)]
     sums = {}
@@ -250,9 +260,10 @@ def rest(export, day):
         sums[sample.source] = sums.get(sample.source, 0) + Fraction(sample.end - sample.start, 60)
     source = min(sums, default=None)
     return [
-        Question("How often did I work out last month?",
+        Question("How often did I do what I do most, last month?",
                  ask("WORKOUT", month, after, "MONTH", "COUNT"),
-                 {"type": "WORKOUT", "source_id": often}, trained.get(often)),
+                 {"type": "WORKOUT", "source_id": often[0], "workout_type": often[1]},
+                 trained.get(often)),
         Question("How many minutes did I meditate last month?",
                  ask("MINDFULNESS", month, after, "MONTH"),
                  {"type": "MINDFULNESS", "source_id": source}, sums.get(source)),

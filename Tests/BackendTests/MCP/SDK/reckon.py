@@ -63,7 +63,10 @@ class Export:
                 self.record(element, seen)
             elif element.tag == "Workout":
                 middle = (second(element.get("startDate")) + second(element.get("endDate"))) / 2
-                self.workouts.append((middle, element.get("sourceName")))
+                kind = element.get("workoutActivityType").removeprefix("HKWorkoutActivityType")
+                words = re.findall("[A-Z][^A-Z]*", "Biking" if kind == "Cycling" else kind)
+                self.workouts.append(
+                    (middle, element.get("sourceName"), "_".join(words).upper()))
             if element.tag in ("Record", "Workout", "ActivitySummary", "Correlation"):
                 element.clear()
         for samples in self.samples.values():
@@ -155,6 +158,23 @@ class Export:
             return [], None
         best = max(sources, key=lambda source: (len(sources[source]), source))
         return [sample.value for sample in sources[best]], best
+
+    def everything(self, kind, start, end):
+        """The readings of all sources with their times, in order; one that is told twice once."""
+        return sorted({(sample.start, sample.value) for sample in self.samples.get(kind, ())
+                       if start <= sample.start < end})
+
+    def over_time(self, kind, start, end):
+        """The average over time of all sources: a reading counts for ten minutes at the most."""
+        moments = {}
+        for time, value in self.everything(kind, start, end):
+            moments.setdefault(time, []).append(value)
+        total, length, times = Fraction(0), 0, sorted(moments)
+        for time, following in zip(times, times[1:] + [end]):
+            held = min(following - time, 600)
+            total += sum(moments[time], Fraction(0)) / len(moments[time]) * held
+            length += held
+        return total / length if length else None
 
     # Sleep
 

@@ -19,7 +19,8 @@ struct AnswerCase {
 
   private var answering: HealthAnswering {
     guard !isPlain else {
-      return HealthAnswering(question, zone: scenario.zone, now: scenario.now)
+      return HealthAnswering(
+        question, zone: scenario.zone, now: scenario.now, limits: AnswerLimits(isExact: true))
     }
     return HealthAnswering(
       question, zone: scenario.zone, now: scenario.now, limits: limits, stored: stored)

@@ -6,7 +6,7 @@ struct RandomQuestions: RandomInput {
   var chance: Chance
 
   static let usualLimits = AnswerLimits(
-    maxBytes: 199_000, pageLimit: 5_000, batch: .seconds(6_480_000))
+    maxBytes: 199_000, pageLimit: 5_000, batch: .seconds(6_480_000), isExact: true)
   private static let none = HealthTime.local(CivilTime(nanoseconds: 0))
 
   /// Draws a question for one type of value.
@@ -21,7 +21,7 @@ struct RandomQuestions: RandomInput {
       question: .healthData(query), scenario: scenario,
       limits: AnswerLimits(
         maxBytes: one([199_000, 8 << 20]), pageLimit: one([0, 1, 2, 3, 7, 5_000]),
-        batch: batch(scenario)),
+        batch: batch(scenario), isExact: true),
       stored: stored(scenario, query.valueType),
       store: ReferenceStore(scenario.samples, isLoose: happens(3)))
     if happens(12), !scenario.isLong {
@@ -73,7 +73,8 @@ struct RandomQuestions: RandomInput {
     }
     var drawn = AnswerCase(
       question: .summary(query), scenario: scenario,
-      limits: AnswerLimits(maxBytes: 300_000, pageLimit: number(2...9), batch: batch(scenario)),
+      limits: AnswerLimits(
+        maxBytes: 300_000, pageLimit: number(2...9), batch: batch(scenario), isExact: true),
       stored: stored(scenario, .steps), store: ReferenceStore(scenario.samples, isLoose: false))
     if scenario.isExact, happens(2) {
       var reference = drawn.reference

@@ -16,6 +16,11 @@ struct ReadingsOutcome: Equatable {
       to: Timestamp(nanoseconds: scenario.to))
   }
 
+  /// A number to its ninth digit behind the point.
+  private static func withoutLastBits(_ number: Double) -> Double {
+    (number * 1e9).rounded() / 1e9
+  }
+
   /// Reads pages of three samples; `nil` if `HealthReadings` wants another page than the next one.
   init?(found scenario: AnswerScenario, _ type: String, isLoose: Bool) {
     let store = ReferenceStore(scenario.samples, isLoose: isLoose, most: 3)
@@ -31,7 +36,10 @@ struct ReadingsOutcome: Equatable {
     // A page that nobody wants changes nothing.
     readings.take(HealthSamplePage(samples: scenario.samples))
     func figures(_ figures: HealthReadings.Figures) -> [Double?] {
-      [Double(figures.count), figures.least, figures.greatest, figures.average]
+      [
+        Double(figures.count), figures.least, figures.greatest,
+        figures.average.map(Self.withoutLastBits),
+      ]
     }
     all = figures(readings.figures)
     (latest, latestTime) = (readings.latest?.value, readings.latest?.at)
@@ -57,18 +65,32 @@ struct ReadingsOutcome: Equatable {
     func day(_ start: Timestamp) -> Int64 {
       clock.localDay(clock.span(start.nanoseconds, .day).start) * ReferenceClock.day
     }
-    func figures(_ values: [Double]) -> [Double?] {
-      let average = values.isEmpty ? nil : values.reduce(0, +) / Double(values.count)
-      return [Double(values.count), values.min() ?? 0, values.max() ?? 0, average]
+    func figures(
+      _ readings: [(start: Timestamp, value: Double)], until end: Int64
+    ) -> [Double?] {
+      var tally = ReferenceTally()
+      for reading in readings {
+        tally.add([reading.value], from: reading.start.nanoseconds, to: reading.start.nanoseconds)
+      }
+      let values = readings.map(\.value)
+      let average =
+        known?.isHeld == true
+        ? tally.overTime(until: end) : values.reduce(0, +) / Double(values.count)
+      return [
+        Double(values.count), values.min() ?? 0, values.max() ?? 0,
+        values.isEmpty ? nil : Self.withoutLastBits(average),
+      ]
     }
-    all = figures(readings.map(\.value))
+    all = figures(readings, until: scenario.to)
     (latest, latestTime) = (readings.last?.value, readings.last?.start)
     days = []
     for reading in readings where days.last != day(reading.start) {
       days.append(day(reading.start))
     }
     ofDays = days.map { number in
-      figures(readings.filter { day($0.start) == number }.map(\.value))
+      let found = readings.filter { day($0.start) == number }
+      let end = found.first.map { clock.span($0.start.nanoseconds, .day).upper } ?? 0
+      return figures(found, until: min(end, scenario.to))
     }
   }
 }

@@ -9,7 +9,7 @@ struct ReferenceAggregator {
   /// The index of the type.
   let type: Int
   /// The samples in order, each with its converted numbers.
-  var samples: [(sample: HealthSample, numbers: [Double])] = []
+  var samples: [(sample: HealthSample, numbers: [Double?])] = []
 
   init(window: ReferenceWindow, kind: ReferenceType, statistic: String, type: Int) {
     (self.window, self.kind, self.statistic, self.type) = (window, kind, statistic, type)
@@ -29,13 +29,14 @@ struct ReferenceAggregator {
     let lasting = samples.filter { $0.sample.end > $0.sample.start }.map { sample, numbers in
       ClippedSample(
         from: max(sample.start.nanoseconds, window.from),
-        upTo: min(sample.end.nanoseconds, window.to), sample: sample, number: numbers[kind.place])
+        upTo: min(sample.end.nanoseconds, window.to), sample: sample,
+        number: numbers[kind.place] ?? 0)
     }.filter { $0.from < $0.upTo }
     count(lasting, into: &tallies)
     let brief = samples.filter { $0.sample.end <= $0.sample.start }.map { sample, numbers in
       ClippedSample(
         from: sample.start.nanoseconds, upTo: sample.start.nanoseconds, sample: sample,
-        number: numbers[kind.place])
+        number: numbers[kind.place] ?? 0)
     }.filter { window.has($0.from) }
     count(brief, among: lasting, into: &tallies)
   }
@@ -44,7 +45,8 @@ struct ReferenceAggregator {
     _ value: Double, _ source: ReferenceSource?, _ span: CalendarSpan,
     into tallies: inout [ReferenceCell: ReferenceTally]
   ) {
-    let cell = ReferenceCell(type: type, name: source?.name, isMerged: source == nil, span: span)
+    let cell = ReferenceCell(
+      type: type, name: source?.name, all: source == nil ? "merged" : nil, span: span)
     tallies[cell, default: ReferenceTally()].values[kind.place].append(value)
   }
 
@@ -94,22 +96,30 @@ struct ReferenceAggregator {
 
   /// Adds a sample that belongs to one interval as a whole.
   private func count(
-    _ sample: HealthSample, _ numbers: [Double], into tallies: inout [ReferenceCell: ReferenceTally]
+    _ sample: HealthSample, _ numbers: [Double?],
+    into tallies: inout [ReferenceCell: ReferenceTally]
   ) {
     let (start, end) = (sample.start.nanoseconds, max(sample.start, sample.end).nanoseconds)
     let isSession = kind.form == .minutes || kind.form == .workout
     let moment = isSession ? start + (end - start) / 2 : start
     guard window.has(moment) else { return }
-    let cell = ReferenceCell(
-      type: type, name: ReferenceSource.of(sample).name, isMerged: false, span: span(moment))
-    var tally = tallies[cell] ?? ReferenceTally()
-    let places = kind.form == .workout ? 0...2 : kind.place...kind.place
-    for place in places { tally.values[place].append(numbers[place]) }
+    var cell = ReferenceCell(
+      type: type, name: ReferenceSource.of(sample).name, span: span(moment))
     if case .workout(let workout) = sample.value {
-      tally.lastActivity = ReferenceValue.activities[workout.activity] ?? ""
-      tally.activities.insert(tally.lastActivity)
+      cell.activity = ReferenceValue.activities[workout.activity] ?? ""
     }
-    if start >= tally.last?.from ?? start { tally.last = (start, end) }
+    var tally = tallies[cell] ?? ReferenceTally()
+    if kind.form == .workout, statistic == "latest" { tally = ReferenceTally() }
+    tally.add(numbers, from: start, to: end)
+    tallies[cell] = tally
+    // Sessions that two apps recorded at once would be counted twice.
+    guard !isSession else { return }
+    cell = ReferenceCell(type: type, all: "all", span: cell.span)
+    tally = tallies[cell] ?? ReferenceTally()
+    // Of readings one that a second source repeats counts once.
+    let isAgain = tally.readings.contains { $0.at == start && $0.value == numbers[kind.place] }
+    guard kind.form != .reading || !isAgain else { return }
+    tally.add(numbers, from: start, to: end)
     tallies[cell] = tally
   }
 }

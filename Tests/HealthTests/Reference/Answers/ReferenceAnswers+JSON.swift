@@ -43,6 +43,7 @@ struct PointLabel {
   var isMerged = false
   var isPartial = false
   var sleep: String?
+  var activity: String?
 }
 
 extension ReferenceWindow {
@@ -53,7 +54,8 @@ extension ReferenceWindow {
       "date_to": JSONText.text(format(label.to)),
       "source_id": label.source.map(JSONText.text) ?? "null",
       "statistic": label.statistic.map(JSONText.text), "merged": JSONText.only(label.isMerged),
-      "partial": JSONText.only(label.isPartial), "sleep": label.sleep,
+      "partial": JSONText.only(label.isPartial),
+      "workout_type": label.activity.map(JSONText.text), "sleep": label.sleep,
     ])
     return ReferencePoint(moment: moment, text: text)
   }

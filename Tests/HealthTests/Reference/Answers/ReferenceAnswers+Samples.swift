@@ -3,20 +3,28 @@ import LinkHealth
 
 /// The values of samples in answers.
 enum ReferenceValue {
-  static func number(_ number: Double) -> String { "\(number)" }
+  static func number(_ number: Double) -> String {
+    let text = "\(number)"
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
 
-  static func meal(_ numbers: [Double]) -> String {
+  private static func orNull(_ number: Double?) -> String { number.map(Self.number) ?? "null" }
+
+  static func meal(_ numbers: [Double?]) -> String {
     JSONText.object([
-      "calories": "\(numbers[0])", "protein": "\(numbers[1])", "carbs": "\(numbers[2])",
-      "fat": "\(numbers[3])",
+      "calories": orNull(numbers[0]), "protein": orNull(numbers[1]), "carbs": orNull(numbers[2]),
+      "fat": orNull(numbers[3]), "energy_unit": "\"kilocalorie\"", "mass_unit": "\"gram\"",
     ])
   }
 
-  static func workout(_ type: String, _ numbers: [Double], _ sessions: Int) -> String {
+  static func workout(_ type: String, _ numbers: [Double?], _ sessions: Int) -> String {
     JSONText.object([
-      "workout_type": JSONText.text(type), "total_distance": "\(numbers[0])",
-      "total_energy_burned": "\(numbers[1])", "total_steps": "\(numbers[2])",
+      "workout_type": JSONText.text(type), "total_distance": orNull(numbers[0]),
+      "total_energy_burned": orNull(numbers[1]), "total_steps": orNull(numbers[2]),
       "session_count": "\(sessions)",
+      "distance_unit": numbers[0] == nil ? nil : "\"meter\"",
+      "energy_unit": numbers[1] == nil ? nil : "\"kilocalorie\"",
+      "duration_minutes": numbers[3].map(number),
     ])
   }
 
@@ -46,18 +54,19 @@ enum ReferenceValue {
   }
 
   /// Returns the numbers of a sample, up to four, or `nil` if they cannot be converted.
-  static func numbers(_ sample: HealthSample, _ kind: ReferenceType) -> [Double]? {
+  static func numbers(_ sample: HealthSample, _ kind: ReferenceType) -> [Double?]? {
     switch (kind.form, sample.value) {
     case (.spread, .quantity(let value)), (.reading, .quantity(let value)),
       (.nutrient, .quantity(let value)):
       guard let value = kind.measure.converted(value, in: sample.unit) else { return nil }
-      var numbers = [0.0, 0, 0, 0]
+      var numbers: [Double?] = [nil, nil, nil, nil]
       numbers[kind.place] = value
       return numbers
-    case (.minutes, _), (.sleep, .category): return [minutes(sample), 0, 0, 0]
+    case (.minutes, _), (.sleep, .category): return [minutes(sample), nil, nil, nil]
     case (.workout, .workout(let workout)):
-      let numbers = [workout.distance ?? 0, workout.energy ?? 0, workout.steps ?? 0, 0]
-      return numbers.allSatisfy(\.isFinite) ? numbers : nil
+      let known = workout.duration.map { Double($0.components.seconds) / 60 }
+      let numbers = [workout.distance, workout.energy, workout.steps, known ?? minutes(sample)]
+      return numbers.contains { $0?.isFinite == false } ? nil : numbers
     case (.spread, _), (.reading, _), (.nutrient, _), (.sleep, _), (.workout, _): return nil
     }
   }
@@ -114,7 +123,7 @@ extension ReferenceAnswers {
     _ sample: HealthSample, _ kind: ReferenceType, _ window: ReferenceWindow
   ) -> ReferencePoint? {
     guard let numbers = ReferenceValue.numbers(sample, kind) else { return nil }
-    var (type, value) = (kind.type, ReferenceValue.number(numbers[0]))
+    var (type, value) = (kind.type, ReferenceValue.number(numbers[0] ?? 0))
     switch sample.value {
     case .quantity: if kind.form == .nutrient { value = ReferenceValue.meal(numbers) }
     case .category(let name):
@@ -127,7 +136,7 @@ extension ReferenceAnswers {
     }
     let (start, end) = (sample.start.nanoseconds, sample.end.nanoseconds)
     let label = PointLabel(
-      type: type, unit: kind.measure.rawUnit, from: start, to: max(start, end),
+      type: type, unit: kind.measure.unit, from: start, to: max(start, end),
       source: ReferenceSource.of(sample).name)
     return window.line(label, value, at: start)
   }

@@ -116,7 +116,8 @@ extension ReferenceAnswers {
       guard let session = ReferenceSession(run), window.has(session.upTo) else { continue }
       let grouping: HealthGrouping = window.query.groupBy == .hour ? .hour : .day
       let cell = ReferenceCell(
-        type: 0, name: name, isMerged: isMerged, span: window.span(session.upTo, grouping))
+        type: 0, name: name, all: isMerged ? "merged" : nil,
+        span: window.span(session.upTo, grouping))
       if session.isNight(clock) {
         days[cell, default: ReferenceSleepDay()].nights.append(session)
       } else {
@@ -152,13 +153,13 @@ extension ReferenceAnswers {
     let asleep = isCount ? Double(nights.count) : part("asleep")
     guard let value = asleep ?? part(ReferenceSession.bed) else { return nil }
     let names = ["IN_BED", "AWAKE", "LIGHT", "DEEP", "REM", "ASLEEP"].map { "SLEEP_" + $0 }
-    let minutes = names.map { isCount ? nil : part($0).map { "\($0)" } }
+    let minutes = names.map { isCount ? nil : part($0).map(ReferenceValue.number) }
     let sleep = JSONText.object([
       "in_bed": minutes[0], "awake": minutes[1], "light": minutes[2], "deep": minutes[3],
       "rem": minutes[4], "unspecified": minutes[5],
       "nights": "\(nights.count)", "naps": "\(naps.count)",
       "nap_minutes": statistic != "sum" || naps.isEmpty
-        ? nil : "\(naps.reduce(0) { $0 + ($1.minutes["asleep"] ?? 0) })",
+        ? nil : ReferenceValue.number(naps.reduce(0) { $0 + ($1.minutes["asleep"] ?? 0) }),
     ])
     var label = PointLabel(
       type: asleep == nil ? ReferenceSession.bed : "SLEEP_SESSION",

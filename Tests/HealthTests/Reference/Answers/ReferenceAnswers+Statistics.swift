@@ -6,16 +6,21 @@ struct ReferenceCell: Hashable {
   /// The index of the type.
   var type: Int
   var name: String?
-  var isMerged: Bool
+  /// The word for all sources, if it is about all of them.
+  var all: String?
   var span: CalendarSpan
+  /// The kind of workout.
+  var activity = ""
+
+  var isMerged: Bool { all == "merged" }
 }
 
 /// The values of one cell.
 struct ReferenceTally {
   /// All values of each of the four numbers.
   var values: [[Double]] = [[], [], [], []]
-  var activities: Set<String> = []
-  var lastActivity = ""
+  /// Each value with its time.
+  var readings: [(at: Int64, value: Double)] = []
   /// The number of sessions of several days.
   var sessions = 0
   /// The interval of the last sample.
@@ -23,11 +28,35 @@ struct ReferenceTally {
 
   var count: Int { values.map(\.count).max() ?? 0 }
 
-  /// Returns the statistic of each number; 0 without values.
-  func figures(_ statistic: String) -> [Double] {
+  /// Adds the numbers of a sample.
+  mutating func add(_ numbers: [Double?], from start: Int64, to end: Int64) {
+    for (place, number) in numbers.enumerated() {
+      guard let number else { continue }
+      values[place].append(number)
+      readings.append((start, number))
+    }
+    if start >= last?.from ?? start { last = (start, end) }
+  }
+
+  /// Returns the average over time up to an end: of the readings of each moment their mean counts,
+  /// for the time to the next moment, at most 10 minutes.
+  func overTime(until end: Int64) -> Double {
+    let moments = Set(readings.map(\.at)).sorted()
+    var (sum, length) = (0.0, 0.0)
+    for (moment, next) in zip(moments, moments.dropFirst() + [end]) {
+      let values = readings.filter { $0.at == moment }.map(\.value)
+      let held = Double(min(next - moment, 10 * ReferenceClock.minute)) / 1e9
+      sum += values.reduce(0, +) / Double(values.count) * held
+      length += held
+    }
+    return sum / length
+  }
+
+  /// Returns the statistic of each number; `nil` without values.
+  func figures(_ statistic: String) -> [Double?] {
     values.map { values in
       let sum = values.reduce(0, +)
-      guard let last = values.last else { return 0 }
+      guard let last = values.last else { return nil }
       switch statistic.prefix(while: { $0 != "_" }) {
       case "average": return sum / Double(values.count)
       case "min": return values.sorted()[0]
@@ -69,7 +98,7 @@ extension ReferenceAnswers {
         return isSummed && tally.values.contains { !$0.reduce(0, +).isFinite }
       }
       || folded.contains { cell, tally in
-        tally.figures(figures.names[cell.type]).contains { !$0.isFinite }
+        tally.figures(figures.names[cell.type]).contains { $0?.isFinite == false }
       }
     if isTooLarge {
       throw ReferenceRefusal(
@@ -83,9 +112,9 @@ extension ReferenceAnswers {
   }
 
   static func isBefore(_ left: ReferenceCell, _ right: ReferenceCell) -> Bool {
-    let (one, two) = (left.isMerged ? 0 : 1, right.isMerged ? 0 : 1)
-    return (left.type, one, left.name ?? "", left.span.lower)
-      < (right.type, two, right.name ?? "", right.span.lower)
+    let (one, two) = (left.all == nil ? 1 : 0, right.all == nil ? 1 : 0)
+    return (left.type, one, left.name ?? "", left.span.lower, left.activity)
+      < (right.type, two, right.name ?? "", right.span.lower, right.activity)
   }
 
   /// Moves the sums of days to the intervals of the question, where days are compared.
@@ -107,7 +136,6 @@ extension ReferenceAnswers {
         let sum = tally.values[place].reduce(0, +)
         folded[whole, default: ReferenceTally()].values[place].append(sum)
       }
-      folded[whole]?.activities.formUnion(tally.activities)
       folded[whole]?.sessions += tally.count
     }
     return folded
@@ -118,24 +146,26 @@ extension ReferenceAnswers {
     _ figures: ReferenceFigures
   ) -> ReferencePoint {
     let (kind, statistic) = (figures.kinds[cell.type], figures.names[cell.type])
-    let numbers = tally.figures(statistic)
+    var numbers = tally.figures(statistic)
+    if statistic == "average_over_time" {
+      numbers[0] = tally.overTime(until: min(cell.span.upper, window.to))
+    }
     let value: String
     switch kind.form {
     case _ where statistic == "count": value = ReferenceValue.number(Double(tally.count))
     case .nutrient: value = ReferenceValue.meal(numbers)
     case .workout:
-      let all = tally.activities.sorted().joined(separator: ",")
-      let sessions = statistic == "latest" ? 1 : max(tally.sessions, tally.count)
       value = ReferenceValue.workout(
-        statistic == "latest" ? tally.lastActivity : all, numbers, sessions)
-    case .spread, .reading, .sleep, .minutes: value = ReferenceValue.number(numbers[0])
+        cell.activity, numbers, max(tally.sessions, tally.count))
+    case .spread, .reading, .sleep, .minutes: value = ReferenceValue.number(numbers[0] ?? 0)
     }
     var label = PointLabel(
       type: kind.type, unit: statistic == "count" ? "count" : kind.measure.unit,
       from: cell.span.start,
-      to: min(cell.span.end, window.end), source: cell.isMerged ? "merged" : cell.name,
+      to: min(cell.span.end, window.end), source: cell.all ?? cell.name,
       statistic: statistic,
       isMerged: cell.isMerged, isPartial: window.isPartial(cell.span))
+    if statistic == "count", kind.form == .workout { label.activity = cell.activity }
     if statistic == "latest", let last = tally.last { (label.from, label.to) = last }
     return window.line(label, value, at: cell.span.start)
   }

@@ -36,7 +36,7 @@ struct ReferenceAnswers {
   mutating func answer(_ question: HealthQuestion) -> String {
     switch question {
     case .healthData(let query):
-      let usual = query.groupBy == nil ? 32_768 : limits.maxBytes
+      let usual = query.groupBy == nil ? 32_768 : 400_000
       return answer(query, atMost: min(limits.maxBytes, query.maxBytes ?? usual)).text
     case .summary(let query): return answer(query)
     }
@@ -78,7 +78,7 @@ struct ReferenceAnswers {
       return try samples(window, figures.kinds, room: max(0, most - 1_500))
     }
     if window.isSleep { return try nights(window, figures.names[0]) }
-    return try statistics(window, figures, spans: max(2, most / 60))
+    return try statistics(window, figures, spans: max(4, most / 60))
   }
 
   /// Returns the answer, cut before the first moment whose points do not all fit.
@@ -107,7 +107,7 @@ struct ReferenceAnswers {
   // MARK: - Summaries
 
   private mutating func answer(_ query: SummaryQuery) -> String {
-    let most = min(limits.maxBytes, query.maxBytes ?? limits.maxBytes)
+    let most = min(limits.maxBytes, query.maxBytes ?? 400_000)
     spent = 1_000
     var metrics = query.metrics
     if metrics.isEmpty, query.rejected.isEmpty {

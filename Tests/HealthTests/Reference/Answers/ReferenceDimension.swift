@@ -1,19 +1,18 @@
 /// What a quantity measures, with its units.
 struct ReferenceDimension {
   var name = ""
-  /// The names of its unit in samples and in statistics.
-  var rawUnit = ""
+  /// The name of its unit.
   var unit = ""
   /// An amount in that unit, and the same amount in all units.
   private var base = 0.0
   private var parts: [(unit: String, amount: Double)] = []
 
-  /// Creates a dimension from a line: its name, both units, an amount, the amount in all units.
+  /// Creates a dimension from a line: its name, its unit, an amount, the amount in all units.
   init(_ line: [String]) {
-    guard line.count > 3 else { return }
-    (name, rawUnit, unit) = (line[0], line[1], line[2])
-    base = Double(line[3]) ?? 0
-    for part in line.dropFirst(4) {
+    guard line.count > 2 else { return }
+    (name, unit) = (line[0], line[1])
+    base = Double(line[2]) ?? 0
+    for part in line.dropFirst(3) {
       let unit = String(part.prefix { $0 != "=" })
       parts.append((unit, Double(part.dropFirst(unit.count + 1)) ?? 0))
     }
@@ -22,25 +21,25 @@ struct ReferenceDimension {
   static let all: [String: ReferenceDimension] = Dictionary(
     lines(
       """
-      count COUNT count 8 count=8
-      beats BEATS_PER_MINUTE beatsPerMinute 60 count/min=60 count/s=1 Hz=1
-      breaths RESPIRATIONS_PER_MINUTE respirationsPerMinute 60 count/min=60 count/s=1 Hz=1
-      interval MILLISECOND millisecond 1000 ms=1000 s=1
-      energy KILOCALORIE calories 100 kcal=100 Cal=100 cal=100000 kJ=418.4 J=418400
-      share PERCENT percentage 57 %=0.57
-      pressure MILLIMETER_OF_MERCURY millimeterOfMercury 200 mmHg=200 kPa=26.664477483
-      temperature DEGREE_CELSIUS degreeCelsius 10 degC=0 degF=0 K=0
-      length METER meter 201168 m=201168 km=201.168 cm=20116800 mm=201168000 mi=125 \
+      count count 8 count=8
+      beats beatsPerMinute 60 count/min=60 count/s=1 Hz=1
+      breaths respirationsPerMinute 60 count/min=60 count/s=1 Hz=1
+      interval millisecond 1000 ms=1000 s=1
+      energy kilocalorie 100 kcal=100 Cal=100 cal=100000 kJ=418.4 J=418400
+      share percentage 57 %=0.57
+      pressure millimeterOfMercury 200 mmHg=200 kPa=26.664477483
+      temperature degreeCelsius 10 degC=0 degF=0 K=0
+      length meter 201168 m=201168 km=201.168 cm=20116800 mm=201168000 mi=125 \
       yd=220000 ft=660000 in=7920000
-      speed METER_PER_SECOND meterPerSecond 4191 m/s=4191 km/hr=15087.6 km/h=15087.6 \
+      speed meterPerSecond 4191 m/s=4191 km/hr=15087.6 km/h=15087.6 \
       mi/hr=9375 ft/s=13750
-      mass KILOGRAM kilogram 45359237 kg=45359237 g=45359237000 lb=100000000 \
+      mass kilogram 45359237 kg=45359237 g=45359237000 lb=100000000 \
       st=7142857.142857143
-      nutrient NO_UNIT noUnit 1000 g=1000 kg=1 mg=1000000 kcal=1000 Cal=1000 kJ=4184
-      volume LITER liter 2 L=2 mL=2000 fl_oz_us=67.628045403686 fl_oz_imp=70.3901594557081
-      glucose MILLIGRAM_PER_DECILITER milligramPerDeciliter 90 mg/dL=90 g/L=0.9 \
+      nutrient noUnit 1000 g=1000 kg=1 mg=1000000 kcal=1000 Cal=1000 kJ=4184
+      volume liter 2 L=2 mL=2000 fl_oz_us=67.628045403686 fl_oz_imp=70.3901594557081
+      glucose milligramPerDeciliter 90 mg/dL=90 g/L=0.9 \
       mmol/L=4.995673746534001 mmol<180.1558800000541>/L=4.995673746534001
-      time MINUTE minute 30 min=30 s=1800 hr=0.5
+      time minute 30 min=30 s=1800 hr=0.5
       """
     ).map { ($0[0], ReferenceDimension($0)) }, uniquingKeysWith: { $1 })
 

@@ -16,6 +16,9 @@ struct ReferenceType: Hashable {
   var place: Int
   var dimension: String
 
+  /// Whether its average is one over time.
+  var isHeld: Bool { type == "HEART_RATE" }
+
   /// Whether samples are summed and spread over their length.
   var isSpread: Bool { form == .spread || form == .nutrient }
 

@@ -123,7 +123,8 @@ struct ReferenceFigures {
       } else {
         let ending = compares ? (kind.form == .sleep ? "_per_night" : "_per_day") : ""
         kinds.append(kind)
-        names.append(statistic.rawValue.lowercased() + ending)
+        let isHeld = kind.isHeld && statistic == .average
+        names.append(isHeld ? "average_over_time" : statistic.rawValue.lowercased() + ending)
         statistics.insert(statistic)
       }
     }

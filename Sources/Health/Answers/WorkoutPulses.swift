@@ -1,0 +1,75 @@
+import LinkCore
+
+/// The heart rates during the workouts of an answer, from the readings of all sources.
+///
+///     query ──▶ take(page) ──▶ query … ──▶ nil
+struct WorkoutPulses: Sendable {
+  /// The most workouts of one answer whose heart rates are read, each by itself; ours, as many as
+  /// somebody has in three years who trains every day.
+  static let most = 1_000
+
+  /// A workout, and the point or the cell that it belongs to.
+  typealias Session = (span: Range<Timestamp>, owner: Int)
+
+  /// The heart rates by point or cell.
+  private(set) var found: [Int: HeldAverage] = [:]
+  /// Those that are not read yet; the last one is next.
+  private var left: [Session]
+  private var after: HealthSamplePlace?
+  private var held = HeldAverage()
+  private let pageLimit: Int
+
+  init(_ sessions: [Session], pageLimit: Int) {
+    left = sessions.filter { !$0.span.isEmpty }.reversed()
+    self.pageLimit = max(1, pageLimit)
+  }
+
+  /// What to read next; `nil` when all was read.
+  var query: HealthSampleQuery? {
+    left.last.map {
+      HealthSampleQuery(
+        types: [HealthKind.heartRate.identifier], from: $0.span.lowerBound,
+        to: $0.span.upperBound, after: after, limit: pageLimit)
+    }
+  }
+
+  /// Takes the page that was wanted.
+  mutating func take(_ page: HealthSamplePage) {
+    guard let session = left.last else { return }
+    for sample in page.samples where session.span.contains(sample.start) {
+      guard case .quantity(let value) = sample.value,
+        let number = Dimension.beats.scale(from: sample.unit)?(value), number.isFinite
+      else { continue }
+      held.take(number, at: sample.start)
+    }
+    after = page.next
+    guard after == nil else { return }
+    held.end(at: session.span.upperBound)
+    if held.average != nil { found[session.owner, default: HeldAverage()].add(held) }
+    held = HeldAverage()
+    left.removeLast()
+  }
+}
+
+extension HealthAnswer {
+  /// Begins to read the heart rates, once all workouts were read.
+  mutating func beginPulses() {
+    var sessions = raw.sessions.enumerated().map { (span: $1, owner: $0) }
+    for (place, cell) in cells.all.enumerated() {
+      sessions += cell.sessions.map { (span: $0, owner: place) }
+    }
+    guard sessions.count <= WorkoutPulses.most else {
+      return notes.append(
+        "Left out: average_heart_rate, of more than \(WorkoutPulses.most) workouts. Ask for a "
+          + "shorter time.")
+    }
+    pulses = WorkoutPulses(sessions, pageLimit: limits.pageLimit)
+  }
+
+  /// Takes a page of heart rates; the last one gives each cell its own.
+  mutating func takePulses(_ page: HealthSamplePage) {
+    pulses?.take(page)
+    guard let pulses, pulses.query == nil, query.groupBy != nil else { return }
+    for (place, held) in pulses.found { cells.update(at: place) { $0.held = held } }
+  }
+}

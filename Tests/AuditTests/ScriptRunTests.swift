@@ -102,8 +102,9 @@ import Testing
     var run = Self.run([.open(0)])
     #expect(run.begin(at: .zero) == [.open(0)])
     run.note(compressed: 2, on: 0)
-    run.note(compressed: 0, on: 0)
-    #expect(run.isOver && run.record.compressed == [0: 2])
+    run.note(compressed: 0, on: 1)
+    run.note(compressed: 1, on: 0)
+    #expect(run.isOver && run.record.compressed == [0: 3])
   }
 
   @Test func `a wait is over at its deadline, and not before`() {

@@ -98,8 +98,8 @@ private final class Handle: RawSocketHandle {
     await lifetime.loop.send(id, raw: raw)
   }
 
-  func compressedMessages() async -> Int {
-    await lifetime.loop.compressedMessages(id)
+  func takeCompressedMessages() async -> Int {
+    await lifetime.loop.takeCompressedMessages(id)
   }
 
   func ping(id ping: UInt64) async {

@@ -80,8 +80,8 @@ public protocol SocketHandle: Sendable {
 package protocol RawSocketHandle: SocketHandle {
   /// Sends bytes behind what is queued, without a frame around them.
   @discardableResult func send(raw: [UInt8]) async -> SocketSending
-  /// How many messages came compressed so far (RFC 7692).
-  func compressedMessages() async -> Int
+  /// Takes how many messages came compressed (RFC 7692) since the last call.
+  func takeCompressedMessages() async -> Int
 }
 
 /// Opens WebSockets.

@@ -21,13 +21,14 @@ public struct WebSocketConnection: ~Copyable {
   public let limits: WebSocketLimits
   /// How far the connection is on its way to its end.
   public internal(set) var state = State.open
-  /// How many whole messages came compressed (RFC 7692 section 6), skipped ones included.
-  public internal(set) var compressedMessages = 0
 
   /// The pongs still to be sent.
   var pongs: [UInt8] = []
   /// The close frame that the peer's close or fault calls for, still to be sent.
   var farewell: [UInt8] = []
+
+  /// How many whole messages came compressed since that was asked for.
+  var compressedMessages = 0
 
   let deflate: DeflateParameters?
   var frame: OpenFrame?
@@ -84,6 +85,12 @@ public struct WebSocketConnection: ~Copyable {
 
   /// Frames that the protocol asked for by itself and that are still to be sent.
   public var output: [UInt8] { pongs + farewell }
+
+  /// Takes how many whole messages came compressed (RFC 7692 section 6), skipped ones included.
+  public mutating func takeCompressedMessages() -> Int {
+    defer { compressedMessages = 0 }
+    return compressedMessages
+  }
 
   /// Takes the frames that the protocol asked for by itself; behind a close nothing is sent.
   public mutating func takeOutput() -> [UInt8] {

@@ -97,9 +97,9 @@ public struct ScriptRun: Sendable {
     return goOn(at: now)
   }
 
-  /// Takes how many messages came compressed on a connection so far, also behind the end.
+  /// Takes how many more messages came compressed on a connection, also behind the end.
   public mutating func note(compressed count: Int, on socket: Int) {
-    if count > 0 { record.compressed[socket] = count }
+    if count > 0 { record.compressed[socket, default: 0] += count }
   }
 
   /// Lets time pass.

@@ -102,8 +102,8 @@ extension NetworkLoop {
     change(id) { $0.send(raw: raw) } ?? .closed
   }
 
-  func compressedMessages(_ id: UInt64) -> Int {
-    sockets[id]?.webSocket?.compressedMessages ?? 0
+  func takeCompressedMessages(_ id: UInt64) -> Int {
+    sockets[id]?.webSocket?.takeCompressedMessages() ?? 0
   }
 
   func ping(_ id: UInt64, _ ping: UInt64) {

@@ -30,7 +30,7 @@ final class SocketConnection {
   private(set) var stage = Stage.over
   /// When the stage has lasted too long.
   private(set) var limit: ContinuousClock.Instant?
-  private(set) var webSocket: WebSocketConnection?
+  var webSocket: WebSocketConnection?
   /// Whether few bytes may become many.
   private var inflates = false
   /// What was read and waits until the events before it are taken.

@@ -60,7 +60,7 @@ actor ScriptDriver {
   /// Asks a connection that is held how many messages came compressed.
   private func noteCompression(of socket: Int) async {
     guard let handle = sockets[socket] as? any RawSocketHandle else { return }
-    run.note(compressed: await handle.compressedMessages(), on: socket)
+    run.note(compressed: await handle.takeCompressedMessages(), on: socket)
   }
 
   private static func input(_ event: SocketEvent, from socket: Int) -> ScriptRun.Input? {

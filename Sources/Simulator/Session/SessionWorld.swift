@@ -152,7 +152,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .stores(let token, let changes):
       keep(changes)
       return .stored(token, nil)
-    case .input, .stored, .drained, .produces, .ends, .steps, .hears, .guestLeaves: return nil
+    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears, .guestLeaves:
+      return nil
     }
   }
 
@@ -162,7 +163,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, _): return .input(.commitFailed(id, failure))
     case .stores(let token, _): return .stored(token, failure)
-    case .input, .stored, .drained, .produces, .ends, .steps, .hears, .guestLeaves: return change
+    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears, .guestLeaves:
+      return change
     }
   }
 
@@ -194,6 +196,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .stored(let token, let failure):
       feed(.stored(token, failure: failure, wall: wall(server)))
     case .drained(let id): feed(.drained(id))
+    case .repeats(let line, let message): repeatItself(message, over: line)
     case .produces(let id, let text):
       if backend.handlers.contains(id) { feed(.produced(id, text)) }
     case .ends(let id, let result): ends(id, result)

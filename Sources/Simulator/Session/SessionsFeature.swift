@@ -35,6 +35,7 @@ public enum SessionsFeature: SimulatedFeature {
     case stores(StoreToken, [SessionChange])
     case stored(StoreToken, StoreFailure?)
     case drained(ConnectionID)
+    case repeats(TrafficID, SessionServerMessage)
     case produces(SessionPromptID, String)
     case ends(SessionPromptID, SessionResponse.Result)
     // Guests.
@@ -103,6 +104,8 @@ public enum SessionsFeature: SimulatedFeature {
     private(set) var expected: Set<String> = []
     /// Ids of all answers of the program that the server keeps.
     var answers: Set<String> = []
+    /// The names of the prompts that they answer.
+    var answered: Set<String> = []
     /// The attempt on which the server's `connected` arrived last.
     var connected: AttemptID?
     /// Ids that its app has shown, and that its disk holds.

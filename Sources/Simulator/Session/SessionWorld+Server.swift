@@ -251,7 +251,7 @@ extension SessionServerMessage {
     case .response(var response):
       (response.idempotencyKey, response.number, response.parts) = (nil, nil, nil)
       return .response(response)
-    case .responsePart: return .unknown(type: "response_part")
+    case .responsePart: return .unknown(type: "response_piece")
     case .error(var error):
       error.idempotencyKey = nil
       return .error(error)

@@ -38,6 +38,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       var state = SessionsFeature.State()
       state.phone = index
       state.mayDrop = plan.numbers.kept < 1_000
+      state.isPlain = plan.numbers.plain == 1
       var standing = Standing<SessionsFeature>(
         policy: setup.policy, status: model.status, own: state)
       standing.secrets = [Self.key]
@@ -76,6 +77,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   mutating func look(_ phone: HostID) {
     kernel.bench.views[phone.index].standing.own.unanswered = clients[phone.index].unanswered
     kernel.bench.views[phone.index].standing.own.isWritten = clients[phone.index].isSettled
+    kernel.bench.views[phone.index].standing.own.waitsForSign =
+      kernel.plan.numbers.plain == 1
+      && clients[phone.index].queue.items.contains { !$0.isFailed && $0.floor != nil }
   }
 
   mutating func perform(_ effect: SessionModel.Effect, of phone: HostID) {
@@ -294,7 +298,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   var isComplete: Bool {
     clients.indices.allSatisfy {
-      clients[$0].isConnected && clients[$0].isSettled
+      clients[$0].isConnected
+        && (clients[$0].isSettled || kernel.bench.views[$0].standing.own.waitsForSign)
         && SessionsFeature.isHealed(kernel.bench.views[$0].standing)
     }
   }

@@ -99,6 +99,10 @@ public enum SessionsFeature: SimulatedFeature {
     /// Prompts without an end.
     var unanswered = 0
     var isWritten = true
+    /// Whether the server knows no keys, and whether it may have one of them: that is waited for
+    /// longer than a calm lasts.
+    var isPlain = false
+    var waitsForSign = false
     /// Ids of the messages of others in the conversations that it follows, which its app has not
     /// shown.
     private(set) var expected: Set<String> = []
@@ -242,7 +246,7 @@ public enum SessionsFeature: SimulatedFeature {
   /// The longest time for which an upload holds up pings.
   public static var patience: Duration { SessionSettings.longestUpload }
   public static func isHealed(_ standing: Standing<SessionsFeature>) -> Bool {
-    standing.own.unanswered == 0 && standing.own.missing == 0
+    (standing.own.unanswered == 0 || standing.own.waitsForSign) && standing.own.missing == 0
   }
 
   public static func remains(_ standing: Standing<SessionsFeature>) -> String {

@@ -57,7 +57,6 @@ import Testing
 
   @Test func `an ack without a key is not that of a prompt that was refused`() {
     var bench = SessionBench.connected([])
-    bench.ack(nil)
     bench.prompt("a")
     bench.refuse(bench.key("a"), "conflict")
     bench.prompt("b")
@@ -99,7 +98,7 @@ import Testing
     #expect(bench.model.queue.items == [])
   }
 
-  /// One whose prompt "a" failed, and that is to be sent again under its key, without a connection.
+  /// One whose prompt "a" has an unknown end, and that is to be sent again, without a connection.
   private static func failed() -> SessionBench {
     var bench = SessionBench.prompted([])
     bench.pass(.seconds(300))

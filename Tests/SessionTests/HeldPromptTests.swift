@@ -28,12 +28,12 @@ import Testing
     #expect(bench.attempt != attempt)
   }
 
-  @Test func `what a plain server accepted fails in time, though no history comes`() {
+  @Test func `what a plain server accepted is given up in time, though no history comes`() {
     var bench = SessionBench.lostByPlainServer()
     bench.pass(.seconds(299))
     #expect(bench.states.last == "a accepted")
     bench.pass(.seconds(1))
-    #expect(bench.states.last == "a failed")
+    #expect(bench.states.last == "a unsure")
     #expect(bench.prompts.count == 1)
   }
 

@@ -4,10 +4,125 @@ import Testing
 
 @testable import Session
 
-/// Answers of a server without ids, on one connection and over several.
+/// Answers of a server without keys, on one connection and over several.
 @Suite struct PlainAnswerTests {
   private static let asked = SessionEntry.one("u1", .user, "a", at: 0)
   private static let said = SessionEntry.one("u2", .assistant, "A", at: 1)
+
+  /// One that is connected to a plain server, which took each of its prompts.
+  private static func asking(_ texts: String...) -> SessionBench {
+    var bench = SessionBench.connected([])
+    for text in texts { bench.prompt(text) }
+    bench.ack(nil)
+    return bench
+  }
+
+  private static func failure(_ id: String?, in conversation: String?) -> SessionServerMessage {
+    .response(SessionResponse(id: id, conversation: conversation, result: .failure(error: "no")))
+  }
+
+  // MARK: An answer counts once
+
+  @Test func `a response that comes twice ends one prompt`() {
+    var bench = Self.asking("a", "b")
+    for _ in 1...2 { bench.respond("m1", to: nil, "A") }
+    bench.ack(nil)
+    #expect(bench.states.suffix(3) == ["a answered", "b sent", "b accepted"])
+    bench.respond("m1", to: nil, "A")
+    #expect(bench.states.last == "b accepted")
+    bench.respond("m2", to: nil, "B")
+    #expect(bench.states.last == "b answered")
+    #expect(bench.messages == ["m1 live", "m2 live"])
+    #expect(bench.acks == ["m1", "m1", "m1", "m2"])
+  }
+
+  @Test func `a failure that comes twice fails one prompt`() {
+    var bench = Self.asking("a", "b")
+    bench.say(Self.failure("m1", in: SessionBench.conversation))
+    bench.ack(nil)
+    bench.say(Self.failure("m1", in: SessionBench.conversation))
+    #expect(bench.states.suffix(3) == ["a failed", "b sent", "b accepted"])
+  }
+
+  @Test func `an answer that ended a prompt in an earlier run ends no other one`() {
+    var bench = Self.asking("a")
+    bench.respond("m1", to: nil, "A")
+    var next = SessionBench(seed: 8)
+    next.store = bench.store
+    next.restore()
+    next.give(.start)
+    next.connect([])
+    next.prompt("b")
+    next.ack(nil)
+    next.respond("m1", to: nil, "A")
+    #expect(next.states.last == "b accepted")
+    next.respond("m2", to: nil, "B")
+    #expect(next.states.last == "b answered")
+  }
+
+  @Test func `an answer to nobody here ends no later prompt`() {
+    var bench = SessionBench.connected([])
+    bench.respond("m1", to: nil, "A")
+    bench.prompt("a")
+    bench.ack(nil)
+    bench.respond("m1", to: nil, "A")
+    #expect(bench.states.last == "a accepted")
+  }
+
+  @Test func `the same words again without an id may be the answer of before`() {
+    var bench = Self.asking("a", "b")
+    bench.respond(nil, to: nil, "A")
+    bench.ack(nil)
+    bench.respond(nil, to: nil, "A")
+    #expect(bench.states.last == "b accepted")
+    bench.pass(.milliseconds(29_999))
+    #expect(bench.states.last == "b accepted")
+    bench.pass(.milliseconds(1))
+    #expect(bench.states.last == "b unsure")
+    #expect(bench.messages.count == 1)
+  }
+
+  @Test func `the same words again without an id are an answer if the history shows both`() {
+    var bench = Self.asking("a", "b")
+    bench.respond(nil, to: nil, "A")
+    bench.ack(nil)
+    let later = [SessionEntry.one("u3", .user, "b", at: 2), .one("u4", .assistant, "A", at: 3)]
+    bench.say(.window([Self.asked, Self.said] + later, next: 4))
+    bench.respond(nil, to: nil, "A")
+    #expect(bench.states.last == "b answered")
+  }
+
+  // MARK: The end is stored before the next prompt goes
+
+  @Test func `the next prompt goes out when the end of the last one is stored`() {
+    var bench = Self.asking("a", "b")
+    bench.holdsStore = true
+    bench.respond("m1", to: nil, "A")
+    #expect(bench.prompts.map(\.text) == ["a"])
+    bench.commit()
+    // The store learns that the second one was handed over before it is.
+    #expect(bench.prompts.map(\.text) == ["a"])
+    #expect(bench.changes.first?.change.prompts.map(\.floor) == [0])
+    bench.holdsStore = false
+    while !bench.changes.isEmpty { bench.commit() }
+    #expect(bench.prompts.map(\.text) == ["a", "b"])
+  }
+
+  @Test func `a prompt whose end is on its way to the store is not sent again`() {
+    var bench = Self.asking("a")
+    bench.holdsStore = true
+    bench.respond("m1", to: nil, "A")
+    bench.lose()
+    bench.connect()
+    #expect(bench.prompts.map(\.text) == ["a"])
+    bench.holdsStore = false
+    while !bench.changes.isEmpty { bench.commit() }
+    #expect(bench.states.last == "a answered")
+    bench.prompt("b", in: "d")
+    #expect(bench.prompts.map(\.text) == ["a", "b"])
+  }
+
+  // MARK: An answer is shown once
 
   @Test func `a response without an id is not shown again by the history of the next connection`() {
     var bench = SessionBench.acceptedByPlainServer()
@@ -22,9 +137,8 @@ import Testing
   }
 
   @Test func `two responses without an id are not shown again by one later history`() {
-    var bench = SessionBench.acceptedByPlainServer()
+    var bench = Self.asking("a", "b")
     bench.respond(nil, to: nil, "A")
-    bench.prompt("b")
     bench.ack(nil)
     bench.respond(nil, to: nil, "B")
     let later = [
@@ -35,141 +149,47 @@ import Testing
     #expect(bench.states.filter { $0.hasSuffix("answered") } == ["a answered", "b answered"])
   }
 
-  @Test func `a history before the response shows the text once`() {
+  @Test(arguments: [nil, "m1"], [false, true])
+  func `an answer is shown once although the history has it under another id`(
+    id: String?, isBefore: Bool
+  ) {
     var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    bench.respond(nil, to: nil, "A")
-    #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
+    let window = SessionServerMessage.window([Self.asked, Self.said], next: 2)
+    if isBefore { bench.say(window) }
+    bench.respond(id, to: nil, "A")
+    if !isBefore { bench.say(window) }
+    #expect(bench.messages.count == 1)
     #expect(bench.states.last == "a answered")
   }
 
-  @Test func `a prompt whose answer a history showed is answered when its response is lost`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    #expect(bench.states.last == "a accepted")
-    bench.lose()
-    #expect(bench.states.last == "a answered")
-    bench.connect([])
-    bench.pass(.seconds(300))
-    #expect(bench.states.filter { $0.hasPrefix("a ") }.last == "a answered")
-    #expect(bench.prompts.count == 1)
-    #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
-  }
-
-  @Test func `the same words of another client take no answer from a prompt`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.window([Self.asked, Self.said, .one("u3", .user, "a", at: 2)], next: 3))
-    #expect(bench.messages.map { $0.prefix(2) } == ["u2", "u3"])
-    bench.lose()
-    #expect(bench.states.last == "a answered")
-  }
-
-  private static let failure = SessionServerMessage.response(
-    SessionResponse(id: nil, conversation: nil, result: .failure(error: "no")))
+  // MARK: A failure that names no conversation
 
   @Test func `a failure that names no conversation ends the only prompt under way`() {
     var bench = SessionBench.acceptedByPlainServer()
-    bench.say(Self.failure)
+    bench.say(Self.failure(nil, in: nil))
     #expect(bench.states.last == "a failed")
     #expect(bench.reason == "no")
   }
 
-  @Test func `a failure that names no conversation ends none of two prompts under way`() {
+  @Test func `a failure that names no conversation makes the ends of two prompts unknown`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.prompt("b", in: "d")
     bench.ack(nil)
     let before = bench.states
     #expect(before.suffix(2) == ["b sent", "b accepted"])
-    bench.say(Self.failure)
+    bench.say(Self.failure(nil, in: nil))
     #expect(bench.states == before)
+    bench.pass(.seconds(30))
+    #expect(Set(bench.states.suffix(2)) == ["a unsure", "b unsure"])
   }
 
   @Test func `a prompt that failed stays so, though a history showed an answer before`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([Self.asked, Self.said], next: 2))
-    bench.say(
-      .response(
-        SessionResponse(
-          id: "m1", conversation: SessionBench.conversation, result: .failure(error: "no"))))
+    bench.say(Self.failure("m1", in: SessionBench.conversation))
     #expect(bench.states.last == "a failed")
     bench.lose()
     #expect(bench.states.last == "a failed")
     #expect(bench.model.queue.items.map(\.text) == ["a"])
-  }
-
-  @Test func `what a history showed before the prompt does not answer it`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.window([.one("u0", .assistant, "old", at: 0)], next: 1))
-    bench.lose()
-    #expect(bench.states.last == "a accepted")
-    bench.connect([])
-    bench.say(
-      .window([.one("u1", .user, "a", at: 1), .one("u2", .assistant, "A", at: 2)], next: 3))
-    #expect(bench.states.last == "a answered")
-  }
-
-  @Test(arguments: [false, true])
-  func `the answer to another client's prompt does not end one that waits`(isRelaunched: Bool) {
-    var bench = SessionBench.lostByPlainServer()
-    bench.say(.window([.one("u1", .user, "other", at: 0)], next: 1))
-    if isRelaunched {
-      bench.model = SessionModel(SessionSettings(policy: .session), seed: 8)
-      bench.restore()
-      bench.give(.start)
-      bench.connect([])
-    }
-    bench.say(.window([.one("u2", .assistant, "re other", at: 1)], next: 2))
-    #expect(!bench.states.contains("a answered"))
-    let own = [SessionEntry.one("u3", .user, "a", at: 2), .one("u4", .assistant, "A", at: 3)]
-    bench.say(.window(own, next: 4))
-    #expect(bench.states.last == "a answered")
-    #expect(Set(bench.messages.map { $0.prefix(2) }) == ["u1", "u2", "u4"])
-  }
-
-  /// - Parameter last: the last prompt of what comes behind the gap.
-  @Test(arguments: [nil, "a", "later"])
-  func `behind a gap the last prompt that is seen says what a text answers`(last: String?) {
-    var bench = SessionBench.lostByPlainServer()
-    bench.say(.window([.one("u1", .user, "other", at: 0)], next: 1))
-    let prompt = last.map { [SessionEntry.one("u6", .user, $0, at: 6)] } ?? []
-    let behind = [SessionEntry.one("u4", at: 4), .one("u5", at: 5)] + prompt
-    for _ in 1...2 { bench.say(.window(behind, next: 7)) }
-    #expect(bench.gaps == [.hole])
-    bench.say(.window([.one("u7", .assistant, "A", at: 7)], next: 8))
-    #expect(bench.states.contains("a answered") == (last != "later"))
-  }
-
-  @Test func `a prompt that only the history shows opens its conversation for good`() {
-    var bench = SessionBench.prompted([])
-    bench.lose()
-    bench.connect([])
-    bench.say(.window([Self.asked], next: 1))
-    #expect(bench.states.last == "a accepted")
-    let known = KnownConversation(
-      id: SessionBench.conversation, openedBy: bench.key("a"), offset: 1, signature: "s")
-    #expect(bench.store.open(as: SessionBench.client).conversations == [known])
-  }
-
-  @Test func `a lost prompt brings the history of its conversation, and of no other`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a", in: "d")
-    bench.lose()
-    bench.connect([])
-    #expect(bench.subscriptions.map(\.conversation) == ["d"])
-  }
-
-  @Test func `an answer that is stored late ends a prompt that is on its way again`() {
-    var bench = SessionBench.lostByPlainServer()
-    bench.holdsStore = true
-    bench.say(.window([.one("u1", .user, "a", at: 0), .one("u2", at: 1)], next: 2))
-    bench.lose()
-    // Its next version knows keys.
-    bench.connect()
-    #expect(bench.prompts.map(\.text) == ["a", "a"])
-    bench.holdsStore = false
-    while !bench.changes.isEmpty { bench.commit() }
-    #expect(bench.states.last == "a answered")
-    bench.prompt("b", in: "d")
-    #expect(bench.prompts.map(\.text) == ["a", "a", "b"])
   }
 }

@@ -25,6 +25,52 @@ import Testing
     return bench
   }
 
+  // MARK: A message in between is no answer
+
+  @Test func `behind a loss a text of the assistant is no end, and the response is`() {
+    var bench = SessionBench.lostByPlainServer()
+    bench.prompt("b")
+    bench.say(.window([Self.asked, .one("u2", .assistant, "I look at it", at: 1)], next: 2))
+    #expect(bench.states.suffix(2) == ["a accepted", "b queued"])
+    bench.say(.window([.one("u3", .assistant, "A", at: 2)], next: 3))
+    bench.respond("u3", to: nil, "A")
+    #expect(bench.states.suffix(2) == ["a answered", "b sent"])
+    #expect(bench.messages.map { $0.prefix(2) } == ["u2", "u3"])
+  }
+
+  @Test func `a turn that ended while nobody listened has an unknown end after 30 s`() {
+    var bench = SessionBench.lostByPlainServer()
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    bench.pass(.milliseconds(29_999))
+    #expect(bench.states.last == "a accepted")
+    bench.pass(.milliseconds(1))
+    #expect(bench.states.last == "a unsure")
+    #expect(bench.messages == ["u2 history"])
+    #expect(bench.prompts.count == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func `the end of a turn without an id ends a prompt of an earlier connection`(isLost: Bool) {
+    var bench = isLost ? SessionBench.lostByPlainServer() : SessionBench.acceptedByPlainServer()
+    bench.say(.turnComplete(conversation: SessionBench.conversation, isAborted: false))
+    #expect(bench.states.last == "a accepted")
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    bench.say(.turnComplete(conversation: SessionBench.conversation, isAborted: false))
+    #expect(bench.states.last == (isLost ? "a answered" : "a accepted"))
+    #expect(bench.messages == ["u2 history"])
+  }
+
+  @Test func `each message of a turn begins the wait anew`() {
+    var bench = SessionBench.acceptedByPlainServer()
+    bench.say(.window([Self.asked], next: 1))
+    bench.pass(.seconds(299))
+    bench.say(.window([Self.said], next: 2))
+    bench.pass(.seconds(299))
+    #expect(bench.states.last == "a accepted")
+    bench.pass(.seconds(1))
+    #expect(bench.states.last == "a unsure")
+  }
+
   @Test func `an older prompt in a history does not answer the one that waits`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("m1", to: nil, "A")
@@ -35,25 +81,7 @@ import Testing
     #expect(bench.states.last == "b accepted")
   }
 
-  @Test func `a prompt that a history shows without an answer is not answered by a loss`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.window([Self.asked], next: 1))
-    bench.lose()
-    #expect(bench.states.last == "a accepted")
-  }
-
-  @Test func `an answer that a history showed before the prompt was sent is that of another one`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.respond("m1", to: nil, "A")
-    // The same words wait behind a prompt that is on its way.
-    bench.prompt("z", in: "d")
-    bench.prompt("a")
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    for _ in 1...2 { bench.ack(nil) }
-    #expect(bench.states.suffix(3) == ["z accepted", "a sent", "a accepted"])
-    bench.lose()
-    #expect(bench.states.last == "a accepted")
-  }
+  // MARK: Whose row it is
 
   @Test func `the words of another client are no sign of a prompt that was never sent`() {
     var bench = Self.waiting()
@@ -74,30 +102,65 @@ import Testing
     #expect(bench.prompts.count == 3)
   }
 
-  @Test func `a replay is no answer to a prompt that was sent on the same connection`() {
+  @Test(arguments: [false, true])
+  func `earlier words are no sign of a prompt with the same ones`(isRelaunched: Bool) {
     var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.replay(id: "u2", Self.said, number: nil))
+    bench.respond("u2", to: nil, "A")
+    bench.prompt("a")
+    bench.lose()
+    if isRelaunched {
+      bench.model = SessionModel(SessionSettings(policy: .session), seed: 8)
+      bench.restore()
+      bench.give(.start)
+    }
+    bench.connect([])
+    // Message by message, as a server sends them that has little room.
+    bench.say(.window([Self.asked], next: 1, isComplete: false))
+    #expect(bench.prompts.count == 2)
+    bench.say(.window([Self.said], next: 2))
+    #expect(bench.prompts.count == 3)
+    bench.lose()
+    bench.connect([])
+    bench.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
     #expect(bench.states.last == "a accepted")
-    #expect(bench.messages == ["u2 replay"])
+    #expect(bench.prompts.count == 3)
   }
 
-  @Test func `a replay answers a prompt that the server says it has`() {
-    var bench = Self.waiting()
-    bench.ack(bench.key("a"))
-    #expect(bench.states.last == "a accepted")
-    bench.say(.replay(id: "u2", Self.said, number: nil))
-    #expect(bench.states.last == "a answered")
-  }
-
-  @Test func `a text of before the prompt takes nothing from a response with the same text`() {
+  @Test func `equal words whose answer has another id leave open whether a prompt is there`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("m1", to: nil, "A")
+    bench.prompt("a")
+    bench.lose()
+    bench.connect([])
     bench.say(.window([Self.asked, Self.said], next: 2))
-    bench.prompt("b")
-    bench.ack(nil)
-    let before = bench.messages.count
-    bench.respond(nil, to: nil, "A")
-    #expect(bench.messages.count == before + 1)
+    #expect(bench.states.last == "a sent")
+    #expect(bench.prompts.count == 2)
+    // A second message with these words is the second prompt's.
+    bench.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
+    #expect(bench.states.last == "a accepted")
+    bench.pass(.seconds(300))
+    #expect(bench.states.last == "a unsure")
+    #expect(bench.prompts.count == 2)
+  }
+
+  @Test func `a prompt that only the history shows opens its conversation for good`() {
+    var bench = Self.unsure()
+    bench.say(.window([Self.asked], next: 1))
+    #expect(bench.states.last == "a accepted")
+    let known = KnownConversation(
+      id: SessionBench.conversation, openedBy: bench.key("a"), offset: 1, signature: "s")
+    #expect(bench.store.open(as: SessionBench.client).conversations == [known])
+    let kept = bench.store.open(as: SessionBench.client).prompts
+    #expect(kept.map(\.isSeen) == [true])
+    #expect(kept.map(\.floor) == [1])
+  }
+
+  @Test func `a lost prompt brings the history of its conversation, and of no other`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a", in: "d")
+    bench.lose()
+    bench.connect([])
+    #expect(bench.subscriptions.map(\.conversation) == ["d"])
   }
 
   @Test func `a server that has no history gets a lost prompt again`() {
@@ -109,46 +172,49 @@ import Testing
     #expect(bench.prompts.count == 2)
   }
 
-  @Test func `a prompt whose answer is stored late holds up no other one`() {
-    var bench = Self.unsure()
-    bench.holdsStore = true
+  @Test func `what a server with keys answered is no own text of a plain one`() {
+    var bench = SessionBench.prompted()
+    let key = bench.key("a")
+    bench.ack(key)
+    bench.respond("m1", to: key)
+    bench.lose()
+    bench.connect([])
+    bench.say(.window([Self.asked], next: 1))
+    #expect(bench.messages.map { $0.prefix(2) } == ["m1", "u1"])
+  }
+
+  // MARK: What is repeated
+
+  @Test func `a replay of what is known is no sign of the next prompt`() {
+    var bench = SessionBench.acceptedByPlainServer()
+    bench.respond("u2", to: nil, "A")
+    bench.prompt("b")
+    bench.lose()
+    bench.connect([])
     bench.say(.replay(id: "u2", Self.said, number: nil))
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    #expect(bench.prompts.map(\.text) == ["a", "b", "b"])
+    #expect(bench.messages == ["u2 live"])
+  }
+
+  @Test func `a replay is no answer to a prompt that was sent on the same connection`() {
+    var bench = SessionBench.acceptedByPlainServer()
+    bench.say(.replay(id: "u2", Self.said, number: nil))
+    #expect(bench.states.last == "a accepted")
+    #expect(bench.messages == ["u2 replay"])
+  }
+
+  @Test func `a replay is acknowledged when it is known whose answer it is`() {
+    var bench = Self.unsure()
+    bench.say(.replay(id: "u2", Self.said, number: nil))
+    #expect(bench.acks == [])
     bench.say(.window([], next: 0))
     #expect(bench.prompts.count == 1)
-    bench.holdsStore = false
-    while !bench.changes.isEmpty { bench.commit() }
+    #expect(bench.acks == ["u2"])
     #expect(bench.states.last == "a answered")
     #expect(bench.model.staleTimes == [])
     bench.prompt("b", in: "d")
     #expect(bench.prompts.last?.text == "b")
-  }
-
-  @Test func `a text is known in its own conversation alone`() {
-    var known = KnownTexts()
-    known.add("a", of: UUID128(high: 0, low: 1), in: "d")
-    #expect(!known.contains(Self.asked))
-    let taken = known.take(Self.asked)
-    #expect(taken == nil)
-    var other = Self.asked
-    other.conversation = "d"
-    _ = known.take(other)
-    #expect(known.hasTaken(other))
-    #expect(!known.hasTaken(Self.asked))
-  }
-
-  @Test func `a message that repeated a text repeats the same one when it comes again`() {
-    var known = KnownTexts()
-    let keys = (1...2 as ClosedRange<UInt64>).map { UUID128(high: 0, low: $0) }
-    for key in keys { known.add("a", of: key, in: SessionBench.conversation) }
-    let again = SessionEntry.one("u9", .user, "a", at: 7)
-    let taken = [Self.asked, again, Self.asked, again].map { known.take($0) }
-    #expect(taken == keys + keys)
-    #expect(
-      [Self.asked, again, .one("u8", .user, "a", at: 8)].map(known.hasTaken) == [true, true, false])
-    // A prompt that is sent again is repeated again; its message of before stays known.
-    known.add("a", of: keys[0], in: SessionBench.conversation)
-    let later = [SessionEntry.one("u8", .user, "a", at: 8), Self.asked].map { known.take($0) }
-    #expect(later == [keys[0], keys[0]])
   }
 
   @Test func `own words are shown once when their window comes twice`() {
@@ -156,6 +222,31 @@ import Testing
     for _ in 1...2 { bench.say(.window([Self.asked, Self.said], next: 2)) }
     #expect(bench.messages == ["u2 history"])
   }
+
+  @Test func `own words are not shown again by a history that was replaced`() {
+    var bench = SessionBench.acceptedByPlainServer()
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    bench.say(.window([Self.asked, Self.said], next: 2, isReplaced: true))
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    #expect(bench.messages == ["u2 history"])
+  }
+
+  @Test func `own words in a history without numbers are not those of another client`() {
+    var bench = SessionBench.acceptedByPlainServer()
+    bench.respond(nil, to: nil, "A")
+    let entries = [Self.asked, Self.said].map { entry in
+      SessionEntry(
+        id: entry.id, role: entry.role, text: entry.text, conversation: entry.conversation)
+    }
+    let history = SessionHistory(
+      conversation: SessionBench.conversation, entries: entries,
+      place: .sequence(first: nil, last: nil, next: 1), isComplete: true)
+    let before = bench.messages
+    for _ in 1...2 { bench.say(.history(history)) }
+    #expect(bench.messages == before)
+  }
+
+  // MARK: Holes
 
   @Test func `own words beyond a hole are not those of another client`() {
     var bench = Self.unsure()
@@ -180,6 +271,8 @@ import Testing
     let subscriptions = bench.subscriptions
     bench.pass(.seconds(60))
     #expect(bench.subscriptions == subscriptions)
+    // The prompt may be in the hole.
+    #expect(bench.prompts.count == 1)
   }
 
   @Test func `own words behind what a server left out show that it has the prompt`() {
@@ -190,57 +283,7 @@ import Testing
     bench.say(.window(entries, next: 3))
     #expect(bench.gaps == [.hole])
     #expect(bench.messages == ["u2 history"])
-    #expect(bench.states.suffix(2) == ["a accepted", "a answered"])
-    #expect(bench.prompts.count == 1)
-  }
-
-  @Test func `own words in a history without numbers are not those of another client`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.respond(nil, to: nil, "A")
-    let entries = [Self.asked, Self.said].map { entry in
-      SessionEntry(
-        id: entry.id, role: entry.role, text: entry.text, conversation: entry.conversation)
-    }
-    let history = SessionHistory(
-      conversation: SessionBench.conversation, entries: entries,
-      place: .sequence(first: nil, last: nil, next: 1), isComplete: true)
-    let before = bench.messages
-    for _ in 1...2 { bench.say(.history(history)) }
-    #expect(bench.messages == before)
-  }
-
-  @Test func `own words are not shown again by a history that was replaced`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    bench.say(.window([Self.asked, Self.said], next: 2, isReplaced: true))
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    #expect(bench.messages == ["u2 history"])
-  }
-
-  @Test func `earlier words are no sign of a prompt with the same ones`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.respond("m1", to: nil, "A")
-    bench.prompt("a")
-    bench.lose()
-    bench.connect([])
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    #expect(bench.states.last == "a sent")
-    #expect(bench.prompts.count == 3)
-    bench.lose()
-    bench.connect([])
-    bench.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
     #expect(bench.states.last == "a accepted")
-    #expect(bench.prompts.count == 3)
-  }
-
-  @Test func `what a server with keys answered is no own text of a plain one`() {
-    var bench = SessionBench.prompted()
-    let key = bench.key("a")
-    bench.ack(key)
-    bench.respond("m1", to: key)
-    bench.lose()
-    bench.connect([])
-    bench.say(.window([Self.asked], next: 1))
-    #expect(bench.messages.map { $0.prefix(2) } == ["m1", "u1"])
+    #expect(bench.prompts.count == 1)
   }
 }

@@ -34,7 +34,7 @@ import Testing
     var bench = SessionBench.prompted()
     bench.prompt("b")
     bench.say(.error(SessionError(message: "no", conversation: SessionBench.conversation)))
-    #expect(bench.states == ["a queued", "a sent", "b queued", "b sent", "a failed"])
+    #expect(bench.states == ["a queued", "a sent", "b queued", "a failed", "b sent"])
   }
 
   @Test func `an error that answers a subscription ends no prompt of its conversation`() {
@@ -80,9 +80,7 @@ import Testing
   }
 
   @Test func `a response without a key ends no prompt of another conversation`() {
-    var bench = SessionBench.prompted([])
-    bench.ack(nil)
-    bench.ack(nil)
+    var bench = SessionBench.acceptedByPlainServer()
     bench.say(.response(SessionResponse(id: "m", conversation: "d", result: .success(text: "x"))))
     #expect(bench.states.last == "a accepted")
     #expect(bench.messages == ["m live"])
@@ -166,27 +164,15 @@ import Testing
     #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 5)
   }
 
-  @Test func `a prompt that a plain server never took is sent again under its key`() {
+  @Test func `a prompt whose end is unknown is sent again as a new one`() {
     var bench = SessionBench.prompted([])
     let key = bench.key("a")
     bench.pass(.seconds(300))
-    #expect(bench.states.last == "a failed")
+    #expect(bench.states.last == "a unsure")
     bench.give(.retry(key))
     #expect(bench.states.suffix(2) == ["a queued", "a sent"])
-    #expect(bench.prompts.map(\.idempotencyKey) == [key.description, key.description])
-  }
-
-  @Test func `the next run keeps the key of a prompt that a plain server never took`() {
-    var bench = SessionBench.prompted([])
-    let key = bench.key("a")
-    bench.pass(.seconds(300))
-    #expect(bench.states.last == "a failed")
-    var next = SessionBench(seed: 8)
-    next.store = bench.store
-    next.restore()
-    next.give(.retry(key))
-    #expect(next.states.last == "a queued")
-    #expect(next.key("a") == key)
+    #expect(bench.prompts.map(\.idempotencyKey) == [key, bench.key("a")].map(\.description))
+    #expect(bench.key("a") != key)
   }
 
   @Test func `a prompt that failed in an earlier run is shown when it is tried again`() {
@@ -238,17 +224,6 @@ import Testing
     #expect(!bench.model.isShown)
     bench.give(.shown(through: 1))
     #expect(bench.model.isShown)
-  }
-
-  @Test func `as many texts are known as prompts may wait, the newest ones`() {
-    var known = KnownTexts()
-    for number in UInt64(0)...1_000 {
-      let key = UUID128(high: 0, low: number)
-      known.add("\(number)", of: key, in: SessionBench.conversation)
-    }
-    let texts = ["0", "1", "1000"]
-    let isKnown = texts.map { known.contains(.one("m", .user, $0, at: nil)) }
-    #expect(isKnown == [false, true, true])
   }
 
   @Test func `a conversation is in a change once, as it is now`() {

@@ -23,8 +23,11 @@ package struct ChildLaunch: Sendable {
   package var output: Int32?
   /// The descriptor that becomes its standard error; `nil` discards what it prints.
   package var error: Int32?
-  /// Whether it leads a process group of its own, with default signal handling.
+  /// Whether it has a process group of its own, with default signal handling. The group ends with
+  /// this process, however that ends.
   package var leadsGroup = false
+  /// The leader of the group that it joins; 0 if it leads its own.
+  var group: Int32 = 0
   /// Whether it gets the standard streams only, and no other open descriptor.
   package var closesOthers = false
 
@@ -64,6 +67,7 @@ package struct ChildLaunch: Sendable {
     unsafe sigfillset(&signals)
     unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
     unsafe posix_spawnattr_setflags(&attributes, flags)
+    unsafe posix_spawnattr_setpgroup(&attributes, group)
     var child: pid_t = 0
     let code = unsafe withArguments { words, environment in
       unsafe posix_spawn(&child, path, &actions, &attributes, words, environment)

@@ -40,12 +40,22 @@ package final class ChildProcess: Sendable {
   package let identifier: Int32
   /// The number that signals go to: negative for the whole group.
   private let target: Int32
+  private let keeper: GroupKeeper?
   private let state = Mutex(State.unattended)
 
   /// Starts a program.
   package init(_ launch: ChildLaunch) throws(ChildFailure) {
-    identifier = try launch.spawn()
-    target = launch.leadsGroup ? -identifier : identifier
+    var launch = launch
+    // Where there is no shell, it leads the group itself.
+    keeper = launch.leadsGroup ? try? GroupKeeper() : nil
+    if let keeper { launch.group = keeper.identifier }
+    do throws(ChildFailure) {
+      identifier = try launch.spawn()
+    } catch {
+      keeper?.end()
+      throw error
+    }
+    target = launch.leadsGroup ? -(keeper?.identifier ?? identifier) : identifier
   }
 
   deinit {
@@ -115,6 +125,7 @@ package final class ChildProcess: Sendable {
       $0 = .ended(Ending(word: word))
     }
     for body in waiting { body(Ending(word: word)) }
+    keeper?.end()
   }
 }
 

@@ -45,7 +45,8 @@ extension SessionModel {
       talk?.isDraining = true
       drive(.draining(attempt, within: retryAfter + (window ?? .zero)), &step)
       step.show(.notice(.draining(retryAfter: retryAfter)))
-    case .turnComplete, .sessionKilled: return  // the response says it
+    case .turnComplete(let conversation, _): completed(conversation, &step)
+    case .sessionKilled: return  // the response says it
     case .hello, .connected, .authError, .error, .unknown: return  // taken before
     }
   }
@@ -96,13 +97,14 @@ extension SessionModel {
       lose(attempt, .closed(code: 4403, reason: error.message), isOpen: true, &step)
     } else if error.code == "not_recovered" {
       notRecovered(&step)
-    } else if let prompt = refusedPrompt(error) {
-      refused(prompt, error, &step)
+    } else if let key = error.idempotencyKey {
+      if let prompt = UUID128(key).flatMap({ queue[$0] }) { refused(prompt, error, &step) }
     } else if error.message.hasPrefix("Unknown message type") {
-      return  // the original says so to acknowledgements, and to what a plain server does not know
-    } else {
+      // The original says so to acknowledgements, and a plain server to what it does not know.
+      if error.message.contains("set_max_message_size") { talk?.forget(.size) }
+    } else if !refusedWithoutKey(error, &step) {
       // A conversation that the user named may be a new one.
-      if let conversation = error.conversation, leave(conversation),
+      if let conversation = error.conversation, leave(conversation, &step),
         conversation == named, conversations[conversation]?.openedBy == nil
       {
         return
@@ -111,18 +113,11 @@ extension SessionModel {
     }
   }
 
-  private func refusedPrompt(_ error: SessionError) -> KeptPrompt? {
-    if let key = error.idempotencyKey { return UUID128(key).flatMap { queue[$0] } }
-    guard let conversation = error.conversation, let talk,
-      talk.subscribing[conversation] == nil
-    else { return nil }
-    return queue.items.first { $0.conversation == conversation && talk.sent.contains($0.id) }
-  }
-
   /// The server has nothing of a conversation, or does not say; false if it was not asked for.
-  private mutating func leave(_ conversation: String) -> Bool {
+  private mutating func leave(_ conversation: String, _ step: inout Step) -> Bool {
     guard talk?.subscribing.removeValue(forKey: conversation) != nil else { return false }
     talk?.current.insert(conversation)
+    conclude(conversation, &step)
     return true
   }
 
@@ -153,15 +148,17 @@ extension SessionModel {
   mutating func sendAcks(_ step: inout Step) {
     guard let talk else { return }
     step.effects += owed.map { .send(talk.attempt, .messageAck($0)) }
+    if !owed.isEmpty { self.talk?.hasAcknowledged = true }
     owed = []
   }
 
   mutating func sendSize(_ step: inout Step) {
-    guard let current = talk else { return }
+    guard let current = talk, current.isIdempotent || current.awaited.isEmpty && leaving == nil
+    else { return }
     guard current.toldSize ?? PayloadSize.untold != payload.kilobytes else { return }
     if current.toldSize != nil { step.show(.notice(.payload(kilobytes: payload.kilobytes))) }
     talk?.toldSize = payload.kilobytes
-    talk?.awaited.append(.size)
+    talk?.expectAck(of: .size, at: step.now)
     step.effects.append(.send(current.attempt, .setMaxMessageSize(kilobytes: payload.kilobytes)))
   }
 

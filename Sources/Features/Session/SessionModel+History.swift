@@ -70,14 +70,16 @@ extension SessionModel {
     if case .gap(let gap) = outcome {
       step.show(.gap(conversation: window.conversation, gap))
     }
-    if case .gap = outcome { known.isOthersTurn = endsInOthersTurn(window) }
+    if case .gap = outcome, talk?.isIdempotent == false {
+      skip(window.conversation, isReset: isReset(outcome), step)
+    }
     let moves = known != before
     if moves { keep(known) }
     // A window that moves nothing would be asked for for ever.
     let isAskedAgain = isMore(window, outcome) && (moves || outcome == .hole)
     let isNew = moves && (outcome == .whole || outcome == .gap(.hole))
     if isNew || !isAskedAgain || talk?.isIdempotent == true {
-      store(window, isNew: isNew, behind: before, &step)
+      store(window, behind: before, step)
     }
     if isAskedAgain {
       talk?.again.insert(window.conversation)
@@ -85,6 +87,8 @@ extension SessionModel {
       talk?.current.insert(window.conversation)
       if outcome == .whole { talk?.holes.remove(window.conversation) }
     }
+    conclude(window.conversation, &step)
+    if talk?.isIdempotent == false, !window.entries.isEmpty { touch(window.conversation, step) }
   }
 
   /// Stores a live message that came before the answer to a subscription, which brings what lies
@@ -169,19 +173,15 @@ extension SessionModel {
     outcome == .gap(.replaced) || outcome == .gap(.clientAhead)
   }
 
-  /// Stores entries. Those of a plain server can be a prompt of this client, or its answer.
-  ///
-  /// - Parameter isNew: Whether the cursor moves from before the window to behind it.
+  /// Stores entries, but for those of a plain server that repeat what was shown.
   private mutating func store(
-    _ window: SessionHistory, isNew: Bool, behind known: KnownConversation, _ step: inout Step
+    _ window: SessionHistory, behind known: KnownConversation, _ step: Step
   ) {
-    let isPlain = talk?.isIdempotent == false
+    let via = via(window)
     for entry in window.entries {
-      if isPlain, isNew {
-        storePlain(entry, via(window), &step)
-      } else if !isPlain || !isRepetition(entry, isStored: isBehind(entry, known, window)) {
-        writer.waiting.change.news.append(.message(entry, via: via(window)))
-      }
+      let isNew = !isBehind(entry, known, window)
+      guard talk?.isIdempotent == true || isNews(entry, isNew: isNew, step) else { continue }
+      writer.waiting.change.news.append(.message(entry, via: via))
     }
   }
 
@@ -196,95 +196,8 @@ extension SessionModel {
     }
   }
 
-  /// Whether an entry of a plain server repeats words that are known here; among those that were
-  /// stored only the same message does.
-  private mutating func isRepetition(_ entry: SessionEntry, isStored: Bool) -> Bool {
-    switch entry.role {
-    case .user: isStored ? mine.hasTaken(entry) : mine.take(entry) != nil
-    case .assistant: isStored ? spoken.hasTaken(entry) : spoken.take(entry) != nil
-    case .system: false
-    }
-  }
-
   /// A window of one message is the live one.
   private func via(_ window: SessionHistory) -> SessionVia {
     talk?.current.contains(window.conversation) == true && window.isComplete ? .live : .history
-  }
-
-  private mutating func storePlain(
-    _ entry: SessionEntry, _ via: SessionVia, _ step: inout Step
-  ) {
-    let open = open(in: entry.conversation)
-    switch entry.role {
-    case .user:
-      noteTurn(ofOthers: isOthers(entry), in: entry.conversation)
-      // The user's own words, under an id of the server.
-      let own = mine.take(entry)
-      guard let open, own.map({ $0 == open.id }) ?? (open.text == entry.text) else {
-        if own != nil { return }
-        break
-      }
-      let isSent = talk?.sent.contains(open.id) == true
-      if own != nil, isSent { talk?.repeated[open.id] = false }
-      if queue.mayHaveArrived(open.id), !open.isAccepted { return accept(open.id, &step) }
-      if own != nil || (open.isAccepted && !isSent) { return }
-    case .assistant:
-      if spoken.take(entry) != nil { return }
-      if conversations[entry.conversation]?.isOthersTurn == true { break }
-      talk?.written[entry.conversation] = entry.text
-      if let open, talk?.repeated[open.id] == false { talk?.repeated[open.id] = true }
-      if let open, open.isAccepted, talk?.sent.contains(open.id) == false {
-        return writer.waiting.change.news.append(answer(entry, via, open))
-      }
-    case .system: break
-    }
-    writer.waiting.change.news.append(.message(entry, via: via))
-  }
-
-  /// The prompt of a conversation that waits for its answer.
-  private func open(in conversation: String) -> KeptPrompt? {
-    queue.items.first { $0.conversation == conversation && $0.waiting != nil }
-  }
-
-  /// Whether a prompt in the history of a plain server is another client's.
-  private func isOthers(_ entry: SessionEntry) -> Bool {
-    !mine.contains(entry) && open(in: entry.conversation)?.text != entry.text
-  }
-
-  private func endsInOthersTurn(_ window: SessionHistory) -> Bool {
-    guard talk?.isIdempotent == false else { return false }
-    return window.entries.last { $0.role == .user }.map(isOthers) ?? false
-  }
-
-  private mutating func noteTurn(ofOthers isOthersTurn: Bool, in conversation: String) {
-    guard var known = conversations[conversation] else { return }
-    known.isOthersTurn = isOthersTurn
-    keep(known)
-  }
-
-  private func answer(
-    _ entry: SessionEntry, _ via: SessionVia, _ prompt: KeptPrompt
-  ) -> SessionNews {
-    .answer(
-      entry, via: via,
-      SessionEnding(
-        key: prompt.id, conversation: prompt.conversation, text: prompt.text, outcome: .answered))
-  }
-
-  /// Stores a message that was not acknowledged before. On a plain server it is the answer of the
-  /// prompt that waits, if it is new.
-  mutating func replayed(
-    _ id: String, _ entry: SessionEntry, _ number: UInt64?, _ step: inout Step
-  ) {
-    keep(id: id, number: number)
-    let open = open(in: entry.conversation)
-    guard talk?.isIdempotent == false, entry.role == .assistant, let open,
-      open.isAccepted || queue.mayHaveArrived(open.id), talk?.sent.contains(open.id) == false
-    else {
-      return writer.waiting.change.news.append(.message(entry, via: .replay))
-    }
-    // Until the answer is stored, nothing else keeps the prompt from being sent again.
-    accept(open.id, &step)
-    writer.waiting.change.news.append(answer(entry, .replay, open))
   }
 }

@@ -32,6 +32,10 @@ extension SessionModel {
         talk?.sent.allSatisfy { queue[$0] != nil } ?? true,
         "session: what was sent is in the outbox until its end")
     }
+    check.require(
+      leaving == nil || talk?.isIdempotent == false,
+      "session: a prompt is marked for a server without keys")
+    for one in evidence.values { one.check(&check) }
     link.check(&check)
     queue.check(&check)
     writer.check(&check)

@@ -83,12 +83,9 @@ extension SessionModel {
   /// Notes the end of a connection; what was under way on it becomes unsure.
   private mutating func hangUp(_ reason: SessionRecord.Reason, _ step: inout Step) {
     guard let ended = talk else { return }
-    talk = nil
+    (talk, leaving) = (nil, nil)
     queue.abandon()
-    // Their answers were shown, and no response comes any more.
-    for prompt in queue.items where ended.repeated[prompt.id] == true {
-      if prompt.waiting?.isAccepted == true { end(prompt, .answered, nil) }
-    }
+    for conversation in Array(evidence.keys) { evidence[conversation]?.lose() }
     if ended.stage != .connected, let time = portal.tryEnded(by: reason.failure, at: step.now) {
       step.effects.append(.probe(within: time))
     }

@@ -51,23 +51,19 @@ extension SessionModel {
       StaleTime(key: prompt.id, at: now.advanced(by: SessionSettings.staleAfter)))
   }
 
-  /// Sends a failed prompt again; under a new key if the server answered the old one.
+  /// Sends a failed prompt again: as a new one, since the old one had its end.
   mutating func retry(_ key: UUID128, _ step: inout Step) {
-    guard let old = queue[key], case .failed = old.state else { return }
-    if old.isRefused {
-      // It stays as it is: a new one is taken no more.
-      guard stopsAt == nil else { return }
-      discard(key, &step)
-      prompt(old.text, in: old.conversation, &step)
-    } else if let again = queue.retry(key) {
-      writer.put(again)
-      show(again, .queued, &step)
-      watch(again, at: step.now)
-    }
+    // While the session ends it stays as it is: a new one is taken no more.
+    guard let old = queue[key], case .failed = old.state, stopsAt == nil, !ending.contains(key)
+    else { return }
+    discard(key, &step)
+    prompt(old.text, in: old.conversation, &step)
   }
 
   mutating func discard(_ key: UUID128, _ step: inout Step) {
-    guard let prompt = queue[key], case .failed = prompt.state else { return }
+    guard let prompt = queue[key], case .failed = prompt.state, !ending.contains(key) else {
+      return
+    }
     forgetPrompt(key)
     writer.forget(key)
   }
@@ -79,9 +75,9 @@ extension SessionModel {
   }
 
   /// The server has a prompt, or it has ended: it can become stale no more.
-  private mutating func unwatch(_ key: UUID128) { staleTimes.removeAll { $0.key == key } }
+  mutating func unwatch(_ key: UUID128) { staleTimes.removeAll { $0.key == key } }
 
-  private mutating func endUpload(of key: UUID128) {
+  mutating func endUpload(of key: UUID128) {
     if talk?.upload?.key == key { talk?.upload = nil }
     if talk?.large?.key == key { talk?.large = nil }
   }
@@ -98,13 +94,15 @@ extension SessionModel {
   // MARK: Handing over
 
   mutating func sendPrompts(_ step: inout Step) {
-    while let talk, talk.upload == nil, !talk.isDraining, stopsAt == nil {
+    while let talk, talk.upload == nil, !talk.isDraining, stopsAt == nil, leaving == nil {
       let held = held(by: talk)
       let next = queue.take(at: step.now, timeout: timeout(of: talk)) { !held.contains($0.id) }
       guard let prompt = next else { return }
-      // A plain server would run it twice: its answer is waited for.
-      if prompt.isAccepted, !talk.isIdempotent { continue }
-      handOver(prompt, talk.attempt, &step)
+      if talk.isIdempotent {
+        handOver(prompt, talk.attempt, &step)
+      } else {
+        offer(prompt, talk.attempt, &step)
+      }
     }
   }
 
@@ -120,18 +118,20 @@ extension SessionModel {
     queue.extend(prompt.id, until: step.now.advanced(by: until))
   }
 
-  /// The prompts that may not be sent on this connection yet: a plain server, which may have them,
-  /// is asked for the history first.
+  /// The prompts that may not be sent on this connection yet: those whose end is not stored, and
+  /// what a plain server may have, which is asked for the history first. While an ack of it may be
+  /// of something else, nothing more is said that earns one.
   private func held(by talk: Talk) -> Set<UUID128> {
-    guard !talk.isIdempotent else { return [] }
+    guard !talk.isIdempotent else { return ending }
     let unsure = queue.items.filter { prompt in
-      queue.unsure.contains(prompt.id) && !prompt.isAccepted
-        && !talk.current.contains(prompt.conversation)
+      guard !prompt.isAccepted else { return false }
+      return !talk.mayAsk
+        || queue.unsure.contains(prompt.id) && !talk.isCurrent(prompt.conversation)
     }
-    return Set(unsure.map(\.id))
+    return ending.union(unsure.map(\.id))
   }
 
-  private mutating func handOver(
+  mutating func handOver(
     _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
     let opener = conversations[prompt.conversation]?.openedBy
@@ -148,33 +148,19 @@ extension SessionModel {
     }
     if talk?.isIdempotent == true { waitForUpload(of: prompt, step) }
     talk?.sent.insert(prompt.id)
-    talk?.awaited.append(.prompt(prompt.id))
-    if talk?.isIdempotent == false {
-      talk?.written[prompt.conversation] = nil
-      mine.add(prompt.text, of: prompt.id, in: prompt.conversation)
-    }
+    talk?.expectAck(of: .prompt(prompt.id), at: step.now)
     step.effects.append(.send(attempt, message))
     if !prompt.isAccepted { show(prompt, .sent, &step) }
   }
 
   // MARK: The server's word
 
-  /// Takes an ack: by its key, or in the order of what awaits one.
+  /// Takes an ack: by its key, or that of the only message that awaits one.
   mutating func acknowledged(_ key: String?, _ step: inout Step) {
-    guard var current = talk else { return }
-    let id: UUID128?
-    if let key {
-      id = UUID128(key)
-      current.awaited.removeAll { $0 == id.map(Talk.Awaited.prompt) }
-    } else {
-      guard !current.awaited.isEmpty else { return }
-      switch current.awaited.removeFirst() {
-      case .size: id = nil
-      case .prompt(let prompt): id = prompt
-      }
-    }
-    talk = current
-    if let id { accept(id, &step) }
+    guard let key else { return acknowledged(&step) }
+    guard let id = UUID128(key) else { return }
+    talk?.forget(.prompt(id))
+    accept(id, &step)
   }
 
   /// Notes that the server has a prompt: durably before anything else if it knows no keys.
@@ -183,12 +169,13 @@ extension SessionModel {
     unwatch(id)
     guard var prompt = queue[id], case .queued = prompt.state else { return }
     queue.extend(id, until: step.now.advanced(by: SessionSettings.turnLimit))
+    open(prompt)
     guard !prompt.isAccepted else { return }
     prompt.isAccepted = true
     queue.replace(prompt)
     // A plain server would run it twice.
     if talk?.isIdempotent == true { writer.putLater(prompt) } else { writer.put(prompt) }
-    open(prompt)
+    evidence[prompt.conversation]?.accept(id)
     show(prompt, .accepted, &step)
   }
 
@@ -200,76 +187,71 @@ extension SessionModel {
   }
 
   mutating func answered(_ response: SessionResponse, _ step: inout Step) {
-    let prompt = prompt(of: response)
+    guard talk?.isIdempotent == true || response.idempotencyKey != nil else {
+      return answeredWithoutKey(response, &step)
+    }
+    let prompt = response.idempotencyKey.flatMap { UUID128($0) }.flatMap { queue[$0]?.waiting }
     if let prompt { accept(prompt.id, &step) }
     keep(id: response.id, number: response.number)
     let whole = talk?.pieces.take(response.parts, of: response.idempotencyKey)
     switch response.result {
     case .success(let shown):
-      let text = whole ?? shown
       let conversation = prompt?.conversation ?? response.conversation ?? conversation
       if let id = response.id ?? prompt.map({ "response-\($0.id)" }) {
-        add(
-          SessionEntry(
-            id: id, role: .assistant, text: text, conversation: conversation,
-            timestamp: wall(at: step.now)),
-          unnamed: response.id == nil ? prompt?.id : nil)
+        add(whole ?? shown, as: id, in: conversation, &step)
       }
       if let prompt { end(prompt, .answered, nil) }
     case .failure(let error):
-      guard let prompt else { return }
-      // The original says so in a sentence; ours quotes its program in other failures.
-      let isInterrupted =
-        talk?.isIdempotent == true ? error == "interrupted" : error.contains("interrupted")
-      end(prompt, isInterrupted ? .interrupted : .failed, error)
+      // A server with keys says this alone; in other failures it quotes its program.
+      if let prompt { end(prompt, error == "interrupted" ? .interrupted : .failed, error) }
     }
   }
 
-  /// Adds the message of a response, unless a plain server showed it as history already.
-  ///
-  /// - Parameter key: the prompt, if the response has no id of its own.
-  private mutating func add(_ entry: SessionEntry, unnamed key: UUID128?) {
-    if let key {
-      if talk?.written[entry.conversation] == entry.text { return }
-      spoken.add(entry.text, of: key, in: entry.conversation)
-    }
+  /// Adds the message of a response.
+  mutating func add(
+    _ text: String, as id: String, in conversation: String, _ step: inout Step
+  ) {
+    let entry = SessionEntry(
+      id: id, role: .assistant, text: text, conversation: conversation,
+      timestamp: wall(at: step.now))
     writer.waiting.change.news.append(.message(entry, via: .live))
   }
 
-  /// The prompt that a response ends: by its key, or the one of its conversation that is under way.
-  private func prompt(of response: SessionResponse) -> KeptPrompt? {
-    if let key = response.idempotencyKey {
-      // Also one that was given up without an answer.
-      return UUID128(key).flatMap { queue[$0] }.flatMap { $0.isRefused ? nil : $0 }
-    }
-    guard let conversation = response.conversation else {
-      // The original's failures name no conversation: it can only be the one that is under way.
-      let all = queue.items.filter { queue.sending($0.id) != nil }
-      return all.count == 1 ? all.first : nil
-    }
-    return queue.items.first { $0.conversation == conversation && queue.sending($0.id) != nil }
-  }
-
-  /// Ends a prompt durably; it is shown once that is stored.
+  /// Ends a prompt durably. Once that is stored it is shown, and the next one of its conversation
+  /// goes.
+  ///
+  /// - Parameter message: The id of the message that ends it, if no key does: the store knows
+  ///   whether that ended another one.
   mutating func end(
-    _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?
+    _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
+    by message: String? = nil
   ) {
     writer.waiting.change.news.append(
       .ended(
         SessionEnding(
           key: prompt.id, conversation: prompt.conversation, text: prompt.text, outcome: outcome,
-          reason: reason)))
-    guard outcome == .failed, var failed = queue.fail(prompt.id, reason ?? "failed") else {
-      forgetPrompt(prompt.id)
-      return writer.forget(prompt.id)
-    }
-    failed.isRefused = true
-    queue.replace(failed)
-    writer.put(failed)
-    talk?.sent.remove(prompt.id)
+          reason: reason, message: message)))
+    ending.insert(prompt.id)
+    talk?.forget(.prompt(prompt.id))
     endUpload(of: prompt.id)
     unwatch(prompt.id)
-    forgetOldFailures()
+  }
+
+  /// The store has taken ends of prompts: those among its news hold.
+  mutating func settle(_ asked: [SessionNews], _ news: [NumberedSessionNews]) {
+    for case .ended(let ending) in news.map(\.news) {
+      if evidence[ending.conversation]?.key == ending.key {
+        evidence[ending.conversation]?.finish(by: ending.message)
+      }
+      guard ending.outcome.isKept else {
+        forgetPrompt(ending.key)
+        continue
+      }
+      _ = queue.fail(ending.key, ending.reason ?? ending.outcome.rawValue)
+      talk?.sent.remove(ending.key)
+      forgetOldFailures()
+    }
+    for case .ended(let ending) in asked { self.ending.remove(ending.key) }
   }
 
   private mutating func forgetOldFailures() {
@@ -281,8 +263,8 @@ extension SessionModel {
 
   /// Takes a refusal of a prompt: later once more, or its end.
   mutating func refused(_ prompt: KeptPrompt, _ error: SessionError, _ step: inout Step) {
-    guard prompt.waiting != nil else { return }
-    talk?.awaited.removeAll { $0 == .prompt(prompt.id) }
+    guard prompt.waiting != nil, !ending.contains(prompt.id) else { return }
+    talk?.forget(.prompt(prompt.id))
     talk?.sent.remove(prompt.id)
     endUpload(of: prompt.id)
     if error.isTransient,
@@ -300,18 +282,15 @@ extension SessionModel {
   /// A prompt had no answer in time.
   mutating func expire(_ key: UUID128, _ step: inout Step) {
     guard let prompt = queue[key], let talk else { return }
-    if talk.isIdempotent {
+    if ending.contains(key) || leaving == key {
+      // The store has still to answer.
+      queue.extend(key, until: step.now.advanced(by: SessionSettings.ackTimeout))
+    } else if talk.isIdempotent {
       // Under its key it is a question: the server says where it stands.
       self.talk?.sent.remove(key)
       queue.release(key)
     } else {
-      end(prompt, .failed, "no answer within 300s")
-      if var failed = queue[key] {
-        // The server may not have it: the same words under the same key.
-        failed.isRefused = prompt.isAccepted
-        queue.replace(failed)
-        writer.put(failed)
-      }
+      giveUp(prompt, &step)
     }
   }
 }
@@ -323,7 +302,7 @@ extension KeptPrompt {
 
 extension SessionError {
   /// Whether the same prompt may succeed later.
-  fileprivate var isTransient: Bool {
+  var isTransient: Bool {
     code == "busy" || code == "rate_limited" || code == "store_failed" || code == "draining"
   }
 }

@@ -126,6 +126,8 @@ extension SessionModel {
       show(prompt, .queued, &step)
       watch(prompt, at: step.now)
     }
+    sendMarked(batch.change.prompts, &step)
+    settle(batch.change.news, news)
     owed += batch.acks
     if owed.count > SessionSettings.owedLimit {
       owed.removeFirst(owed.count - SessionSettings.owedLimit)
@@ -133,16 +135,13 @@ extension SessionModel {
     for one in news { show(one, &step) }
   }
 
-  /// Shows news; a prompt that a plain server's message ended leaves the queue here.
   private mutating func show(_ one: NumberedSessionNews, _ step: inout Step) {
     handed = max(handed, one.number)
     switch one.news {
     case .message(let entry, let via): step.show(.message(entry, via: via, news: one.number))
     case .ended(let ending):
-      if ending.outcome != .failed { forgetPrompt(ending.key) }
       states[ending.key] = nil
       step.show(.prompt(SessionPromptState(ending), news: one.number))
-    case .answer: return  // a store returns its two parts
     }
   }
 
@@ -156,7 +155,8 @@ extension SessionModel {
     }
     guard isConnected, var current = talk else { return }
     if let upload = current.upload, upload.until <= step.now { current.upload = nil }
-    let late = current.subscribing.filter { $0.value <= step.now }.keys
+    if let until = current.askedUntil, until <= step.now { current.askedUntil = nil }
+    let late = Array(current.subscribing.filter { $0.value <= step.now }.keys)
     for conversation in late {
       current.subscribing[conversation] = nil
       // Nothing holds up prompts for longer: the server does not answer this.
@@ -167,6 +167,7 @@ extension SessionModel {
       }
     }
     talk = current
+    for conversation in late.sorted() { conclude(conversation, &step) }
     queue.wake(at: step.now)
     while let key = queue.expired(at: step.now) { expire(key, &step) }
   }

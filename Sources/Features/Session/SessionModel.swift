@@ -7,15 +7,16 @@ public import LinkWire
 ///
 ///     a prompt:  unstored ─stored─▶ queued ─given─▶ sent ─ack─▶ accepted ─response─▶ answered
 ///                                     ▲              │             │                 interrupted
-///                                     └─ lost, busy ─┘             └─▶ failed ◀──────┘
+///                                     └─ lost, busy ─┘             └─▶ failed, unsure
 ///
 ///     a message:  heard ─▶ stored, cursor in the same change ─▶ acknowledged, shown once
 ///
 /// A link decides when to connect; this decides what is said. Acks and pings go first, then
 /// prompts, one at a time until its ack, then subscriptions. One prompt of a conversation is under
-/// way at a time. After a loss a prompt without an answer is sent again under the same key if the
-/// server knows keys; a plain server is first asked for the history, and what it accepted before is
-/// only waited for. What a user is shown is numbered by the store and shown until it is confirmed.
+/// way at a time, until its end is stored. After a loss a prompt without an answer is sent again
+/// under the same key if the server knows keys. With a plain server `PromptEvidence` decides whose
+/// a message is: it is first asked for the history, and what it may have is only waited for. What a
+/// user is shown is numbered by the store and shown until it is confirmed.
 public struct SessionModel: Journaled {
   public static var journalName: String { "session" }
   /// Its numbers and rules.
@@ -47,10 +48,12 @@ public struct SessionModel: Journaled {
   var talk: Talk?
   /// The conversation that the user named last: the server may have it from another client.
   var named: String?
-  /// Prompts that a plain server's history repeats.
-  var mine = KnownTexts()
-  /// Responses without an id that a plain server's history repeats.
-  var spoken = KnownTexts()
+  /// What plain servers have shown of prompts, by conversation.
+  var evidence: [String: PromptEvidence] = [:]
+  /// Prompts whose end is on its way to the store: nothing is done for them meanwhile.
+  var ending: Set<UUID128> = []
+  /// A prompt that goes to a plain server once the store knows that it does.
+  var leaving: UUID128?
   /// Whether a login page of the network is in the way.
   var portal: PortalWatch
   /// When prompts that are not accepted become stale, in order.
@@ -140,8 +143,10 @@ public struct SessionModel: Journaled {
   private mutating func finish(_ step: inout Step) {
     if isConnected {
       sendAcks(&step)
-      sendSize(&step)
+      // An ack of a plain server does not say what it is for: prompts go first.
+      if talk?.isIdempotent == true { sendSize(&step) }
       sendPrompts(&step)
+      if talk?.isIdempotent == false { sendSize(&step) }
       subscribe(&step)
     }
     if isInBackground, isFlushed { drive(.flushed, &step) }

@@ -22,9 +22,13 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let longestMessage = 983_040
   /// A prompt that the server has not accepted for this long is marked as stale (seed 003).
   static let staleAfter = Duration.seconds(60)
-  /// How long a server without idempotency keys may take for an accepted prompt (seed 003); with
-  /// keys the prompt is asked for again after this time.
+  /// How long a server without idempotency keys may be silent about a prompt that it may have (seed
+  /// 003); with keys the prompt is asked for again after this time.
   static let turnLimit = Duration.seconds(300)
+  /// The same behind something that may have been the prompt's end.
+  static let quietTime = Duration.seconds(30)
+  /// How long a message whose ack does not say what it is for keeps others that earn one.
+  static let askTime = Duration.seconds(10)
   /// A prompt without an ack for this long is sent again, if the server knows its key.
   static let ackTimeout = Duration.seconds(30)
   /// The rate of a slow line, at which a large prompt is given more time, up to `turnLimit`.
@@ -46,6 +50,8 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let numbersAhead = 1_000
   /// Acknowledgements that wait for a connection; beyond, the server's replay asks for them.
   static let owedLimit = 1_000
+  /// Conversations of servers without keys of which is remembered what they showed.
+  static let weighedLimit = 1_000
   /// Waits between tries of a prompt that the server refused for now; then it fails.
   static let retries = Schedule.exponential(
     first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .seconds(1),

@@ -43,6 +43,8 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
     /// The server has it.
     case accepted
     case answered, failed, interrupted
+    /// The server may have it, and did not say what became of it.
+    case unsure
   }
 
   public init(
@@ -64,6 +66,7 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
       case .answered: .answered
       case .failed: .failed
       case .interrupted: .interrupted
+      case .unsure: .unsure
       }
     self.init(
       key: ending.key, conversation: ending.conversation, text: ending.text, state: state,

@@ -17,7 +17,7 @@ struct Talk: Sendable, Hashable {
     var sentAt: Instant
   }
 
-  /// What an ack without a key can belong to, in order.
+  /// What an ack without a key can belong to.
   enum Awaited: Sendable, Hashable {
     case size
     case prompt(UUID128)
@@ -51,6 +51,12 @@ struct Talk: Sendable, Hashable {
 
   var pings: [Ping] = []
   var awaited: [Awaited] = []
+  /// How many acks of them came of which it is not known whose they are.
+  var looseAcks = 0
+  /// Whether messages of the server were acknowledged: an error may be about that.
+  var hasAcknowledged = false
+  /// Until then nothing else that earns an ack is said to a plain server.
+  var askedUntil: Instant?
   var upload: Upload?
   /// Whether an upload held up pings since the server was heard last: the next one does not, so a
   /// dead connection ends.
@@ -74,12 +80,6 @@ struct Talk: Sendable, Hashable {
   var current: Set<String> = []
   /// Conversations whose hole was asked for once.
   var holes: Set<String> = []
-  /// The last text of the assistant in a history since a prompt was sent, for a response without
-  /// an id.
-  var written: [String: String] = [:]
-  /// Prompts that a plain server's history repeated, and whether a text of the assistant followed
-  /// there: the answer, should no response come.
-  var repeated: [UUID128: Bool] = [:]
 
   let startedAt: Timestamp
   let begin: Instant
@@ -95,7 +95,30 @@ struct Talk: Sendable, Hashable {
   /// Whether an answer is awaited that can be large.
   var awaitsMuch: Bool { !subscribing.isEmpty || !sent.isEmpty }
 
-  var deadline: Instant? { [upload?.until, subscribing.values.min()].compactMap(\.self).min() }
+  /// Whether everything that the server had of a conversation is here.
+  func isCurrent(_ conversation: String) -> Bool {
+    current.contains(conversation) && !again.contains(conversation)
+      && subscribing[conversation] == nil
+  }
+
+  /// Whether something may be said to a plain server that earns an ack, which then is its own.
+  var mayAsk: Bool { isIdempotent || awaited.isEmpty || askedUntil == nil }
+
+  var deadline: Instant? {
+    [upload?.until, subscribing.values.min(), askedUntil].compactMap(\.self).min()
+  }
+
+  /// Says something that earns an ack.
+  mutating func expectAck(of one: Awaited, at now: Instant) {
+    awaited.append(one)
+    if !isIdempotent { askedUntil = now.advanced(by: SessionSettings.askTime) }
+  }
+
+  /// An ack is awaited no more.
+  mutating func forget(_ one: Awaited) {
+    awaited.removeAll { $0 == one }
+    if awaited.isEmpty { (looseAcks, askedUntil) = (0, nil) }
+  }
 }
 
 extension Talk: SelfChecking {

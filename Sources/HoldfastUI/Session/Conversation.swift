@@ -100,7 +100,7 @@ public import Observation
 
   private func take(_ news: SessionNews) {
     switch news {
-    case .message(let entry, via: _), .answer(let entry, via: _, _): put(TurnRow(entry))
+    case .message(let entry, via: _): put(TurnRow(entry))
     case .ended: return
     }
   }

@@ -18,7 +18,7 @@ public struct TurnRow: Sendable, Hashable, Identifiable {
   var conversation: String
 
   /// Whether a prompt is not tried any more; the user can retry or discard it.
-  public var hasFailed: Bool { state == .failed || state == .interrupted }
+  public var hasFailed: Bool { state == .failed || state == .interrupted || state == .unsure }
 
   /// The idempotency key of a prompt.
   var key: UUID128? { role == .user ? UUID128(id) : nil }

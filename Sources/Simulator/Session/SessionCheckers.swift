@@ -127,17 +127,24 @@ public struct SessionCheckers: FeatureCheckers {
       // One that failed may be tried again.
       phones[phone].endedNow.remove(prompt.key)
     case .sent, .accepted: return
-    case .answered, .failed, .interrupted:
+    case .answered, .failed, .interrupted, .unsure:
       let isKnown = news.map { $0 <= standing.own.confirmed } ?? false
       if isKnown || !phones[phone].endedNow.insert(prompt.key).inserted {
         found.add(.duplicated, at: standing.now, "\(prompt.text.firstWord) ended twice")
       }
       phones[phone].ended[prompt.key] = prompt.state
-      if standing.own.hasUniqueTexts, prompt.state == .answered,
-        ran[prompt.text.firstWord] == nil
-      {
-        found.add(.lost, at: standing.now, "\(prompt.text.firstWord) is answered and never ran")
+      if standing.own.hasUniqueTexts, prompt.state == .answered {
+        checkAnswer(to: prompt.text.firstWord, standing)
       }
+    }
+  }
+
+  /// A prompt is answered once the server has an answer to it, and not by that to another one.
+  private mutating func checkAnswer(to name: String, _ standing: Standing<SessionsFeature>) {
+    if ran[name] == nil {
+      found.add(.lost, at: standing.now, "\(name) is answered and never ran")
+    } else if !standing.own.answered.contains(name) {
+      found.add(.untrue, at: standing.now, "\(name) is answered before its program was done")
     }
   }
 
@@ -182,7 +189,7 @@ public struct SessionCheckers: FeatureCheckers {
   public mutating func conclude(_ standing: Standing<SessionsFeature>) {
     for phone in phones {
       let open = phone.prompts.filter { phone.ended[$0.key] == nil }.values.sorted()
-      if !open.isEmpty {
+      if !open.isEmpty, !standing.own.isPlain {
         found.add(.lost, at: standing.now, "\(open.joined(separator: ", ")) never ended")
       }
     }

@@ -15,6 +15,9 @@ struct SessionConnectionChecker: Sendable {
     var pings: [Instant] = []
     var roundTrip: Duration?
     var isToldSize = false
+    /// Whether the server knows no keys: then an ack may be of anything, and an answer is
+    /// acknowledged when it is known whose it is.
+    var isPlain: Bool { hello?.features.contains(.idempotency) == false }
   }
 
   private var connection: Connection?
@@ -56,7 +59,7 @@ struct SessionConnectionChecker: Sendable {
       break
     }
     for effect in effects { asked(effect, at: now, &found) }
-    guard connection?.connectedAt != nil else { return }
+    guard connection?.connectedAt != nil, connection?.isPlain == false else { return }
     if !due.isEmpty {
       found.add(.untrue, at: now, "\(due.count) stored messages were not acknowledged")
       due = []

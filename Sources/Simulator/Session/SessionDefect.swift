@@ -47,6 +47,8 @@ extension SessionsFeature {
     case hidesResume
     /// Has one try more stored than there was.
     case addsTries
+    /// Takes a response that comes again for another one.
+    case renamesRepetitions
 
     // The server.
     /// Runs the program twice.
@@ -98,6 +100,7 @@ extension SessionsFeature {
       case .skipsEntries, .hidesRoundTrips: [.untrue]
       case .losesAcks, .hidesSizes, .connectsAnew, .stretchesRoundTrips: [.untrue]
       case .namesOtherCode, .hidesDrains, .hidesResume, .abortsTurns, .renumbersAnswers: [.untrue]
+      case .renamesRepetitions: [.untrue]
       case .endsNothing: [.untimely]
       case .showsKey: [.leaked]
       case .losesMembers: [.misread]
@@ -119,6 +122,7 @@ struct SessionSeam {
   private var tries: UInt64 = 0
   private var attempt: AttemptID?
   private var acks: [SessionModel.Effect] = []
+  private var responses: Set<String> = []
 
   init(_ defect: SessionsFeature.Defect?) {
     self.defect = defect
@@ -140,6 +144,13 @@ struct SessionSeam {
 
   mutating func toPhone(_ input: SessionModel.Input) -> [SessionModel.Input] {
     if defect == .sendsDiscarded, case .discard(let key) = input { return [.retry(key)] }
+    if defect == .renamesRepetitions,
+      case .frame(let attempt, .response(var response), let bytes, let wall) = input,
+      let id = response.id, !responses.insert(id).inserted
+    {
+      response.id = id + "-again"
+      return [.frame(attempt, .response(response), bytes: bytes, at: wall)]
+    }
     guard defect == .connectedOnOpen, case .opened(let attempt) = input else { return [input] }
     let hello = SessionServerMessage.hello(SessionHello(message: ""))
     let connected = SessionServerMessage.connected(

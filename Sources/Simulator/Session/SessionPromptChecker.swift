@@ -197,14 +197,14 @@ struct SessionPromptChecker: Sendable {
       case .sent: prompt.reason == nil && old == .queued
       case .accepted: prompt.reason == nil && (old == .queued || old == .sent)
       case .answered: prompt.reason == nil
-      case .failed, .interrupted: prompt.reason != nil
+      case .failed, .interrupted, .unsure: prompt.reason != nil
       }
     if !isRight {
       let was = old.map { ", was \($0.rawValue)" } ?? ""
       found.add(.untrue, at: now, "a prompt is \(prompt.state.rawValue)\(was)")
     }
     switch prompt.state {
-    case .answered, .failed, .interrupted: prompts[prompt.key] = nil
+    case .answered, .failed, .interrupted, .unsure: prompts[prompt.key] = nil
     case .queued, .sent, .accepted:
       var next = prompts[prompt.key] ?? Prompt(prompt.state, at: now)
       next.state = prompt.state

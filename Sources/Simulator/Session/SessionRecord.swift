@@ -83,7 +83,7 @@ extension SessionNews {
   /// The message that it shows, if there is one.
   var entry: SessionEntry? {
     switch self {
-    case .message(let entry, _), .answer(let entry, _, _): entry
+    case .message(let entry, _): entry
     case .ended: nil
     }
   }

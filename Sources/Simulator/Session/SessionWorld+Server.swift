@@ -125,6 +125,7 @@ extension SessionWorld {
       for phone in kernel.bench.views.indices {
         if entry.role == .assistant {
           kernel.bench.views[phone].standing.own.answers.insert(entry.id)
+          kernel.bench.views[phone].standing.own.answered.insert(entry.text.promptName)
         }
         let isOwn = entry.role == .user && entry.text.hasPrefix("\(phone).")
         guard entry.conversation == SessionsFeature.shared, !isOwn else { continue }
@@ -167,6 +168,17 @@ extension SessionWorld {
     let bytes = real.bytes
     backend.ledger.weigh(message, bytes.count, ConnectionID(number))
     send(.packet(.down(bytes, real, phone: phone)), bytes: bytes.count, over: number)
+    if kernel.plan.numbers.plain == 1, case .response = real {
+      kernel.later(.repeats(number, real), on: server, after: .milliseconds(300))
+    }
+  }
+
+  /// A server of another maker says something a second time.
+  mutating func repeatItself(_ message: SessionServerMessage, over number: TrafficID) {
+    guard let index = line(number) else { return }
+    let bytes = message.bytes
+    let phone = kernel.lines[index].from.index
+    send(.packet(.down(bytes, message, phone: phone)), bytes: bytes.count, over: number)
   }
 
   mutating func sendStrange(_ word: String) {
@@ -235,8 +247,17 @@ extension SessionServerMessage {
     case .connected(var connected):
       (connected.features, connected.received, connected.isRecovered) = ([], nil, nil)
       return .connected(connected)
-    case .pong, .ack, .response, .responsePart, .error, .authError, .replay, .turnComplete,
-      .history, .historyBatch, .heartbeat, .draining, .sessionKilled, .unknown:
+    case .ack(let message, _): return .ack(message: message, idempotencyKey: nil)
+    case .response(var response):
+      (response.idempotencyKey, response.number, response.parts) = (nil, nil, nil)
+      return .response(response)
+    case .responsePart: return .unknown(type: "response_piece")
+    case .error(var error):
+      error.idempotencyKey = nil
+      return .error(error)
+    case .replay(let id, let entry, _): return .replay(id: id, entry, number: nil)
+    case .pong, .authError, .turnComplete, .history, .historyBatch, .heartbeat, .draining,
+      .sessionKilled, .unknown:
       return self
     }
   }

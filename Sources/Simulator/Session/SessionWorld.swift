@@ -38,6 +38,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       var state = SessionsFeature.State()
       state.phone = index
       state.mayDrop = plan.numbers.kept < 1_000
+      state.isPlain = plan.numbers.plain == 1
       var standing = Standing<SessionsFeature>(
         policy: setup.policy, status: model.status, own: state)
       standing.secrets = [Self.key]
@@ -76,6 +77,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   mutating func look(_ phone: HostID) {
     kernel.bench.views[phone.index].standing.own.unanswered = clients[phone.index].unanswered
     kernel.bench.views[phone.index].standing.own.isWritten = clients[phone.index].isSettled
+    kernel.bench.views[phone.index].standing.own.waitsForSign =
+      kernel.plan.numbers.plain == 1
+      && clients[phone.index].queue.items.contains { !$0.isFailed && $0.floor != nil }
   }
 
   mutating func perform(_ effect: SessionModel.Effect, of phone: HostID) {
@@ -152,7 +156,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .stores(let token, let changes):
       keep(changes)
       return .stored(token, nil)
-    case .input, .stored, .drained, .produces, .ends, .steps, .hears, .guestLeaves: return nil
+    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears, .guestLeaves:
+      return nil
     }
   }
 
@@ -162,7 +167,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, _): return .input(.commitFailed(id, failure))
     case .stores(let token, _): return .stored(token, failure)
-    case .input, .stored, .drained, .produces, .ends, .steps, .hears, .guestLeaves: return change
+    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears, .guestLeaves:
+      return change
     }
   }
 
@@ -194,6 +200,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .stored(let token, let failure):
       feed(.stored(token, failure: failure, wall: wall(server)))
     case .drained(let id): feed(.drained(id))
+    case .repeats(let line, let message): repeatItself(message, over: line)
     case .produces(let id, let text):
       if backend.handlers.contains(id) { feed(.produced(id, text)) }
     case .ends(let id, let result): ends(id, result)
@@ -291,7 +298,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   var isComplete: Bool {
     clients.indices.allSatisfy {
-      clients[$0].isConnected && clients[$0].isSettled
+      clients[$0].isConnected
+        && (clients[$0].isSettled || kernel.bench.views[$0].standing.own.waitsForSign)
         && SessionsFeature.isHealed(kernel.bench.views[$0].standing)
     }
   }

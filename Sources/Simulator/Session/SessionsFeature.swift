@@ -35,6 +35,7 @@ public enum SessionsFeature: SimulatedFeature {
     case stores(StoreToken, [SessionChange])
     case stored(StoreToken, StoreFailure?)
     case drained(ConnectionID)
+    case repeats(TrafficID, SessionServerMessage)
     case produces(SessionPromptID, String)
     case ends(SessionPromptID, SessionResponse.Result)
     // Guests.
@@ -98,11 +99,17 @@ public enum SessionsFeature: SimulatedFeature {
     /// Prompts without an end.
     var unanswered = 0
     var isWritten = true
+    /// Whether the server knows no keys, and whether it may have one of them: that is waited for
+    /// longer than a calm lasts.
+    var isPlain = false
+    var waitsForSign = false
     /// Ids of the messages of others in the conversations that it follows, which its app has not
     /// shown.
     private(set) var expected: Set<String> = []
     /// Ids of all answers of the program that the server keeps.
     var answers: Set<String> = []
+    /// The names of the prompts that they answer.
+    var answered: Set<String> = []
     /// The attempt on which the server's `connected` arrived last.
     var connected: AttemptID?
     /// Ids that its app has shown, and that its disk holds.
@@ -239,7 +246,7 @@ public enum SessionsFeature: SimulatedFeature {
   /// The longest time for which an upload holds up pings.
   public static var patience: Duration { SessionSettings.longestUpload }
   public static func isHealed(_ standing: Standing<SessionsFeature>) -> Bool {
-    standing.own.unanswered == 0 && standing.own.missing == 0
+    (standing.own.unanswered == 0 || standing.own.waitsForSign) && standing.own.missing == 0
   }
 
   public static func remains(_ standing: Standing<SessionsFeature>) -> String {

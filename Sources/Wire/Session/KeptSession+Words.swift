@@ -17,18 +17,22 @@ public struct KeptPrompt: QueuedItem, Codable {
   public var createdAt: Timestamp
   /// Whether it is still tried.
   public var state: SendState
-  /// Whether the server said that it has the prompt.
+  /// Whether the server said that it has the prompt, or may have said it.
   public var isAccepted: Bool
-  /// Whether the server answered that it failed: the same key would get the same answer.
-  public var isRefused: Bool
+  /// The first place in its conversation that its message can have, on a server that knows no keys;
+  /// `nil` while it was handed to none.
+  public var floor: UInt64?
+  /// Whether the history of such a server shows its message, before `floor`.
+  public var isSeen: Bool
 
   public init(
     id: UUID128, conversation: String, text: String, number: UInt64, createdAt: Timestamp,
-    state: SendState = .queued(tries: 0), isAccepted: Bool = false, isRefused: Bool = false
+    state: SendState = .queued(tries: 0), isAccepted: Bool = false, floor: UInt64? = nil,
+    isSeen: Bool = false
   ) {
     (self.id, self.conversation, self.text, self.number) = (id, conversation, text, number)
     (self.createdAt, self.state) = (createdAt, state)
-    (self.isAccepted, self.isRefused) = (isAccepted, isRefused)
+    (self.isAccepted, self.floor, self.isSeen) = (isAccepted, floor, isSeen)
   }
 
   /// The conversation: one prompt of it is under way at a time.
@@ -46,16 +50,20 @@ public struct KnownConversation: Sendable, Hashable, Codable {
   public var offset: UInt64
   /// The signature of the file that the offset belongs to (0.5).
   public var signature: String?
-  /// Whether the last prompt of the history that is stored is another client's, on a server that
-  /// knows no keys: the text of the assistant that follows answers that one.
+  /// Whether the history that is stored has a prompt of another client that no text of the
+  /// assistant follows, on a server that knows no keys.
   public var isOthersTurn: Bool
+  /// The id of the message that ended the last prompt of this client on such a server, while the
+  /// history has shown neither; empty if that end had no id.
+  public var lastEnd: String?
 
   public init(
     id: String, openedBy: UUID128? = nil, sequence: UInt64 = 0, offset: UInt64 = 0,
-    signature: String? = nil, isOthersTurn: Bool = false
+    signature: String? = nil, isOthersTurn: Bool = false, lastEnd: String? = nil
   ) {
     (self.id, self.openedBy, self.sequence) = (id, openedBy, sequence)
     (self.offset, self.signature, self.isOthersTurn) = (offset, signature, isOthersTurn)
+    self.lastEnd = lastEnd
   }
 }
 
@@ -76,28 +84,34 @@ public struct SessionEnding: Sendable, Hashable, Codable {
   public var outcome: Outcome
   /// Why it was not answered, for people.
   public var reason: String?
+  /// The id of the message that ended it, which ends no other prompt; `nil` if its key did.
+  public var message: String?
 
   /// The ends of a prompt.
   public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
     case answered, failed, interrupted
+    /// The server may have it, and did not say what became of it.
+    case unsure
+
+    /// Whether the prompt stays stored until it is sent again or discarded.
+    public var isKept: Bool { self == .failed || self == .unsure }
   }
 
   public init(
-    key: UUID128, conversation: String, text: String, outcome: Outcome, reason: String? = nil
+    key: UUID128, conversation: String, text: String, outcome: Outcome, reason: String? = nil,
+    message: String? = nil
   ) {
     (self.key, self.conversation, self.text) = (key, conversation, text)
-    (self.outcome, self.reason) = (outcome, reason)
+    (self.outcome, self.reason, self.message) = (outcome, reason, message)
   }
 }
 
 /// What the user is shown once, over all runs.
 public enum SessionNews: Sendable, Hashable, Codable {
   case message(SessionEntry, via: SessionVia)
-  /// The end of a prompt, unless that has ended before; a failed prompt stays stored.
+  /// The end of a prompt, unless that has ended before, or its message ended one. A prompt that
+  /// failed, or of which the end is unsure, stays stored with the reason as its state.
   case ended(SessionEnding)
-  /// A message that ends a prompt if it is new; otherwise nothing happens. A store returns it as a
-  /// message and an end.
-  case answer(SessionEntry, via: SessionVia, SessionEnding)
 }
 
 /// News as stored: in the order of their numbers, which count up without repetition.
@@ -157,6 +171,8 @@ public struct ClientSessionChange: Sendable, Hashable, Codable {
   public var rolledBack: [UUID128] = []
   /// Stored in this order. A message whose id is known is not stored again.
   public var news: [SessionNews] = []
+  /// Messages that end a prompt of another client, or none: they end no other one.
+  public var ends: [String] = []
   /// Conversations to add, or to replace by id; the last one was used last.
   public var conversations: [KnownConversation] = []
   /// The number of the last message of the server up to which all are stored.

@@ -20,6 +20,8 @@ public struct KeptSession: Sendable, Hashable {
   private var entries: [UInt64: Entry] = [:]
   private var endings: [UInt64: SessionEnding] = [:]
   private var numbers: [String: UInt64] = [:]
+  /// The ids of messages that ended a prompt.
+  private var ends: Set<String> = []
   private var dayTable: [Int: SessionDay] = [:]
 
   /// Keeps nothing yet.
@@ -42,6 +44,7 @@ public struct KeptSession: Sendable, Hashable {
     for prompt in change.prompts { put(prompt) }
     for key in change.rolledBack { rollBack(key) }
     let added = change.news.flatMap { add($0) }
+    ends.formUnion(change.ends)
     for key in change.forgotten { prompts[key] = nil }
     for conversation in change.conversations {
       conversations.removeAll { $0.id == conversation.id }
@@ -108,14 +111,16 @@ public struct KeptSession: Sendable, Hashable {
       guard numbers[entry.id] == nil else { return [] }
       store(entry, via: via, isOwn: false)
     case .ended(let ending):
+      if let message = ending.message, !ends.insert(message).inserted { return [] }
       guard prompts[ending.key] != nil else { return [] }
-      // A failed prompt stays until it is sent again or discarded.
-      if ending.outcome != .failed { prompts[ending.key] = nil }
+      // It stays until it is sent again or discarded.
+      if ending.outcome.isKept {
+        prompts[ending.key]?.state = .failed(reason: ending.reason ?? ending.outcome.rawValue)
+      } else {
+        prompts[ending.key] = nil
+      }
       lastNews += 1
       endings[lastNews] = ending
-    case .answer(let entry, let via, let ending):
-      let message = add(.message(entry, via: via))
-      return message.isEmpty ? [] : message + add(.ended(ending))
     }
     return [NumberedSessionNews(number: lastNews, news: news)]
   }

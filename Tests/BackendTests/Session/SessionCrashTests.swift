@@ -99,6 +99,22 @@ import Testing
     return interrupted
   }
 
+  @Test func `the handler of a killed server ends with it, and all that it started`() async throws {
+    let scratch = try Scratch()
+    let (held, go) = (try NamedPipe(scratch("held")), try NamedPipe(scratch("go")))
+    let reader = try held.reader()
+    defer { close(reader) }
+    _ = try BackendRig.writeKey(in: scratch)
+    let served = try await Served(
+      scratch, handler: "exec 3> \(held.path); sleep 1000 & read -r go < \(go.path); sleep 1000")
+    try served.client().prompt("hello", key: "k1")
+    // From here on it runs, and so does what it started.
+    let end = try go.opened()
+    await served.kill()
+    #expect(NamedPipe.isLeft(reader))
+    try end.close()
+  }
+
   @Test func `what was answered and not acknowledged is replayed by the next run`() async throws {
     let scratch = try Scratch()
     _ = try BackendRig.writeKey(in: scratch)

@@ -176,7 +176,10 @@ struct SessionInteropTests {
       for text in texts { run.process.send(text) }
       run.process.endInput()
       let (status, events) = try await run.end()
-      #expect(status == 0, "\(mistakes)")
+      // Who is not told the end of a turn again does not know it.
+      let isUnsure = mistakes.contains("ids") || mistakes.contains("replay")
+      #expect(status == (isUnsure ? 1 : 0), "\(mistakes)")
+      #expect(events.states(of: texts[1]).last == (isUnsure ? "unsure" : "answered"))
       #expect(events.messages == texts.map { "assistant \($0)" }, "\(mistakes)")
       // The next run shows nothing again, and goes on. A plain server's history may repeat the
       // words of the prompt whose answer came last, under an id of its own.

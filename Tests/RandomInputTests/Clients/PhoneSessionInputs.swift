@@ -69,6 +69,15 @@ struct PhoneSessionInputs: LinkedGenerator {
       return step.before.queue.items.map(\.id).filter { !after.contains($0) }
         .allSatisfy { step.endedPrompts.contains($0) }
     },
+    MachineProperty("a prompt goes out when the end of those before it is stored") { _, step in
+      step.effects.allSatisfy { effect in
+        guard case .send(_, .prompt(let sent)) = effect else { return true }
+        return !step.after.queue.items.contains { item in
+          item.conversation == sent.conversation && item.number < sent.number ?? 0
+            && item.waiting != nil
+        }
+      }
+    },
   ]
 }
 
@@ -249,7 +258,7 @@ extension MachineStep<SessionModel> {
       ended.formUnion(batch.change.forgotten)
       for news in batch.change.news {
         switch news {
-        case .ended(let ending), .answer(_, _, let ending): ended.insert(ending.key)
+        case .ended(let ending): ended.insert(ending.key)
         case .message: continue
         }
       }

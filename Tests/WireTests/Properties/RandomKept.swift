@@ -17,8 +17,9 @@ extension Chance {
     let entry = entry(id, place: maybe { $0.number() })
     let ending = SessionEnding(
       key: uuid(), conversation: id, text: text(upTo: 2),
-      outcome: one(SessionEnding.Outcome.allCases), reason: maybe { $0.text(upTo: 2) })
-    return one([.message(entry, via: via), .ended(ending), .answer(entry, via: via, ending)])
+      outcome: one(SessionEnding.Outcome.allCases), reason: maybe { $0.text(upTo: 2) },
+      message: maybe { $0.one(["m", "n"]) })
+    return one([.message(entry, via: via), .ended(ending)])
   }
 
   mutating func clientSessionChange() -> ClientSessionChange {
@@ -26,15 +27,18 @@ extension Chance {
     change.prompts = few {
       KeptPrompt(
         id: $0.uuid(), conversation: $0.id(), text: $0.text(upTo: 4), number: $0.number(),
-        createdAt: $0.timestamp(), state: $0.state(), isAccepted: $0.flag(), isRefused: $0.flag())
+        createdAt: $0.timestamp(), state: $0.state(), isAccepted: $0.flag(),
+        floor: $0.maybe { $0.number() }, isSeen: $0.flag())
     }
     (change.forgotten, change.rolledBack) = (few { $0.uuid() }, few { $0.uuid() })
     change.news = few { $0.news() }
     change.conversations = few {
       KnownConversation(
         id: $0.id(), openedBy: $0.maybe { $0.uuid() }, sequence: $0.number(),
-        offset: $0.number(), signature: $0.maybe { $0.text(upTo: 2) }, isOthersTurn: $0.flag())
+        offset: $0.number(), signature: $0.maybe { $0.text(upTo: 2) }, isOthersTurn: $0.flag(),
+        lastEnd: $0.maybe { $0.id() })
     }
+    change.ends = few { $0.one(["m", "n"]) }
     (change.received, change.shown) = (maybe { $0.number() }, maybe { $0.number() })
     var day = SessionDay(day: one([-1, 0, 20_000]))
     (day.tries, day.reconnecting) = (one([0, 7]), .milliseconds(one([0, 1_500])))

@@ -103,7 +103,7 @@ extension NetworkLoop {
   }
 
   func takeCompressedMessages(_ id: UInt64) -> Int {
-    sockets[id]?.webSocket?.takeCompressedMessages() ?? 0
+    sockets[id]?.takeCompressedMessages() ?? 0
   }
 
   func ping(_ id: UInt64, _ ping: UInt64) {

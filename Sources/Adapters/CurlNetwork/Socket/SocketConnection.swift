@@ -148,6 +148,11 @@ extension SocketConnection {
     return queuedBytes + count <= maxQueuedBytes ? nil : .full
   }
 
+  /// Returns how many messages came compressed since the last call.
+  func takeCompressedMessages() -> Int {
+    webSocket?.takeCompressedMessages() ?? 0
+  }
+
   func ping(_ id: UInt64) {
     guard case .open = stage, writeFailure == nil else { return }
     _ = webSocket?.ping(pings.add(id), into: &outgoing)

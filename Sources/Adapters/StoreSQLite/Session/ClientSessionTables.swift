@@ -19,11 +19,11 @@ package struct ClientSessionTables: Tables {
         CREATE TABLE prompts(
           number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, conversation TEXT NOT NULL,
           text TEXT NOT NULL, created_at INTEGER NOT NULL, tries INTEGER, failure TEXT,
-          is_accepted INTEGER NOT NULL, is_refused INTEGER NOT NULL) STRICT;
+          is_accepted INTEGER NOT NULL, floor INTEGER, is_seen INTEGER NOT NULL) STRICT;
         CREATE TABLE conversations(
           turn INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, opened_by BLOB,
           sequence INTEGER NOT NULL, offset INTEGER NOT NULL, signature TEXT,
-          is_others_turn INTEGER NOT NULL) STRICT;
+          is_others_turn INTEGER NOT NULL, last_end TEXT) STRICT;
         CREATE TABLE entries(
           number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, conversation TEXT NOT NULL,
           role TEXT NOT NULL, text TEXT NOT NULL, time INTEGER, place INTEGER, via TEXT NOT NULL,
@@ -32,6 +32,7 @@ package struct ClientSessionTables: Tables {
         CREATE TABLE endings(
           number INTEGER PRIMARY KEY, key BLOB NOT NULL, conversation TEXT NOT NULL,
           text TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT) STRICT;
+        CREATE TABLE ends(id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
         CREATE TABLE days(
           day INTEGER PRIMARY KEY, tries INTEGER NOT NULL, connects INTEGER NOT NULL,
           reconnects INTEGER NOT NULL, reconnecting INTEGER NOT NULL,
@@ -71,6 +72,7 @@ package struct ClientSessionTables: Tables {
     }
     var added: [NumberedSessionNews] = []
     for news in change.news { added += try add(news) }
+    for message in change.ends { _ = try noteEnd(by: message) }
     for key in change.forgotten { try forget(key) }
     for conversation in change.conversations { try put(conversation) }
     if let received = change.received {
@@ -100,7 +102,8 @@ package struct ClientSessionTables: Tables {
   private func prompts() throws(StoreFailure) -> [KeptPrompt] {
     try database.query(
       """
-      SELECT number, key, conversation, text, created_at, tries, failure, is_accepted, is_refused
+      SELECT number, key, conversation, text, created_at, tries, failure, is_accepted, floor,
+        is_seen
       FROM prompts ORDER BY number
       """
     ) { row throws(StoreFailure) in
@@ -113,7 +116,8 @@ package struct ClientSessionTables: Tables {
       return KeptPrompt(
         id: try row.uuid(1), conversation: try row.text(2), text: try row.text(3),
         number: try row.unsigned(0), createdAt: try row.time(4), state: state,
-        isAccepted: try row.flag(7), isRefused: try row.flag(8))
+        isAccepted: try row.flag(7),
+        floor: try row.optionalInteger(8).map { UInt64(bitPattern: $0) }, isSeen: try row.flag(9))
     }
   }
 
@@ -128,11 +132,12 @@ package struct ClientSessionTables: Tables {
       case .failed(let reason): (.null, .text(reason))
       }
     try database.run(
-      "INSERT OR REPLACE INTO prompts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO prompts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       [
         .integer(number), .uuid(prompt.id), .text(prompt.conversation), .text(prompt.text),
         .time(prompt.createdAt), tries, failure, .integer(prompt.isAccepted ? 1 : 0),
-        .integer(prompt.isRefused ? 1 : 0),
+        prompt.floor.map { .integer(Int64(bitPattern: $0)) } ?? .null,
+        .integer(prompt.isSeen ? 1 : 0),
       ])
     guard !isKnown else { return }
     try database.run(
@@ -164,15 +169,15 @@ package struct ClientSessionTables: Tables {
   private func conversations() throws(StoreFailure) -> [KnownConversation] {
     try database.query(
       """
-      SELECT id, opened_by, sequence, offset, signature, is_others_turn FROM conversations
-      ORDER BY turn DESC LIMIT ?
+      SELECT id, opened_by, sequence, offset, signature, is_others_turn, last_end
+      FROM conversations ORDER BY turn DESC LIMIT ?
       """, [.integer(ClientSessionSnapshot.conversationLimit)]
     ) { row throws(StoreFailure) in
       KnownConversation(
         id: try row.text(0), openedBy: try row.optionalUUID(1),
         sequence: UInt64(bitPattern: try row.integer(2)),
         offset: UInt64(bitPattern: try row.integer(3)), signature: try row.optionalText(4),
-        isOthersTurn: try row.flag(5))
+        isOthersTurn: try row.flag(5), lastEnd: try row.optionalText(6))
     }.reversed()
   }
 
@@ -181,14 +186,14 @@ package struct ClientSessionTables: Tables {
     try database.run(
       """
       INSERT OR REPLACE INTO conversations(
-        id, opened_by, sequence, offset, signature, is_others_turn)
-      VALUES (?, ?, ?, ?, ?, ?)
+        id, opened_by, sequence, offset, signature, is_others_turn, last_end)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(conversation.id), .uuid(conversation.openedBy),
         .integer(Int64(bitPattern: conversation.sequence)),
         .integer(Int64(bitPattern: conversation.offset)), .text(conversation.signature),
-        .integer(conversation.isOthersTurn ? 1 : 0),
+        .integer(conversation.isOthersTurn ? 1 : 0), .text(conversation.lastEnd),
       ])
   }
 
@@ -238,9 +243,9 @@ package struct ClientSessionTables: Tables {
       guard let number = try insert(entry, via, isOwn: false) else { return [] }
       return [NumberedSessionNews(number: number, news: news)]
     case .ended(let ending):
+      if let message = ending.message, try !noteEnd(by: message) { return [] }
       guard try keeps(ending.key) else { return [] }
-      // A failed prompt stays until it is sent again or discarded.
-      if ending.outcome != .failed { try forget(ending.key) }
+      try end(ending)
       let number = try newNumber()
       try database.run(
         "INSERT INTO endings VALUES (?, ?, ?, ?, ?, ?)",
@@ -249,10 +254,20 @@ package struct ClientSessionTables: Tables {
           .text(ending.text), .text(ending.outcome.rawValue), .text(ending.reason),
         ])
       return [NumberedSessionNews(number: number, news: news)]
-    case .answer(let entry, let via, let ending):
-      let message = try add(.message(entry, via: via))
-      return message.isEmpty ? [] : message + (try add(.ended(ending)))
     }
+  }
+
+  /// Notes that a message ended a prompt; false if it did before.
+  private func noteEnd(by message: String) throws(StoreFailure) -> Bool {
+    try database.run("INSERT OR IGNORE INTO ends VALUES (?)", [.text(message)]) > 0
+  }
+
+  /// Forgets a prompt that has ended, unless it stays until it is sent again or discarded.
+  private func end(_ ending: SessionEnding) throws(StoreFailure) {
+    guard ending.outcome.isKept else { return try forget(ending.key) }
+    try database.run(
+      "UPDATE prompts SET tries = NULL, failure = ? WHERE key = ?",
+      [.text(ending.reason ?? ending.outcome.rawValue), .uuid(ending.key)])
   }
 
   /// Adds an entry and returns its number; `nil` if its id is known.

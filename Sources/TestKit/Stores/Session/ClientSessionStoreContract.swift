@@ -51,10 +51,12 @@ private enum SessionSamples {
   }
 
   static func ending(
-    _ number: UInt64, _ outcome: SessionEnding.Outcome = .answered, reason: String? = nil
+    _ number: UInt64, _ outcome: SessionEnding.Outcome = .answered, reason: String? = nil,
+    by message: String? = nil
   ) -> SessionEnding {
     SessionEnding(
-      key: key(number), conversation: "c", text: "text", outcome: outcome, reason: reason)
+      key: key(number), conversation: "c", text: "text", outcome: outcome, reason: reason,
+      message: message)
   }
 
   static func change(_ body: (inout ClientSessionChange) -> Void) -> ClientSessionChange {
@@ -79,7 +81,7 @@ private func keepsPrompts(_ store: any ClientSessionStore) async throws {
   _ = try await store.open(as: SessionSamples.client)
   var (first, second) = (SessionSamples.prompt(1), SessionSamples.prompt(2, text: "a\u{0}\n"))
   second.state = .failed(reason: "why")
-  second.isRefused = true
+  (second.floor, second.isSeen) = (.max, true)
   let third = SessionSamples.prompt(3)
   let added = try await store.commit(
     SessionSamples.change { $0.prompts = [third, first, second] })
@@ -107,7 +109,7 @@ private func keepsConversations(_ store: any ClientSessionStore) async throws {
   _ = try await store.commit(SessionSamples.change { $0.conversations = all })
   let used = KnownConversation(
     id: "50", openedBy: SessionSamples.key(1), sequence: .max, offset: 1 << 63, signature: "2:x",
-    isOthersTurn: true)
+    isOthersTurn: true, lastEnd: "m\u{0}")
   _ = try await store.commit(SessionSamples.change { $0.conversations = [used] })
   all.remove(at: 50)
   try ContractViolation.unless(
@@ -148,17 +150,26 @@ private func endsAPromptByAMessage(_ store: any ClientSessionStore) async throws
     SessionSamples.change {
       $0.prompts = prompts
       $0.news = [
-        .answer(answer, via: .history, SessionSamples.ending(1)),
-        .answer(answer, via: .history, SessionSamples.ending(2)),
+        .message(answer, via: .history), .ended(SessionSamples.ending(1, by: "answer")),
+        .ended(SessionSamples.ending(2, by: "answer")),
       ]
     })
   try ContractViolation.unless(
     added.map(\.news),
-    is: [.message(answer, via: .history), .ended(SessionSamples.ending(1))],
-    "a message that is new ends its prompt, one that is known ends none")
+    is: [.message(answer, via: .history), .ended(SessionSamples.ending(1, by: "answer"))],
+    "a message ends one prompt, and no other one")
   try ContractViolation.unless(
     try await store.open(as: SessionSamples.client).prompts, is: [prompts[1]],
     "the ended prompt is gone, the other one stays")
+  _ = try await store.commit(SessionSamples.change { $0.ends = ["another"] })
+  let later = try await store.commit(
+    SessionSamples.change {
+      $0.news = [
+        .ended(SessionSamples.ending(2, by: "answer")),
+        .ended(SessionSamples.ending(2, by: "another")),
+      ]
+    })
+  try ContractViolation.unless(later, is: [], "nor does one that ended nobody's, or did before")
 }
 
 private func endsAPromptOnce(_ store: any ClientSessionStore) async throws {
@@ -168,15 +179,14 @@ private func endsAPromptOnce(_ store: any ClientSessionStore) async throws {
   _ = try await store.commit(
     SessionSamples.change {
       $0.prompts = [prompt]
-      $0.news = [.answer(first, via: .replay, SessionSamples.ending(1))]
+      $0.news = [.message(first, via: .replay), .ended(SessionSamples.ending(1))]
     })
   prompt.isAccepted = true
   let added = try await store.commit(
     SessionSamples.change {
       $0.prompts = [prompt]
       $0.news = [
-        .answer(second, via: .live, SessionSamples.ending(1)),
-        .ended(SessionSamples.ending(1)),
+        .message(second, via: .live), .ended(SessionSamples.ending(1)),
       ]
       $0.forgotten = [prompt.id]
     })
@@ -198,18 +208,19 @@ private func endsAPromptOnce(_ store: any ClientSessionStore) async throws {
 private func keepsAFailedPrompt(_ store: any ClientSessionStore) async throws {
   _ = try await store.open(as: SessionSamples.client)
   var prompt = SessionSamples.prompt(1)
-  prompt.state = .failed(reason: "why")
-  let failed = SessionNews.ended(SessionSamples.ending(1, .failed, reason: "why"))
-  let answered = SessionNews.ended(SessionSamples.ending(1))
-  for news in [failed, failed, answered] {
-    let added = try await store.commit(
-      SessionSamples.change {
-        if news == failed { $0.prompts = [prompt] }
-        $0.news = [news]
-      })
+  _ = try await store.commit(SessionSamples.change { $0.prompts = [prompt] })
+  for outcome in [SessionEnding.Outcome.failed, .unsure] {
+    let news = SessionNews.ended(SessionSamples.ending(1, outcome, reason: outcome.rawValue))
+    let added = try await store.commit(SessionSamples.change { $0.news = [news] })
+    try ContractViolation.unless(added.map(\.news), is: [news], "it may fail, and fail again")
+    prompt.state = .failed(reason: outcome.rawValue)
     try ContractViolation.unless(
-      added.map(\.news), is: [news], "a failed prompt fails again, or is answered in the end")
+      try await store.open(as: SessionSamples.client).prompts, is: [prompt],
+      "a prompt that failed stays, with the reason")
   }
+  let answered = SessionNews.ended(SessionSamples.ending(1))
+  let added = try await store.commit(SessionSamples.change { $0.news = [answered] })
+  try ContractViolation.unless(added.map(\.news), is: [answered], "it may be answered in the end")
   try ContractViolation.unless(
     try await store.open(as: SessionSamples.client).prompts, is: [], "it was answered")
 }

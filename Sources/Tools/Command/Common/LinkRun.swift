@@ -166,3 +166,13 @@ final class OnceWork: Sendable {
     first.withLock { $0 = $0 ?? end }
   }
 }
+
+extension Invocation {
+  /// Returns the call of a command whose status 0 says that all is done, if it `promises` that: it
+  /// ends with 1 if the reader of its output goes away before.
+  func promising(_ promises: Bool) -> Invocation {
+    var call = self
+    if promises { call.console.endsWhenClosed = .failed }
+    return call
+  }
+}

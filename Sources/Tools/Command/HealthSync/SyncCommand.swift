@@ -72,6 +72,7 @@ enum SyncCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let call = call.promising(call[once])
     let address = try Connection.address(call)
     let path = call[secretFile]
     _ = try readSecret(path)

@@ -74,6 +74,7 @@ enum StreamCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let call = call.promising(call[once])
     let shops = try shops(call)
     var connection = try StreamConnection(call, shop: shops[0])
     connection.configuration.journal = call[Shared.journal]

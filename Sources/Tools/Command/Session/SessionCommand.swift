@@ -19,8 +19,9 @@ enum SessionCommand {
   private static let once = Parameter.flag(
     "once",
     "end when all prompts, and those that earlier runs left, are answered and stored: with status "
-      + "0, with 1 if one failed or the server has no sessions there, or with 6 if the server "
-      + "cannot be reached in 6 attempts")
+      + "0, with 1 if one failed, the server does not say what became of one or has no sessions "
+      + "there, or nobody reads the output, or with 6 if the server cannot be reached in 6 "
+      + "attempts")
 
   /// The longest line, in bytes: the longest prompt.
   private static let longestLine = 524_288
@@ -60,6 +61,7 @@ enum SessionCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let call = call.promising(call[once])
     let address = try address(call)
     let path = call[keyFile]
     _ = try SecretFile.read(path, option: "--key-file", "key")

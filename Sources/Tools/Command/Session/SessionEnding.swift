@@ -6,7 +6,7 @@ import Session
 /// The conditions under which `session` ends by itself.
 struct SessionRunEnding {
   let isOnce: Bool
-  /// How many prompts failed or were interrupted in this run.
+  /// How many prompts failed in this run, were interrupted, or have an unknown end.
   private(set) var failed = 0
   private var wasConnected = false
   /// Connections that failed before the first one was made.
@@ -24,7 +24,7 @@ struct SessionRunEnding {
     switch update {
     case .status(let status): return failure(of: status)
     case .prompt(let prompt, _):
-      if prompt.state == .failed || prompt.state == .interrupted { failed += 1 }
+      if [.failed, .interrupted, .unsure].contains(prompt.state) { failed += 1 }
       return nil
     case .record(let record): return failure(of: record)
     case .notice(.store(let failure)): return failure.isLasting ? CommandFailure(failure) : nil

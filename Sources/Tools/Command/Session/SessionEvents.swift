@@ -11,7 +11,7 @@ extension SessionUpdate: ShownUpdate {
     JSONEvents.details + """
       status (status DISCONNECTED|CONNECTING|CONNECTED|RECONNECTING|FAILED, attempt, of, retryIn \
       in seconds, mode live|none, reason), prompt (key, text, state \
-      queued|sent|accepted|answered|failed|interrupted, reason, conversation), message (id, \
+      queued|sent|accepted|answered|failed|interrupted|unsure, reason, conversation), message (id, \
       conversation, role user|assistant|system, text, via live|replay|history; each id once), \
       quality (quality good|degraded|poor, rtt in seconds), gap (reason, conversation), notice \
       (kind, detail).
@@ -49,7 +49,7 @@ extension SessionUpdate: ShownUpdate {
     let reason = prompt.reason.map { " (\($0.printable))" } ?? ""
     switch prompt.state {
     case .queued: return ["-- queued\(reason): \(text)"]
-    case .failed, .interrupted:
+    case .failed, .interrupted, .unsure:
       return [style.alarm("-- \(prompt.state.rawValue)") + "\(reason): \(text)"]
     case .sent, .accepted, .answered: return []
     }

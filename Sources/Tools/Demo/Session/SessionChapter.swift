@@ -88,7 +88,7 @@ struct SessionCounts: Sendable, Hashable {
   /// not recorded that; the next run tells it again.
   var repeated = 0
 
-  static let ends: Set<String> = ["answered", "failed", "interrupted"]
+  static let ends: Set<String> = ["answered", "failed", "interrupted", "unsure"]
 
   /// Counts the ends of prompts in what an app told.
   ///

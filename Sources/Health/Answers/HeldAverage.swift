@@ -17,9 +17,11 @@ struct HeldAverage: Sendable, Hashable {
   /// What was before: means, each times its length, and all lengths, both in units of `longest`.
   private var total = 0.0
   private var length = 0.0
+  /// The mean of the last moment.
+  private var last: Double?
 
-  /// The average of what was ended; `nil` for nothing.
-  var average: Double? { length > 0 ? total / length : nil }
+  /// The average of what was ended, or what counted for no time at all; `nil` for nothing.
+  var average: Double? { length > 0 ? total / length : last }
 
   mutating func take(_ value: Double, at time: Timestamp) {
     if moment != time {
@@ -34,6 +36,7 @@ struct HeldAverage: Sendable, Hashable {
   mutating func end(at time: Timestamp) {
     guard let moment else { return }
     let share = min(max(0, moment.distance(to: time)), Self.longest) / Self.longest
+    last = sum / count
     total += sum / count * share
     length += share
     self.moment = nil

@@ -49,7 +49,8 @@ struct ReferenceTally {
       sum += values.reduce(0, +) / Double(values.count) * held
       length += held
     }
-    return sum / length
+    let last = readings.filter { $0.at == moments.last }.map(\.value)
+    return length > 0 ? sum / length : last.reduce(0, +) / Double(last.count)
   }
 
   /// Returns the statistic of each number; `nil` without values.

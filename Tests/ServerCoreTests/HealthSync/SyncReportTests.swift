@@ -75,12 +75,12 @@ import Testing
   @Test func `many sources take no room from many days`() throws {
     let (type, days, sources) = ("HKQuantityTypeIdentifierStepCount", 1_200, 60)
     let last = SyncDay(Self.zone.local(at: Self.now)).moved(by: -1)
-    let first = last.moved(by: Int64(1 - days))
+    let first = last.moved(by: 1 - days)
     let midnight = Self.zone.instant(of: first.midnight)
     // A hundred steps of each source, one after the other: 6,000 a day.
-    let samples = (0..<days * sources).map { number in
-      let start = midnight.advanced(
-        by: .seconds(86_400 * (number / sources) + 600 * (number % sources)))
+    let samples = (0..<days * sources).map { number -> HealthSample in
+      let seconds = 86_400 * (number / sources) + 600 * (number % sources)
+      let start = midnight.advanced(by: .seconds(seconds))
       return HealthSample(
         type: type, value: .quantity(100), unit: "count", start: start,
         end: start.advanced(by: .seconds(60)), source: "App \(number % sources)")

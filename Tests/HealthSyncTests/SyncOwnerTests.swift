@@ -228,6 +228,16 @@ import Testing
     #expect(bench.model.standing == .unreachable(.refused))
   }
 
+  @Test func `a person who tries again has the server asked again`() {
+    var bench = Self.started(Self.identity())
+    bench.identity = nil
+    #expect(bench.give(.again) == [.identify])
+    #expect(bench.give(.again) == [], "it is asked")
+    bench.give(.identified(Self.identity(Self.owner.server, "ann", "e2")))
+    #expect(bench.steps.count == 1)
+    #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
+  }
+
   @Test func `a refused secret is read again, and the next one may be that of another person`() {
     var bench = Self.started(nil)
     #expect(bench.give(.notIdentified(SyncBench.http(401))) == [.askSecret])

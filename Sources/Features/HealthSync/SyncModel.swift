@@ -126,7 +126,10 @@ public struct SyncModel: Machine {
     case .refreshed(let failure): refreshed(failure, &effects)
     case .device(let change): device(change, at: now)
     case .conditions(let conditions): changed(conditions, at: now)
-    case .again: tryNow(at: now)
+    case .again:
+      // A person may know that the server was put back.
+      if introduction == .known { introduction = .unknown }
+      tryNow(at: now)
     case .stop: stop(at: now, &effects)
     }
   }

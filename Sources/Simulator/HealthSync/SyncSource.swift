@@ -152,7 +152,8 @@ struct SyncSource {
     _ type: String, from start: HealthPageStart, limit: Int, at wall: Timestamp,
     checksMarks: Bool = true
   ) -> SourcePage {
-    var query = HealthChangeQuery(type: type, from: wall, limit: limit)
+    var query = HealthChangeQuery(
+      type: type, from: Timestamp(nanoseconds: .min), limit: limit)
     switch start {
     case .after(let anchor): query.after = anchor
     case .last(let span): query.from = wall.advanced(by: .zero - span)

@@ -178,6 +178,11 @@ class Store:
             self.answered[member["uuid"]] = (self.run, batch["timestamp"])
 
 
+class Backend(http.server.ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        pass  # a phone that was killed ends its connections
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     store = work = None
@@ -260,7 +265,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.batch(bytes(upload["bytes"]), upload["coding"], len(upload["bytes"]))
 
     def do_POST(self):
-        store = self.store
+        store, arrival = self.store, time.monotonic()
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         if self.path == "/api/sync/refresh":
             store.refreshed += self.is_let_in()
@@ -270,8 +275,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(401, {"error": "Unauthorized"})
         # What was on its way when the answer came, or another run, may not know of it.
         begin, wait, run = store.closed
-        since = time.monotonic() - begin
-        if 0.1 < since < wait - 0.05 and run == store.run:
+        since = arrival - begin
+        if 0.2 < since < wait - 0.05 and run == store.run:
             store.find(f"a request after Retry-After: {wait}", "none", f"one {since:.2f} s later")
         begins = self.headers["Upload-Complete"] == "?0" or "Upload-Length" in self.headers and (
             "Tus-Resumable" in self.headers)
@@ -386,7 +391,7 @@ def compare(export, store):
 def play(peer):
     store = Store(peer)
     Handler.store = store
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Backend(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url, secret = f"http://127.0.0.1:{server.server_port}", peer.write("secret", store.secret + "\n")
     export = Export(peer)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 KILLED_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 LIBC = ctypes.CDLL(None)
@@ -143,20 +144,27 @@ def main(title, play):
     parser.add_argument("--without", action="append", default=[], metavar="FAULT",
                         help="leave out a fault by its name in the line of a run (repeatable)")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     name = os.path.basename(sys.argv[0]).removesuffix(".py")
     peer = Peer(options.program, options.seed, options.seconds, options.without)
-    is_kept = True
+
+    def leave(number, _):
+        peer.close(is_kept=False)
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, leave)
+    broken = None
     try:
         play(peer)
-        numbers = ", ".join(f"{value} {key}" for key, value in peer.counts.items())
-        print(f"{name}: passed, seed {peer.seed}: {numbers}", flush=True)
-        is_kept = False
-    except Broken as broken:
+    except Broken as error:
+        broken = str(error)
+    except Exception as error:
+        broken = f"the peer runs: expected to its end, actual {error!r}"
+        peer.log.write(traceback.format_exc().encode())
+    peer.close(is_kept=broken is not None)
+    if broken:
         print(f"{name}: broken, seed {peer.seed}: {broken}; files in {peer.directory}", flush=True)
         sys.exit(1)
-    except (KeyboardInterrupt, SystemExit):
-        is_kept = False
-        raise
-    finally:
-        peer.close(is_kept)
+    numbers = ", ".join(f"{value} {key}" for key, value in peer.counts.items())
+    print(f"{name}: passed, seed {peer.seed}: {numbers}", flush=True)

@@ -296,7 +296,9 @@ class Client:
 
     def judge(self, prompt, text, success, error):
         if success is False or success is None and digest(prompt.text) not in (text or ""):
-            is_interrupted = "interrupted" in json.dumps(error) and self.world.stops > prompt.stops
+            # Without a key it may be an earlier prompt that was interrupted.
+            stops = prompt.stops if prompt.key else 0
+            is_interrupted = "interrupted" in json.dumps(error) and self.world.stops > stops
             is_meant = prompt.text.startswith("fail") and "refused by the handler" in (error or "")
             check_that(f"failure of {prompt.text}", is_interrupted or is_meant,
                        "interrupted after a stop, or the handler's own", error)
@@ -476,6 +478,28 @@ class World:
             check(f"answer to {what}: {first}", (expected, code), (actual, end))
             self.peer.count("entrances")
 
+    async def refusals(self):
+        """Prompts that the backend refuses: none of them runs."""
+        client, conversation = Client(self, 8), str(uuid.uuid4())
+        await client.enter()
+        prompt = {"type": "prompt", "text": "first", "new_session_id": conversation,
+                  "idempotency_key": str(uuid.uuid4())}
+        other = {"resume_session_id": conversation, "idempotency_key": str(uuid.uuid4())}
+        later = {name: prompt[name] for name in ("type", "text")} | other
+        # The last one is as long as it may be.
+        for frame, code in ((prompt, None), (prompt | {"text": "second"}, "any"),
+                            (later | {"text": "third", "system_prompt": "x" * 131_049}, "too_long"),
+                            (later | {"system_prompt": "x" * 131_048}, None)):
+            await client.say(frame)
+            answer = {"type": "ack"}
+            while answer["type"] not in ("response", "error"):
+                answer = await client.receive()
+            actual = "any" if code == "any" and answer["type"] == "error" else answer.get("code")
+            check(f"code and key of the answer {answer}", (code, frame["idempotency_key"]), (
+                actual, answer.get("idempotency_key")))
+        await client.socket.close()
+        check("runs of the handler for two accepted prompts", [digest("first")] * 2, self.ran())
+
     async def histories(self):
         """Reads each conversation from its beginning in both versions, and compares it with all."""
         whole = {}
@@ -516,9 +540,12 @@ class World:
                 check(f"order of prompts of client {client.number}", texts,
                       [text for text in users if text in set(texts)])
 
-    def check_runs(self):
+    def ran(self):
         with open(self.peer.path("ran"), encoding="ascii") as file:
-            ran = file.read().split()
+            return file.read().split()
+
+    def check_runs(self):
+        ran = self.ran()
         for client in self.clients:
             for prompt in client.prompts:
                 times = ran.count(digest(prompt.text))
@@ -532,6 +559,7 @@ def play(peer):
     async def run():
         world = World(peer)
         await world.entrances()
+        await world.refusals()
         peer.end = time.monotonic() + peer.seconds
         tasks = [asyncio.create_task(world.play(client)) for client in world.clients]
         tasks.append(asyncio.create_task(world.kill()))

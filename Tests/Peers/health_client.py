@@ -8,7 +8,6 @@ import gzip
 import http.client
 import json
 import threading
-import time
 import uuid
 import zoneinfo
 

@@ -131,6 +131,7 @@ class Store:
         self.samples, self.stamps = {}, {}  # uuid: record; uuid: newest stamp
         self.answered = {}  # uuid: (run, stamp) of an answered addition
         self.newest, self.busy, self.closed = {}, set(), (0, 0, 0)
+        self.wire = open(peer.path("wire"), "a", encoding="utf-8")
         self.uploads, self.broken, self.refreshed = {}, None, 0
         self.dialect = self.chance.choice(["none", "draft", "tus"])
         self.is_gzip = self.chance.random() < 0.5
@@ -190,6 +191,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def parse_request(self):
+        self.note("asks")
+        return super().parse_request()
+
+    def note(self, text):
+        with self.store.lock:
+            self.store.wire.write(f"{time.time():.3f} run {self.store.run} "
+                                  f"{self.client_address[1]} {text}\n")
+            self.store.wire.flush()
+
     def idle(self):
         """Tells that the next batch of the type may come, before the phone hears of it."""
         self.store.busy.discard(self.work)
@@ -197,6 +208,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def reply(self, status, value=b"", kind="application/json", **fields):
         body = value if isinstance(value, bytes) else json.dumps(value).encode()
         self.idle()
+        self.note(f"{self.command} {self.path} {self.work} is answered {status} {fields}")
         self.send_response(status)
         if status != 204:
             self.send_header("Content-Type", kind)
@@ -209,6 +221,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def cut(self):
+        self.note(f"{self.command} {self.path} {self.work} is cut")
         self.idle()
         self.close_connection = True
         self.connection.shutdown(2)
@@ -276,7 +289,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         # What was on its way when the answer came, or another run, may not know of it.
         begin, wait, run = store.closed
         since = arrival - begin
-        if 0.2 < since < wait - 0.05 and run == store.run:
+        if 0.4 < since < wait - 0.05 and run == store.run:
             store.find(f"a request after Retry-After: {wait}", "none", f"one {since:.2f} s later")
         begins = self.headers["Upload-Complete"] == "?0" or "Upload-Length" in self.headers and (
             "Tus-Resumable" in self.headers)
@@ -418,6 +431,10 @@ def play(peer):
                 peer.call("health", "retry", "--data", peer.path("phone"))
         check_that("a refresh once all was sent", store.refreshed > refreshed, "one or more", 0)
         compare(export, store)
+        for line in peer.call("health", "status", "--data", peer.path("phone"), "--json").splitlines():
+            state = json.loads(line)
+            check(f"batches of {state['type']} that wait or are parked", (0, 0), (
+                state.get("pending"), state.get("parked")))
         if peer.is_over():
             break
         export.change()

@@ -7,7 +7,6 @@ import asyncio
 import hashlib
 import http
 import json
-import os
 import signal
 import time
 import uuid
@@ -31,7 +30,6 @@ class Conversation:
 
     def __init__(self, name, chance):
         self.name, self.chance, self.entries, self.generation = name, chance, [], 0
-        self.is_replaced = False
 
     def append(self, role, text, name=None):
         self.entries.append({"uuid": name or str(uuid.uuid4()), "role": role, "text": text,
@@ -66,8 +64,8 @@ class Conversation:
 
 
 class Prompt:
-    def __init__(self, text, conversation, place):
-        self.text, self.conversation, self.place = text, conversation, place
+    def __init__(self, text, conversation):
+        self.text, self.conversation = text, conversation
         self.receipts, self.answers = 0, 0
         self.acked_at, self.acked_on = None, None
 
@@ -269,7 +267,7 @@ class Server:
         """Notes that a prompt came; one that was accepted must not come again."""
         prompt = self.prompts.get(text)
         if prompt is None:
-            prompt = self.prompts[text] = Prompt(text, conversation, len(self.order))
+            prompt = self.prompts[text] = Prompt(text, conversation)
             self.order.append(text)
         else:
             link = prompt.acked_on

@@ -27,6 +27,13 @@ class Broken(Exception):
     def __init__(self, what, expected, actual):
         super().__init__(f"{what}: expected {shorten(expected)}, actual {shorten(actual)}")
 
+    @classmethod
+    def of(cls, several):
+        """Several broken promises in one."""
+        broken = cls.__new__(cls)
+        Exception.__init__(broken, "; ".join(map(str, several)))
+        return broken
+
 
 def shorten(value, limit=400):
     text = value if isinstance(value, str) else repr(value)

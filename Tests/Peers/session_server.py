@@ -357,7 +357,7 @@ class Phone:
     def __init__(self, peer, server):
         self.peer, self.server, self.chance = peer, server, peer.chance
         self.key = peer.write("key", KEY)
-        self.written, self.lost, self.runs, self.shown = [], set(), 0, {}
+        self.written, self.lost, self.runs, self.shown, self.states = [], set(), 0, {}, {}
 
     async def run(self, count, kill_after):
         """One run with new prompts; returns its exit status, None if it was killed."""
@@ -379,11 +379,12 @@ class Phone:
             pass
         ended, broke = (asyncio.ensure_future(e) for e in (child.wait(), self.server.broke.wait()))
         try:
-            done, _ = await asyncio.wait([ended, broke], timeout=kill_after or 120,
+            done, _ = await asyncio.wait([ended, broke], timeout=kill_after or 90,
                                          return_when=asyncio.FIRST_COMPLETED)
             if self.server.broken:
                 raise self.server.broken
-            check_that("session --once ends", done or kill_after, "within 120 s", "it runs")
+            if not done and kill_after is None:
+                self.judge_open()
             self.peer.count("kills", not done)
         finally:
             broke.cancel()
@@ -396,6 +397,18 @@ class Phone:
             return None
         return child.returncode
 
+    def judge_open(self):
+        """Tells which prompt holds up a run that does not end."""
+        shown = {events[0][1].get("text") for events in self.shown.values()}
+        for text, state in self.states.items():
+            if state == "accepted":
+                came = "came" if text in self.server.prompts else "never came to the server"
+                seen = "was" if answer_to(text) in shown else "was not"
+                raise Broken(f"state after 90 s of {text[:40]!r}, which {came} and whose answer "
+                             f"{seen} shown", "answered", state)
+        raise Broken("session --once ends", "within 90 s", {
+            text[:40]: state for text, state in self.states.items() if state != "answered"})
+
     async def read(self, stream):
         async for line in stream:
             try:
@@ -407,6 +420,8 @@ class Phone:
     def take(self, event):
         with open(self.peer.path("events"), "a", encoding="utf-8") as file:
             file.write(f"{self.runs} {json.dumps(event)}\n")
+        if event.get("event") == "prompt":
+            self.states[event["text"]] = event["state"]
         if event.get("event") == "message":
             self.shown.setdefault(event["id"], []).append((self.runs, event))
 

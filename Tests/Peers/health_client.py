@@ -3,6 +3,7 @@
 The model follows docs/health-sync.md: a sample is known by its content and goes with the last of
 its UUIDs, and the newest batch that names a UUID counts. Answers and totals are compared with it.
 """
+import collections
 import datetime
 import gzip
 import http.client
@@ -256,7 +257,7 @@ class Client:
             elif kind == RATE:
                 rates.setdefault(day, []).append(content["value"])
             else:
-                workouts.append(begin.astimezone(zone).replace(tzinfo=None).isoformat())
+                workouts.append(begin)
         span = "?from=2025-10-23&to=2026-02-01"
         daily = self.get("/api/health/steps" + span)["daily"]
         check(f"steps of {self.user}", steps, {d["date"]: round(d["steps"]) for d in daily if d["steps"]})
@@ -264,9 +265,16 @@ class Client:
         check(f"least and greatest heart rates of {self.user}",
               {day: (min(values), max(values)) for day, values in rates.items()},
               {d["date"]: (d["min"], d["max"]) for d in daily if d.get("max") is not None})
-        # Times of workouts are those of the user's zone and name none.
-        found = [w["start"] for w in self.get("/api/health/workouts" + span)["workouts"]]
-        check(f"workouts of {self.user}", sorted(workouts), sorted(found))
+        found = []
+        for workout in self.get("/api/health/workouts" + span)["workouts"]:
+            # A time without an offset is of the user's zone, in a repeated hour the first one.
+            begin = datetime.datetime.fromisoformat(workout["start"])
+            found.append((begin if begin.tzinfo else begin.replace(tzinfo=zone)).astimezone(
+                datetime.timezone.utc))
+        counts = collections.Counter(found)
+        counts.subtract(workouts)
+        check(f"workouts of {self.user} that are missing or too many", {}, {
+            begin.isoformat(): count for begin, count in counts.items() if count})
         self.peer.count("totals")
 
     # Errors

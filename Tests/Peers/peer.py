@@ -2,6 +2,7 @@
 import argparse
 import ctypes
 import json
+import logging
 import os
 import random
 import shutil
@@ -158,6 +159,9 @@ def main(title, play):
         peer.close(is_kept=False)
         os._exit(128 + number)
 
+    # What asyncio says about connections that were aborted is no outcome of a run.
+    logging.getLogger("asyncio").disabled = True
+    sys.unraisablehook = lambda _: None
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, leave)

@@ -1,0 +1,181 @@
+"""What the peers share: options, children, checks and the line that tells the outcome."""
+import argparse
+import ctypes
+import json
+import logging
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+KILLED_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+LIBC = ctypes.CDLL(None)
+
+# Waits are short, so that many faults fit into a run.
+WAIT = "100ms*2 max 1s +-0.25 min 100ms x20"
+SHORT_WAITS = ["--set", f"retry.first={WAIT}", "--set", f"retry.reconnect={WAIT}",
+               "--set", "retry.windows=2/1s,90/1m", "--set", "retry.spread=200ms"]
+
+
+class Broken(Exception):
+    """A promise of the documents that does not hold."""
+
+    def __init__(self, what, expected, actual):
+        super().__init__(f"{what}: expected {shorten(expected)}, actual {shorten(actual)}")
+
+    @classmethod
+    def of(cls, several):
+        """Several broken promises in one."""
+        broken = cls.__new__(cls)
+        Exception.__init__(broken, "; ".join(map(str, several)))
+        return broken
+
+
+def shorten(value, limit=400):
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters)"
+
+
+def check(what, expected, actual):
+    if expected != actual:
+        raise Broken(what, expected, actual)
+
+
+def check_that(what, holds, expected, actual):
+    if not holds:
+        raise Broken(what, expected, actual)
+
+
+def end_with_parent():
+    """Runs in a child before its program: it is killed when its parent ends."""
+    LIBC.prctl(KILLED_WITH_PARENT, signal.SIGKILL)
+
+
+class Peer:
+    """One run of a peer: its seed, its time, its directory and its children."""
+
+    def __init__(self, program, seed, seconds, without=()):
+        self.without = without
+        self.program, self.seed, self.seconds = os.path.abspath(program), seed, seconds
+        self.chance = random.Random(seed)
+        self.directory = tempfile.mkdtemp(prefix="holdfast-peer-")
+        self.log = open(self.path("log"), "ab")
+        self.children = []
+        self.counts = {}
+        self.end = time.monotonic() + seconds
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def write(self, name, text, mode=0o600):
+        with open(os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w",
+                  encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def count(self, name, number=1):
+        self.counts[name] = self.counts.get(name, 0) + number
+
+    def draws(self, fault, likelihood):
+        """Tells whether a fault strikes now; one that was left out never does."""
+        return self.chance.random() < likelihood and fault not in self.without
+
+    def is_over(self):
+        return time.monotonic() >= self.end
+
+    def start(self, *words, **options):
+        child = subprocess.Popen(
+            [self.program, *map(str, words)], stderr=self.log, preexec_fn=end_with_parent,
+            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **options})
+        self.children.append(child)
+        return child
+
+    def call(self, *words, timeout=60, code=0):
+        """Runs a command to its end and returns its standard output."""
+        child = self.start(*words)
+        try:
+            output = child.communicate(timeout=timeout)[0].decode()
+        except subprocess.TimeoutExpired:
+            raise Broken(f"holdfast {words[0]} ends", f"within {timeout} s", "it runs") from None
+        check(f"exit status of holdfast {' '.join(map(str, words))}", code, child.returncode)
+        return output
+
+    def close(self, is_kept):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+        self.log.close()
+        if not is_kept:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Backend:
+    """`holdfast serve`, which can be killed, ended and started again at the same port."""
+
+    def __init__(self, peer, *options):
+        self.peer, self.options = peer, options
+        self.port, self.child = 0, None
+        self.data = peer.path("backend")
+
+    def start(self):
+        self.child = self.peer.start(
+            "serve", "--data", self.data, "--port", self.port, "--json", *self.options)
+        line = self.child.stdout.readline()
+        check_that("holdfast serve starts", line, "one line with its address", "no output")
+        self.port = int(json.loads(line)["url"].rsplit(":", 1)[1].rstrip("/"))
+        return self
+
+    def kill(self):
+        self.child.kill()
+        self.child.wait()
+
+    def stop(self, timeout=10):
+        self.child.terminate()
+        try:
+            check("exit status of serve after SIGTERM", 0, self.child.wait(timeout))
+        except subprocess.TimeoutExpired:
+            raise Broken("serve ends after SIGTERM", f"within {timeout} s", "it runs") from None
+
+
+def main(title, play):
+    """Plays a peer and prints one line; ends with 1 if a promise is broken."""
+    parser = argparse.ArgumentParser(description=title)
+    parser.add_argument("program", help="the built holdfast")
+    parser.add_argument("--seed", type=int, default=1, help="draws the faults (1)")
+    parser.add_argument("--seconds", type=float, default=20, help="how long faults occur (20)")
+    parser.add_argument("--without", action="append", default=[], metavar="FAULT",
+                        help="leave out a fault by its name in the line of a run (repeatable)")
+    options = parser.parse_args()
+    name = os.path.basename(sys.argv[0]).removesuffix(".py")
+    peer = Peer(options.program, options.seed, options.seconds, options.without)
+
+    def leave(number, _):
+        peer.close(is_kept=False)
+        os._exit(128 + number)
+
+    # What asyncio says about connections that were aborted is no outcome of a run.
+    logging.getLogger("asyncio").disabled = True
+    sys.unraisablehook = lambda _: None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, leave)
+    broken = None
+    try:
+        play(peer)
+    except Broken as error:
+        broken = str(error)
+    except Exception as error:
+        broken = f"the peer runs: expected to its end, actual {error!r}"
+        peer.log.write(traceback.format_exc().encode())
+    peer.close(is_kept=broken is not None)
+    if broken:
+        print(f"{name}: broken, seed {peer.seed}: {broken}; files in {peer.directory}", flush=True)
+        sys.exit(1)
+    numbers = ", ".join(f"{value} {key}" for key, value in peer.counts.items())
+    print(f"{name}: passed, seed {peer.seed}: {numbers}", flush=True)

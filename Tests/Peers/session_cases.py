@@ -1,0 +1,200 @@
+"""Scripts of a plain session server for `holdfast session`: known answers that come again.
+
+A plain server names no prompt in its answers. Each case plays one order of frames that the contract
+of the original system allows; each prompt must come once and have its own answer, within 15 s.
+"""
+import asyncio
+import json
+import signal
+import uuid
+import warnings
+
+from peer import Broken, check, end_with_parent, main
+
+warnings.simplefilter("ignore", DeprecationWarning)
+from websockets.exceptions import ConnectionClosed  # noqa: E402
+from websockets.legacy.server import serve  # noqa: E402
+
+STAMP = "2026-01-18T20:00:00Z"
+
+
+class Server:
+    """A plain server of 0.4 that answers each prompt; cases change what it says when."""
+
+    def __init__(self):
+        self.history, self.responses, self.prompts = [], [], []
+        self.connections, self.conversation, self.is_shown = 0, None, asyncio.Event()
+
+    async def say(self, link, **frame):
+        await link.send(json.dumps(frame))
+
+    def add(self, role, text):
+        self.history.append({
+            "uuid": str(uuid.uuid4()), "role": role, "text": text, "timestamp": STAMP,
+            "session_id": self.conversation, "seq": len(self.history) + 1})
+        return self.history[-1]
+
+    def answer(self, text):
+        """Puts the answer into the history; returns its response."""
+        entry = self.add("assistant", f"answer to {text}")
+        self.responses.append({
+            "type": "response", "message_id": entry["uuid"], "success": True,
+            "text": entry["text"], "session_id": self.conversation})
+        return self.responses[-1]
+
+    async def window(self, link, begin):
+        await self.say(link, type="session_history", session_id=self.conversation,
+                       messages=self.history[begin:], first_seq=begin + 1,
+                       last_seq=len(self.history), next_seq=len(self.history) + 1,
+                       is_complete=True)
+
+    async def serve(self, link):
+        self.connections += 1
+        number = self.connections
+        try:
+            await self.say(link, type="hello", message="", version="0.4.0", auth_version=1,
+                           instructions="")
+            async for text in link:
+                await self.take(link, number, json.loads(text))
+        except ConnectionClosed:
+            pass
+
+    async def take(self, link, number, frame):
+        kind = frame["type"]
+        if kind == "connect":
+            await self.say(link, type="connected", message="", session_id=frame["session_id"],
+                           negotiated_protocol_version="0.4.0")
+            await self.connected(link, number)
+        elif kind == "ping":
+            await self.say(link, type="pong")
+        elif kind == "set_max_message_size":
+            await self.say(link, type="ack", message="set")
+        elif kind == "subscribe":
+            await self.window(link, frame["last_seq"])
+        elif kind == "prompt":
+            self.conversation = frame.get("new_session_id") or frame["resume_session_id"]
+            self.prompts.append(frame["text"])
+            self.add("user", frame["text"])
+            await self.say(link, type="ack", message="Processing prompt")
+            await self.prompt(link, number, frame["text"])
+
+    async def connected(self, link, number):
+        pass
+
+    async def prompt(self, link, number, text):
+        await asyncio.sleep(0.3)
+        await self.say(link, **self.answer(text))
+
+
+class Twice(Server):
+    """an answer comes again while the next prompt is under way"""
+
+    async def prompt(self, link, number, text):
+        for response in self.responses:
+            await self.say(link, **response)
+        await super().prompt(link, number, text)
+
+
+class Late(Server):
+    """an answer comes by the history of the next connection, and then as a response"""
+
+    async def prompt(self, link, number, text):
+        if number == 1:
+            self.answer(text)
+            link.transport.abort()
+            return
+        if len(self.prompts) == 2:
+            await self.say(link, **self.responses[0])
+        await super().prompt(link, number, text)
+
+
+class Replayed(Server):
+    """an answer that was shown is replayed, and the next prompt was lost with its connection"""
+
+    async def connected(self, link, number):
+        for response in self.responses:
+            await self.say(link, type="replay", message_id=response["message_id"], message={
+                "role": "assistant", "text": response["text"], "timestamp": STAMP,
+                "session_id": self.conversation})
+
+    async def prompt(self, link, number, text):
+        await super().prompt(link, number, text)
+        if number == 1:
+            link.transport.close()
+            await asyncio.sleep(1)  # what the client sends meanwhile is lost
+
+
+class Killed(Server):
+    """an answer is shown from the history, and the client is killed before the response"""
+
+    async def prompt(self, link, number, text):
+        if number > 1:
+            return await super().prompt(link, number, text)
+        self.answer(text)
+        await self.window(link, len(self.history) - 2)
+        await asyncio.sleep(5)
+        return None
+
+
+async def run(peer, url, folder, prompts, shown, is_killed):
+    """Runs the client once, perhaps until its first message; returns its exit status or None."""
+    child = await asyncio.create_subprocess_exec(
+        peer.program, "session", "--server", url, "--key-file", peer.path("key"), "--data",
+        folder, "--once", "--json", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=peer.log, preexec_fn=end_with_parent)
+    child.stdin.write("".join(prompt + "\n" for prompt in prompts).encode())
+    child.stdin.close()
+
+    async def read():
+        async for line in child.stdout:
+            event = json.loads(line)
+            if event["event"] == "message" and event["role"] == "assistant":
+                shown.append(event["text"])
+                if is_killed:
+                    await asyncio.sleep(0.5)  # until the client has recorded what it showed
+                    return
+        await child.wait()
+
+    try:
+        await asyncio.wait_for(read(), 15)
+    except asyncio.TimeoutError:
+        pass
+    if child.returncode is None:
+        child.send_signal(signal.SIGKILL)
+        await child.wait()
+        return None
+    return child.returncode
+
+
+async def play_case(peer, case, prompts):
+    server, shown = case(), []
+    listener = await serve(server.serve, "127.0.0.1", 0, ping_interval=None, close_timeout=1)
+    url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    folder = peer.path(case.__name__)
+    if case is Killed:
+        await run(peer, url, folder, prompts, shown, True)
+        code = await run(peer, url, folder, [], shown, False)
+    else:
+        code = await run(peer, url, folder, prompts, shown, False)
+    listener.close()
+    check(f"where {case.__doc__}: prompts that came, answers shown, exit status",
+          (prompts, [f"answer to {prompt}" for prompt in prompts], 0),
+          (server.prompts, shown, "it runs" if code is None else code))
+
+
+def play(peer):
+    peer.write("key", "untethered-" + "0123456789abcdef" * 2)
+    broken = []
+    for case, prompts in ((Server, ["one", "two"]), (Twice, ["one", "two"]), (Late, ["one", "two"]),
+                          (Replayed, ["one", "two"]), (Killed, ["one"])):
+        try:
+            asyncio.run(play_case(peer, case, prompts))
+            peer.count("cases")
+        except Broken as error:
+            broken.append(error)
+    if broken:
+        raise Broken.of(broken)
+
+
+if __name__ == "__main__":
+    main(__doc__.splitlines()[0], play)

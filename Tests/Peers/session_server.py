@@ -1,0 +1,475 @@
+"""A plain session server for `holdfast session`: 0.4 and 0.5, without idempotency keys.
+
+It delays, repeats and reorders what the contract of the original system leaves open, answers
+acknowledgements with errors as the original does, loses what it keeps in memory, dies and returns.
+"""
+import asyncio
+import hashlib
+import http
+import json
+import signal
+import time
+import uuid
+import warnings
+
+from peer import SHORT_WAITS, Broken, check, check_that, end_with_parent, main
+
+warnings.simplefilter("ignore", DeprecationWarning)
+from websockets.exceptions import ConnectionClosed  # noqa: E402
+from websockets.legacy.server import serve  # noqa: E402
+
+KEY = "untethered-" + "0123456789abcdef" * 2
+
+
+def answer_to(text):
+    return f"answer {hashlib.sha256(text.encode()).hexdigest()[:20]}\nto {text[:40]}"
+
+
+class Conversation:
+    """A history: what was asked and answered, and where a compaction has put it."""
+
+    def __init__(self, name, chance):
+        self.name, self.chance, self.entries, self.generation = name, chance, [], 0
+
+    def append(self, role, text, name=None):
+        self.entries.append({"uuid": name or str(uuid.uuid4()), "role": role, "text": text,
+                             "session_id": self.name, "timestamp": time.strftime(
+                                 "%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+        return self.entries[-1]
+
+    def offset(self, index):
+        """Bytes before an entry; a compaction makes each entry shorter."""
+        size = 100 - min(self.generation, 9) * 10
+        return sum(size + len(entry["text"].encode()) for entry in self.entries[:index])
+
+    def signature(self):
+        first = self.entries[0]["uuid"] if self.entries else "none"
+        return f"{self.offset(len(self.entries))}:{first}"
+
+    def window(self, version, begin, end, is_whole):
+        """The envelope of the entries from begin to end."""
+        frame = {"type": "session_history", "session_id": self.name}
+        if version == "0.4.0":
+            frame["messages"] = [entry | {"seq": index + 1} for index, entry in enumerate(
+                self.entries[begin:end], begin)]
+            if begin < end:
+                frame |= {"first_seq": begin + 1, "last_seq": end}
+            else:
+                frame["last_seq"] = begin
+            return frame | {"next_seq": len(self.entries) + 1, "is_complete": is_whole}
+        frame["messages"] = [entry | {"offset": self.offset(index)} for index, entry in enumerate(
+            self.entries[begin:end], begin)]
+        return frame | {"next_offset": self.offset(end), "end_of_file": is_whole,
+                        "file_signature": self.signature()}
+
+
+class Prompt:
+    def __init__(self, text, conversation):
+        self.text, self.conversation = text, conversation
+        self.receipts, self.answers = 0, 0
+        self.acked_at, self.acked_on = None, None
+
+
+class Link:
+    """One connection of the client."""
+
+    def __init__(self, server, socket):
+        self.server, self.socket, self.chance = server, socket, server.peer.chance
+        self.is_in, self.sent, self.lanes, self.subscribed = False, {}, {}, {}
+        self.ended_at = None
+
+    async def say(self, frame, lane=None):
+        """Sends a frame, perhaps late; frames of a lane keep their order."""
+        if lane is not None and not self.server.is_calm:
+            async with self.lanes.setdefault(lane, asyncio.Lock()):
+                await asyncio.sleep(self.chance.choice([0, 0, 0, 0.01, 0.1]))
+                return await self.say(frame)
+        if "message_id" in frame:
+            self.sent.setdefault(frame["message_id"], time.monotonic())
+            self.server.sent.add(frame["message_id"])
+        try:
+            self.server.note(self, ">", frame)
+            await self.socket.send(json.dumps(frame | {"stranger": [1, {"a": None}]}, ensure_ascii=(
+                self.chance.random() < 0.5)))
+        except ConnectionClosed:
+            pass
+        return None
+
+    def later(self, frame, lane):
+        self.server.spawn(self.say(frame, lane))
+        if not self.server.is_calm and lane in ("response", "history") and (
+                self.server.peer.draws("doubles", 0.2)):
+            self.server.peer.count("doubles")
+            self.server.spawn(self.say(frame, lane + " again"))
+
+    async def serve(self):
+        server = self.server
+        await self.say({"type": "hello", "message": "Welcome", "version": server.version,
+                        "auth_version": 1, "instructions": "Send connect"})
+        async for text in self.socket:
+            if self.ended_at is not None:
+                return
+            frame = json.loads(text)
+            server.note(self, "<", frame)
+            await self.take(frame)
+
+    async def take(self, frame):
+        server, kind = self.server, frame["type"]
+        if not self.is_in:
+            check("first message of a client", "connect", kind)
+            check("api_key of connect", KEY, frame.get("api_key"))
+            server.session = server.session or frame["session_id"]
+            check("session_id over all connections", server.session, frame["session_id"])
+            await asyncio.sleep(self.chance.choice([0, 0, 0.2]) * (not server.is_calm))
+            await self.say({"type": "connected", "message": "Session registered",
+                            "session_id": frame["session_id"],
+                            "negotiated_protocol_version": server.version})
+            self.is_in = True
+            await self.say({"type": "session_list", "sessions": [], "total_count": 0})
+            for response in list(server.undelivered.values()):
+                if "replays" in server.peer.without and response["message_id"] in server.sent:
+                    continue
+                entry = {"role": "assistant", "text": response["text"], "timestamp": time.strftime(
+                    "%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "session_id": response["session_id"]}
+                server.peer.count("replays")
+                self.later({"type": "replay", "message_id": response["message_id"],
+                            "message": entry}, "response")
+        elif kind == "ping":
+            await self.say({"type": "pong"})
+        elif kind == "prompt":
+            await self.prompt(frame)
+        elif kind == "message_ack":
+            name = frame["message_id"]
+            check_that("message_ack of a message of this server", name in server.names, "known", name)
+            server.acked.add(name)
+            if self.chance.random() < 0.9 or server.is_calm:
+                server.undelivered.pop(name, None)
+            if server.is_original:
+                self.later({"type": "error", "message": "Unknown message type: message_ack"}, "error")
+        elif kind == "subscribe":
+            await self.subscribe(frame)
+        elif kind == "unsubscribe":
+            self.subscribed.pop(frame["session_id"], None)
+        elif kind == "set_max_message_size":
+            await self.say({"type": "ack", "message": "Maximum set"})
+        elif kind != "disconnect":
+            await self.say({"type": "error", "message": f"Unknown message type: {kind}"})
+
+    async def prompt(self, frame):
+        server = self.server
+        name = frame.get("new_session_id") or frame["resume_session_id"]
+        check_that("new_session_id or resume_session_id", not (
+            "new_session_id" in frame and "resume_session_id" in frame), "one", frame)
+        conversation = server.conversations.setdefault(name, Conversation(name, self.chance))
+        self.subscribed.setdefault(name, None)
+        prompt = server.receive(frame["text"], conversation)
+        conversation.append("user", frame["text"])
+        server.push(conversation)
+        server.spawn(self.accept(prompt))
+
+    async def accept(self, prompt):
+        """Says ack and has the prompt answered. What dies before ack is asked again."""
+        server = self.server
+        await asyncio.sleep(self.chance.choice([0, 0.02, 0.2]) * (not server.is_calm))
+        if self.ended_at is None:
+            prompt.acked_at, prompt.acked_on = time.monotonic(), self
+            await self.say({"type": "ack", "message": "Processing prompt"})
+        await asyncio.sleep(self.chance.choice([0, 0.02, 0.2, 0.6]) * (not server.is_calm))
+        name = str(uuid.uuid4())
+        entry = prompt.conversation.append("assistant", answer_to(prompt.text), name)
+        prompt.answers += 1
+        server.names.add(name)
+        response = {"type": "response", "message_id": name, "success": True, "text": entry["text"],
+                    "session_id": prompt.conversation.name}
+        server.undelivered[name] = response
+        is_early = server.peer.draws("early-histories", 0.5)
+        if is_early:
+            server.push(prompt.conversation)
+        for link in server.links:
+            if link.is_in:
+                link.later(response, "response")
+        if not is_early:
+            server.push(prompt.conversation, "response")
+        for link in server.links:
+            if link.is_in:
+                link.later({"type": "turn_complete", "session_id": prompt.conversation.name},
+                           "response")
+
+    async def subscribe(self, frame):
+        server, name = self.server, frame["session_id"]
+        conversation = server.conversations.setdefault(name, Conversation(name, self.chance))
+        self.subscribed[name] = None
+        replaced = False
+        if server.version == "0.4.0":
+            begin = frame["last_seq"]
+            check_that("last_seq", begin <= len(conversation.entries), len(conversation.entries), begin)
+        else:
+            cursor = frame["from_offset"]
+            places = [conversation.offset(i) for i in range(len(conversation.entries) + 1)]
+            if cursor not in places:
+                replaced, cursor = True, 0
+                server.peer.count("replaced files")
+            begin = places.index(cursor)
+        length = len(conversation.entries)
+        end = length if server.is_calm else min(length, begin + self.chance.choice([1, 3, 100]))
+        window = conversation.window(server.version, begin, end, end == length)
+        if replaced:
+            window["file_replaced"] = True
+        self.later(window, "history")
+
+    def live(self, conversation, lane=None):
+        """Pushes the newest entry in a window of one message, behind those of a lane."""
+        if conversation.name in self.subscribed:
+            length = len(conversation.entries)
+            if lane is None:  # 0.4 tells a client what to do about a gap
+                lane = "history" if self.server.version == "0.5.0" else self.chance.choice(
+                    ["history", "live"])
+            self.later(conversation.window(self.server.version, length - 1, length, True), lane)
+
+
+class Server:
+    def __init__(self, peer):
+        self.peer, self.chance = peer, peer.chance
+        self.version = self.chance.choice(["0.4.0", "0.5.0"])
+        self.is_original = self.chance.random() < 0.5  # knows no message_ack
+        self.is_forgetful = self.chance.random() < 0.5  # keeps undelivered responses in memory alone
+        self.conversations, self.prompts, self.order = {}, {}, []
+        self.names, self.acked, self.due, self.undelivered = set(), set(), set(), {}
+        self.sent = set()
+        self.links, self.tasks, self.broke = set(), set(), asyncio.Event()
+        self.wire = open(peer.path("wire"), "a", encoding="utf-8")
+        self.session, self.broken, self.port, self.listener = None, None, 0, None
+
+    @property
+    def is_calm(self):
+        return self.peer.is_over()
+
+    def note(self, link, way, frame):
+        self.wire.write(f"{time.time():.3f} {id(link) % 9973} {way} {json.dumps(frame)[:300]}\n")
+        self.wire.flush()
+
+    def spawn(self, work):
+        task = asyncio.get_running_loop().create_task(self.guard(work))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def guard(self, work):
+        try:
+            await work
+        except Broken as broken:
+            self.find(broken)
+
+    def find(self, broken):
+        self.broken = self.broken or broken
+        self.broke.set()
+
+    def receive(self, text, conversation):
+        """Notes that a prompt came; one that was accepted must not come again."""
+        prompt = self.prompts.get(text)
+        if prompt is None:
+            prompt = self.prompts[text] = Prompt(text, conversation)
+            self.order.append(text)
+        else:
+            link = prompt.acked_on
+            gone = link.ended_at or time.monotonic() if link else 0
+            check_that(f"a prompt that was accepted {gone - (prompt.acked_at or gone):.1f} s before "
+                       "its connection ended", link is None or gone - prompt.acked_at < 1,
+                       "not sent again", text)
+            self.peer.count("sent again")
+        open_ = [p.text for p in self.prompts.values() if not p.answers and p is not prompt
+                 and p.conversation is conversation]
+        check("other prompts of the conversation without an answer", [], open_)
+        prompt.receipts += 1
+        return prompt
+
+    def push(self, conversation, lane=None):
+        for link in self.links:
+            link.live(conversation, lane)
+
+    async def greet(self, socket):
+        link = Link(self, socket)
+        self.links.add(link)
+        self.peer.count("connections")
+        try:
+            await link.serve()
+        except ConnectionClosed:
+            pass
+        except Broken as broken:
+            self.find(broken)
+        finally:
+            link.ended_at = link.ended_at or time.monotonic()
+            self.links.discard(link)
+            # What was sent 2 s before the end was read, stored and acknowledged.
+            self.due.update(name for name, at in link.sent.items() if at < link.ended_at - 2)
+
+    async def request(self, path, headers):
+        if path == "/healthz":
+            return http.HTTPStatus.OK, [], b"ok\n"
+        if not self.is_calm and self.chance.random() < 0.1:
+            self.peer.count("refusals")
+            return http.HTTPStatus.SERVICE_UNAVAILABLE, [("Retry-After", "0")], b""
+        return None
+
+    async def start(self):
+        self.listener = await serve(self.greet, "127.0.0.1", self.port, process_request=self.request,
+                                    ping_interval=None, max_size=None, close_timeout=1)
+        self.port = self.listener.sockets[0].getsockname()[1]
+
+    def cut(self):
+        for link in list(self.links):
+            link.ended_at = time.monotonic()
+            link.socket.transport.abort()
+
+    async def die(self):
+        """Ends at once. Histories are on disk; what runs is run again."""
+        self.peer.count("deaths")
+        self.listener.close()
+        self.cut()
+        for conversation in self.conversations.values():
+            if self.chance.random() < 0.3:
+                conversation.generation += 1
+        if self.is_forgetful:
+            self.undelivered.clear()
+        await asyncio.sleep(self.chance.uniform(0.05, 1))
+        await self.start()
+
+    async def drain(self):
+        for link in list(self.links):
+            await link.say({"type": "draining", "message": "Restart", "retry_after_ms": 100,
+                            "window_ms": 500})
+        self.peer.count("drains")
+
+    async def trouble(self):
+        while not self.is_calm:
+            await asyncio.sleep(self.chance.uniform(0.1, 2.5))
+            if self.is_calm or self.chance.random() < 0.4:
+                self.peer.count("cuts")
+                self.cut()
+            elif self.chance.random() < 0.7:
+                await self.die()
+            else:
+                await self.drain()
+
+
+class Phone:
+    """Runs of `holdfast session`, and what they printed."""
+
+    def __init__(self, peer, server):
+        self.peer, self.server, self.chance = peer, server, peer.chance
+        self.key = peer.write("key", KEY)
+        self.written, self.lost, self.runs, self.shown, self.states = [], set(), 0, {}, {}
+
+    async def run(self, count, kill_after):
+        """One run with new prompts; returns its exit status, None if it was killed."""
+        self.runs += 1
+        prompts = [f"prompt {len(self.written) + n} of seed {self.peer.seed} " + self.chance.choice(
+            ["", "é\u2028", "x" * 3000, '"{}[]', "same words"]) for n in range(count)]
+        self.written += prompts
+        child = await asyncio.create_subprocess_exec(
+            self.peer.program, "session", "--server", f"http://127.0.0.1:{self.server.port}",
+            "--key-file", self.key, "--data", self.peer.path("phone"), "--once", "--json",
+            "--set", "retry.breaker=off", *SHORT_WAITS,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=self.peer.log,
+            limit=2**24, preexec_fn=end_with_parent)
+        reader = asyncio.create_task(self.read(child.stdout))
+        try:
+            child.stdin.write("".join(prompt + "\n" for prompt in prompts).encode())
+            child.stdin.close()
+        except ConnectionError:
+            pass
+        ended, broke = (asyncio.ensure_future(e) for e in (child.wait(), self.server.broke.wait()))
+        try:
+            done, _ = await asyncio.wait([ended, broke], timeout=kill_after or 90,
+                                         return_when=asyncio.FIRST_COMPLETED)
+            if self.server.broken:
+                raise self.server.broken
+            if not done and kill_after is None:
+                self.judge_open()
+            self.peer.count("kills", not done)
+        finally:
+            broke.cancel()
+            if child.returncode is None:
+                child.send_signal(signal.SIGKILL)
+                await ended
+            await reader
+        if child.returncode == -signal.SIGKILL:
+            self.lost.update(prompts)  # the pipe may not have been read
+            return None
+        return child.returncode
+
+    def judge_open(self):
+        """Tells which prompt holds up a run that does not end."""
+        shown = {events[0][1].get("text") for events in self.shown.values()}
+        for text, state in self.states.items():
+            if state == "accepted":
+                came = "came" if text in self.server.prompts else "never came to the server"
+                seen = "was" if answer_to(text) in shown else "was not"
+                raise Broken(f"state after 90 s of {text[:40]!r}, which {came} and whose answer "
+                             f"{seen} shown", "answered", state)
+        raise Broken("session --once ends", "within 90 s", {
+            text[:40]: state for text, state in self.states.items() if state != "answered"})
+
+    async def read(self, stream):
+        async for line in stream:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            self.take(event)
+
+    def take(self, event):
+        with open(self.peer.path("events"), "a", encoding="utf-8") as file:
+            file.write(f"{self.runs} {json.dumps(event)}\n")
+        if event.get("event") == "prompt":
+            self.states[event["text"]] = event["state"]
+        if event.get("event") == "message":
+            self.shown.setdefault(event["id"], []).append((self.runs, event))
+
+
+def judge(server, phone):
+    """Each prompt has its own answer, in order, and nothing was shown twice."""
+    kills = phone.peer.counts.get("kills", 0)
+    repeated = [runs for runs in phone.shown.values() if len(runs) > 1]
+    check_that("messages that were shown twice", len(repeated) <= kills, f"{kills} at most, one for "
+               "each kill", [[(run, e.get("text", "")[:60]) for run, e in r] for r in repeated][:3])
+    arrived = [text for text in phone.written if text in server.prompts]
+    check("order in which prompts came", arrived, server.order)
+    missing = [t for t in phone.written if t not in server.prompts and t not in phone.lost]
+    check("prompts that never came", [], missing)
+    texts = [events[0][1].get("text", "") for events in phone.shown.values()]
+    for text, prompt in server.prompts.items():
+        check_that(f"answers to {text[:60]!r}", texts.count(answer_to(text)) in range(
+            1, prompt.receipts + 1), f"1 to {prompt.receipts}", texts.count(answer_to(text)))
+    phone.peer.count("prompts", len(server.prompts))
+    check("responses that were not acknowledged", set(), server.due - server.acked)
+
+
+def play(peer):
+    async def run():
+        server = Server(peer)
+        await server.start()
+        phone = Phone(peer, server)
+        trouble = asyncio.create_task(server.trouble())
+        try:
+            while True:
+                is_last = server.is_calm
+                is_killed = not server.is_calm and peer.chance.random() < 0.4
+                code = await phone.run(0 if is_last else peer.chance.randint(0, 12),
+                                       peer.chance.uniform(0.1, 3) if is_killed else None)
+                if server.broken:
+                    raise server.broken
+                # A run ends with 1 or 6 if the server refused or was away in six attempts.
+                check_that("exit status of session --once", code in ((0,) if is_last else (
+                    0, 1, 6, None)), "0 in the end", code)
+                if is_last:
+                    break
+        finally:
+            trouble.cancel()
+            server.cut()
+        judge(server, phone)
+
+    asyncio.run(run())
+
+
+if __name__ == "__main__":
+    main(__doc__.splitlines()[0], play)

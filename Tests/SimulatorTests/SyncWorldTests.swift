@@ -22,8 +22,12 @@ import Testing
     #expect(SyncFeature.play(.drawn(.swarm, seed: seed)).findings == [])
   }
 
-  /// `appendsBehind` shows in one of hundreds of runs, and has a test with plans of its own below.
-  @Test(arguments: SyncFeature.Defect.allCases.filter { $0 != .appendsBehind })
+  /// These show in one of hundreds of runs, and have tests with plans of their own below.
+  private static let rare: Set<SyncFeature.Defect> = [
+    .appendsBehind, .believesNumbers, .believesStatus,
+  ]
+
+  @Test(arguments: SyncFeature.Defect.allCases.filter { !rare.contains($0) })
   func `each deliberate defect of a sync is caught`(defect: SyncFeature.Defect) {
     let caught = (1...UInt64(defect.seeds)).first { seed in
       SyncFeature.play(.drawn(.swarm, seed: seed), RunSetup(defect: defect)).findings

@@ -121,8 +121,7 @@ extension SyncFeature {
 
     /// A write is broken in few runs, and in few of them does it matter that data were put back.
     public var seeds: Int {
-      if self == .appendsBehind { return 600 }
-      return [.believesNumbers, .ignoresStamp].contains(self) ? 400 : 100
+      [.appendsBehind, .believesNumbers, .believesStatus].contains(self) ? 600 : 100
     }
   }
 }

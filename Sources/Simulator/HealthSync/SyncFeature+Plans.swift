@@ -124,7 +124,7 @@ extension Sketch<SyncFeature> {
       // Longer than anything is on its way that was sent before.
       case 3: Act(.queueReturns, for: draw.seconds(200, 900), on: draw.count(0...phones - 1))
       // Answers of success that say that nothing was stored.
-      case _: Act(.restStatus, 200, for: draw.seconds(1, 60))
+      case _: Act(.restStatus, 200, for: draw.seconds(5, 300))
       }
     }
   }

@@ -82,7 +82,18 @@ import Testing
       let later = arrived.advanced(by: .seconds(3_600))
       #expect(stamps.note(made, of: "p", arrived: later) == time, "a copy")
     }
-    let next = Timestamp(nanoseconds: 17_000_000_000)
+    // A phone whose page was bounded long ago, and whose batches come in another order now.
+    let second: Int64 = 1_000_000_000
+    func note(_ made: Int64, at arrived: Int64) -> Timestamp {
+      stamps.note(
+        Timestamp(nanoseconds: made * second), of: "p",
+        arrived: Timestamp(nanoseconds: arrived * second))
+    }
+    let honest = note(900, at: 905)
+    let ahead = note(1_043, at: 1_042)
+    let late = note(1_042, at: 1_042)
+    #expect(honest < late && late < ahead)
+    let next = Timestamp(nanoseconds: 1_100_000_000_000)
     #expect(stamps.note(next, of: "p", arrived: next) == next)
   }
 }

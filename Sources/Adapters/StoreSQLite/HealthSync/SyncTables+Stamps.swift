@@ -40,8 +40,12 @@ extension SyncTables {
         latest: try time("SELECT max(counts) FROM devices WHERE user = ?", [.integer(user)]),
         before: try time(
           """
-          SELECT counts FROM stamps WHERE user = ? AND device = ? AND made < ?
-          ORDER BY made DESC LIMIT 1
+          SELECT max(counts) FROM (
+            SELECT * FROM (
+              SELECT counts FROM stamps WHERE user = ?1 AND device = ?2 AND made < ?3
+              ORDER BY made DESC LIMIT 1)
+            UNION ALL
+            SELECT counts FROM devices WHERE user = ?1 AND device = ?2 AND made < ?3)
           """, key),
         behind: try time(
           """

@@ -127,8 +127,8 @@ public struct SyncModel: Machine {
     case .device(let change): device(change, at: now)
     case .conditions(let conditions): changed(conditions, at: now)
     case .again:
-      // A person may know that the server was put back.
-      if introduction == .known { introduction = .unknown }
+      // A person may know that the server was put back. While it fails, one try is enough.
+      if introduction == .known, server.failures == 0 { introduction = .unknown }
       tryNow(at: now)
     case .stop: stop(at: now, &effects)
     }

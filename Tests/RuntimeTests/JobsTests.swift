@@ -69,7 +69,7 @@ struct JobsTests {
       }
       await work.driver.post(.say(2))
       #expect(await work.effects.next() == .said(2))
-      #expect(!isStarted.withLock(\.self))
+      #expect(!isStarted.withLock { $0 })
     }
   }
 

@@ -59,7 +59,7 @@ struct BottleLinkInputs: LinkedGenerator {
   mutating func note(_ step: MachineStep<BottleModel>) {
     for effect in step.effects {
       switch effect {
-      case .connect(let attempt, let id, _): connects.append((attempt, id))
+      case .connect(let attempt, let id, _, _): connects.append((attempt, id))
       case .cancel(let attempt):
         connects.removeAll { $0.attempt == attempt }
         if discovering == attempt { discovering = nil }
@@ -80,7 +80,7 @@ struct BottleLinkInputs: LinkedGenerator {
 
   static func request(in effect: BottleModel.Effect) -> String? {
     switch effect {
-    case .connect(let attempt, let id, _): "connect \(attempt) \(id)"
+    case .connect(let attempt, let id, _, _): "connect \(attempt) \(id)"
     case .discover(let attempt): "discover \(attempt)"
     case .write(_, let id, _, _): "write \(id)"
     case .commit(let id, _): "commit \(id)"

@@ -17,7 +17,7 @@ PROGRAMS_STAMP = .build/programs.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test typecheck exports embedded apple-check example lint demo portable \
-  bare sim nightly bluetooth docs kills sanitize fuzz bench bench-full instructions conformance torture mutants install uninstall clean
+  bare sim nightly bluetooth docs kills sanitize fuzz bench bench-full instructions conformance torture peers mutants install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -115,6 +115,10 @@ nightly: $(PROGRAMS_STAMP) ## plays 100,000 seeds of every world
 torture: $(PROGRAMS_STAMP) ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
 	$(RELEASE) --product holdfast
 	scripts/torture .build/release/holdfast --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
+
+peers: $(PROGRAMS_STAMP) ## runs peers that were written from the documents; SECONDS=N (120), SEED=N
+	$(RELEASE) --product holdfast
+	scripts/peer-runs .build/release/holdfast --seconds $(or $(SECONDS),120) --seed $(or $(SEED),1)
 
 bluetooth: setup ## a bottle and a phone over the real bluetoothd, in a virtual machine
 	$(SWIFT) build --product holdfast $(STRICT)

@@ -2,6 +2,7 @@
 
 It delays, repeats and reorders what the contract of the original system leaves open, answers
 acknowledgements with errors as the original does, loses what it keeps in memory, dies and returns.
+A prompt whose end cannot be proven may be unsure; then the exit status is 1.
 """
 import asyncio
 import hashlib
@@ -19,6 +20,9 @@ from websockets.exceptions import ConnectionClosed  # noqa: E402
 from websockets.legacy.server import serve  # noqa: E402
 
 KEY = "untethered-" + "0123456789abcdef" * 2
+# A prompt is unsure 300 s after the last sign of it, or sooner.
+PATIENCE = 330
+ENDS = ("answered", "unsure")
 
 
 def answer_to(text):
@@ -68,6 +72,7 @@ class Prompt:
         self.text, self.conversation = text, conversation
         self.receipts, self.answers = 0, 0
         self.acked_at, self.acked_on = None, None
+        self.links, self.responses = [], []
 
 
 class Link:
@@ -163,6 +168,7 @@ class Link:
         conversation = server.conversations.setdefault(name, Conversation(name, self.chance))
         self.subscribed.setdefault(name, None)
         prompt = server.receive(frame["text"], conversation)
+        prompt.links.append(self)
         conversation.append("user", frame["text"])
         server.push(conversation)
         server.spawn(self.accept(prompt))
@@ -179,6 +185,7 @@ class Link:
         entry = prompt.conversation.append("assistant", answer_to(prompt.text), name)
         prompt.answers += 1
         server.names.add(name)
+        prompt.responses.append(name)
         response = {"type": "response", "message_id": name, "success": True, "text": entry["text"],
                     "session_id": prompt.conversation.name}
         server.undelivered[name] = response
@@ -208,6 +215,7 @@ class Link:
             places = [conversation.offset(i) for i in range(len(conversation.entries) + 1)]
             if cursor not in places:
                 replaced, cursor = True, 0
+                server.is_replaced = True
                 server.peer.count("replaced files")
             begin = places.index(cursor)
         length = len(conversation.entries)
@@ -235,7 +243,7 @@ class Server:
         self.is_forgetful = self.chance.random() < 0.5  # keeps undelivered responses in memory alone
         self.conversations, self.prompts, self.order = {}, {}, []
         self.names, self.acked, self.due, self.undelivered = set(), set(), set(), {}
-        self.sent = set()
+        self.sent, self.is_replaced = set(), False
         self.links, self.tasks, self.broke = set(), set(), asyncio.Event()
         self.wire = open(peer.path("wire"), "a", encoding="utf-8")
         self.session, self.broken, self.port, self.listener = None, None, 0, None
@@ -358,10 +366,12 @@ class Phone:
         self.peer, self.server, self.chance = peer, server, peer.chance
         self.key = peer.write("key", KEY)
         self.written, self.lost, self.runs, self.shown, self.states = [], set(), 0, {}, {}
+        self.unsure, self.ended, self.heard = [], {}, 0
 
     async def run(self, count, kill_after):
         """One run with new prompts; returns its exit status, None if it was killed."""
         self.runs += 1
+        self.ended, self.heard = {}, time.monotonic()
         prompts = [f"prompt {len(self.written) + n} of seed {self.peer.seed} " + self.chance.choice(
             ["", "é\u2028", "x" * 3000, '"{}[]', "same words"]) for n in range(count)]
         self.written += prompts
@@ -379,8 +389,15 @@ class Phone:
             pass
         ended, broke = (asyncio.ensure_future(e) for e in (child.wait(), self.server.broke.wait()))
         try:
-            done, _ = await asyncio.wait([ended, broke], timeout=kill_after or 90,
-                                         return_when=asyncio.FIRST_COMPLETED)
+            done = set()
+            while not done:
+                left = kill_after or self.heard + PATIENCE - time.monotonic()
+                if left <= 0:
+                    break
+                done, _ = await asyncio.wait([ended, broke], timeout=left,
+                                             return_when=asyncio.FIRST_COMPLETED)
+                if kill_after:
+                    break
             if self.server.broken:
                 raise self.server.broken
             if not done and kill_after is None:
@@ -395,7 +412,20 @@ class Phone:
         if child.returncode == -signal.SIGKILL:
             self.lost.update(prompts)  # the pipe may not have been read
             return None
+        self.judge_end(child.returncode)
         return child.returncode
+
+    def judge_end(self, code):
+        """Status 0 means that each prompt was answered, in this run or before it."""
+        failed = {text[:60]: state for text, state in self.ended.items() if state not in ENDS}
+        check("prompts that failed although the server refuses none", {}, failed)
+        if code == 0:
+            # What a killed run had not stored may be gone; what was sent was stored.
+            left = {text[:60]: self.states.get(text, "unread") for text in self.written
+                    if self.states.get(text) not in ENDS and (
+                        text not in self.lost or self.states.get(text) in ("sent", "accepted"))}
+            left |= {text[:60]: state for text, state in self.ended.items() if state == "unsure"}
+            check("prompts without an answer, and status 0", {}, left)
 
     def judge_open(self):
         """Tells which prompt holds up a run that does not end."""
@@ -404,10 +434,10 @@ class Phone:
             if state == "accepted":
                 came = "came" if text in self.server.prompts else "never came to the server"
                 seen = "was" if answer_to(text) in shown else "was not"
-                raise Broken(f"state after 90 s of {text[:40]!r}, which {came} and whose answer "
-                             f"{seen} shown", "answered", state)
-        raise Broken("session --once ends", "within 90 s", {
-            text[:40]: state for text, state in self.states.items() if state != "answered"})
+                raise Broken(f"state {PATIENCE} s after the last event, of {text[:40]!r}, which {came} and whose answer "
+                             f"{seen} shown", "answered or unsure", state)
+        raise Broken("session --once ends", f"within {PATIENCE} s of the last event", {
+            text[:40]: state for text, state in self.states.items() if state not in ENDS})
 
     async def read(self, stream):
         async for line in stream:
@@ -420,8 +450,15 @@ class Phone:
     def take(self, event):
         with open(self.peer.path("events"), "a", encoding="utf-8") as file:
             file.write(f"{self.runs} {json.dumps(event)}\n")
+        self.heard = time.monotonic()
         if event.get("event") == "prompt":
-            self.states[event["text"]] = event["state"]
+            text, state = event["text"], event["state"]
+            self.states[text] = state
+            if state in ("failed", "interrupted", *ENDS):
+                self.ended[text] = state
+            if state == "unsure" and text not in self.unsure:
+                self.unsure.append(text)
+                self.peer.count("unsure")
         if event.get("event") == "message":
             self.shown.setdefault(event["id"], []).append((self.runs, event))
 
@@ -434,14 +471,37 @@ def judge(server, phone):
                "each kill", [[(run, e.get("text", "")[:60]) for run, e in r] for r in repeated][:3])
     arrived = [text for text in phone.written if text in server.prompts]
     check("order in which prompts came", arrived, server.order)
-    missing = [t for t in phone.written if t not in server.prompts and t not in phone.lost]
+    unsure = set(phone.unsure)
+    missing = [t for t in phone.written
+               if t not in server.prompts and t not in phone.lost and t not in unsure]
     check("prompts that never came", [], missing)
     texts = [events[0][1].get("text", "") for events in phone.shown.values()]
     for text, prompt in server.prompts.items():
         check_that(f"answers to {text[:60]!r}", texts.count(answer_to(text)) in range(
             1, prompt.receipts + 1), f"1 to {prompt.receipts}", texts.count(answer_to(text)))
     phone.peer.count("prompts", len(server.prompts))
-    check("responses that were not acknowledged", set(), server.due - server.acked)
+    judge_unsure(server, phone.unsure)
+    # A response is acknowledged once it is known whose it is, which a death can prevent.
+    excused = {name for text in unsure & server.prompts.keys()
+               for name in server.prompts[text].responses}
+    check("responses that were not acknowledged", set(), server.due - server.acked - excused)
+
+
+def judge_unsure(server, unsure):
+    """The first unsure prompt had no response that its own connection survived by 2 s.
+
+    From then on its turn may be open, and other ends may be of it; so may those of turns that a
+    file shows again which replaced another one.
+    """
+    first = server.prompts.get(unsure[0]) if unsure else None
+    if first is None or server.is_replaced or first.receipts > 1:
+        return
+    now = time.monotonic()
+    for link in first.links:
+        for name in first.responses:
+            at, end = link.sent.get(name), link.ended_at or now
+            check_that(f"state of {first.text[:60]!r}, whose response was sent on its own connection",
+                       at is None or end - at < 2, "answered", "unsure")
 
 
 def play(peer):
@@ -459,9 +519,10 @@ def play(peer):
                 if server.broken:
                     raise server.broken
                 # A run ends with 1 or 6 if the server refused or was away in six attempts.
-                check_that("exit status of session --once", code in ((0,) if is_last else (
-                    0, 1, 6, None)), "0 in the end", code)
-                if is_last:
+                is_unsure = "unsure" in phone.ended.values()
+                check_that("exit status of session --once", code in ((1 if is_unsure else 0,)
+                           if is_last else (0, 1, 6, None)), "0, or 1 if one is unsure", code)
+                if is_last and code == 0:
                     break
         finally:
             trouble.cancel()

@@ -1,0 +1,56 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+/// The peers of `Tests/Peers`, which were written from the documents, against the built program;
+/// docs/peers.md says what each proves. They run one after the other: each starts many programs.
+@Suite(.serialized, .timeLimit(.minutes(15)))
+struct PeerRunTests {
+  @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
+  func `a session bears fixed orders of frames of a plain server`() async throws {
+    try await PeerRun.pass("session_cases")
+  }
+
+  @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
+  func `a session bears a plain server that fails, dies and repeats`() async throws {
+    try await PeerRun.pass("session_server")
+  }
+
+  @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
+  func `a killed server serves session clients of another make`() async throws {
+    try await PeerRun.pass("session_client")
+  }
+
+  @Test func `health sync bears a server that fails, refuses and cuts`() async throws {
+    try await PeerRun.pass("health_server")
+  }
+
+  @Test func `a killed server serves a health client of another make`() async throws {
+    try await PeerRun.pass("health_client")
+  }
+}
+
+/// One run of a peer with a fixed seed and 20 s of faults.
+private enum PeerRun {
+  static let python = "/usr/bin/python3"
+
+  static let hasWebSockets: Bool =
+    (try? Shell.wait(for: [python, "-c", "import websockets.legacy.client"])) != nil
+
+  /// Runs a peer to its end; what it printed last is the comment of a failure.
+  static func pass(_ peer: String) async throws {
+    let package = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../..").standardizedFileURL.path
+    let script = try #require(
+      [package, FileManager.default.currentDirectoryPath].map { "\($0)/scripts/peer-runs" }
+        .first(where: FileManager.default.isExecutableFile))
+    let process = try LabProcess([
+      python, script, CommandProcess.path, "--only", peer, "--seed", "1", "--seconds", "20",
+    ])
+    process.endInput()
+    let run = await CommandProcess.outcome(of: process)
+    let said = (run.output + run.errors).suffix(5).joined(separator: "\n")
+    let hasPassed = run.output.contains { $0.hasPrefix("\(peer): passed") }
+    #expect(run.status == 0 && hasPassed, "\(said)")
+  }
+}

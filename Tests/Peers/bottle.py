@@ -19,8 +19,7 @@ BATTERY = bytes.fromhex("00002A1900001000800000805F9B34FB")[::-1]
 STATE, CONFIG, SYNC, DRINKS, COMMAND, SETTINGS, ACTIVITY, CALIBRATION = range(1, 9)
 COMMANDS = {1: 4, 2: 4, 3: 4, 4: 13, 5: 4, 6: 4, 16: 5, 17: 3, 18: 5, 32: 4, 33: 4, 48: 4}
 WAITS = ["--set", "retry.reconnect=200ms", "--set", "retry.windows=2/1s,90/1m", "--set", "retry.spread=100ms",
-         "--set", "standby.rearm=1s", "--set", "standby.fastFailure=100ms", "--set", "standby.floor=1s",
-         "--set", "standby.rest=1s"]
+         "--set", "standby.rearm=1s", "--set", "standby.fastFailure=100ms", "--set", "standby.floor=1s"]
 
 
 def characteristic(number):
@@ -98,7 +97,8 @@ class Phone:
             check("content of a connect", b"", content)
             check_that("a connect", not self.is_linked, "while there is no link", "on a link")
             since = time.monotonic() - self.advertised
-            check_that("an advertisement of this bottle before a connect", since < 2, "within 2 s", f"{since:.1f} s ago")
+            check_that("an advertisement of this bottle before a connect", since < 2,
+                       "within 2 s", f"{since:.1f} s ago")
             if not bottle.advertises or bottle.draws("refused", 0.1):
                 return self.send(3)
             bottle.link, self.is_linked = self, True

@@ -175,11 +175,9 @@ import Testing
     return bench
   }
 
-  @Test(arguments: [404, 503])
-  func `why the link is missing is told until it stands`(status: Int) {
-    let failure = LinkFailure.http(status: status, retryAfter: nil, detail: "")
-    let told = LinkStatus(phase: .standby, mode: .polling, reason: .failure(failure))
-    let ways: [(String, (inout LinkBench) -> Void)] = [
+  /// What may come while the link is missing.
+  private static var ways: [(String, (inout LinkBench) -> Void)] {
+    [
       (
         "background and foreground",
         { bench in
@@ -212,7 +210,13 @@ import Testing
         }
       ),
     ]
-    for (name, way) in ways {
+  }
+
+  @Test(arguments: [404, 503])
+  func `why the link is missing is told until it stands`(status: Int) {
+    let failure = LinkFailure.http(status: status, retryAfter: nil, detail: "")
+    let told = LinkStatus(phase: .standby, mode: .polling, reason: .failure(failure))
+    for (name, way) in Self.ways {
       var bench = Self.refused(failure)
       way(&bench)
       #expect(bench.link.status == told, "\(name)")

@@ -54,10 +54,12 @@ import Testing
   @Test func `a sync keeps its promises`() {
     RandomInputs<PhoneSyncInputs>(seeds: 0..<50, acts: 300).expectSound(
       inputs: """
-        again ask committed conditions device fetched fired halved notCommitted notFetched
-        notHalved notWritten refreshed restored secret stop uploaded
+        again ask committed conditions device epoch fetched fired halved identified notCommitted
+        notFetched notHalved notIdentified notWritten refreshed restored secret stop uploaded
         """,
-      effects: "askSecret commit delete fetch giveBack halve observe refresh update upload")
+      effects: """
+        askSecret commit delete fetch giveBack halve identify observe refresh update upload
+        """)
   }
 
   @Test func `the link to a bottle keeps its promises`() {

@@ -41,7 +41,7 @@ struct ServerTests {
   @Test func `the sync server keeps its promises under random inputs`() {
     RandomInputs<SyncInputs>(seeds: 0..<60, acts: 120).expectSound(
       inputs: "request abandoned done drain restored announced cut",
-      effects: "ingest check tell keep finish forget inform interrupt answer finished")
+      effects: "ingest check tell keep finish forget inform interrupt answer finished stamp")
   }
 
   @Test func `faults of the shop server are found`() {

@@ -94,7 +94,7 @@ struct RelayRecordTests {
   @Test func `a run that went well satisfies the checkers, and more tries than allowed do not`() {
     #expect(Self.findings() == [])
     let found = Self.findings { effect in
-      if case .open = effect { Array(repeating: effect, count: 11) } else { [effect] }
+      if case .open = effect { Array(repeating: effect, count: 31) } else { [effect] }
     }
     #expect(found.map(\.kind).contains(.storm))
   }

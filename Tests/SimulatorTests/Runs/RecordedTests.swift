@@ -31,7 +31,7 @@ struct RecordedTests {
 
   @Test func `more tries than the policy allows are found`() {
     let found = Self.findings { effect in
-      if case .open = effect { Array(repeating: effect, count: 11) } else { [effect] }
+      if case .open = effect { Array(repeating: effect, count: 31) } else { [effect] }
     }
     #expect(found.map(\.kind).contains(.storm))
   }

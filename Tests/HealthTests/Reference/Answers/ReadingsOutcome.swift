@@ -65,23 +65,8 @@ struct ReadingsOutcome: Equatable {
     func day(_ start: Timestamp) -> Int64 {
       clock.localDay(clock.span(start.nanoseconds, .day).start) * ReferenceClock.day
     }
-    func figures(
-      _ readings: [(start: Timestamp, value: Double)], until end: Int64
-    ) -> [Double?] {
-      var tally = ReferenceTally()
-      for reading in readings {
-        tally.add([reading.value], from: reading.start.nanoseconds, to: reading.start.nanoseconds)
-      }
-      let values = readings.map(\.value)
-      let average =
-        known?.isHeld == true
-        ? tally.overTime(until: end) : values.reduce(0, +) / Double(values.count)
-      return [
-        Double(values.count), values.min() ?? 0, values.max() ?? 0,
-        values.isEmpty ? nil : Self.withoutLastBits(average),
-      ]
-    }
-    all = figures(readings, until: scenario.to)
+    let isHeld = known?.isHeld == true
+    all = Self.figures(readings, until: scenario.to, isHeld)
     (latest, latestTime) = (readings.last?.value, readings.last?.start)
     days = []
     for reading in readings where days.last != day(reading.start) {
@@ -90,7 +75,23 @@ struct ReadingsOutcome: Equatable {
     ofDays = days.map { number in
       let found = readings.filter { day($0.start) == number }
       let end = found.first.map { clock.span($0.start.nanoseconds, .day).upper } ?? 0
-      return figures(found, until: min(end, scenario.to))
+      return Self.figures(found, until: min(end, scenario.to), isHeld)
     }
+  }
+  /// Returns the number of readings, the least, the greatest and the average.
+  private static func figures(
+    _ readings: [(start: Timestamp, value: Double)], until end: Int64, _ isHeld: Bool
+  ) -> [Double?] {
+    var tally = ReferenceTally()
+    for reading in readings {
+      tally.add([reading.value], from: reading.start.nanoseconds, to: reading.start.nanoseconds)
+    }
+    let values = readings.map(\.value)
+    let average =
+      isHeld ? tally.overTime(until: end) : values.reduce(0, +) / Double(values.count)
+    return [
+      Double(values.count), values.min() ?? 0, values.max() ?? 0,
+      values.isEmpty ? nil : withoutLastBits(average),
+    ]
   }
 }

@@ -105,11 +105,13 @@ extension LinkPolicy {
     name: String, background: BackgroundRule, idle: IdleRule?,
     reconnect: [Duration], verdicts: [FailureClass: Verdict]
   ) throws(PolicyError) -> LinkPolicy {
-    let own: [FailureClass: Verdict] = [
+    var own: [FailureClass: Verdict] = [
       .unauthorized: .stop, .closedUnauthorized: .stop,
       // Two that hold one device would replace each other for ever.
       .closedReplaced: .stop,
     ]
+    // `merging` casts dynamically, which Embedded Swift does not have.
+    for (row, verdict) in verdicts { own[row] = verdict }
     return try LinkPolicy(
       name: name,
       retry: RetryPolicy(
@@ -128,7 +130,7 @@ extension LinkPolicy {
         idle: idle),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(10)),
-      standby: .none, verdicts: usual(but: own.merging(verdicts) { $1 }))
+      standby: .none, verdicts: usual(but: own))
   }
 
   /// Seed 003: a two-way session socket.

@@ -165,6 +165,6 @@ extension RelayOutcome {
     RelayGrant(accessToken: "secret", expiresIn: .seconds(7_200), user: "u1"))
 
   static func data(_ text: String) -> RelayOutcome {
-    .data(HealthObject(succeeded: true, bytes: Array(text.utf8)))
+    .data(HealthObject(succeeded: !text.hasPrefix(#"{"success":false"#), bytes: Array(text.utf8)))
   }
 }

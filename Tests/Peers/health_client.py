@@ -324,7 +324,10 @@ class Client:
         piece["Content-Type"] = "application/offset+octet-stream"
         check("more bytes than announced", 400, self.ask("PATCH", place, b"1234567", piece)[0])
         check("an upload that has ended", 404, self.ask("HEAD", place, headers=tus)[0])
-        check("GET /api/sync", {"status": "ok", "endpoint": "sync"}, self.get("/api/sync"))
+        status, _, body, _ = self.ask("GET", "/api/sync", headers={"Authorization": None})
+        check("GET /api/sync without a secret", (200, {"status": "ok", "endpoint": "sync"}), (
+            status, json.loads(body)))
+        check("user of GET /api/sync", self.user, self.get("/api/sync").get("user"))
         # A number is known by its value, however it is written.
         for text, expected in (("72", 1), ("72.0", 0), ("7.2e1", 0)):
             body = batch(value="NUMBER", sourceName=self.user).replace(b'"NUMBER"', text.encode())

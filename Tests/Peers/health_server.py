@@ -433,6 +433,8 @@ def play(peer):
         compare(export, store)
         for line in peer.call("health", "status", "--data", peer.path("phone"), "--json").splitlines():
             state = json.loads(line)
+            if "type" not in state:  # Whose progress it is.
+                continue
             check(f"batches of {state['type']} that wait or are parked", (0, 0), (
                 state.get("pending"), state.get("parked")))
         if peer.is_over():

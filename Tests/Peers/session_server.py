@@ -513,7 +513,9 @@ def play(peer):
         try:
             while True:
                 is_last = server.is_calm
-                is_killed = not server.is_calm and peer.chance.random() < 0.4
+                # Behind a kill a prompt may be waited for for 300 s.
+                is_killed = (not server.is_calm and peer.seconds >= 60
+                             and peer.chance.random() < 0.4)
                 code = await phone.run(0 if is_last else peer.chance.randint(0, 12),
                                        peer.chance.uniform(0.1, 3) if is_killed else None)
                 if server.broken:

@@ -17,6 +17,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   private var given: [Int]
   /// The program is quick, so that all prompts end in time.
   private(set) var isCalm = false
+  /// When the users gave their last prompts.
+  private var lastSaid: Instant?
 
   /// A conversation in which nothing was ever said.
   static let new = "00000000-0000-4000-8000-0000000000ff"
@@ -297,9 +299,11 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   // Calm.
 
   var isComplete: Bool {
-    clients.indices.allSatisfy {
+    // The server still runs what it was given last, and tells both phones.
+    let isTold = lastSaid.map { kernel.now >= $0.advanced(by: .seconds(30)) } ?? true
+    return clients.indices.allSatisfy {
       clients[$0].isConnected
-        && (clients[$0].isSettled || kernel.bench.views[$0].standing.own.waitsForSign)
+        && (clients[$0].isSettled || kernel.bench.views[$0].standing.own.waitsForSign && isTold)
         && SessionsFeature.isHealed(kernel.bench.views[$0].standing)
     }
   }
@@ -316,7 +320,10 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
   /// What was on its way when calm began may still have ended a link.
   mutating func tryAgain() { for phone in kernel.phones { give(.start, to: phone) } }
-  mutating func happenLast() { for phone in kernel.phones { say("", 1, phone) } }
+  mutating func happenLast() {
+    lastSaid = kernel.now
+    for phone in kernel.phones { say("", 1, phone) }
+  }
   mutating func leave() { for phone in kernel.phones { give(.stop, to: phone) } }
 
   mutating func heal() {

@@ -68,7 +68,7 @@ import Testing
     let room = merged.reduce(HealthAnswer.around) { $0 + $1.length + 1 }
     var answering = HealthAnswering(
       .healthData(query), zone: .utc, now: at("2027-01-01T00:00:00Z"),
-      limits: AnswerLimits(maxBytes: room), mergedOnly: true)
+      limits: AnswerLimits(maxBytes: room, isExact: true), mergedOnly: true)
     while case .read(let wanted) = answering.step { answering.take(shelf.page(wanted)) }
     guard case .done(let object) = answering.step else { return }
     let reply = try HealthReply.read(object.bytes)

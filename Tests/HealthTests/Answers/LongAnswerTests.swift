@@ -54,7 +54,7 @@ import Testing
     query.maxBytes = 1 << 20
     let whole = try shelf.reply(query).points
     for maxBytes in [2_500, 5_000, 20_000] {
-      let limits = AnswerLimits(maxBytes: maxBytes, pageLimit: 50)
+      let limits = AnswerLimits(maxBytes: maxBytes, pageLimit: 50, isExact: true)
       let parts = try Self.all(query, of: shelf, zone: .utc, limits: limits)
       #expect(parts.sorted(by: Self.order) == whole.sorted(by: Self.order))
     }
@@ -132,8 +132,8 @@ import Testing
     let shelf = Shelf(Self.samples(400, of: valueType.kinds, from: &chance))
     let query = ask(valueType, "2026-01-01T00:00:00", "2026-12-31T00:00:00", groupBy)
     let whole = try shelf.reply(query, zone: Zones.newYork).points
-    for maxBytes in [4_000, 9_000] {
-      let limits = AnswerLimits(maxBytes: maxBytes, pageLimit: 50)
+    for maxBytes in [6_000, 12_000] {
+      let limits = AnswerLimits(maxBytes: maxBytes, pageLimit: 50, isExact: true)
       let parts = try Self.all(query, of: shelf, zone: Zones.newYork, limits: limits)
       #expect(parts.sorted(by: Self.order) == whole.sorted(by: Self.order))
     }

@@ -83,11 +83,14 @@ import Testing
     #expect(rig.requests.count == 1)
   }
 
-  @Test func `a login page is no backend`() async throws {
+  @Test func `a page for people is no backend`() async throws {
     let rig = PullRig { _, _ in
       .success(HTTPAnswer(status: 200, headers: ["content-type": "text/html"], body: []))
     }
-    #expect(await rig.pull().run().ending == .failed(.captivePortal))
+    // Over TLS nobody else can have written it.
+    #expect(
+      await rig.pull().run().ending
+        == .failed(.http(status: 200, retryAfter: nil, detail: "a web page")))
   }
 
   @Test func `reading that takes too long is stopped, and the error is sent`() async throws {

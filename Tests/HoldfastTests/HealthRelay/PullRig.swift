@@ -100,7 +100,8 @@ extension HealthObject {
 
   /// A success of about so many bytes.
   static func long(_ bytes: Int) -> HealthObject {
-    let text = #"{"success":true,"note":"\#(String(repeating: "é\"", count: bytes / 3))"}"#
+    let text =
+      #"{"success":true,"count":0,"health_data":[],"note":"\#(String(repeating: "é\"", count: bytes / 3))"}"#
     return HealthObject(
       succeeded: true, bytes: Array(text.replacing("é\"", with: "é\\\"").utf8))
   }

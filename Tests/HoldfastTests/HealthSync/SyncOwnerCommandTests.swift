@@ -84,7 +84,7 @@ import Testing
       try await rig.importExport()
       #expect(try await rig.sync(server.url).status == 0)
     }
-    // An empty export of later days moves the window of 30 days away from the early samples.
+    // The same samples exported later: that moves the window of 30 days away from the early samples.
     try await rig.importExport(try Self.february(rig))
     await Self.end(server.process)
     try FileManager.default.removeItem(atPath: rig.scratch("server"))
@@ -95,19 +95,12 @@ import Testing
     await Self.end(server.process)
   }
 
-  /// Writes an export of the end of February that has heart rates alone, and returns its name.
+  /// Writes the last export again as one of the end of February, and returns its name.
   private static func february(_ rig: SyncRig) throws -> String {
-    let time = "2026-02-27 12:00:00 +0000"
-    let text = """
-      <?xml version="1.0"?>
-      <HealthData locale="en">
-      <ExportDate value="\(time)"/>
-      <Record type="\(SyncRig.heart)" sourceName="Watch" unit="count/min" startDate="\(time)"
-        endDate="\(time)" value="70"/>
-      </HealthData>
-
-      """
-    try rig.scratch.write(Array(text.utf8), to: "february.xml")
+    let text = try rig.scratch.text(of: "export.xml")
+    let later = text.replacing("ExportDate value=\"2026-01-28", with: "ExportDate value=\"2026-02-27")
+    #expect(later != text)
+    try rig.scratch.write(Array(later.utf8), to: "february.xml")
     return "february.xml"
   }
 

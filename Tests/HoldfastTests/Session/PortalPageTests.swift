@@ -1,6 +1,10 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
 import Testing
 
 @testable import Holdfast
+@testable import Session
 
 /// The page that is asked for besides a socket.
 @Suite struct PortalPageTests {
@@ -18,5 +22,27 @@ import Testing
 
   @Test func `what is no URL has no page`() {
     #expect(ServerURL.page("/healthz", besides: "not a URL") == nil)
+  }
+
+  @Test(arguments: [(200, ["Content-Type": "text/html"]), (302, ["Location": "http://login/"])])
+  func `a login page holds the link, and the key is not sent to it`(
+    status: Int, headers: [String: String]
+  ) async throws {
+    let clock = TestClock()
+    let network = FakeNetwork(clock: clock)
+    let store = MemoryClientSessionStore()
+    var configuration = SessionConfiguration("wss://agent.example/session", store: store) { "key" }
+    configuration.network = network
+    configuration.reachability = AlwaysReachable()
+    configuration.clock = clock
+    let session = try await HeldSession(configuration)
+    await network.sockets.next()?.fail(.reset)
+    let probe = try #require(await network.exchanges.next())
+    #expect(probe.request.url == "http://agent.example/healthz")
+    #expect(probe.request.headers.isEmpty && probe.request.body.isEmpty)
+    probe.respond(status: status, headers: headers)
+    await session.settled { $0.link.status.phase == .held }
+    #expect(await session.snapshot.link.status.reason == .obstacle(.captivePortal))
+    await session.close()
   }
 }

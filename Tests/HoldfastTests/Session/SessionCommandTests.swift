@@ -190,34 +190,6 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `a login page holds the prompts, and they go once it is left`() async throws {
-    let scratch = try Scratch()
-    try await SessionPeer.run(#"{"portal": "once"}"#) { peer in
-      let run = try SessionRun(port: peer.port, in: scratch, ["--set", "gate.portalWait=1s"])
-      run.process.send("one")
-      try await run.next { $0["reason"] as? String == "captive-portal" ? () : nil }
-      let answer = try await run.next { event in
-        event["event"] as? String == "message" ? event["text"] as? String : nil
-      }
-      #expect(answer == "echo one")
-      run.process.signal(SIGTERM)
-      _ = await run.process.exit()
-      #expect(try await peer.seen().ran == ["one"])
-    }
-  }
-
-  @Test func `with --once a login page ends it with 6`() async throws {
-    let scratch = try Scratch()
-    try await SessionPeer.run(#"{"portal": "always"}"#) { peer in
-      let run = try SessionRun(port: peer.port, in: scratch)
-      run.prompt("one")
-      let (status, events) = try await run.end()
-      #expect(status == 6)
-      #expect(events.contains { $0["reason"] as? String == "captive-portal" })
-      #expect(await run.errors().contains { $0.contains("login page") })
-    }
-  }
-
   @Test func `a server that requires a newer version ends it with 4 after one connection`()
     async throws
   {

@@ -10,8 +10,6 @@ OPTIONS is a JSON object:
   version    "0.4.0" or "0.5.0" (the default)
   challenge  whether it asks for a proof of the key
   compress   whether it offers compression
-  portal     "once" or "always": as a network with a login page, which cuts what is no page and
-             redirects the first page, or each
   plan       a list, one entry for each connection, the last one for all further ones; each may hold
                forget    a list of messages that are never sent: "hello", "connected", "pong"
                cut       close without a close frame at "prompt" (before it is taken), "ack" (taken,
@@ -44,7 +42,6 @@ VERSION = options.get("version", "0.5.0")
 PLAN = options.get("plan") or [{}]
 
 connections = 0
-redirected = False  # whether a page was
 histories = {}     # conversation -> entries
 results = {}       # idempotency key -> response
 undelivered = {}   # client -> list of (message id, response)
@@ -233,17 +230,7 @@ plans = {}
 
 
 def decide(connection, request):
-    global connections, redirected
-    portal = options.get("portal")
-    if portal == "always" or portal == "once" and not redirected:
-        say(event="refused", connection=0)
-        if request.path == "/healthz":
-            redirected = True
-        else:
-            connection.transport.abort()
-        response = connection.respond(302, "log in\n")
-        response.headers["Location"] = "http://login.example/"
-        return response
+    global connections
     connections += 1
     plan = PLAN[min(connections, len(PLAN)) - 1]
     plans[connection] = connections, plan

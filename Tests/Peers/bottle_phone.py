@@ -142,7 +142,7 @@ class Phone:
 
     def __init__(self, bottle, reader, writer, fuse):
         self.bottle, self.reader, self.writer, self.fuse = bottle, reader, writer, fuse
-        self.is_linked = self.is_leaving = False
+        self.is_linked = self.is_leaving = self.is_syncing = False
         self.subscribed, self.inbox, self.state = set(), [], None
         self.number = bottle.chance.randrange(65536)
 
@@ -221,7 +221,7 @@ class Phone:
                 kind, content = await self.frame()
             if kind == 2:
                 break
-        self.is_linked, self.inbox = True, []
+        self.is_linked, self.is_syncing, self.inbox = True, False, []
         check("longest value", self.bottle.longest, struct.unpack("<H", content)[0])
         self.bottle.peer.count("links")
 
@@ -306,7 +306,8 @@ class Phone:
         size = min(size, max(1, (bottle.longest + 3 - 9) // 14), 20)
         wanted = bottle.waiting[:chance.choice([1, 5, 1000, 1000, 1000])]
         chunks = [wanted[i:i + size] for i in range(0, len(wanted), size)]
-        self.inbox = []
+        fault, place_of_fault = chance.choice(["again", "deaf", "pour", None, None]), chance.randrange(len(chunks) or 1)
+        self.inbox, self.is_syncing = [], bool(chunks)
         await self.write(SYNC, struct.pack("<HHBBH", 0, len(wanted), START, 0, size))
         bottle.peer.count("syncs")
         for index, records in enumerate(chunks):
@@ -315,15 +316,17 @@ class Phone:
             check("length of a chunk", 6 + 14 * len(records), len(value))
             for place, record in enumerate(records):
                 record.compare(value[6 + 14 * place:20 + 14 * place], bottle.peer)
-            if bottle.peer.draws("again", 0.1):
+            is_faulty = index == place_of_fault and fault not in bottle.peer.without
+            if is_faulty and fault == "again":
                 bottle.peer.count("again")
-                return  # the next START repeats this chunk
-            if bottle.peer.draws("deaf", 0.1):
+                return  # the next START begins anew
+            if is_faulty and fault == "deaf":
                 return await self.lose()
-            if bottle.peer.draws("pour", 0.1):
+            if is_faulty and fault == "pour":
                 await bottle.pour()
             self.state = None
             await self.write(SYNC, bytes([0, 0, 0, 0, ACK, 0, 0, 0]), wanted if index + 1 == len(chunks) else [])
+        self.is_syncing = False
         if chunks:
             bottle.forget(wanted)
             await self.told("the last acknowledgement")
@@ -343,7 +346,7 @@ class Phone:
     async def command(self):
         """Writes commands and looks at what came of them."""
         bottle, chance = self.bottle, self.bottle.chance
-        code = chance.choice([1, 2, 4, 5, 6, 17, 18, 18, 32, "settings", "configuration"])
+        code = chance.choice([1, 2, 3, 4, 5, 6, 17, 18, 18, 32, 48, "settings", "configuration"])
         self.state = None
         if code == 18:
             records = [record for record in bottle.waiting + bottle.done[-3:] if bottle.is_one(record)]
@@ -357,10 +360,15 @@ class Phone:
         elif code == 6:
             await self.write(COMMAND, bytes([6, 0, 0, 0]), bottle.waiting)
             bottle.forget(bottle.waiting)
-        elif code in (5, 17):
-            drunk = 0 if code == 5 else chance.randrange(4000)
-            await self.write(COMMAND, bytes([5, 0, 0, 0]) if code == 5 else struct.pack("<BH", 17, drunk))
-            check(f"drunk today after command {code}", drunk, (await self.look())["drunk"])
+        elif code == 5:
+            await self.write(COMMAND, bytes([5, 0, 0, 0]))
+            check("drunk today after command 5", 0, (await self.look())["drunk"])
+        elif code == 17:
+            before = await self.look()
+            check("command 17", None, await self.request(21, characteristic(COMMAND) + struct.pack("<BH", 17, 700)))
+            check("drunk today after command 17", before["drunk"], (await self.look())["drunk"])
+        elif code == 3:
+            await self.calibrate()
         elif code == 4:
             await self.write(COMMAND, struct.pack("<Biif", 4, 1000, 330000, 400.5))
             value = await self.done("read of the configuration", 20, characteristic(CONFIG))
@@ -371,12 +379,20 @@ class Phone:
             check("settings", flag, await self.done("read of the settings", 20, characteristic(SETTINGS)))
         elif code == "configuration":
             await self.configure()
-        else:
+        elif code != 48 or "activities" not in bottle.peer.without:
             await self.write(COMMAND, bytes([code, 0, 0, 0]))
-            if code == 32:
-                await self.write(COMMAND, bytes([33, 0, 0, 0]))
         check(f"records that wait after {code}", len(bottle.waiting), (await self.look())["number"])
         bottle.peer.count("commands")
+
+    async def calibrate(self):
+        """Begins a calibration, measures an empty and a full bottle, and cancels it."""
+        for value in (b"\x20\0\0\0", b"\x03\0\0\0", b"\x03\1\0\0", b"\x21\0\0\0"):
+            self.inbox = []
+            await self.write(COMMAND, value)
+            while not (steps := [value for uuid, value in self.inbox if uuid == characteristic(CALIBRATION)]):
+                await self.frame()
+            check_that(f"progress after {value.hex()}", len(steps[-1]) == 12 and steps[-1][1] == 0 and
+                       (steps[-1][0] == 0) == (value[0] == 33), "12 bytes, no failure, idle at the end", steps[-1].hex())
 
     async def configure(self):
         """Writes the configuration within its bounds and beyond them."""
@@ -388,10 +404,7 @@ class Phone:
         await self.request(21, characteristic(CONFIG) + new)
         value = await self.done("read of the configuration", 20, characteristic(CONFIG))
         is_good = 100 <= scale <= 800 and 1000 <= goal <= 4000
-        if is_good:
-            check("configuration", new.hex(), value.hex())
-        scale, goal = struct.unpack("<f", value[:4])[0], struct.unpack("<H", value[10:])[0]
-        check_that("scale and goal", 100 <= scale <= 800 and 1000 <= goal <= 4000, "in their bounds", (scale, goal))
+        check(f"configuration after {new.hex()}", (new if is_good else old).hex(), value.hex())
 
     async def nonsense(self):
         """Writes what means nothing; the link stands and nothing is lost."""
@@ -399,9 +412,12 @@ class Phone:
         bad = [(COMMAND, b""), (COMMAND, b"\0" * 4), (COMMAND, b"\x07\0\0\0"), (COMMAND, b"\xff" * 4),
                (COMMAND, b"\x12\1"), (COMMAND, b"\x06"), (COMMAND, b"\x03\x09\0\0"), (COMMAND, b"\x11\1"),
                (COMMAND, struct.pack("<BI", 18, 0xFFFFFFFF)), (SYNC, b""), (SYNC, ack[:7]), (SYNC, ack + b"\0"),
-               (SYNC, bytes([0, 0, 0, 0, 3, 0, 0, 0])), (SYNC, ack), (SETTINGS, b""), (CONFIG, b"\1\2"),
+               (SYNC, bytes([0, 0, 0, 0, 3, 0, 0, 0])), (SYNC, ack), (SYNC, ack), (SETTINGS, b""), (CONFIG, b"\1\2"),
                (STATE, bytes(14)), (DRINKS, bytes(6)), (99, b"\1")]
+        self.send(chance.choice([1, 2, 3, 4, 5]), bytes(40))  # a bottle's own, which is ignored
         for number, value in chance.sample(bad, 4):
+            if value == ack and self.is_syncing:
+                continue
             self.bottle.note(f"nonsense {number} {value.hex()}")
             answer = await self.request(21, characteristic(number) + value)
             check_that(f"write to {number}", answer is None or number < 7 and number not in (STATE, DRINKS), "refused", "taken")
@@ -444,7 +460,7 @@ async def use(bottle, phone):
     while True:
         await phone.look()
         action = chance.choice(["sync", "sync", "sync", "pour", "pour", "command", "nonsense", "second", "leave",
-                                "gone", "bad", "move"])
+                                "gone", "bad", "move"]) if len(bottle.waiting) < 200 else "sync"
         if action in bottle.peer.without:
             continue
         bottle.note(f"action {action}")
@@ -452,7 +468,7 @@ async def use(bottle, phone):
             await phone.sync()
         elif action == "pour":
             phone.state = None
-            await bottle.pour(chance.choice([1, 1, 3, 30]) if len(bottle.waiting) < 200 else 1)
+            await bottle.pour(chance.choice([1, 1, 3, 30]))
             await phone.told("a drink")
         elif action in ("command", "nonsense", "second"):
             await getattr(phone, action)()
@@ -467,7 +483,7 @@ async def use(bottle, phone):
             return await gone(bottle, phone)
         elif action == "bad":
             return await phone.vanish(chance.choice([
-                bytes([kind, 0, 0]) for kind in (0, 1, 2, 3, 4, 5, 15, 22, 255)] + [
+                bytes([kind, 0, 0]) for kind in (0, 1, 2, 4, 5, 15, 22, 255)] + [
                 b"\x10\x01\x04", b"\x12\x01\0\0", b"\x13\x11\0" + bytes(17), b"\x14\x02\0\0\0",
                 b"\x15\x11\0" + bytes(17)]))
         elif action == "move":

@@ -98,6 +98,12 @@ class Bottle:
                        f"within {LIMIT} s", f"none; exit status {self.child.poll()}")
             await asyncio.sleep(0.005)
 
+    def restart(self, action):
+        self.say(action)
+        self.is_set = False
+        if action == "erase":
+            self.waiting, self.done, self.pending = [], [], []
+
     async def pour(self, number=1):
         for _ in range(number):
             amount = self.chance.choice([30, 99, 100, 250, -100, -400])
@@ -215,29 +221,43 @@ class Phone:
             check_that("a link", time.monotonic() < until, f"within {LIMIT} s", "none")
             while (await self.frame())[0] != 1:
                 pass
+            does_restart = self.bottle.peer.draws("restart", 0.1)
+            if does_restart:
+                self.bottle.restart("restart")
             self.send(16, os.urandom(self.bottle.chance.choice([0, 0, 3])))
+            if does_restart:
+                await self.bottle.pour()
             kind = 1
             while kind not in (2, 3):
                 kind, content = await self.frame()
-            if kind == 2:
+            if kind == 2 and (not does_restart or await self.is_standing()):
                 break
         self.is_linked, self.is_syncing, self.inbox = True, False, []
         check("longest value", self.bottle.longest, struct.unpack("<H", content)[0])
         self.bottle.peer.count("links")
+
+    async def is_standing(self):
+        """Tells whether a link stands that a restart may have ended."""
+        self.is_linked = True
+        try:
+            await self.look()
+        except Lost:
+            self.is_linked = False
+        return self.is_linked
 
     async def request(self, kind, content, pending=()):
         """Sends a request; returns the value of its reply, or None if it was refused."""
         self.number = (self.number + 1) % 65536
         number = struct.pack("<H", self.number)
         self.send(kind, number + content)
-        self.bottle.pending = list(pending)
+        self.bottle.pending = list(pending) or self.bottle.pending
         while True:
             answer, content = await self.frame()
             if answer == 3:
                 raise Lost
             if answer == 5:
                 check("number of a reply", number.hex(), content[:2].hex())
-                self.bottle.pending = []
+                self.bottle.pending = [] if pending else self.bottle.pending
                 return content[3:] if content[2] == 1 else None
 
     async def done(self, what, kind, content, pending=()):
@@ -527,10 +547,7 @@ async def between(bottle):
     if fault == "pour":
         await bottle.pour(chance.choice([1, 5]))
     elif fault in ("restart", "erase"):
-        bottle.say(fault)
-        bottle.is_set = False
-        if fault == "erase":
-            bottle.waiting, bottle.done, bottle.pending = [], [], []
+        bottle.restart(fault)
         await bottle.pour()  # an action is done when the next one is
         check_that("id after erase", fault == "restart" or bottle.waiting[0].id == 1, 1, bottle.waiting[0].id)
     elif fault in ("kill", "end"):
@@ -550,6 +567,7 @@ async def play(peer):
     while not peer.is_over():
         fuse = peer.chance.choice([None, None, peer.chance.randrange(60), peer.chance.randrange(15, 400)])
         bottle.say("move")
+        bottle.say("hear")
         phone = await Phone.open(bottle, fuse)
         try:
             await use(bottle, phone)

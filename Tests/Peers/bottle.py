@@ -37,7 +37,7 @@ class Record:
 
     def bytes(self, is_first):
         return struct.pack("<IIhHBB", self.id, self.time, self.amount, self.level,
-                           int(abs(self.amount) >= 100), 2 * is_first)
+                           int(self.amount >= 100), 2 * is_first)
 
     def shown(self):
         """As the phone shows it, apart from its level."""

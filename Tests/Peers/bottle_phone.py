@@ -40,8 +40,9 @@ class Record:
     def compare(self, value, peer):
         name, moment, amount, level, kind, flags = struct.unpack("<IIhHBB", value)
         check("id and amount of a record", (self.id, self.amount), (name, amount))
-        check_that("level, kind and flags of a record", level <= 2000 and kind in (0, 1) and flags in (0, 2),
-                   "as in the document, and neither synchronised nor deleted", (level, kind, flags))
+        check("kind of a record", int(amount >= 100), kind)
+        check_that("level and flags of a record", level <= 2000 and flags in (0, 2),
+                   "neither synchronised nor deleted", (level, flags))
         if self.is_set is not None:
             check_that("time of a record", abs(moment - self.poured) < 3 if self.is_set else moment < CLOCK_WAS_SET,
                        self.poured if self.is_set else "unset", moment)

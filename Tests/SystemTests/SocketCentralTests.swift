@@ -79,6 +79,41 @@ struct SocketCentralTests {
   }
 }
 
+extension SocketCentralTests {
+  @Test func `a link whose end comes with it is told, and is not asked for again`() async throws {
+    let scratch = try Scratch()
+    let listener = try LocalSocket.listen(on: scratch("radio"))
+    let central = SocketCentral(path: scratch("radio"))
+    let events = Mailbox<CentralEvent>()
+    central.events { events.put($0) }
+    let id = PeripheralID(UUID128(high: 1, low: 2))
+    central.connect(id, attempt: AttemptID(1), isQueued: true)
+    var bottle: Int32?
+    while bottle == nil {
+      bottle = LocalSocket.accept(on: listener)
+      await Task.yield()
+    }
+    let descriptor = try #require(bottle)
+    let advertisement = RadioFrame.advertisement(id, service: BottleAttribute.service, name: "B")
+    _ = LocalSocket.write(advertisement.bytes, to: descriptor)
+    var asked: [UInt8] = []
+    while asked.isEmpty {
+      asked += LocalSocket.read(descriptor) ?? []
+      await Task.yield()
+    }
+    #expect(asked == RadioFrame.connect.bytes)
+    // 22 is no kind of a frame.
+    let link = RadioFrame.connected(longestValue: 100).bytes + [22, 0, 0]
+    _ = LocalSocket.write(link, to: descriptor)
+    #expect(await events.next() == .adapter(.on))
+    #expect(await events.next() == .connected(AttemptID(1)))
+    #expect(await events.next() == .disconnected(AttemptID(1), .timeout(.silence)))
+    await central.close()
+    LocalSocket.end(descriptor)
+    LocalSocket.end(listener)
+  }
+}
+
 /// What a peripheral on a Unix socket sends, byte by byte, and what it tells.
 @Suite(.timeLimit(.minutes(10)))
 struct SocketPeripheralTests {

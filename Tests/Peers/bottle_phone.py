@@ -342,7 +342,7 @@ class Phone:
                 bottle.peer.count("again")
                 return  # the next START begins anew
             if is_faulty and fault == "deaf":
-                return await self.lose()
+                return await self.lose(wanted if index + 1 == len(chunks) else [])
             if is_faulty and fault == "pour":
                 await bottle.pour()
             self.state = None
@@ -353,12 +353,14 @@ class Phone:
             await self.told("the last acknowledgement")
         check("a chunk after the last", None, self.chunk())
 
-    async def lose(self):
-        """Writes an acknowledgement that the bottle loses."""
+    async def lose(self, records):
+        """Writes an acknowledgement that the bottle loses, unless a cut lets it hear again before."""
         self.bottle.say("deaf")
         await self.bottle.pour()  # an action is done when the next one is
+        self.bottle.pending = records
         self.send(21, b"\0\0" + characteristic(SYNC) + bytes([0, 0, 0, 0, ACK, 0, 0, 0]))
         await self.look()  # which is what the next reply is for
+        self.bottle.pending = []
         check("a chunk after an acknowledgement that was lost", None, self.chunk())
         self.bottle.say("hear")
         await self.bottle.pour()

@@ -185,8 +185,10 @@ actor BottleHost {
       if isDeaf, attribute == .syncControl, bytes == BottleSync.acknowledgement.bytes { return }
       let outputs = bottle.handle(.written(attribute, bytes), at: now)
       let isTaken = !outputs.contains(.answers(attribute, isTaken: false))
+      // What was acknowledged does not come again: it is in the flash before the answer.
+      if outputs.contains(.stores) { store() }
       radio?.reply(number, isTaken ? [] : nil)
-      take(outputs)
+      take(outputs.filter { $0 != .stores })
     }
   }
 
@@ -215,15 +217,15 @@ actor BottleHost {
 
   private func store() {
     let records = bottle.records
-    for record in records where record.id > lastRecord {
-      lastRecord = record.id
-      telling.record(record)
-    }
     do throws(CommandFailure) {
       let next = bottle.bottle.ring.nextID
       try setup.flash?.write(BottleFlash.Content(records: records, nextID: next))
     } catch {
       telling.problem(error)
+    }
+    for record in records where record.id > lastRecord {
+      lastRecord = record.id
+      telling.record(record)
     }
   }
 

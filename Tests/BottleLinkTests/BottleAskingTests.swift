@@ -223,10 +223,52 @@ import Testing
   @Test func `a refresh of a bottle that sends nothing twice is told so`() throws {
     var hand = try Self.ready(unsynced: 2)
     hand.give(.refresh(1))
-    #expect(hand.pass(.milliseconds(10_999)).shown == [])
+    hand.pass(.seconds(6))
+    hand.written()
+    #expect(hand.pass(.milliseconds(4_999)).shown == [])
     #expect(
       hand.pass(.milliseconds(1)).shown
         == [.notice(.nothingCame(said: 2)), .refreshed(1, .nothingCame(2))])
+  }
+
+  @Test func `a refresh whose START is not answered fails, and does not say that nothing came`()
+    throws
+  {
+    // The time is not answered, and START waits behind it.
+    var hand = try Hand.ready(unsynced: 2)
+    hand.give(.refresh(1))
+    let failed = BottleUpdate.notice(.syncFailed(.write(.timeout(.response))))
+    #expect(hand.pass(.milliseconds(4_999)).shown == [])
+    #expect(hand.pass(.milliseconds(1)).shown == [failed])
+    let start = BottleSync.request(count: 2, longestValue: 244).bytes
+    #expect(hand.pass(.seconds(1)).writes == [start])
+    #expect(hand.pass(.seconds(5)).shown == [failed], "5 s after 6 s")
+    #expect(hand.pass(.milliseconds(3_999)).shown == [])
+    #expect(hand.pass(.milliseconds(1)).shown == [.refreshed(1, .syncFailed)], "after 15 s")
+  }
+
+  @Test func `a refresh counts what came before a break, too`() throws {
+    var hand = try Self.ready(unsynced: 60)
+    hand.give(.refresh(1))
+    hand.chunk(0, of: 4, (1...17).map { Hand.record($0) })
+    hand.committed((1...17).map { Hand.drink($0) })
+    hand.say(.brokenChunk(detail: "cut"))
+    hand.pass(.seconds(1))
+    hand.written()
+    hand.chunk(0, of: 1, (1...60).map { Hand.record($0) })
+    hand.committed((18...60).map { Hand.drink($0) })
+    #expect(hand.written() == [.update(.refreshed(1, .synced(60)))], "17 and 43")
+  }
+
+  @Test func `a refresh whose last acknowledgement was not answered counts its drinks`() throws {
+    var hand = try Self.ready(unsynced: 2)
+    hand.give(.refresh(1))
+    hand.chunk(0, of: 1, [Hand.record(1), Hand.record(2)])
+    hand.committed([Hand.drink(1), Hand.drink(2)])
+    // The bottle has taken it, and says so.
+    hand.give(.unwritten(hand.write, .reset))
+    hand.say(.state(Hand.state(0)))
+    #expect(hand.pass(.seconds(1)).shown == [.refreshed(1, .synced(2))])
   }
 
   @Test func `a refresh that is too late says what was reached`() throws {

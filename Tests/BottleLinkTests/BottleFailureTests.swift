@@ -137,6 +137,23 @@ import Testing
     #expect(Self.asked(&hand, within: 1)[1] == [Self.start(50, longest: 20)])
   }
 
+  @Test func `a first chunk that is not number 0 is a failure, unless that one comes`() throws {
+    var hand = try Self.held(unsynced: 3)
+    for wait in [1, 5, 15] {
+      #expect(hand.chunk(1, of: 3, [Hand.record(2)]) == [])
+      #expect(hand.chunk(2, of: 3, [Hand.record(3)]) == [])
+      #expect(hand.pass(.milliseconds(4_999)).notices == [])
+      #expect(
+        hand.pass(.milliseconds(1)).notices == [.syncFailed(.missingChunk(expected: 0, found: 1))])
+      #expect(Self.asked(&hand, within: wait) == [wait: [Self.start(3)]])
+      hand.written()
+    }
+    #expect(hand.chunk(1, of: 3, [Hand.record(2)]) == [])
+    hand.chunk(0, of: 1, [Hand.record(1)])
+    hand.committed([Hand.drink(1)])
+    #expect(hand.written().notices == [])
+  }
+
   @Test func `a chunk out of order ends it`() throws {
     var hand = try Self.held(unsynced: 3)
     hand.chunk(0, of: 3, [Hand.record(1)])
@@ -214,7 +231,7 @@ import Testing
     #expect(
       failures.map(\.text) == [
         "chunk 3 came instead of 1", "the number of chunks changed from 2 to 4", "cut",
-        "the bottle sent no more chunks", "the bottle took no acknowledgement",
+        "the bottle sent no more chunks", "the bottle did not take what was written",
         "the bottle disconnected",
       ])
   }

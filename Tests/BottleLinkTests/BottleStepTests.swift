@@ -52,11 +52,16 @@ import Testing
     let (burst, queue) = (try #require(hand.model.burst?.attempt), try #require(hand.model.queue))
     #expect(
       hand.give(.central(.found(Hand.bottle.id, name: "Bottle"))) == [
-        .connect(burst, Hand.bottle.id, isQueued: false),
-        .connect(queue, Hand.bottle.id, isQueued: true), .stopScan,
+        .connect(queue, Hand.bottle.id, isQueued: true),
+        .connect(burst, Hand.bottle.id, isQueued: false), .stopScan,
         Self.status(.connecting, [.connect, .queuedConnect], hand.model),
       ])
     #expect(hand.model.bottle == Hand.bottle)
+    // A radio tells the oldest one first.
+    let opened = hand.give(.central(.connected(queue)))
+    #expect(opened.contains(.discover(queue)))
+    #expect(opened.contains(.cancel(burst)))
+    #expect(!hand.give(.central(.connected(burst))).contains(.discover(burst)))
   }
 
   @Test func `without a burst the first bottle is connected to by the system`() throws {

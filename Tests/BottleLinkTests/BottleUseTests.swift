@@ -226,7 +226,10 @@ import Testing
 
   @Test func `what comes after a bottle sent nothing is live`() throws {
     var hand = try Hand.ready(unsynced: 1)
-    hand.pass(.seconds(11))
+    hand.written()
+    hand.pass(.seconds(6))
+    hand.written()
+    hand.pass(.seconds(5))
     hand.say(.state(Hand.state(2)))
     #expect(vias(hand.chunk(0, of: 1, [Hand.record(1)])) == [.live])
   }

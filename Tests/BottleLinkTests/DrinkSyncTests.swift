@@ -262,6 +262,9 @@ import VirtualBottle
     #expect(sync.take(Self.chunk(0, 2), until: until) == .ignore, "nothing was asked for")
     sync.begin(until: until)
     #expect(sync.take(Self.chunk(1, 2), until: until) == .ignore, "of an older one")
+    #expect(sync.state == .requested(until: until, found: 1))
+    #expect(sync.take(Self.chunk(2, 4), until: .second(20)) == .ignore)
+    #expect(sync.state == .requested(until: until, found: 1), "the first one, and its time")
     #expect(
       sync.take(BottleChunk(index: 0, total: 0, records: []), until: until) == .ignore, "blank")
     #expect(sync.take(Self.chunk(0, 3), until: until) == .store(Self.chunk(0, 3).records))

@@ -37,7 +37,7 @@ class Record:
 
     def bytes(self, is_first):
         return struct.pack("<IIhHBB", self.id, self.time, self.amount, self.level,
-                           int(abs(self.amount) >= 100), 2 * is_first)
+                           int(self.amount >= 100), 2 * is_first)
 
     def shown(self):
         """As the phone shows it, apart from its level."""
@@ -51,7 +51,7 @@ class Phone:
         self.bottle, self.reader, self.writer = bottle, reader, writer
         self.is_linked = False
         self.numbers, self.subscribed = set(), set()
-        self.longest = self.limit = 20
+        self.longest = self.carried = 20
         self.chunks, self.sent, self.is_broken = None, 0, False
         self.time_tries, self.is_timed, self.is_cut, self.ended = [], False, False, 0
         self.advertised = 0
@@ -105,7 +105,7 @@ class Phone:
             self.numbers, self.subscribed, self.chunks = set(), set(), None
             self.time_tries, self.is_timed, self.is_cut, self.ended = [], False, False, 0
             self.longest = bottle.chance.choice([5, 20, 33, 34, 61, 182, 244, 512])
-            self.limit = min(20, max(1, (max(20, self.longest) + 3 - 9) // 14))
+            self.carried = max(20, self.longest)
             bottle.peer.count("links")
             return self.send(2, struct.pack("<H", self.longest) + os.urandom(bottle.chance.choice([0, 0, 2])))
         if kind == 17:
@@ -201,11 +201,9 @@ class Phone:
     def start(self, first, count, status, size, is_refused):
         bottle = self.bottle
         check("first and status of START", (0, 0), (first, status))
-        if self.is_cut:  # the phone asks for fewer, which the document does not say
-            check_that("records for a chunk after one that was cut", 1 <= size <= max(1, self.limit - 1),
-                       f"less than {self.limit}, 1 at least", size)
-            self.limit, self.is_cut = size, False
-        check(f"records for a chunk of {self.longest} bytes", self.limit, size)
+        if self.is_cut:
+            self.carried, self.is_cut = max(20, self.carried // 2), False
+        check(f"records for a chunk of {self.carried} bytes", min(20, max(1, (self.carried - 6) // 14)), size)
         since = time.monotonic() - self.ended
         check_that("START after a synchronisation that failed", since > 0.9, "1 s later", f"{since:.2f} s later")
         waiting = bottle.waiting()

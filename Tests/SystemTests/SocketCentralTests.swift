@@ -1,7 +1,9 @@
+import Dispatch
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkWire
+import Synchronization
 import Testing
 
 @testable import RadioSocket
@@ -77,6 +79,172 @@ struct SocketCentralTests {
   }
 }
 
+extension SocketCentralTests {
+  @Test func `a link whose end comes with it is told, and is not asked for again`() async throws {
+    let scratch = try Scratch()
+    let listener = try LocalSocket.listen(on: scratch("radio"))
+    let central = SocketCentral(path: scratch("radio"))
+    let events = Mailbox<CentralEvent>()
+    central.events { events.put($0) }
+    let id = PeripheralID(UUID128(high: 1, low: 2))
+    central.connect(id, attempt: AttemptID(1), isQueued: true)
+    var bottle: Int32?
+    while bottle == nil {
+      bottle = LocalSocket.accept(on: listener)
+      await Task.yield()
+    }
+    let descriptor = try #require(bottle)
+    let advertisement = RadioFrame.advertisement(id, service: BottleAttribute.service, name: "B")
+    _ = LocalSocket.write(advertisement.bytes, to: descriptor)
+    var asked: [UInt8] = []
+    while asked.isEmpty {
+      asked += LocalSocket.read(descriptor) ?? []
+      await Task.yield()
+    }
+    #expect(asked == RadioFrame.connect.bytes)
+    // 22 is no kind of a frame.
+    let link = RadioFrame.connected(longestValue: 100).bytes + [22, 0, 0]
+    _ = LocalSocket.write(link, to: descriptor)
+    #expect(await events.next() == .adapter(.on))
+    #expect(await events.next() == .connected(AttemptID(1)))
+    #expect(await events.next() == .disconnected(AttemptID(1), .timeout(.silence)))
+    await central.close()
+    LocalSocket.end(descriptor)
+    LocalSocket.end(listener)
+  }
+}
+
+/// What a peripheral on a Unix socket sends, byte by byte, and what it tells.
+@Suite(.timeLimit(.minutes(10)))
+struct SocketPeripheralTests {
+  private static let state = BottleAttribute.state.id
+  private static let drinks = BottleAttribute.drinks.id
+
+  @Test func `what a phone asks for before it is linked is refused`() async throws {
+    let radio = try RadioUnderTest()
+    let requests: [RadioFrame] = [
+      .discover(1, [Self.state]), .subscribe(2, Self.state), .read(3, Self.state),
+      .write(4, Self.state, [1]),
+    ]
+    for request in requests { radio.send(request) }
+    let replies: [RadioFrame] = [.reply(1, nil), .reply(2, nil), .reply(3, nil), .reply(4, nil)]
+    #expect(await radio.frames(4) == replies)
+    radio.close()
+  }
+
+  @Test func `only what the phone subscribed to on this link is notified`() async throws {
+    let radio = try RadioUnderTest()
+    for _ in 1...2 {
+      await radio.link()
+      radio.peripheral.notify(Self.state, [1])
+      radio.send(.subscribe(1, Self.drinks))
+      #expect(await radio.frames(1) == [.reply(1, [])])
+      radio.peripheral.notify(Self.state, [2])
+      radio.peripheral.notify(Self.drinks, [3])
+      #expect(await radio.frames(1) == [.notification(Self.drinks, [3])])
+      radio.send(.disconnect)
+      #expect(await radio.events.next() == .disconnected)
+      radio.peripheral.notify(Self.drinks, [4])
+    }
+    radio.close()
+  }
+
+  @Test func `a link that its own end ends is told, too`() async throws {
+    let radio = try RadioUnderTest()
+    await radio.link()
+    radio.peripheral.disconnect()
+    #expect(await radio.frames(1) == [.disconnected])
+    #expect(await radio.events.next() == .disconnected)
+    radio.close()
+  }
+
+  @Test func `a peripheral that is told to advertise stays silent while a phone is linked`()
+    async throws
+  {
+    let radio = try RadioUnderTest()
+    await radio.link()
+    radio.peripheral.advertise(true)
+    radio.send(.subscribe(1, Self.state))
+    #expect(await radio.frames(1, withAdvertisements: true) == [.reply(1, [])])
+    // Not even to another phone, and none can connect.
+    let other = try RadioPhone(radio.path)
+    other.send(.connect)
+    #expect(await other.frames(1, withAdvertisements: true) == [.disconnected])
+    other.end()
+    radio.close()
+  }
+}
+
+/// A peripheral of two characteristics, and a phone that speaks with it in frames.
+private struct RadioUnderTest {
+  let path: String
+  let peripheral: SocketPeripheral
+  let events = Mailbox<PeripheralEvent>()
+  private let scratch: Scratch
+  private let phone: RadioPhone
+
+  init() throws {
+    scratch = try Scratch()
+    path = scratch("radio")
+    peripheral = try SocketPeripheral(
+      path: path, id: PeripheralID(UUID128(high: 1, low: 2)), service: BottleAttribute.service,
+      name: "Bottle", characteristics: [BottleAttribute.state.id, BottleAttribute.drinks.id],
+      longestValue: 100
+    ) { [events] in events.put($0) }
+    phone = try RadioPhone(path)
+  }
+
+  func send(_ frame: RadioFrame) { phone.send(frame) }
+
+  func frames(_ count: Int, withAdvertisements isAll: Bool = false) async -> [RadioFrame] {
+    await phone.frames(count, withAdvertisements: isAll)
+  }
+
+  /// Advertises and is connected.
+  func link() async {
+    peripheral.advertise(true)
+    send(.connect)
+    #expect(await frames(1) == [.connected(longestValue: 100)])
+    #expect(await events.next() == .connected(longestValue: 100))
+  }
+
+  func close() {
+    phone.end()
+    peripheral.close()
+  }
+}
+
+/// A phone that sends and takes frames over a socket.
+private final class RadioPhone: Sendable {
+  private let queue = DispatchQueue(label: "holdfast.tests.phone")
+  private let came = Mailbox<RadioFrame>()
+  private let channel: FrameChannel
+
+  init(_ path: String) throws {
+    let descriptor = try #require(try LocalSocket.connect(to: path))
+    channel = queue.sync { [queue, came] in
+      FrameChannel(descriptor, on: queue) {
+        came.put($0)
+      } ended: {
+      }
+    }
+  }
+
+  func send(_ frame: RadioFrame) { queue.async { [channel] in channel.send(frame) } }
+
+  /// Returns the frames that came next; advertisements, which come every second, only if wanted.
+  func frames(_ count: Int, withAdvertisements isAll: Bool = false) async -> [RadioFrame] {
+    var frames: [RadioFrame] = []
+    while frames.count < count, let frame = await came.next() {
+      if case .advertisement = frame, !isAll { continue }
+      frames.append(frame)
+    }
+    return frames
+  }
+
+  func end() { queue.async { [channel] in channel.end() } }
+}
+
 /// What a peripheral can do wrong, so that the contract is seen to fail.
 enum FarFault: CaseIterable, Sendable {
   case otherValue, takesEverything, otherName
@@ -89,20 +257,38 @@ final class SocketFar: FarPeripheral {
   let characteristic = BottleAttribute.state.id
   let name: String
   private let fault: FarFault?
-  private let events = Mailbox<FarPeripheralEvent>()
+  private let events: Mailbox<FarPeripheralEvent>
+  /// Whether this end ends the connection, which is not told.
+  private let isEnding: Ending
   private let peripheral: SocketPeripheral
+
+  private final class Ending: Sendable {
+    private let isOn = Mutex(false)
+
+    func begin() { isOn.withLock { $0 = true } }
+
+    /// Returns whether it had begun.
+    func finish() -> Bool {
+      isOn.withLock { isOn in
+        defer { isOn = false }
+        return isOn
+      }
+    }
+  }
 
   init(_ path: String, fault: FarFault? = nil) throws {
     self.fault = fault
     name = fault == .otherName ? "Another" : "Bottle"
+    let (events, isEnding) = (Mailbox<FarPeripheralEvent>(), Ending())
+    (self.events, self.isEnding) = (events, isEnding)
     peripheral = try SocketPeripheral(
       path: path, id: id, service: service, name: "Bottle", characteristics: [characteristic],
       longestValue: 100
-    ) { [events] in
+    ) {
       switch $0 {
       case .connected: events.put(.connected)
       case .negotiated: return
-      case .disconnected: events.put(.disconnected)
+      case .disconnected: if !isEnding.finish() { events.put(.disconnected) }
       case .read(let number, let id): events.put(.read(number, id))
       case .write(let number, let id, let bytes): events.put(.write(number, id, bytes))
       }
@@ -111,7 +297,10 @@ final class SocketFar: FarPeripheral {
 
   func advertise(_ isOn: Bool) { peripheral.advertise(isOn) }
 
-  func disconnect() { peripheral.disconnect() }
+  func disconnect() {
+    isEnding.begin()
+    peripheral.disconnect()
+  }
 
   func notify(_ bytes: [UInt8]) {
     peripheral.notify(characteristic, fault == .otherValue ? [] : bytes)

@@ -32,11 +32,14 @@ final class FrameChannel: Sendable {
     let watch = Watch(reading: descriptor, on: queue) { [weak self] in
       // Everything at once: after the other end has closed, the queue calls this only one time.
       while self?.isOpen == true, let bytes = LocalSocket.read(descriptor) {
-        guard !bytes.isEmpty, let frames = input.take(bytes) else {
+        let (frames, isWhole) = input.take(bytes)
+        // What came before bytes that are no frame happened.
+        for frame in frames { taken(frame) }
+        guard self?.isOpen == true else { return }
+        guard !bytes.isEmpty, isWhole else {
           self?.end()
           return ended()
         }
-        for frame in frames { taken(frame) }
       }
     }
     state.withLock { $0.watch = watch }

@@ -5,14 +5,11 @@ import Synchronization
 final class FrameInput: Sendable {
   private let reader = Mutex(RadioFrameReader())
 
-  /// Returns the frames that are complete; `nil` if the bytes are no frames.
-  func take(_ bytes: [UInt8]) -> [RadioFrame]? {
+  /// Returns the frames that are complete, and whether all bytes could be read so far.
+  func take(_ bytes: [UInt8]) -> (frames: [RadioFrame], isWhole: Bool) {
     reader.withLock { reader in
-      do throws(RadioFault) {
-        return try reader.take(bytes)
-      } catch {
-        return nil
-      }
+      let frames = reader.readable(bytes)
+      return (frames, !reader.isBroken)
     }
   }
 }

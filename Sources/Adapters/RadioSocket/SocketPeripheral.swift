@@ -5,13 +5,17 @@ import Synchronization
 
 /// A peripheral that phones reach over a Unix socket; one at a time can connect.
 ///
-/// It advertises once a second, and at once to a phone that comes into range. Its events come on a
-/// queue of its own, in order.
+/// It advertises once a second, and at once to a phone that comes into range, unless one is
+/// connected, and notifies only what that phone subscribed to. Its events come on a queue of its
+/// own, in order; each `connected` is followed by a `disconnected`, whichever end it was that ended
+/// the connection, unless the radio is closed.
 package final class SocketPeripheral: Peripheral {
-  private struct State {
+  struct State {
     var phones: [UInt64: FrameChannel] = [:]
     var lastPhone: UInt64 = 0
     var linked: UInt64?
+    /// What the phone that is connected subscribed to.
+    var subscribed: Set<GATTID> = []
     var isAdvertising = false
     var listener: Watch?
     var timer: Watch?
@@ -47,10 +51,11 @@ package final class SocketPeripheral: Peripheral {
     state.withLock { ($0.listener, $0.timer) = (listener, timer) }
   }
 
-  /// Begins or stops to advertise.
+  /// Begins or stops to advertise; while a phone is connected nothing begins.
   package func advertise(_ isOn: Bool) {
     queue.async { [self] in
-      state.withLock { $0.isAdvertising = isOn }
+      // A connection may have come before its owner knows of it.
+      state.withLock { $0.isAdvertising = isOn && $0.linked == nil }
       advertise()
     }
   }
@@ -59,18 +64,34 @@ package final class SocketPeripheral: Peripheral {
   package func disconnect() {
     queue.async { [self] in
       let phone = state.withLock { state -> FrameChannel? in
-        defer { state.linked = nil }
-        return state.linked.flatMap { state.phones[$0] }
+        let phone = state.linked.flatMap { state.phones[$0] }
+        state.unlink()
+        return phone
       }
-      phone?.send(.disconnected)
+      guard let phone else { return }
+      phone.send(.disconnected)
+      event(.disconnected)
     }
   }
 
-  /// Notifies a value to the phone that is connected.
-  package func notify(_ id: GATTID, _ bytes: [UInt8]) { send(.notification(id, bytes)) }
+  /// Notifies a value to the phone that is connected, if it subscribed to it.
+  package func notify(_ id: GATTID, _ bytes: [UInt8]) {
+    queue.async { [self] in
+      let phone = state.withLock { state -> FrameChannel? in
+        guard state.subscribed.contains(id) else { return nil }
+        return state.linked.flatMap { state.phones[$0] }
+      }
+      phone?.send(.notification(id, bytes))
+    }
+  }
 
   /// Answers a request; `nil` refuses it.
-  package func reply(_ number: UInt16, _ bytes: [UInt8]?) { send(.reply(number, bytes)) }
+  package func reply(_ number: UInt16, _ bytes: [UInt8]?) {
+    queue.async { [self] in
+      state.withLock { state in state.linked.flatMap { state.phones[$0] } }?
+        .send(.reply(number, bytes))
+    }
+  }
 
   /// Ends everything and removes the socket; phones see a peripheral that is out of range.
   package func close() {
@@ -89,12 +110,6 @@ package final class SocketPeripheral: Peripheral {
   }
 
   // MARK: on the queue
-
-  private func send(_ frame: RadioFrame) {
-    queue.async { [self] in
-      state.withLock { state in state.linked.flatMap { state.phones[$0] } }?.send(frame)
-    }
-  }
 
   private func advertise() {
     let phones = state.withLock { $0.isAdvertising ? Array($0.phones.values) : [] }
@@ -124,14 +139,18 @@ package final class SocketPeripheral: Peripheral {
     case .connect: connect(number, phone)
     case .disconnect:
       guard isLinked else { return }
-      state.withLock { $0.linked = nil }
+      state.withLock { $0.unlink() }
       event(.disconnected)
-    case .discover(let request, let ids):
-      phone?.send(.reply(request, isLinked && characteristics.isSuperset(of: ids) ? [] : nil))
-    case .subscribe(let request, let id):
-      phone?.send(.reply(request, isLinked && characteristics.contains(id) ? [] : nil))
-    case .read(let request, let id): if isLinked { event(.read(request, id)) }
-    case .write(let request, let id, let bytes): if isLinked { event(.write(request, id, bytes)) }
+    case .discover(let request, let ids) where isLinked:
+      phone?.send(.reply(request, characteristics.isSuperset(of: ids) ? [] : nil))
+    case .subscribe(let request, let id) where isLinked && characteristics.contains(id):
+      state.withLock { _ = $0.subscribed.insert(id) }
+      phone?.send(.reply(request, []))
+    case .read(let request, let id) where isLinked: event(.read(request, id))
+    case .write(let request, let id, let bytes) where isLinked: event(.write(request, id, bytes))
+    case .discover(let request, _), .subscribe(let request, _), .read(let request, _),
+      .write(let request, _, _):
+      phone?.send(.reply(request, nil))
     case .advertisement, .connected, .disconnected, .notification, .reply: return
     }
   }
@@ -150,9 +169,13 @@ package final class SocketPeripheral: Peripheral {
     let wasLinked = state.withLock { state in
       state.phones[number] = nil
       guard state.linked == number else { return false }
-      state.linked = nil
+      state.unlink()
       return true
     }
     if wasLinked { event(.disconnected) }
   }
+}
+
+extension SocketPeripheral.State {
+  fileprivate mutating func unlink() { (linked, subscribed) = (nil, []) }
 }

@@ -117,6 +117,7 @@ extension BottleModel {
       }
       step.show(.drink(drink))
     }
+    countForRefreshes(drinks.count)
     // Of an older connection, if it is not stored for this synchronisation.
     guard let isLast = sync.stored(id, added: drinks.count) else { return }
     let write = write(
@@ -155,7 +156,7 @@ extension BottleModel {
       let saidMore = connection.saidMore
       connection.saidMore = false
       self.connection = connection
-      endRefreshes(.synced(sync.added), &step)
+      endRefreshes(&step) { .synced($0.added) }
       // What it recorded meanwhile may have been told before the answer of the write.
       if saidMore { startSyncIfNeeded(&step) }
     case (.start, let failure?), (.acknowledgement, let failure?):
@@ -169,7 +170,12 @@ extension BottleModel {
       startSyncIfNeeded(&step)
     }
     guard let due = sync.deadline, due <= step.now else { return }
-    guard case .requested = sync.state else { return fail(.silence, &step) }
+    guard case .requested(_, let found) = sync.state else { return fail(.silence, &step) }
+    // What the bottle did not answer, or what waits behind that, is no word about its records.
+    if connection?.writes.values.contains(.start) == true {
+      return fail(.write(.timeout(.response)), &step)
+    }
+    if let found { return fail(.missingChunk(expected: 0, found: found), &step) }
     sync.stop()
     // A lost notification looks the same: it is asked once more.
     connection?.silences += 1
@@ -195,6 +201,6 @@ extension BottleModel {
       ? step.now.advanced(by: retries[connection.failures]) : nil
     connection.failures += 1
     self.connection = connection
-    if connection.syncAt == nil { endRefreshes(.syncFailed, &step) }
+    if connection.syncAt == nil { endRefreshes(&step) { _ in .syncFailed } }
   }
 }

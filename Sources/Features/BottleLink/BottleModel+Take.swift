@@ -81,12 +81,13 @@ extension BottleModel {
     guard bottle == nil || bottle?.id == id else { return }
     let isNew = bottle == nil
     if burst != nil || (isNew && queue != nil) { bottle = KnownBottle(id, name: name) }
+    // The queued connect wins over a burst: behind it the bottle would be discovered twice.
+    if isNew, let queue { step.effects.append(.connect(queue, id, isQueued: true)) }
     if var burst, burst.found == nil {
       burst.found = id
       self.burst = burst
       step.effects.append(.connect(burst.attempt, id, isQueued: false))
     }
-    if isNew, let queue { step.effects.append(.connect(queue, id, isQueued: true)) }
   }
 
   private mutating func connected(_ attempt: AttemptID, _ step: inout Step) {

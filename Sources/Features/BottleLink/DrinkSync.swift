@@ -5,6 +5,7 @@ import LinkWire
 ///
 ///     idle ──START──▶ requested ──chunk 0──▶ receiving ──last ACK──▶ finishing ──written──▶ idle
 ///                        │  no chunk: nothing    │ wrong chunk, silence, store, write: failed
+///                        │  no chunk 0: failed   │
 ///                        └───────────▶ idle ◀────┴──────────── disconnect: idle
 ///
 /// A bottle neither repeats nor checks anything, and an acknowledgement has no number. So a
@@ -17,8 +18,8 @@ public struct DrinkSync: Sendable, Hashable {
 
   enum State: Sendable, Hashable {
     case idle
-    /// START was given to the radio; no chunk came yet.
-    case requested(until: Instant)
+    /// START was given to the radio; the first chunk did not come yet, but perhaps another one.
+    case requested(until: Instant, found: UInt16? = nil)
     case receiving(Receiving)
     /// The last acknowledgement was given to the radio.
     case finishing(WriteID)
@@ -46,7 +47,7 @@ public struct DrinkSync: Sendable, Hashable {
   /// When something is late; `nil` while it waits for the store or the radio.
   var deadline: Instant? {
     switch state {
-    case .requested(let until): until
+    case .requested(let until, _): until
     case .receiving(let receiving): receiving.storing == nil ? receiving.until : nil
     case .idle, .finishing: nil
     }
@@ -66,9 +67,12 @@ public struct DrinkSync: Sendable, Hashable {
     guard !chunk.isBlank else { return .ignore }
     switch state {
     case .idle, .finishing: return .ignore
-    case .requested:
-      // What is left of an older synchronisation may still come.
-      guard chunk.index == 0 else { return .ignore }
+    case .requested(let due, let found):
+      // What is left of an older synchronisation may still come, before the first chunk.
+      guard chunk.index == 0 else {
+        state = .requested(until: due, found: found ?? chunk.index)
+        return .ignore
+      }
       state = .receiving(Receiving(next: 0, total: chunk.total, until: until))
       return .store(chunk.records)
     case .receiving(var receiving):
@@ -148,7 +152,7 @@ public enum SyncFailure: Error, Sendable, Hashable, Codable {
     case .malformed(let detail): detail
     case .silence: "the bottle sent no more chunks"
     case .store(let failure): failure.description
-    case .write: "the bottle took no acknowledgement"
+    case .write: "the bottle did not take what was written"
     case .disconnected: "the bottle disconnected"
     }
   }

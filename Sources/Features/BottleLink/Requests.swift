@@ -22,6 +22,9 @@ struct Requests: Sendable, Hashable {
     var wasConnected = false
     /// Whether the bottle told its state since it was given to the radio.
     var sawState = false
+    /// The new drinks of a refresh: what the synchronisation that it met had brought, and all that
+    /// were stored since.
+    var added = 0
   }
 
   enum Stage: Sendable, Hashable {
@@ -58,7 +61,8 @@ extension BottleModel {
     requests.entries.append(
       Requests.Entry(
         id: id, request: request, scanUntil: step.now.advanced(by: settings.scanTime),
-        until: step.now.advanced(by: settings.requestTime)))
+        until: step.now.advanced(by: settings.requestTime),
+        added: sync.isRunning ? sync.added : 0))
     if isConnected, let attempt = link.currentAttempt {
       drive(.validData(attempt), &step)
       connection?.failures = 0
@@ -81,7 +85,11 @@ extension BottleModel {
     // A connection that has something to fetch fetches it, or waits to.
     if isConnected, !sync.isRunning, connection?.syncAt == nil {
       let waiting = state?.unsynced ?? 0
-      endRefreshes(waiting == 0 ? .alreadySynced : .nothingCame(waiting), &step)
+      endRefreshes(&step) { entry in
+        guard waiting == 0 else { return .nothingCame(waiting) }
+        // The answer to the last acknowledgement was lost with its connection.
+        return entry.added > 0 ? .synced(entry.added) : .alreadySynced
+      }
     }
     // One burst is shorter than the seed's manual scan.
     let looks = requests.entries.contains { $0.scanUntil > step.now }
@@ -137,9 +145,16 @@ extension BottleModel {
   }
 
   /// Ends the refreshes; commands go on.
-  mutating func endRefreshes(_ result: BottleRefreshResult, _ step: inout Step) {
-    for entry in requests.entries where entry.request == nil { end(entry, result, &step) }
+  mutating func endRefreshes(
+    _ step: inout Step, with result: (Requests.Entry) -> BottleRefreshResult
+  ) {
+    for entry in requests.entries where entry.request == nil { end(entry, result(entry), &step) }
     requests.entries.removeAll { $0.request == nil }
+  }
+
+  /// Notes new drinks for the refreshes, also those of a connection that was lost meanwhile.
+  mutating func countForRefreshes(_ added: Int) {
+    for index in requests.entries.indices { requests.entries[index].added += added }
   }
 
   mutating func endAllRequests(_ step: inout Step) {

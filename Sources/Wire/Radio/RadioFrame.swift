@@ -131,6 +131,8 @@ package struct RadioFault: Error, Sendable, Hashable {
 /// A reader of frames from bytes as they come.
 package struct RadioFrameReader: Sendable {
   private var bytes: [UInt8] = []
+  /// Whether a frame could not be read: nothing behind it can be read either.
+  package private(set) var isBroken = false
 
   package init() {}
 
@@ -138,15 +140,31 @@ package struct RadioFrameReader: Sendable {
   ///
   /// - Throws: if one is too long or cannot be read; nothing behind it can be read either.
   package mutating func take(_ new: some Sequence<UInt8>) throws(RadioFault) -> [RadioFrame] {
+    let frames = readable(new)
+    guard !isBroken else { throw RadioFault() }
+    return frames
+  }
+
+  /// Takes bytes and returns the frames that are complete, up to one that cannot be read.
+  package mutating func readable(_ new: some Sequence<UInt8>) -> [RadioFrame] {
+    guard !isBroken else { return [] }
     bytes += new
     var frames: [RadioFrame] = []
     var start = 0
     while bytes.count - start >= 3 {
       let count = Int(bytes[start + 1]) | Int(bytes[start + 2]) << 8
-      guard count <= RadioFrame.longest else { throw RadioFault() }
+      guard count <= RadioFrame.longest else {
+        isBroken = true
+        break
+      }
       guard bytes.count - start >= 3 + count else { break }
       let content = Array(bytes[start + 3..<start + 3 + count])
-      frames.append(try RadioFrame(bytes[start], content))
+      do throws(RadioFault) {
+        frames.append(try RadioFrame(bytes[start], content))
+      } catch {
+        isBroken = true
+        break
+      }
       start += 3 + count
     }
     bytes.removeFirst(start)

@@ -6,6 +6,25 @@ import Testing
 /// `holdfast bottle` where paths, files, scripts and the bottle's memory are not as they should be.
 @Suite(.timeLimit(.minutes(10)))
 struct BottleTroubleTests {
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+  func `a signal before a watch has shown anything is handled`(signal: Int32) async throws {
+    let scratch = try Scratch()
+    let policy = "\(scratch.path)/policy"
+    try await Shell.run(["mkfifo", "-m", "600", policy])
+    let phone = try BottlePhone(scratch, ["watch", "--policy", policy])
+    // A pipe opens for writing once the program reads it, before it opens anything else.
+    let writer = try #require(FileHandle(forWritingAtPath: policy))
+    phone.process.signal(signal)
+    try writer.write(contentsOf: Data(#"{"preset":"bottle-link"}"#.utf8))
+    try writer.close()
+    if signal == SIGHUP {
+      try await phone.reaches("scanning")
+      #expect(try await phone.end().status == 0)
+    } else {
+      #expect(try await phone.rest().status == 0)
+    }
+  }
+
   @Test func `a script is read as a whole before the bottle begins`() async throws {
     let scratch = try Scratch()
     let file = "\(scratch.path)/script"

@@ -28,6 +28,18 @@ struct PeerRunTests {
   @Test func `a killed server serves a health client of another make`() async throws {
     try await PeerRun.pass("health_client")
   }
+
+  @Test func `a killed phone bears a bottle of another make that sleeps, leaves and forgets`()
+    async throws
+  {
+    try await PeerRun.pass("bottle")
+  }
+
+  @Test func `a killed bottle serves a phone of another make that is cut and repeats itself`()
+    async throws
+  {
+    try await PeerRun.pass("bottle_phone")
+  }
 }
 
 /// One run of a peer with a fixed seed and 20 s of faults.

@@ -76,6 +76,16 @@ import Testing
     #expect(throws: RadioFault.self) { try reader.take([kind, 0, 0]) }
   }
 
+  @Test func `frames before one that cannot be read are read, and none behind it`() {
+    for bad: [UInt8] in [[22, 0, 0], [3, 1, 4], [2, 1, 0, 0]] {
+      var reader = RadioFrameReader()
+      let link: [UInt8] = [2, 2, 0, 20, 0]
+      #expect(reader.readable(link + bad + link) == [.connected(longestValue: 20)])
+      #expect(reader.isBroken)
+      #expect(reader.readable(link) == [])
+    }
+  }
+
   @Test func `the name of half a characteristic is refused`() {
     var reader = RadioFrameReader()
     #expect(throws: RadioFault.self) { try reader.take([18, 3, 0, 2, 1, 0]) }

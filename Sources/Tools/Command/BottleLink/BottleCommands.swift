@@ -67,13 +67,14 @@ enum BottleWatchCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
+    // First, so that a signal ends it in an orderly way while the radio and the store are opened.
+    let run = LinkRun(call)
     let policy = try Connection.policy(call, preset: .bottleLink)
     let radio = try BottleRadio(call)
     let store = try await call.openStore { (directory) throws(StoreFailure) in
       try await Platform.drinkStore(in: directory)
     }
     let mark = WatchMark(in: try call.namedDirectory())
-    let run = LinkRun(call)
     var options = BottleOptions(radio: radio.central, store: store)
     options.settings = BottleSettings(policy: policy)
     options.journal = call[Shared.journal]

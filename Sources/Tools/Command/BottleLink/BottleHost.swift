@@ -28,7 +28,8 @@ actor BottleHost {
   }
 
   private enum Event: Sendable {
-    case radio(PeripheralEvent)
+    /// Of the radio of this number.
+    case radio(Int, PeripheralEvent)
     case action(BottleAction)
     case tick
   }
@@ -42,6 +43,8 @@ actor BottleHost {
   private let ending: AsyncStream<Void>.Continuation
   private var bottle: VirtualBottle
   private var radio: (any Peripheral)?
+  /// How many radios there were: what one told before it was closed may come behind its end.
+  private var radios = 0
   private var timer: Task<Void, Never>?
   private var isDeaf = false
   private var isLinked = false
@@ -71,7 +74,10 @@ actor BottleHost {
   }
 
   private func peripheral() throws(CommandFailure) -> any Peripheral {
-    let hear: @Sendable (PeripheralEvent) -> Void = { [input] in input.yield(.radio($0)) }
+    radios += 1
+    let hear: @Sendable (PeripheralEvent) -> Void = { [input, radios] in
+      input.yield(.radio(radios, $0))
+    }
     switch setup.place {
     case .socket(let path):
       do throws(RadioSocketError) {
@@ -98,7 +104,8 @@ actor BottleHost {
       let now = clock.now
       switch event {
       case .tick: take(bottle.tick(at: now))
-      case .radio(let event): take(event, at: now)
+      case .radio(let number, let event):
+        if radio != nil, number == radios { take(event, at: now) }
       case .action(.quit):
         await close()
         return
@@ -178,8 +185,10 @@ actor BottleHost {
       if isDeaf, attribute == .syncControl, bytes == BottleSync.acknowledgement.bytes { return }
       let outputs = bottle.handle(.written(attribute, bytes), at: now)
       let isTaken = !outputs.contains(.answers(attribute, isTaken: false))
+      // What was acknowledged does not come again: it is in the flash before the answer.
+      if outputs.contains(.stores) { store() }
       radio?.reply(number, isTaken ? [] : nil)
-      take(outputs)
+      take(outputs.filter { $0 != .stores })
     }
   }
 
@@ -208,15 +217,15 @@ actor BottleHost {
 
   private func store() {
     let records = bottle.records
-    for record in records where record.id > lastRecord {
-      lastRecord = record.id
-      telling.record(record)
-    }
     do throws(CommandFailure) {
       let next = bottle.bottle.ring.nextID
       try setup.flash?.write(BottleFlash.Content(records: records, nextID: next))
     } catch {
       telling.problem(error)
+    }
+    for record in records where record.id > lastRecord {
+      lastRecord = record.id
+      telling.record(record)
     }
   }
 

@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed  # noqa: E402
 from websockets.legacy.server import serve  # noqa: E402
 
 KEY = "untethered-" + "0123456789abcdef" * 2
-# A prompt is unsure 300 s after the last sign of it, or sooner.
+# A prompt is unsure --answer-timeout after the last sign of it, or sooner.
 PATIENCE = 330
 ENDS = ("answered", "unsure")
 
@@ -378,6 +378,7 @@ class Phone:
         child = await asyncio.create_subprocess_exec(
             self.peer.program, "session", "--server", f"http://127.0.0.1:{self.server.port}",
             "--key-file", self.key, "--data", self.peer.path("phone"), "--once", "--json",
+            "--answer-timeout", "15s" if self.peer.seconds < 60 else "5m",
             "--set", "retry.breaker=off", *SHORT_WAITS,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=self.peer.log,
             limit=2**24, preexec_fn=end_with_parent)
@@ -513,9 +514,7 @@ def play(peer):
         try:
             while True:
                 is_last = server.is_calm
-                # Behind a kill a prompt may be waited for for 300 s.
-                is_killed = (not server.is_calm and peer.seconds >= 60
-                             and peer.chance.random() < 0.4)
+                is_killed = not server.is_calm and peer.chance.random() < 0.4
                 code = await phone.run(0 if is_last else peer.chance.randint(0, 12),
                                        peer.chance.uniform(0.1, 3) if is_killed else None)
                 if server.broken:

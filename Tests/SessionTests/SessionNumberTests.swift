@@ -7,7 +7,7 @@ import Testing
 @Suite struct SessionNumberTests {
   @Test func `the times of a session`() {
     let times = [
-      "stale": SessionSettings.staleAfter, "turn": SessionSettings.turnLimit,
+      "stale": SessionSettings.staleAfter, "turn": SessionSettings.usualAnswerTimeout,
       "ack": SessionSettings.ackTimeout, "upload": SessionSettings.uploadTime,
       "longest upload": SessionSettings.longestUpload,
       "subscribe": SessionSettings.subscribeTimeout, "flush": SessionSettings.flushTimeout,

@@ -51,6 +51,8 @@ struct PromptEvidence: Sendable, Hashable {
     var id: String?
   }
 
+  /// How long a server may be silent about a turn.
+  private let timeout: Duration
   private var own: Own?
   private var others: [Other] = []
   private var rows: [String: Row] = [:]
@@ -70,7 +72,8 @@ struct PromptEvidence: Sendable, Hashable {
   private static let rowLimit = 1_000
   private static let echoLimit = 100
 
-  init(_ known: KnownConversation?, at now: Instant) {
+  init(_ known: KnownConversation?, timeout: Duration, at now: Instant) {
+    self.timeout = timeout
     lastEnd = known?.lastEnd
     if known?.isOthersTurn == true { others = [Other(sign: now)] }
   }
@@ -100,8 +103,10 @@ struct PromptEvidence: Sendable, Hashable {
     let mayBeOver =
       own.map { $0.isDoubtful || !$0.isHere && $0.spoken != nil } ?? false
       || !ends.waiting.isEmpty
-    return mayBeOver ? SessionSettings.quietTime : SessionSettings.turnLimit
+    return mayBeOver ? quiet : timeout
   }
+
+  private var quiet: Duration { min(SessionSettings.quietTime, timeout) }
 
   /// Whether a message ended a turn before.
   func hasEnded(by id: String?) -> Bool { ends.contains(id) }
@@ -128,9 +133,9 @@ struct PromptEvidence: Sendable, Hashable {
       own?.isAccepted = prompt.isAccepted
       return
     }
+    let (quiet, timeout) = (quiet, timeout)
     others.removeAll { other in
-      let quiet = other.sign.duration(to: now)
-      return quiet >= (other.isSpoken ? SessionSettings.quietTime : SessionSettings.turnLimit)
+      other.sign.duration(to: now) >= (other.isSpoken ? quiet : timeout)
     }
     var own = Own(
       key: prompt.id, text: prompt.text, floor: prompt.floor ?? 0, isAccepted: prompt.isAccepted,

@@ -11,7 +11,8 @@ extension SessionModel {
     // It is taken out, so that it is changed in place.
     var one =
       evidence.removeValue(forKey: conversation)
-      ?? PromptEvidence(conversations[conversation], at: step.now)
+      ?? PromptEvidence(
+        conversations[conversation], timeout: settings.answerTimeout, at: step.now)
     if let key = one.key, queue[key]?.waiting == nil { one.finish(by: nil) }
     if one.key == nil, let open = open(in: conversation) {
       one.begin(open, isHere: talk?.sent.contains(open.id) == true, at: step.now)

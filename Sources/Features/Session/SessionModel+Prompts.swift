@@ -107,14 +107,14 @@ extension SessionModel {
   }
 
   private func timeout(of talk: Talk) -> Duration {
-    talk.isIdempotent ? SessionSettings.ackTimeout : SessionSettings.turnLimit
+    talk.isIdempotent ? SessionSettings.ackTimeout : settings.answerTimeout
   }
 
   /// Gives a prompt that is under way on a slow line the time that it takes there: a second copy
   /// would only hold up the first.
   private mutating func waitForUpload(of prompt: KeptPrompt, _ step: Step) {
     let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.slowestRate)
-    let until = min(SessionSettings.ackTimeout + time, SessionSettings.turnLimit)
+    let until = min(SessionSettings.ackTimeout + time, settings.answerTimeout)
     queue.extend(prompt.id, until: step.now.advanced(by: until))
   }
 
@@ -143,7 +143,7 @@ extension SessionModel {
       key: prompt.id, until: step.now.advanced(by: grace), deafUntil: step.now.advanced(by: deaf))
     if deaf > .zero { talk?.wasDeaf = true }
     if time > .zero, talk?.large?.key != prompt.id {
-      let until = step.now.advanced(by: SessionSettings.turnLimit)
+      let until = step.now.advanced(by: settings.answerTimeout)
       talk?.large = Talk.Large(key: prompt.id, until: until)
     }
     if talk?.isIdempotent == true { waitForUpload(of: prompt, step) }
@@ -168,7 +168,7 @@ extension SessionModel {
     endUpload(of: id)
     unwatch(id)
     guard var prompt = queue[id], case .queued = prompt.state else { return }
-    queue.extend(id, until: step.now.advanced(by: SessionSettings.turnLimit))
+    queue.extend(id, until: step.now.advanced(by: settings.answerTimeout))
     open(prompt)
     guard !prompt.isAccepted else { return }
     prompt.isAccepted = true

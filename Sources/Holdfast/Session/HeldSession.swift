@@ -44,8 +44,9 @@ public final class HeldSession: Sendable, AsyncSequence {
     let wall = clock.wall
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<SessionModel>(
-        SessionSettings(policy: configuration.policy), journal: configuration.journal, at: wall,
-        notice: notice)
+        SessionSettings(
+          policy: configuration.policy, answerTimeout: configuration.answerTimeout),
+        journal: configuration.journal, at: wall, notice: notice)
     }
     let kept = try await LinkFailure.local { () throws(StoreFailure) in
       var generator = SystemRandomNumberGenerator()

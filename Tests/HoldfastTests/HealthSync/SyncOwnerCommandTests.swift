@@ -98,7 +98,8 @@ import Testing
   /// Writes the last export again as one of the end of February, and returns its name.
   private static func february(_ rig: SyncRig) throws -> String {
     let text = try rig.scratch.text(of: "export.xml")
-    let later = text.replacing("ExportDate value=\"2026-01-28", with: "ExportDate value=\"2026-02-27")
+    let later = text.replacing(
+      "<ExportDate value=\"2026-01-28", with: "<ExportDate value=\"2026-02-27")
     #expect(later != text)
     try rig.scratch.write(Array(later.utf8), to: "february.xml")
     return "february.xml"

@@ -16,6 +16,11 @@ enum SessionCommand {
   private static let conversation = Parameter.optional(
     "conversation", .uuid("ID", of: "a conversation's id"),
     usual: "the one that was used last, or a new one", "the conversation of the prompts")
+  private static let answerTimeout = Parameter.option(
+    "answer-timeout", .duration(.seconds(1) ... .seconds(86_400)),
+    default: SessionSettings.usualAnswerTimeout,
+    "wait so long for a sign of a prompt that a server without idempotency keys may have; then its "
+      + "state is unsure")
   private static let once = Parameter.flag(
     "once",
     "end when all prompts, and those that earlier runs left, are answered and stored: with status "
@@ -57,7 +62,7 @@ enum SessionCommand {
       signals: LinkRun.signals,
       takes: server, keyFile, conversation, Shared.data, Connection.authorities,
       Connection.plaintext, Connection.proxy, Connection.policyFile, Shared.settings,
-      Shared.journal, once, Shared.json, action: run)
+      Shared.journal, answerTimeout, once, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -79,6 +84,7 @@ enum SessionCommand {
         }
       }
       configuration.policy = try Connection.policy(call, preset: .session)
+      configuration.answerTimeout = call[answerTimeout]
       configuration.conversation = call[conversation]?.description
       configuration.journal = call[Shared.journal]
       configuration.network = try Connection.network(call, to: address)

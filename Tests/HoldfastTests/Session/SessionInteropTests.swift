@@ -203,6 +203,9 @@ struct SessionInteropTests {
   private static func run(_ server: OriginalServer, _ scratch: Scratch) throws -> SessionRun {
     try SessionRun(
       port: Int(server.port), in: scratch, key: OriginalServer.key,
-      ["--once", "--set", "establish.timeout=2s", "--set", "establish.openTimeout=1s"])
+      [
+        "--once", "--answer-timeout", "10s", "--set", "establish.timeout=2s", "--set",
+        "establish.openTimeout=1s",
+      ])
   }
 }

@@ -102,6 +102,18 @@ class Twice(Server):
         await super().prompt(link, number, text)
 
 
+class Shared(Server):
+    """another client's prompt is answered between two of this one"""
+
+    async def prompt(self, link, number, text):
+        await super().prompt(link, number, text)
+        if text == "one":
+            self.add("user", "other")
+            response = self.answer("other")
+            await self.window(link, len(self.history) - 2)
+            await self.say(link, **response)
+
+
 class Late(Server):
     """an answer comes by the history of the next connection, and then as a response"""
 
@@ -190,7 +202,8 @@ async def play_case(peer, case, prompts):
     code = await run(peer, url, folder, prompts_left, shown, states, WAIT)
     listener.close()
     check(f"where {case.__doc__}: prompts that came, answers shown",
-          (prompts, [f"answer to {prompt}" for prompt in prompts]), (server.prompts, shown))
+          (prompts, [f"answer to {prompt}" for prompt in prompts]), (
+              server.prompts, [text for text in shown if text != "answer to other"]))
     ends = {prompt: "unsure" if prompt in case.unproven else "answered" for prompt in prompts}
     check(f"where {case.__doc__}: states of the prompts, exit status",
           (ends, 1 if case.unproven else 0), (states, "it runs" if code is None else code))
@@ -198,7 +211,7 @@ async def play_case(peer, case, prompts):
 
 def play(peer):
     peer.write("key", "untethered-" + "0123456789abcdef" * 2)
-    cases = [(Server, ["one", "two"]), (Twice, ["one", "two"]), (Late, ["one", "two"]),
+    cases = [(Server, ["one", "two"]), (Twice, ["one", "two"]), (Shared, ["one", "two"]), (Late, ["one", "two"]),
              (Replayed, ["one", "two"]), (Killed, ["one"])]
 
     async def play_all():

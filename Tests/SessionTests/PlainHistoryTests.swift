@@ -172,6 +172,16 @@ import Testing
     #expect(bench.prompts.count == 2)
   }
 
+  @Test func `a history that does not come does not say that a prompt is absent`() {
+    var bench = Self.unsure()
+    bench.pass(.seconds(60))
+    #expect(bench.states.last == "a sent")
+    #expect(bench.prompts.count == 1)
+    bench.pass(.seconds(300))
+    #expect(bench.states.last == "a unsure")
+    #expect(bench.prompts.count == 1)
+  }
+
   @Test func `what a server with keys answered is no own text of a plain one`() {
     var bench = SessionBench.prompted()
     let key = bench.key("a")

@@ -41,6 +41,51 @@ import Testing
     #expect(bench.acks.suffix(1) == ["m1"])
   }
 
+  @Test func `turns that ended leave the next prompt alone`() {
+    var bench = Self.shared()
+    bench.respond("m1", to: nil, "re other")
+    bench.respond("m2", to: nil, "A")
+    bench.prompt("b")
+    bench.ack(nil)
+    bench.say(.window([.one("u3", .user, "b", at: 3)], next: 4))
+    bench.respond("m3", to: nil, "B")
+    #expect(bench.states.last == "b answered")
+  }
+
+  @Test func `an end while no prompt is under way is that of another turn`() {
+    var bench = SessionBench.talking([])
+    bench.say(.window([.one("u0", .user, "first", at: 0)], next: 1))
+    bench.say(.window([.one("u1", .user, "other", at: 1)], next: 2))
+    bench.respond("m1", to: nil, "re other")
+    bench.prompt("a")
+    bench.ack(nil)
+    bench.say(.window([.one("u2", .user, "a", at: 2)], next: 3))
+    bench.respond("m2", to: nil, "A")
+    #expect(bench.states.last == "a answered")
+  }
+
+  @Test(arguments: [false, true])
+  func `the late end of a prompt that was given up does not end the next one`(
+    isRelaunched: Bool
+  ) {
+    var bench = SessionBench.acceptedByPlainServer()
+    bench.pass(.seconds(300))
+    #expect(bench.states.last == "a unsure")
+    if isRelaunched {
+      bench.model = SessionModel(SessionSettings(policy: .session), seed: 8)
+      bench.restore()
+      bench.give(.start)
+      bench.connect([])
+      bench.say(.window([], next: 0))
+    }
+    bench.prompt("b")
+    bench.ack(nil)
+    bench.respond("m1", to: nil, "A")
+    #expect(bench.states.last == "b accepted")
+    bench.respond("m2", to: nil, "B")
+    #expect(bench.states.last == "b answered")
+  }
+
   @Test func `of an answer and a failure it is not known which is the prompt's`() {
     var bench = Self.shared()
     bench.respond("m1", to: nil, "re other")

@@ -103,6 +103,7 @@ struct Address: Equatable {
       unsafe _ = curl_url_set(handle, part, newValue, 0)
     }
   }
+
   private func text(of part: CURLUPart, _ flags: Int32) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard unsafe curl_url_get(handle, part, &text, UInt32(flags)) == CURLUE_OK,

@@ -22,6 +22,9 @@ struct SyncChange: Sendable, Hashable {
 // Whose progress it is: the server is asked before anything is sent, and says its epoch with each
 // answer. With another one all is read again, and the server's hashes make what it has nothing.
 extension SyncModel {
+  /// Whether types may be read: what is read belongs to an owner, who is stored first.
+  var mayRead: Bool { change == nil && introduction != .storing }
+
   /// Whether the server is needed: a batch waits, or it has not said whose progress this is.
   var needsServer: Bool { hasWaiting || (introduction != .known && !lanes.isEmpty) }
 
@@ -90,8 +93,8 @@ extension SyncModel {
     }
   }
 
-  /// Forgets how far was read, in one transaction with the new owner. It waits for the pages that
-  /// are being read or stored, whose anchors belong to the owner before.
+  /// Forgets how far was read, in one transaction with the new owner. It waits for what
+  /// is being read or stored, which belongs to the owner before.
   mutating func readAgain(at now: Instant, _ effects: inout [Effect]) {
     guard let change else { return }
     if let due = change.notBefore {
@@ -99,6 +102,7 @@ extension SyncModel {
       self.change?.notBefore = nil
     }
     for case .page in commits.values { return }
+    for case .accepted in commits.values { return }
     for lane in lanes { if case .fetching = lane.run { return } }
     self.change = nil
     for place in lanes.indices {

@@ -84,7 +84,7 @@ extension SyncModel {
 
   /// Begins or goes on with what is due of a type.
   mutating func advance(_ place: Int, at now: Instant, _ effects: inout [Effect]) {
-    guard change == nil else { return }
+    guard mayRead else { return }
     switch lanes[place].run {
     case .gathering(let until), .resting(let until):
       guard now >= until, conditions.isUnlocked else { return }

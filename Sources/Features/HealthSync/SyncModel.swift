@@ -167,7 +167,7 @@ public struct SyncModel: Machine {
       for lane in lanes {
         switch lane.run {
         case .gathering(let until), .resting(let until):
-          if conditions.isUnlocked, change == nil { due.append(until) }
+          if conditions.isUnlocked, mayRead { due.append(until) }
         case .idle, .fetching, .committing, .full: break
         }
         if let retryAt = lane.retryAt { due.append(retryAt) }

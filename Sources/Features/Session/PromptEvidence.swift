@@ -75,7 +75,8 @@ struct PromptEvidence: Sendable, Hashable {
   init(_ known: KnownConversation?, timeout: Duration, at now: Instant) {
     self.timeout = timeout
     lastEnd = known?.lastEnd
-    if known?.isOthersTurn == true { others = [Other(sign: now)] }
+    let open = min(known?.openTurns ?? 0, Self.rowLimit)
+    others = Array(repeating: Other(sign: now), count: max(0, open))
   }
 
   // MARK: What it says
@@ -95,8 +96,24 @@ struct PromptEvidence: Sendable, Hashable {
   /// Whether the server may have the prompt, as far as it has shown.
   var mayBeThere: Bool { hasHole || (own?.count ?? 0) > 0 || !ends.waiting.isEmpty }
 
-  /// Whether a prompt of another client has no text of the assistant behind it.
-  var isOthersTurn: Bool { others.contains { !$0.isSpoken } }
+  /// How many other turns have no text of the assistant behind them.
+  var openTurns: Int { others.count { !$0.isSpoken } }
+
+  /// What it says of the prompt under way and the turns around it.
+  struct Summary: Sendable, Hashable {
+    var key: UUID128?
+    var isSeen: Bool
+    var floor: UInt64?
+    var mayBeThere: Bool
+    var lastEnd: String?
+    var openTurns: Int
+  }
+
+  var summary: Summary {
+    Summary(
+      key: key, isSeen: isSeen, floor: floor, mayBeThere: mayBeThere, lastEnd: lastEnd,
+      openTurns: openTurns)
+  }
 
   /// How long the prompt is waited for without another sign.
   var patience: Duration {
@@ -180,11 +197,11 @@ struct PromptEvidence: Sendable, Hashable {
 
   /// The prompt is waited for no more: its turn may be over, or not. Returns the ends that waited.
   mutating func giveUp(at now: Instant) -> [TurnEnd] {
-    if let own {
-      let sign = now.advanced(by: .zero - patience)
-      others.append(Other(place: own.place, isSpoken: own.spoken != nil, sign: sign))
-    }
-    return ends.takeWaiting()
+    let waiting = ends.takeWaiting()
+    if let own { add(Other(place: own.place, isSpoken: own.spoken != nil, sign: now)) }
+    // As many turns are over as ends came, whichever they are.
+    others.removeLast(min(others.count, waiting.count { !$0.isDoubtful }))
+    return waiting
   }
 
   /// Something came that may be the prompt's end.
@@ -244,9 +261,13 @@ struct PromptEvidence: Sendable, Hashable {
       if knowsLast, !echoes.contains(where: { $0.role == .user }) { lastEnd = nil }
       return true
     }
-    others.append(Other(place: entry.place, sign: now))
-    if others.count > Self.rowLimit { others.removeFirst() }
+    add(Other(place: entry.place, sign: now))
     return false
+  }
+
+  private mutating func add(_ other: Other) {
+    others.append(other)
+    if others.count > Self.rowLimit { others.removeFirst() }
   }
 
   private mutating func spoke(_ entry: SessionEntry, at now: Instant) -> Bool {
@@ -299,7 +320,11 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   private mutating func attribute(_ end: TurnEnd, isCurrent: Bool) -> [AttributedEnd] {
-    guard let own, !(end.isReplay && own.isHere) else { return [AttributedEnd(end)] }
+    guard let own else {
+      if !end.isReplay, !end.mayRepeat { close(before: end.id.flatMap { rows[$0]?.place }) }
+      return [AttributedEnd(end)]
+    }
+    guard !end.isReplay || !own.isHere else { return [AttributedEnd(end)] }
     var open = Array(others.indices)
     // A prompt of an earlier connection may never have arrived, and its message may be on its way.
     var isProof = own.isHere || isCurrent && (own.isAccepted || own.count > 0 || end.isReplay)
@@ -318,14 +343,23 @@ struct PromptEvidence: Sendable, Hashable {
     var end = end
     end.isDoubtful = !isProof
     ends.wait(end)
-    return ends.takeAll(of: own.key, and: open.count)
+    let all = ends.takeAll(of: own.key, and: open.count)
+    if !all.isEmpty { for index in open.reversed() { others.remove(at: index) } }
+    return all
+  }
+
+  /// An end that is of no prompt of this client is that of the first turn that can have ended so.
+  private mutating func close(before place: UInt64?) {
+    let first = others.firstIndex { other in place.map { (other.place ?? 0) < $0 } ?? true }
+    if let first { others.remove(at: first) }
   }
 }
 
 extension PromptEvidence: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(
-      rows.count == order.count && rows.count <= Self.rowLimit && echoes.count <= Self.echoLimit,
+      rows.count == order.count && max(rows.count, others.count) <= Self.rowLimit
+        && echoes.count <= Self.echoLimit,
       "prompt evidence: it remembers no more than its limits")
   }
 }

@@ -205,11 +205,11 @@ extension SessionModel {
     _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?, by id: String?,
     _ step: Step
   ) {
-    let last = weigh(prompt.conversation, step) { $0.lastEnd(by: id) }
+    let (last, open) = weigh(prompt.conversation, step) { ($0.lastEnd(by: id), $0.openTurns) }
     end(prompt, outcome, reason, by: id)
     guard var known = conversations[prompt.conversation] else { return }
     known.openedBy = known.openedBy ?? prompt.id
-    known.lastEnd = last
+    (known.lastEnd, known.openTurns) = (last, open)
     if known != conversations[prompt.conversation] { keep(known) }
   }
 
@@ -287,20 +287,17 @@ extension SessionModel {
     let isCurrent = talk.isCurrent(conversation)
     let ends = weigh(conversation, step) { $0.settle(isCurrent: isCurrent) }
     attribute(ends, in: conversation, &step)
-    guard let one = evidence[conversation] else { return }
-    if var known = conversations[conversation], known.isOthersTurn != one.isOthersTurn {
-      known.isOthersTurn = one.isOthersTurn
-      keep(known)
+    guard let shown = evidence[conversation]?.summary else { return }
+    let isEnding = shown.key.map(ending.contains) ?? false
+    if var known = conversations[conversation] {
+      known.openTurns = shown.openTurns
+      if !isEnding { known.lastEnd = shown.lastEnd }
+      if known != conversations[conversation] { keep(known) }
     }
-    if let key = one.key, ending.contains(key) { return }
-    if var known = conversations[conversation], known.lastEnd != one.lastEnd {
-      known.lastEnd = one.lastEnd
-      keep(known)
-    }
-    guard let prompt = one.key.flatMap({ queue[$0]?.waiting }) else { return }
-    if one.isSeen { see(prompt, before: one.floor, &step) }
+    guard !isEnding, let prompt = shown.key.flatMap({ queue[$0]?.waiting }) else { return }
+    if shown.isSeen { see(prompt, before: shown.floor, &step) }
     // What it waited for is not there.
-    let isAbsent = isCurrent && !one.mayBeThere && queue[prompt.id]?.isAccepted == false
+    let isAbsent = isCurrent && !shown.mayBeThere && queue[prompt.id]?.isAccepted == false
     if isAbsent, !talk.sent.contains(prompt.id), leaving != prompt.id { queue.release(prompt.id) }
   }
 

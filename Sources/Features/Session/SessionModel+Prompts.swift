@@ -114,7 +114,7 @@ extension SessionModel {
   /// would only hold up the first.
   private mutating func waitForUpload(of prompt: KeptPrompt, _ step: Step) {
     let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.slowestRate)
-    let until = min(SessionSettings.ackTimeout + time, settings.answerTimeout)
+    let until = min(SessionSettings.ackTimeout + time, SessionSettings.turnLimit)
     queue.extend(prompt.id, until: step.now.advanced(by: until))
   }
 
@@ -143,7 +143,7 @@ extension SessionModel {
       key: prompt.id, until: step.now.advanced(by: grace), deafUntil: step.now.advanced(by: deaf))
     if deaf > .zero { talk?.wasDeaf = true }
     if time > .zero, talk?.large?.key != prompt.id {
-      let until = step.now.advanced(by: settings.answerTimeout)
+      let until = step.now.advanced(by: SessionSettings.turnLimit)
       talk?.large = Talk.Large(key: prompt.id, until: until)
     }
     if talk?.isIdempotent == true { waitForUpload(of: prompt, step) }
@@ -168,7 +168,8 @@ extension SessionModel {
     endUpload(of: id)
     unwatch(id)
     guard var prompt = queue[id], case .queued = prompt.state else { return }
-    queue.extend(id, until: step.now.advanced(by: settings.answerTimeout))
+    let wait = talk?.isIdempotent == true ? SessionSettings.turnLimit : settings.answerTimeout
+    queue.extend(id, until: step.now.advanced(by: wait))
     open(prompt)
     guard !prompt.isAccepted else { return }
     prompt.isAccepted = true
@@ -226,6 +227,8 @@ extension SessionModel {
     _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
     by message: String? = nil
   ) {
+    // A server repeats the end that could not be stored yet.
+    guard !ending.contains(prompt.id) else { return }
     writer.waiting.change.news.append(
       .ended(
         SessionEnding(

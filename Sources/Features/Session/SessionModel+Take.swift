@@ -167,7 +167,11 @@ extension SessionModel {
       }
     }
     talk = current
-    for conversation in late.sorted() { conclude(conversation, &step) }
+    for conversation in late.sorted() {
+      // Silence does not say that a prompt of a plain server is absent.
+      if !current.isIdempotent { skip(conversation, isReset: false, step) }
+      conclude(conversation, &step)
+    }
     queue.wake(at: step.now)
     while let key = queue.expired(at: step.now) { expire(key, &step) }
   }

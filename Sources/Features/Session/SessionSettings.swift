@@ -4,8 +4,7 @@ public import LinkCore
 public struct SessionSettings: Sendable, Hashable, Codable {
   /// When to connect, and what to do when that fails.
   public var policy: LinkPolicy
-  /// How long a server without idempotency keys may be silent about a prompt that it may have; with
-  /// keys the prompt is asked for again after this time.
+  /// How long a server without idempotency keys may be silent about a prompt that it may have.
   public var answerTimeout: Duration
 
   /// The numbers of seed 003, where nothing else is said.
@@ -15,7 +14,9 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   }
 
   /// The longest turn of seed 003.
-  public static let usualAnswerTimeout = Duration.seconds(300)
+  public static let usualAnswerTimeout = turnLimit
+  /// What `answerTimeout` is at least.
+  package static let leastAnswerTimeout = Duration.seconds(1)
 
   /// Prompts that may wait for an answer; one more is refused at once.
   static let outboxLimit = 1_000
@@ -30,13 +31,15 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let longestMessage = 983_040
   /// A prompt that the server has not accepted for this long is marked as stale (seed 003).
   static let staleAfter = Duration.seconds(60)
+  /// How long a server with keys may be silent about a prompt until it is asked for again (seed 003).
+  static let turnLimit = Duration.seconds(300)
   /// The longest wait behind something that may have been the prompt's end.
   static let quietTime = Duration.seconds(30)
   /// How long a message whose ack does not say what it is for keeps others that earn one.
   static let askTime = Duration.seconds(10)
   /// A prompt without an ack for this long is sent again, if the server knows its key.
   static let ackTimeout = Duration.seconds(30)
-  /// The rate of a slow line, at which a large prompt is given more time, up to `answerTimeout`.
+  /// The rate of a slow line, at which a large prompt is given more time, up to `turnLimit`.
   static let slowestRate = 1_024
   /// How long one prompt holds up the next one without an ack, beside 1 s for each 16 KiB of it, in
   /// which silence says nothing about the server. At most `longestUpload`.

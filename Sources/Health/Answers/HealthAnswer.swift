@@ -38,7 +38,7 @@ struct HealthAnswer: Sendable {
   /// lie over time.
   var merge: SourceMerge?
   /// The readings of the type at hand that began at the moment at hand.
-  var moment: (at: Timestamp, values: [Double])?
+  var moment: (at: Timestamp, values: Set<Double>)?
   /// Once all workouts were read: their heart rates.
   var pulses: WorkoutPulses?
   var runs = SleepRuns()

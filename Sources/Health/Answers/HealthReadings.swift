@@ -70,7 +70,7 @@ public struct HealthReadings: Sendable {
   /// The first moment that does not count.
   private let end: Timestamp
   /// The values at the moment of the reading before, since the order is that of time.
-  private var moment: (at: Timestamp, values: [Double])?
+  private var moment: (at: Timestamp, values: Set<Double>)?
 
   /// Begins to read a type.
   ///
@@ -103,8 +103,7 @@ public struct HealthReadings: Sendable {
     let value = scale(quantity)
     guard value.isFinite else { return }
     if moment?.at != sample.start { moment = (sample.start, []) }
-    guard moment?.values.contains(value) == false else { return }
-    moment?.values.append(value)
+    guard moment?.values.insert(value).inserted == true else { return }
     latest = Reading(value: value, at: sample.start)
     figures.take(value, at: sample.start)
     if day?.contains(sample.start) != true { begin(dayOf: sample.start) }

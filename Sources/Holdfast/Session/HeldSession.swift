@@ -38,6 +38,9 @@ public final class HeldSession: Sendable, AsyncSequence {
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
     let host = try ServerURL.webSocketHost(configuration.url)
+    guard configuration.answerTimeout >= SessionSettings.leastAnswerTimeout else {
+      throw .local(detail: "answerTimeout is at least 1 s")
+    }
     let network =
       if let own = configuration.network { own } else { try Platform.ownNetwork() }
     clock = configuration.clock

@@ -47,9 +47,10 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
       return
     }
     let user = text("user").flatMap { (1...200).contains($0.utf8.count) ? $0 : nil }
-    self.init(
-      SyncOwner(server: server, user: user, epoch: text("epoch").flatMap { Self.epoch($0) }),
-      stamp: text("timestamp").flatMap { RFC3339.parse($0) })
+    let epoch = text("epoch").flatMap { Self.epoch($0) }
+    // Where no epoch is named, the time is another one: that of the server, for example.
+    let stamp = epoch == nil ? nil : text("timestamp").flatMap { RFC3339.parse($0) }
+    self.init(SyncOwner(server: server, user: user, epoch: epoch), stamp: stamp)
   }
 
   /// The body of the answer to a person who is known.

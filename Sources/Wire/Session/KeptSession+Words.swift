@@ -50,19 +50,19 @@ public struct KnownConversation: Sendable, Hashable, Codable {
   public var offset: UInt64
   /// The signature of the file that the offset belongs to (0.5).
   public var signature: String?
-  /// Whether the history that is stored has a prompt of another client that no text of the
-  /// assistant follows, on a server that knows no keys.
-  public var isOthersTurn: Bool
+  /// How many turns of other clients, and of prompts that were given up, may be open: no text of
+  /// the assistant follows them in the history of a server that knows no keys.
+  public var openTurns: Int
   /// The id of the message that ended the last prompt of this client on such a server, while the
   /// history has shown neither; empty if that end had no id.
   public var lastEnd: String?
 
   public init(
     id: String, openedBy: UUID128? = nil, sequence: UInt64 = 0, offset: UInt64 = 0,
-    signature: String? = nil, isOthersTurn: Bool = false, lastEnd: String? = nil
+    signature: String? = nil, openTurns: Int = 0, lastEnd: String? = nil
   ) {
     (self.id, self.openedBy, self.sequence) = (id, openedBy, sequence)
-    (self.offset, self.signature, self.isOthersTurn) = (offset, signature, isOthersTurn)
+    (self.offset, self.signature, self.openTurns) = (offset, signature, openTurns)
     self.lastEnd = lastEnd
   }
 }

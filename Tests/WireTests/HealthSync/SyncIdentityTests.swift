@@ -25,6 +25,7 @@ import Testing
   }
 
   @Test(arguments: [
+    #"{"status":"ok","endpoint":"sync","timestamp":"2026-11-26T11:00:00.000Z"}"#,
     #"{"status":"ok","endpoint":"sync"}"#, "", "ok", "[]", #"{"epoch":7,"user":null}"#,
     #"{"epoch":"","user":"","timestamp":"yesterday"}"#, #"{"epoch":"a b"}"#, #"{"epoch":"é"}"#,
     #"{"epoch":"\#(String(repeating: "e", count: 65))"}"#,

@@ -35,7 +35,7 @@ extension Chance {
     change.conversations = few {
       KnownConversation(
         id: $0.id(), openedBy: $0.maybe { $0.uuid() }, sequence: $0.number(),
-        offset: $0.number(), signature: $0.maybe { $0.text(upTo: 2) }, isOthersTurn: $0.flag(),
+        offset: $0.number(), signature: $0.maybe { $0.text(upTo: 2) }, openTurns: $0.one([0, 2]),
         lastEnd: $0.maybe { $0.id() })
     }
     change.ends = few { $0.one(["m", "n"]) }

@@ -23,7 +23,7 @@ package struct ClientSessionTables: Tables {
         CREATE TABLE conversations(
           turn INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, opened_by BLOB,
           sequence INTEGER NOT NULL, offset INTEGER NOT NULL, signature TEXT,
-          is_others_turn INTEGER NOT NULL, last_end TEXT) STRICT;
+          open_turns INTEGER NOT NULL, last_end TEXT) STRICT;
         CREATE TABLE entries(
           number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, conversation TEXT NOT NULL,
           role TEXT NOT NULL, text TEXT NOT NULL, time INTEGER, place INTEGER, via TEXT NOT NULL,
@@ -169,7 +169,7 @@ package struct ClientSessionTables: Tables {
   private func conversations() throws(StoreFailure) -> [KnownConversation] {
     try database.query(
       """
-      SELECT id, opened_by, sequence, offset, signature, is_others_turn, last_end
+      SELECT id, opened_by, sequence, offset, signature, open_turns, last_end
       FROM conversations ORDER BY turn DESC LIMIT ?
       """, [.integer(ClientSessionSnapshot.conversationLimit)]
     ) { row throws(StoreFailure) in
@@ -177,7 +177,7 @@ package struct ClientSessionTables: Tables {
         id: try row.text(0), openedBy: try row.optionalUUID(1),
         sequence: UInt64(bitPattern: try row.integer(2)),
         offset: UInt64(bitPattern: try row.integer(3)), signature: try row.optionalText(4),
-        isOthersTurn: try row.flag(5), lastEnd: try row.optionalText(6))
+        openTurns: Int(max(0, try row.integer(5))), lastEnd: try row.optionalText(6))
     }.reversed()
   }
 
@@ -186,14 +186,14 @@ package struct ClientSessionTables: Tables {
     try database.run(
       """
       INSERT OR REPLACE INTO conversations(
-        id, opened_by, sequence, offset, signature, is_others_turn, last_end)
+        id, opened_by, sequence, offset, signature, open_turns, last_end)
       VALUES (?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(conversation.id), .uuid(conversation.openedBy),
         .integer(Int64(bitPattern: conversation.sequence)),
         .integer(Int64(bitPattern: conversation.offset)), .text(conversation.signature),
-        .integer(conversation.isOthersTurn ? 1 : 0), .text(conversation.lastEnd),
+        .integer(Int64(conversation.openTurns)), .text(conversation.lastEnd),
       ])
   }
 

@@ -109,7 +109,7 @@ private func keepsConversations(_ store: any ClientSessionStore) async throws {
   _ = try await store.commit(SessionSamples.change { $0.conversations = all })
   let used = KnownConversation(
     id: "50", openedBy: SessionSamples.key(1), sequence: .max, offset: 1 << 63, signature: "2:x",
-    isOthersTurn: true, lastEnd: "m\u{0}")
+    openTurns: 3, lastEnd: "m\u{0}")
   _ = try await store.commit(SessionSamples.change { $0.conversations = [used] })
   all.remove(at: 50)
   try ContractViolation.unless(

@@ -153,9 +153,25 @@ import Testing
     #expect(bench.deleted == ["f1"])
     #expect(bench.givenBack == [WakeID(1): [.later]])
     #expect(bench.steps.count == 1)
-    #expect(bench.fetches.isEmpty, "the owner is stored first")
+    #expect(bench.fetches.count == 1, "the owner is stored first")
     bench.finishCommits()
     #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
+  }
+
+  @Test func `owners that change again and again are followed with growing pauses`() throws {
+    var bench = Self.started(Self.identity())
+    bench.give(.epoch("e2"))
+    bench.finishCommits()
+    for (wait, epoch) in [(1, "e3"), (2, "e4"), (4, "e5")] {
+      let before = bench.model.owner
+      bench.give(.epoch(epoch))
+      if !bench.fetches.isEmpty { try bench.page(0, anchor: 1) }
+      bench.pass(.seconds(wait) - .milliseconds(1))
+      #expect(bench.model.owner == before)
+      bench.pass(.milliseconds(1))
+      #expect(bench.model.owner?.epoch == epoch)
+      bench.finishCommits()
+    }
   }
 
   @Test func `a page that is being stored belongs to the server before`() throws {

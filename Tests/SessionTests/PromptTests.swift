@@ -144,6 +144,22 @@ import Testing
     #expect(bench.messages == ["u2 live", "u3 live"])
   }
 
+  @Test func `an end that comes again before it is stored is told once`() {
+    var bench = SessionBench.prompted()
+    let key = bench.key("a")
+    bench.ack(key)
+    bench.holdsStore = true
+    for _ in 1...3 {
+      bench.say(
+        .response(
+          SessionResponse(
+            id: nil, conversation: SessionBench.conversation, idempotencyKey: key.description,
+            result: .failure(error: "no"))))
+    }
+    while !bench.changes.isEmpty { bench.commit() }
+    #expect(bench.states.filter { $0 == "a failed" } == ["a failed"])
+  }
+
   @Test(arguments: [true, false])
   func `an ack is stored at once only if the server knows no keys`(isPlain: Bool) {
     var bench = SessionBench.prompted(isPlain ? [] : [.idempotency])

@@ -32,8 +32,8 @@ import Testing
     (#"{"type":"error","#, "session_id", "}", 128),
     (#"{"type":"auth_error","#, "message", "}", 4_096),
     (#"{"type":"draining","#, "message", "}", 4_096),
-    (#"{"type":"response","#, "message_id", "}", 128),
-    (#"{"type":"response","#, "idempotency_key", "}", 128),
+    (#"{"type":"response","text":"","#, "message_id", "}", 128),
+    (#"{"type":"response","text":"","#, "idempotency_key", "}", 128),
     (#"{"type":"turn_complete","#, "session_id", "}", 128),
     (#"{"type":"session_history","session_id":"c","next_offset":1,"#, "file_signature", "}", 4_096),
     (
@@ -80,8 +80,8 @@ import Testing
 
   /// A number between the beginning and the end of a message, and the largest one.
   private static let numbers: [Member] = [
-    (#"{"type":"response","#, "number", "}", (1 << 53) - 1),
-    (#"{"type":"response","#, "parts", "}", (1 << 53) - 1),
+    (#"{"type":"response","text":"","#, "number", "}", (1 << 53) - 1),
+    (#"{"type":"response","text":"","#, "parts", "}", (1 << 53) - 1),
     (
       #"{"type":"response_part","session_id":"c","idempotency_key":"k","#, "index", "}",
       (1 << 53) - 1
@@ -135,7 +135,7 @@ import Testing
   func `success says whether a response is one, and without it the error does`(
     members: String, result: SessionResponse.Result
   ) throws {
-    let message = try SessionServerMessage.read(Array(#"{"type":"response",\#(members)}"#.utf8))
+    let message = try SessionServerMessage.read(Array(#"{"type":"response","text":"",\#(members)}"#.utf8))
     #expect(message == .response(SessionResponse(id: nil, conversation: nil, result: result)))
   }
 

@@ -77,6 +77,12 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     #expect(throws: fault) { try readClient(text) }
   }
 
+  @Test func `a response that says nothing is none`() {
+    #expect(throws: FieldFault.missing(field: "success")) {
+      try read(#"{"type":"response","message_id":"m","session_id":"c"}"#)
+    }
+  }
+
   @Test func `ids have 1 to 128 bytes`() throws {
     func ack(_ id: String) -> String { #"{"type":"message_ack","message_id":"\#(id)"}"# }
     #expect(try readClient(ack("i")) == .messageAck("i"))

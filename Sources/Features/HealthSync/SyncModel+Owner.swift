@@ -50,19 +50,19 @@ extension SyncModel {
     // state, and what it says from now on is newer than all that it has said.
     let isPutBack = identity.stamp.map { $0 > stamp } ?? false
     if let newest = identity.stamp { stamp = max(stamp, newest) }
-    heed(identity.owner, isPutBack: isPutBack, &effects)
+    heed(identity.owner, isPutBack: isPutBack, at: now, &effects)
   }
 
   /// Takes the epoch that an answer names.
-  mutating func told(epoch: String, _ effects: inout [Effect]) {
+  mutating func told(epoch: String, at now: Instant, _ effects: inout [Effect]) {
     guard introduction == .known || introduction == .storing,
       let owner = change?.owner ?? owner
     else { return }
-    heed(SyncOwner(server: owner.server, epoch: epoch), isPutBack: false, &effects)
+    heed(SyncOwner(server: owner.server, epoch: epoch), isPutBack: false, at: now, &effects)
   }
 
   private mutating func heed(
-    _ told: SyncOwner, isPutBack: Bool, _ effects: inout [Effect]
+    _ told: SyncOwner, isPutBack: Bool, at now: Instant, _ effects: inout [Effect]
   ) {
     let before = change?.owner ?? owner
     let next = before.map { $0.after(told) } ?? told
@@ -71,7 +71,10 @@ extension SyncModel {
       return own(next, again: false, &effects)
     }
     guard next != before || isPutBack else { return }
-    change = SyncChange(owner: next)
+    // Servers that share an address and no epoch would be asked without a pause.
+    let pause = now.advanced(by: SyncSettings.pause(after: changes))
+    change = SyncChange(owner: next, notBefore: changes > 0 ? pause : nil)
+    changes += 1
     effects.append(.update(.notice(.readsAgain(next))))
   }
 

@@ -45,6 +45,8 @@ public struct SyncModel: Machine {
   var introduction = SyncIntroduction.unknown
   /// The next owner, with whom all is read again.
   var change: SyncChange?
+  /// How often another owner was named in this process.
+  var changes = 0
 
   /// A sync that was not told yet what is kept.
   public init(_ settings: SyncSettings, seed: UInt64) {
@@ -121,7 +123,7 @@ public struct SyncModel: Machine {
     case .notHalved(let file, let failure): notHalved(file, failure, at: now, &effects)
     case .identified(let identity): identified(identity, at: now, &effects)
     case .notIdentified(let failure): notIdentified(failure, at: now, &effects)
-    case .epoch(let epoch): told(epoch: epoch, &effects)
+    case .epoch(let epoch): told(epoch: epoch, at: now, &effects)
     case .secret(let isNew): secret(isNew: isNew, at: now, &effects)
     case .refreshed(let failure): refreshed(failure, &effects)
     case .device(let change): device(change, at: now)

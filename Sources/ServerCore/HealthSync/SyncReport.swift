@@ -98,11 +98,14 @@ public struct SyncReport: Sendable {
     case .heartRate:
       let type = SyncType.heartRate
       let latest = stored.first { $0.type == type }?.last ?? now
+      // Behind a reading of a clock that is ahead, the latest one of a week counts.
+      let week = zone.instant(of: today.moved(by: -6).midnight)
       parts = [
         readings(type, first, last), readings(type, today.moved(by: -6), today),
         .readings(
           HealthReadings(
-            type, from: latest, to: latest.advanced(by: .nanoseconds(1)), zone: zone)),
+            type, from: latest > now ? week : latest,
+            to: min(latest, now).advanced(by: .nanoseconds(1)), zone: zone)),
       ]
     case .sleep: parts = [points(.sleep, first, last, .day, .average)]
     case .workouts: parts = [points(.workout, first, last)]

@@ -295,6 +295,11 @@ private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
   _ = try await store.settle(HealthSettlement(exported: Timestamp(nanoseconds: 5)))
   try ContractViolation.unless(
     try await store.newestExport(), is: Timestamp(nanoseconds: 9), "the newest date counts")
+  _ = try await store.settle(
+    HealthSettlement(exported: Timestamp(nanoseconds: 8), replaces: true))
+  try ContractViolation.unless(
+    try await store.newestExport(), is: Timestamp(nanoseconds: 8),
+    "the date of a reading that replaces counts from then on")
   try ContractViolation.unless(
     try await store.add([all[1], workout]), is: HealthAddition(added: 2),
     "what was removed can come back")

@@ -4,6 +4,9 @@ import LinkJSON
 extension SessionResponse {
   init(_ fields: JSONFields) throws(FieldFault) {
     let result: Result
+    guard ["success", "text", "error"].contains(where: fields.has) else {
+      throw .missing(field: "success")
+    }
     if try fields.optionalBool("success") ?? !fields.has("error") {
       result = .success(text: try fields.optionalString("text") ?? "")
     } else {

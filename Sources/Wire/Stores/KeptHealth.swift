@@ -131,7 +131,8 @@ extension KeptHealth {
     if !removed.isEmpty { newestChange += 1 }
     for stretch in settlement.covered { covered.note(stretch, of: settlement) }
     if let exported = settlement.exported {
-      newestExport = newestExport.map { max($0, exported) } ?? exported
+      // A reading that replaces counts from then on, whatever dates came before.
+      newestExport = settlement.replaces ? exported : max(newestExport ?? exported, exported)
     }
     return removed
   }

@@ -171,6 +171,15 @@ import Testing
         + #"{"date":"2026-01-20","avg":75,"min":75,"max":75}],"timeZone":"Test/East"}"#)
   }
 
+  /// It is noon of the 20th there.
+  @Test func `a heart rate of a clock that is ahead is not the latest one`() throws {
+    let records = try [("18T08:00", 60.0), ("20T08:00", 75), ("28T08:00", 200)].map {
+      try Self.record("QuantityTypeIdentifierHeartRate", $0, value: $1, unit: "count/min")
+    }
+    let told = try Self.tell(.heartRate, from: "2026-01-19", records: records)
+    #expect(told.hasPrefix(#"{"latest":75,"latestAt":"2026-01-20T07:00:00Z","#))
+  }
+
   @Test func `a night belongs to the day on which it ends`() throws {
     func stage(_ start: String, _ end: String, _ name: String) throws -> SyncRecord {
       try Self.record(

@@ -107,6 +107,7 @@ extension HealthTables {
     try digest()
     try cover(settlement)
     if let exported = settlement.exported {
+      if settlement.replaces { try database.run("DELETE FROM exports") }
       try database.run("INSERT OR IGNORE INTO exports(exported) VALUES (?)", [.time(exported)])
       try database.run(
         "DELETE FROM exports WHERE exported < (SELECT max(exported) FROM exports)")

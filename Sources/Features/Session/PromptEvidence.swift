@@ -197,8 +197,13 @@ struct PromptEvidence: Sendable, Hashable {
 
   /// The prompt is waited for no more: its turn may be over, or not. Returns the ends that waited.
   mutating func giveUp(at now: Instant) -> [TurnEnd] {
+    if let own {
+      // One with a text behind it was silent for long enough to be over.
+      let isSpoken = own.spoken != nil
+      let sign = isSpoken ? now.advanced(by: .zero - patience) : now
+      add(Other(place: own.place, isSpoken: isSpoken, sign: sign))
+    }
     let waiting = ends.takeWaiting()
-    if let own { add(Other(place: own.place, isSpoken: own.spoken != nil, sign: now)) }
     // As many turns are over as ends came, whichever they are.
     others.removeLast(min(others.count, waiting.count { !$0.isDoubtful }))
     return waiting

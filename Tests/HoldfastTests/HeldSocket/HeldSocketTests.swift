@@ -39,11 +39,11 @@ import Testing
     // 120 messages of 500 kB are four times what may wait.
     let plan = [PlanEntry(send: Array(repeating: .long(500_000), count: 120))]
     try await PeerServer.run(.holdfast, plan) { server in
-      let policy = try Self.policy(("liveness.ping", "1s"), ("liveness.pongTimeout", "5s"))
+      let policy = try Self.policy(("liveness.ping", "1s"), ("liveness.pongTimeout", "20s"))
       let socket = try await HeldSocket(server.url, policy: policy)
       // Longer than a ping and its pong may take, so that a counted silence would end the socket.
       let clock = BootClock()
-      try await clock.wait(until: clock.now.advanced(by: .seconds(7)))
+      try await clock.wait(until: clock.now.advanced(by: .seconds(22)))
       var (bytes, connections) = (0, 0)
       for await event in socket {
         if case .text(let text) = event { bytes += text.utf8.count }

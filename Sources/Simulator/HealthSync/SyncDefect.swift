@@ -121,7 +121,7 @@ extension SyncFeature {
 
     /// A write is broken in few runs, and in few of them does it matter that data were put back.
     public var seeds: Int {
-      [.appendsBehind, .believesNumbers, .believesStatus].contains(self) ? 600 : 100
+      [.appendsBehind, .believesNumbers, .believesStatus].contains(self) ? 2_000 : 100
     }
   }
 }

@@ -247,7 +247,7 @@ import Testing
     #expect(hand.pass(.milliseconds(1)).shown == [.refreshed(1, .syncFailed)], "after 15 s")
   }
 
-  @Test func `a refresh counts what came before a break, too`() throws {
+  @Test func `a refresh counts the drinks that came before a break`() throws {
     var hand = try Self.ready(unsynced: 60)
     hand.give(.refresh(1))
     hand.chunk(0, of: 4, (1...17).map { Hand.record($0) })

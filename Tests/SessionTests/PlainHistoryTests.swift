@@ -109,9 +109,7 @@ import Testing
     bench.prompt("a")
     bench.lose()
     if isRelaunched {
-      bench.model = SessionModel(SessionSettings(policy: .session), seed: 8)
-      bench.restore()
-      bench.give(.start)
+      bench.relaunch()
     }
     bench.connect([])
     // Message by message, as a server sends them that has little room.

@@ -10,11 +10,13 @@ import Testing
   private static let asked = SessionEntry.one("u2", .user, "a", at: 1)
   private static let other = SessionEntry.one("u1", .user, "other", at: 0)
 
-  /// One whose prompt "a" was accepted while another client's prompt was under way.
-  private static func shared() -> SessionBench {
+  /// One whose prompt "a" was accepted while another client's prompt was under way, or after that
+  /// had ended.
+  private static func shared(otherHasEnded: Bool = false) -> SessionBench {
     var bench = SessionBench.talking([])
     bench.say(.window([.one("u0", .user, "first", at: 0)], next: 1))
     bench.say(.window([.one("u1", .user, "other", at: 1)], next: 2))
+    if otherHasEnded { bench.respond("m1", to: nil, "re other") }
     bench.prompt("a")
     bench.ack(nil)
     bench.say(.window([.one("u2", .user, "a", at: 2)], next: 3))
@@ -53,13 +55,7 @@ import Testing
   }
 
   @Test func `an end while no prompt is under way is that of another turn`() {
-    var bench = SessionBench.talking([])
-    bench.say(.window([.one("u0", .user, "first", at: 0)], next: 1))
-    bench.say(.window([.one("u1", .user, "other", at: 1)], next: 2))
-    bench.respond("m1", to: nil, "re other")
-    bench.prompt("a")
-    bench.ack(nil)
-    bench.say(.window([.one("u2", .user, "a", at: 2)], next: 3))
+    var bench = Self.shared(otherHasEnded: true)
     bench.respond("m2", to: nil, "A")
     #expect(bench.states.last == "a answered")
   }
@@ -72,9 +68,7 @@ import Testing
     bench.pass(.seconds(300))
     #expect(bench.states.last == "a unsure")
     if isRelaunched {
-      bench.model = SessionModel(SessionSettings(policy: .session), seed: 8)
-      bench.restore()
-      bench.give(.start)
+      bench.relaunch()
       bench.connect([])
       bench.say(.window([], next: 0))
     }
@@ -120,9 +114,7 @@ import Testing
     var bench = SessionBench.lostByPlainServer()
     bench.say(.window([Self.other], next: 1))
     if isRelaunched {
-      bench.model = SessionModel(SessionSettings(policy: .session), seed: 8)
-      bench.restore()
-      bench.give(.start)
+      bench.relaunch()
       bench.connect([])
     }
     bench.say(.window([.one("u3", .assistant, "re other", at: 1)], next: 2))

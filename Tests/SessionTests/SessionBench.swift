@@ -136,6 +136,13 @@ struct SessionBench {
     return Array(log[before...])
   }
 
+  /// Starts another process with the same store.
+  mutating func relaunch() {
+    model = SessionModel(SessionSettings(policy: .session), seed: 8)
+    restore()
+    give(.start)
+  }
+
   // MARK: The server
 
   @discardableResult

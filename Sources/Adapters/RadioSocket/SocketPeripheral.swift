@@ -14,7 +14,7 @@ package final class SocketPeripheral: Peripheral {
     var phones: [UInt64: FrameChannel] = [:]
     var lastPhone: UInt64 = 0
     var linked: UInt64?
-    /// What the phone that is connected subscribed to.
+    /// The characteristics that the connected phone has subscribed to.
     var subscribed: Set<GATTID> = []
     var isAdvertising = false
     var listener: Watch?

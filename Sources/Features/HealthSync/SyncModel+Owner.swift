@@ -71,9 +71,10 @@ extension SyncModel {
       return own(next, again: false, &effects)
     }
     guard next != before || isPutBack else { return }
-    // Servers that share an address and no epoch would be asked without a pause.
-    let pause = now.advanced(by: SyncSettings.pause(after: changes))
-    change = SyncChange(owner: next, notBefore: changes > 0 ? pause : nil)
+    // Two servers behind one address name another epoch with each answer.
+    change = SyncChange(
+      owner: next,
+      notBefore: changes == 0 ? nil : now.advanced(by: SyncSettings.pause(after: changes)))
     changes += 1
     effects.append(.update(.notice(.readsAgain(next))))
   }
@@ -96,8 +97,8 @@ extension SyncModel {
     }
   }
 
-  /// Forgets how far was read, in one transaction with the new owner. It waits for what
-  /// is being read or stored, which belongs to the owner before.
+  /// Forgets how far was read, in one transaction with the new owner. It waits for what is being
+  /// read or stored, which belongs to the previous owner.
   mutating func readAgain(at now: Instant, _ effects: inout [Effect]) {
     guard let change else { return }
     if let due = change.notBefore {

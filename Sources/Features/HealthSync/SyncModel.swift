@@ -45,7 +45,7 @@ public struct SyncModel: Machine {
   var introduction = SyncIntroduction.unknown
   /// The next owner, with whom all is read again.
   var change: SyncChange?
-  /// How often another owner was named in this process.
+  /// The number of changes of the owner in this process.
   var changes = 0
 
   /// A sync that was not told yet what is kept.

@@ -51,7 +51,7 @@ struct PromptEvidence: Sendable, Hashable {
     var id: String?
   }
 
-  /// How long a server may be silent about a turn.
+  /// The silence after which a turn counts as over.
   private let timeout: Duration
   private var own: Own?
   private var others: [Other] = []
@@ -96,10 +96,12 @@ struct PromptEvidence: Sendable, Hashable {
   /// Whether the server may have the prompt, as far as it has shown.
   var mayBeThere: Bool { hasHole || (own?.count ?? 0) > 0 || !ends.waiting.isEmpty }
 
-  /// How many other turns have no text of the assistant behind them.
+  /// The number of other turns that no text of the assistant follows.
   var openTurns: Int { others.count { !$0.isSpoken } }
 
-  /// What it says of the prompt under way and the turns around it.
+  /// The state of the prompt under way and of the turns around it.
+  ///
+  /// One copy, since the optimizer of Swift 6.3.1 fails where the evidence is read between changes.
   struct Summary: Sendable, Hashable {
     var key: UUID128?
     var isSeen: Bool

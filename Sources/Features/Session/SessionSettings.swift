@@ -4,7 +4,8 @@ public import LinkCore
 public struct SessionSettings: Sendable, Hashable, Codable {
   /// When to connect, and what to do when that fails.
   public var policy: LinkPolicy
-  /// How long a server without idempotency keys may be silent about a prompt that it may have.
+  /// The longest silence of a server without idempotency keys about a prompt that it may have; then
+  /// the state of the prompt is `unsure`.
   public var answerTimeout: Duration
 
   /// The numbers of seed 003, where nothing else is said.
@@ -15,7 +16,7 @@ public struct SessionSettings: Sendable, Hashable, Codable {
 
   /// The longest turn of seed 003.
   public static let usualAnswerTimeout = turnLimit
-  /// What `answerTimeout` is at least.
+  /// The least value of `answerTimeout`.
   package static let leastAnswerTimeout = Duration.seconds(1)
 
   /// Prompts that may wait for an answer; one more is refused at once.
@@ -31,7 +32,7 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let longestMessage = 983_040
   /// A prompt that the server has not accepted for this long is marked as stale (seed 003).
   static let staleAfter = Duration.seconds(60)
-  /// How long a server with keys may be silent about a prompt until it is asked for again (seed 003).
+  /// The silence after which a prompt is sent again to a server with keys (seed 003).
   static let turnLimit = Duration.seconds(300)
   /// The longest wait behind something that may have been the prompt's end.
   static let quietTime = Duration.seconds(30)

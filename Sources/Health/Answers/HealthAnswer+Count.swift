@@ -47,7 +47,7 @@ extension HealthAnswer {
     if figure.isAdded, sample.end > sample.start {
       return spread(value, sample.start..<sample.end, source, place, figure)
     }
-    let isFirst = kind.aggregation != .discrete || isFirst(value, at: sample.start)
+    let isFirst = kind.aggregation != .discrete || same.isFirst(value, at: sample.start)
     for owner in [source, Sources.all] {
       guard owner == source || kind.hasAll(figure) && isFirst,
         // Anew for each: there may be no room for the first.
@@ -59,12 +59,6 @@ extension HealthAnswer {
         cell.note(sample)
       }
     }
-  }
-
-  /// Whether no source told of this reading before: an app that copies another one's counts once.
-  private mutating func isFirst(_ value: Double, at time: Timestamp) -> Bool {
-    if moment?.at != time { moment = (time, []) }
-    return moment?.values.insert(value).inserted == true
   }
 
   private mutating func sleep(_ sample: HealthSample, _ source: Int) {

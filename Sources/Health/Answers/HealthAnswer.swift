@@ -37,8 +37,8 @@ struct HealthAnswer: Sendable {
   /// The merged series of the type at hand, if its values are added; without data if they do not
   /// lie over time.
   var merge: SourceMerge?
-  /// The readings of the type at hand that began at the moment at hand.
-  var moment: (at: Timestamp, values: Set<Double>)?
+  /// The readings of the type at hand.
+  var same = SameReadings()
   /// Once all workouts were read: their heart rates.
   var pulses: WorkoutPulses?
   var runs = SleepRuns()
@@ -92,7 +92,8 @@ struct HealthAnswer: Sendable {
   /// Begins the merged series of the type at hand, if its values are added.
   private mutating func beginType() {
     // The next type's units are of another dimension, and its spans of another calendar.
-    (scale, current, merge, moment) = (nil, nil, nil, nil)
+    (scale, current, merge) = (nil, nil, nil)
+    same = SameReadings()
     guard figures.indices.contains(reading.place), figures[reading.place].isAdded else { return }
     merge = SourceMerge(calendar: calendar)
   }

@@ -69,8 +69,7 @@ public struct HealthReadings: Sendable {
   private let kind: HealthKind?
   /// The first moment that does not count.
   private let end: Timestamp
-  /// The values at the moment of the reading before, since the order is that of time.
-  private var moment: (at: Timestamp, values: Set<Double>)?
+  private var same = SameReadings()
 
   /// Begins to read a type.
   ///
@@ -102,8 +101,7 @@ public struct HealthReadings: Sendable {
     else { return }
     let value = scale(quantity)
     guard value.isFinite else { return }
-    if moment?.at != sample.start { moment = (sample.start, []) }
-    guard moment?.values.insert(value).inserted == true else { return }
+    guard same.isFirst(value, at: sample.start) else { return }
     latest = Reading(value: value, at: sample.start)
     figures.take(value, at: sample.start)
     if day?.contains(sample.start) != true { begin(dayOf: sample.start) }

@@ -12,8 +12,8 @@ public struct SessionConfiguration: Sendable {
   public var key: @Sendable () async throws(LinkFailure) -> String
   /// When to connect, and what to do when that fails.
   public var policy = LinkPolicy.session
-  /// How long a server without idempotency keys may be silent about a prompt, in at least 1 s; then
-  /// what became of it is unknown, and its state is `unsure`. 5 minutes as in the original.
+  /// The longest silence of a server without idempotency keys about a prompt, at least 1 s; then the
+  /// state of the prompt is `unsure`. 5 minutes by default, as in the original.
   public var answerTimeout = SessionSettings.usualAnswerTimeout
   /// The conversation of prompts that name none, a lower-case UUID; `nil` for the one that was used
   /// last, or a new one.

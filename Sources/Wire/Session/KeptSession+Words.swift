@@ -50,8 +50,8 @@ public struct KnownConversation: Sendable, Hashable, Codable {
   public var offset: UInt64
   /// The signature of the file that the offset belongs to (0.5).
   public var signature: String?
-  /// How many turns of other clients, and of prompts that were given up, may be open: no text of
-  /// the assistant follows them in the history of a server that knows no keys.
+  /// The number of turns of other clients, and of prompts that were given up, that may not be over
+  /// on a server without keys: no text of the assistant follows them.
   public var openTurns: Int
   /// The id of the message that ended the last prompt of this client on such a server, while the
   /// history has shown neither; empty if that end had no id.

@@ -43,7 +43,7 @@ actor BottleHost {
   private let ending: AsyncStream<Void>.Continuation
   private var bottle: VirtualBottle
   private var radio: (any Peripheral)?
-  /// How many radios there were: what one told before it was closed may come behind its end.
+  /// The number of radios opened so far; events of earlier ones are ignored.
   private var radios = 0
   private var timer: Task<Void, Never>?
   private var isDeaf = false

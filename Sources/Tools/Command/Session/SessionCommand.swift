@@ -17,10 +17,10 @@ enum SessionCommand {
     "conversation", .uuid("ID", of: "a conversation's id"),
     usual: "the one that was used last, or a new one", "the conversation of the prompts")
   private static let answerTimeout = Parameter.option(
-    "answer-timeout", .duration(.seconds(1) ... .seconds(86_400)),
+    "answer-timeout", .duration(SessionSettings.leastAnswerTimeout ... .seconds(86_400)),
     default: SessionSettings.usualAnswerTimeout,
-    "wait so long for a sign of a prompt that a server without idempotency keys may have; then its "
-      + "state is unsure")
+    "the longest silence of a server without idempotency keys about a prompt; then the state of "
+      + "the prompt is unsure")
   private static let once = Parameter.flag(
     "once",
     "end when all prompts, and those that earlier runs left, are answered and stored: with status "

@@ -78,6 +78,7 @@ struct ReadingsOutcome: Equatable {
       return Self.figures(found, until: min(end, scenario.to), isHeld)
     }
   }
+
   /// Returns the number of readings, the least, the greatest and the average.
   private static func figures(
     _ readings: [(start: Timestamp, value: Double)], until end: Int64, _ isHeld: Bool

@@ -1,0 +1,27 @@
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import Testing
+
+/// Values of a configuration that no session can have.
+@Suite struct SessionConfigurationTests {
+  @Test(arguments: [(999, false), (1_000, true), (1_001, true)])
+  func `the wait for a silent server is at least 1 s`(
+    milliseconds: Int, isTaken: Bool
+  ) async throws {
+    let clock = TestClock()
+    let store = MemoryClientSessionStore()
+    var configuration = SessionConfiguration("ws://127.0.0.1:1/session", store: store) { "key" }
+    configuration.network = FakeNetwork(clock: clock)
+    configuration.reachability = AlwaysReachable()
+    configuration.clock = clock
+    configuration.answerTimeout = .milliseconds(milliseconds)
+    do throws(LinkFailure) {
+      try await HeldSession(configuration).close()
+      #expect(isTaken)
+    } catch {
+      #expect(!isTaken && error == .local(detail: "answerTimeout is at least 1 s"))
+    }
+  }
+}

@@ -230,3 +230,417 @@ extension HeldLink {
     state = .failed(reason)
   }
 }
+
+// What the user wants and what the device allows.
+extension HeldLink {
+  mutating func want(_ wish: Wish, _ step: inout Step) {
+    let isNew = gate.wish != wish
+    gate.wish = wish
+    switch wish {
+    case .none:
+      closeCurrent(.leaving, &step)
+      dropStandby(&step)
+      gate.leavesAt = nil
+      state = .idle(nil)
+    case .standbyOnly:
+      guard isNew || isEnded else { return }
+      closeCurrent(.leaving, &step)
+      proceed(.first, after: nil, &step)
+    case .live:
+      // What the queue brought, while only the standby was wanted, stays.
+      guard isNew || isEnded, currentAttempt == nil else { return }
+      proceed(.first, after: nil, &step)
+    }
+  }
+
+  private var isEnded: Bool {
+    switch state {
+    case .idle, .failed: true
+    case .held, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .ready,
+      .resting:
+      false
+    }
+  }
+
+  /// Closes what is open or under way; the caller decides what follows.
+  mutating func closeCurrent(_ reason: CloseReason, _ step: inout Step) {
+    if let attempt = currentAttempt { step.effects.append(.close(attempt, reason)) }
+  }
+
+  mutating func change(to reachability: Reachability, _ step: inout Step) {
+    let before = gate.reachability
+    gate.reachability = reachability
+    guard !reachability.isSameWay(as: before) else { return }
+    if let obstacle = gate.obstacle {
+      hold(by: obstacle, &step)
+    } else if case .reachable? = before {
+      pathChanged(&step)
+    } else if before != nil {
+      pathReturned(&step)
+    }
+  }
+
+  /// Pauses for an obstacle, which costs no try. What the background holds back stays held.
+  private mutating func hold(by obstacle: Obstacle, _ step: inout Step) {
+    switch state {
+    case .ready:
+      switch policy.gate.networkChange {
+      case .reconnect, .loss:
+        closeCurrent(.networkChanged, &step)
+        state = .held(Held(obstacle: obstacle, series: .reconnect))
+      case .probe: probeSuspect(&step)
+      case .ignore: return
+      }
+    case .preparing(let trying), .opening(let trying), .establishing(let trying):
+      closeCurrent(.networkChanged, &step)
+      state = .held(Held(obstacle: obstacle, series: trying.series))
+    case .settling(let settling):
+      state = .held(Held(obstacle: obstacle, series: settling.series))
+    case .waiting(let waiting):
+      state = .held(Held(obstacle: obstacle, series: waiting.series))
+    case .refreshing(let refreshing):
+      state = .held(Held(obstacle: obstacle, series: refreshing.series))
+    case .resting:
+      state = .held(Held(obstacle: obstacle, series: .reconnect))
+    case .held(let held):
+      state = .held(Held(obstacle: obstacle, series: held.series))
+    case .idle, .failed: return
+    }
+  }
+
+  /// There is a way out again: a fresh series, once it has settled.
+  private mutating func pathReturned(_ step: inout Step) {
+    switch state {
+    case .held(let held): settle(held.series.fresh, for: policy.gate.settle, &step)
+    case .ready: probeSuspect(&step)
+    case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting,
+      .failed:
+      return  // was never held back
+    }
+  }
+
+  /// Traffic goes another way than before.
+  private mutating func pathChanged(_ step: inout Step) {
+    guard policy.gate.networkChange != .ignore else { return }
+    switch state {
+    case .ready:
+      switch policy.gate.networkChange {
+      case .reconnect:
+        closeCurrent(.networkChanged, &step)
+        settle(.reconnect, for: policy.gate.settle, &step)
+      case .loss:
+        closeCurrent(.networkChanged, &step)
+        proceed(.reconnect, after: .unreachable(detail: "the network changed"), &step)
+      case .probe: probeSuspect(&step)
+      case .ignore: return
+      }
+    case .preparing(let trying), .opening(let trying), .establishing(let trying):
+      guard policy.gate.networkChange == .reconnect else { return }
+      closeCurrent(.networkChanged, &step)
+      settle(trying.series, for: policy.gate.settle, &step)
+    case .settling(let settling): settle(settling.series, for: policy.gate.settle, &step)
+    case .waiting(let waiting):
+      settle(waiting.series.fresh, for: policy.gate.settle, &step)
+    case .resting:
+      guard gate.wish == .live, !standby.forbidsTriggers, !isLeftForStandby else { return }
+      settle(.reconnect, for: policy.gate.settle, &step)
+    case .idle, .held, .refreshing, .failed: return
+    }
+  }
+
+  /// Asks a connection that something may have cut for a sign of life.
+  mutating func probeSuspect(_ step: inout Step) {
+    guard case .ready(var ready) = state else { return }
+    let id = ready.liveness.suspect(at: step.now)
+    state = .ready(ready)
+    if let id { step.effects.append(.ping(ready.attempt, id)) }
+  }
+
+  /// Waits for the network or the app to settle, then tries.
+  mutating func settle(_ series: Series, for time: Duration, _ step: inout Step) {
+    if time > .zero {
+      state = .settling(Settling(until: step.now.advanced(by: time), series: series))
+    } else {
+      expedite(series, after: nil, &step)
+    }
+  }
+
+  mutating func goToBackground(_ step: inout Step) {
+    guard gate.lifecycle != .background else { return }
+    gate.lifecycle = .background
+    standby.armBeforeSuspension()
+    guard case .leave(let after, _) = policy.gate.background else { return }
+    switch state {
+    case .ready, .establishing:
+      if after > .zero {
+        gate.leavesAt = step.now.advanced(by: after)
+      } else {
+        leave(&step)
+      }
+    case .held, .settling, .waiting, .refreshing, .preparing, .opening, .resting: leave(&step)
+    case .idle, .failed: return
+    }
+  }
+
+  mutating func flushed(_ step: inout Step) {
+    if gate.leavesAt != nil { leave(&step) }
+  }
+
+  /// Leaves for the background now.
+  mutating func leave(_ step: inout Step) {
+    gate.leavesAt = nil
+    guard case .leave(_, let then) = policy.gate.background else { return }
+    closeCurrent(.background, &step)
+    if case .ready = state { standby.noteDone() }
+    switch then {
+    case .hold:
+      state = .held(Held(obstacle: gate.obstacle ?? .background, series: .reconnect))
+    case .standby: proceed(.reconnect, after: nil, &step)
+    case .idle:
+      gate.wish = .none
+      dropStandby(&step)
+      state = .idle(.ended(.background))
+    }
+  }
+
+  mutating func comeToForeground(_ step: inout Step) {
+    guard gate.lifecycle != .foreground else { return }
+    gate.lifecycle = .foreground
+    if gate.leavesAt != nil {
+      gate.leavesAt = nil
+      probeSuspect(&step)
+      return
+    }
+    guard case .connect(let after) = policy.gate.foreground else { return }
+    switch state {
+    case .held, .resting, .failed(.exhausted):
+      if let obstacle = gate.obstacle {
+        state = .held(Held(obstacle: obstacle, series: .first))
+        return
+      }
+      standby.hurry(at: step.now)
+      settle(.first, for: after, &step)
+    case .ready: probeSuspect(&step)
+    case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .failed:
+      return  // under way already, or only the user's wish helps
+    }
+  }
+}
+
+// What happens while the link is not tried.
+extension HeldLink {
+  /// Leaves the work to the standby; without one the link has failed.
+  mutating func rest(_ failure: LinkFailure?, slow: Bool, _ step: inout Step) {
+    let last = failure ?? .local(detail: "no try was allowed")
+    switch policy.standby {
+    case .none:
+      end(.exhausted(last), &step)
+      return
+    case .poll:
+      standby.armPoll(after: failure, slow: slow, at: step.now, chance: &chance)
+    case .queuedConnect: break  // armed after the step
+    }
+    state = .resting(failure.map { .failure($0) } ?? restingReason)
+  }
+
+  /// Why nothing is tried although nothing has failed just now: the user's switch, the background,
+  /// or a server that refused the link before and is believed.
+  private var restingReason: LinkStatus.Reason {
+    if isLeftForStandby { return .ended(.background) }
+    guard gate.wish == .live, let failure = standby.failure else { return .ended(.leaving) }
+    return .failure(failure)
+  }
+
+  /// A wait that is longer than one between polls leaves the reader nothing but polls.
+  mutating func pollMeanwhile(
+    until at: Instant, after failure: LinkFailure?, _ step: inout Step
+  ) {
+    guard case .poll(let poll) = policy.standby, !standby.isArmed,
+      at > step.now.advanced(by: poll.interval)
+    else { return }
+    standby.armPoll(after: failure, slow: false, at: step.now, chance: &chance)
+  }
+
+  /// Keeps the queued connect armed while the link is wanted, allowed and not open.
+  mutating func keepQueue(_ step: inout Step) {
+    guard case .queuedConnect = policy.standby else { return }
+    switch state {
+    case .settling, .waiting, .refreshing, .preparing, .opening, .resting: break
+    case .held:
+      // Without a radio the system has dropped it.
+      dropStandby(&step)
+      return
+    case .establishing, .ready, .idle, .failed: return
+    }
+    switch standby.state {
+    case .queued, .rearming: return
+    case .off, .polling:
+      if !standby.waitsToArm(at: step.now, in: gate.lifecycle) { armQueue(&step) }
+    }
+  }
+
+  mutating func armQueue(_ step: inout Step) {
+    let attempt = newAttempt()
+    let rest = standby.armQueued(attempt, at: step.now)
+    step.effects.append(.arm(attempt, after: rest))
+  }
+
+  /// Takes back whatever is armed.
+  mutating func dropStandby(_ step: inout Step) {
+    if case .queued(let attempt) = standby.state { step.effects.append(.disarm(attempt)) }
+    standby.forget()
+  }
+
+  /// The OS's queued connect opened: it wins over a try that is under way.
+  mutating func openedByQueue(_ attempt: AttemptID, _ step: inout Step) {
+    switch state {
+    case .preparing(let trying), .opening(let trying), .establishing(let trying):
+      step.effects.append(.close(trying.attempt, .superseded))
+    case .settling, .waiting, .refreshing, .resting:
+      break
+    case .idle, .held, .ready, .failed:
+      return  // no queue is armed in these
+    }
+    standby.disarm()
+    let time = policy.establish.timeout - policy.establish.openTimeout
+    let until = step.now.advanced(by: max(time, policy.establish.openTimeout))
+    state = .establishing(
+      Trying(
+        attempt: attempt, until: until, establishBy: until, series: .reconnect,
+        generation: gate.credentials.generation))
+  }
+
+  mutating func polled(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
+    guard id == standby.pollID, standby.isPolling else { return }  // late
+    let isTime = standby.polled(id, failure, at: step.now, chance: &chance)
+    switch state {
+    case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting:
+      requested(failure, &step)
+    case .idle, .held, .ready, .failed:
+      return
+    }
+    if isTime, case .resting = state, gate.wish == .live { probe(&step) }
+  }
+
+  /// One try out of standby.
+  mutating func probe(_ step: inout Step) {
+    var series = Series.reconnect
+    series.isProbe = true
+    expedite(series, after: nil, &step)
+  }
+
+  /// Something is a reason to try now.
+  mutating func pull(_ trigger: Trigger, _ step: inout Step) {
+    switch state {
+    case .ready(let ready):
+      let quiet = ready.liveness.lastHeard.duration(to: step.now)
+      if trigger == .woke || quiet >= policy.liveness.pongTimeout { probeSuspect(&step) }
+    case .waiting(let waiting):
+      let series = trigger == .userRefresh ? waiting.series.restarted : waiting.series
+      expedite(series, after: waiting.failure, &step)
+    case .preparing(let trying) where trigger == .userRefresh: state = .preparing(trying.restarted)
+    case .opening(let trying) where trigger == .userRefresh: state = .opening(trying.restarted)
+    case .establishing(let trying) where trigger == .userRefresh:
+      state = .establishing(trying.restarted)
+    case .resting:
+      standby.hurry(at: step.now)
+      if gate.wish == .live, !standby.forbidsTriggers { probe(&step) }
+    case .failed(.exhausted) where trigger == .userRefresh:
+      expedite(.first, after: nil, &step)
+    case .idle, .held, .settling, .refreshing, .preparing, .opening, .establishing, .failed:
+      return  // under way already, or only the user's wish helps
+    }
+  }
+}
+
+// Credentials: refreshed before they expire, once for each refusal, never in a loop.
+extension HeldLink {
+  mutating func credentials(_ event: CredentialsEvent, _ step: inout Step) {
+    switch event {
+    case .available(let expiresIn):
+      gate.credentials.renewed(expiresIn: expiresIn, at: step.now)
+      goOnWithCredentials(&step)
+    case .refreshFailed:
+      gate.credentials.refreshFailed(at: step.now)
+      refreshFailed(&step)
+    case .rejected:
+      gate.credentials.refreshRejected()
+      guard gate.wish != .none else { return }
+      if gate.credentials.isRefused || isWaitingForCredentials { signIn(&step) }
+    case .cleared:
+      gate.credentials.forget()
+      if gate.wish != .none { signIn(&step) }
+    }
+  }
+
+  /// A refresh took too long, or one is due.
+  mutating func expireCredentials(_ step: inout Step) {
+    if gate.credentials.isRefreshing {
+      credentials(.refreshFailed, &step)
+    } else if gate.credentials.refresh(at: step.now) {
+      step.effects.append(.refreshCredentials)
+    }
+  }
+
+  private var isWaitingForCredentials: Bool {
+    guard case .refreshing = state else { return false }
+    return true
+  }
+
+  private mutating func goOnWithCredentials(_ step: inout Step) {
+    switch state {
+    case .refreshing(let refreshing):
+      expedite(refreshing.series, after: refreshing.failure, &step)
+    case .failed(.signIn):
+      proceed(.first, after: nil, &step)
+    case .resting:
+      // A poll that was refused asks again with the new ones.
+      standby.hurry(at: step.now)
+    case .idle, .held, .settling, .waiting, .preparing, .opening, .establishing, .ready, .failed:
+      return
+    }
+  }
+
+  private mutating func refreshFailed(_ step: inout Step) {
+    guard case .refreshing(let refreshing) = state else { return }
+    var series = refreshing.series
+    series.refreshed = false
+    series.failures += 1
+    let failure = refreshing.failure ?? .local(detail: "credentials could not be refreshed")
+    if series.isProbe {
+      rest(failure, slow: false, &step)
+    } else {
+      proceed(series, after: failure, &step)
+    }
+  }
+
+  private mutating func signIn(_ step: inout Step) {
+    closeCurrent(.leaving, &step)
+    end(.signIn, &step)
+  }
+
+  /// A request beside the link was answered.
+  mutating func requested(_ failure: LinkFailure?, _ step: inout Step) {
+    guard let failure else {
+      gate.credentials.noteAccepted()
+      return
+    }
+    guard gate.wish != .none, !isFailed else { return }
+    switch policy.verdict(on: failure) {
+    case .refresh where gate.credentials.isRefreshing: return
+    case .refresh where gate.credentials.isRenewedInVain: signIn(&step)
+    case .refresh:
+      gate.credentials.noteRefusedByREST()
+      if gate.credentials.refresh(at: step.now) { step.effects.append(.refreshCredentials) }
+    case .stop:
+      closeCurrent(.leaving, &step)
+      end(.failure(failure), &step)
+    case .retry, .retrySpread, .standby, .standbySlow: return
+    }
+  }
+
+  private var isFailed: Bool {
+    guard case .failed = state else { return false }
+    return true
+  }
+}

@@ -1,3 +1,4 @@
+import Foundation
 package import LinkCore
 
 /// The loop of one machine: waits for an input or the deadline, and performs the effects.
@@ -187,5 +188,44 @@ package actor Driver<M: Journaled> {
       await group.next()
       group.cancelAll()
     }
+  }
+}
+
+/// The end of a process whose machine broke one of its invariants.
+///
+/// What the machine does from then on cannot be foreseen: it could acknowledge what was not stored.
+/// What was stored survives the end, as it survives any kill, and the next start begins from there
+/// (decision 0032).
+package enum BrokenInvariant {
+  /// Writes which invariant is broken to standard error, and traps.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the invariant.
+  ///   - machine: The name of the machine, as the journal has it.
+  package static func stop(_ name: String, in machine: String) -> Never {
+    let text = "holdfast: the machine \(machine) broke an invariant: \(name)"
+    // Release builds leave the message of a trap out.
+    try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    preconditionFailure(text)
+  }
+}
+
+/// Suspends the task until its continuation is resumed.
+///
+/// Both closures return what resumes continuations, so that it runs outside of their lock. `enter`
+/// asks under that lock whether the task is cancelled: `leave` may have run before and found
+/// nothing to remove.
+///
+/// - Parameters:
+///   - enter: Stores the continuation.
+///   - leave: Removes it, when the task is cancelled.
+package func suspended<Value: Sendable>(
+  _ enter: (CheckedContinuation<Value, Never>) -> () -> Void,
+  onCancel leave: @Sendable () -> () -> Void
+) async -> Value {
+  await withTaskCancellationHandler {
+    await withCheckedContinuation { continuation in enter(continuation)() }
+  } onCancel: {
+    leave()()
   }
 }

@@ -89,3 +89,129 @@ package struct InboxCounters: Sendable, Hashable, Codable {
 
   package init() {}
 }
+
+extension Inbox {
+  /// Called after the lock was released.
+  typealias Wake = () -> Void
+
+  /// A call of `post` that waits for room.
+  struct Waiting {
+    let ticket: UInt64
+    var inputs: ArraySlice<Input>
+    let continuation: CheckedContinuation<Bool, Never>
+  }
+
+  /// The queue. Calls wait for room only while it is full, so none can overtake another.
+  struct State {
+    let limit: Int
+    var counters = InboxCounters()
+    private var arriving: [Input] = []
+    /// Oldest last. Refilled from `arriving`, so that both ends of the queue are cheap.
+    private var leaving: [Input] = []
+    private var waiting: [Waiting] = []
+    private var reader: CheckedContinuation<Void, Never>?
+    private var isClosed = false
+    private var tickets: UInt64 = 0
+
+    init(limit: Int) {
+      self.limit = limit
+    }
+
+    private var count: Int { arriving.count + leaving.count }
+
+    mutating func ticket() -> UInt64 {
+      tickets += 1
+      return tickets
+    }
+
+    mutating func post(_ poster: Waiting, unless cancelled: Bool) -> Wake {
+      guard !isClosed, !cancelled else {
+        counters.refused += UInt64(poster.inputs.count)
+        return { poster.continuation.resume(returning: false) }
+      }
+      // Nothing fits while others wait: the queue is full.
+      let fitting = poster.inputs.prefix(limit - count)
+      let wake = append(fitting)
+      guard fitting.count < poster.inputs.count else {
+        return {
+          poster.continuation.resume(returning: true)
+          wake()
+        }
+      }
+      var rest = poster
+      rest.inputs.removeFirst(fitting.count)
+      counters.delayed += UInt64(rest.inputs.count)
+      waiting.append(rest)
+      return wake
+    }
+
+    mutating func tryPost(_ input: Input) -> (Bool, Wake) {
+      guard !isClosed, count < limit else {
+        counters.refused += 1
+        return (false, {})
+      }
+      return (true, append([input]))
+    }
+
+    mutating func withdraw(_ ticket: UInt64) -> Wake {
+      guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return {} }
+      let poster = waiting.remove(at: index)
+      counters.refused += UInt64(poster.inputs.count)
+      return { poster.continuation.resume(returning: false) }
+    }
+
+    mutating func take() -> (Input?, Wake) {
+      if leaving.isEmpty {
+        // Swapped and reversed in place, so that no input is copied.
+        swap(&leaving, &arriving)
+        leaving.reverse()
+      }
+      guard let input = leaving.popLast() else { return (nil, {}) }
+      guard !waiting.isEmpty, let next = waiting[0].inputs.popFirst() else { return (input, {}) }
+      let wake = append([next])
+      guard waiting[0].inputs.isEmpty else { return (input, wake) }
+      let poster = waiting.removeFirst()
+      return (
+        input,
+        {
+          poster.continuation.resume(returning: true)
+          wake()
+        }
+      )
+    }
+
+    mutating func read(
+      _ continuation: CheckedContinuation<Void, Never>, unless cancelled: Bool
+    ) -> Wake {
+      precondition(reader == nil, "an inbox has one reader")
+      guard count == 0, !isClosed, !cancelled else { return { continuation.resume() } }
+      reader = continuation
+      return {}
+    }
+
+    mutating func wakeReader() -> Wake {
+      guard let woken = reader.take() else { return {} }
+      return { woken.resume() }
+    }
+
+    mutating func close() -> Wake {
+      isClosed = true
+      let refused = waiting
+      waiting = []
+      counters.refused += refused.reduce(0) { $0 + UInt64($1.inputs.count) }
+      let wake = wakeReader()
+      return {
+        for poster in refused { poster.continuation.resume(returning: false) }
+        wake()
+      }
+    }
+
+    private mutating func append(_ inputs: ArraySlice<Input>) -> Wake {
+      guard !inputs.isEmpty else { return {} }
+      arriving += inputs
+      counters.accepted += UInt64(inputs.count)
+      counters.longest = max(counters.longest, count)
+      return wakeReader()
+    }
+  }
+}

@@ -169,3 +169,273 @@ public struct CalibrationProgress: Sendable, Equatable {
 }
 
 extension Bottle: Sendable where Storage: Sendable {}
+
+// When a bottle wakes, advertises and sleeps.
+extension Bottle {
+  /// When it sleeps if nothing happens.
+  var sleepsAt: UInt32 {
+    let isWaiting =
+      profile.countsNewRecordsOnly ? unsynced > unsyncedAtWake : unsynced > 0
+    let at = activeAt &+ (isWaiting ? profile.awakeUnsynced : profile.awake)
+    // Deep sleep at `backpackAt` comes first, so a later time has no effect.
+    return profile.waitsForStable && !hasStood ? backpackAt : at
+  }
+
+  /// When it takes itself for being in a backpack.
+  var backpackAt: UInt32 {
+    (profile.backpackCountsFromStable ? stableAt : wokeAt) &+ profile.backpack
+  }
+
+  var stopsAdvertisingAt: UInt32? {
+    guard isAdvertising, profile.advertising > 0 else { return nil }
+    return advertisedAt
+      &+ (unsynced > 0 ? profile.advertisingUnsynced : profile.advertising)
+  }
+
+  mutating func expire(at now: UInt32) -> BottleEffects {
+    guard power == .awake else {
+      if profile.healthCheck > 0, !isBefore(now, checkAt) {
+        timerWakes &+= 1
+        checkAt = now &+ profile.healthCheck
+      }
+      return BottleEffects()
+    }
+    if !isBefore(now, backpackAt) { return fallAsleep(deeply: true, at: now) }
+    if !isBefore(now, sleepsAt) { return fallAsleep(deeply: false, at: now) }
+    if let stops = stopsAdvertisingAt, !isBefore(now, stops) {
+      isAdvertising = false
+      return .stopAdvertising
+    }
+    return BottleEffects()
+  }
+
+  /// Wakes it, or notes the activity of a bottle that is awake.
+  mutating func wake(byTap: Bool, at now: UInt32) -> BottleEffects {
+    switch power {
+    case .awake: break
+    case .deep where !byTap: return BottleEffects()
+    case .asleep, .deep:
+      guard !isLocked else { return BottleEffects() }
+      power = .awake
+      motionWakes &+= 1
+      (wokeAt, stableAt, hasStood, isStill) = (now, now, false, false)
+      unsyncedAtWake = unsynced
+    }
+    activeAt = now
+    return isConnected ? BottleEffects() : advertise(at: now)
+  }
+
+  mutating func stand(_ isStill: Bool, at now: UInt32) -> BottleEffects {
+    guard power == .awake, isStill != self.isStill else { return BottleEffects() }
+    self.isStill = isStill
+    activeAt = now
+    if isStill {
+      stableAt = now
+      hasStood = true
+    }
+    return notifiesState
+  }
+
+  mutating func measured(_ percent: UInt8, at now: UInt32) -> BottleEffects {
+    battery = percent
+    let wasLocked = isLocked
+    if percent < profile.lockout { isLocked = true }
+    if percent >= profile.recovery { isLocked = false }
+    guard isLocked != wasLocked else { return BottleEffects() }
+    var effects = notifiesState
+    if isLocked, power == .awake { effects.add(fallAsleep(deeply: false, at: now)) }
+    return effects
+  }
+
+  mutating func connect() -> BottleEffects {
+    guard isAdvertising else { return .reject }
+    (isConnected, isAdvertising) = (true, false)
+    return .stopAdvertising
+  }
+
+  mutating func disconnected(at now: UInt32) -> BottleEffects {
+    guard isConnected else { return BottleEffects() }
+    isConnected = false
+    sync.stop()
+    return power == .awake ? advertise(at: now) : BottleEffects()
+  }
+
+  private mutating func advertise(at now: UInt32) -> BottleEffects {
+    advertisedAt = now
+    guard !isAdvertising else { return BottleEffects() }
+    isAdvertising = true
+    return .advertise
+  }
+
+  /// A connection alone keeps nothing awake.
+  private mutating func fallAsleep(deeply: Bool, at now: UInt32) -> BottleEffects {
+    var effects = deeply ? BottleEffects.sleepDeeply : BottleEffects.sleep
+    if isConnected { effects.add(.disconnect) }
+    if isAdvertising { effects.add(.stopAdvertising) }
+    if deeply { backpacks &+= 1 }
+    power = deeply ? .deep : .asleep
+    (isConnected, isAdvertising) = (false, false)
+    sync.stop()
+    checkAt = now &+ profile.healthCheck
+    return effects
+  }
+
+  /// The phone is told of the new state, if there is one.
+  var notifiesState: BottleEffects { isConnected ? .notifyState : BottleEffects() }
+}
+
+// What a bottle records, and what the phone writes.
+extension Bottle {
+  /// The least drink that is recorded, in millilitres, and the least refill.
+  static var leastDrink: Int16 { 30 }
+  static var leastRefill: Int16 { -100 }
+  /// A smaller change of the level is not notified, in millilitres.
+  static var notifiedChange: UInt16 { 10 }
+
+  mutating func pour(_ amount: Int16, at now: UInt32) -> BottleEffects {
+    // A bottle is moved to be drunk from.
+    var effects = wake(byTap: false, at: now)
+    guard power == .awake else { return effects }
+    let after = Int32(level) &- Int32(amount)
+    let most = Int32(configuration.capacity)
+    level = UInt16(truncatingIfNeeded: after < 0 ? 0 : after > most ? most : after)
+    if amount >= Self.leastDrink || amount <= Self.leastRefill {
+      effects.add(record(amount))
+    } else {
+      effects.add(levelChanged())
+    }
+    return effects
+  }
+
+  private mutating func record(_ amount: Int16) -> BottleEffects {
+    let today = clock.seconds / 86_400
+    let beginsDay = today != day
+    if beginsDay { (day, dailyTotal) = (today, 0) }
+    if amount > 0 { dailyTotal = dailyTotal > 60_000 ? dailyTotal : dailyTotal &+ UInt16(amount) }
+    _ = ring.add(time: clock.seconds, amount: amount, level: level, beginsDay: beginsDay)
+    notifiedLevel = level
+    var effects = BottleEffects.persist
+    effects.add(notifiesState)
+    return effects
+  }
+
+  private mutating func levelChanged() -> BottleEffects {
+    let change = level > notifiedLevel ? level &- notifiedLevel : notifiedLevel &- level
+    guard change >= Self.notifiedChange else { return BottleEffects() }
+    notifiedLevel = level
+    return notifiesState
+  }
+
+  mutating func shake(at now: UInt32) -> BottleEffects {
+    var effects = wake(byTap: false, at: now)
+    guard shakeToEmpty, power == .awake else { return effects }
+    level = 0
+    effects.add(levelChanged())
+    return effects
+  }
+
+  /// Takes what the phone wrote.
+  mutating func written(_ input: BottleInput, at now: UInt32) -> BottleEffects {
+    var effects = BottleEffects()
+    switch input {
+    case .sync(let count, let size):
+      effects = sync.start(count: count, chunkSize: size, in: ring) ? .notifyChunk : effects
+    case .acknowledged: effects = acknowledged()
+    case .settings(let isOn):
+      shakeToEmpty = isOn
+      effects = .persist
+    case .configuration(let new):
+      guard new.isValid else { return .reject }
+      configuration = new
+      effects = .persist
+    case .command(.setTime(let time)):
+      // It does not count as activity: every connection begins with it.
+      clock.set(time)
+      return notifiesState
+    case .command(let command): effects = obey(command)
+    case .moved, .tapped, .stands, .poured, .shaken, .battery, .connected, .disconnected: break
+    }
+    if profile.dataIsActivity { activeAt = now }
+    if profile.dataEndsBackpack { stableAt = now }
+    return effects
+  }
+
+  private mutating func acknowledged() -> BottleEffects {
+    guard sync.isSending else { return BottleEffects() }
+    if sync.acknowledge(in: &ring, marksFirst: countsDeleted) { return .notifyChunk }
+    var effects = BottleEffects.persist
+    effects.add(.notifyState)
+    return effects
+  }
+
+  private mutating func obey(_ command: FirmwareCommand) -> BottleEffects {
+    switch command {
+    case .ping, .setTime: return BottleEffects()
+    case .tare:
+      level = 0
+      notifiedLevel = 0
+      return .notifyState
+    case .resetDaily:
+      dailyTotal = 0
+      return .notifyState
+    case .clearHistory:
+      ring.clear()
+      sync.stop()
+      dailyTotal = 0
+      return changed
+    case .delete(let id):
+      // The phone is answered for an unknown id too.
+      return ring.delete(id) ? changed : .notifyState
+    case .activitySummary: return .notifyActivity
+    case .startCalibration:
+      calibration = CalibrationProgress()
+      calibration.step = 3
+      return progressed
+    case .cancelCalibration:
+      calibration = CalibrationProgress()
+      return progressed
+    case .measure(let full): return measure(full: full)
+    case .calibrate(let empty, let full, let scale):
+      guard scale >= 100, scale <= 800, full > empty else { return .reject }
+      configuration.scale = scale
+      calibration = CalibrationProgress()
+      calibration.step = 9
+      var effects = progressed
+      effects.add(.persist)
+      return effects
+    }
+  }
+
+  private mutating func measure(full: Bool) -> BottleEffects {
+    guard calibration.step == (full ? 6 : 3) else {
+      calibration.step = 10
+      return progressed
+    }
+    if full {
+      calibration.full = rawValue
+    } else {
+      calibration.empty = rawValue
+    }
+    calibration.step = full ? 8 : 6
+    calibration.hasResult = true
+    return progressed
+  }
+
+  /// What the scale shows without a calibration.
+  public var rawValue: Int32 {
+    // Only the conversion from `Int` is free of allocations on 32-bit targets.
+    100_000 &+ Int32(Float(Int(level)) * configuration.scale)
+  }
+
+  private var changed: BottleEffects {
+    var effects = BottleEffects.persist
+    effects.add(.notifyState)
+    return effects
+  }
+
+  private var progressed: BottleEffects {
+    var effects = BottleEffects.notifyCalibration
+    effects.add(.notifyState)
+    return effects
+  }
+}

@@ -134,3 +134,58 @@ public import Holdfast
     for open in models.values { try await open.holdings.resume() }
   }
 }
+
+/// What was opened for one model of `HoldfastLinks`.
+@MainActor final class Holdings {
+  private var stores: [any Store] = []
+  /// Called once, at the end of the first `close()`: the next screen gets a new model.
+  private var onClose: (@MainActor () -> Void)?
+
+  init(onClose: @escaping @MainActor () -> Void) { self.onClose = onClose }
+
+  /// Returns a store that is closed, suspended and resumed with the model.
+  func keep<S: Store>(_ store: S) -> S {
+    stores.append(store)
+    return store
+  }
+
+  /// Gives up the locks of the stores.
+  func suspend() async {
+    for store in stores { await store.suspend() }
+  }
+
+  /// Takes the locks again.
+  ///
+  /// - Throws: `.locked` while another process holds one.
+  func resume() async throws(StoreFailure) {
+    for store in stores { try await store.resume() }
+  }
+
+  /// Closes the stores; the model is forgotten.
+  func close() async {
+    for store in stores { await store.close() }
+    stores = []
+    onClose.take()?()
+  }
+}
+
+/// Tokens from a closure, such as the app's own sign-in.
+public struct TokenClosure: TokenSource {
+  private let ask: @Sendable () async throws -> String
+
+  /// Asks a closure for the first token, and for a new one when the old one expires or is refused.
+  ///
+  /// - Parameter ask: Throws `TokenFailure.rejected` if the user has to sign in again; after any
+  ///   other error it is asked again later.
+  public init(_ ask: @escaping @Sendable () async throws -> String) { self.ask = ask }
+
+  public func token() async throws(TokenFailure) -> String {
+    do {
+      return try await ask()
+    } catch let failure as TokenFailure {
+      throw failure
+    } catch {
+      throw .unavailable
+    }
+  }
+}

@@ -56,30 +56,6 @@ struct `Parts of the sockets` {
     #expect(address == NetworkAddress(wanted))
   }
 
-  @Test(arguments: 0..<20)
-  func `a heap gives out what is due, the earliest first`(seed: UInt64) {
-    var chance = Chance(seed: seed)
-    var heap = DeadlineHeap()
-    var model: [Int64] = []
-    var now: Int64 = 0
-    for step in 0..<300 {
-      let at = now + .random(in: 0...50, using: &chance)
-      heap.push(
-        DeadlineHeap.Entry(
-          instant: Instant(nanoseconds: at),
-          connection: ConnectionID(serial: UInt32(step) + 1, slot: 0)))
-      model.append(at)
-      #expect(heap.earliest?.nanoseconds == model.min())
-      now += .random(in: 0...10, using: &chance)
-      var due: [Int64] = []
-      while let entry = heap.pop(dueAt: Instant(nanoseconds: now)) {
-        due.append(entry.instant.nanoseconds)
-      }
-      #expect(due == model.filter { $0 <= now }.sorted())
-      model.removeAll { $0 <= now }
-    }
-  }
-
   @Test func `a loop runs jobs in their order, on one thread, after many wake-ups`() async throws {
     try await SocketsRig.run { rig in
       let (order, told) = AsyncStream<Int>.makeStream()

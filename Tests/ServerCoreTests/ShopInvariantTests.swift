@@ -53,8 +53,6 @@ import Testing
       }
     ),
     ("shop: a request waits for the store or its turn", { $0.questions = [:] }),
-    ("alarm queue: the first entry is an alarm that is set", { $0.alarms.armed[id] = .zero }),
-    ("alarm queue: each alarm has an entry", { $0.alarms.heap = [] }),
   ]
 
   @Test func `a broken server is found`() {

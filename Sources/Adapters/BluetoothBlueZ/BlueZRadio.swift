@@ -247,4 +247,478 @@
       }
     }
   }
+
+  // What the bus says: the daemon, its adapter and its objects.
+  extension BlueZRadio {
+    /// The object of the adapter that is used.
+    var adapter: String? { objects.adapter(adapterName) }
+
+    /// The path that a peripheral's object has, whether it is there or not.
+    func path(of id: PeripheralID) -> String? {
+      adapter.flatMap { adapter in BlueZAddress(id)?.path(below: adapter) }
+    }
+
+    /// The object of a peripheral that BlueZ knows.
+    func device(_ id: PeripheralID) -> String? {
+      path(of: id).flatMap { objects[$0, BlueZName.device] == nil ? nil : $0 }
+    }
+
+    func id(ofDevice path: String) -> PeripheralID? {
+      adapter.flatMap { BlueZAddress(path: path, below: $0)?.id }
+    }
+
+    var isOn: Bool { told == .on }
+
+    mutating func daemonChanged(_ isThere: Bool, _ step: inout Step) {
+      objects = BlueZObjects()
+      if isThere {
+        daemon = .loading
+        call(BusMember("/", BlueZName.manager, "GetManagedObjects"), for: .load, &step)
+        return
+      }
+      switch daemon {
+      case .absent, .restarting: return
+      case .loading, .refused, .ready:
+        daemon = .restarting(step.now.advanced(by: Self.restartLimit))
+      }
+    }
+
+    mutating func loaded(_ values: [BusData], _ step: inout Step) {
+      guard daemon == .loading else { return }
+      daemon = .ready
+      objects = BlueZObjects(values.first?.objects ?? [:])
+    }
+
+    /// What the radio can do now.
+    private var state: AdapterState? {
+      switch daemon {
+      case .absent: return .unsupported
+      case .restarting: return .resetting
+      case .loading: return nil
+      case .refused: return .unauthorised
+      case .ready:
+        guard let adapter else { return .unsupported }
+        let isPowered = objects[adapter, BlueZName.adapter, "Powered"]?.boolean ?? false
+        return isPowered ? .on : .off
+      }
+    }
+
+    mutating func tellAdapter(_ step: inout Step) {
+      guard let state, state != told else { return }
+      if told == .on { drop(&step) }
+      told = state
+      if state == .on { begin(&step) }
+      step.effects.append(.tell(.adapter(state)))
+    }
+
+    /// Offers BlueZ what it can wait for.
+    private mutating func begin(_ step: inout Step) {
+      guard let adapter, objects[adapter, BlueZName.gattManager] != nil, !services.isEmpty else {
+        return
+      }
+      call(
+        BusMember(
+          adapter, BlueZName.gattManager, "RegisterApplication",
+          [.path(BlueZExports.application), .properties([:])]), for: .register, &step)
+    }
+
+    /// Forgets what ended with the adapter: tickets, requests, and what BlueZ was asked.
+    mutating func drop(_ step: inout Step) {
+      for id in requests.keys.sorted() { step.effects.append(.answer(id, .failure(.reset))) }
+      (requests, peers, calls) = ([:], [:], calls.filter { $0.value == .load })
+      (discovery, paceAt, paceEnd, hasProfile, monitor) = (.off, nil, nil, false, .unasked)
+    }
+
+    mutating func added(
+      _ path: String, _ interfaces: BlueZObjects.Interfaces, _ step: inout Step
+    ) {
+      guard daemon == .ready else { return }
+      objects.add(path, interfaces)
+      if let device = interfaces[BlueZName.device] {
+        if device["RSSI"] != nil { heard(path, &step) }
+        if device["Connected"]?.boolean == true { connectedChanged(path, true, &step) }
+      }
+      if interfaces[BlueZName.characteristic] != nil { verifyAll(below: path, &step) }
+    }
+
+    mutating func removed(_ path: String, _ interfaces: [String], _ step: inout Step) {
+      objects.remove(path, interfaces)
+      guard interfaces.contains(BlueZName.device), let id = id(ofDevice: path) else { return }
+      deviceRemoved(id, &step)
+    }
+
+    mutating func changed(
+      _ path: String, _ interface: String, _ values: [String: BusData], _ without: [String],
+      _ step: inout Step
+    ) {
+      guard daemon == .ready else { return }
+      objects.change(path, interface, values, without: without)
+      switch interface {
+      case BlueZName.device:
+        if values["RSSI"] != nil { heard(path, &step) }
+        if let isConnected = values["Connected"]?.boolean {
+          connectedChanged(path, isConnected, &step)
+        }
+        if values["ServicesResolved"]?.boolean == true { verifyAll(below: path, &step) }
+      case BlueZName.characteristic:
+        if let value = values["Value"]?.bytes { valueChanged(path, value, &step) }
+      case _: return
+      }
+    }
+
+    /// A device advertises.
+    private mutating func heard(_ path: String, _ step: inout Step) {
+      guard let id = id(ofDevice: path) else { return }
+      tellIfScanned(path, &step)
+      pursue(id, isSighted: true, &step)
+    }
+
+    mutating func sighted(_ path: String, _ step: inout Step) {
+      if let id = id(ofDevice: path) { pursue(id, isSighted: true, &step) }
+    }
+  }
+
+  // Discovery, and the standby.
+  extension BlueZRadio {
+    /// The most starts of one discovery; something else has it then.
+    static let startLimit = 4
+
+    mutating func scan(_ services: [GATTID], _ step: inout Step) {
+      scan = services
+      if case .on = discovery { setFilter(&step) }
+      // What another program discovers, or what is connected and advertises no more, is told no
+      // second time.
+      for path in objects.all.keys.sorted() {
+        guard let device = objects[path, BlueZName.device],
+          device["RSSI"] != nil || device["Connected"]?.boolean == true
+        else { continue }
+        tellIfScanned(path, &step)
+      }
+    }
+
+    /// Tells of a device that the app scans for; BlueZ merges the filters of all programs.
+    mutating func tellIfScanned(_ path: String, _ step: inout Step) {
+      guard isOn, let scan, let id = id(ofDevice: path),
+        !objects.services(of: path).isDisjoint(with: scan)
+      else { return }
+      let name = objects[path, BlueZName.device, "Name"]?.text
+      step.effects.append(.tell(.found(id, name: name)))
+    }
+
+    /// Whether BlueZ shall discover: not while it connects, since many controllers cannot do both.
+    private var wantsDiscovery: Bool {
+      guard isOn, !peers.values.contains(where: \.phase.isConnecting) else { return false }
+      let isHunting = peers.contains { id, peer in
+        peer.phase == .idle && peer.tickets.contains { !$0.isQueued } && device(id) == nil
+      }
+      return scan != nil || isHunting || paceEnd != nil
+    }
+
+    mutating func settleDiscovery(_ step: inout Step) {
+      switch (discovery, wantsDiscovery) {
+      case (.off, true): startDiscovery(tries: 1, &step)
+      case (.on, false), (.starting, false): stopDiscovery(&step)
+      case (.resting, false): discovery = .off
+      case (.off, false), (.on, true), (.starting, true), (.resting, true): return
+      }
+    }
+
+    private mutating func setFilter(_ step: inout Step) {
+      guard let adapter else { return }
+      var filter: [String: BusData] = ["Transport": .text("le")]
+      if !services.isEmpty {
+        filter["UUIDs"] = .texts(Set((scan ?? []) + services).map(\.description).sorted())
+      }
+      call(
+        BusMember(adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)]),
+        for: .nothing, &step)
+    }
+
+    private mutating func startDiscovery(tries: Int, _ step: inout Step) {
+      guard let adapter else { return }
+      setFilter(&step)
+      let call = call(
+        BusMember(adapter, BlueZName.adapter, "StartDiscovery"), for: .start, &step)
+      discovery = .starting(call, tries: tries)
+    }
+
+    mutating func stopDiscovery(_ step: inout Step) {
+      discovery = .off
+      guard let adapter else { return }
+      call(BusMember(adapter, BlueZName.adapter, "StopDiscovery"), for: .nothing, &step)
+    }
+
+    mutating func discoveryBegan(_ call: CallID) {
+      if case .starting(call, _) = discovery { discovery = .on }
+    }
+
+    /// A discovery of an earlier run that is still open is ended first.
+    mutating func discoveryRefused(_ call: CallID, _ refusal: BusRefusal, _ step: inout Step) {
+      guard case .starting(call, let tries) = discovery else { return }
+      guard refusal.name == "org.bluez.Error.InProgress", tries < Self.startLimit else {
+        discovery = .resting(step.now.advanced(by: Self.scanPause))
+        return
+      }
+      stopDiscovery(&step)
+      startDiscovery(tries: tries + 1, &step)
+    }
+
+    // MARK: standby
+
+    /// What decides which standby serves a peripheral.
+    func facts(of id: PeripheralID) -> StandbyFacts {
+      let properties = device(id).flatMap { objects[$0, BlueZName.device] } ?? [:]
+      let isRandom = properties["AddressType"]?.text == "random"
+      let isPaired = properties["Paired"]?.boolean == true
+      return StandbyFacts(
+        hasProfile: hasProfile, isKept: isPaired || properties["Trusted"]?.boolean == true,
+        addressChanges: isRandom && !isPaired && BlueZAddress(id)?.changesIfRandom == true,
+        hasMonitor: monitor == .on)
+    }
+
+    /// The standby that serves a peripheral which waits; `nil` if it does not wait.
+    private func kind(for id: PeripheralID) -> BlueZStandby? {
+      guard let peer = peers[id], peer.phase.waits,
+        peer.tickets.contains(where: { $0.isQueued && $0.restsUntil == nil })
+      else { return nil }
+      return .best(facts(of: id))
+    }
+
+    mutating func settleStandby(_ step: inout Step) {
+      let all = isOn ? peers.keys.compactMap { kind(for: $0) } : []
+      // The one that asks most of this program, if peripherals differ.
+      let standby = BlueZStandby.allCases.last { all.contains($0) }
+      askForMonitor(standby, &step)
+      if let standby {
+        if standby != shownStandby {
+          paceAt = step.now.advanced(by: standby == .pacedScan ? .zero : standby.interval)
+        }
+        if let paceAt, paceAt <= step.now, paceEnd == nil { beginPace(standby, step.now) }
+      } else {
+        (paceAt, paceEnd) = (nil, nil)
+      }
+      guard standby != shownStandby else { return }
+      shownStandby = standby
+      step.effects.append(.standby(standby))
+    }
+
+    private mutating func askForMonitor(_ standby: BlueZStandby?, _ step: inout Step) {
+      guard standby == .pacedScan, monitor == .unasked, !services.isEmpty, let adapter else {
+        return
+      }
+      let types = objects[adapter, BlueZName.monitorManager, "SupportedMonitorTypes"]?.texts ?? []
+      guard types.contains("or_patterns") else {
+        monitor = .unsupported
+        return
+      }
+      monitor = .asked
+      call(
+        BusMember(
+          adapter, BlueZName.monitorManager, "RegisterMonitor", [.path(BlueZExports.monitors)]),
+        for: .monitor, &step)
+    }
+
+    private mutating func beginPace(_ standby: BlueZStandby, _ now: Instant) {
+      paceEnd = now.advanced(by: BlueZStandby.window)
+      paceAt = now.advanced(by: standby.interval)
+    }
+
+    mutating func paceIsDue(_ step: inout Step) {
+      if let end = paceEnd, end <= step.now { paceEnd = nil }
+    }
+  }
+
+  // Requests to a peripheral that is connected.
+  extension BlueZRadio {
+    /// A request that is not answered yet.
+    struct Pending: Sendable, Hashable {
+      let attempt: AttemptID
+      let peer: PeripheralID
+      let request: Request
+      /// The end of its time.
+      let limit: Instant
+      /// When it is looked at again, if that is before its limit.
+      var againAt: Instant?
+      var tries = 0
+      /// Whether a subscription of an earlier run is being ended first.
+      var isStopping = false
+
+      var due: Instant { min(limit, againAt ?? limit) }
+    }
+
+    /// How often services that BlueZ said are all there are looked for again, and the pause.
+    static let rechecks = 3
+    static let recheckPause = Duration.milliseconds(250)
+    /// The same for a request while another one goes on; BlueZ tells no end of that.
+    static let busyTries = 100
+    static let busyPause = Duration.milliseconds(50)
+
+    mutating func ask(
+      _ id: RequestID, _ attempt: AttemptID, _ request: Request, _ step: inout Step
+    ) {
+      guard let (peer, _) = peers.first(where: { $0.value.holds(attempt) }),
+        peers[peer]?.phase == .open
+      else {
+        step.effects.append(.answer(id, .failure(.reset)))
+        return
+      }
+      let isDiscovery = if case .discover = request { true } else { false }
+      let limit = step.now.advanced(by: isDiscovery ? Self.discoveryLimit : Self.requestLimit)
+      requests[id] = Pending(attempt: attempt, peer: peer, request: request, limit: limit)
+      if isDiscovery { verify(id, &step) } else { send(id, &step) }
+    }
+
+    /// Ends requests.
+    mutating func fail(
+      _ failure: LinkFailure, _ step: inout Step, _ isMeant: (Pending) -> Bool
+    ) {
+      for (id, pending) in requests.sorted(by: { $0.key < $1.key }) where isMeant(pending) {
+        end(id, .failure(failure), &step)
+      }
+    }
+
+    private mutating func end(
+      _ id: RequestID, _ result: Result<[UInt8], LinkFailure>, _ step: inout Step
+    ) {
+      guard requests.removeValue(forKey: id) != nil else { return }
+      step.effects.append(.answer(id, result))
+    }
+
+    // MARK: services
+
+    /// Verifies what waits for the services of a device, by its path or that of a part.
+    mutating func verifyAll(below path: String, _ step: inout Step) {
+      for (id, pending) in requests.sorted(by: { $0.key < $1.key }) {
+        guard case .discover = pending.request, let device = device(pending.peer),
+          path == device || path.hasPrefix(device + "/"), pending.againAt != nil || path == device
+        else { continue }
+        verify(id, &step)
+      }
+    }
+
+    /// Ends a discovery whose objects are all there.
+    ///
+    /// BlueZ can say that services are resolved before it has exported their objects (bluez 1489).
+    private mutating func verify(_ id: RequestID, _ step: inout Step) {
+      guard let pending = requests[id], case .discover(let service, let parts) = pending.request,
+        let device = device(pending.peer),
+        objects[device, BlueZName.device, "ServicesResolved"]?.boolean == true
+      else { return }
+      let isWhole =
+        objects.service(service, of: device) != nil
+        && parts.allSatisfy { objects.characteristic($0, of: device) != nil }
+      if isWhole { return end(id, .success([]), &step) }
+      requests[id]?.againAt = step.now.advanced(by: Self.recheckPause)
+    }
+
+    /// BlueZ listed its objects again.
+    mutating func rechecked(_ id: RequestID, _ values: [BusData], _ step: inout Step) {
+      for (path, interfaces) in values.first?.objects ?? [:] { objects.add(path, interfaces) }
+      guard let pending = requests[id] else { return }
+      verify(id, &step)
+      guard requests[id] != nil, pending.tries >= Self.rechecks else { return }
+      peers[pending.peer]?.isSuspect = true
+      end(
+        id, .failure(.protocolError(detail: "the bottle lacks a service or characteristic")), &step)
+    }
+
+    // MARK: values
+
+    private mutating func send(_ id: RequestID, _ step: inout Step) {
+      guard let pending = requests[id], let device = device(pending.peer) else {
+        return end(id, .failure(.reset), &step)
+      }
+      let (characteristic, name, arguments): (GATTID, String, [BusData])
+      switch pending.request {
+      case .discover: return
+      case .notify(let characteristicID):
+        let verb = pending.isStopping ? "StopNotify" : "StartNotify"
+        (characteristic, name, arguments) = (characteristicID, verb, [])
+      case .read(let characteristicID):
+        (characteristic, name) = (characteristicID, "ReadValue")
+        arguments = [.properties([:])]
+      case .write(let characteristicID, let bytes):
+        (characteristic, name) = (characteristicID, "WriteValue")
+        arguments = [.bytes(bytes), .properties(["type": .text("request")])]
+      }
+      guard let path = objects.characteristic(characteristic, of: device) else {
+        return end(
+          id, .failure(.protocolError(detail: "the bottle lacks a characteristic")), &step)
+      }
+      requests[id]?.againAt = nil
+      if name == "StartNotify" { peers[pending.peer]?.subscribed.insert(path) }
+      call(BusMember(path, BlueZName.characteristic, name, arguments), for: .request(id), &step)
+    }
+
+    mutating func requestEnded(_ id: RequestID, _ values: [BusData], _ step: inout Step) {
+      guard let pending = requests[id] else { return }
+      if pending.isStopping {
+        requests[id]?.isStopping = false
+        return send(id, &step)
+      }
+      end(id, .success(values.first?.bytes ?? []), &step)
+    }
+
+    mutating func requestRefused(_ id: RequestID, _ refusal: BusRefusal, _ step: inout Step) {
+      guard var pending = requests[id] else { return }
+      pending.tries += 1
+      let isNotify = if case .notify = pending.request { true } else { false }
+      switch refusal.name {
+      case _ where pending.isStopping:
+        pending.isStopping = false
+        requests[id] = pending
+        send(id, &step)
+      // A subscription of before this connection, which BlueZ has renewed by itself.
+      case "org.bluez.Error.InProgress" where isNotify && pending.tries == 1:
+        pending.isStopping = true
+        requests[id] = pending
+        send(id, &step)
+      case "org.bluez.Error.InProgress" where pending.tries < Self.busyTries:
+        pending.againAt = step.now.advanced(by: Self.busyPause)
+        requests[id] = pending
+      case "org.bluez.Error.NotConnected": end(id, .failure(.reset), &step)
+      case _: end(id, .failure(.protocolError(detail: refusal.description)), &step)
+      }
+    }
+
+    mutating func requestIsDue(_ id: RequestID, _ step: inout Step) {
+      guard let pending = requests[id], pending.due <= step.now else { return }
+      guard pending.limit > step.now else { return late(pending, &step) }
+      guard case .discover = pending.request else { return send(id, &step) }
+      requests[id]?.againAt = nil
+      requests[id]?.tries += 1
+      call(BusMember("/", BlueZName.manager, "GetManagedObjects"), for: .recheck(id), &step)
+    }
+
+    /// A peripheral that does not answer ends its connection, as GATT demands.
+    private mutating func late(_ pending: Pending, _ step: inout Step) {
+      let isDiscovery = if case .discover = pending.request { true } else { false }
+      let failure = LinkFailure.timeout(isDiscovery ? .establish : .response)
+      let tickets = peers[pending.peer]?.tickets ?? []
+      fail(failure, &step) { $0.peer == pending.peer }
+      peers[pending.peer]?.tickets = []
+      leave(pending.peer, &step)
+      for ticket in tickets {
+        step.effects.append(.tell(.disconnected(ticket.attempt, failure)))
+      }
+    }
+
+    mutating func valueChanged(_ path: String, _ value: [UInt8], _ step: inout Step) {
+      let found = peers.values.first { $0.phase == .open && $0.subscribed.contains(path) }
+      guard let attempt = found?.tickets.first?.attempt,
+        let id = objects[path, BlueZName.characteristic, "UUID"]?.text.flatMap({ GATTID($0) })
+      else { return }
+      step.effects.append(.tell(.value(attempt, id, value)))
+    }
+
+    /// The longest value of a notification: the MTU, told since BlueZ 5.62, without its head.
+    func longestValue(of attempt: AttemptID) -> Int {
+      guard let (id, _) = peers.first(where: { $0.value.holds(attempt) }), let device = device(id)
+      else { return 20 }
+      let sizes = objects.all.compactMap { path, interfaces in
+        path.hasPrefix(device + "/") ? interfaces[BlueZName.characteristic]?["MTU"]?.word : nil
+      }
+      return max(Int(sizes.max() ?? 23) - 3, 20)
+    }
+  }
 #endif

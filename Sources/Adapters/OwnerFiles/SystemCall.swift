@@ -59,3 +59,56 @@ private func systemRead(
 ) -> Int {
   unsafe read(descriptor, bytes, count)
 }
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension SystemCall {
+  /// What a wait for the writer of a pipe found.
+  package enum PipeState: Sendable, Hashable {
+    /// A read does not wait.
+    case readable
+    /// A byte came, and was read.
+    case read(UInt8)
+    /// A program has the pipe open for writing and has written nothing yet.
+    case silent
+    /// No program has the pipe open for writing.
+    case noWriter
+    /// The system refused to read, for this `errno`.
+    case failed(Int32)
+  }
+
+  /// Whether a descriptor is one of a pipe, with a name or without.
+  package static func isPipe(_ descriptor: Int32) -> Bool {
+    var found = stat()
+    return unsafe fstat(descriptor, &found) == 0 && found.st_mode & S_IFMT == S_IFIFO
+  }
+
+  /// Waits until a program has a pipe open for writing.
+  ///
+  /// Neither a pipe without a writer nor one whose writer is silent is readable. A read tells them
+  /// apart: it finds the end of a pipe without a writer, and would wait for a silent one.
+  ///
+  /// - Parameter descriptor: A pipe that was opened with `O_NONBLOCK`.
+  package static func awaitWriter(of descriptor: Int32, within limit: Duration) -> PipeState {
+    let wait = Int32(clamping: Int64(limit / .milliseconds(1)))
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    while true {
+      let count = unsafe poll(&waiting, 1, wait)
+      if count > 0 { return .readable }
+      if count < 0, errno == EINTR { continue }
+      var byte: UInt8 = 0
+      let taken = unsafe read(descriptor, &byte, 1)
+      if taken > 0 { return .read(byte) }
+      if taken == 0 { return .noWriter }
+      return errno == EAGAIN ? .silent : .failed(errno)
+    }
+  }
+}

@@ -12,3 +12,45 @@ extension NumberedID {
     left.number < right.number
   }
 }
+
+/// Names one attempt to open a link; events that carry an older one change nothing.
+public struct AttemptID: NumberedID {
+  /// Counts from 1 in each run.
+  public var number: UInt64
+
+  /// The name that stands for a number.
+  public init(_ number: UInt64) {
+    self.number = number
+  }
+}
+
+/// The name of one network connection of a server; never used again within one run.
+public struct ConnectionID: NumberedID {
+  /// Given by the server that accepted the connection; a younger connection has a greater number.
+  public var number: UInt64
+
+  /// The name that stands for a number.
+  public init(_ number: UInt64) {
+    self.number = number
+  }
+}
+
+/// The name of one HTTP request from its arrival to its answer; never used again within one run.
+public struct RequestID: NumberedID {
+  /// Given by the server that read the request; a younger request has a greater number.
+  public var number: UInt64
+
+  /// The name that stands for a number.
+  public init(_ number: UInt64) {
+    self.number = number
+  }
+}
+
+/// Names one try to send an item, so that a late answer is told from the answer to a later try.
+public struct TryID: NumberedID {
+  /// Counts from 1 in each run.
+  public let number: UInt64
+
+  /// The name that stands for a number.
+  public init(_ number: UInt64) { self.number = number }
+}

@@ -1,4 +1,6 @@
 public import LinkCore
+public import LinkHealth
+public import LinkWire
 
 /// A phone that answers an assistant's questions: paired by a code, kept up by a link.
 ///
@@ -106,5 +108,571 @@ public struct RelayModel: Machine {
   mutating func tell(_ problem: RelayProblem, _ step: inout Step) {
     guard let withheld = problems.pass(at: step.now) else { return }
     step.show(.problem(problem, withheld: withheld))
+  }
+}
+
+extension RelayModel {
+  /// Everything that can happen to a relay.
+  public enum Input: Sendable, Equatable, Codable {
+    // The user.
+    /// Connect; also after an error.
+    case start
+    /// End it, and with it the pairing.
+    case stop
+    /// The token of an earlier process, which the next connect presents; ignored once there is one.
+    case resume(Secret)
+
+    // The device.
+    case reachability(Reachability)
+    case lifecycle(Lifecycle)
+    case woke
+
+    // The socket.
+    case opened(AttemptID)
+    case message(AttemptID, Message)
+    /// A ping of the backend.
+    case ping(AttemptID)
+    case pong(AttemptID, UInt64)
+    /// A message over the limit was dropped unread.
+    case oversized(AttemptID, bytes: UInt64)
+    case lost(AttemptID, LinkFailure)
+    /// The socket did not take what was to be sent.
+    case unsent(AttemptID)
+    /// The goodbye to an attempt that was closed is over.
+    case closed(AttemptID)
+
+    // The health data.
+    /// An answer is ready to be sent.
+    case prepared(WorkID, Prepared)
+  }
+
+  /// What a message of the backend turned out to be.
+  public enum Message: Sendable, Equatable, Codable {
+    case paired(Welcome)
+    case asked(RelayRequestID, HealthQuestion)
+    case cancelled(RelayRequestID)
+    case unknown(type: String, RelayRequestID?)
+    case malformed(RelayWireError)
+
+    /// What was read; codes and tokens become secrets here.
+    public init(_ message: BackendMessage) {
+      switch message {
+      case .connectionCode(let code):
+        self = .paired(
+          Welcome(
+            pair: RelayPair(
+              code: Secret(code.code), word: Secret(code.word), message: Secret(code.message),
+              expiresIn: code.expiresIn),
+            resume: Self.resume(code.resumeToken), isResumed: code.resumed,
+            acceptsParts: code.acceptsParts))
+      case .question(let id, let question): self = .asked(id, question)
+      case .cancel(let id): self = .cancelled(id)
+      case .unknown(let type, let id): self = .unknown(type: type, id)
+      }
+    }
+
+    /// A token that can stand in a header field (RFC 9110 section 5.5); any other is not kept.
+    private static func resume(_ token: String?) -> Secret? {
+      guard let token, !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        return nil
+      }
+      return Secret(token)
+    }
+  }
+
+  /// What came with a code: the only proof of a connection.
+  public struct Welcome: Sendable, Hashable, Codable {
+    /// What an assistant logs in with.
+    public var pair: RelayPair
+    /// What to show when coming back; `nil` from a backend that cannot resume.
+    public var resume: Secret?
+    /// Whether the backend knows this phone again and kept its pairings.
+    public var isResumed: Bool
+    /// Whether it takes long answers in parts.
+    public var acceptsParts: Bool
+
+    /// A plain backend resumes nothing and takes no parts.
+    public init(
+      pair: RelayPair, resume: Secret? = nil, isResumed: Bool = false, acceptsParts: Bool = false
+    ) {
+      self.pair = pair
+      self.resume = resume
+      self.isResumed = isResumed
+      self.acceptsParts = acceptsParts
+    }
+  }
+
+  /// An answer as far as the model must know it: health data stays outside.
+  public struct Prepared: Sendable, Hashable, Codable {
+    /// Messages that it is sent in; at least 1.
+    public var parts: Int
+    /// What the answer says of itself.
+    public var content: Content
+
+    /// A success or a failure.
+    public enum Content: Sendable, Hashable, Codable {
+      case points(Int, isTruncated: Bool)
+      /// The question cannot be answered as it is.
+      case refused(reason: String)
+      /// The store does not answer.
+      case unreadable(reason: String)
+    }
+
+    /// An answer of one or several messages.
+    public init(parts: Int, content: Content) {
+      self.parts = parts
+      self.content = content
+    }
+  }
+
+  mutating func take(_ input: Input, _ step: inout Step) {
+    switch input {
+    case .start: start(&step)
+    case .stop: stop(&step)
+    case .resume(let token): resume = resume ?? token
+    case .reachability(let reachability): drive(.reachability(reachability), &step)
+    case .lifecycle(let next):
+      lifecycle = next
+      drive(.lifecycle(next), &step)
+    case .woke: drive(.trigger(.woke), &step)
+    case .opened(let attempt): opened(attempt, &step)
+    case .message(let attempt, let message): received(message, attempt, &step)
+    case .ping(let attempt): drive(.heard(attempt), &step)
+    case .pong(let attempt, let id):
+      drive(.pong(attempt, id), &step)
+      confirm(attempt, id, &step)
+    case .oversized(let attempt, let bytes): oversized(bytes, attempt, &step)
+    case .lost(let attempt, let failure): drive(.lost(attempt, failure), &step)
+    case .unsent(let attempt):
+      drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
+    case .closed(let attempt): closed(attempt)
+    case .prepared(let work, let prepared): takePrepared(work, prepared, &step)
+    }
+  }
+}
+
+/// Names the reading for one answer.
+public struct WorkID: NumberedID {
+  /// Counted from the start of the model.
+  public let number: UInt64
+
+  /// The name that stands for a number.
+  public init(_ number: UInt64) { self.number = number }
+}
+
+extension RelayModel.Input: LinkInput {
+  public init(_ event: LinkEvent, at wall: Timestamp) {
+    switch event {
+    case .device(.reachability(let change)): self = .reachability(change)
+    case .device(.lifecycle(let lifecycle)): self = .lifecycle(lifecycle)
+    case .device(.woke): self = .woke
+    case .device(.again): self = .start
+    case .ping(let attempt): self = .ping(attempt)
+    case .pong(let attempt, let id): self = .pong(attempt, id)
+    case .oversized(let attempt, let bytes): self = .oversized(attempt, bytes: bytes)
+    case .lost(let attempt, let failure): self = .lost(attempt, failure)
+    }
+  }
+}
+
+extension RelayModel {
+  /// Everything a relay can ask for; carried out in order.
+  public enum Effect: Sendable, Equatable, Codable {
+    /// Open the socket; the token, if there is one, tells the backend whose it is.
+    case open(AttemptID, resume: Secret?)
+    /// Close the socket with a code of RFC 6455 section 7.4, and say `.closed` when that is done.
+    case close(AttemptID, code: UInt16)
+    case ping(AttemptID, UInt64)
+    /// Read what answers a question, and hold the answer until it is sent or discarded.
+    case read(WorkID, RelayRequestID, HealthQuestion, inParts: Bool)
+    /// Send one message of an answer, counted from 0.
+    case send(AttemptID, WorkID, part: Int)
+    /// Stop reading, and let go of the answer.
+    case discard(WorkID)
+    /// Hold a failure in place of an answer.
+    case fail(WorkID, RelayRequestID, HealthQuestion.Kind, reason: String)
+    /// Send a failure at once; to what kind of question, where that is known.
+    case refuse(AttemptID, RelayRequestID?, HealthQuestion.Kind?, reason: String)
+    /// Show this as the notification, or change the one that is shown.
+    case notify(RelayStatus)
+    /// Take the notification away.
+    case unnotify
+    case update(RelayUpdate)
+  }
+}
+
+// The link and the user: what its effects mean for a relay.
+extension RelayModel {
+  /// Translates what the link asks for.
+  mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
+    for effect in effects {
+      switch effect {
+      case .prepare(let attempt): drive(.prepared(attempt), &step)
+      case .open(let attempt): step.effects.append(.open(attempt, resume: resume))
+      case .close(let attempt, let reason):
+        step.effects.append(.close(attempt, code: reason.closeCode))
+      case .ping(let attempt, let id): step.effects.append(.ping(attempt, id))
+      case .status(let status): followed(status, &step)
+      // No preset of a relay has credentials or a standby.
+      case .refreshCredentials, .poll, .arm, .disarm: continue
+      }
+    }
+  }
+
+  private mutating func followed(_ status: LinkStatus, _ step: inout Step) {
+    switch status.phase {
+    case .connected: return
+    case .connecting, .reconnecting, .held: line.interrupt()
+    case .disconnected: end(&step)
+    case .standby, .failed:
+      end(&step)
+      if let failure = status.failure { tell(.connection(failure), &step) }
+    }
+  }
+
+  /// The session is over, and nobody waits for an answer any more.
+  private mutating func end(_ step: inout Step) {
+    welcome = nil
+    drop(&step) { _ in true }
+    line.forgetAnswered()
+  }
+
+  mutating func start(_ step: inout Step) {
+    if lifecycle == .background, case .leave = settings.policy.gate.background {
+      tell(.inBackground, &step)
+      return
+    }
+    phase = .on
+    lastMessage = step.now
+    drive(.want(.live), &step)
+    // Who presses again does not wait for the next try.
+    if link.status.retryAt != nil { drive(.trigger(.userRefresh), &step) }
+  }
+
+  /// The user's own end is the end of the pairing: the next start is a stranger's.
+  mutating func stop(_ step: inout Step) {
+    resume = nil
+    guard phase == .on else { return }
+    let attempt = link.currentAttempt
+    drive(.want(.none), &step)
+    phase =
+      attempt.map { .stopping($0, until: step.now.advanced(by: RelaySettings.stopTimeout)) }
+      ?? .off
+  }
+
+  mutating func closed(_ attempt: AttemptID) {
+    guard case .stopping(attempt, _) = phase else { return }  // late
+    phase = .off
+  }
+
+  var stopDeadline: Instant? {
+    guard case .stopping(_, let until) = phase else { return nil }
+    return until
+  }
+
+  /// The link's own idle rule watches what is connected; without a way out this one does.
+  var quietDeadline: Instant? {
+    guard phase == .on, link.status.phase == .held, let idle = settings.policy.liveness.idle
+    else { return nil }
+    return lastMessage.advanced(by: idle.after)
+  }
+
+  mutating func endQuiet(_ step: inout Step) {
+    drive(.want(.none), &step)
+    phase = .quiet
+  }
+
+  /// What the user sees.
+  var observed: RelayStatus {
+    switch phase {
+    case .stopping: RelayStatus(.stopping)
+    case .quiet: RelayStatus(.idle, reason: .ended(.idle))
+    case .off, .on: RelayStatus(link.status, hasRun: welcome != nil)
+    }
+  }
+
+  /// A notification stands as long as the service works; what it says changes with the state.
+  func notify(_ before: RelayStatus, _ step: inout Step) {
+    guard settings.hasNotification else { return }
+    if status.isWorking {
+      if before.state != status.state || before.attempt != status.attempt {
+        step.effects.append(.notify(status))
+      }
+    } else if before.isWorking {
+      step.effects.append(.unnotify)
+    }
+  }
+}
+
+extension RelayStatus {
+  /// Whether the service is up.
+  fileprivate var isWorking: Bool {
+    switch state {
+    case .starting, .running, .reconnecting: true
+    case .idle, .error, .stopping: false
+    }
+  }
+}
+
+extension LinkStatus {
+  /// What the trying ended with.
+  fileprivate var failure: LinkFailure? {
+    switch reason {
+    case .failure(let failure), .exhausted(let failure): failure
+    case .obstacle, .signIn, .ended, .settling, .limited, nil: nil
+    }
+  }
+}
+
+// What comes in over the socket, and how it is answered.
+extension RelayModel {
+  mutating func opened(_ attempt: AttemptID, _ step: inout Step) {
+    guard link.currentAttempt == attempt else { return }  // late
+    line.forgetAnswered()
+    drive(.opened(attempt), &step)
+  }
+
+  mutating func received(_ message: Message, _ attempt: AttemptID, _ step: inout Step) {
+    guard link.currentAttempt == attempt else { return }  // late
+    heard(attempt, &step)
+    switch message {
+    case .paired(let welcome): paired(welcome, attempt, &step)
+    case .asked(let id, let question): asked(id, question, attempt, &step)
+    case .cancelled(let id):
+      guard let index = line.items.firstIndex(where: { $0.id == id }) else { return }
+      remove(index, .cancelled, &step)
+    case .unknown(let type, let id):
+      tell(.unknownType(type), &step)
+      refuse(id, nil, "messages of this type are not understood", attempt, &step)
+    case .malformed(let error):
+      tell(.malformed(error.description), &step)
+      refuse(error.id, error.kind, "the message cannot be read: \(error)", attempt, &step)
+    }
+  }
+
+  mutating func oversized(_ bytes: UInt64, _ attempt: AttemptID, _ step: inout Step) {
+    guard link.currentAttempt == attempt else { return }  // late
+    heard(attempt, &step)
+    tell(.oversized(bytes: bytes), &step)
+    refuse(nil, nil, "a message of \(bytes) bytes is too long", attempt, &step)
+  }
+
+  /// Any message shows that the backend wants something, understood or not; pings and pongs do not.
+  private mutating func heard(_ attempt: AttemptID, _ step: inout Step) {
+    lastMessage = step.now
+    drive(.validData(attempt), &step)
+  }
+
+  private mutating func paired(_ next: Welcome, _ attempt: AttemptID, _ step: inout Step) {
+    let isNew = link.status.phase != .connected
+    let couldSendParts = welcome?.acceptsParts ?? next.acceptsParts
+    welcome = next
+    // A backend that knows the phone need not say the token again, nor with each further pair.
+    if next.resume != nil || isNew && !next.isResumed { resume = next.resume }
+    if isNew {
+      if next.isResumed { line.adopt(attempt) } else { drop(&step) { $0.attempt != attempt } }
+      // What was cut for a backend that takes parts does not fit one that takes none.
+      if couldSendParts != next.acceptsParts { readAgain(&step) }
+      drive(.established(attempt), &step)
+    }
+    step.show(.pair(next.pair))
+  }
+
+  private mutating func asked(
+    _ id: RelayRequestID, _ question: HealthQuestion, _ attempt: AttemptID, _ step: inout Step
+  ) {
+    guard !line.knows(id) else {
+      line.adopt(id, attempt)
+      return
+    }
+    guard line.items.count < RelaySettings.lineLimit else {
+      line.noteAnswered(id)
+      tell(.busy, &step)
+      step.effects.append(
+        .refuse(attempt, id, question.kind, reason: "too many questions wait for this phone"))
+      return
+    }
+    line.items.append(
+      RequestLine.Item(id: id, question: question, attempt: attempt, askedAt: step.now))
+  }
+
+  private mutating func refuse(
+    _ id: RelayRequestID?, _ kind: HealthQuestion.Kind?, _ reason: String, _ attempt: AttemptID,
+    _ step: inout Step
+  ) {
+    guard refusals.pass(at: step.now) else { return }
+    step.effects.append(.refuse(attempt, id, kind, reason: reason))
+  }
+
+  /// Does for the first in line what can be done now.
+  mutating func moveUp(_ step: inout Step) {
+    guard let welcome, let first = line.items.first else { return }
+    switch first.progress {
+    case .waiting:
+      let work = line.newWork()
+      line.items[0].progress = .reading(
+        work, until: step.now.advanced(by: RelaySettings.readTimeout))
+      step.effects.append(
+        .read(work, first.id, first.question, inParts: welcome.acceptsParts))
+    case .prepared(let work, let prepared):
+      guard link.status.phase == .connected, link.currentAttempt == first.attempt else { return }
+      send(work, prepared, part: 0, first.attempt, &step)
+    case .reading, .sending: return
+    }
+  }
+
+  /// One part at a time, each behind the proof that the one before arrived: a slow way out is not
+  /// filled so far that the link's own pings would come too late.
+  private mutating func send(
+    _ work: WorkID, _ prepared: Prepared, part: Int, _ attempt: AttemptID, _ step: inout Step
+  ) {
+    let ping = line.newPing()
+    line.items[0].progress = .sending(work, prepared, part: part, ping: ping)
+    step.effects.append(.send(attempt, work, part: part))
+    step.effects.append(.ping(attempt, ping))
+  }
+
+  mutating func takePrepared(_ work: WorkID, _ prepared: Prepared, _ step: inout Step) {
+    guard case .reading(work, _)? = line.items.first?.progress else {
+      step.effects.append(.discard(work))  // late
+      return
+    }
+    line.items[0].progress = .prepared(work, prepared)
+    if case .unreadable(let reason) = prepared.content { tell(.unreadable(reason), &step) }
+  }
+
+  /// A pong: what was sent before its ping has arrived.
+  mutating func confirm(_ attempt: AttemptID, _ id: UInt64, _ step: inout Step) {
+    guard link.currentAttempt == attempt, let first = line.items.first,
+      case .sending(let work, let prepared, let part, id) = first.progress
+    else { return }
+    if part + 1 < prepared.parts {
+      send(work, prepared, part: part + 1, attempt, &step)
+      return
+    }
+    line.noteAnswered(first.id)
+    switch prepared.content {
+    case .points(let count, let isTruncated):
+      remove(0, .answered(points: count, isTruncated: isTruncated), &step)
+    case .refused(let reason), .unreadable(let reason):
+      remove(0, .refused(reason: reason), &step)
+    }
+  }
+
+  /// The store did not answer in time: an honest failure takes the answer's place.
+  mutating func expireReading(_ step: inout Step) {
+    guard let first = line.items.first, case .reading(let late, _) = first.progress else { return }
+    let reason = "the health data could not be read in time"
+    let work = line.newWork()
+    step.effects.append(.discard(late))
+    step.effects.append(.fail(work, first.id, first.question.kind, reason: reason))
+    line.items[0].progress = .prepared(
+      work, Prepared(parts: 1, content: .unreadable(reason: reason)))
+    tell(.unreadable(reason), &step)
+  }
+
+  private mutating func readAgain(_ step: inout Step) {
+    for index in line.items.indices {
+      if let work = line.items[index].progress.work { step.effects.append(.discard(work)) }
+      line.items[index].progress = .waiting
+    }
+  }
+
+  /// Lets go of the questions that nobody waits for any more.
+  mutating func drop(_ step: inout Step, where isOver: (RequestLine.Item) -> Bool) {
+    for index in line.items.indices.reversed() where isOver(line.items[index]) {
+      remove(index, .dropped, &step)
+    }
+  }
+
+  private mutating func remove(
+    _ index: Int, _ outcome: RelayReceipt.Outcome, _ step: inout Step
+  ) {
+    let item = line.items.remove(at: index)
+    if let work = item.progress.work { step.effects.append(.discard(work)) }
+    step.show(.ended(RelayReceipt(item, outcome, at: step.now)))
+  }
+}
+
+extension RequestLine {
+  /// The backend kept the session: all that was asked before is waited for here.
+  mutating func adopt(_ attempt: AttemptID) {
+    for index in items.indices { items[index].attempt = attempt }
+  }
+
+  /// The backend asked again on another connection.
+  mutating func adopt(_ id: RelayRequestID, _ attempt: AttemptID) {
+    guard let index = items.firstIndex(where: { $0.id == id }) else { return }
+    items[index].attempt = attempt
+  }
+
+  /// The socket is gone: whether what was on its way arrived is not known.
+  mutating func interrupt() {
+    guard case .sending(let work, let prepared, _, _)? = items.first?.progress else { return }
+    items[0].progress = .prepared(work, prepared)
+  }
+}
+
+// What always holds between the parts of a relay.
+extension RelayModel {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      phase == .on || !link.isWanted, "relay: the link is wanted only after the user's start")
+    checkSession(&check)
+    checkAnswer(&check)
+    if check.isThorough {
+      check.require(status == observed, "relay: the user is shown the present state")
+    }
+    link.check(&check)
+    line.check(&check)
+    refusals.check(&check)
+  }
+
+  /// A session begins with a code and ends with the link.
+  private func checkSession(_ check: inout InvariantCheck) {
+    switch link.status.phase {
+    case .connected:
+      check.require(
+        welcome != nil || settings.policy.establish.milestone == .opened,
+        "relay: connected means that a code came")
+    case .disconnected, .failed:
+      check.require(
+        welcome == nil && line.items.isEmpty, "relay: a session that is over has no questions")
+    case .connecting, .reconnecting, .held, .standby: return
+    }
+  }
+
+  /// An answer is on its way only over the present connection.
+  private func checkAnswer(_ check: inout InvariantCheck) {
+    guard let first = line.items.first, case .sending = first.progress else { return }
+    check.require(
+      link.status.phase == .connected && link.currentAttempt == first.attempt,
+      "relay: an answer is sent over the connection that waits for it")
+  }
+}
+
+extension RelayModel: Journaled {
+  public static var journalName: String { "health-relay" }
+
+  /// The policy of a relay, and whether it shows a notification.
+  public struct Birth: Codable, Sendable, Hashable {
+    var policy: LinkPolicy
+    var extra: Extra
+
+    struct Extra: Codable, Hashable {
+      /// "true" or "false".
+      var notification: String?
+    }
+
+    public init(_ settings: RelaySettings) {
+      policy = settings.policy
+      extra = Extra(notification: settings.hasNotification ? "true" : "false")
+    }
+  }
+
+  public init(_ birth: Birth, seed: UInt64) {
+    let hasNotification = birth.extra.notification == "true"
+    self.init(
+      settings: RelaySettings(policy: birth.policy, hasNotification: hasNotification), seed: seed)
   }
 }

@@ -34,8 +34,7 @@ public struct StreamModel: Machine {
   var phase = Phase.closed
   /// What the link shall be while the stream is open: live, unless switched off in the settings.
   var wish = Wish.live
-  /// What was read of the wall clock last, and when.
-  private var anchor: (instant: Instant, wall: Timestamp)?
+  private var clock = WallClock()
   /// The app leaves updates unread: what comes is left to a later catch-up, so memory is bounded,
   /// and the link lives on.
   var isReaderBehind = false
@@ -131,12 +130,9 @@ public struct StreamModel: Machine {
   }
 
   /// The wall clock as far as it is known; only for spans of minutes and for stamps people read.
-  func wall(at now: Instant) -> Timestamp {
-    guard let anchor else { return Timestamp(nanoseconds: 0) }
-    return anchor.wall.advanced(by: anchor.instant.duration(to: now))
-  }
+  func wall(at now: Instant) -> Timestamp { clock.time(at: now) }
 
-  mutating func note(wall: Timestamp, at now: Instant) { anchor = (now, wall) }
+  mutating func note(wall: Timestamp, at now: Instant) { clock.set(wall, at: now) }
 
   mutating func newFetch() -> FetchID {
     lastFetch += 1

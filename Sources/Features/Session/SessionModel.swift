@@ -69,8 +69,7 @@ public struct SessionModel: Journaled {
   var isInBackground = false
   /// When to stop although something is under way; `nil` while not stopping.
   var stopsAt: Instant?
-  /// The wall clock at an instant.
-  var clock: (wall: Timestamp, at: Instant) = (Timestamp(nanoseconds: 0), .zero)
+  var clock = WallClock()
 
   struct StaleTime: Sendable, Hashable {
     var key: UUID128
@@ -168,7 +167,7 @@ public struct SessionModel: Journaled {
   }
 
   /// The wall clock now, as far as it is known.
-  func wall(at now: Instant) -> Timestamp { clock.wall.advanced(by: clock.at.duration(to: now)) }
+  func wall(at now: Instant) -> Timestamp { clock.time(at: now) }
 
-  mutating func note(_ wall: Timestamp, _ step: Step) { clock = (wall, step.now) }
+  mutating func note(_ wall: Timestamp, _ step: Step) { clock.set(wall, at: step.now) }
 }

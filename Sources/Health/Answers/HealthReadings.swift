@@ -123,3 +123,42 @@ public struct HealthReadings: Sendable {
     days.append(Day(day: first, figures: Figures(isHeld: kind?.isHeld == true)))
   }
 }
+
+/// The readings of one moment, by which one that several sources report is recognized: an app that
+/// copies another one's counts once.
+///
+/// Samples must come in order of time.
+struct SameReadings: Sendable, Hashable {
+  private var time: Timestamp?
+  private var values: Set<Double> = []
+
+  /// Notes a reading; returns whether it is the first one of its value and moment.
+  mutating func isFirst(_ value: Double, at time: Timestamp) -> Bool {
+    if self.time != time { (self.time, values) = (time, []) }
+    return values.insert(value).inserted
+  }
+}
+
+/// The facts about a store that are known without reading samples.
+public struct StoredHealth: Sendable, Hashable, Codable {
+  /// The start of the latest sample of each type, by HealthKit's identifier.
+  public var lastSamples: [String: Timestamp]
+  /// When an import ended last; `nil` if none did.
+  public var lastImport: Timestamp?
+
+  /// Nothing is known by default.
+  public init(lastSamples: [String: Timestamp] = [:], lastImport: Timestamp? = nil) {
+    self.lastSamples = lastSamples
+    self.lastImport = lastImport
+  }
+}
+
+extension HealthFreshness {
+  /// The zone and the moment of an answer; always with an offset, so that clocks can be compared.
+  init(zone: ZoneRules, now: Timestamp) {
+    let east = zone.secondsEast(at: now)
+    self.init(
+      zone: zone.title(at: now),
+      answered: .instant(now, minutesEast: east % 60 == 0 ? east / 60 : nil), lastSamples: [])
+  }
+}

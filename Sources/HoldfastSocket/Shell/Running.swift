@@ -1,5 +1,6 @@
 package import LinkCore
 package import LinkDriver
+import Synchronization
 
 /// The actor that carries out the effects of one feature.
 ///
@@ -126,5 +127,64 @@ package final class Running<S: FeatureShell>: Sendable {
   package func end() async {
     task.cancel()
     await task.value
+  }
+}
+
+/// A machine at its start: what it is made from, its seed, and the journal of the run.
+package struct MachineStart<M: Journaled>: Sendable {
+  package let birth: M.Birth
+  let journal: Journal<M>?
+  private let seed: UInt64
+
+  /// A start without a journal.
+  package init(_ birth: M.Birth) {
+    self.birth = birth
+    seed = .random(in: .min ... .max)
+    journal = nil
+  }
+
+  /// A start that is journaled if there is a path.
+  ///
+  /// - Parameter notice: called once if journaling is turned off later, with the reason.
+  /// - Throws: if the journal cannot be made.
+  package init(
+    _ birth: M.Birth, journal path: String?, at wall: Timestamp,
+    notice: @escaping @Sendable (JournalError) -> Void
+  ) async throws(JournalError) {
+    self.birth = birth
+    seed = .random(in: .min ... .max)
+    guard let path else {
+      journal = nil
+      return
+    }
+    journal = try await Journal(
+      path: path, header: JournalHeader(birth: birth, seed: seed, startedAt: wall), notice: notice)
+  }
+
+  var machine: M { M(birth, seed: seed) }
+}
+
+/// Posts inputs to the driver. Closed on stop, which breaks the retain cycle of driver and shell.
+package final class Inlet<M: Journaled>: Sendable {
+  private let driver = Mutex<Driver<M>?>(nil)
+
+  /// An inlet that drops inputs until it is opened.
+  package init() {}
+
+  /// Names the driver; before that and after `close`, inputs are dropped.
+  func open(to driver: Driver<M>) {
+    self.driver.withLock { $0 = driver }
+  }
+
+  func close() {
+    driver.withLock { $0 = nil }
+  }
+
+  /// Posts inputs in order; waits for room in the driver's inbox.
+  ///
+  /// Do not await it where the driver waits for the caller: only the driver can make room.
+  package func post(_ inputs: [M.Input]) async {
+    guard let driver = driver.withLock(\.self) else { return }
+    await driver.post(contentsOf: inputs)
   }
 }

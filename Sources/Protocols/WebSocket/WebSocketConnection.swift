@@ -100,3 +100,79 @@ public struct WebSocketConnection: ~Copyable {
     return taken
   }
 }
+
+/// What received bytes meant.
+public enum WebSocketEvent: Equatable, Sendable {
+  /// A whole text message, valid UTF-8.
+  case text([UInt8])
+  /// A whole binary message.
+  case binary([UInt8])
+  /// A ping of 0 to 125 bytes; while the connection is open its pong is already in the output.
+  case ping([UInt8])
+  /// A pong of 0 to 125 bytes, asked for or not (RFC 6455 section 5.5.3).
+  case pong([UInt8])
+  /// A message beyond the limits was skipped; `bytes` is its payload as it crossed the wire.
+  case oversized(bytes: UInt64)
+  /// The peer's close frame; 1005 when it carried no code (RFC 6455 section 7.1.5).
+  case closed(code: UInt16, reason: String)
+  /// The peer broke the protocol or a limit; the close that says so is in the output.
+  case failed(WebSocketError)
+  /// The transport ended before a close frame came.
+  case ended
+}
+
+/// How the peer broke the protocol.
+public struct WebSocketError: Error, Equatable, Sendable {
+  /// The close code of RFC 6455 section 7.4.1: 1002, 1007, 1009, or 1011 without memory to inflate.
+  public var code: UInt16
+  /// What was wrong, for people; never holds payload bytes.
+  public var detail: String
+
+  static func violation(_ detail: String) -> WebSocketError {
+    WebSocketError(code: 1002, detail: detail)
+  }
+
+  static func inconsistent(_ detail: String) -> WebSocketError {
+    WebSocketError(code: 1007, detail: detail)
+  }
+
+  static func tooBig(_ detail: String) -> WebSocketError {
+    WebSocketError(code: 1009, detail: detail)
+  }
+}
+
+/// Which end of a WebSocket this is; a client masks what it sends (RFC 6455 section 5.1).
+public enum WebSocketRole: Sendable, Equatable {
+  case client, server
+
+  var peer: WebSocketRole { self == .client ? .server : .client }
+}
+
+/// How much one message may weigh, and what happens to a heavier one.
+public struct WebSocketLimits: Sendable, Equatable {
+  /// The largest message in bytes, after reassembly and inflation.
+  ///
+  /// An uncompressed frame is measured by its header, before anything is allocated for it.
+  public var maxMessageBytes: Int
+  /// The largest number of frames in one message.
+  public var maxFragments: Int
+  /// What happens to a message beyond a limit.
+  public var oversize: Oversize
+
+  /// What happens to a message beyond a limit.
+  public enum Oversize: Sendable, Equatable {
+    /// Read past it without keeping a byte, report ``WebSocketEvent/oversized(bytes:)``, stay open.
+    case skip
+    /// Close with 1009 (RFC 6455 section 7.4.1).
+    case close
+  }
+
+  /// Limits of 1 MiB and 1024 frames a message unless told otherwise.
+  public init(
+    maxMessageBytes: Int = 1_048_576, maxFragments: Int = 1024, oversize: Oversize
+  ) {
+    self.maxMessageBytes = max(0, maxMessageBytes)
+    self.maxFragments = max(1, maxFragments)
+    self.oversize = oversize
+  }
+}

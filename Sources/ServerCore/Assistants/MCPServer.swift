@@ -155,3 +155,555 @@ public struct MCPServer: ServerRules {
     effects.append(.answer(id, reply))
   }
 }
+
+/// Calls of tools: to the relay, and back to the one request that wanted it.
+extension MCPServer {
+  /// Hands a call to the relay, or finishes it here when its arguments make no sense.
+  mutating func ask(
+    _ request: RequestID, _ tool: MCPTool, _ arguments: MCPArguments, _ form: Form,
+    bearer: Bearer?, from address: String, of assistant: AssistantName?
+  ) {
+    let ask: RelayAsk
+    let rejected: [RejectedMetric]
+    do throws(MCPArguments.Fault) {
+      (ask, rejected) = try RelayAsk.read(tool, arguments, of: assistant)
+    } catch {
+      let word = "invalid_arguments"
+      metrics.called(tool, word)
+      guard case .call = form else {
+        return finish(request, form, .refused(word, error.message), status: 400)
+      }
+      return answer(request, MCPReply(400, PlainToolCall.detail(word, error.message)))
+    }
+    guard hasRoom(for: form) else {
+      let refusal = RelayRefusal.tooManyWaiting(retryAfter: policy.busyRetry)
+      metrics.called(tool, refusal.word)
+      return finish(request, form, MCPCallResult(refusal), refusal: refusal)
+    }
+    lastAsk += 1
+    let id = AskID(lastAsk)
+    waiting[request] = Waiting(ask: id, tool: tool, form: form, since: now, rejected: rejected)
+    askers[id] = request
+    if case .rpc(let rpc) = form {
+      if let name = rpc.session { sessions[name]?.calls[rpc.id] = request }
+      if let first = beatInterval(of: rpc) { beats.set(request, at: now.advanced(by: first)) }
+    }
+    effects += [.watch(request), .ask(id, ask, bearer: bearer, from: address)]
+  }
+
+  private func hasRoom(for form: Form) -> Bool {
+    guard waiting.count < policy.maxCalls else { return false }
+    guard case .rpc(let rpc) = form, let name = rpc.session else { return true }
+    return (sessions[name]?.calls.count ?? 0) < policy.callsPerSession
+  }
+
+  // MARK: - Outcomes
+
+  mutating func conclude(
+    _ ask: AskID, _ outcome: RelayOutcome, token: TokenHash?, wall: Timestamp
+  ) {
+    guard let request = askers[ask], let call = forget(request) else { return }
+    metrics.called(call.tool, outcome.word)
+    keep(outcome, token, of: call.form)
+    let asked = wall.advanced(by: now.duration(to: call.since))
+    let result = MCPCallResult(
+      outcome, of: call.tool, rejected: call.rejected, window: min(asked, wall)...wall)
+    var refusal: RelayRefusal?
+    if case .refused(let found) = outcome { refusal = found }
+    finish(request, call.form, result, refusal: refusal, isStreaming: call.isStreaming)
+  }
+
+  /// Whose token it is from now on.
+  private mutating func keep(_ outcome: RelayOutcome, _ token: TokenHash?, of form: Form) {
+    let bearer: TokenHash?
+    switch outcome {
+    case .loggedIn: bearer = token
+    case .loggedOut: bearer = nil
+    case .data, .refused: return
+    }
+    switch form {
+    case .rpc(let rpc):
+      guard let name = rpc.session else { return }
+      sessions.signIn(name, bearer)
+    case .call: break
+    case .object(let conversation):
+      guard let conversation else { return }
+      conversations.signIn(conversation, bearer)
+      conversations.touch(conversation, at: now)
+    }
+  }
+
+  /// Tells a result in the form that its request wants.
+  mutating func finish(
+    _ request: RequestID, _ form: Form, _ result: MCPCallResult, refusal: RelayRefusal? = nil,
+    status: Int = 200, isStreaming: Bool = false
+  ) {
+    switch form {
+    case .rpc(let rpc):
+      func response(_ result: MCPCallResult) -> [UInt8] {
+        MCPResult.called(result).response(to: rpc.id, in: rpc.version)
+      }
+      var json = response(result)
+      let isEvent = isStreaming || !rpc.accepts.json
+      let room = batches.room(for: request, policy) ?? (isEvent ? policy.maxEventBytes : .max)
+      if json.count > room, let once = result.once(in: rpc.version) { json = response(once) }
+      if json.count > room { json = response(MCPCallResult(.answerTooLarge(limit: room))) }
+      guard isStreaming else { return respond(request, json, rpc.accepts) }
+      effects += [.write(request, MCPEvents.message(json)), .end(request)]
+    case .call: finishPlainCall(request, result, refusal)
+    case .object:
+      answer(
+        request,
+        MCPReply(
+          refusal?.status ?? status, result.structured ?? [], retryAfter: refusal?.retryAfter))
+    }
+  }
+
+  // MARK: - Askers that do not wait
+
+  /// A client left: nothing is told to it, and the relay need not go on.
+  mutating func abandon(_ request: RequestID) {
+    guard let call = forget(request) else { return forgetStream(request) }
+    metrics.called(call.tool, RelayRefusal.cancelled.word)
+    effects.append(.abandon(call.ask))
+  }
+
+  /// `notifications/cancelled` for a request of the same session.
+  mutating func cancel(_ id: RPCID?, in session: String) {
+    sessions.touch(session, at: now)
+    guard let id, let request = sessions[session]?.calls[id] else { return }
+    cancel(request)
+  }
+
+  /// Takes a call back; its request still waits and is told so.
+  mutating func cancel(_ request: RequestID) {
+    guard let call = forget(request) else { return }
+    metrics.called(call.tool, RelayRefusal.cancelled.word)
+    effects.append(.abandon(call.ask))
+    guard case .rpc(let rpc) = call.form else { return }
+    let json = RPCError(.cancelled, "Request cancelled").response(to: rpc.id)
+    guard call.isStreaming else { return respond(request, json, rpc.accepts) }
+    effects += [.write(request, MCPEvents.message(json)), .end(request)]
+  }
+
+  private mutating func forget(_ request: RequestID) -> Waiting? {
+    guard let call = waiting.removeValue(forKey: request) else { return nil }
+    askers[call.ask] = nil
+    beats.clear(request)
+    if case .rpc(let rpc) = call.form, let name = rpc.session {
+      sessions[name]?.calls[rpc.id] = nil
+      sessions.touch(name, at: now)
+    }
+    return call
+  }
+
+  // MARK: - Signs of life
+
+  /// Says on a stream that it lives, and on a slow call's how long it waits.
+  mutating func beat(_ request: RequestID) {
+    guard var call = waiting[request], case .rpc(let rpc) = call.form,
+      let interval = beatInterval(of: rpc)
+    else {
+      guard streams[request] != nil else { return }
+      effects.append(.write(request, MCPEvents.comment))
+      return beats.set(request, at: now.advanced(by: policy.commentInterval))
+    }
+    if !call.isStreaming {
+      call.isStreaming = true
+      waiting[request] = call
+      effects.append(.begin(request))
+    }
+    effects.append(.write(request, sign(of: call, to: rpc.progressToken)))
+    beats.set(request, at: now.advanced(by: interval))
+  }
+
+  private func sign(of call: Waiting, to token: RPCID?) -> [UInt8] {
+    guard let token else { return MCPEvents.comment }
+    return MCPEvents.progress(
+      token, waited: call.since.duration(to: now).components.seconds,
+      of: policy.callLimit.components.seconds, message: "Waiting for the phone")
+  }
+
+  /// How often a call's stream says something; `nil` for a client that takes no stream.
+  private func beatInterval(of rpc: RPCForm) -> Duration? {
+    guard rpc.accepts.events else { return nil }
+    return rpc.progressToken == nil ? policy.commentInterval : policy.progressInterval
+  }
+}
+
+extension RelayAsk {
+  /// What a call of a tool wants of the relay, and the lines of a summary that it is not asked.
+  fileprivate static func read(
+    _ tool: MCPTool, _ arguments: MCPArguments, of assistant: AssistantName?
+  ) throws(MCPArguments.Fault) -> (RelayAsk, [RejectedMetric]) {
+    switch tool {
+    case .directLogin:
+      let (word, code) = try arguments.pair()
+      return (.login(word: word, code: code, assistant: assistant), [])
+    case .getHealthMetrics: return (.question(.healthData(try arguments.healthDataQuery())), [])
+    case .getSummary:
+      var query = try arguments.summaryQuery()
+      let rejected = query.rejected
+      query.rejected = []
+      return (.question(.summary(query)), rejected)
+    case .logout:
+      try arguments.nothing()
+      return (.logout, [])
+    }
+  }
+}
+
+/// What outlives a message: streams without a question, and the end of a session.
+extension MCPServer {
+  /// `GET /mcp`: the stream on which a server speaks unasked; this one only says that it lives.
+  mutating func openStream(_ request: RequestID, _ call: MCPCall) {
+    guard MediaTypes(accept: call.fields.accept).events else {
+      return reject(
+        request, Rejection(406, RPCError(.invalidRequest, "Accept text/event-stream")))
+    }
+    do throws(Rejection) {
+      let name = try session(of: call).name
+      guard !isDraining else {
+        return answer(request, MCPReply(503, retryAfter: policy.busyRetry))
+      }
+      // A client that lost its stream opens another before this side has noticed.
+      if let older = sessions[name]?.stream { closeStream(older) }
+      sessions[name]?.stream = request
+      sessions.touch(name, at: now)
+      streams[request] = name
+      effects.append(.begin(request))
+      // Some proxies hold a head back until a first byte of the body follows.
+      effects.append(.write(request, MCPEvents.comment))
+      beats.set(request, at: now.advanced(by: policy.commentInterval))
+    } catch {
+      reject(request, error)
+    }
+  }
+
+  /// `DELETE /mcp`: the session is over, and so is what waits for it.
+  ///
+  /// Its token stays good: an assistant may keep it for its next session.
+  mutating func deleteSession(_ request: RequestID, _ call: MCPCall) {
+    do throws(Rejection) {
+      let name = try session(of: call).name
+      let session = sessions[name]
+      if let stream = session?.stream { closeStream(stream) }
+      for id in (session?.calls.values.map(\.self) ?? []).sorted() { cancel(id) }
+      sessions[name] = nil
+      answer(request, MCPReply(200))
+    } catch {
+      reject(request, error)
+    }
+  }
+
+  private mutating func closeStream(_ request: RequestID) {
+    forgetStream(request)
+    effects.append(.end(request))
+  }
+
+  /// Its client has gone, or is about to be told.
+  mutating func forgetStream(_ request: RequestID) {
+    beats.clear(request)
+    guard let name = streams.removeValue(forKey: request) else { return }
+    if sessions[name]?.stream == request { sessions[name]?.stream = nil }
+    sessions.touch(name, at: now)
+  }
+
+  mutating func drain() {
+    isDraining = true
+    for id in streams.keys.sorted() { closeStream(id) }
+  }
+}
+
+extension MCPServer {
+  /// Refuses requests that no route may serve, and passes the others to their route.
+  mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
+    metrics.requests[call.route, default: 0] += 1
+    guard policy.doors.admit(host: call.fields.host) else {
+      return refuse(id, 421, "This server is reached by the names of this machine alone.")
+    }
+    guard policy.doors.admit(origin: call.fields.origin) else {
+      return refuse(id, 403, WebDoors.foreignOrigin)
+    }
+    origins[id] = call.fields.origin
+    guard call.method != .options || call.fields.origin == nil else { return preflight(id) }
+    switch call.route {
+    case .mcp: takeMCP(id, call, fresh: fresh)
+    case .toolList, .toolCall, .directLogin, .healthMetrics, .logout: takePlain(id, call)
+    }
+  }
+
+  /// Tells a browser that a page of this origin may call.
+  private mutating func preflight(_ id: RequestID) {
+    var reply = MCPReply(204)
+    reply.isPreflight = true
+    answer(id, reply)
+  }
+
+  /// The client has gone: of a batch, that of all of its messages.
+  mutating func left(_ id: RequestID) {
+    origins[id] = nil
+    for request in batches.forget(id) ?? [id] { abandon(request) }
+  }
+
+  /// Names the origin in the answers to a web page, so that its browser lets it read them.
+  func named(_ effect: Effect) -> Effect {
+    switch effect {
+    case .answer(let id, var reply):
+      reply.origin = origins[id]
+      return .answer(id, reply)
+    case .begin(let id, let session, _):
+      return .begin(id, session: session, origin: origins[id])
+    case .watch, .write, .end, .ask, .abandon: return effect
+    }
+  }
+
+  /// Names the origins in answers that begin, and forgets those of requests that are answered.
+  mutating func nameOrigins(in effects: inout [Effect]) {
+    guard !origins.isEmpty else { return }
+    effects = effects.map { named($0) }
+    for effect in effects {
+      switch effect {
+      case .answer(let id, _), .end(let id): origins[id] = nil
+      case .watch, .begin, .write, .ask, .abandon: break
+      }
+    }
+  }
+
+  /// A refusal that is no JSON-RPC: the request was not read so far.
+  mutating func refuse(_ id: RequestID, _ status: Int, _ sentence: String) {
+    answer(id, MCPReply(status, MCPCallResult.refused("refused", sentence).structured ?? []))
+  }
+
+  mutating func refuseMethod(_ id: RequestID, allow: String) {
+    var reply = MCPReply(405, allow: allow)
+    reply.body = MCPCallResult.refused("method", "This route takes \(allow).").structured ?? []
+    answer(id, reply)
+  }
+}
+
+/// Which of the two media types a client takes (RFC 9110 section 12.5.1).
+struct MediaTypes: Sendable, Hashable {
+  var json: Bool
+  var events: Bool
+
+  /// Weights are not looked at, but for 0; no field at all takes anything that is no stream.
+  init(accept: String?) {
+    guard let accept else {
+      (json, events) = (true, false)
+      return
+    }
+    let ranges = accept.lowercased().split(separator: ",").map { part in
+      part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+    }
+    let taken = Set(
+      ranges.compactMap { range in
+        range.dropFirst().contains { ["q=0", "q=0.0", "q=0.00", "q=0.000"].contains($0) }
+          ? nil : range.first
+      })
+    json = !taken.isDisjoint(with: ["application/json", "application/*", "*/*"])
+    events = !taken.isDisjoint(with: ["text/event-stream", "text/*", "*/*"])
+  }
+
+  /// Whether a `Content-Type` is JSON, whatever its parameters.
+  static func isJSON(_ contentType: String?) -> Bool {
+    let type = contentType?.split(separator: ";").first ?? ""
+    return type.lowercased().filter { $0 != " " && $0 != "\t" } == "application/json"
+  }
+}
+
+/// The original's plain endpoints: no JSON-RPC, no sessions but the conversations of a header.
+extension MCPServer {
+  mutating func takePlain(_ id: RequestID, _ call: MCPCall) {
+    switch (call.route, call.method) {
+    case (.mcp, _): break
+    case (.toolList, .get): answer(id, MCPReply(200, MCPTool.plainList()))
+    case (.toolCall, .post): plainCall(id, call)
+    case (.directLogin, .post): directLogin(id, call)
+    case (.healthMetrics, .get): askPlainly(id, .getHealthMetrics, call)
+    case (.logout, .get), (.logout, .post): askPlainly(id, .logout, call)
+    case (.toolList, _), (.healthMetrics, _): refuseMethod(id, allow: "GET")
+    case (.toolCall, _), (.directLogin, _): refuseMethod(id, allow: "POST")
+    case (.logout, _): refuseMethod(id, allow: "GET, POST")
+    }
+  }
+
+  private mutating func plainCall(_ id: RequestID, _ call: MCPCall) {
+    do throws(MCPArguments.Fault) {
+      switch try PlainToolCall.read(call.body) {
+      case .initialize: answer(id, MCPReply(200, PlainToolCall.welcome()))
+      case .tool(let name, let arguments):
+        guard let tool = MCPTool(rawValue: name) else {
+          metrics.called(nil, "unknown_tool")
+          let body = PlainToolCall.detail("unknown_tool", "There is no such tool.")
+          return answer(id, MCPReply(404, body))
+        }
+        let bearer =
+          arguments.accessToken.map(Bearer.text) ?? call.fields.bearer.map(Bearer.hash)
+        ask(
+          id, tool, arguments, .call, bearer: bearer, from: call.address, of: call.fields.client)
+      }
+    } catch {
+      answer(id, MCPReply(400, PlainToolCall.detail("invalid_request", error.message)))
+    }
+  }
+
+  /// A wrong pair is a result here; who is not signed in, or locked out, gets an HTTP error.
+  mutating func finishPlainCall(
+    _ id: RequestID, _ result: MCPCallResult, _ refusal: RelayRefusal?
+  ) {
+    guard let refusal else {
+      return answer(id, MCPReply(200, PlainToolCall.answer(result, refusal: nil)))
+    }
+    guard refusal != .wrongPair, refusal.status == 401 || refusal.status == 429 else {
+      return answer(id, MCPReply(200, PlainToolCall.answer(result, refusal: refusal.word)))
+    }
+    answer(
+      id,
+      MCPReply(
+        refusal.status, PlainToolCall.detail(refusal.word, refusal.description),
+        retryAfter: refusal.retryAfter))
+  }
+
+  private mutating func directLogin(_ id: RequestID, _ call: MCPCall) {
+    let name = conversation(of: call)
+    if let name, conversations[name] == nil,
+      isDraining || !conversations.insert(name, .newestWithSessions, at: now)
+    {
+      let refusal = RelayRefusal.tooManyWaiting(retryAfter: policy.busyRetry)
+      metrics.called(.directLogin, refusal.word)
+      return finish(id, .object(conversation: nil), MCPCallResult(refusal), refusal: refusal)
+    }
+    ask(
+      id, .directLogin, arguments(of: call), .object(conversation: name), bearer: nil,
+      from: call.address, of: call.fields.client)
+  }
+
+  private mutating func askPlainly(_ id: RequestID, _ tool: MCPTool, _ call: MCPCall) {
+    let name = conversation(of: call)
+    if let name {
+      conversations.touch(name, at: now)
+      if call.fields.bearer != nil { conversations.showedToken(name) }
+    }
+    let kept = name.flatMap { conversations[$0]?.bearer }
+    ask(
+      id, tool, arguments(of: call), .object(conversation: name),
+      bearer: (call.fields.bearer ?? kept).map(Bearer.hash), from: call.address,
+      of: call.fields.client)
+  }
+
+  private func arguments(of call: MCPCall) -> MCPArguments {
+    MCPArguments(call.query.map { (name: $0.name, value: $0.value) })
+  }
+
+  /// The caller's own name for its conversation, which is as secret as it makes it.
+  private func conversation(of call: MCPCall) -> String? {
+    call.fields.conversation.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
+  }
+}
+
+// What always holds between the tables of the assistants' side.
+extension MCPServer {
+  /// Notes each invariant that does not hold now.
+  public func check(_ check: inout InvariantCheck) {
+    check.require(effects.isEmpty, "mcp server: nothing is asked for between two inputs")
+    check.require(waiting.count <= policy.maxCalls, "mcp server: the calls that wait are bounded")
+    check.require(
+      waiting.count == askers.count, "mcp server: each call that waits is found by its ask")
+    check.require(!isDraining || streams.isEmpty, "mcp server: a drain ends the streams")
+    beats.check(&check)
+    sessions.check(&check)
+    conversations.check(&check)
+    batches.check(&check)
+    guard check.isThorough else { return }
+    checkCalls(&check)
+    checkStreams(&check)
+    check.require(
+      origins.keys.allSatisfy {
+        waiting[$0] != nil || streams[$0] != nil || batches.holds($0)
+      }, "mcp server: an origin is that of a request without an answer")
+  }
+
+  private func checkCalls(_ check: inout InvariantCheck) {
+    check.require(
+      askers.allSatisfy { waiting[$1]?.ask == $0 && $0.number <= lastAsk },
+      "mcp server: an ask leads to the call that made it")
+    check.require(
+      sessions.all.allSatisfy { name, session in
+        session.calls.count <= policy.callsPerSession
+          && session.calls.allSatisfy { id, request in
+            waiting[request]?.rpc.map { $0.id == id && $0.session == name } ?? false
+          }
+      }, "mcp server: a call of a session waits, and is known by its id")
+    check.require(
+      sessions.all.values.reduce(0) { $0 + $1.calls.count }
+        == waiting.values.count { $0.rpc?.session != nil },
+      "mcp server: a call that waits for a session is one of its calls")
+    check.require(
+      waiting.allSatisfy { request, call in
+        guard let rpc = call.rpc else { return !call.isStreaming }
+        return rpc.accepts.events
+          ? beats.rings(request, by: .distantEnd) : !call.isStreaming
+      }, "mcp server: a call that may stream has an alarm")
+  }
+
+  private func checkStreams(_ check: inout InvariantCheck) {
+    check.require(
+      streams.allSatisfy { sessions[$1]?.stream == $0 }
+        && sessions.all.values.count { $0.stream != nil } == streams.count,
+      "mcp server: a stream is that of its session")
+    check.require(
+      streams.keys.allSatisfy { beats.rings($0, by: .distantEnd) },
+      "mcp server: each stream has an alarm")
+    check.require(
+      beats.keys.allSatisfy { waiting[$0] != nil || streams[$0] != nil },
+      "mcp server: an alarm is that of a stream or a call")
+  }
+}
+
+extension MCPServer.Waiting {
+  /// The form of a JSON-RPC call; `nil` for a plain one.
+  fileprivate var rpc: MCPServer.RPCForm? {
+    switch form {
+    case .rpc(let rpc): rpc
+    case .call, .object: nil
+    }
+  }
+}
+
+extension SessionTable: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(all.count <= bound, "session table: it holds no more than its bound")
+    check.require(
+      alarms.count == all.count, "session table: each session has one alarm, and no other")
+    alarms.check(&check)
+    guard check.isThorough else { return }
+    check.require(
+      all.keys.allSatisfy { alarms.rings($0, by: .distantEnd) },
+      "session table: each session ends if it is not used")
+    check.require(
+      all.values.allSatisfy { !$0.showsTokens || $0.bearer == nil },
+      "session table: no token is kept for a client that shows its own")
+  }
+}
+
+extension MCPServer.Batches: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(owners.isEmpty == batches.isEmpty, "batches: none is without messages")
+    guard check.isThorough else { return }
+    check.require(
+      owners.allSatisfy { batches[$1]?.members.contains($0) ?? false }
+        && owners.count == batches.values.reduce(0) { $0 + $1.members.count },
+      "batches: a message is one of its batch")
+    check.require(
+      batches.values.allSatisfy { batch in
+        batch.responses.count < batch.members.count
+          && batch.responses.keys.allSatisfy { batch.members.contains($0) }
+      }, "batches: a batch that waits lacks an answer")
+  }
+}
+
+extension Instant {
+  /// The end of time.
+  fileprivate static var distantEnd: Instant { Instant(nanoseconds: .max) }
+}

@@ -181,3 +181,584 @@ extension SyncServer {
       "sync: a request waits for its own work")
   }
 }
+
+extension SyncServer {
+  /// Refuses a request, answers it, or asks for the work that it needs.
+  mutating func take(
+    _ id: RequestID, _ call: SyncCall, _ user: SyncUser?, wall: Timestamp
+  ) {
+    if let refusal = refusal(of: call) { return answer(id, refusal) }
+    if call.method == "OPTIONS" {
+      return answer(id, call.origin == nil ? Self.options(of: call.path) : preflight)
+    }
+    if call.path == .sync, call.method == "GET", user == nil, !call.showsSecret {
+      return answer(id, SyncAnswer(200, SyncReply.ready))
+    }
+    // The page holds no data: it asks for them with the secret of the person in front of it.
+    if call.path == .dashboard { return answer(id, .dashboard) }
+    if let goingAway { return answer(id, goingAway) }
+    guard let user else {
+      metrics.strangers += 1
+      return answer(id, .error(401, "Unauthorized"))
+    }
+    guard work.count < policy.maxRequests else {
+      return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
+    }
+    switch call.path {
+    case .dashboard: break  // answered above
+    case .sync where call.method == "GET":
+      guard let device = call.deviceID else { return conclude(id, .stamped(nil)) }
+      effects.append(.stamp(begin(id), user, device: device))
+    case .sync:
+      if !begins(id, call, of: user) { ingest(id, call, of: user) }
+    case .upload: upload(id, call, of: user)
+    case .refresh: effects.append(.check(begin(id)))
+    case .steps, .heartRate, .sleep, .workouts, .periods:
+      guard let span = SyncSpan(from: call.from, to: call.to) else {
+        let reason = "from and to are dates such as 2026-01-31."
+        return answer(id, .error(400, Self.badRequest, reason))
+      }
+      effects.append(.tell(begin(id), user, call.path, span, wall: wall))
+    }
+  }
+
+  static let badRequest = "Bad request"
+
+  /// The refusal of a request that no user may make; `nil` if there is none.
+  func refusal(of call: SyncCall) -> SyncAnswer? {
+    guard policy.doors.admit(host: call.host) else {
+      return .error(
+        421, "Misdirected", "This server is reached by the names of this machine alone.")
+    }
+    guard policy.doors.admit(origin: call.origin) else {
+      return .error(403, "Forbidden", WebDoors.foreignOrigin)
+    }
+    let methods = call.path.allow
+    let isAsked = call.method == "OPTIONS" && call.origin != nil
+    guard isAsked || methods.split(separator: ", ").contains(call.method[...]) else {
+      return .error(
+        405, "Method not allowed", "This route takes \(methods).", allow: methods)
+    }
+    guard !call.speaksOtherTus || call.method == "OPTIONS" else {
+      var refusal = SyncAnswer.error(412, "Unknown version", "This server speaks tus 1.0.0.")
+      refusal.fields = [UploadField("Tus-Version", UploadDialect.tusVersion)]
+      return refusal
+    }
+    return nil
+  }
+
+  private var preflight: SyncAnswer {
+    var answer = SyncAnswer(204, [])
+    answer.isPreflight = true
+    return answer
+  }
+
+  /// What is said while the server goes away.
+  private var goingAway: SyncAnswer? {
+    guard mode != .serving else { return nil }
+    return .error(503, "Draining", retryAfter: mode.window ?? policy.busyRetry)
+  }
+
+  private mutating func ingest(_ id: RequestID, _ call: SyncCall, of user: SyncUser) {
+    guard let isGzip = Self.isGzip(call.encoding) else {
+      return answer(
+        id, .error(415, "Unsupported encoding", "Bodies may be compressed with gzip only."))
+    }
+    effects.append(.ingest(begin(id), user, body: call.body, isGzip: isGzip))
+  }
+
+  /// Whether a content coding is gzip; `nil` for one that is not taken.
+  static func isGzip(_ encoding: String?) -> Bool? {
+    switch encoding?.lowercased() ?? "identity" {
+    case "identity", "": false
+    case "gzip", "x-gzip": true
+    case _: nil
+    }
+  }
+
+  /// Numbers the work of a request.
+  mutating func begin(_ id: RequestID) -> StoreToken {
+    lastToken += 1
+    let token = StoreToken(lastToken)
+    work[token] = id
+    return token
+  }
+
+  /// Answers the request whose work has ended.
+  mutating func done(_ token: StoreToken, _ outcome: SyncOutcome) {
+    guard let id = work.removeValue(forKey: token) else { return }
+    if let purpose = uploads.work.removeValue(forKey: token) {
+      return uploaded(id, purpose, outcome)
+    }
+    conclude(id, outcome)
+  }
+
+  /// Answers a request with what became of its work.
+  mutating func conclude(_ id: RequestID, _ outcome: SyncOutcome) {
+    switch outcome {
+    case .stored(let tally):
+      storeFailure = nil
+      metrics.count(tally)
+      answer(id, SyncAnswer(200, tally.bytes))
+    case .stamped(let stamp):
+      let user = requests[id]?.user ?? ""
+      answer(id, SyncAnswer(200, SyncIdentity.ready(epoch: epoch, user: user, stamp: stamp)))
+    case .checked:
+      storeFailure = nil
+      let took = requests[id].map { $0.since.duration(to: now) } ?? .zero
+      answer(id, SyncAnswer(200, SyncReply.refreshed(in: took)))
+    case .told(let object): answer(id, SyncAnswer(200, object))
+    case .refused(let reason): answer(id, .error(400, Self.badRequest, reason))
+    case .tooLong(let limit):
+      answer(id, .error(413, "Too large", "A body has at most \(limit) bytes. Split the batch."))
+    case .failed(let failure), .unfinished(_, let failure): fail(id, failure)
+    case .kept: break  // of uploads alone
+    }
+  }
+
+  /// Answers a request that the store failed.
+  mutating func fail(_ id: RequestID, _ failure: StoreFailure) {
+    storeFailure = failure
+    metrics.storeFailures += 1
+    answer(
+      id,
+      .error(503, "The store failed", "Nothing was stored.", retryAfter: policy.storeRetry))
+  }
+
+  /// Answers a request unless its client is gone.
+  mutating func answer(_ id: RequestID, _ answer: SyncAnswer) {
+    guard let pending = requests.removeValue(forKey: id) else { return }
+    var answer = answer
+    if pending.path == .sync { answer.tellsEncodings = true }
+    if pending.user != nil, !epoch.isEmpty, pending.path.isOfPhones {
+      answer.fields.append(UploadField(SyncIdentity.epochField, epoch))
+    }
+    if let dialect = pending.completes {
+      answer.fields += UploadFields(dialect, isComplete: true).fields
+    }
+    let tus = UploadDialect.tus.fields
+    if pending.isTus, !answer.fields.contains(tus[0]) { answer.fields += tus }
+    if answer.status != 403, answer.status != 421 { answer.origin = pending.origin }
+    metrics.requests.answered(
+      pending.path.word, status: answer.status, after: pending.since.duration(to: now))
+    effects.append(.answer(id, answer))
+  }
+}
+
+/// What the backend counts of health sync.
+struct SyncMetrics: Sendable {
+  var requests = RequestCounts()
+  var batches: UInt64 = 0
+  var samples: UInt64 = 0
+  var duplicates: UInt64 = 0
+  var refused: UInt64 = 0
+  var strangers: UInt64 = 0
+  var storeFailures: UInt64 = 0
+  var keptBytes: UInt64 = 0
+
+  mutating func count(_ tally: SyncTally) {
+    batches += 1
+    samples += UInt64(tally.records + tally.workouts)
+    duplicates += UInt64(tally.skippedDuplicates)
+    refused += UInt64(tally.refused)
+  }
+
+  func report(waiting: Int, to page: inout MetricsPage) {
+    page.requests.add(requests)
+    page.one("sync_waiting", .gauge, "Sync requests that wait for the store.", UInt64(waiting))
+    page.one(
+      "sync_upload_bytes_total", .counter, "Bytes of uploads that were kept before their end.",
+      keptBytes)
+    page.one("sync_batches_total", .counter, "Batches stored.", batches)
+    page.one("sync_samples_total", .counter, "Samples that were new.", samples)
+    page.one("sync_duplicates_total", .counter, "Samples that were not new.", duplicates)
+    page.one(
+      "sync_refused_samples_total", .counter, "Samples that a newer batch deleted or replaced.",
+      refused)
+    page.one("sync_auth_failures_total", .counter, "Requests without a known secret.", strangers)
+    page.one(
+      "sync_store_failures_total", .counter, "Requests that the store failed.", storeFailures)
+  }
+}
+
+// What became of the bytes of uploads, and the answers about them.
+extension SyncServer {
+  /// Takes the end of work for an upload.
+  mutating func uploaded(_ id: RequestID, _ work: SyncUploads.Work, _ outcome: SyncOutcome) {
+    uploads.all[work.upload]?.busy = nil
+    if work.isLast {
+      finished(id, work.upload, work.dialect, outcome)
+    } else {
+      kept(id, work.upload, work.dialect, outcome)
+    }
+    resume(work.upload)
+  }
+
+  private mutating func kept(
+    _ id: RequestID, _ name: UUID128, _ dialect: UploadDialect, _ outcome: SyncOutcome
+  ) {
+    let isCreation = requests[id]?.path == .sync
+    switch outcome {
+    case .kept(let offset):
+      storeFailure = nil
+      metrics.keptBytes += UInt64(max(0, offset - (uploads.all[name]?.offset ?? offset)))
+      note(name, offset)
+      let fields = UploadFields(dialect, offset: offset, isComplete: false).fields
+      let place = isCreation ? [Self.place(of: name), Self.limit()] : []
+      answer(id, SyncAnswer(isCreation ? 201 : 204, [], fields: fields + place))
+    case .failed(let failure), .unfinished(_, let failure):
+      if uploads.all[name]?.isStored == false, uploads.all[name]?.waiting.isEmpty == true {
+        uploads.all[name] = nil
+      }
+      fail(id, failure)
+    case .stored, .stamped, .checked, .told, .refused, .tooLong: break  // answers to other work
+    }
+  }
+
+  private mutating func finished(
+    _ id: RequestID, _ name: UUID128, _ dialect: UploadDialect, _ outcome: SyncOutcome
+  ) {
+    switch outcome {
+    case .unfinished(let offset, let failure):
+      note(name, offset)
+      fail(id, failure)
+    case .failed(let failure): fail(id, failure)
+    case .kept: break  // an answer to other work
+    case .stored, .stamped, .checked, .told, .refused, .tooLong:
+      if dialect == .tus, case .stored(let tally) = outcome {
+        storeFailure = nil
+        metrics.count(tally)
+        let offset = uploads.all[name]?.record.length
+        answer(id, SyncAnswer(204, [], fields: UploadFields(.tus, offset: offset).fields))
+      } else {
+        requests[id]?.completes = dialect
+        conclude(id, outcome)
+      }
+      // These bytes may be the first ones that its file was made for.
+      uploads.all[name]?.isStored = true
+      forget(name)
+    }
+  }
+
+  private mutating func note(_ name: UUID128, _ offset: Int) {
+    uploads.all[name]?.offset = offset
+    uploads.all[name]?.isStored = true
+    uploads.all[name]?.expires = now.advanced(by: SyncUploads.age)
+  }
+
+  // MARK: Answers
+
+  static let unknown = SyncAnswer.error(
+    404, "Unknown upload", "It is complete, expired or of another user. Begin anew.")
+
+  static let inconsistent = SyncAnswer.error(
+    400, badRequest, "The upload has another length than was announced. Begin anew.")
+
+  static func tooLarge(_ dialect: UploadDialect) -> SyncAnswer {
+    let most = SyncServerPolicy.maxBodyBytes
+    var answer = SyncAnswer.error(
+      413, "Too large", "A body has at most \(most) bytes. Split the batch.")
+    answer.fields = dialect.fields + [limit()]
+    return answer
+  }
+
+  static func conflict(
+    _ dialect: UploadDialect, expected: Int, provided: Int
+  ) -> SyncAnswer {
+    var answer = SyncAnswer.error(
+      409, "Conflict", "The upload has \(expected) bytes, not \(provided).")
+    answer.fields = UploadFields(dialect, offset: expected, isComplete: false).fields
+    return answer
+  }
+
+  static func state(
+    of upload: SyncUploads.Upload, _ dialect: UploadDialect, at now: Instant
+  ) -> SyncAnswer {
+    let fields = UploadFields(
+      dialect, offset: upload.offset, length: upload.record.length, isComplete: false)
+    let left = max(.zero, now.duration(to: upload.expires))
+    return SyncAnswer(
+      dialect == .tus ? 200 : 204, [], fields: fields.fields + [limit(for: left)])
+  }
+
+  static func limit(for left: Duration = SyncUploads.age) -> UploadField {
+    UploadOffer.limit(
+      maxSize: SyncServerPolicy.maxBodyBytes, seconds: left.components.seconds)
+  }
+
+  static func place(of name: UUID128) -> UploadField {
+    UploadField("Location", "\(SyncPath.upload.rawValue)?id=\(name)")
+  }
+
+  /// What may be asked of a route, and how uploads resume.
+  static func options(of path: SyncPath) -> SyncAnswer {
+    SyncAnswer(
+      204, [], allow: path.allow,
+      fields: UploadOffer.options(maxSize: SyncServerPolicy.maxBodyBytes))
+  }
+}
+
+// Uploads that go on where they were cut.
+extension SyncServer {
+  /// Knows the uploads of an earlier process.
+  mutating func restore(_ kept: [KeptUpload]) {
+    for upload in kept.sorted(by: { ($0.age, $0.id) < ($1.age, $1.id) }) {
+      guard upload.age < SyncUploads.age, uploads.all.count < SyncUploads.most else {
+        effects.append(.forget(upload.id))
+        continue
+      }
+      uploads.all[upload.id] = SyncUploads.Upload(
+        record: upload.record, offset: upload.offset,
+        expires: now.advanced(by: SyncUploads.age - upload.age), isStored: true)
+    }
+  }
+
+  /// Forgets uploads that nothing came for.
+  mutating func expireUploads() {
+    for (id, upload) in uploads.all.sorted(by: { $0.key < $1.key })
+    where upload.expires <= now && upload.busy == nil && upload.open == nil { forget(id) }
+  }
+
+  /// Lets go of an upload and its file.
+  mutating func forget(_ id: UUID128) {
+    guard let upload = uploads.all.removeValue(forKey: id) else { return }
+    if upload.isStored { effects.append(.forget(id)) }
+    for waiting in upload.waiting { answer(waiting.id, Self.unknown) }
+  }
+
+  // MARK: Requests whose bodies come
+
+  /// Names the upload of a request before its body is whole, so that what comes of it is kept.
+  mutating func announce(
+    _ id: RequestID, _ call: SyncCall, _ user: SyncUser?
+  ) {
+    guard refusal(of: call) == nil, mode == .serving, let user, let fields = call.upload else {
+      return
+    }
+    if call.path == .sync, call.method == "POST" {
+      guard let candidate = call.candidate, fields.dialect != .tus, fields.isComplete != nil,
+        creationFault(fields) == nil, Self.isGzip(call.encoding) != nil, makeRoom(for: user)
+      else { return }
+      open(id, candidate, call, user)
+      let fields = fields.dialect.fields + [Self.place(of: candidate), Self.limit()]
+      effects.append(.inform(id, fields))
+    } else if call.method == "PATCH" {
+      guard let (name, upload) = uploads.find(call.uploadID, of: user), upload.busy == nil,
+        upload.open == nil
+      else { return }
+      uploads.all[name]?.open = id
+      uploads.announced[id] = name
+    }
+  }
+
+  private mutating func open(
+    _ id: RequestID, _ name: UUID128, _ call: SyncCall, _ user: SyncUser
+  ) {
+    let record = SyncUploadRecord(
+      user: user.name, length: call.upload?.length, isGzip: Self.isGzip(call.encoding) == true)
+    uploads.all[name] = SyncUploads.Upload(
+      record: record, expires: now.advanced(by: SyncUploads.age), open: id)
+    uploads.announced[id] = name
+  }
+
+  /// Forgets uploads until a user may begin another one; returns false if all are under way.
+  private mutating func makeRoom(for user: SyncUser) -> Bool {
+    while let surplus = uploads.surplus(of: user.name) { forget(surplus) }
+    return uploads.all.count < SyncUploads.most
+  }
+
+  /// Keeps what came of a request that was announced.
+  mutating func cut(_ id: RequestID, _ call: SyncCall) {
+    let body = call.body
+    guard let name = uploads.announced.removeValue(forKey: id), let upload = uploads.all[name],
+      let dialect = call.upload?.dialect
+    else { return }
+    uploads.all[name]?.open = nil
+    let isCreation = call.path == .sync
+    let isExpected = isCreation || call.upload?.offset == upload.offset
+    guard isExpected, !body.isEmpty, work.count < policy.maxRequests,
+      fault(upload, appending: body.count, dialect) == nil
+    else {
+      if isCreation, upload.waiting.isEmpty { uploads.all[name] = nil }
+      return resume(name)
+    }
+    keep(id, name, body, dialect)
+  }
+
+  // MARK: Whole requests
+
+  /// Takes a request to begin an upload; returns false if it is a batch of its own.
+  mutating func begins(_ id: RequestID, _ call: SyncCall, of user: SyncUser) -> Bool {
+    guard let fields = call.upload else { return false }
+    let announced = requests[id]?.announced
+    if fields.dialect != .tus {
+      guard let isComplete = fields.isComplete else { return false }
+      if isComplete {
+        // Nothing is left to resume, and nothing was stored.
+        if let announced { forget(announced) }
+        requests[id]?.completes = fields.dialect
+        return false
+      }
+    }
+    let unknownCoding = SyncAnswer.error(
+      415, "Unsupported encoding", "Bodies may be compressed with gzip only.")
+    let tooMuch = fields.length.map { call.body.count > $0 } ?? false
+    let fault =
+      creationFault(fields) ?? (Self.isGzip(call.encoding) == nil ? unknownCoding : nil)
+      ?? (tooMuch ? Self.inconsistent : nil)
+    if let fault {
+      if let announced { forget(announced) }
+      answer(id, fault)
+      return true
+    }
+    guard announced != nil || makeRoom(for: user), let name = announced ?? call.candidate else {
+      answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
+      return true
+    }
+    if announced == nil {
+      open(id, name, call, user)
+      endAnnouncement(of: id)
+    }
+    keep(id, name, call.body, fields.dialect)
+    return true
+  }
+
+  /// Notes that the body of a request is whole; returns the upload that it was announced for.
+  @discardableResult
+  mutating func endAnnouncement(of id: RequestID) -> UUID128? {
+    guard let name = uploads.announced.removeValue(forKey: id) else { return nil }
+    uploads.all[name]?.open = nil
+    return name
+  }
+
+  /// The refusal of an upload that cannot be begun.
+  private func creationFault(_ fields: UploadFields) -> SyncAnswer? {
+    if fields.dialect == .tus, fields.length == nil {
+      return .error(400, Self.badRequest, "Upload-Length is needed.")
+    }
+    let most = SyncServerPolicy.maxBodyBytes
+    guard let length = fields.length, length > most else { return nil }
+    return Self.tooLarge(fields.dialect)
+  }
+
+  /// Takes a request about an upload.
+  mutating func upload(_ id: RequestID, _ call: SyncCall, of user: SyncUser) {
+    guard let fields = call.upload else {
+      return answer(
+        id, .error(400, Self.badRequest, "Upload-Draft-Interop-Version or Tus-Resumable is needed.")
+      )
+    }
+    guard let (name, upload) = uploads.find(call.uploadID, of: user) else {
+      return answer(id, Self.unknown)
+    }
+    guard upload.busy == nil, upload.open == nil else {
+      guard upload.waiting.count < SyncUploads.mostWaiting else {
+        return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
+      }
+      uploads.all[name]?.waiting.append(SyncUploads.Waiting(id: id, call: call, user: user))
+      // Its client has given it up, since it asks anew.
+      if let open = upload.open { effects.append(.interrupt(open)) }
+      return
+    }
+    switch call.method {
+    case "HEAD": answer(id, Self.state(of: upload, fields.dialect, at: now))
+    case "DELETE": remove(id, name, fields.dialect)
+    case _: append(id, name, upload, call, fields)
+    }
+    resume(name)
+  }
+
+  /// Takes the next request that waited for an upload.
+  mutating func resume(_ name: UUID128) {
+    guard let upload = uploads.all[name], upload.busy == nil, upload.open == nil,
+      !upload.waiting.isEmpty
+    else { return }
+    let next = upload.waiting[0]
+    uploads.all[name]?.waiting.removeFirst()
+    self.upload(next.id, next.call, of: next.user)
+  }
+
+  private mutating func remove(_ id: RequestID, _ name: UUID128, _ dialect: UploadDialect) {
+    forget(name)
+    answer(id, SyncAnswer(204, [], fields: dialect.fields))
+  }
+
+  private mutating func append(
+    _ id: RequestID, _ name: UUID128, _ upload: SyncUploads.Upload, _ call: SyncCall,
+    _ fields: UploadFields
+  ) {
+    let dialect = fields.dialect
+    guard work.count < policy.maxRequests else {
+      return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
+    }
+    if dialect.demandsMediaType, call.mediaType != dialect.mediaType {
+      return answer(
+        id, .error(415, "Unsupported media type", "What is appended is \(dialect.mediaType)."))
+    }
+    guard let offset = fields.offset else {
+      return answer(id, .error(400, Self.badRequest, "Upload-Offset is needed."))
+    }
+    guard offset == upload.offset else {
+      return answer(id, Self.conflict(dialect, expected: upload.offset, provided: offset))
+    }
+    if let fault = fault(upload, appending: call.body.count, dialect) {
+      forget(name)
+      return answer(id, fault)
+    }
+    let end = offset + call.body.count
+    let isLast = dialect == .tus ? end == upload.record.length : fields.isComplete == true
+    // Each length that was named is the same one, and that of what is whole.
+    let lengths = [upload.record.length, fields.length, isLast ? end : nil].compactMap(\.self)
+    if Set(lengths).count > 1 {
+      forget(name)
+      return answer(id, Self.inconsistent)
+    }
+    keep(id, name, call.body, dialect, isLast: isLast)
+  }
+
+  /// The refusal of bytes that an upload has no room for.
+  private func fault(
+    _ upload: SyncUploads.Upload, appending count: Int, _ dialect: UploadDialect
+  ) -> SyncAnswer? {
+    let end = upload.offset + count
+    if end > SyncServerPolicy.maxBodyBytes { return Self.tooLarge(dialect) }
+    if let length = upload.record.length, end > length { return Self.inconsistent }
+    return nil
+  }
+
+  /// Has the bytes of a request kept; `isLast`: has the upload, which they complete, stored.
+  private mutating func keep(
+    _ id: RequestID, _ name: UUID128, _ bytes: [UInt8], _ dialect: UploadDialect,
+    isLast: Bool = false
+  ) {
+    guard let upload = uploads.all[name] else { return }
+    let token = begin(id)
+    uploads.all[name]?.busy = token
+    uploads.work[token] = SyncUploads.Work(upload: name, dialect: dialect, isLast: isLast)
+    let (record, offset) = (upload.record, upload.offset)
+    effects.append(
+      isLast
+        ? .finish(token, name, record, at: offset, bytes)
+        : .keep(token, name, record, at: offset, bytes))
+  }
+}
+
+/// Every number of the backend's side of health sync.
+public struct SyncServerPolicy: Sendable, Hashable {
+  /// Requests that may wait for the store at once; further ones are refused with 503.
+  public var maxRequests = 64
+  /// When a refused request may come again while too many wait.
+  public var busyRetry = Duration.seconds(2)
+  /// When a request may come again after the store failed: long enough to make room on a disk.
+  public var storeRetry = Duration.seconds(30)
+  /// From the start of a drain to the end of waiting.
+  public var drainLimit = Duration.seconds(10)
+  /// The names of this server and the origins that browsers may use.
+  public var doors = WebDoors()
+
+  /// The longest body in bytes, compressed or not: 4 MiB, about 10,000 records.
+  public static let maxBodyBytes = 4 << 20
+
+  /// The numbers in use.
+  public init() {}
+}

@@ -1,4 +1,4 @@
-import LinkCore
+public import LinkCore
 
 /// The phases of a server from its start to the end of its drain.
 enum ServerMode: Sendable, Equatable {
@@ -64,5 +64,60 @@ enum ServerMode: Sendable, Equatable {
       self = .finished
       return true
     }
+  }
+}
+
+/// The rules of one service of a backend: a machine that can be drained, and asked how it is.
+public protocol ServerRules: Machine {
+  /// The input that begins a drain; clients are told to spread their return over `window`.
+  static func drain(within window: Duration) -> Input
+
+  /// Whether a drain has ended: nothing is open any more, or its time is up.
+  var isFinished: Bool { get }
+
+  /// Whether the service takes work, and whether its store does.
+  var serviceHealth: ServiceHealth { get }
+
+  /// The name of its store in the reasons of its health.
+  static var storeName: String { get }
+
+  /// Adds the counters and the present state of the service to the metrics of the backend.
+  func report(to page: inout MetricsPage)
+}
+
+extension ServerRules {
+  public static var storeName: String { "the store" }
+}
+
+/// A close frame (RFC 6455 section 7.4).
+public struct Closure: Sendable, Hashable, Codable {
+  /// The status code (RFC 6455 section 7.4).
+  public var code: UInt16
+  /// A few words for people; at most 123 bytes fit a frame.
+  public var reason: String
+
+  /// A close frame with a code and its reason.
+  public init(_ code: UInt16, _ reason: String) {
+    self.code = code
+    self.reason = reason
+  }
+
+  /// The client reads more slowly than it is sent messages; only its own socket is closed.
+  public static let slowReader = Closure(1013, "slow reader")
+
+  /// The server shuts down; clients spread their return over the window.
+  public static func draining(within window: Duration) -> Closure {
+    Closure(1001, "draining within_ms=\(window.nanoseconds / 1_000_000)")
+  }
+}
+
+/// Ties an answer of the store to what was asked; counts from 1 in each run.
+public struct StoreToken: NumberedID {
+  /// Given by the server with the question, one more each time.
+  public var number: UInt64
+
+  /// The name that stands for a number.
+  public init(_ number: UInt64) {
+    self.number = number
   }
 }

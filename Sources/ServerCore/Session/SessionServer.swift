@@ -15,8 +15,7 @@ public struct SessionServer: ServerRules {
 
   /// The moment of the input that is being handled.
   var now: Instant
-  /// A moment of the wall clock, and when it was read.
-  var wallRead: (wall: Timestamp, at: Instant)
+  var clock: WallClock
   /// What it asks for so far; empty between inputs.
   var effects: [Effect] = []
   var chance: Chance
@@ -80,7 +79,7 @@ public struct SessionServer: ServerRules {
     let policy = policy.workable
     self.policy = policy
     self.now = now
-    wallRead = (Timestamp(nanoseconds: 0), now)
+    clock = WallClock(Timestamp(nanoseconds: 0), at: now)
     chance = Chance(seed: seed)
     rate = PostRate(
       interval: policy.promptInterval, burst: policy.promptBurst, bound: policy.maxClients)
@@ -152,10 +151,10 @@ public struct SessionServer: ServerRules {
     return effects
   }
 
-  private mutating func read(_ wall: Timestamp) { wallRead = (wall, now) }
+  private mutating func read(_ wall: Timestamp) { clock.set(wall, at: now) }
 
   /// The wall clock now.
-  var wall: Timestamp { wallRead.wall.advanced(by: wallRead.at.duration(to: now)) }
+  var wall: Timestamp { clock.time(at: now) }
 
   /// A fresh id for a message.
   mutating func freshID() -> String { UUID128.random(using: &chance).description }

@@ -1,5 +1,5 @@
 public import LinkCore
-import LinkWire
+public import LinkWire
 
 /// The backend of shop messages as a value: rooms, order, limits, liveness and the end.
 ///
@@ -124,5 +124,625 @@ public struct ShopServer: ServerRules {
     let token = StoreToken(lastToken)
     questions[token] = question
     return token
+  }
+}
+
+extension ShopServer {
+  /// Everything that can happen to the server.
+  ///
+  /// `wall` is the wall clock when the input arrived: it stamps messages and judges tokens.
+  public enum Input: Sendable, Hashable, Codable {
+    /// A whole REST request arrived.
+    case request(RequestID, Call, Credential, wall: Timestamp)
+    /// Its client left before the answer.
+    case abandoned(RequestID)
+    /// A well-formed upgrade to a shop's stream arrived; `after` is what `Holdfast-After` names.
+    case upgrade(
+      ConnectionID, ShopID, after: Position? = nil, Credential, wall: Timestamp)
+    /// Any byte came from an open socket.
+    case heard(ConnectionID)
+    /// The send queue of a socket passed its bound.
+    case overflowed(ConnectionID)
+    /// A connection is gone, with the code by which it ended (RFC 6455 section 7.1.5; 1006 when
+    /// it broke). Said once for every connection, whoever ended it.
+    case gone(ConnectionID, code: UInt16)
+    /// The store answered.
+    case stored(StoreToken, StoreAnswer)
+    /// A user was removed from a shop.
+    case removed(Membership)
+    /// The whole list of removals from now on.
+    case removals([Membership])
+    /// Go away politely; clients are told to spread their return over `within`.
+    case drain(within: Duration)
+  }
+
+  /// What the store said to one question.
+  public enum StoreAnswer: Sendable, Hashable, Codable {
+    /// Durable; `isNew` is false when the idempotency key was known.
+    case appended(Message, isNew: Bool)
+    /// `total` counts the messages that the query reaches on all its pages.
+    case page(Page, total: UInt64)
+    /// The newest position, offset 0 while the shop is empty, and when its message was created.
+    case head(Position, newest: Timestamp? = nil)
+    /// Nothing of the question was done.
+    case failed(StoreFailure)
+  }
+}
+
+extension ShopServer {
+  /// Everything that the server can ask for; carried out in order.
+  public enum Effect: Sendable, Hashable, Codable {
+    /// Make messages of one shop durable together and in this order; each is answered by its own
+    /// token, in this order again. Never said while one of that shop has no answer yet.
+    case append([Append])
+    /// Read a page of a shop, and count what its query reaches.
+    case page(StoreToken, ShopID, PageQuery)
+    /// Read the head of a shop.
+    case head(StoreToken, ShopID)
+
+    /// Answer a request; said once a request, never after it was abandoned.
+    case answer(RequestID, Answer)
+    /// Complete an upgrade; `head` goes into `Holdfast-Head` (none in the plain dialect), and
+    /// `after` into `Holdfast-After` where all that lies between the two follows at once.
+    case accept(ConnectionID, head: Position?, after: Position? = nil)
+    /// Answer an upgrade with a plain HTTP response.
+    case refuse(ConnectionID, Answer)
+
+    /// Send one frame to many sockets; encode it once.
+    case send(Frame, to: [ConnectionID])
+    /// Send a ping frame (RFC 6455 section 5.5.2).
+    case ping(ConnectionID)
+    /// Send a close frame behind what is queued.
+    case close(ConnectionID, Closure)
+    /// End the connection without a word; the server has already forgotten it.
+    case drop(ConnectionID)
+    /// The drain is over: nothing is open, or its time is up.
+    case finished
+  }
+
+  /// A message for the store; its position is the store's to give.
+  public struct Append: Sendable, Hashable, Codable {
+    /// Names the answer.
+    public var token: StoreToken
+    /// As it is to be stored, but for its position.
+    public var message: Message
+    /// What makes a repetition of the same post known.
+    public var key: UUID128?
+  }
+}
+
+extension Closure {
+  /// The token's time is over.
+  public static let expired = Closure(4401, "token expired")
+  /// The user is no longer a member of the shop.
+  public static let removed = Closure(4403, "removed from the shop")
+  /// The log jumped: what this socket would be sent has a hole that only a catch-up closes.
+  public static let discontinuity = Closure(1011, "log discontinuity")
+}
+
+extension ShopServer {
+  mutating func take(_ id: RequestID, _ call: Call, _ credential: Credential, wall: Timestamp) {
+    requests[id] = Pending(route: call.route, since: now)
+    switch call {
+    case .streamHealth:
+      answer(id, Answer(200, .streamHealth(streamHealth)))
+    case .refused(let refusal):
+      answer(id, refuse(refusal, credential, wall: wall))
+    case .send(let draft):
+      requests[id]?.draft = draft
+      post(draft, id, credential, wall: wall)
+    case .all(let shop):
+      // The route has no parameters; a plain client cannot use more than it may keep in memory.
+      let query = PageQuery.page(number: 1, limit: 1_000)
+      read(query, as: .all(id), of: shop, id, credential, wall: wall)
+    case .page(let shop, let query):
+      let (asked, question) = phrase(query, for: id)
+      read(asked, as: question, of: shop, id, credential, wall: wall)
+    }
+  }
+
+  /// What to ask the store so that the page can be answered in this dialect.
+  private func phrase(_ query: PageQuery, for id: RequestID) -> (PageQuery, Question) {
+    switch (policy.dialect, query) {
+    case (.plain, .since(let time, let page, let limit)):
+      (.page(number: page, limit: limit), .newestSince(id, time, query))
+    case (.plain, .after(_, let limit)), (.plain, .before(_, let limit)):
+      // A plain server does not know these parameters and answers the first page.
+      (.page(number: 1, limit: limit), .page(id, .page(number: 1, limit: limit)))
+    case (.plain, .page), (.positions, .page), (.positions, .since), (.positions, .after),
+      (.positions, .before):
+      (query, .page(id, query))
+    }
+  }
+
+  private mutating func read(
+    _ query: PageQuery, as question: Question, of shop: ShopID, _ id: RequestID,
+    _ credential: Credential, wall: Timestamp
+  ) {
+    switch admit(credential, to: shop, wall: wall) {
+    case .refused(let refused):
+      answer(id, refused)
+    case .admitted:
+      guard hasRoomForRequest else { return answer(id, busy) }
+      effects.append(.page(ask(question), shop, query))
+    }
+  }
+
+  private mutating func post(
+    _ draft: Draft, _ id: RequestID, _ credential: Credential, wall: Timestamp
+  ) {
+    switch admit(credential, to: draft.shop, wall: wall) {
+    case .refused(let refused):
+      answer(id, refused)
+    case .admitted(let claims):
+      guard hasRoomForRequest else { return answer(id, busy) }
+      if let wait = rate.spend(claims.user, at: now) {
+        let refused = Answer.error(429, "too many messages", retryAfter: wait)
+        return answer(id, refused)
+      }
+      enqueue(draft, of: claims, id, wall: wall)
+    }
+  }
+
+  /// Judges a token for a shop: draining first, then who asks, then what for.
+  mutating func admit(_ credential: Credential, to shop: ShopID, wall: Timestamp) -> Admission {
+    if let goingAway { return .refused(goingAway) }
+    let admission = identify(credential, wall: wall)
+    guard case .admitted(let claims) = admission else { return admission }
+    let membership = Membership(shop: shop, user: claims.user)
+    guard claims.shops.contains(shop), !removed.contains(membership) else {
+      return .refused(.notAMember)
+    }
+    return admission
+  }
+
+  private mutating func identify(_ credential: Credential, wall: Timestamp) -> Admission {
+    let reason: String
+    switch credential {
+    case .valid(let claims) where wall >= claims.expiresAt: reason = "the token has expired"
+    case .valid(let claims) where !claims.hasBegun(by: wall, within: policy.clockLeeway):
+      reason = "the token is not valid yet"
+    case .valid(let claims): return .admitted(claims)
+    case .missing: reason = "no token"
+    case .invalid(let detail): reason = "invalid token: \(detail)"
+    }
+    metrics.authFailures += 1
+    return .refused(.error(401, reason))
+  }
+
+  private mutating func refuse(
+    _ refusal: ShopRefusal, _ credential: Credential, wall: Timestamp
+  ) -> Answer {
+    // Which methods a route takes is no secret; all else is for those who may ask.
+    if refusal.route.isGuarded, refusal.status != 405 {
+      if let goingAway { return goingAway }
+      if case .refused(let answer) = identify(credential, wall: wall) { return answer }
+    }
+    return .error(refusal.status, refusal.message, allow: refusal.allow)
+  }
+
+  /// Answers a request unless its client is gone.
+  mutating func answer(_ id: RequestID, _ answer: Answer) {
+    guard let pending = requests.removeValue(forKey: id) else { return }
+    metrics.requests.answered(
+      pending.route.rawValue, status: answer.status, after: pending.since.duration(to: now))
+    effects.append(.answer(id, answer))
+  }
+
+  /// Abandoned requests count as long as the store works for them.
+  private var hasRoomForRequest: Bool {
+    requests.count <= policy.maxRequests && questions.count < policy.maxRequests
+  }
+
+  var busy: Answer { .error(503, "too busy", retryAfter: policy.busyRetry) }
+
+  /// What is said to everybody while the server goes away.
+  var goingAway: Answer? {
+    guard mode != .serving else { return nil }
+    return .error(503, "draining", retryAfter: mode.window ?? policy.busyRetry)
+  }
+
+  /// Whether it takes work, and whether the last message was stored.
+  public var serviceHealth: ServiceHealth {
+    ServiceHealth(isServing: mode == .serving, storeFailure: writeFailure, of: Self.storeName)
+  }
+
+  private var streamHealth: ShopStreamHealth {
+    ShopStreamHealth(
+      isServing: mode == .serving, connections: openConnections, shops: activeShops,
+      uptime: startedAt.duration(to: now))
+  }
+
+  /// Adds its metrics to the backend's.
+  public func report(to page: inout MetricsPage) {
+    metrics.report(
+      connections: openConnections, shops: activeShops, uptime: startedAt.duration(to: now),
+      to: &page)
+  }
+}
+
+/// Whether a token opens a shop.
+enum Admission {
+  case admitted(Claims)
+  case refused(Answer)
+}
+
+extension Answer {
+  static let notAMember = Answer.error(403, "not a member of this shop")
+}
+
+extension ShopServer {
+  /// Puts a post at the end of its shop's queue.
+  mutating func enqueue(_ draft: Draft, of author: Claims, _ id: RequestID, wall: Timestamp) {
+    guard rooms[draft.shop, default: ShopRoom()].posts.count < policy.maxPostsPerShop else {
+      return answer(id, busy)
+    }
+    let message = Message(
+      id: .random(using: &chance), shop: draft.shop, user: author.user, username: author.name,
+      text: draft.text, createdAt: wall, parent: draft.parent)
+    let key: UUID128? =
+      switch policy.dialect {
+      case .positions: draft.key
+      case .plain: nil
+      }
+    enter(draft.shop) { $0.posts.append(ShopRoom.Post(request: id, message: message, key: key)) }
+    advance(draft.shop)
+  }
+
+  /// Does for a room what can be done now: learn the head, let arrivals in, hand over its posts.
+  mutating func advance(_ shop: ShopID) {
+    guard let room = rooms[shop] else { return }
+    guard let head = room.head else {
+      if !room.isAsking {
+        rooms[shop]?.owed = 1
+        effects.append(.head(ask(.head(shop)), shop))
+      }
+      return
+    }
+    rooms[shop]?.arrivals = []
+    for arrival in room.arrivals { letIn(arrival, to: shop, head: head) }
+    if !room.isAsking { handOver(of: shop, behind: head) }
+  }
+
+  /// Gives the store the posts that wait, up to a bound of bytes: they share one commit. The rest
+  /// goes when these are answered.
+  private mutating func handOver(of shop: ShopID, behind head: Position) {
+    guard var room = rooms[shop], !room.posts.isEmpty else { return }
+    var appends: [Append] = []
+    var (taken, total) = (0, 0)
+    for post in room.posts {
+      var message = post.message
+      message.createdAt = room.stamp(message.createdAt)
+      let offset = head.offset + UInt64(appends.count) + 1
+      let bytes = frameBytes(of: message, at: Position(epoch: head.epoch, offset: offset))
+      guard bytes <= policy.limits.maxFrameBytes else {
+        let bound = policy.limits.maxFrameBytes
+        answer(post.request, .error(413, "the frame would be \(bytes) bytes of at most \(bound)"))
+        taken += 1
+        continue
+      }
+      total += bytes
+      guard appends.isEmpty || total <= policy.maxCommitBytes else { break }
+      taken += 1
+      room.lastStamp = message.createdAt
+      let token = ask(.append(shop, post.request))
+      appends.append(Append(token: token, message: message, key: post.key))
+    }
+    room.posts.removeFirst(taken)
+    room.owed = appends.count
+    rooms[shop] = room
+    if !appends.isEmpty { effects.append(.append(appends)) }
+  }
+
+  private func frameBytes(of message: Message, at position: Position) -> Int {
+    var framed = message
+    framed.position = position
+    return Frame.message(spoken(framed)).payload.count
+  }
+
+  mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
+    // An unknown token is a late or doubled answer: nothing waits for it.
+    guard let question = questions.removeValue(forKey: token) else { return }
+    switch (question, said) {
+    case (.head(let shop), .head(let head, let newest)):
+      rooms[shop]?.learn(head, newest: newest)
+      advance(shop)
+    case (.append(let shop, let id), .appended(let message, let isNew)):
+      appended(message, isNew: isNew, to: shop, id)
+    case (.all(let id), .page(let page, _)):
+      let messages = page.messages.reversed().map(written)
+      answer(id, Answer(200, .messages(messages)))
+    case (.page(let id, let query), .page(let page, let total)):
+      answer(id, Answer(200, body(page, query, total: total)))
+    case (.newestSince(let id, let time, let query), .page(let page, _)):
+      let newer = page.newer(than: time)
+      answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))))
+    case (.arrears(let id, let shop, let after), .page(let page, _)):
+      settle(page, after: after, to: id, in: shop)
+    case (.append, .failed(let failure)):
+      writeFailure = failure
+      metrics.storeFailures += 1
+      failed(question)
+    case (.head, .appended), (.head, .page), (.head, .failed), (.append, .page), (.append, .head),
+      (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
+      (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
+      (.newestSince, .failed), (.arrears, .appended), (.arrears, .head), (.arrears, .failed):
+      // An answer of the wrong kind is a broken store, and treated as one.
+      metrics.storeFailures += 1
+      failed(question)
+    }
+  }
+
+  private mutating func failed(_ question: Question) {
+    let refused = Answer.error(503, "the store failed", retryAfter: policy.busyRetry)
+    switch question {
+    case .head(let shop):
+      guard let room = rooms.removeValue(forKey: shop) else { return }
+      for arrival in room.arrivals {
+        forget(arrival.id)
+        refuse(arrival.id, refused)
+      }
+      for post in room.posts { answer(post.request, refused) }
+    case .append(let shop, let id):
+      answer(id, refused)
+      rooms[shop]?.owed -= 1
+      advance(shop)
+    case .all(let id), .page(let id, _), .newestSince(let id, _, _):
+      answer(id, refused)
+    case .arrears(let id, let shop, let after):
+      // What was missed can still be asked for over REST.
+      settle(Page(messages: [], hasNext: true), after: after, to: id, in: shop)
+    }
+  }
+
+  private mutating func appended(
+    _ message: Message, isNew: Bool, to shop: ShopID, _ id: RequestID
+  ) {
+    guard let position = message.position, let head = rooms[shop]?.head else {
+      metrics.storeFailures += 1
+      return failed(.append(shop, id))
+    }
+    if isNew {
+      metrics.accepted += 1
+      writeFailure = nil
+    } else {
+      metrics.repeated += 1
+    }
+    answer(id, answer(to: id, message, isNew: isNew))
+    rooms[shop]?.owed -= 1
+    if position.epoch != head.epoch || position.offset > head.offset + 1 {
+      // Something else wrote to the log: whoever listens must catch up.
+      rooms[shop]?.head = position
+      for id in rooms[shop]?.subscribers ?? [] {
+        close(id, .discontinuity)
+      }
+    } else if position.offset == head.offset + 1 {
+      rooms[shop]?.head = position
+      broadcast(message, to: shop)
+    }
+    advance(shop)
+  }
+
+  /// The answer to a post that is stored. A key that stored another message before is refused: the
+  /// caller would take that message for its own.
+  private func answer(to id: RequestID, _ message: Message, isNew: Bool) -> Answer {
+    guard !isNew else {
+      return Answer(201, .message(written(message), note: "Message created successfully"))
+    }
+    guard requests[id]?.draft?.asks(for: message) ?? true else {
+      return .error(
+        409, "the idempotency key was used for another message; use a new key for each message")
+    }
+    return Answer(200, .message(written(message), note: "Message already created"))
+  }
+
+  private mutating func broadcast(_ message: Message, to shop: ShopID) {
+    rooms[shop]?.remember(message, atMost: policy.arrearsLimit)
+    guard let listeners = rooms[shop]?.subscribers, !listeners.isEmpty else { return }
+    metrics.broadcasts += 1
+    metrics.frames += UInt64(listeners.count)
+    effects.append(.send(.message(spoken(message)), to: listeners))
+  }
+
+  /// A message as the stream shows it in this dialect.
+  func spoken(_ message: Message) -> Message {
+    var message = message
+    switch policy.dialect {
+    case .positions: break
+    case .plain: message.position = nil
+    }
+    return message
+  }
+
+  /// A message as REST answers show it in this dialect.
+  private func written(_ message: Message) -> Message {
+    var message = spoken(message)
+    switch policy.dialect {
+    case .positions: break
+    case .plain: message.username = nil
+    }
+    return message
+  }
+
+  private func body(_ page: Page, _ query: PageQuery, total: UInt64) -> ShopBody {
+    var page = page
+    page.messages = page.messages.map(written)
+    switch policy.dialect {
+    case .positions: break
+    case .plain: page.head = nil
+    }
+    return .page(page, query, total: total)
+  }
+
+  var openConnections: Int {
+    rooms.values.reduce(0) { $0 + $1.subscribers.count }
+  }
+
+  var activeShops: Int {
+    rooms.values.count { !$0.subscribers.isEmpty }
+  }
+
+  /// Changes a room, making it when it is new; the idle ones go first when they are too many.
+  mutating func enter<Result>(_ shop: ShopID, _ change: (inout ShopRoom) -> Result) -> Result {
+    if rooms[shop] == nil, rooms.count >= policy.maxIdleRooms {
+      rooms = rooms.filter { !$0.value.isIdle }
+    }
+    return change(&rooms[shop, default: ShopRoom()])
+  }
+}
+
+extension Page {
+  /// How many messages the pages of a query up to this one hold, and one more if more follow.
+  func seen(by query: PageQuery) -> UInt64 {
+    let seen = UInt64(messages.count) + (hasNext ? 1 : 0)
+    switch query {
+    case .page(let number, let limit), .since(_, let number, let limit):
+      return UInt64(max(number, 1) - 1) * UInt64(max(limit, 0)) + seen
+    case .after, .before:
+      return seen
+    }
+  }
+
+  /// This page of the history, newest first, cut where it is no longer newer than `time`.
+  func newer(than time: Timestamp) -> Page {
+    var page = self
+    page.messages = messages.filter { $0.createdAt > time }
+    page.hasNext = hasNext && page.messages.count == messages.count
+    return page
+  }
+}
+
+extension ShopServer {
+  /// The input that begins a drain.
+  public static func drain(within window: Duration) -> Input { .drain(within: window) }
+
+  /// Whether the drain has ended.
+  public var isFinished: Bool { mode == .finished }
+
+  /// Refuses new work from now on; what waits for the store may still end well.
+  mutating func drain(within window: Duration) {
+    guard
+      mode.drain(
+        within: window, at: now, grace: policy.drainGrace, limit: policy.drainLimit)
+    else { return }
+    for id in inPhase(\.isWaiting) {
+      forget(id)
+      refuse(id, .error(503, "draining", retryAfter: window))
+    }
+    let open = inPhase(\.isOpen)
+    if !open.isEmpty { effects.append(.send(.draining(within: window), to: open)) }
+  }
+
+  mutating func advanceDrain() {
+    if let window = mode.leave(at: now) {
+      for id in inPhase(\.isOpen) { close(id, .draining(within: window)) }
+    }
+    guard mode.givesUp(at: now) else { return }
+    let late = Answer.error(503, "the server stopped", retryAfter: policy.busyRetry)
+    for id in requests.keys.sorted() { answer(id, late) }
+    for id in connections.keys.sorted() { drop(id) }
+    questions = [:]
+  }
+
+  /// Ends the drain once there are no connections, no requests and no questions to the store.
+  mutating func finishIfEmpty() {
+    guard connections.isEmpty, requests.isEmpty, questions.isEmpty, mode.finish() else { return }
+    effects.append(.finished)
+  }
+
+  private func inPhase(_ matches: KeyPath<ShopSocket, Bool>) -> [ConnectionID] {
+    connections.filter { $0.value[keyPath: matches] }.keys.sorted()
+  }
+}
+
+// What always holds between the tables of the shops.
+extension ShopServer {
+  /// Notes each invariant that does not hold now.
+  public func check(_ check: inout InvariantCheck) {
+    check.require(effects.isEmpty, "shop: nothing is asked for between two inputs")
+    check.require(
+      connections.count <= policy.maxConnections && requests.count <= policy.maxRequests,
+      "shop: connections and requests are bounded")
+    check.require(
+      sockets.count <= connections.count, "shop: users are counted only while they have sockets")
+    check.require(
+      mode != .finished || (connections.isEmpty && requests.isEmpty && questions.isEmpty),
+      "shop: a drain ends when nothing is left to wait for")
+    alarms.check(&check)
+    guard check.isThorough else { return }
+    checkConnections(&check)
+    checkRooms(&check)
+    checkRequests(&check)
+  }
+
+  private func checkConnections(_ check: inout InvariantCheck) {
+    let live = connections.filter { $0.value.isWaiting || $0.value.isOpen }
+    let counts = live.values.reduce(into: [String: Int]()) {
+      $0[$1.membership.user, default: 0] += 1
+    }
+    check.require(counts == sockets, "shop: a user's count is that of waiting and open sockets")
+    check.require(
+      connections.allSatisfy { id, connection in
+        connection.wake(policy.timing).map { alarms.rings(id, by: $0) } ?? true
+      }, "shop: each accepted socket has an alarm")
+    check.require(
+      live.allSatisfy { id, connection in
+        guard let room = rooms[connection.membership.shop] else { return false }
+        return connection.isOpen
+          ? room.subscribers.contains(id)
+          : room.creditors.contains(id) || room.arrivals.contains { $0.id == id }
+      }, "shop: a socket is in the room of its shop")
+    switch mode {
+    case .serving, .finished: break
+    case .draining:
+      check.require(
+        live.values.allSatisfy(\.isOpen), "shop: nothing new is let in during a drain")
+    case .leaving:
+      check.require(live.isEmpty, "shop: a server that leaves has closed its sockets")
+    }
+  }
+
+  private func checkRooms(_ check: inout InvariantCheck) {
+    let places = rooms.values.reduce(0) {
+      $0 + $1.subscribers.count + $1.creditors.count + $1.arrivals.count
+    }
+    check.require(
+      places == connections.values.count { $0.isWaiting || $0.isOpen },
+      "shop: a socket is in one place of one room")
+    check.require(
+      rooms.values.allSatisfy { room in
+        zip(room.subscribers, room.subscribers.dropFirst()).allSatisfy { $0 < $1 }
+      }, "shop: the sockets of a room are in order")
+    check.require(
+      rooms.values.allSatisfy { room in
+        room.posts.count <= policy.maxPostsPerShop
+          && room.recent.count <= (room.creditors.isEmpty ? 0 : policy.arrearsLimit)
+      }, "shop: what a room keeps is bounded")
+    guard mode != .finished else { return }
+    let owed = questions.values.reduce(into: [ShopID: Int]()) { owed, question in
+      switch question {
+      case .head(let shop), .append(let shop, _): owed[shop, default: 0] += 1
+      case .all, .page, .arrears, .newestSince: break
+      }
+    }
+    check.require(
+      rooms.allSatisfy { $0.value.owed == owed[$0.key, default: 0] },
+      "shop: a room is owed an answer for each of its questions")
+  }
+
+  private func checkRequests(_ check: inout InvariantCheck) {
+    var waiting = Set(rooms.values.flatMap { $0.posts.map(\.request) })
+    for question in questions.values {
+      switch question {
+      case .append(_, let id), .all(let id), .page(let id, _), .newestSince(let id, _, _):
+        waiting.insert(id)
+      case .head, .arrears: break
+      }
+    }
+    check.require(
+      waiting.isSuperset(of: requests.keys), "shop: a request waits for the store or its turn")
+    check.require(
+      questions.keys.allSatisfy { $0.number <= lastToken },
+      "shop: each question to the store was numbered")
   }
 }

@@ -126,3 +126,67 @@ extension LinkStatus {
     return "\(phase.rawValue), \(reason)"
   }
 }
+
+/// Finds tries to connect outside the windows of the policy.
+struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
+  private(set) var found = Findings()
+  /// When this run of the process tried, oldest first; as many as the largest window needs.
+  private var tries: [Instant] = []
+
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {
+    guard case .open = role else { return }
+    let windows = standing.policy.retry.windows
+    for window in windows where tries.count >= window.attempts {
+      guard tries[tries.count - window.attempts].advanced(by: window.per) > standing.now else {
+        continue
+      }
+      let detail = "more than \(window.attempts) tries within \(window.per)"
+      found.add(.storm, at: standing.now, detail)
+    }
+    tries.append(standing.now)
+    let kept = windows.map(\.attempts).max() ?? 0
+    if tries.count > kept { tries.removeFirst(tries.count - kept) }
+  }
+
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    if case .launched = seen { tries = [] }
+  }
+}
+
+/// Finds anything that goes out to the network while the user does not want the link: before they
+/// first do, and after they left.
+struct Leaving<Feature: SimulatedFeature>: LinkChecker {
+  private(set) var found = Findings()
+  private var isAway = true
+
+  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+    switch role {
+    case .wanted: isAway = false
+    case .left: isAway = true
+    case .changed, .lifecycle, .trigger, .credentials, .opened, .data, .draining, .heard, .lost,
+      .answered, .refused, .other:
+      return
+    }
+  }
+
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {
+    guard isAway else { return }
+    let what: String
+    switch role {
+    case .open: what = "a connection was tried"
+    case .ping: what = "a ping was sent"
+    case .refreshCredentials: what = "credentials were refreshed"
+    case .request: what = "a request was sent"
+    case .close, .store, .notice, .signIn, .other: return
+    }
+    found.add(.storm, at: standing.now, "\(what) after the user left")
+  }
+
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    if case .launched = seen { isAway = true }
+  }
+}

@@ -1,5 +1,6 @@
 import HealthRelay
 import LinkCore
+import LinkHealth
 import LinkServerCore
 import LinkWire
 
@@ -175,5 +176,449 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     for phone in kernel.bench.views.indices {
       kernel.bench.views[phone].standing.secrets.insert(secret)
     }
+  }
+}
+
+// The phones: their users, their health data, and their shells.
+extension RelayWorld {
+  /// A phone, its user, and what its app keeps in memory.
+  struct Phone {
+    let index: Int
+    /// What its model really uses.
+    let settings: RelaySettings
+    /// The phone names no device, so that no backend knows it again.
+    let isPlain: Bool
+    var told = Told()
+    /// A rule of the policy ended the relay, until the user starts it again.
+    var isOver = false
+    /// When a message of the backend last reached it, or its user started it.
+    var lastMessage = Instant.zero
+    /// The next code that it is told is a stranger's.
+    var isStranger = true
+    /// Answers that were read, until they are discarded.
+    var answers: [WorkID: [PhoneMessage]] = [:]
+    /// What the user sees and can read to an assistant.
+    var pair: HealthRelay.RelayPair?
+    /// What brings it back.
+    var resume: String?
+    /// The backend has confirmed where it is woken: its pairings last as long as a token.
+    var hasPush = false
+    /// When each token of its assistants ends.
+    var tokens: [String: Instant] = [:]
+    var pull: PullModel?
+    /// The number of the pull.
+    var pullRun = 0
+    var pullAnswers: [StepID: [PhoneMessage]] = [:]
+    /// When the backend last could hear it: pairings outlive an absence of a grace.
+    var lastHere = Instant.zero
+
+    /// What the model was told in this run.
+    struct Told {
+      var isOn = false
+      var isInFront = true
+    }
+
+    init(_ index: Int, _ numbers: RelayNumbers, _ policy: LinkPolicy) {
+      self.index = index
+      isPlain = numbers.plain >> index & 1 == 1
+      settings = Self.settings(of: index, numbers, policy)
+    }
+
+    static func settings(
+      of index: Int, _ numbers: RelayNumbers, _ policy: LinkPolicy
+    ) -> RelaySettings {
+      let isService = numbers.services >> index & 1 == 1
+      return RelaySettings(
+        policy: isService ? policy : policy.withoutService, hasNotification: isService)
+    }
+
+    var device: UUID128? { isPlain ? nil : UUID128(high: 0xD, low: UInt64(index)) }
+
+    /// Whether the background ends its relay.
+    var leavesInBackground: Bool {
+      if case .leave = settings.policy.gate.background { true } else { false }
+    }
+  }
+
+  /// The longest message of an answer in parts, in bytes.
+  private static var frame: Int { 2_000 }
+
+  // The process.
+
+  mutating func bootPhone(_ host: HostID) {
+    phones[host.index].told = Phone.Told()
+    let seed = kernel.hosts[host.place].chance.next()
+    clients[host.index] = RelayModel(settings: phones[host.index].settings, seed: seed)
+  }
+
+  /// What was in memory is gone, the token as well: a phone that is launched again is a stranger.
+  mutating func endPhone(_ host: HostID) {
+    let index = host.index
+    phones[index].answers = [:]
+    phones[index].pair = nil
+    phones[index].resume = nil
+    phones[index].pull = nil
+    unpair(index)
+  }
+
+  /// Notes that the pairings of a phone may be over.
+  mutating func unpair(_ index: Int) {
+    note(.unpaired(phone: index))
+    phones[index].isStranger = true
+    phones[index].hasPush = false
+    phones[index].tokens = [:]
+  }
+
+  mutating func look(_ host: HostID) {
+    kernel.bench.views[host.index].standing.own.held = phones[host.index].answers.count
+    kernel.bench.views[host.index].standing.own.look(clients[host.index])
+    if let resume = clients[host.index].resume { phones[host.index].resume = resume.text }
+  }
+
+  // The user.
+
+  mutating func tellApp(_ host: HostID, isFirst: Bool) {
+    let isInFront = lifecycle(of: host) == .foreground
+    if isInFront, !phones[host.index].told.isInFront {
+      kernel.later(.looksAtPhone, on: host, after: .seconds(3))
+    }
+    phones[host.index].told.isInFront = isInFront
+    let isOn = !isUnderWay(.stop, on: host)
+    guard phones[host.index].told.isOn != isOn else { return }
+    phones[host.index].told.isOn = isOn
+    if isOn { start(host) } else { stop(host) }
+  }
+
+  mutating func start(_ host: HostID) {
+    phones[host.index].isOver = isInBackground(host) && phones[host.index].leavesInBackground
+    // A second start changes nothing.
+    switch clients[host.index].status.state {
+    case .idle, .error, .stopping: phones[host.index].lastMessage = now
+    case .starting, .running, .reconnecting: break
+    }
+    give(.start, to: host)
+  }
+
+  private mutating func stop(_ host: HostID) {
+    unpair(host.index)
+    phones[host.index].resume = nil
+    give(.stop, to: host)
+  }
+
+  /// The user leaves for good.
+  mutating func leaveForGood(_ host: HostID) {
+    phones[host.index].told.isOn = false
+    stop(host)
+  }
+
+  /// A user who looks at a relay that does not run starts it.
+  mutating func startAgain(_ host: HostID) {
+    guard phones[host.index].told.isOn, !isInBackground(host) else { return }
+    guard kernel.hosts[host.place].isRunning else {
+      return kernel.later(.looksAtPhone, on: host, after: .seconds(20))
+    }
+    switch clients[host.index].status.state {
+    case .idle, .error: start(host)
+    case .starting, .running, .reconnecting, .stopping: return
+    }
+  }
+
+  /// Whether the model was told that the app is in background.
+  private func isInBackground(_ host: HostID) -> Bool {
+    kernel.hosts[host.place].told.lifecycle == .background
+  }
+
+  func isWanted(_ host: HostID) -> Bool {
+    phones[host.index].told.isOn && !phones[host.index].isOver
+  }
+
+  // Effects.
+
+  mutating func perform(_ effect: RelayModel.Effect, of host: HostID) {
+    switch effect {
+    case .open(let attempt, let resume):
+      dial(host, attempt, to: server, hello: RelayFeature.Hello(resume: resume?.text))
+    case .close(let attempt, let code):
+      hangUp(host, attempt, code: code)
+      kernel.answerLater(.input(.closed(attempt)), to: host, after: kernel.roundTrip())
+    case .ping(let attempt, let id): send(host, attempt, ping: id)
+    case .read(let work, let id, let question, let inParts):
+      let read = seam.read(question)
+      kernel.answerLater(
+        .read(work, id, read, inParts: inParts), to: host, after: readingTime(host))
+    case .send(let attempt, let work, let part):
+      let messages = phones[host.index].answers[work] ?? []
+      if messages.indices.contains(part) { send(messages[part], on: attempt, of: host) }
+    case .discard(let work): phones[host.index].answers[work] = nil
+    case .fail(let work, let id, let kind, let reason):
+      phones[host.index].answers[work] = [.answer(kind, id, .failure(reason))]
+    case .refuse(let attempt, let id, let kind, let reason):
+      var message = PhoneMessage.failure(id, reason: reason)
+      if let id, let kind { message = .answer(kind, id, .failure(reason)) }
+      send(message, on: attempt, of: host)
+    case .notify, .unnotify: return
+    case .update(let update): show(update, of: host)
+    }
+    kernel.bench.views[host.index].standing.own.held = phones[host.index].answers.count
+    kernel.bench.views[host.index].standing.own.look(clients[host.index])
+  }
+
+  private mutating func send(
+    _ message: PhoneMessage, on attempt: AttemptID, of host: HostID
+  ) {
+    send(host, attempt, .up(message), bytes: message.bytes.count)
+  }
+
+  private mutating func show(_ update: RelayUpdate, of host: HostID) {
+    switch update {
+    case .status(let status):
+      switch status.state {
+      case .running:
+        tellPush(host)
+        givePull(host, .cancel)
+      case .idle, .error:
+        phones[host.index].pair = nil
+        phones[host.index].isOver = mayEnd(host)
+        let wait = kernel.hosts[host.place].chance.duration(below: .seconds(60))
+        kernel.later(.looksAtPhone, on: host, after: .seconds(20) + wait)
+      case .starting, .reconnecting, .stopping: return
+      }
+    case .pair(let pair): phones[host.index].pair = pair
+    case .ended, .problem: return
+    }
+  }
+
+  /// Whether a rule of the policy lets a relay end by itself now.
+  private func mayEnd(_ host: HostID) -> Bool {
+    let phone = phones[host.index]
+    if isInBackground(host), phone.leavesInBackground { return true }
+    guard let idle = phone.settings.policy.liveness.idle else { return false }
+    return phone.lastMessage.duration(to: now) >= idle.after
+  }
+
+  // Health data.
+
+  mutating func readingTime(_ host: HostID) -> Duration {
+    if isUnderWay(.slowReading, on: host) {
+      return .seconds(1) + kernel.hosts[host.place].chance.duration(below: .seconds(60))
+    }
+    if kernel.hosts[host.place].conditions.disk == .slow { return diskDelay(host) }
+    return kernel.hosts[host.place].chance.duration(below: kernel.plan.numbers.reading)
+  }
+
+  mutating func finishReading(
+    _ host: HostID, _ work: WorkID, _ id: RelayRequestID, _ question: HealthQuestion, inParts: Bool
+  ) {
+    let messages = read(host, id, question, inParts: inParts)
+    phones[host.index].answers[work] = messages
+    let content: RelayModel.Prepared.Content =
+      isLocked(host)
+      ? .unreadable(reason: "the device is locked") : .points(1, isTruncated: false)
+    give(.prepared(work, .init(parts: messages.count, content: content)), to: host)
+  }
+
+  /// What a phone reads for a question, as messages.
+  func read(
+    _ host: HostID, _ id: RelayRequestID, _ question: HealthQuestion, inParts: Bool
+  ) -> [PhoneMessage] {
+    let bytes = kernel.plan.numbers.answerBytes
+    let object =
+      isLocked(host)
+      ? HealthObject.failure("the device is locked")
+      : .answer(of: host.index, to: question.number, bytes: bytes)
+    return PhoneMessage.frames(
+      answering: question.kind, id, object, atMost: inParts ? Self.frame : .max)
+  }
+
+  private func isLocked(_ host: HostID) -> Bool {
+    kernel.hosts[host.place].conditions.disk == .locked
+  }
+}
+
+// A phone without a socket: it is woken, takes its questions, answers, and sleeps again.
+extension RelayWorld {
+  /// A push arrived.
+  mutating func wake(_ host: HostID) {
+    let phone = phones[host.index]
+    let isConnected =
+      kernel.hosts[host.place].isRunning && clients[host.index].status.state == .running
+    let conditions = kernel.hosts[host.place].conditions
+    guard !isConnected, phone.pull == nil, phone.resume != nil,
+      kernel.hosts[host.place].process != .dead, !conditions.isUnreachable,
+      conditions.portal == nil
+    else { return }
+    kernel.counts[.pulls] += 1
+    note(.woken(phone: host.index))
+    var pull = PullModel()
+    let effects = pull.handle(.begin, at: now)
+    phones[host.index].pull = pull
+    phones[host.index].pullRun += 1
+    phones[host.index].pullAnswers = [:]
+    examinePull(host)
+    carryOutPull(host, effects)
+  }
+
+  /// Tells the backend where the phone is woken, once it runs.
+  mutating func tellPush(_ host: HostID) {
+    guard kernel.plan.numbers.push == 1, phones[host.index].resume != nil else { return }
+    request(host, .push(.hook("\(host.index)")), step: nil, within: .seconds(8))
+  }
+
+  mutating func givePull(_ host: HostID, _ input: PullModel.Input) {
+    let now = now
+    let effects = phones[host.index].pull?.handle(input, at: now) ?? []
+    examinePull(host)
+    carryOutPull(host, effects)
+  }
+
+  /// Reports what the last step of a pull broke.
+  mutating func examinePull(_ host: HostID) {
+    let depth = kernel.depthOfCheck()
+    kernel.report(phones[host.index].pull?.brokenInvariants(depth) ?? [])
+  }
+
+  mutating func carryOutPull(_ host: HostID, _ effects: [PullModel.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .lease(let step, let max, let time):
+        request(host, .lease(LeaseOrder(max: max)), step: step, within: time)
+      case .read(let step, let leased):
+        let cue = RelayFeature.Cue.pullRead(pull: phones[host.index].pullRun, step, leased)
+        kernel.later(cue, on: host, after: readingTime(host))
+      case .discard(let step): phones[host.index].pullAnswers[step] = nil
+      case .post(let step, let work, let part, let lease, let time):
+        let messages = phones[host.index].pullAnswers[work] ?? []
+        guard messages.indices.contains(part) else { continue }
+        let result = LeasedResult(lease: lease, message: messages[part])
+        request(host, .result(result), step: step, within: time)
+      case .refuse(let step, let result, let time):
+        request(host, .result(result), step: step, within: time)
+      case .finish(let report):
+        note(.slept(phone: host.index, report))
+        phones[host.index].pull = nil
+      }
+    }
+  }
+
+  private mutating func request(
+    _ host: HostID, _ pull: RelayPull, step: StepID?, within time: Duration
+  ) {
+    let phone = phones[host.index]
+    ask(
+      .pull(pull, resume: phone.resume, pull: phone.pullRun, step), from: host, to: server,
+      patience: time)
+  }
+
+  /// A request of a pull is over.
+  mutating func pulled(
+    _ pull: Int, _ step: StepID?, _ result: Result<RelayFeature.Reply, LinkFailure>,
+    to host: HostID
+  ) {
+    guard let step, pull == phones[host.index].pullRun else { return }
+    let input: PullModel.Input =
+      switch result {
+      case .failure(let failure): .failed(step, failure)
+      case .success(.pulled(.leased(let questions))): .leased(step, questions)
+      case .success(.pulled(.taken)), .success(.pulled(.registered)): .posted(step)
+      case .success(.pulled(.refused(let reason))): .failed(step, Self.failure(reason.status))
+      case .success(.status(let status)): .failed(step, Self.failure(status))
+      case .success(.told), .success(.pulled(.assistants)):
+        .failed(step, .protocolError(detail: "no answer to a pull"))
+      }
+    givePull(host, input)
+  }
+
+  private static func failure(_ status: Int) -> LinkFailure {
+    .http(status: status, retryAfter: nil, detail: "refused")
+  }
+
+  mutating func finishPullReading(
+    _ host: HostID, _ pull: Int, _ step: StepID, _ leased: LeasedQuestion
+  ) {
+    guard pull == phones[host.index].pullRun, phones[host.index].pull != nil else { return }
+    let messages = read(host, leased.id, leased.question, inParts: true)
+    phones[host.index].pullAnswers[step] = messages
+    givePull(host, .prepared(step, parts: messages.count))
+  }
+}
+
+// What assistants and strangers do that a good client does not, or seldom.
+extension RelayWorld {
+  mutating func beginOddity(_ verb: RelayVerb, _ act: Act<RelayVerb>, _ index: Int) {
+    switch verb {
+    case .asksMore: askMore(index, patience: act.time)
+    case .repeats: askAgain(index, patience: act.time)
+    case .logsOutAtOnce:
+      guard let token = askers[index].token else { return }
+      call(index, .logout, token: token, patience: .seconds(60))
+    case .triesOldPair:
+      guard askers[index].open.isEmpty, let pair = askers[index].pair else { return }
+      logIn(index, with: pair)
+    case .pairsAgain:
+      askers[index].again += act.number
+      guard askers[index].open.isEmpty else { return }
+      pairAgain(index)
+      signInSoon(index, after: .seconds(5))
+    case .asks, .leaves, .logsOut, .stop, .slowReading, .unsent, .strangeMessage, .guesses: return
+    }
+  }
+
+  /// The most calls of an assistant that wait.
+  private static var mostCalls: Int { 4 }
+
+  private mutating func askMore(_ index: Int, patience: Duration) {
+    guard askers[index].open.count < Self.mostCalls else { return }
+    askAnew(index, token: askers[index].token, patience: patience)
+  }
+
+  private mutating func askAgain(_ index: Int, patience: Duration) {
+    guard askers[index].open.count < Self.mostCalls,
+      let question = lastQuestions[askers[index].phone]
+    else { return }
+    kernel.counts[.questions] += 1
+    call(
+      index, .question(.numbered(question)), token: askers[index].token, patience: patience)
+  }
+
+  /// Gives up the token, if the assistant is to pair again; after the last time it asks with the
+  /// first token that it had.
+  mutating func pairAgain(_ index: Int) {
+    guard let token = askers[index].token else { return }
+    if askers[index].again > 0 {
+      askers[index].again -= 1
+      askers[index].former.append(token)
+      askers[index].token = nil
+    } else if let first = askers[index].former.first {
+      askers[index].former = []
+      askAnew(index, token: first, patience: .seconds(60))
+    }
+  }
+
+  /// A stranger tries a word that a phone shows with a code that none shows, from one of four
+  /// addresses.
+  mutating func guess() {
+    guard kernel.hosts[server.place].isRunning else { return }
+    lastGuess += 1
+    lastAsk += 1
+    let word = phones[lastGuess % phones.count].pair?.word.text ?? "anchor"
+    let code = "x\(lastGuess)"
+    var facts = RelayCallFacts(asker: RelayFeature.askers + lastGuess % 4)
+    facts.pair = RelayGivenPair(text: "\(word) \(code)", isGuess: true)
+    take(AskID(lastAsk), .login(word: word, code: code), of: facts)
+  }
+}
+
+extension WorldPlan<RelayFeature> {
+  /// The longest time that a question takes at a phone that is there and has nothing else to do:
+  /// reading, and each message there and back.
+  var turn: Duration {
+    // A message is late by up to 3.2 s where some are lost.
+    let way = weather.delay + weather.jitter + (weather.loss > 0 ? .milliseconds(3_200) : .zero)
+    let parts = numbers.answerBytes / 1_900 + 2
+    let bytes = Int64(numbers.answerBytes + 4_000) * 2
+    let time =
+      weather.bandwidth > 0
+      ? Duration.nanoseconds(bytes * 1_000_000_000 / weather.bandwidth) : .zero
+    return numbers.reading + way * (2 * parts) + time + .seconds(1)
   }
 }

@@ -250,3 +250,436 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Notes a fact of the feature.
   mutating func note(_ fact: Feature.Fact) { note(.fact(fact)) }
 }
+
+// The model on a phone: what reaches it, and what leaves it.
+extension SimulatedWorld where Self: ~Copyable {
+  /// Tells a model of an event that any link can have, if its process runs.
+  mutating func inform(_ phone: HostID, of event: LinkEvent) {
+    guard let input = Feature.Model.input(event, at: wall(phone)) else { return }
+    give(input, to: phone)
+  }
+
+  /// Gives a model an input, if its process runs.
+  mutating func give(_ input: Feature.Input, to phone: HostID) {
+    guard kernel.hosts[phone.place].isRunning else { return }
+    // What it stood at after its last step.
+    let current = kernel.bench.views[phone.index].standing.currentAttempt
+    let queued = kernel.bench.views[phone.index].standing.queuedAttempt
+    let isLate =
+      Feature.Model.role(of: input).attempt.map { $0 != current && $0 != queued } ?? false
+    guard kernel.setup.defect != nil else { return step(input, isLate: isLate, of: phone) }
+    let status = kernel.bench.views[phone.index].standing.status
+    let passed = kernel.seams[phone.index].input(input, current: current, status: status)
+    guard let passed else { return }
+    for real in altered(passed, of: phone) {
+      guard kernel.hosts[phone.place].isRunning else { return }
+      step(real, isLate: isLate, of: phone)
+    }
+  }
+
+  private mutating func step(_ input: Feature.Input, isLate: Bool, of phone: HostID) {
+    let time = time(phone)
+    let asked = clients[phone.index].handle(input, at: time)
+    stepped(input, asked, at: time, of: phone)
+    let effects = leaving(asked, phone)
+    examine(phone)
+    carryOut(effects, of: phone, after: input, isLate: isLate)
+  }
+
+  mutating func tickModel(_ phone: HostID) {
+    let time = time(phone)
+    let asked = clients[phone.index].tick(at: time)
+    stepped(nil, asked, at: time, of: phone)
+    let effects = leaving(asked, phone)
+    examine(phone)
+    carryOut(effects, of: phone, after: nil, isLate: false)
+  }
+
+  /// Reports what the model's last step broke.
+  private mutating func examine(_ phone: HostID) {
+    let depth = kernel.depthOfCheck()
+    kernel.report(clients[phone.index].brokenInvariants(depth))
+  }
+
+  /// What of the model's effects really leaves it.
+  private mutating func leaving(
+    _ effects: [Feature.Effect], _ phone: HostID
+  ) -> [Feature.Effect] {
+    guard kernel.setup.defect != nil else { return effects }
+    return effects.flatMap { altered($0, of: phone) }
+  }
+
+  /// Carries effects out, in order, then notes the step, so that checkers see what it set going.
+  ///
+  /// A process that is doomed to die between two effects does.
+  private mutating func carryOut(
+    _ effects: [Feature.Effect], of phone: HostID, after input: Feature.Input?, isLate: Bool
+  ) {
+    kernel.counts.steps += 1
+    lookAt(phone)
+    let (spared, dies) = spared(effects, of: phone)
+    for effect in spared { perform(effect, of: phone) }
+    kernel.stand(phone, isWanted: isWanted(phone))
+    kernel.noteStep(phone, input, isLate: isLate, effects)
+    if dies { die(phone) }
+  }
+
+  /// Notes how the model stands.
+  mutating func lookAt(_ phone: HostID) {
+    let slept = kernel.hosts[phone.place].slept
+    let glance = clients[phone.index].glance()
+    kernel.bench.views[phone.index].standing.status = glance.status
+    kernel.bench.views[phone.index].standing.deadline =
+      slept == .zero ? glance.deadline : glance.deadline.map { $0.advanced(by: slept) }
+    kernel.bench.views[phone.index].standing.currentAttempt = glance.current
+    kernel.bench.views[phone.index].standing.queuedAttempt = glance.queued
+    look(phone)
+  }
+}
+
+// What a world asks of its kernel.
+extension SimulatedWorld where Self: ~Copyable {
+  // Clocks.
+
+  /// What the wall clock of a host shows. A phone's runs a little wrong.
+  func wall(_ host: HostID) -> Timestamp {
+    let rate = host.kind == .phone ? kernel.weather.wallDrift : 0
+    let drift = rate == 0 ? 0 : Int64(Double(now.nanoseconds) * rate)
+    return Timestamp(
+      nanoseconds: Kernel<Feature>.wallBase.nanoseconds + now.nanoseconds + drift
+    ).advanced(by: kernel.hosts[host.place].wallOffset)
+  }
+
+  /// The time that a model is told: it may stand still while its process is suspended.
+  func time(_ host: HostID) -> Instant {
+    now.advanced(by: .zero - kernel.hosts[host.place].slept)
+  }
+
+  // Traffic.
+
+  /// The host whose way to the network another one uses: a phone's system uses that of its phone.
+  func carrier(of host: HostID) -> HostID {
+    host.kind == .system ? kernel.phones[host.index] : host
+  }
+
+  /// Whether nothing passes between a host and the network now.
+  func isHole(_ host: HostID) -> Bool {
+    let host = carrier(of: host)
+    return kernel.hosts[host.place].conditions.isHole
+      || now < kernel.hosts[host.place].network.holeUntil
+  }
+
+  func line(_ number: TrafficID) -> Int? { kernel.lines.firstIndex { $0.number == number } }
+
+  func line(of host: HostID, _ attempt: AttemptID) -> Int? {
+    kernel.lines.firstIndex {
+      $0.attempt == attempt && $0.run == kernel.hosts[host.place].run && $0.from == host
+    }
+  }
+
+  func exchange(_ number: TrafficID) -> Int? { kernel.exchanges.firstIndex { $0.number == number } }
+
+  // Acts.
+
+  /// Whether an act of a verb is under way.
+  func isUnderWay(_ verb: Feature.Verb, on host: HostID? = nil) -> Bool {
+    kernel.active.contains {
+      let act = kernel.plan.acts[$0].act
+      return act.verb == .own(verb) && (host == nil || act.host ?? host?.index == host?.index)
+    }
+  }
+
+  /// The hosts that an act concerns.
+  func targets(of act: Act<Feature.Verb>) -> [HostID] {
+    let kind = act.kind ?? act.form.host
+    return kernel.hosts.map(\.id).filter { $0.kind == kind && act.host ?? $0.index == $0.index }
+  }
+}
+
+// What a world has in common with most others, unless it says otherwise.
+extension SimulatedWorld where Self: ~Copyable {
+  /// The first server.
+  var server: HostID { kernel.host(.backend) }
+
+  /// What the checkers see of the first phone.
+  var own: Feature.State { kernel.own }
+
+  /// The start of chance for a process that begins on a host.
+  mutating func newSeed(_ host: HostID) -> UInt64 { kernel.hosts[host.place].chance.next() }
+
+  /// Closes all connections with 1001.
+  mutating func drain(_ server: HostID, within time: Duration) {
+    for line in kernel.lines where line.serverHolds && line.to == server {
+      serverCloses(line.number, code: 1001, reason: "")
+    }
+    drained(server)
+  }
+
+  func deadline(of host: HostID) -> Instant? { nil }
+  mutating func tick(_ host: HostID) {}
+  mutating func tellApp(_ phone: HostID, isFirst: Bool) {}
+  mutating func look(_ phone: HostID) {}
+  mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {}
+  mutating func makeDurable(_ change: Feature.Cue, on host: HostID) -> Feature.Cue? { nil }
+  func refusedChange(_ change: Feature.Cue, isFull: Bool) -> Feature.Cue { change }
+}
+
+extension SimulatedWorld where Self: ~Copyable, Client: LinkModel {
+  /// The user looks at the app and wants the link, as far as the model was told.
+  func isWanted(_ phone: HostID) -> Bool {
+    kernel.hosts[phone.place].told.lifecycle == .foreground
+      && clients[phone.index].link.isWanted
+  }
+}
+
+// A world without exchanges.
+extension SimulatedWorld
+where Self: ~Copyable, Feature.Question == Nothing, Feature.Reply == Nothing {
+  mutating func requestArrived(_ id: TrafficID, _ question: Nothing, at server: HostID) {}
+  func refusal(_ status: Int) -> Nothing { Nothing() }
+  func bytes(of nothing: Nothing) -> Int { 0 }
+  mutating func answered(
+    _ question: Nothing, _ result: Result<Nothing, LinkFailure>, to host: HostID
+  ) {}
+}
+
+// Calm: nothing goes wrong any more, and everything must become whole.
+extension SimulatedWorld where Self: ~Copyable {
+  var isComplete: Bool { true }
+  var complaint: String {
+    kernel.bench.views.map { $0.standing.status.words + Feature.remains($0.standing) }
+      .joined(separator: "; ")
+  }
+  mutating func tryAgain() {}
+  mutating func happenLast() {}
+  mutating func leave() {}
+
+  mutating func heal() {
+    becomeWhole()
+    finish()
+  }
+
+  /// Waits until everything is whole, and again after one last thing has happened.
+  mutating func becomeWhole() {
+    var isDone = false
+    // The refusal of a try that was under way when calm came may move the limit.
+    while !isDone, let limit = kernel.bench.wholeBy, now < limit, !kernel.isAborted {
+      isDone = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isComplete }
+      if !isDone { tryAgain() }
+    }
+    guard isDone else { return }  // a checker says so
+    happenLast()
+    var isShown = run(until: now.advanced(by: .seconds(120))) { $0.isComplete }
+    // What was on its way when calm came may end a link that was whole: it has the time of calm.
+    if !isShown, let limit = kernel.bench.wholeBy, now < limit, hasLostLink {
+      isShown = run(until: limit) { $0.isComplete }
+    }
+    if !isShown { kernel.find(.unhealed, "the last message was not shown: \(complaint)") }
+  }
+
+  private var hasLostLink: Bool {
+    kernel.bench.views.contains { $0.standing.status.phase != .connected }
+  }
+
+  /// The user leaves; nothing may be left to wait for.
+  mutating func finish() {
+    leave()
+    run(until: now.advanced(by: .seconds(60)))
+  }
+}
+
+// The plan: what begins, what ends, and what each verb of the kernel does.
+extension SimulatedWorld where Self: ~Copyable {
+  mutating func begin(_ index: Int) {
+    let act = kernel.plan.acts[index].act
+    kernel.counts.acts[act.name, default: 0] += 1
+    if let span = lasting(act) {
+      kernel.active.append(index)
+      kernel.add(.ends(index), after: span)
+    }
+    let before = kernel.hosts.map(\.conditions)
+    recompute()
+    note(.began(act))
+    cut(before)
+    switch act.verb {
+    case .common(let verb): begin(verb, act, index)
+    case .own(let verb): begin(verb, act, index)
+    }
+    tellAll()
+  }
+
+  mutating func end(_ index: Int) {
+    guard let place = kernel.active.firstIndex(of: index) else { return }
+    kernel.active.remove(at: place)
+    for host in kernel.hosts.indices {
+      kernel.hosts[host].suspending.removeAll { $0 == index }
+      kernel.hosts[host].dozing.removeAll { $0 == index }
+      // Calm does not wait for a drain.
+      if kernel.hosts[host].draining == index { stop(kernel.hosts[host].id, for: index) }
+      kernel.hosts[host].downs.removeAll { $0 == index }
+    }
+    let before = kernel.hosts.map(\.conditions)
+    recompute()
+    let act = kernel.plan.acts[index].act
+    note(.ended(act))
+    cut(before)
+    end(act, index)
+    for host in kernel.hosts where host.id.kind != .phone { start(host.id) }
+    for phone in kernel.phones { resume(phone) }
+    tellAll()
+    for phone in kernel.phones { launchIfPossible(phone) }
+  }
+
+  /// How long an act lasts in this run; a handover may leave a moment without any way.
+  private mutating func lasting(_ act: Act<Feature.Verb>) -> Duration? {
+    guard act.verb == .common(.handover) else { return act.lasting }
+    guard kernel.chance.next() % 2 == 0 else { return nil }
+    return .milliseconds(200) + kernel.chance.duration(below: .seconds(3))
+  }
+
+  /// Projects the acts under way onto the conditions of each host.
+  mutating func recompute() {
+    for host in kernel.hosts.indices {
+      kernel.hosts[host].conditions = Conditions(kernel.weather)
+    }
+    for index in kernel.active {
+      let act = kernel.plan.acts[index].act
+      for host in targets(of: act) {
+        switch act.verb {
+        case .common(let verb): kernel.hosts[host.place].conditions.add(verb, of: act)
+        case .own: Self.impose(act, on: &kernel.hosts[host.place].conditions)
+        }
+      }
+    }
+  }
+
+  /// What a change of conditions does to connections.
+  private mutating func cut(_ before: [Conditions]) {
+    for phone in kernel.phones {
+      let (old, new) = (before[phone.place], kernel.hosts[phone.place].conditions)
+      let isCut = new.isUnreachable && !old.isUnreachable
+      let isCaught = new.portal != nil && old.portal == nil
+      if isCut || isCaught { loseConnections(of: phone) }
+      if old.isHole, !new.isHole {
+        let until = kernel.hosts[phone.place].network.holeUntil
+        kernel.hosts[phone.place].network.holeUntil = min(until, now)
+      }
+    }
+  }
+
+  private mutating func begin(_ verb: CommonVerb, _ act: Act<Feature.Verb>, _ index: Int) {
+    for host in targets(of: act) { begin(verb, act, index, on: host) }
+  }
+
+  private mutating func begin(
+    _ verb: CommonVerb, _ act: Act<Feature.Verb>, _ index: Int, on host: HostID
+  ) {
+    switch verb {
+    case .suspend:
+      if act.span > .seconds(5) { kernel.add(.suspends(index, host), after: .seconds(5)) }
+    case .sleep: sleep(host, index)
+    case .kill: doom(host)
+    case .wallClock, .serverClock: kernel.hosts[host.place].wallOffset += act.time
+    case .reset: resetAll(of: host)
+    case .flap:
+      for line in kernel.lines where line.from == host { reset(line, after: kernel.delay()) }
+    case .halfOpen: loseConnections(of: host)
+    case .blackHole: swallow(host, for: act.span)
+    case .handover:
+      kernel.hosts[host.place].network.path += 1
+      loseConnections(of: host)
+    case .mappingExpired: expireMappings(of: host)
+    case .crash: stop(host, for: index)
+    case .deploy: deploy(host, index)
+    case .close: closeSockets(of: host, act.number)
+    case .background, .dialsFail, .unreachable, .captivePortal, .narrow, .waver, .restStatus,
+      .upgradeStatus, .busy, .slowStore, .storeFull, .storeLocked, .storeSlow:
+      return  // conditions say it all
+    }
+  }
+
+  private mutating func sleep(_ host: HostID, _ index: Int) {
+    if kernel.hosts[host.place].chance.next() % 2 == 0 {
+      kernel.hosts[host.place].dozing.append(index)
+      kernel.add(.suspends(index, host), after: .milliseconds(500))
+    } else {
+      suspend(host, for: index)
+    }
+  }
+
+  private mutating func swallow(_ host: HostID, for span: Duration) {
+    let until = max(kernel.hosts[host.place].network.holeUntil, now.advanced(by: span))
+    kernel.hosts[host.place].network.holeUntil = until
+    // TCP outlives a short hole; what was sent is sent again behind it.
+    if span > .seconds(20) {
+      for index in kernel.lines.indices where kernel.lines[index].from == host { kill(index) }
+    }
+    loseRequests(of: host)
+  }
+
+  /// Routers forget what was idle for a minute.
+  private mutating func expireMappings(of host: HostID) {
+    for index in kernel.lines.indices
+    where kernel.lines[index].from == host
+      && kernel.lines[index].lastUsed.duration(to: now) > .seconds(60)
+    {
+      kill(index)
+    }
+    if kernel.hosts[host.place].network.lastRequest.duration(to: now) > .seconds(60) {
+      kernel.hosts[host.place].network.poolIsDead = true
+    }
+  }
+
+  private mutating func resetAll(of host: HostID) {
+    let wait = kernel.delay()
+    for line in kernel.lines where line.from == host { reset(line, after: wait) }
+    for exchange in kernel.exchanges
+    where carrier(of: exchange.from) == host && !exchange.isAbandoned {
+      cut(exchange)
+    }
+  }
+
+  private mutating func deploy(_ server: HostID, _ index: Int) {
+    if kernel.hosts[server.place].isRunning {
+      kernel.hosts[server.place].draining = index
+      drain(server, within: .seconds(10))
+    } else {
+      kernel.hosts[server.place].downs.append(index)
+    }
+  }
+
+  private mutating func closeSockets(of server: HostID, _ number: Int) {
+    let code = UInt16(clamping: number)
+    for line in kernel.lines where line.to == server && line.serverHolds {
+      send(.failed(.closed(code: code, reason: "")), bytes: 60, over: line.number)
+      kernel.add(.hungUp(line.number, code: code), after: kernel.delay())
+    }
+  }
+
+  // Calm.
+
+  /// All trouble ends.
+  mutating func calm() {
+    for host in kernel.hosts.indices { kernel.hosts[host].doom = nil }
+    for index in kernel.active { end(index) }
+    kernel.weather.loss = 0
+    kernel.weather.slow = 0
+    kernel.weather.twice = 0
+    kernel.weather.delay = .milliseconds(25)
+    kernel.weather.jitter = .milliseconds(25)
+    kernel.weather.bandwidth = 0
+    for phone in kernel.phones {
+      let until = kernel.hosts[phone.place].network.holeUntil
+      kernel.hosts[phone.place].network.holeUntil = min(until, now)
+      kernel.hosts[phone.place].network.poolIsDead = false
+    }
+    prepareCalm()
+    recompute()
+    for host in kernel.ids where kernel.hosts[host.place].process == .dead {
+      if host.kind == .phone { launch(host) } else { start(host) }
+    }
+    note(.calm)
+    tellAll()
+    becomeCalm()
+  }
+}

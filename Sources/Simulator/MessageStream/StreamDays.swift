@@ -135,3 +135,141 @@ extension Sketch<StreamFeature> {
     scatter(draw.count(0...2)) { Act(.suspend, for: $0.seconds(10, 300)) }
   }
 }
+
+// The swarm: a plan that has no character but its seed's.
+extension Sketch<StreamFeature> {
+  mutating func swarm() {
+    // A few are away for so long that only the newest page is fetched.
+    let isLong = draw.happens(0.08)
+    length = isLong ? draw.seconds(9000, 14_400) : draw.seconds(3600, 4500)
+    drawWeather()
+    life(others: 8...18, sends: 2...8)
+    if isLong { add(longAbsence(), at: draw.seconds(60, 1800)) }
+    if swarm(Self.troubles, times: 12...30), draw.happens(0.15) { once() }
+    aside {
+      $0.oddities()
+      $0.lateArrivals()
+    }
+  }
+
+  /// What only some servers and networks do, in every second run.
+  private mutating func oddities() {
+    guard draw.happens(0.5) else { return }
+    numbers.drainWindow = draw.one(.seconds(10), .seconds(60), .seconds(300), .seconds(900))
+    numbers.pageCap = draw.one(0, 0, 0, 1, 7, 30)
+    swarm(Self.oddTroubles, times: 3...12)
+    guard draw.happens(0.4) else { return }
+    let time = draw.seconds(5, Double(length.components.seconds))
+    add(
+      draw.one(Act(.beginAlike, draw.count(1...40)), Act(.putBack, draw.count(20...60))), at: time)
+    // Without a way out until the server is back, so that the socket is the first to tell.
+    if draw.happens(0.5) { add(Act(.unreachable, for: .seconds(10)), at: time - .seconds(1)) }
+  }
+
+  /// Pages by arrival of what is stamped late: there the order of the pages is not that in which
+  /// the phone keeps what they bring.
+  private mutating func lateArrivals() {
+    if draw.happens(0.25), server == .plain, numbers.lateStamps > 0 { numbers.pages = .arrival }
+  }
+
+  private static var oddTroubles: [Trouble<StreamVerb>] {
+    [.busy, .down, .waver, .edit, .serverStore, .rivals, .falseHead, .shortArrears]
+  }
+
+  private mutating func drawWeather() {
+    weather.delay = draw.seconds(0.005, 0.2)
+    weather.jitter = draw.seconds(0.001, 0.5)
+    weather.bandwidth = draw.one(0, 0, 0, 50_000, 10_000)
+    weather.loss = draw.one(0, 0, 0, 0.01, 0.05, 0.1)
+    weather.twice = draw.one(0, 0, 0.05, 0.2)
+    weather.slow = draw.one(0, 0, 0.02, 0.1, 0.5)
+    weather.patience = draw.one(.seconds(9), .seconds(9), .seconds(60))
+    numbers.ping = draw.one(.seconds(54), .seconds(54), .seconds(30), .seconds(80))
+    numbers.tokenLife = draw.one(.seconds(3600), .seconds(1800), .seconds(600), .seconds(120))
+    numbers.lateStamps = draw.one(0, 0.05, 0.2)
+    numbers.equalStamps = draw.one(0, 0.1, 0.5)
+    // Both together are drawn aside.
+    let pages: PageOrder = draw.one(.stamp, .arrival)
+    if numbers.lateStamps == 0 { numbers.pages = pages }
+    numbers.history = draw.one(60, 60, 0, 3, 130, 260)
+    numbers.historyPage = draw.one(50, 50, 10, 3, 20)
+    numbers.catchUpPage = draw.one(100, 100, 20, 5, 50)
+    numbers.memory = draw.one(1000, 1000, 200, 60)
+    weather.wallDrift = draw.one(0, 0, 1e-5, -1e-5, 1e-4)
+  }
+
+  /// Kinds of trouble that are drawn together; their order is part of every seed.
+  private static var troubles: [Trouble<StreamVerb>] {
+    [
+      .burst, .background, .suspend, .sleep, .leave, .kill, .cut, .hole, .unreachable, .handover,
+      .portal, .narrow, .down, .trim, .status, .deadlyPost, .slowStore, .tokens, .member, .frames,
+      .close, .store, .wall, .scroll, .reader, .dials, .flap,
+    ]
+  }
+
+  private mutating func longAbsence() -> Made {
+    let span = draw.seconds(4000, 7000)
+    return draw.one(
+      Act(.suspend, for: span), Act(.sleep, for: span), Act(.kill, for: span),
+      Act(.unreachable, for: span))
+  }
+
+  /// Where clocks and epochs change, once: what a plan does twice hides what once did.
+  private mutating func once() {
+    let time = draw.seconds(5, Double(length.components.seconds))
+    switch draw.count(0...3) {
+    case 0: add(Act(.beginAnew, draw.count(0...150)), at: time)
+    case 1: add(Act(.wallClock, by: draw.seconds(-7200, 7200)), at: time)
+    case _:
+      let back: Double = draw.happens(0.5) ? -3600 : -60
+      add(Act(.serverClock, by: draw.seconds(back, 3600)), at: time)
+    }
+  }
+}
+
+extension Trouble<StreamVerb> {
+  fileprivate static var burst: Trouble { Trouble { Act(.others, $0.count(20...120)) } }
+  fileprivate static var edit: Trouble { Trouble { Act(.edit, $0.count(1...30)) } }
+  fileprivate static var serverStore: Trouble {
+    Trouble {
+      $0.one(
+        Act(.storeFull, for: $0.seconds(1, 120), at: .backend),
+        Act(.storeLocked, for: $0.seconds(1, 120), at: .backend))
+    }
+  }
+  fileprivate static var rivals: Trouble {
+    Trouble { Act(.rivals, $0.count(1...6), for: $0.seconds(10, 300)) }
+  }
+  fileprivate static var falseHead: Trouble {
+    Trouble { Act(.falseHead, $0.count(-60...60), for: $0.seconds(10, 300)) }
+  }
+  fileprivate static var shortArrears: Trouble {
+    Trouble { Act(.shortArrears, for: $0.seconds(10, 300)) }
+  }
+  fileprivate static var leave: Trouble {
+    Trouble {
+      $0.one(
+        Act(.leaveScreen, for: $0.seconds(0.1, 200)),
+        Act(.realtimeOff, for: $0.seconds(0.1, 200)))
+    }
+  }
+  fileprivate static var trim: Trouble { Trouble { Act(.trim, $0.count(0...100)) } }
+  fileprivate static var deadlyPost: Trouble {
+    Trouble { Act(.dieAfterNextPost, for: $0.seconds(0.5, 60)) }
+  }
+  fileprivate static var tokens: Trouble {
+    Trouble { .revokeTokens($0.one(.works, .works, .fails, .isRefused, .hangs)) }
+  }
+  fileprivate static var member: Trouble {
+    Trouble { Act(.removeMember, for: $0.seconds(1, 200)) }
+  }
+  fileprivate static var frames: Trouble {
+    Trouble { $0.one(Act(.oversizedFrame), Act(.malformedFrames, $0.count(1...6))) }
+  }
+  fileprivate static var scroll: Trouble {
+    Trouble { $0.one(Act(.loadOlder), Act(.pullToRefresh), Act(.retryFailed)) }
+  }
+  fileprivate static var reader: Trouble {
+    Trouble { Act(.slowReader, for: $0.seconds(1, 300)) }
+  }
+}

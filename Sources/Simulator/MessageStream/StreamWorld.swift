@@ -196,3 +196,563 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     if isBack, isServerRunning { feed(.removals([])) }
   }
 }
+
+// The phone: its app, its user, its store and its tokens.
+extension StreamWorld {
+  // The app.
+
+  mutating func tellApp(_ host: HostID, isFirst: Bool) {
+    if isFirst, kernel.hosts[host.place].isSignedIn { giveToken() }
+    let isRealtime = !isUnderWay(.realtimeOff)
+    if phone.told.isRealtime != isRealtime {
+      phone.told.isRealtime = isRealtime
+      give(.realtime(isRealtime), to: host)
+    }
+    let isReaderSlow = isUnderWay(.slowReader)
+    if phone.told.isReaderSlow != isReaderSlow {
+      phone.told.isReaderSlow = isReaderSlow
+      give(.reader(isBehind: isReaderSlow), to: host)
+    }
+    let isOpen = !isUnderWay(.leaveScreen)
+    if phone.told.isOpen != isOpen {
+      phone.told.isOpen = isOpen
+      give(isOpen ? .open(at: phoneWall) : .close, to: host)
+    }
+  }
+
+  /// The user looks at the shop, and wants to see it live; the client was told so.
+  func isWanted(_ host: HostID) -> Bool {
+    phone.told.isOpen && phone.told.isRealtime
+      && kernel.hosts[host.place].told.lifecycle == .foreground
+  }
+
+  mutating func look(_ host: HostID) {
+    (kernel.bench.views[0].standing.own.isWhole, kernel.bench.views[0].standing.own.backlog) =
+      clients[0].holdings()
+  }
+
+  /// Whether the user can touch the shop's screen now.
+  var isInHand: Bool {
+    let host = kernel.hosts[phoneID.place]
+    return host.isRunning && !host.conditions.isInBackground && !isUnderWay(.leaveScreen)
+  }
+
+  mutating func send() {
+    phone.sent += 1
+    give(.send(text: "own \(phone.sent)", parent: nil, at: phoneWall), to: phoneID)
+  }
+
+  /// The user taps all that could not be sent.
+  mutating func retryFailed() {
+    for entry in disk.outbox {
+      if case .failed = entry.state { give(.retry(entry.id), to: phoneID) }
+    }
+  }
+
+  // Effects.
+
+  mutating func perform(_ effect: StreamModel.Effect, of host: HostID) {
+    switch effect {
+    case .open(let attempt, let after):
+      dial(host, attempt, to: server, hello: .init(after: after, token: phone.token))
+    case .close(let attempt, let code): hangUp(host, attempt, code: code)
+    case .ping(let attempt, let id): send(host, attempt, ping: id)
+    case .refreshCredentials: refresh()
+    case .fetch(let id, let query): ask(.fetch(id, query))
+    case .post(let entry, let number): ask(.post(entry, try: number))
+    case .load(let limit):
+      read(.loaded((shadow ?? disk).load(limit: limit)), or: { .loadFailed($0) })
+    case .commit(let id, let change): commit(id, change)
+    case .readOlder(let key, let limit):
+      read(.older((shadow ?? disk).older(than: key, limit: limit)), or: { .olderFailed($0) })
+    case .update(let update): show(update)
+    }
+  }
+
+  private mutating func show(_ update: StreamUpdate) {
+    switch update {
+    case .messages(let messages, _):
+      kernel.counts[.shown] += messages.count
+      if let awaited = screen.awaited, messages.contains(where: { $0.text == awaited }) {
+        screen.awaited = nil
+      }
+    case .history(let hasMore):
+      screen.hasMore = hasMore
+      screen.histories += 1
+    case .notice(.signIn): askToSignIn()
+    case .status, .edited, .gap, .gapClosed, .outbox, .outboxDone, .notice: return
+    }
+  }
+
+  // The store.
+
+  private mutating func read(
+    _ answer: StreamModel.Input, or failed: (StoreFailure) -> StreamModel.Input
+  ) {
+    let isLocked = kernel.hosts[phoneID.place].conditions.disk == .locked
+    let input = isLocked ? failed(.locked(detail: "the device is locked")) : answer
+    let wait = diskDelay(phoneID)
+    kernel.answerLater(.input(input), to: phoneID, after: wait)
+  }
+
+  private mutating func commit(_ id: CommitID, _ change: TimelineChange) {
+    let disk = kernel.hosts[phoneID.place].conditions.disk
+    guard var early = shadow, disk == .works || disk == .slow else {
+      return write(.change(id, change), on: phoneID)
+    }
+    let answer = seam.stored(early.commit(change), of: change)
+    shadow = early
+    kernel.answerLater(.input(.committed(id, answer)), to: phoneID, after: .milliseconds(1))
+    write(.change(id, change), on: phoneID, after: .seconds(2))
+  }
+
+  mutating func makeDurable(
+    _ change: StreamFeature.Cue, on host: HostID
+  ) -> StreamFeature.Cue? {
+    guard case .change(let id, let change) = change else { return nil }
+    let commit = kernel.bench.views[0].standing.own.disk.commit(change)
+    note(.stored(change, commit))
+    guard shadow == nil else { return nil }
+    return .input(
+      .committed(id, kernel.setup.defect != nil ? seam.stored(commit, of: change) : commit))
+  }
+
+  func keepsLastWrites(_ host: HostID) -> Bool { shadow == nil }
+
+  func refusedChange(_ change: StreamFeature.Cue, isFull: Bool) -> StreamFeature.Cue {
+    guard case .change(let id, _) = change else { return change }
+    let failure: StoreFailure =
+      isFull ? .full(detail: "no space left") : .locked(detail: "the device is locked")
+    return .input(.commitFailed(id, failure))
+  }
+
+  // Tokens.
+
+  /// The shell reads in the token whose it is, and says so first.
+  private mutating func giveToken() {
+    give(.user("me"), to: phoneID)
+    // How long the phone believes that it lives: by its own clock.
+    let life = phoneWall.duration(to: phone.token.expiresAt)
+    give(.credentials(.available(expiresIn: life)), to: phoneID)
+  }
+
+  private mutating func refresh() {
+    let host = kernel.hosts[phoneID.place]
+    var outcome = host.isSignedIn ? phone.refresh : .isRefused
+    guard outcome != .hangs else {
+      phone.refresh = .works
+      return
+    }
+    kernel.hosts[phoneID.place].calls += 1
+    var wait = kernel.roundTrip()
+    if host.conditions.isUnreachable || host.conditions.portal != nil {
+      outcome = .fails
+    } else if host.conditions.isHole {
+      (outcome, wait) = (.fails, .seconds(12))
+    }
+    kernel.later(.refreshed(outcome), on: phoneID, after: wait)
+  }
+
+  mutating func refreshed(_ outcome: TokenRefresh) {
+    kernel.hosts[phoneID.place].calls -= 1
+    guard kernel.hosts[phoneID.place].isRunning else { return }
+    switch outcome {
+    case .works:
+      newToken()
+      giveToken()
+    case .fails:
+      phone.refresh = .works
+      give(.credentials(.refreshFailed), to: phoneID)
+    case .isRefused:
+      phone.refresh = .works
+      if kernel.hosts[phoneID.place].isSignedIn {
+        kernel.hosts[phoneID.place].isSignedIn = false
+        signInSoon()
+      }
+      give(.credentials(.rejected), to: phoneID)
+    case .hangs: return  // was never answered
+    }
+  }
+
+  private mutating func newToken() {
+    backend.newestToken += 1
+    let life = kernel.plan.numbers.tokenLife
+    phone.token = StreamToken(
+      number: backend.newestToken, expiresAt: serverWall.advanced(by: life))
+    kernel.bench.views[0].standing.secrets.insert(phone.token.secret)
+  }
+
+  private mutating func signInSoon() {
+    let wait = kernel.hosts[phoneID.place].chance.duration(below: .seconds(70))
+    kernel.later(.signsIn, after: .seconds(20) + wait)
+  }
+
+  /// The app says that only its user can go on from here.
+  private mutating func askToSignIn() {
+    guard !phone.isAskedToSignIn else { return }
+    phone.isAskedToSignIn = true
+    if kernel.hosts[phoneID.place].isSignedIn { signInSoon() }
+  }
+
+  /// The user signs in once they look at the app.
+  mutating func signIn() {
+    let host = kernel.hosts[phoneID.place]
+    guard !host.isSignedIn || phone.isAskedToSignIn else { return }
+    guard host.isRunning, !host.conditions.isInBackground else {
+      return kernel.later(.signsIn, after: .seconds(20))
+    }
+    kernel.hosts[phoneID.place].isSignedIn = true
+    phone.isAskedToSignIn = false
+    newToken()
+    giveToken()
+  }
+}
+
+// Requests: as an HTTP client writes and reads them.
+extension StreamWorld {
+  mutating func ask(_ request: StreamRequest) {
+    let question = StreamFeature.Question(request: request, token: phone.token)
+    ask(question, from: phoneID, to: server)
+  }
+
+  mutating func requestArrived(
+    _ id: TrafficID, _ question: StreamFeature.Question, at server: HostID
+  ) {
+    feed(
+      .request(
+        RequestID(id), call(question.request), credential(of: question.token), wall: serverWall))
+  }
+
+  private func call(_ what: StreamRequest) -> Call {
+    switch what {
+    case .fetch(_, let query):
+      Call.read(
+        method: "GET", path: ShopRoute.paginated(shop).path, query: query.parameters, key: nil,
+        body: [], limits: MessageLimits())
+    case .post(let entry, _):
+      Call.read(
+        method: "POST", path: ShopRoute.send.path, query: [], key: entry.id.description,
+        body: NewMessage(shop: entry.shop, text: entry.text, parent: entry.parent).encode(),
+        limits: MessageLimits())
+    }
+  }
+
+  func reply(_ answer: Answer) -> StreamFeature.Reply {
+    StreamFeature.Reply(
+      status: answer.status, retryAfter: answer.retryAfter, bytes: answer.bytes)
+  }
+
+  func refusal(_ status: Int) -> StreamFeature.Reply {
+    let retryAfter: Duration? = status == 429 || status == 503 ? .seconds(2) : nil
+    return reply(.error(status, "not now", retryAfter: retryAfter))
+  }
+
+  func bytes(of question: StreamFeature.Question) -> Int {
+    switch question.request {
+    case .fetch: 500
+    case .post(let entry, _): 600 + entry.text.utf8.count
+    }
+  }
+
+  func bytes(of reply: StreamFeature.Reply) -> Int { reply.bytes.count + 300 }
+
+  /// A client completes a post once. Pages are asked for by number, so a copy tells itself.
+  func mayComeTwice(_ question: StreamFeature.Question) -> Bool {
+    if case .fetch = question.request { true } else { false }
+  }
+
+  /// The refusal of an older token says nothing about the present one.
+  func repeated(
+    _ question: StreamFeature.Question, after reply: StreamFeature.Reply, of host: HostID
+  ) -> StreamFeature.Question? {
+    guard reply.status == 401, phone.token.number > question.token.number else { return nil }
+    return StreamFeature.Question(request: question.request, token: phone.token)
+  }
+
+  mutating func answered(
+    _ question: StreamFeature.Question, _ result: Result<StreamFeature.Reply, LinkFailure>,
+    to host: HostID
+  ) {
+    give(input(question.request, result), to: host)
+  }
+
+  private func input(
+    _ what: StreamRequest, _ result: Result<StreamFeature.Reply, LinkFailure>
+  ) -> StreamModel.Input {
+    switch result {
+    case .failure(let failure): return failed(what, failure)
+    case .success(let reply):
+      guard reply.status == 200 || reply.status == 201 else {
+        let failure = LinkFailure.http(
+          status: reply.status, retryAfter: reply.retryAfter,
+          detail: Envelope.decodeNote(reply.bytes) ?? "")
+        return failed(what, failure)
+      }
+      return read(what, reply.bytes)
+    }
+  }
+
+  private func read(_ what: StreamRequest, _ bytes: [UInt8]) -> StreamModel.Input {
+    do throws(MessageError) {
+      switch what {
+      case .fetch(let id, _): return .fetched(id, try PageCodec.decode(bytes, shop: shop))
+      case .post(let entry, _):
+        return .posted(entry.id, try Envelope.decodeMessage(bytes, shop: shop))
+      }
+    } catch {
+      return failed(what, .protocolError(detail: "the answer could not be read: \(error)"))
+    }
+  }
+
+  private func failed(_ what: StreamRequest, _ failure: LinkFailure) -> StreamModel.Input {
+    switch what {
+    case .fetch(let id, _): .fetchFailed(id, failure)
+    case .post(let entry, let number): .postFailed(entry.id, try: number, failure)
+    }
+  }
+}
+
+// The end of a run: nothing goes wrong any more, and everything must become whole.
+extension StreamWorld {
+  mutating func prepareCalm() {
+    phone.refresh = .works
+    setServerClock()
+  }
+
+  /// The user looks at the shop, signed in.
+  mutating func becomeCalm() {
+    signIn()
+    give(.open(at: phoneWall), to: phoneID)
+  }
+
+  /// A clock that is back is set right: what a plain server stamps far back may stay unfound.
+  private mutating func setServerClock() {
+    guard let newest = backend.log.messages.map(\.createdAt).max(), serverWall < newest else {
+      return
+    }
+    kernel.hosts[server.place].wallOffset += serverWall.duration(to: newest)
+  }
+
+  mutating func heal() {
+    becomeWhole()
+    scroll()
+    finish()
+  }
+
+  mutating func happenLast() {
+    screen.awaited = "the last word"
+    post(text: "the last word")
+  }
+
+  /// What a user does who sees that something failed. What was on its way when calm began, such as
+  /// somebody else's certificate, may still have ended the link.
+  mutating func tryAgain() {
+    retryFailed()
+    if standing.status.phase == .failed {
+      give(.open(at: phoneWall), to: phoneID)
+    }
+  }
+
+  /// It is shown, or kept: one that is stamped before all that is shown comes by scrolling up.
+  private var hasLast: Bool {
+    guard let awaited = screen.awaited else { return true }
+    return screen.hasMore
+      && disk.ordered.contains { disk.messages[$0.id]?.text == awaited }
+  }
+
+  /// An abandoned request may still be on its way to the server, and what it brings is to be seen
+  /// too. An abandoned post may be under way although the client still waits for the answer.
+  var isComplete: Bool {
+    standing.status.phase == .connected
+      && standing.own.isWhole
+      && disk.outbox.isEmpty
+      && standing.own.backlog.unsent == 0
+      && !isAheadOfLog
+      && !kernel.exchanges.contains { $0.isAbandoned || $0.question.isPost }
+      && hasLast
+  }
+
+  private var standing: Standing<StreamFeature> { kernel.bench.views[0].standing }
+
+  var complaint: String {
+    "\(standing.status), whole: \(standing.own.isWhole), "
+      + "to be sent: \(disk.outbox.count), "
+      + "\(standing.own.backlog)"
+  }
+
+  /// Scrolls up until there is nothing older.
+  private mutating func scroll() {
+    for _ in 0..<2000 where !kernel.isAborted {
+      if !screen.hasMore, disk.gaps.isEmpty {
+        if let text = screen.awaited { blame("not shown where history begins: \(text)") }
+        return
+      }
+      let before = screen.histories
+      give(.loadOlder, to: phoneID)
+      if !run(until: now.advanced(by: .seconds(60)), { $0.screen.histories > before }) {
+        blame("older messages were asked for, and there was no answer")
+        return
+      }
+    }
+    if !kernel.isAborted { blame("scrolling up never ends") }
+  }
+
+  mutating func leave() {
+    phone.told.isOpen = false
+    give(.close, to: phoneID)
+  }
+
+  mutating func blame(_ detail: String) {
+    kernel.find(.unhealed, detail)
+  }
+}
+
+// What only some servers do: edits, logs that are put back, a user with more devices, lies.
+extension StreamWorld {
+  // The log.
+
+  /// The log begins anew with its newest messages.
+  mutating func beginAnew(keeping count: Int, _ index: Int) {
+    stop(server, for: index)
+    backend.log.beginAnew(keeping: count)
+    note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
+  }
+
+  /// The log begins anew without its newest messages, and others fill it up to where it stood: an
+  /// offset at its head is one of both epochs.
+  mutating func beginAlike(without count: Int, _ index: Int) {
+    let size = backend.log.messages.count
+    beginAnew(keeping: size - min(count, size), index)
+    for _ in 0..<min(count, size) {
+      backend.said += 1
+      let user = "other-\(backend.said % 5)"
+      let newest = backend.log.messages.last?.createdAt.advanced(by: .milliseconds(1))
+      let stamp = max(serverWall, newest ?? serverWall)
+      let message = Message(
+        id: .random(using: &kernel.hosts[server.place].chance), shop: shop, user: user,
+        username: user, text: "other \(backend.said)", createdAt: stamp)
+      let (kept, isNew) = backend.log.append(message, key: nil)
+      kernel.counts[.accepted] += 1
+      note(.accepted(kept, isNew: isNew))
+    }
+  }
+
+  /// The log loses its newest messages, and goes on under the same epoch.
+  mutating func putBack(by count: Int, _ index: Int) {
+    stop(server, for: index)
+    backend.longest = backend.log.head.offset
+    backend.log.putBack(by: count)
+    note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
+  }
+
+  /// Whether the next message reaches what the phone knows of the log that went back, which it
+  /// cannot know yet: no client can tell a log that was filled up again from the old one.
+  var fillsLogUp: Bool {
+    guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
+    let head = backend.log.head.offset
+    let next = head + UInt64(backend.posting) + 1
+    // What its store does not take yet it knows, too.
+    let isUnstored = kernel.bench.views[0].standing.own.backlog.unstored > 0
+    return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest
+  }
+
+  /// Whether the phone knows more of the log than there is.
+  var isAheadOfLog: Bool {
+    guard let cursor = disk.cursor.position else { return false }
+    return cursor.epoch == backend.log.epoch && cursor.offset > backend.log.head.offset
+  }
+
+  /// Others change their newest messages, and everybody on a socket hears of it.
+  mutating func edit(_ count: Int) {
+    guard isServerRunning else { return }
+    let listeners = kernel.lines.filter { $0.serverHolds }.map { ConnectionID($0.number) }
+    for message in backend.log.messages.suffix(max(0, count)) where message.user != "me" {
+      guard var edited = backend.log.edit(message, at: serverWall) else { continue }
+      if kernel.plan.server == .plain { edited.position = nil }
+      send(.message(edited), to: listeners)
+    }
+  }
+
+  /// What the log answers while the server's disk fails; `nil` while it works.
+  func failure(of question: LogQuestion) -> StoreFailure? {
+    switch (kernel.hosts[server.place].conditions.disk, question) {
+    case (.locked, _): .locked(detail: "the log is locked")
+    case (.full, .append): .full(detail: "no space left")
+    case (.full, .page), (.full, .head), (.works, _), (.slow, _): nil
+    }
+  }
+
+  // Sockets.
+
+  /// The act of a verb that is under way and began last.
+  private func act(_ verb: StreamVerb) -> Act<StreamVerb>? {
+    kernel.active.last { kernel.plan.acts[$0].act.verb == .own(verb) }
+      .map { kernel.plan.acts[$0].act }
+  }
+
+  /// A socket is open; what is said of the head may be false, and what is owed may not come.
+  mutating func letIn(_ id: ConnectionID, head: Position?, after: Position?) {
+    var stated = head
+    if let lie = act(.falseHead), let head {
+      let offset = Int(clamping: head.offset) + lie.number
+      stated = Position(epoch: head.epoch, offset: UInt64(max(0, offset)))
+    }
+    if after != nil, isUnderWay(.shortArrears) { backend.owed[id.number] = 1 }
+    if let index = line(id.number), kernel.lines[index].run == kernel.hosts[phoneID.place].run {
+      note(.stated(kernel.lines[index].attempt, head: stated))
+    }
+    accept(id.number, .opened(head: stated, after: after))
+  }
+
+  /// Whether a frame for one socket alone is not sent, although it is owed.
+  mutating func keepsBack(_ listeners: [ConnectionID]) -> Bool {
+    guard let id = listeners.first, listeners.count == 1, let owed = backend.owed[id.number] else {
+      return false
+    }
+    backend.owed[id.number] = owed - 1
+    return owed <= 0
+  }
+
+  // Other devices of the same user.
+
+  /// So many sockets of the user's other devices open.
+  mutating func openRivals(_ count: Int, _ index: Int) {
+    guard isServerRunning else { return }
+    let claims = Claims(
+      user: "me", name: "Me", shops: [shop], expiresAt: serverWall.advanced(by: .seconds(86_400)))
+    for _ in 0..<max(0, count) {
+      backend.lastRival += 1
+      backend.rivals[backend.lastRival] = index
+      feed(.upgrade(ConnectionID(backend.lastRival), shop, .valid(claims), wall: serverWall))
+    }
+  }
+
+  mutating func closeRivals(of index: Int) {
+    for number in backend.rivals.keys.sorted() where backend.rivals[number] == index {
+      backend.rivals[number] = nil
+      if isServerRunning { feed(.gone(ConnectionID(number), code: 1000)) }
+    }
+  }
+
+  /// What the server does to a socket of another device: it answers pings and close frames.
+  mutating func tellRival(_ effect: ShopServer.Effect) {
+    switch effect {
+    case .ping(let id) where backend.rivals[id.number] != nil:
+      kernel.later(.rival(id, isGone: false), on: server, after: kernel.roundTrip())
+    case .close(let id, _) where backend.rivals[id.number] != nil:
+      kernel.later(.rival(id, isGone: true), on: server, after: kernel.roundTrip())
+    case .drop(let id), .refuse(let id, _): backend.rivals[id.number] = nil
+    case .append, .page, .head, .answer, .accept, .send, .ping, .close, .finished: return
+    }
+  }
+
+  mutating func rivalAnswers(_ id: ConnectionID, isGone: Bool) {
+    guard backend.rivals[id.number] != nil else { return }
+    if isGone {
+      backend.rivals[id.number] = nil
+      feed(.gone(id, code: 1001))
+    } else {
+      feed(.heard(id))
+    }
+  }
+}

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkJSON
 import LinkServerCore
 import LinkWire
 import Session
@@ -331,5 +332,291 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     finish()
     judgeServer()
     for phone in kernel.phones.indices { note(.counted(phone: phone, disks[phone].days)) }
+  }
+}
+
+// The program behind the server: what it does for a prompt, and how that ends.
+extension SessionWorld {
+  mutating func run(_ id: SessionPromptID, _ prompt: SessionPrompt) {
+    kernel.counts[.handled] += 1
+    note(.ran(text: prompt.text.firstWord))
+    backend.handlers.insert(id)
+    let longest = isCalm ? .milliseconds(200) : kernel.plan.numbers.work
+    let time = kernel.hosts[server.place].chance.duration(below: longest)
+    var text = "re \(prompt.text.firstWord)"
+    if prompt.text.utf8.count > 1_024 { text += " " + String(of: "y", count: 5_000) }
+    let chance = kernel.hosts[server.place].chance.next()
+    if chance % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
+    // What it has written is the beginning of what it says.
+    if let habit = ProgramHabit(prompt.text), !isCalm { return follow(habit, id) }
+    let result: SessionResponse.Result =
+      chance % 16 == 1 ? .failure(error: "the program failed") : .success(text: text)
+    kernel.later(.ends(id, result), on: server, after: time)
+  }
+
+  private mutating func follow(_ habit: ProgramHabit, _ id: SessionPromptID) {
+    let length = backend.policy.maxResponseBytes
+    switch habit {
+    case .hangs, .deaf: backend.hanging.insert(id)
+    case .floods:
+      backend.hanging.insert(id)
+      for seconds in Int64(1)...3 {
+        let text = String(of: "z", count: length / 2)
+        kernel.later(.produces(id, text), on: server, after: .seconds(seconds))
+      }
+    case .fills, .overflows:
+      let count = habit == .fills ? length : length + 1
+      let text = "re " + String(of: "z", count: count - 3)
+      let result = SessionResponse.Result.success(text: text)
+      kernel.later(.ends(id, result), on: server, after: .seconds(1))
+    }
+    if habit == .deaf { backend.deaf.insert(id) }
+  }
+
+  /// The program is told to end, and may not listen.
+  mutating func cancel(_ id: SessionPromptID) {
+    guard !backend.deaf.contains(id) else { return }
+    kernel.later(.ends(id, .failure(error: "killed")), on: server, after: .milliseconds(10))
+  }
+
+  /// The program ends; the first of its end and of a cancellation counts.
+  mutating func ends(_ id: SessionPromptID, _ result: SessionResponse.Result) {
+    guard backend.handlers.remove(id) != nil else { return }
+    backend.hanging.remove(id)
+    kernel.counts[.answers] += 1
+    feed(.ended(id, result, wall: wall(server)))
+  }
+
+  /// Programs that would not end in time end now.
+  mutating func endHanging() {
+    for id in backend.hanging.sorted() { ends(id, .success(text: "re \(id.number) at last")) }
+  }
+}
+
+/// What a prompt of a guest makes the program do.
+private enum ProgramHabit: String {
+  /// It does not end by itself; nor when it is told to.
+  case hangs, deaf
+  /// It writes more than a response may have.
+  case floods
+  /// Its response has as many bytes as it may have, or one more.
+  case fills, overflows
+
+  init?(_ text: String) {
+    let words = text.utf8.prefix(40).split(separator: 0x20)
+    guard words.count == 2 else { return nil }
+    self.init(rawValue: String(decoding: words[1], as: UTF8.self))
+  }
+}
+
+// Frames: what one end wrote as bytes, the other end reads. Both must mean the same.
+extension SessionWorld {
+  /// Bytes of a client are at the server.
+  ///
+  /// - Parameter sent: The message that they were written from; `nil` if they are none.
+  mutating func hear(_ bytes: [UInt8], _ sent: SessionClientMessage?, from id: ConnectionID) {
+    let message: SessionClientMessage
+    do { message = try SessionClientMessage.read(bytes) } catch {
+      if let sent { note(.broken(.misread, detail: "\(sent) cannot be read: \(error)")) }
+      return feed(.unreadable(id, detail: "\(error)", field: error.field))
+    }
+    if let sent, sent != message {
+      note(.broken(.misread, detail: "a \(sent.kind) was read as another \(message.kind)"))
+    }
+    feed(.said(id, message, proof: proof(in: message, id), wall: wall(server)))
+  }
+
+  /// Compares what was read with what was written.
+  mutating func compare(_ message: SessionServerMessage, _ sent: SessionServerMessage?) {
+    if let sent, sent != message {
+      note(.broken(.misread, detail: "a message of the server was read as another one"))
+    }
+  }
+
+  private mutating func proof(
+    in message: SessionClientMessage, _ id: ConnectionID
+  ) -> SessionServer.Proof {
+    guard case .connect(let connect) = message else { return .none }
+    let challenge = backend.rules.challenge(of: id)
+    if let key = connect.key {
+      if challenge != nil, kernel.plan.numbers.plain == 0, backend.guests[id] == nil,
+        key.text == Self.key
+      {
+        note(.broken(.leaked, detail: "the key was sent although a challenge was there"))
+      }
+      return key.text == Self.key ? .key : .none
+    }
+    guard let challenge, let proof = connect.proof else { return .none }
+    return proof.text == connect.expectedProof(of: challenge) ? .challenge : .none
+  }
+}
+
+extension SessionConnect {
+  /// What stands for the signature of a challenge: the text that is signed, written down a second
+  /// time.
+  fileprivate func expectedProof(of challenge: String) -> String {
+    guard features.contains(.boundProof) else { return challenge }
+    var text = String(repeating: " ", count: 128)
+    let milliseconds = timestamp.map { $0.nanoseconds / 1_000_000 }
+    for part in [challenge, session, version ?? "", milliseconds.map { "\($0)" } ?? ""] {
+      text += String(part.utf8.count) + ":" + part + ","
+    }
+    return text
+  }
+}
+
+extension SessionClientMessage {
+  /// Its kind, for findings.
+  fileprivate var kind: String {
+    switch self {
+    case .connect: "connect"
+    case .ping: "ping"
+    case .messageAck: "acknowledgement"
+    case .prompt: "prompt"
+    case .subscribe, .subscribeBatch: "subscription"
+    case .unsubscribe: "end of a subscription"
+    case .setMaxMessageSize: "size"
+    case .killSession: "cancellation"
+    case .disconnect: "farewell"
+    case .unknown: "message of no known type"
+    }
+  }
+}
+
+// Guests: clients that are scripts, and reach the server without a line of the kernel.
+extension SessionWorld {
+  /// The connections of guests have numbers beyond those of lines.
+  private static let firstGuest: UInt64 = 1 << 40
+
+  /// A guest comes; one who shows an old proof saw an earlier challenge.
+  mutating func welcome(_ kind: SessionGuest.Kind) {
+    guard kernel.hosts[server.place].isRunning, !isCalm else { return }
+    backend.lastGuest += 1
+    backend.challenges += 1
+    let id = ConnectionID(Self.firstGuest + backend.lastGuest)
+    var guest = SessionGuest(kind, number: backend.lastGuest)
+    guest.challenge = UUID128(high: 0xCA11, low: backend.challenges).description
+    guest.oldChallenge = UUID128(high: 0xCA11, low: backend.challenges - 1).description
+    backend.guests[id] = guest
+    let arrival = SessionServer.Arrival(address: "guests", challenge: guest.challenge)
+    feed(.opened(id, arrival, wall: wall(server)))
+  }
+
+  /// Takes what the server asks for on the connection of a guest; false for any other effect.
+  mutating func isForGuest(_ effect: SessionServer.Effect) -> Bool {
+    guard let id = effect.connection, id.number > Self.firstGuest else { return false }
+    switch effect {
+    case .accept: later(id)
+    case .send(_, let message): guestHears(message, id)
+    case .noticeDrain: kernel.later(.drained(id), on: server, after: .milliseconds(1))
+    case .ping:
+      if backend.guests[id]?.answers == true { feedLater(id) }
+    case .close: kernel.later(.guestLeaves(id), on: server, after: .milliseconds(50))
+    case .drop: kernel.later(.guestLeaves(id), on: server, after: .zero)
+    case .refuse: backend.guests[id] = nil
+    case .run, .cancel, .store, .finished: return false
+    }
+    return true
+  }
+
+  private mutating func later(_ id: ConnectionID, after wait: Duration = .milliseconds(100)) {
+    kernel.later(.steps(id), on: server, after: wait)
+  }
+
+  /// A pong comes back: nothing but a sign of life.
+  private mutating func feedLater(_ id: ConnectionID) {
+    kernel.later(.hears(id, []), on: server, after: .milliseconds(10))
+  }
+
+  /// Bytes of a guest are at the server.
+  mutating func guestSpoke(_ bytes: [UInt8], _ id: ConnectionID) {
+    guard backend.guests[id] != nil else { return }
+    feed(.heard(id))
+    guard !bytes.isEmpty else { return }
+    hear(bytes, nil, from: id)
+  }
+
+  mutating func guestLeaves(_ id: ConnectionID) {
+    guard backend.guests.removeValue(forKey: id) != nil else { return }
+    feed(.gone(id, wall: wall(server)))
+  }
+
+  private mutating func guestHears(_ message: SessionServerMessage, _ id: ConnectionID) {
+    let bytes = message.bytes
+    backend.ledger.weigh(message, bytes.count, id)
+    do { compare(try SessionServerMessage.read(bytes), message) } catch {
+      note(.broken(.misread, detail: "\(message) cannot be read: \(error)"))
+    }
+    guard backend.guests[id]?.answers == true, backend.guests[id]?.kind != .plain else { return }
+    switch message {
+    case .response(let response):
+      guard let message = response.id else { return }
+      let ack = SessionClientMessage.messageAck(message)
+      kernel.later(.hears(id, ack.bytes), on: server, after: .milliseconds(30))
+    case .hello, .connected, .pong, .ack, .responsePart, .error, .authError, .replay,
+      .turnComplete, .history, .historyBatch, .heartbeat, .draining, .sessionKilled, .unknown:
+      return
+    }
+  }
+
+  /// A guest does what its script has next.
+  mutating func step(_ id: ConnectionID) {
+    guard var guest = backend.guests[id] else { return }
+    guard !guest.steps.isEmpty else { return guestLeaves(id) }
+    let next = guest.steps.removeFirst()
+    backend.guests[id] = guest
+    switch next {
+    case .say(let message): say(message, id)
+    case .write(let text): guestSpoke(Array(text.utf8), id)
+    case .enter(let entrance): say(.connect(connect(guest, entrance)), id)
+    case .wait(let time): return later(id, after: time)
+    case .read: feed(.overflowed(id))
+    case .take: takeAnother(id)
+    }
+    later(id)
+  }
+
+  /// A guest acknowledges what waits for others.
+  private mutating func takeAnother(_ id: ConnectionID) {
+    for prompt in backend.kept.prompts.values.sorted(by: { $0.id < $1.id }) {
+      guard case .ended(let answer) = prompt.stage, !answer.isTaken else { continue }
+      say(.messageAck(answer.message), id)
+    }
+  }
+
+  private mutating func say(_ message: SessionClientMessage, _ id: ConnectionID) {
+    feed(.heard(id))
+    hear(message.bytes, message, from: id)
+  }
+
+  private func connect(
+    _ guest: SessionGuest, _ entrance: SessionGuest.Entrance
+  ) -> SessionConnect {
+    var connect = SessionConnect(session: guest.name, features: guest.features)
+    if guest.kind == .oldReader { connect.version = "0.4.7" }
+    switch entrance {
+    case .key(let key, let version):
+      (connect.key, connect.version) = (Secret(key), version)
+      connect.recentSessionsLimit = 5
+    case .proof(let time):
+      connect.timestamp = wall(server).advanced(by: time)
+      connect.proof = Secret(connect.signedText(guest.challenge))
+    case .oldProof:
+      connect.timestamp = wall(server)
+      connect.proof = Secret(connect.signedText(guest.oldChallenge))
+    }
+    return connect
+  }
+}
+
+extension SessionServer.Effect {
+  /// The connection that it is about.
+  fileprivate var connection: ConnectionID? {
+    switch self {
+    case .accept(let id), .refuse(let id, _), .send(let id, _), .noticeDrain(let id), .ping(let id),
+      .close(let id, _), .drop(let id):
+      id
+    case .run, .cancel, .store, .finished: nil
+    }
   }
 }

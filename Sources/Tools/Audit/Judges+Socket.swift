@@ -344,3 +344,323 @@ extension AuditEvidence {
     return hasAnswer ? .shown(words) : .partly(words)
   }
 }
+
+/// Sizes, load, silence and what is not valid.
+extension AuditEvidence {
+  func sizeTaken() throws(Finding) -> Finding {
+    try answered(in: session(.size), "{\"type\":\"set_max_message_size\"", by: "ack")
+  }
+
+  func truncation() throws(Finding) -> Finding {
+    let record = try session(.size)
+    guard let set = record.sent("{\"type\":\"set_max_message_size\""),
+      let start = record.sent("{\"type\":\"prompt\"", after: set)
+    else { throw .unseen(record.outline) }
+    guard
+      let (end, message) = record.messages(after: start).first(where: { $0.1.type == "response" })
+    else { throw .unseen("no response: " + record.aftermath(of: start)) }
+    let most = AuditPlan.size.kilobytes * 1_024
+    let whole = record.messages().first { $0.at < set && $0.1.type == "response" }?.1.count
+    let words =
+      "set \(AuditPlan.size.kilobytes) KiB and sent a prompt of \(AuditPlan.size.text) bytes; "
+      + "the response has \(message.count) bytes, "
+      + (record.events[end].at - record.events[start].at).shown
+      + (whole.map { "; without the size it had \($0) bytes" } ?? "")
+    if message.count > most { return .missing(words) }
+    // Only the same answer in full shows that this one was cut.
+    guard let whole, whole > most else {
+      return .unseen(words + "; the handler's answer is too short to be cut")
+    }
+    guard case .response(let response) = message.content, case .success = response.result else {
+      return .partly(words + ", and now it is a failure")
+    }
+    return .shown(words)
+  }
+
+  func hugeFrame() throws(Finding) -> Finding {
+    let record = try record(.huge)
+    guard let start = record.sent("the header", on: 1) else { throw .unseen(record.outline) }
+    guard let end = record.end(of: 1), end > start else {
+      return record.absence(after: start)
+    }
+    let words = record.between(start, end)
+    if case .ended(.closed(1009, _)) = record.events[end].kind { return .shown(words) }
+    // A connection that sends nothing may end as soon by itself.
+    let lifetime = record.events[end].at + .seconds(1)
+    if let silent = records[.stranger], let other = silent.end(of: 0),
+      silent.events[other].at <= lifetime
+    {
+      return .unseen(words + "; one that sent nothing: " + silent.between(0, other))
+    }
+    return .shown(words)
+  }
+
+  /// Whether a connection may have ended because a frame on another one ended them all.
+  private func isSweptAway(_ end: AuditRecord.Event) -> Bool {
+    end.kind.isAbrupt && finding(.bystander).outcome == .missing
+  }
+
+  func bystander() throws(Finding) -> Finding {
+    let record = try record(.huge)
+    guard record.sent("the header", on: 1) != nil,
+      let start = record.sent("a WebSocket ping", on: 0)
+    else { throw .unseen(record.outline) }
+    guard let end = record.first(after: start, { $0.kind == .pong }) else {
+      return record.absence(after: start, "on another connection: ")
+    }
+    return .shown("on another connection: " + record.between(start, end))
+  }
+
+  func congestion() throws(Finding) -> Finding {
+    let record = try session(.congestion)
+    guard let start = record.sent("{\"type\":\"prompt\""),
+      let ping = record.sent("{\"type\":\"ping\"}", after: start)
+    else { throw .unseen(record.outline) }
+    let words = "sent 8 prompts of 20 kB, then `ping`; "
+    guard let end = record.first("pong", after: ping) else {
+      return record.absence(after: ping, words)
+    }
+    let time = record.events[end].at - record.events[ping].at
+    let taken = record.messages(after: start).filter { $0.1.isTaken }
+    let answers = taken.count { $0.1.type == "response" && $0.at < end }
+    let text = words + "`pong` after \(time.shown), behind \(answers) of the 8 responses"
+    guard !taken.isEmpty else { return .unseen(text + "; no prompt was taken") }
+    if time >= .seconds(1) { return Finding(time < Self.late ? .partly : .missing, text) }
+    guard answers > 0 else { return .shown(text) }
+    // A ping that does not wait overtakes the last prompt, if its handler takes any time.
+    guard let handler = handlerTime, handler >= Self.noticeable else {
+      return .unseen(text + "; handlers that answer at once leave nothing to overtake")
+    }
+    let took = text + "; the handler of a prompt takes \(handler.shown)"
+    return answers >= 8 ? .missing(took) : .unseen(took)
+  }
+
+  /// The shortest time of a handler that shows whether something overtakes its prompt.
+  private static let noticeable = Duration.milliseconds(20)
+
+  /// How long the first prompt took beyond the round trip of a ping.
+  private var handlerTime: Duration? {
+    guard let (record, start, end, _) = try? firstResponse() else { return nil }
+    let trips = pongTimes
+    let trip = trips.isEmpty ? .zero : trips[trips.count / 2]
+    return record.events[end].at - record.events[start].at - trip
+  }
+
+  /// How a message that is not valid was taken: what was sent on a connection of its own.
+  func fault(_ socket: Int) throws(Finding) -> Finding {
+    if !speaksSession { return try plainFault(socket) }
+    let record = try session(.faults)
+    guard let (start, error) = Self.fault(socket, in: record) else {
+      throw .unseen("not sent: " + record.outline)
+    }
+    let isAnswered = record.first("pong", on: socket, after: start) != nil
+    // A server that answers no ping at all is not taken for one that ended the connection, if it
+    // says anything.
+    let isAlive =
+      isAnswered || error != nil && record.end(of: socket) == nil && !answersPings
+    let words = error.map { record.between(start, $0) } ?? record.aftermath(of: start)
+    if error != nil, isAlive { return .shown(words + "; the connection stayed") }
+    return error != nil || isAlive ? .partly(words) : record.absence(after: start)
+  }
+
+  /// What was sent that is not valid, and the error that it earned.
+  private static func fault(_ socket: Int, in record: AuditRecord) -> (sent: Int, error: Int?)? {
+    guard let connected = record.first("connected", on: socket),
+      case let start = record.next(after: connected), start < record.events.count
+    else { return nil }
+    // What comes behind the ping that is sent next may answer that.
+    let error = record.first("error", on: socket, after: start)
+    return (start, error.flatMap { $0 < record.next(after: start) ? $0 : nil })
+  }
+
+  var answersPings: Bool { finding(.applicationPing).outcome == .shown }
+
+  /// The same for a server of another protocol, whose errors are not known: one that ends the
+  /// connection with a word may have refused what it was sent.
+  private func plainFault(_ socket: Int) throws(Finding) -> Finding {
+    guard socket == 0 else {
+      try expectSession()
+      throw .unseen("it was not sent")
+    }
+    let record = try record(.garbage)
+    guard let start = record.sent("{\"type\":\"prompt\"") else { throw .unseen(record.outline) }
+    let words = record.aftermath(of: start)
+    if let end = record.end(of: 0), record.events[end].kind.isAbrupt,
+      !isSweptAway(record.events[end])
+    {
+      return .missing(words)
+    }
+    return .unseen("an error of its own protocol is not known; " + words)
+  }
+
+  func distinctErrors() throws(Finding) -> Finding {
+    let refusal = try refused(.wrongKey, sent: "connect with a wrong key")
+    if refusal.outcome == .unseen { return refusal }
+    guard refusal.outcome == .shown else { return Finding(.missing, refusal.evidence) }
+    let record = try session(.faults)
+    guard let at = (0..<4).lazy.compactMap({ Self.fault($0, in: record)?.error }).first else {
+      return .partly("\(refusal.evidence); no `error` for what is not valid: " + record.outline)
+    }
+    return .shown("\(refusal.evidence); for an invalid message \(record.text(at))")
+  }
+
+  func heartbeat() throws(Finding) -> Finding {
+    let record: AuditRecord
+    do throws(Finding) {
+      record = try session(.idle)
+    } catch {
+      // Where no client can be let in, a stranger may hear it.
+      if let stranger = records[.stranger], let found = beats(in: stranger, after: 0) {
+        return found
+      }
+      throw error
+    }
+    guard let start = record.sent("connect") else { throw .unseen(record.outline) }
+    if let found = beats(in: record, after: start) { return found }
+    let time = record.events.last.map { $0.at - record.events[start].at } ?? .zero
+    let words = "nothing came by itself in \(time.shown): " + record.aftermath(of: start)
+    // A connection that ended before, or an audit, says nothing about a later heartbeat.
+    return time >= AuditPlan.heartbeat ? .missing(words) : .unseen(words)
+  }
+
+  /// What comes this soon may belong to the greeting.
+  private static let greeting = Duration.seconds(1)
+
+  /// The signs of life that came by themselves behind an event; `nil` without any. One that came
+  /// once, though its time came round again, is half of it.
+  private func beats(in record: AuditRecord, after start: Int) -> Finding? {
+    let next = record.sent("", after: start) ?? record.events.count
+    let places = (start..<next).filter { place in
+      let event = record.events[place]
+      guard event.at - record.events[start].at >= Self.greeting else { return false }
+      if case .received(let message) = event.kind { return message.type == "heartbeat" }
+      return event.kind == .serverPing
+    }
+    guard let first = places.first, let last = record.events.last else { return nil }
+    let words = "without a word of ours " + record.between(start, first)
+    let (period, seen) = (record.events[first].at - record.events[start].at, last.at)
+    let isDue = seen - record.events[start].at >= period * 5 / 2
+    return places.count > 1 || !isDue
+      ? .shown(words) : .partly(words + ", and no other in \(seen.shown)")
+  }
+
+  /// The least silence that shows something.
+  private static let silence = Duration.seconds(10)
+
+  func silentClient() throws(Finding) -> Finding {
+    if !speaksSession { return try silentStranger() }
+    let record = try session(.idle)
+    guard let start = record.sent("connect") else { throw .unseen(record.outline) }
+    let found = record.sent("{\"type\":\"ping\"}", after: start)
+    if let end = record.end(of: 0), end < found ?? .max {
+      let words = record.aftermath(of: start, most: 8)
+      return isSweptAway(record.events[end]) ? .unseen(words) : .missing(words)
+    }
+    guard let ping = found else { return record.absence(after: start, most: 8) }
+    let quiet = record.events[ping].at - record.events[start].at
+    let silence = "said nothing for \(quiet.shown), then "
+    let words = silence + record.aftermath(of: ping, most: 1)
+    guard record.first("pong", after: ping) != nil else {
+      // A server that answers no ping at all does not show whether the connection works.
+      let isUnknown = record.end(of: 0) == nil && !answersPings
+      return isUnknown ? .unseen(words) : record.absence(after: ping, silence, most: 1)
+    }
+    return quiet >= Self.silence ? .shown(words) : .unseen(words)
+  }
+
+  private func silentStranger() throws(Finding) -> Finding {
+    let record = try record(.stranger)
+    guard let ping = record.sent("a WebSocket ping") else { return .unseen(record.outline) }
+    let quiet = record.events[ping].at
+    let words = "said nothing for \(quiet.shown), then " + record.aftermath(of: ping, most: 1)
+    let isAnswered = record.first(after: ping) { $0.kind == .pong } != nil
+    if isAnswered, quiet >= Self.silence { return .shown(words) }
+    // It may end a connection that does not log in, in whatever way that is done.
+    return .unseen(record.end(of: 0) == nil ? words : record.outline)
+  }
+
+  func strangerClosed() throws(Finding) -> Finding {
+    guard speaksSession else { throw .unseen("this server has no login to wait for") }
+    let record = try record(.stranger)
+    guard let end = record.end(of: 0) else {
+      let time = record.events.last?.at ?? .zero
+      let words = "a connection that sent nothing was open after \(time.shown)"
+      return time >= AuditPlan.stranger ? .missing(words) : .unseen(words)
+    }
+    let words = record.between(0, end)
+    return isSweptAway(record.events[end]) ? .unseen(words) : .shown(words)
+  }
+
+  func takeover() throws(Finding) -> Finding {
+    let record = try session(.takeover)
+    guard let start = record.sent("connect", on: 1) else { throw .unseen(record.outline) }
+    guard let end = record.first("connected", on: 1) else {
+      return record.absence(after: start)
+    }
+    let words = "the same `session_id` from a second connection: " + record.between(start, end)
+    return .shown(words)
+  }
+
+  func burst() throws(Finding) -> Finding {
+    guard let record = records[.burst] else { throw .unseen("no burst was sent") }
+    var (opened, told, other) = (0, 0, 0)
+    var last = Duration.zero
+    for event in record.events {
+      switch event.kind {
+      case .opened:
+        opened += 1
+        last = event.at
+      case .ended(.http(429, _?, _)), .ended(.http(503, _?, _)): told += 1
+      case .ended: other += 1
+      case .opening, .sent, .received, .binary, .serverPing, .pong, .late: break
+      }
+    }
+    let words =
+      "\(AuditPlan.burst) connections at once: \(opened) opened within \(last.shown), \(told) "
+      + "refused with Retry-After, \(other) ended otherwise"
+    if opened + told >= AuditPlan.burst, other == 0 { return .shown(words) }
+    return opened + told > 0 ? .partly(words) : .missing(words)
+  }
+
+  /// Metrics that are not at the usual path may be elsewhere; a page that says anything there need
+  /// not be metrics.
+  func metrics() -> Finding {
+    let finding = page(["/metrics"])
+    guard finding.outcome == .shown else { return .unseen(finding.evidence) }
+    guard pages["/metrics"]?.hasSamples == true else {
+      return .unseen("no metrics in the text format of Prometheus: " + finding.evidence)
+    }
+    return finding
+  }
+
+  func page(_ paths: [String]) -> Finding {
+    var words: [String] = []
+    for path in paths {
+      guard let page = pages[path] else { continue }
+      let status = page.status.map { "\($0)" } ?? "nothing"
+      words.append("GET \(path) was answered by \(status) \(page.excerpt) after \(page.time.shown)")
+      if let status = page.status, (200..<300).contains(status) { return .shown(words.last ?? "") }
+    }
+    return words.isEmpty
+      ? .unseen("no page was requested") : .missing(words.joined(separator: "; "))
+  }
+}
+
+extension AuditMessage {
+  /// Whether it confirms or answers a prompt.
+  fileprivate var isTaken: Bool {
+    if case .response(let response) = content, case .failure = response.result { return false }
+    return type == "ack" || type == "response"
+  }
+}
+
+extension AuditRecord.Kind {
+  /// Whether it is the end of a connection without a close frame.
+  fileprivate var isAbrupt: Bool {
+    switch self {
+    case .ended(.closed): false
+    case .ended: true
+    case .opening, .opened, .sent, .received, .binary, .serverPing, .pong, .late: false
+    }
+  }
+}

@@ -1,3 +1,5 @@
+public import LinkCore
+
 /// A parameter of a command, declared once for parsing, help and typed access.
 public struct Parameter<Value: Sendable>: Sendable {
   /// Everything except the value's type.
@@ -150,4 +152,81 @@ public struct Declaration: Sendable {
 
   /// How it is written: `--port` or `NAME`.
   public var label: String { place == .operand ? name : "--\(name)" }
+}
+
+/// A parameter together with the value of a configuration that it sets.
+public struct Assignment<Target>: Sendable {
+  /// The parameter.
+  public let declaration: Declaration
+  let assign: @Sendable (Arguments, inout Target) -> Void
+
+  /// Declares a parameter; `assign` stores its value, given or default.
+  public init<Value>(
+    _ parameter: Parameter<Value>, _ assign: @escaping @Sendable (inout Target, Value) -> Void
+  ) {
+    declaration = parameter.declaration
+    self.assign = { assign(&$1, $0[parameter]) }
+  }
+}
+
+extension Invocation {
+  /// Stores the values of all these parameters.
+  public func assign<Target>(_ assignments: [Assignment<Target>], to target: inout Target) {
+    for assignment in assignments { assignment.assign(arguments, &target) }
+  }
+}
+
+/// The options that commands share.
+package enum Shared {
+  package static let json = Parameter.flag("json", "print JSON, one object per line")
+
+  package static let settings = Parameter.repeated(
+    "set", .setting, "change a value of the policy; `holdfast policy show` lists the keys")
+}
+
+extension LinkPolicy {
+  /// Returns this policy with the values of `--set`; an invalid one is a usage error.
+  package func with(_ settings: [Setting]) throws(CommandFailure) -> LinkPolicy {
+    do {
+      return try setting(settings.map { ($0.key, $0.value) })
+    } catch {
+      throw CommandFailure(.usage, error.problems.joined(separator: "; "))
+    }
+  }
+}
+
+/// A filter that counts a repeated notice instead of printing it again.
+public struct Repeats: Sendable {
+  /// How often the count of a notice that keeps repeating is printed.
+  public static let pause = Duration.seconds(600)
+
+  private var notice = ""
+  private var count = 0
+  private var since = Instant.zero
+
+  public init() {}
+
+  /// Returns the lines to print for one update; before other lines, the count of those omitted.
+  public mutating func lines(
+    _ lines: [String], isNotice: Bool, at now: Instant
+  ) -> [String] {
+    guard let first = lines.first else { return [] }
+    if isNotice, first == notice {
+      count += 1
+      guard since.duration(to: now) >= Self.pause else { return [] }
+      since = now
+      return counted()
+    }
+    let before = counted()
+    notice = isNotice ? first : ""
+    since = now
+    return before + lines
+  }
+
+  /// Returns the count of the lines omitted so far, and resets it.
+  public mutating func counted() -> [String] {
+    defer { count = 0 }
+    return count == 0
+      ? [] : ["-- the last notice came \(count) more \(count == 1 ? "time" : "times")"]
+  }
 }

@@ -237,3 +237,39 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     return text
   }
 }
+
+/// The value of a header field that repeats a part of the body (MCP 2026-07-28, Streamable HTTP,
+/// "Value Encoding").
+package enum MCPFieldValue {
+  private static let start = "=?base64?"
+  private static let end = "?="
+
+  /// Returns the text that a value stands for: the UTF-8 text between `=?base64?` and `?=`, or the
+  /// value itself without them.
+  ///
+  /// `nil` for what is no Base64 (RFC 4648 section 4) or no text.
+  package static func text(of value: String) -> String? {
+    guard value.hasPrefix(start), value.hasSuffix(end),
+      value.utf8.count >= start.utf8.count + end.utf8.count
+    else { return value }
+    let letters = value.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
+    return bytes(Array(letters)).flatMap { String(validating: $0, as: UTF8.self) }
+  }
+
+  /// Reads Base64 with its padding.
+  private static func bytes(_ letters: [UInt8]) -> [UInt8]? {
+    guard letters.count % 4 == 0 else { return nil }
+    let padding = letters.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count
+    // The two alphabets differ in two letters.
+    var safe: [UInt8] = []
+    for letter in letters.dropLast(padding) {
+      switch letter {
+      case UInt8(ascii: "+"): safe.append(UInt8(ascii: "-"))
+      case UInt8(ascii: "/"): safe.append(UInt8(ascii: "_"))
+      case UInt8(ascii: "-"), UInt8(ascii: "_"): return nil
+      case _: safe.append(letter)
+      }
+    }
+    return Base64URL.decode(letters: safe)
+  }
+}

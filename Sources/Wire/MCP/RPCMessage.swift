@@ -132,3 +132,105 @@ private struct Members {
     RPCMessage.Fault(error: RPCError(.invalidRequest, "Invalid request: \(detail)"), id: id)
   }
 }
+
+/// What ties a JSON-RPC response to its request, and progress to whom it is for.
+///
+/// MCP allows strings and whole numbers, and never null (MCP 2025-11-25, base protocol).
+package enum RPCID: Sendable, Hashable, Codable {
+  case string(String)
+  case number(Int64)
+
+  /// The longest string in UTF-8 bytes; ours, since it is kept and sent back.
+  package static let maxBytes = 256
+
+  /// Takes an id; `nil` for anything that cannot be one.
+  static func read(_ reader: inout JSONReader) throws(JSONError) -> RPCID? {
+    switch try reader.peek() {
+    case .string:
+      let text = try reader.string()
+      return text.utf8.count <= maxBytes ? .string(text) : nil
+    case .number: return try reader.intIfWhole().map(RPCID.number)
+    case .object, .array, .bool, .null:
+      try reader.skipValue()
+      return nil
+    }
+  }
+
+  func write(to writer: inout JSONWriter) {
+    switch self {
+    case .string(let text): writer.string(text)
+    case .number(let number): writer.int(number)
+    }
+  }
+}
+
+/// The parameters of a message as JSON text, read once its method is known.
+package struct RPCParams: Sendable, Hashable, Codable {
+  /// A whole JSON value whose grammar was checked.
+  var bytes: [UInt8]
+
+  /// No parameters.
+  package init() {
+    bytes = Array("{}".utf8)
+  }
+
+  init(bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  var isObject: Bool { bytes.first == UInt8(ascii: "{") }
+}
+
+extension JSONReader {
+  /// Takes a value of any kind and answers its text.
+  mutating func rawValue() throws(JSONError) -> [UInt8] {
+    _ = try peek()
+    let start = position
+    try skipValue()
+    return Array(bytes[start..<position])
+  }
+
+  /// Takes a value of any kind; `nil` unless it is a string.
+  mutating func textIfString() throws(JSONError) -> String? {
+    guard try peek() == .string else {
+      try skipValue()
+      return nil
+    }
+    return try string()
+  }
+}
+
+/// Pieces of a `text/event-stream` (WHATWG HTML section 9.2).
+package enum MCPEvents {
+  /// A JSON-RPC message as one event; line ends, which JSON has only between values, become spaces.
+  package static func message(_ json: [UInt8]) -> [UInt8] {
+    var out = Array("event: message\r\ndata: ".utf8)
+    out.reserveCapacity(json.count + 32)
+    for byte in json { out.append(byte == 0x0A || byte == 0x0D ? 0x20 : byte) }
+    out += [0x0D, 0x0A, 0x0D, 0x0A]
+    return out
+  }
+
+  /// Something that readers pass over, so that nobody in between takes the stream for dead.
+  package static let comment = Array(": wait\r\n\r\n".utf8)
+
+  /// How far a call is, to whoever asked to be told: seconds waited, and at most how many it takes.
+  package static func progress(
+    _ token: RPCID, waited: Int64, of limit: Int64, message: String
+  ) -> [UInt8] {
+    var writer = JSONWriter(capacity: 200)
+    writer.beginObject()
+    writer.entry("jsonrpc", "2.0")
+    writer.entry("method", "notifications/progress")
+    writer.key("params")
+    writer.beginObject()
+    writer.key("progressToken")
+    token.write(to: &writer)
+    writer.entry("progress", waited)
+    writer.entry("total", limit)
+    writer.entry("message", message)
+    writer.endObject()
+    writer.endObject()
+    return self.message(writer.bytes)
+  }
+}

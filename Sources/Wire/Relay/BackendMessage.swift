@@ -1,4 +1,5 @@
 public import LinkHealth
+import LinkJSON
 
 /// What the backend says to a phone.
 public enum BackendMessage: Sendable, Hashable, Codable {
@@ -48,5 +49,65 @@ public struct ConnectionCode: Sendable, Hashable, Codable, CustomStringConvertib
   /// Without the secrets.
   public var description: String {
     "connection code\(resumed ? ", resumed" : "")\(acceptsParts ? ", accepts parts" : "")"
+  }
+}
+
+/// Names one request to a phone, so that its answer finds the way back; 1 to 64 bytes of UTF-8.
+public struct RelayRequestID: Sendable, Hashable, Codable, CustomStringConvertible {
+  /// As the backend gave it; compared, never taken apart.
+  public let text: String
+
+  /// The original's are UUIDs of 36 characters; the bound is ours. `nil` beyond it or if empty.
+  public init?(_ text: some StringProtocol) {
+    guard (1...Self.maxBytes).contains(text.utf8.count) else { return nil }
+    self.text = String(text)
+  }
+
+  /// The longest id in bytes.
+  public static let maxBytes = 64
+
+  /// As the backend gave it.
+  public var description: String { text }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let value = RelayRequestID(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "no request id")
+    }
+    self = value
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(text)
+  }
+}
+
+extension JSONFields {
+  /// The id of a request, under any of the names that were ever used for it.
+  func requestID() throws(FieldFault) -> RelayRequestID? {
+    for name in Self.idNames {
+      guard let text = try optionalString(name), !text.isEmpty else { continue }
+      guard let id = RelayRequestID(text) else { throw .outOfBounds(field: name) }
+      return id
+    }
+    return nil
+  }
+
+  /// In the order in which they count.
+  static let idNames = ["request_id", "requestId", "id"]
+}
+
+extension RelayWireError {
+  /// Runs `body`, and says of its fault which request and which kind it belongs to.
+  static func about<Value>(
+    _ id: RelayRequestID?, _ kind: HealthQuestion.Kind? = nil,
+    _ body: () throws(FieldFault) -> Value
+  ) throws(RelayWireError) -> Value {
+    do throws(FieldFault) {
+      return try body()
+    } catch {
+      throw RelayWireError(error, id: id, kind: kind)
+    }
   }
 }

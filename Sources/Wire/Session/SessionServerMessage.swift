@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkJSON
 
 /// What a server says in a session.
 public enum SessionServerMessage: Sendable, Hashable, Codable {
@@ -138,4 +139,205 @@ public struct SessionError: Sendable, Hashable, Codable {
 
   /// The code of a version that is too old; the server closes next.
   public static let unsupportedVersion = "unsupported_protocol_version"
+}
+
+extension SessionServerMessage {
+  /// The longest message in bytes that a client takes; the bound is ours.
+  public static let maxBytes = 4 << 20
+
+  /// Reads one text frame; unknown members are ignored.
+  ///
+  /// Tolerates what the original's server does: times as milliseconds or text, members that are
+  /// missing where they only inform, and types that no document names.
+  public static func read(_ bytes: [UInt8]) throws(FieldFault) -> SessionServerMessage {
+    guard bytes.count <= maxBytes else { throw .tooLong(bytes: bytes.count) }
+    let fields = JSONFields(bytes, keeping: names)
+    try fields.check()
+    let type = try fields.string("type", atMost: SessionBounds.word)
+    switch type {
+    case "hello": return .hello(try SessionHello(fields))
+    case "connected": return .connected(try SessionConnected(fields))
+    case "pong": return .pong
+    case "ack":
+      return .ack(
+        message: try fields.note("message") ?? "",
+        idempotencyKey: try fields.optionalSessionID("idempotency_key"))
+    case "response": return .response(try SessionResponse(fields))
+    case "error": return .error(try SessionError(fields))
+    case "auth_error": return .authError(message: try fields.note("message") ?? "")
+    case "session_history": return .history(try SessionHistory(fields))
+    case _: return try readRest(type, fields)
+    }
+  }
+
+  private static func readRest(
+    _ type: String, _ fields: JSONFields
+  ) throws(FieldFault) -> SessionServerMessage {
+    switch type {
+    case "response_part":
+      return .responsePart(
+        conversation: try fields.sessionID("session_id"),
+        idempotencyKey: try fields.sessionID("idempotency_key"),
+        index: try fields.int("index", in: SessionBounds.number),
+        text: try fields.optionalString("text") ?? "")
+    case "replay":
+      let message = JSONFields(try fields.object("message"), keeping: names)
+      let id = try fields.sessionID("message_id")
+      return .replay(
+        id: id, try SessionEntry(message, id: id), number: try fields.optionalNumber("number"))
+    case "turn_complete":
+      return .turnComplete(
+        conversation: try fields.sessionID("session_id"),
+        isAborted: try fields.optionalBool("aborted") ?? false)
+    case "session_history_batch":
+      var all: [SessionHistory] = []
+      for element in try fields.elements("histories", atMost: SessionBounds.batch) {
+        all.append(try SessionHistory(JSONFields(element, keeping: names)))
+      }
+      return .historyBatch(all)
+    case "heartbeat": return .heartbeat((try? fields.time("timestamp")) ?? nil)
+    case "draining":
+      return .draining(
+        message: try fields.note("message") ?? "",
+        retryAfter: .milliseconds(try fields.optionalInt("retry_after_ms", in: longest) ?? 5_000),
+        window: try fields.optionalInt("window_ms", in: longest).map { .milliseconds($0) })
+    case "session_killed":
+      return .sessionKilled(conversation: try fields.sessionID("session_id"))
+    case _: return .unknown(type: type)
+    }
+  }
+
+  /// The message as one text frame.
+  public var bytes: [UInt8] {
+    switch self {
+    case .hello(let hello): .session("hello", capacity: 500, hello.write)
+    case .connected(let connected): .session("connected", capacity: 400, connected.write)
+    case .pong: .session("pong")
+    case .ack(let message, let key): .ack(message, key)
+    case .response(let response): .session("response", capacity: response.size, response.write)
+    case .responsePart(let conversation, let key, let index, let text):
+      .part(conversation, key, index, text)
+    case .error(let error): .session("error", error.write)
+    case .authError(let message): .session("auth_error") { $0.entry("message", message) }
+    case .replay(let id, let entry, let number): .replay(id, entry, number)
+    case .turnComplete(let id, let isAborted):
+      .session("turn_complete") { writer in
+        writer.entry("session_id", id)
+        if isAborted { writer.entry("aborted", true) }
+      }
+    case .history(let history):
+      .session("session_history", capacity: history.size, history.write)
+    case .historyBatch(let all): .batch(all)
+    case .heartbeat(let time): .session("heartbeat") { $0.some("timestamp", time) }
+    case .draining(let message, let retryAfter, let window):
+      .session("draining") { writer in
+        writer.entry("message", message)
+        writer.entry("retry_after_ms", retryAfter.milliseconds)
+        writer.some("window_ms", window?.milliseconds)
+      }
+    case .sessionKilled(let id): .session("session_killed") { $0.entry("session_id", id) }
+    case .unknown(let type): .session(type)
+    }
+  }
+
+  /// A day in milliseconds; the bound is ours.
+  private static let longest = 0...86_400_000
+  fileprivate static let names = [
+    "type", "message", "version", "auth_version", "instructions", "challenge", "features",
+    "session_id", "negotiated_protocol_version", "received", "recovered", "idempotency_key",
+    "message_id", "number", "success", "text", "error", "code", "uuid", "role", "timestamp", "seq",
+    "offset", "messages", "first_seq", "last_seq", "next_seq", "is_complete", "gap", "next_offset",
+    "end_of_file", "file_signature", "file_replaced", "histories", "aborted", "index",
+    "retry_after_ms", "window_ms", "requested_last_seq", "min_available_seq", "reason", "required",
+    "parts",
+  ]
+}
+
+extension [UInt8] {
+  fileprivate static func ack(_ message: String, _ key: String?) -> [UInt8] {
+    session("ack") { writer in
+      writer.entry("message", message)
+      writer.some("idempotency_key", key)
+    }
+  }
+
+  fileprivate static func part(
+    _ conversation: String, _ key: String, _ index: Int, _ text: String
+  ) -> [UInt8] {
+    session("response_part", capacity: text.utf8.count * 9 / 8 + 200) { writer in
+      writer.entry("session_id", conversation)
+      writer.entry("idempotency_key", key)
+      writer.entry("index", index)
+      writer.entry("text", text)
+    }
+  }
+
+  fileprivate static func replay(
+    _ id: String, _ entry: SessionEntry, _ number: UInt64?
+  ) -> [UInt8] {
+    session("replay", capacity: entry.size) { writer in
+      writer.entry("message_id", id)
+      writer.some("number", number)
+      writer.object("message") { entry.write(to: &$0, place: nil) }
+    }
+  }
+
+  fileprivate static func batch(_ all: [SessionHistory]) -> [UInt8] {
+    session("session_history_batch", capacity: all.reduce(100) { $0 + $1.size }) { writer in
+      writer.array("histories") { writer in
+        for history in all { writer.object(history.write) }
+      }
+    }
+  }
+}
+
+extension Duration {
+  /// In whole milliseconds; 0 if it is negative.
+  fileprivate var milliseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    return UInt64(seconds) * 1_000 + UInt64(attoseconds / 1_000_000_000_000_000)
+  }
+}
+
+extension SessionHello {
+  fileprivate init(_ fields: JSONFields) throws(FieldFault) {
+    self.init(
+      message: try fields.note("message") ?? "", version: try fields.note("version"),
+      authVersion: try fields.optionalInt("auth_version", in: 0...1_000_000),
+      instructions: try fields.note("instructions"),
+      challenge: try fields.optionalSessionID("challenge"),
+      timestamp: (try? fields.time("timestamp")) ?? nil, features: try fields.features())
+  }
+
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.entry("message", message)
+    writer.some("version", version)
+    if let authVersion { writer.entry("auth_version", authVersion) }
+    writer.some("instructions", instructions)
+    writer.some("challenge", challenge)
+    writer.some("timestamp", timestamp)
+    writer.features(features)
+  }
+}
+
+extension SessionConnected {
+  fileprivate init(_ fields: JSONFields) throws(FieldFault) {
+    let version = try fields.note("negotiated_protocol_version").flatMap { SessionVersion($0) }
+    self.init(
+      message: try fields.note("message") ?? "",
+      session: try fields.optionalSessionID("session_id") ?? "",
+      version: version ?? .oldest, features: try fields.features(),
+      received: try fields.optionalNumber("received"),
+      isRecovered: try fields.optionalBool("recovered"))
+  }
+
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.entry("message", message)
+    writer.entry("session_id", session)
+    writer.entry("negotiated_protocol_version", version.description)
+    writer.features(features)
+    writer.some("received", received)
+    if let isRecovered { writer.entry("recovered", isRecovered) }
+  }
 }

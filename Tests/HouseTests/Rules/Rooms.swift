@@ -21,7 +21,7 @@ extension Rules {
     "Sources/Core/Policy/Presets.swift",
     "Sources/Simulator/Kernel/SimulatedFeature.swift",
     "Sources/Tools/Backend/BackendConfiguration.swift",
-    "Sources/Simulation/Simulation+MessageStream.swift",
+    "Sources/Simulation/Simulation.swift",
     "Sources/SimulatorCommand/JudgedMachine.swift",
     "Sources/Tools/Command/Journal/JournaledMachines.swift",
     "Sources/Tools/Command/HoldfastCommand.swift",

@@ -69,8 +69,6 @@ struct MCPInvariantTests {
         "session table: each session ends if it is not used",
         { $0.sessions.alarms.clear(session) }
       ),
-      ("alarm queue: each alarm has an entry", { $0.beats.heap = [] }),
-      ("alarm queue: each alarm has an entry", { $0.sessions.alarms.heap = [] }),
     ]
   }
 

@@ -96,7 +96,6 @@ import Testing
       }
     ),
     ("relay pairs: a phone shows one pair", { $0.pairs.shown += $0.pairs.shown }),
-    ("alarm queue: each alarm has an entry", { $0.alarms.heap = [] }),
   ]
 
   @Test func `a broken server is found`() {

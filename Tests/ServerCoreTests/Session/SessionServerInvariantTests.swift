@@ -74,7 +74,6 @@ import Testing
         for number in 0...server.rate.bound { server.rate.fullAt["\(number)"] = .zero }
       }
     ),
-    ("alarm queue: each alarm has an entry", { $0.alarms.heap = [] }),
   ]
 
   @Test func `a broken server is found`() {

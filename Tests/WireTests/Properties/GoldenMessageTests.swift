@@ -175,7 +175,7 @@ import Testing
     (
       "BackendMessage", "Wire/Relay/BackendMessage.swift", EnumCases.used(by: RelaySample.backend)
     ),
-    ("PhoneMessage", "Wire/Relay/PhoneMessage.swift", EnumCases.used(by: RelaySample.phone)),
+    ("PhoneMessage", "Wire/Relay/PhoneCodec.swift", EnumCases.used(by: RelaySample.phone)),
     (
       "BottleCommand", "Wire/BottleLink/BottleCommand.swift",
       EnumCases.used(by: BottleFormatTests.commands.map(\.0))

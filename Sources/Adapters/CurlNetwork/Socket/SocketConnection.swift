@@ -1,7 +1,7 @@
 import CCurl
 import LinkCore
-import LinkProtocols
 import LinkDriver
+import LinkProtocols
 
 /// One socket from its dial to its end; lives on the loop's thread.
 final class SocketConnection {
@@ -400,5 +400,54 @@ extension SocketConnection {
   private func resumeClosers() {
     for closer in closers { closer.resume() }
     closers = []
+  }
+}
+
+/// What happened to a socket and is not handed over yet.
+struct EventQueue {
+  private var events: [SocketEvent] = []
+  /// How many of `events` were handed over.
+  private var handed = 0
+
+  /// Whether everything was handed over.
+  var isEmpty: Bool { events.isEmpty }
+
+  mutating func add(_ told: [SocketEvent]) {
+    if events.isEmpty { events = told } else { events += told }
+  }
+
+  /// What is handed over next, so many at most; empty when all was.
+  mutating func take(atMost most: Int) -> [SocketEvent] {
+    let left = events.count - handed
+    guard left <= most else {
+      handed += most
+      return Array(events[(handed - most)..<handed])
+    }
+    defer { drop() }
+    return handed == 0 ? events : Array(events[handed...])
+  }
+
+  mutating func drop() { (events, handed) = ([], 0) }
+}
+
+/// Pings without an answer yet, in the order they were sent.
+struct Pings {
+  private var ids: [UInt64] = []
+
+  /// The payload that a new ping carries.
+  mutating func add(_ id: UInt64) -> [UInt8] {
+    // A peer that answers none must not make this grow.
+    if ids.count == 32 { ids.removeFirst() }
+    ids.append(id)
+    return (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
+  }
+
+  /// The ping that a pong answers; those before it count as answered (RFC 6455 section 5.5.3).
+  mutating func answered(by payload: [UInt8]) -> UInt64? {
+    guard payload.count == 8 else { return nil }
+    let id = payload.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    guard let place = ids.firstIndex(of: id) else { return nil }
+    ids.removeSubrange(...place)
+    return id
   }
 }

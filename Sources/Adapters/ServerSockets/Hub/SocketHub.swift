@@ -21,7 +21,7 @@ import LinkProtocols
   var listeners: [Listener] = []
   var acceptance = Acceptance.open
   var crowd: Crowd
-  var heap = DeadlineHeap()
+  var alarms = AlarmQueue<ConnectionID>()
   var alarm: Instant?
   /// When what is left is cut, once the server is stopping.
   var stopsAt: Instant?
@@ -154,8 +154,42 @@ import LinkProtocols
   func limit(_ connection: Connection, to duration: Duration?) {
     connection.deadline = duration.map { now.advanced(by: $0) }
     guard let deadline = connection.deadline else { return }
-    if let armed = connection.armed, armed <= deadline { return }
-    connection.armed = deadline
-    heap.push(DeadlineHeap.Entry(instant: deadline, connection: connection.id))
+    if !alarms.rings(connection.id, by: deadline) { alarms.set(connection.id, at: deadline) }
+  }
+}
+
+/// The end of the server.
+extension SocketHub {
+  /// Takes no more connections, asks those that are there to go, and gives them until `instant`.
+  func beginStopping(until instant: Instant) {
+    stopsAt = instant
+    closeListeners()
+    for connection in connections { dismiss(connection) }
+  }
+
+  /// Whether nobody is left, or nobody is waited for any more.
+  var hasStopped: Bool {
+    guard let stopsAt else { return false }
+    return connectionCount == 0 || stopsAt <= now
+  }
+
+  /// Cuts who is left.
+  func cutAll() {
+    for connection in connections {
+      connection.shutWriting()
+      destroy(connection, as: .stopped)
+    }
+  }
+
+  private func dismiss(_ connection: Connection) {
+    switch connection.phase {
+    case .handshake: destroy(connection, as: .stopped)
+    case .exchange(let exchange):
+      guard case .reading = exchange.stage else { return }
+      if exchange.announced != nil { noteCut(exchange, exchange.reader.takePart()?.body) }
+      leave(connection)
+    case .open: close(connection.id, code: 1001, reason: "server stops")
+    case .leaving, .lingering: break
+    }
   }
 }

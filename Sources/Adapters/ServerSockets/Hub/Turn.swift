@@ -15,7 +15,7 @@ extension SocketHub {
   private var nextDeadline: Instant? {
     var retry: Instant?
     if case .paused(let instant) = acceptance { retry = instant }
-    return [heap.earliest, alarm, stopsAt, retry].compactMap(\.self).min()
+    return [alarms.first, alarm, stopsAt, retry].compactMap(\.self).min()
   }
 
   /// A token is a connection's serial and slot; serial 0 is a listener, or the loop's own wake-up.
@@ -53,11 +53,8 @@ extension SocketHub {
   // MARK: Deadlines
 
   private func expire() {
-    while let entry = heap.pop(dueAt: now) {
-      guard let connection = connection(entry.connection), connection.armed == entry.instant
-      else { continue }
-      connection.armed = nil
-      guard let deadline = connection.deadline else { continue }
+    while let id = alarms.take(dueAt: now) {
+      guard let connection = connection(id), let deadline = connection.deadline else { continue }
       if deadline <= now {
         connection.deadline = nil
         expire(connection)

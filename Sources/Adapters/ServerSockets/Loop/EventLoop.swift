@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinkCore
 import Synchronization
 
 /// One thread that runs an actor's jobs and, between them, whatever drives it.
@@ -153,5 +154,15 @@ private final class Mailbox: Sendable {
     var all = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+}
+
+/// The clock that deadlines are read from.
+enum Clock {
+  /// Goes on while the machine sleeps, and never jumps.
+  static var now: Instant {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 }

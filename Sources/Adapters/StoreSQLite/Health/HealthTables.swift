@@ -369,3 +369,368 @@ private struct TypeChanges {
     changes[type] = change
   }
 }
+
+/// The number of a change, and whether there are deletions that an addition may undo.
+struct ChangeState {
+  var newest: Int64
+  var hasDeletions: Bool
+}
+
+// The history of additions and removals: each sample has the number of the change that added it,
+// and each removed one that of the change that removed it, until it comes back.
+extension HealthTables {
+  /// Returns the state of a change that begins; its number counts once it is finished.
+  func beginChange() throws(StoreFailure) -> ChangeState {
+    var state: ChangeState
+    if let known = changeState {
+      state = known
+    } else {
+      let found = try database.query("SELECT 1 FROM deletions LIMIT 1") { _ in true }
+      state = ChangeState(newest: try newestChange(), hasDeletions: !found.isEmpty)
+      changeState = state
+    }
+    state.newest += 1
+    return state
+  }
+
+  /// Notes a change that changed something.
+  func finish(_ change: ChangeState) throws(StoreFailure) {
+    try database.run("UPDATE changes SET newest = ?", [.integer(change.newest)])
+    // A mark is never 0, which stands for none.
+    try database.run(
+      "INSERT OR REPLACE INTO lineage(change, mark) VALUES (?, random() | 1)",
+      [.integer(change.newest)])
+    changeState = change
+  }
+
+  /// Forgets that a sample was removed, since it is back.
+  func forgetDeletion(_ type: Int64, _ key: HealthSampleKey) throws(StoreFailure) {
+    try database.run(
+      "DELETE FROM deletions WHERE type = ? AND key = ?", [.integer(type), .key(key)])
+  }
+
+  func newestChange() throws(StoreFailure) -> Int64 {
+    let found = try database.query("SELECT newest FROM changes") { row throws(StoreFailure) in
+      try row.integer(0)
+    }
+    guard let newest = found.first else {
+      throw .corrupt(detail: "The store does not number its changes.")
+    }
+    return newest
+  }
+
+  func changes(_ query: HealthChangeQuery) throws(StoreFailure) -> HealthChangePage {
+    let found = try database.query("SELECT store, newest FROM changes") {
+      row throws(StoreFailure) in (try row.integer(0), try row.integer(1))
+    }
+    guard let (store, newest) = found.first else {
+      throw .corrupt(detail: "The store does not number its changes.")
+    }
+    let owner = UInt64(bitPattern: store)
+    let query = try query.checked(of: owner) { change throws(StoreFailure) in try mark(of: change) }
+    // A type without samples and deletions has no number, and none has the number 0.
+    let type = try number(of: query.type) ?? 0
+    return try HealthWalk.page(
+      query, of: owner, newest: newest, mark: try mark(of: newest)
+    ) { span throws(StoreFailure) in
+      try hasChanges(type, span)
+    } deletions: { span, key, limit throws(StoreFailure) in
+      try deletions(type, span, after: key, limit: limit)
+    } additions: { span, place, limit throws(StoreFailure) in
+      try additions(type, span, after: place, limit: limit)
+    }
+  }
+
+  /// The mark of a change; 0 if there is no such change.
+  private func mark(of change: Int64) throws(StoreFailure) -> UInt64 {
+    let found = try database.query(
+      "SELECT mark FROM lineage WHERE change = ?", [.integer(change)]
+    ) { row throws(StoreFailure) in try row.integer(0) }
+    return UInt64(bitPattern: found.first ?? 0)
+  }
+
+  private func hasChanges(_ type: Int64, _ span: HealthChangeSpan) throws(StoreFailure) -> Bool {
+    let found = try database.query(
+      """
+      SELECT 1 FROM types WHERE type = ?1 AND added > ?2
+      UNION ALL SELECT 1 FROM deletions WHERE type = ?1 AND deleted > ?2 LIMIT 1
+      """, [.integer(type), .integer(span.done)]
+    ) { _ in true }
+    return !found.isEmpty
+  }
+
+  private func deletions(
+    _ type: Int64, _ span: HealthChangeSpan, after key: HealthSampleKey?, limit: Int
+  ) throws(StoreFailure) -> [HealthSampleKey] {
+    try database.query(
+      """
+      SELECT key FROM deletions WHERE type = ? AND key > ? AND deleted > ? AND deleted <= ?
+      ORDER BY key LIMIT ?
+      """,
+      [
+        // The empty blob is before every key.
+        .integer(type), key.map { .key($0) } ?? .blob([]), .integer(span.done),
+        .integer(span.until), .integer(limit),
+      ]
+    ) { row throws(StoreFailure) in try row.key(0) }
+  }
+
+  private func additions(
+    _ type: Int64, _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
+  ) throws(StoreFailure) -> [KeyedHealthSample] {
+    try database.query(
+      """
+      SELECT start, key, duration, source, unit, device, zone, quantity, category FROM samples
+      WHERE type = ?1 AND (start, key) > (?2, ?3) AND added > ?4 AND added <= ?5
+      ORDER BY start, key LIMIT ?6
+      """,
+      [
+        .integer(type), .time(place.start), .key(place.key), .integer(span.done),
+        .integer(span.until), .integer(limit),
+      ]
+    ) { row throws(StoreFailure) in
+      let key = try row.key(1)
+      return KeyedHealthSample(key: key, sample: try sample(row, key, span.type))
+    }
+  }
+}
+
+// What settled readings cover, and what an older one may not bring back.
+extension HealthTables {
+  func coverages() throws(StoreFailure) -> [HealthCoverage] {
+    try database.query(
+      """
+      SELECT text, first, last, exported FROM covered JOIN names ON id = type
+      ORDER BY text, exported
+      """
+    ) { row throws(StoreFailure) in
+      HealthCoverage(
+        HealthStretch(type: try row.text(0), from: try row.time(1), to: try row.time(2)),
+        exported: try row.time(3))
+    }
+  }
+
+  /// Notes what a reading covers.
+  func cover(_ settlement: HealthSettlement) throws(StoreFailure) {
+    let old = try coverages()
+    var new = old
+    for stretch in settlement.covered { new.note(stretch, of: settlement) }
+    guard new != old else { return }
+    try database.run("DELETE FROM covered")
+    for coverage in new {
+      try database.run(
+        "INSERT OR REPLACE INTO covered(type, exported, first, last) VALUES (?, ?, ?, ?)",
+        [
+          .integer(try number(HealthName(coverage.stretch.type))), .time(coverage.exported),
+          .time(coverage.stretch.from), .time(coverage.stretch.to),
+        ])
+    }
+  }
+
+  /// Returns the places of the rows that begin in the stretches and are not stored. A span that is
+  /// known has no such row.
+  func missing(
+    _ batch: HealthBatch, in stretches: [HealthStretch]
+  ) throws(StoreFailure) -> [Int] {
+    var left = batch.rows(in: stretches)[...]
+    var missing: [Int] = []
+    var end = 0
+    for span in batch.spans {
+      end += span.count
+      let inside = left.prefix { $0 < end }
+      left = left.dropFirst(inside.count)
+      guard !inside.isEmpty else { continue }
+      if try !isKnown(span) { missing += try notStored(inside, of: batch) }
+    }
+    return missing + (try notStored(left, of: batch))
+  }
+
+  private func notStored(
+    _ places: ArraySlice<Int>, of batch: HealthBatch
+  ) throws(StoreFailure) -> [Int] {
+    var types: [UInt16: Int64] = [:]
+    var missing: [Int] = []
+    for place in places {
+      let row = batch.rows[place]
+      if types[row.type] == nil {
+        // No type has the number 0.
+        types[row.type] = try number(of: batch.names[Int(row.type)].text) ?? 0
+      }
+      let found = try database.query(
+        "SELECT 1 FROM samples WHERE type = ? AND start = ? AND key = ?",
+        [.integer(types[row.type] ?? 0), .time(row.start), .key(row.key)]
+      ) { _ in true }
+      if found.isEmpty { missing.append(place) }
+    }
+    return missing
+  }
+}
+
+// What becomes of stored samples once a complete reading was added.
+extension HealthTables {
+  func totals() throws(StoreFailure) -> [String: HealthCount] {
+    let rows = try database.query(
+      "SELECT text, count, digest FROM types JOIN names ON id = type WHERE digest IS NOT NULL"
+    ) { row throws(StoreFailure) in
+      let digest = UInt64(bitPattern: try row.integer(2))
+      return (try row.text(0), HealthCount(count: Int(try row.integer(1)), digest: digest))
+    }
+    return Dictionary(uniqueKeysWithValues: rows)
+  }
+
+  func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: HealthCount] {
+    guard let type = try number(of: stretch.type) else { return [:] }
+    return try counts(type, from: stretch.from, to: stretch.to)
+  }
+
+  /// Counts samples of a type by stretches; reads them in order of time.
+  private func counts(
+    _ type: Int64, from: Timestamp, to: Timestamp
+  ) throws(StoreFailure) -> [Int64: HealthCount] {
+    var counts: [Int64: HealthCount] = [:]
+    var newest: (stretch: Int64, count: HealthCount) = (0, HealthCount())
+    _ = try database.query(
+      "SELECT start, key FROM samples WHERE type = ? AND start BETWEEN ? AND ? ORDER BY start, key",
+      [.integer(type), .time(from), .time(to)]
+    ) { row throws(StoreFailure) in
+      let stretch = HealthCensus.stretch(of: try row.time(0))
+      if newest.stretch != stretch {
+        if newest.count.count > 0 { counts[newest.stretch] = newest.count }
+        newest = (stretch, HealthCount())
+      }
+      newest.count.add(try row.key(1))
+    }
+    if newest.count.count > 0 { counts[newest.stretch] = newest.count }
+    return counts
+  }
+
+  func newestExport() throws(StoreFailure) -> Timestamp? {
+    try database.query("SELECT max(exported) FROM exports") { row throws(StoreFailure) in
+      try row.optionalTime(0)
+    }.first ?? nil
+  }
+
+  // Marks are in temporary tables: a file that SQLite deletes, and no memory.
+
+  private func prepareMarks() throws(StoreFailure) {
+    try database.run(
+      """
+      CREATE TEMP TABLE IF NOT EXISTS marks(
+        type INTEGER NOT NULL, start INTEGER NOT NULL, key BLOB NOT NULL,
+        PRIMARY KEY (type, start, key)) STRICT, WITHOUT ROWID
+      """)
+    try database.run(
+      """
+      CREATE TEMP TABLE IF NOT EXISTS marked_spans(digest BLOB PRIMARY KEY NOT NULL)
+      STRICT, WITHOUT ROWID
+      """)
+  }
+
+  func clearMarks() throws(StoreFailure) {
+    try prepareMarks()
+    try database.run("DELETE FROM temp.marks")
+    try database.run("DELETE FROM temp.marked_spans")
+  }
+
+  func mark(_ marks: HealthMarks) throws(StoreFailure) {
+    try prepareMarks()
+    var known: (text: String, number: Int64)?
+    for place in marks.places {
+      if known?.text != place.type {
+        known = try number(of: place.type).map { (place.type, $0) }
+      }
+      // What is of a type that the store does not have cannot be removed either.
+      guard let known else { continue }
+      try database.run(
+        "INSERT OR IGNORE INTO temp.marks(type, start, key) VALUES (?, ?, ?)",
+        [.integer(known.number), .time(place.start), .key(place.key)])
+    }
+    for span in marks.spans {
+      try database.run(
+        "INSERT OR IGNORE INTO temp.marked_spans(digest) VALUES (?)", [.key(span.digest)])
+    }
+  }
+
+  func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
+    try prepareMarks()
+    // A removal makes the store forget all spans. Those that it held and the reading has still
+    // hold: nothing of the reading is removed.
+    try database.run(
+      "DELETE FROM temp.marked_spans WHERE digest NOT IN (SELECT digest FROM main.spans)")
+    var removed: [String: Int] = [:]
+    let change = try beginChange()
+    for stretch in settlement.stretches {
+      let count = try remove(stretch, at: change.newest)
+      if count > 0 { removed[stretch.type, default: 0] += count }
+    }
+    for type in removed.keys.sorted() { try summarise(type, without: removed[type] ?? 0) }
+    if !removed.isEmpty {
+      try finish(ChangeState(newest: change.newest, hasDeletions: true))
+      try database.run("INSERT OR IGNORE INTO main.spans SELECT digest FROM temp.marked_spans")
+    }
+    try clearMarks()
+    try digest()
+    try cover(settlement)
+    if let exported = settlement.exported {
+      if settlement.replaces { try database.run("DELETE FROM exports") }
+      try database.run("INSERT OR IGNORE INTO exports(exported) VALUES (?)", [.time(exported)])
+      try database.run(
+        "DELETE FROM exports WHERE exported < (SELECT max(exported) FROM exports)")
+    }
+    return removed
+  }
+
+  /// Removes the samples of a stretch that are not marked; returns how many those were.
+  private func remove(
+    _ stretch: HealthStretch, at newest: Int64
+  ) throws(StoreFailure) -> Int {
+    guard let type = try number(of: stretch.type) else { return 0 }
+    let place: [SQLValue] = [.integer(type), .time(stretch.from), .time(stretch.to)]
+    if stretch.type == HealthSample.workoutType {
+      try database.run(
+        "DELETE FROM workouts WHERE key IN (SELECT key FROM samples WHERE \(Self.unmarked))", place)
+    }
+    try database.run(
+      """
+      INSERT OR REPLACE INTO deletions(type, key, deleted)
+      SELECT type, key, ?4 FROM samples WHERE \(Self.unmarked)
+      """, place + [.integer(newest)])
+    return try database.run("DELETE FROM samples WHERE \(Self.unmarked)", place)
+  }
+
+  private static let unmarked = """
+    type = ?1 AND start BETWEEN ?2 AND ?3 AND NOT EXISTS (SELECT 1 FROM temp.marks
+      WHERE marks.type = samples.type AND marks.start = samples.start AND marks.key = samples.key)
+    """
+
+  /// Brings the summary of a type up to date; what lasts longest is only a bound and stays.
+  private func summarise(_ type: String, without count: Int) throws(StoreFailure) {
+    try database.run(
+      """
+      UPDATE types SET count = count - ?2, digest = NULL,
+        first = (SELECT min(start) FROM samples WHERE samples.type = types.type),
+        last = (SELECT max(start) FROM samples WHERE samples.type = types.type)
+      WHERE type = (SELECT id FROM names WHERE text = ?1) AND count > ?2
+      """, [.text(type), .integer(Int64(count))])
+    try database.run(
+      """
+      DELETE FROM types WHERE type = (SELECT id FROM names WHERE text = ?)
+        AND NOT EXISTS (SELECT 1 FROM samples WHERE samples.type = types.type)
+      """, [.text(type)])
+  }
+
+  /// Computes the digests of types from which samples were removed.
+  private func digest() throws(StoreFailure) {
+    let types = try database.query(
+      "SELECT type FROM types WHERE digest IS NULL"
+    ) { row throws(StoreFailure) in try row.integer(0) }
+    for type in types {
+      let counts = try counts(
+        type, from: Timestamp(nanoseconds: .min), to: Timestamp(nanoseconds: .max))
+      let whole = counts.values.reduce(into: HealthCount()) { $0 += $1 }
+      try database.run(
+        "UPDATE types SET digest = ? WHERE type = ?",
+        [.integer(Int64(bitPattern: whole.digest)), .integer(type)])
+    }
+  }
+}

@@ -1,5 +1,6 @@
-import LinkCore
-import LinkWire
+package import LinkCore
+import LinkRuntime
+package import LinkWire
 
 /// The statements of the store of sessions.
 package final class SessionTables: Tables {
@@ -198,5 +199,22 @@ extension SQLValue {
 extension Row {
   fileprivate func optionalUnsigned(_ column: Int32) throws(StoreFailure) -> UInt64? {
     try optionalInteger(column) == nil ? nil : try unsigned(column)
+  }
+}
+
+/// The store of sessions in one SQLite file, `session.sqlite`.
+///
+/// A change that returned survives a power cut.
+package typealias SQLiteSessionStore = SQLiteFile<SessionTables>
+
+extension SQLiteFile: SessionStore where T == SessionTables {
+  package func kept() throws(StoreFailure) -> SessionKept {
+    try read { tables throws(StoreFailure) in try tables.kept() }
+  }
+
+  package func apply(_ changes: [SessionChange]) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in
+      for change in changes { try tables.apply(change) }
+    }
   }
 }

@@ -69,3 +69,54 @@ extension MemoryStore: SyncStore where Value == KeptSync {
     try use { $0.raw(type, after: after, limit: limit, of: user) }
   }
 }
+
+/// A source of health samples with the meaning of HealthKit: observers fire, pages deliver what was
+/// added and deleted since an anchor.
+///
+/// Contract: `observe` fires once for its types soon after the call, and again after each change;
+/// several changes may fire once. A page without changes has the anchor of its query. A page never
+/// leaves out a change; it may repeat one. A sample has the same UUID whenever it is delivered.
+public protocol HealthSource: Sendable {
+  /// Fires for changes of these types, in place of those observed before. Each call hands over a
+  /// wake, to be given back within its budget.
+  func observe(
+    _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void) async
+
+  /// Returns what changed after an anchor.
+  ///
+  /// - Throws: `.locked` while the device is locked; the samples are there, and cannot be read yet.
+  func page(
+    _ type: String, from start: HealthPageStart, limit: Int
+  ) async throws(HealthSourceFailure) -> SourcePage
+
+  /// Ends observing.
+  func stop() async
+}
+
+/// A store of what a phone must not forget of its sync: anchors, batches that wait, parked ones.
+///
+/// Changes are durable, all or none, when `apply` returns, in the order of the calls. What a step
+/// does says `KeptSyncQueue`.
+public protocol SyncQueueStore: Store {
+  /// Returns everything that is kept.
+  func kept() async throws(StoreFailure) -> KeptSyncQueue
+
+  /// Makes changes in this order, in one transaction.
+  func apply(_ steps: [SyncQueueStep]) async throws(StoreFailure)
+}
+
+/// A queue in memory.
+public typealias MemorySyncQueueStore = MemoryStore<KeptSyncQueue>
+
+extension MemoryStore: SyncQueueStore where Value == KeptSyncQueue {
+  /// An empty queue.
+  public init() { self.init(KeptSyncQueue()) }
+
+  public func kept() throws(StoreFailure) -> KeptSyncQueue { try use { $0 } }
+
+  public func apply(_ steps: [SyncQueueStep]) throws(StoreFailure) {
+    try use { queue in
+      for step in steps { queue.apply(step) }
+    }
+  }
+}

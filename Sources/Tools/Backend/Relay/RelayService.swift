@@ -3,7 +3,7 @@ import LinkHealth
 import LinkJSON
 import LinkProtocols
 import LinkRuntime
-import LinkServerCore
+public import LinkServerCore
 import LinkWire
 import ServerSockets
 import StoreSQLite
@@ -210,6 +210,24 @@ extension PushOutcome {
     case .gone: "gone"
     case .tooMany: "too_many"
     case .failed: "failed"
+    }
+  }
+}
+
+extension Backend {
+  /// Calls the relay as an assistant at `address` does, without a socket.
+  public func ask(
+    _ ask: RelayAsk, bearer: String? = nil, from address: String = "process"
+  ) async throws(BackendError) -> RelayOutcome {
+    let sockets = try sockets()
+    let question = RelayService.Question(
+      ask: ask, bearer: bearer.map(RelaySecrets.hash), address: address)
+    return await withCheckedContinuation { caller in
+      sockets.inject { handler, hub in
+        handler.turn(on: hub) {
+          $0.call(RelayService.self, question) { caller.resume(returning: $0) }
+        }
+      }
     }
   }
 }

@@ -3,6 +3,7 @@ import HoldfastBackend
 import LinkCore
 import LinkJSON
 import LinkRuntime
+import LinkServerCore
 import LinkWire
 
 #if canImport(Glibc)
@@ -231,5 +232,53 @@ enum ServeCommand {
   private static func event(_ name: String, on console: Console) {
     // A reader that has read only the first line must not prevent the draining.
     console.object(isOptional: true) { $0.entry("event", name) }
+  }
+}
+
+extension BackendConfiguration.Database {
+  /// Reads `PATH.sqlite`, `sqlite:PATH.sqlite` or `sqlite:///PATH.sqlite` for `--database`.
+  static func read(_ url: String) throws(CommandFailure) -> Self {
+    var path = url[...]
+    if let scheme = url.firstRange(of: ":")?.lowerBound, !url[..<scheme].contains("/") {
+      guard url[..<scheme] == "sqlite" else {
+        throw CommandFailure(
+          .usage, "--database does not support \(url[..<scheme])",
+          remedy: "this version supports only SQLite: use PATH.sqlite")
+      }
+      path = url[scheme...].dropFirst()
+      if path.hasPrefix("//") { path = path.dropFirst(2) }
+    }
+    let slash = path.lastIndex(of: "/")
+    let file = slash.map { path[path.index(after: $0)...] } ?? path
+    guard file.hasSuffix(".sqlite"), file != ".sqlite" else {
+      throw CommandFailure(
+        .usage, "--database needs a file name that ends with .sqlite",
+        remedy: "such as sqlite:/srv/holdfast/messages.sqlite")
+    }
+    let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    return Self(directory: directory, name: String(file.dropLast(7)))
+  }
+}
+
+/// The options of `serve` for proxies in front of it.
+enum ProxyOptions {
+  static let all: [Assignment<BackendConfiguration>] = [
+    .init(
+      .repeated(
+        "trusted-proxy", .block,
+        "take the client's address from Forwarded or X-Forwarded-For if the connection comes from "
+          + "this address or block; limits per address then apply to clients, not to the proxy")
+    ) { $0.proxies.blocks = $1 }
+  ]
+}
+
+extension Format<AddressBlock> {
+  /// An address, or a block of addresses (RFC 4632).
+  fileprivate static let block = Format(
+    placeholder: "CIDR", expectation: "an address or a block such as 10.0.0.0/8 or 2001:db8::/32"
+  ) {
+    AddressBlock($0)
+  } write: {
+    $0.description
   }
 }

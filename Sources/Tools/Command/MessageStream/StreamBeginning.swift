@@ -3,6 +3,7 @@ import Holdfast
 import LinkCore
 import LinkWire
 import MessageStream
+import Synchronization
 
 /// Where the deliveries of a consumer begin, and whether the store holds what lies behind that.
 struct StreamBeginning: Sendable {
@@ -46,5 +47,22 @@ struct StreamBeginning: Sendable {
     }
     guard let position = found?.position else { return model.hasOlder ? found : nil }
     return position.offset > 1 ? found : nil
+  }
+}
+
+/// A count of tasks that all have to be done.
+final class Countdown: Sendable {
+  private let left: Mutex<Int>
+
+  init(_ count: Int) {
+    left = Mutex(count)
+  }
+
+  /// Notes that one is done; true for the last one.
+  func isLast() -> Bool {
+    left.withLock { left in
+      left -= 1
+      return left == 0
+    }
   }
 }

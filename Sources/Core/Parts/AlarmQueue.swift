@@ -1,0 +1,101 @@
+/// One alarm a key, the earliest first: a binary heap whose outdated entries are skipped.
+///
+/// Setting and taking cost O(log n). Equal instants ring in the order of their keys.
+package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
+  struct Entry: Sendable {
+    var at: Instant
+    var key: Key
+
+    static func < (left: Entry, right: Entry) -> Bool {
+      (left.at, left.key) < (right.at, right.key)
+    }
+  }
+
+  var heap: [Entry] = []
+  var armed: [Key: Instant] = [:]
+
+  /// Creates a queue without alarms.
+  package init() {}
+
+  /// How many alarms are set.
+  package var count: Int { armed.count }
+
+  /// The keys that have an alarm.
+  package var keys: Dictionary<Key, Instant>.Keys { armed.keys }
+
+  /// The earliest alarm.
+  package var first: Instant? { heap.first?.at }
+
+  /// Arms the alarm of `key`, in place of an older one.
+  package mutating func set(_ key: Key, at instant: Instant) {
+    guard armed.updateValue(instant, forKey: key) != instant else { return }
+    heap.append(Entry(at: instant, key: key))
+    rise(from: heap.count - 1)
+    discardOutdated()
+  }
+
+  /// Whether an alarm of `key` rings at an instant or before it.
+  package func rings(_ key: Key, by instant: Instant) -> Bool {
+    armed[key].map { $0 <= instant } ?? false
+  }
+
+  /// Removes the alarm of `key`, if there is one.
+  package mutating func clear(_ key: Key) {
+    armed[key] = nil
+    discardOutdated()
+  }
+
+  /// Takes the earliest alarm that is due.
+  package mutating func take(dueAt now: Instant) -> Key? {
+    guard let entry = heap.first, entry.at <= now else { return nil }
+    armed[entry.key] = nil
+    discardOutdated()
+    return entry.key
+  }
+
+  private mutating func discardOutdated() {
+    while let entry = heap.first, armed[entry.key] != entry.at {
+      heap.swapAt(0, heap.count - 1)
+      heap.removeLast()
+      sink(from: 0)
+    }
+  }
+
+  private mutating func rise(from start: Int) {
+    var index = start
+    while index > 0, heap[index] < heap[(index - 1) / 2] {
+      heap.swapAt(index, (index - 1) / 2)
+      index = (index - 1) / 2
+    }
+  }
+
+  private mutating func sink(from start: Int) {
+    var index = start
+    while true {
+      var least = index
+      for child in [2 * index + 1, 2 * index + 2]
+      where child < heap.count && heap[child] < heap[least] {
+        least = child
+      }
+      guard least != index else { return }
+      heap.swapAt(index, least)
+      index = least
+    }
+  }
+}
+
+extension AlarmQueue: SelfChecking {
+  package func check(_ check: inout InvariantCheck) {
+    if let first = heap.first {
+      check.require(
+        armed[first.key] == first.at, "alarm queue: the first entry is an alarm that is set")
+    }
+    check.require(
+      heap.isEmpty == armed.isEmpty && heap.count >= armed.count,
+      "alarm queue: each alarm has an entry")
+    guard check.isThorough else { return }
+    check.require(
+      heap.indices.dropFirst().allSatisfy { !(heap[$0] < heap[($0 - 1) / 2]) },
+      "alarm queue: no entry is earlier than the one above it")
+  }
+}

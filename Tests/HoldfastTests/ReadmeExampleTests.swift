@@ -3,12 +3,26 @@ import Holdfast
 import HoldfastTestKit
 import Testing
 
-/// The lines between the two marks stand in the README, word for word.
+/// The lines between the two marks appear in the README, word for word.
+private func hold(_ url: String, _ show: (String) async -> Void) async throws {
+  // README >
+  var options = SocketOptions()
+  options.outbox = .memory  // keeps messages while there is no connection
+  let socket = try await HeldSocket(url, policy: .socket, options: options)
+  socket.send("hello")
+  for await event in socket {
+    if case .text(let text) = event { await show(text) }
+    if case .status(let status) = event, status.phase == .failed { await socket.close() }
+  }
+  // README <
+}
+
+/// The lines between the two marks appear in docs/apps.md, word for word.
 private func follow(
   _ shop: ShopID, on server: String, tokens: any TokenSource, keptIn directory: String,
   _ show: ([Message], Via) async -> Bool
 ) async throws {
-  // README >
+  // docs/apps.md >
   let streams = ShopStreams(
     StreamEnvironment(
       network: try Platform.network(), store: try await Platform.store(in: directory),
@@ -20,12 +34,24 @@ private func follow(
     guard await show(messages, via) else { break }
   }
   await stream.close()
-  // README <
+  // docs/apps.md <
 }
 
-/// What the README shows is compiled, and does what it says.
+/// The examples of the README and of the page about apps are compiled, and do what they say.
 @Suite(.timeLimit(.minutes(10))) struct ReadmeExampleTests {
-  @Test func `the example of the README sends and shows messages`() async throws {
+  @Test func `the example of the README reconnects, and ends when a retry cannot help`()
+    async throws
+  {
+    let plan = [PlanEntry(expect: 1, send: [.text("welcome")], close: 4000), .refuse(403)]
+    try await PeerServer.run(.holdfast, plan) { server in
+      var seen: [String] = []
+      try await hold(server.url) { seen.append($0) }
+      #expect(seen == ["welcome"])
+      #expect(try await server.got(1) == ["hello"])
+    }
+  }
+
+  @Test func `the example of message streams sends and shows messages`() async throws {
     let bench = try await StreamBench.make()
     try await bench.post("Good morning")
     var seen: Set<String> = []
@@ -40,15 +66,12 @@ private func follow(
     await bench.end()
   }
 
-  @Test func `the README shows exactly these lines`() throws {
-    let readme = try Self.text(at: "README.md")
-    #expect(Self.shows(try Self.example(), in: readme))
-  }
-
-  @Test func `a line that differs is found`() throws {
-    let readme = try Self.text(at: "README.md")
-    let other = try Self.example().replacing("rye", with: "wheat")
-    #expect(!Self.shows(other, in: readme))
+  @Test(arguments: ["README", "docs/apps.md"])
+  func `the page shows exactly the lines that are compiled`(mark: String) throws {
+    let page = try Self.text(at: mark == "README" ? "README.md" : mark)
+    let example = try Self.example(mark)
+    #expect(Self.shows(example, in: page))
+    #expect(!Self.shows(example.replacing("await", with: "try await"), in: page))
   }
 
   private static func shows(_ example: String, in page: String) -> Bool {
@@ -56,11 +79,11 @@ private func follow(
   }
 
   /// The lines between the marks, without the indentation of a body.
-  private static func example() throws -> String {
+  private static func example(_ mark: String) throws -> String {
     let lines = try text(at: "Tests/HoldfastTests/ReadmeExampleTests.swift")
       .split(separator: "\n", omittingEmptySubsequences: false)
-    let first = try #require(lines.firstIndex(of: "  // README >"))
-    let last = try #require(lines.firstIndex(of: "  // README <"))
+    let first = try #require(lines.firstIndex(of: "  // \(mark) >"))
+    let last = try #require(lines.firstIndex(of: "  // \(mark) <"))
     return lines[(first + 1)..<last].map { $0.dropFirst(2) }.joined(separator: "\n")
   }
 

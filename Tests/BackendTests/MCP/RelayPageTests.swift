@@ -43,7 +43,7 @@ struct RelayPageTests {
     }
   }
 
-  @Test func `it asks the backend of the README for days that its data have`() throws {
+  @Test func `it asks for days that the generated data have`() throws {
     let snippet = try Self.snippet()
     #expect(snippet.contains("http://127.0.0.1:8787/mcp"))
     // As `holdfast health generate --years 1` without --until.

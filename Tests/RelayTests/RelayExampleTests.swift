@@ -8,11 +8,11 @@ import LinkWire
 import Synchronization
 import Testing
 
-/// The lines between the two marks stand in the README, word for word.
+/// The lines between the two marks appear in docs/apps.md, word for word.
 private func answer(
   on server: String, from directory: String, _ show: (RelayUpdate) async -> Bool
 ) async throws {
-  // README >
+  // docs/apps.md >
   let relay = try await Relay(
     RelayConfiguration(
       server: server, device: try Platform.phoneName(in: directory), zone: ZoneRules(.current),
@@ -25,12 +25,12 @@ private func answer(
     guard await show(update) else { break }
   }
   await relay.close()
-  // README <
+  // docs/apps.md <
 }
 
-/// What the README shows of a relay is compiled, and does what it says.
-@Suite(.timeLimit(.minutes(10))) struct ReadmeRelayTests {
-  @Test func `the relay of the README pairs and answers`() async throws {
+/// The example of a relay in docs/apps.md is compiled, and does what it says.
+@Suite(.timeLimit(.minutes(10))) struct RelayExampleTests {
+  @Test func `the relay of the page pairs and answers`() async throws {
     let scratch = try Scratch()
     let peer = try await RelayPeer(.say(.code()))
     var words: [String] = []
@@ -75,15 +75,15 @@ private func answer(
     }
   }
 
-  @Test func `the README shows exactly these lines of a relay`() throws {
+  @Test func `the page shows exactly these lines of a relay`() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
-    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    let page = try String(contentsOf: root.appending(path: "docs/apps.md"), encoding: .utf8)
     let own = try String(contentsOfFile: #filePath, encoding: .utf8)
     let lines = own.split(separator: "\n", omittingEmptySubsequences: false)
-    let begin = try #require(lines.firstIndex { $0 == "  // README >" })
-    let end = try #require(lines.firstIndex { $0 == "  // README <" })
+    let begin = try #require(lines.firstIndex { $0 == "  // docs/apps.md >" })
+    let end = try #require(lines.firstIndex { $0 == "  // docs/apps.md <" })
     let example = lines[(begin + 1)..<end].map { $0.dropFirst(2) }.joined(separator: "\n")
-    #expect(readme.contains("```swift\n" + example + "\n```\n"))
+    #expect(page.contains("```swift\n" + example + "\n```\n"))
   }
 }

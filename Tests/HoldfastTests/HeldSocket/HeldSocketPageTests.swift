@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 // docs/held-socket.md >
-/// Follows a feed of numbered lines, such as `42 rye is sold out`, from behind a position.
+/// Follows a feed of numbered lines, such as `42 rye is sold out`, starting after a position.
 func follow(
   _ url: String, after position: String?, show: (String) async -> Bool
 ) async throws {
@@ -14,20 +14,20 @@ func follow(
   options.position = position
   options.outbox = .memory
 
-  // The first message of every connection, and what confirms it.
+  // The first message of every connection, and its confirmation.
   options.language.hello = { greeting in
     .text(greeting.position == nil ? "hello" : "hello again")
   }
   options.language.confirms = { $0.text == "welcome" }
 
-  // What every line notes, and what asks for those behind it after a loss.
+  // The position of a line, and the request for later lines after a loss.
   options.language.position = { message in
     guard let number = message.text?.prefix(while: \.isNumber), !number.isEmpty else { return nil }
     return String(number)
   }
   options.language.resume = { .text("after \($0)") }
 
-  // A ping that the server's program answers, not only its WebSocket.
+  // A ping that the application answers, not only its WebSocket library.
   options.language.ping = .text("ping")
   options.language.answersPing = { $0.text == "pong" }
 
@@ -38,17 +38,17 @@ func follow(
     case .text("welcome"), .text("pong"): continue
     case .text(let line):
       if await show(line) { continue }
-      // Lines may come while it closes.
+      // Lines may arrive while it closes.
       return await socket.close()
     case .status(let status) where status.phase == .failed:
-      await socket.close()  // an answer such as 403, which no retry changes
+      await socket.close()  // such as 403, where a retry cannot help
     case .status, .quality, .sent, .notice, .binary: continue
     }
   }
 }
 // docs/held-socket.md <
 
-/// What the page about held sockets shows is compiled, and does what it says.
+/// The example of the page about held sockets is compiled, and does what it says.
 @Suite(.timeLimit(.minutes(10))) struct HeldSocketPageTests {
   @Test func `the example of the page follows a feed over lost connections`() async throws {
     var configuration = SocketServerConfiguration()

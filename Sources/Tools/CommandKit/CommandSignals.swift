@@ -1,12 +1,7 @@
 import Dispatch
+import Glibc
 import LifecycleSystem
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A request that a signal makes.
 package enum CommandSignal: Sendable, Hashable {

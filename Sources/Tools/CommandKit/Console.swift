@@ -1,13 +1,8 @@
 import Dispatch
+import Glibc
 public import LinkJSON
 import OwnerFiles
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Standard output for results and standard error for diagnostics, unbuffered.
 ///

@@ -1,16 +1,11 @@
 import CommandKit
+import Glibc
 import HoldfastBackend
 import LinkCore
 import LinkJSON
 import LinkRuntime
 import LinkServerCore
 import LinkWire
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// `holdfast serve`: runs the backend until a signal ends it.
 enum ServeCommand {
@@ -138,11 +133,7 @@ enum ServeCommand {
   /// Raises the limit of open files to the hard limit; the soft one of 1,024 suits only `select`.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
-    #if canImport(Glibc)
-      let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-      let descriptors = RLIMIT_NOFILE
-    #endif
+    let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     guard unsafe getrlimit(descriptors, &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     unsafe setrlimit(descriptors, &limit)

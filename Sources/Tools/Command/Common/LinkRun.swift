@@ -1,13 +1,8 @@
 import CommandKit
+import Glibc
 import Holdfast
 import LinkRuntime
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The run of a command that follows a link until a signal, a time limit or a final answer ends it.
 struct LinkRun: Sendable {

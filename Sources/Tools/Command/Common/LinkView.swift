@@ -1,12 +1,7 @@
 import CommandKit
+import Glibc
 import LinkCore
 import LinkRuntime
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// An update of a link that commands can show: as lines for people and as JSON events.
 protocol ShownUpdate: Sendable {

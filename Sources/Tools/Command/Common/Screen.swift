@@ -1,12 +1,7 @@
 import CommandKit
+import Glibc
 import LinkCore
 import LinkRuntime
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A terminal that shows a link: lines that scroll, and a line at the bottom with the link's state
 /// and the text that is being typed.

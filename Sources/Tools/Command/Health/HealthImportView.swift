@@ -1,15 +1,10 @@
 import CommandKit
+import Glibc
 import Holdfast
 import LinkHealth
 import LinkJSON
 import LinkRuntime
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The output of an import: a progress bar or JSON events, and the counts at the end.
 struct HealthImportView: Sendable {

@@ -1,4 +1,5 @@
 import CommandKit
+import Glibc
 import HealthSync
 import Holdfast
 import LinkCore
@@ -6,12 +7,6 @@ import LinkHealth
 import LinkJSON
 import LinkRuntime
 import LinkWire
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The output of a sync: JSON events, lines, or a line of progress on a terminal.
 actor SyncView {

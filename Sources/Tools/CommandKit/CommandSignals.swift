@@ -63,6 +63,14 @@ package struct CommandSignals: Sendable {
     Console.abandon("\(command): ended immediately by a second signal")
   }
 
+  /// Ends the process, on its way out, if standard output stays blocked for 2 s.
+  @Sendable package static func watchOutput(of command: String) {
+    Console.watchOutput {
+      Terminal.restore()
+      Console.abandon("\(command): standard output is blocked; ended without writing the rest")
+    }
+  }
+
   /// Runs `work`, which any of the signals cancels.
   ///
   /// - Parameters:

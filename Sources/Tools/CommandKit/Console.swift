@@ -62,6 +62,11 @@ public struct Console: Sendable {
     line(String(decoding: writer.terminalBytes, as: UTF8.self), isOptional: isOptional, done: done)
   }
 
+  /// Prints the lines of a table on standard output.
+  public func table(_ table: Table) {
+    for line in table.lines(style) { self.line(line) }
+  }
+
   /// Prints a line on standard error; failures are ignored.
   public func diagnostic(_ text: String) {
     _ = Self.write(text + "\n", to: STDERR_FILENO)

@@ -8,6 +8,9 @@ package enum Terminal {
   /// The original modes, while others are set.
   private static let found = Mutex<termios?>(nil)
 
+  /// Moves to the left edge and erases the line (ECMA-48 section 8.3.41, EL).
+  package static let eraseLine = "\r\u{1B}[K"
+
   /// Delivers keys as they are typed, without echo, until `restore`.
   package static func readKeys() {
     var modes = termios()

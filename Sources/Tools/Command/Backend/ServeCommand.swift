@@ -163,9 +163,8 @@ enum ServeCommand {
     configuration.logFormat = call[logFormat] ?? (isTerminal ? .text : .json)
     configuration.logLevel =
       call[logLevel] ?? (configuration.logFormat == .text ? .info : .debug)
-    // Clears the line that another program may show at the cursor (ECMA-48 section 8.3.41, EL);
-    // `stream` draws it again.
-    let start = isTerminal ? "\r\u{1B}[K" : ""
+    // Clears the line that another program may show at the cursor; `stream` draws it again.
+    let start = isTerminal ? Terminal.eraseLine : ""
     let console = call.console
     configuration.log = { console.diagnostic(start + $0) }
   }
@@ -269,7 +268,5 @@ extension Format<AddressBlock> {
     placeholder: "CIDR", expectation: "an address or a block such as 10.0.0.0/8 or 2001:db8::/32"
   ) {
     AddressBlock($0)
-  } write: {
-    $0.description
   }
 }

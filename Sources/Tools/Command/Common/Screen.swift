@@ -15,9 +15,6 @@ actor Screen<Update: ShownUpdate>: LinkView {
   private var bottom = ""
   private var hasEnded = false
 
-  /// Moves to the left edge and erases the line (ECMA-48 section 8.3.41, EL).
-  private let erase = "\r\u{1B}[K"
-
   /// - Parameters:
   ///   - reads: whether keys are read; the terminal then does not echo them.
   ///   - longest: the longest line that can be typed, in bytes.
@@ -40,7 +37,7 @@ actor Screen<Update: ShownUpdate>: LinkView {
   func end() {
     put(repeats.counted())
     hasEnded = true
-    _ = Console.raw(erase)
+    _ = Console.raw(Terminal.eraseLine)
     Terminal.restore()
   }
 
@@ -83,7 +80,7 @@ actor Screen<Update: ShownUpdate>: LinkView {
     let next = bottomLine()
     guard !lines.isEmpty || next != bottom else { return }
     bottom = next
-    let text = erase + lines.map { $0 + "\n" }.joined() + next
+    let text = Terminal.eraseLine + lines.map { $0 + "\n" }.joined() + next
     if !Console.raw(text) { _exit(ExitCode.done.rawValue) }
   }
 

@@ -16,7 +16,7 @@ STAMP = .build/setup.stamp
 PROGRAMS_STAMP = .build/programs.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test typecheck exports embedded apple-check example lint demo portable \
+.PHONY: help setup build test typecheck web exports embedded apple-check example lint demo portable \
   bare sim nightly bluetooth docs kills sanitize fuzz bench bench-full instructions conformance torture peers mutants install uninstall clean
 
 help: ## lists the targets
@@ -40,6 +40,9 @@ test: lint build ## checks the style and what other platforms build, and runs ev
 
 typecheck: build ## checks each module as a whole, as a release build does
 	@SWIFT="$(SWIFT)" scripts/typecheck
+
+web: ## joins the pages in Web into the Swift sources that serve them
+	@scripts/web
 
 exports: build ## writes the lists of names that an app sees, Exports.swift of Holdfast and HoldfastSocket
 	@scripts/exports --write

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// The rules of the house, held against every file of the package.
@@ -39,6 +40,18 @@ import Testing
 
   @Test func `files have at most 800 lines`() {
     #expect(tree.swift.flatMap(Rules.fileLength) == [])
+  }
+
+  @Test func `pages are joined as they are in Web`() throws {
+    let script = Process()
+    let output = Pipe()
+    script.executableURL = tree.root.appending(path: "scripts/web")
+    script.arguments = ["--check"]
+    script.standardOutput = output
+    try script.run()
+    let words = try output.fileHandleForReading.readToEnd() ?? Data()
+    script.waitUntilExit()
+    #expect(script.terminationStatus == 0, "\(String(decoding: words, as: UTF8.self))")
   }
 
   @Test func `functions have at most 40 lines`() {

@@ -32,9 +32,9 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
     self.fields = fields
   }
 
-  /// The dashboard, which browsers ask for again each time.
+  /// The dashboard.
   static var dashboard: SyncAnswer {
-    var answer = SyncAnswer(200, SyncDashboard.bytes)
+    var answer = SyncAnswer(200, WebPage.dashboard.bytes)
     answer.isPage = true
     return answer
   }
@@ -50,7 +50,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
 
   /// The header fields, without the length.
   public var headers: [(String, String)] {
-    if isPage { return HTTPFields.page(SyncDashboard.policy) }
+    if isPage { return WebPage.dashboard.headers }
     var fields = body.isEmpty ? [("Cache-Control", "no-store")] : HTTPFields.json
     fields += self.fields.map { ($0.name, $0.value) }
     fields += HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
@@ -67,4 +67,14 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
       ("Access-Control-Max-Age", "600"),
     ]
   }
+}
+
+extension WebPage {
+  /// The page of `GET /health`: a person's steps, heart rate, sleep and workouts over days they
+  /// choose.
+  ///
+  /// It needs nothing but the `/api/health` routes of its own server. The secret stays in the tab: it
+  /// is sent as `Authorization` and forgotten when the tab closes.
+  static let dashboard = WebPage(
+    DashboardPage.text, sources: ["script-src 'unsafe-inline'", "connect-src 'self'"])
 }

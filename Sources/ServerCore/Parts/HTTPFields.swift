@@ -6,15 +6,6 @@ public enum HTTPFields {
   /// The fields of an answer in JSON that no cache keeps.
   public static let json = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
 
-  /// The fields of a web page; `policy` says what a browser lets it do (CSP level 3).
-  public static func page(_ policy: String) -> [(String, String)] {
-    [
-      ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-cache"),
-      ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
-      ("Referrer-Policy", "no-referrer"),
-    ]
-  }
-
   /// The fields of a 426, which name the protocol that the route wants (RFC 9110 section 15.5.22).
   public static let upgradeRequired = [
     ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),

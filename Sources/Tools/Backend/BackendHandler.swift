@@ -173,7 +173,7 @@ struct BackendHandler: SocketHandler {
       return
     }
     switch route {
-    case .home: answer(asked, 200, HomePage.headers, HomePage.bytes, on: hub)
+    case .home: answer(asked, 200, WebPage.home.headers, WebPage.home.bytes, on: hub)
     case .metrics: answer(asked, 200, MetricsPage.headers, [UInt8](metrics.utf8), on: hub)
     case .health, .unknown: checkStores(for: asked, at: hub.now)
     }

@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The secrets among this process's arguments, which process lists show to other users.
 struct ArgumentSecrets {
   /// The options whose values are secret, such as `--token`.
@@ -18,49 +12,36 @@ struct ArgumentSecrets {
   /// Overwrites the values of the options in the memory that the system shows as this process's
   /// arguments. The copies that Swift made of them remain.
   func hide() {
-    #if os(Linux)
-      guard let area = unsafe Self.argumentArea() else { return }
-      unsafe hide(in: area)
-    #else
-      for index in 0..<Int(CommandLine.argc) {
-        guard let word = unsafe CommandLine.unsafeArgv[index] else { continue }
-        let bytes = unsafe UnsafeMutableRawPointer(word)
-        let length = unsafe strlen(word)
-        let last = unsafe index > 0 ? CommandLine.unsafeArgv[index - 1] : nil
-        let before = unsafe last.map { unsafe String(cString: $0) } ?? ""
-        unsafe hide(UnsafeMutableRawBufferPointer(start: bytes, count: length), after: before)
-      }
-    #endif
+    guard let area = unsafe Self.argumentArea() else { return }
+    unsafe hide(in: area)
   }
 
-  #if os(Linux)
-    /// The memory of this process's arguments: fields 48 and 49 of proc_pid_stat(5).
-    private static func argumentArea() -> UnsafeMutableRawBufferPointer? {
-      guard let stat = try? TextFile.read("/proc/self/stat") else { return nil }
-      // The second field is the name in parentheses, which may contain anything.
-      let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?
-        .split(separator: " ")
-      guard let fields, fields.count > 46, let start = UInt(fields[45]),
-        let end = UInt(fields[46]), start > 0, start < end, end - start < 64 << 20
-      else { return nil }
-      return unsafe UnsafeMutableRawBufferPointer(
-        start: UnsafeMutableRawPointer(bitPattern: start), count: Int(end - start))
-    }
+  /// The memory of this process's arguments: fields 48 and 49 of proc_pid_stat(5).
+  private static func argumentArea() -> UnsafeMutableRawBufferPointer? {
+    guard let stat = try? TextFile.read("/proc/self/stat") else { return nil }
+    // The second field is the name in parentheses, which may contain anything.
+    let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?
+      .split(separator: " ")
+    guard let fields, fields.count > 46, let start = UInt(fields[45]),
+      let end = UInt(fields[46]), start > 0, start < end, end - start < 64 << 20
+    else { return nil }
+    return unsafe UnsafeMutableRawBufferPointer(
+      start: UnsafeMutableRawPointer(bitPattern: start), count: Int(end - start))
+  }
 
-    private func hide(in area: UnsafeMutableRawBufferPointer) {
-      var before = ""
-      var start = 0
-      while start < area.count {
-        var end = start
-        while end < area.count, unsafe area[end] != 0 { end += 1 }
-        let word = unsafe UnsafeMutableRawBufferPointer(rebasing: area[start..<end])
-        let text = unsafe String(decoding: word, as: UTF8.self)
-        unsafe hide(word, after: before)
-        before = text
-        start = end + 1
-      }
+  private func hide(in area: UnsafeMutableRawBufferPointer) {
+    var before = ""
+    var start = 0
+    while start < area.count {
+      var end = start
+      while end < area.count, unsafe area[end] != 0 { end += 1 }
+      let word = unsafe UnsafeMutableRawBufferPointer(rebasing: area[start..<end])
+      let text = unsafe String(decoding: word, as: UTF8.self)
+      unsafe hide(word, after: before)
+      before = text
+      start = end + 1
     }
-  #endif
+  }
 
   private func hide(_ word: UnsafeMutableRawBufferPointer, after before: String) {
     let text = unsafe String(decoding: word, as: UTF8.self)

@@ -1,12 +1,7 @@
 import Dispatch
+import Glibc
 import LifecycleSystem
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A request that a signal makes.
 package enum CommandSignal: Sendable, Hashable {
@@ -66,6 +61,14 @@ package struct CommandSignals: Sendable {
   @Sendable package static func abandon(_ command: String) -> Never {
     Terminal.restore()
     Console.abandon("\(command): ended immediately by a second signal")
+  }
+
+  /// Ends the process, on its way out, if standard output stays blocked for 2 s.
+  @Sendable package static func watchOutput(of command: String) {
+    Console.watchOutput {
+      Terminal.restore()
+      Console.abandon("\(command): standard output is blocked; ended without writing the rest")
+    }
   }
 
   /// Runs `work`, which any of the signals cancels.

@@ -1,13 +1,8 @@
 import Dispatch
+import Glibc
 public import LinkJSON
 import OwnerFiles
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Standard output for results and standard error for diagnostics, unbuffered.
 ///
@@ -65,6 +60,11 @@ public struct Console: Sendable {
     var writer = JSONWriter(capacity: 256)
     writer.object(members)
     line(String(decoding: writer.terminalBytes, as: UTF8.self), isOptional: isOptional, done: done)
+  }
+
+  /// Prints the lines of a table on standard output.
+  public func table(_ table: Table) {
+    for line in table.lines(style) { self.line(line) }
   }
 
   /// Prints a line on standard error; failures are ignored.

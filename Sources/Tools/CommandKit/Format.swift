@@ -32,29 +32,21 @@ extension Format where Value: CaseIterable & RawRepresentable<String> {
   /// One of the cases of an enumeration, by its raw value.
   public static var choice: Self {
     let words = Value.allCases.map(\.rawValue)
-    return Format(
-      placeholder: words.joined(separator: "|"), expectation: words.joined(separator: " or "),
-      words: words
-    ) {
-      Value(rawValue: $0)
-    } write: {
-      $0.rawValue
-    }
+    return Format(words.joined(separator: "|"), expectation: words.joined(separator: " or "))
   }
 
   /// The same, with a placeholder in capitals that a note explains, empty for none; without one
   /// the note lists the words.
   public static func word(_ placeholder: String, note: String? = nil) -> Self {
-    let words = Value.allCases.map(\.rawValue)
-    let expectation = "one of \(words.joined(separator: ", "))"
+    let expectation = "one of " + Value.allCases.map(\.rawValue).joined(separator: ", ")
     return Format(
-      placeholder: placeholder, expectation: expectation,
-      note: note ?? "\(placeholder) is \(expectation).", words: words
-    ) {
-      Value(rawValue: $0)
-    } write: {
-      $0.rawValue
-    }
+      placeholder, expectation: expectation, note: note ?? "\(placeholder) is \(expectation).")
+  }
+
+  init(_ placeholder: String, expectation: String, note: String = "") {
+    self.init(
+      placeholder: placeholder, expectation: expectation, note: note,
+      words: Value.allCases.map(\.rawValue), read: { Value(rawValue: $0) }, write: \.rawValue)
   }
 }
 

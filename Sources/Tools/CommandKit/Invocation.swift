@@ -1,3 +1,5 @@
+package import LinkJSON
+
 /// The arguments of a command, read and checked.
 public struct Arguments: Sendable {
   /// The words given for each parameter, by its label.
@@ -39,5 +41,19 @@ public struct Invocation: Sendable {
   /// Prints a line on standard error, after the command's name.
   public func diagnostic(_ text: String) {
     console.diagnostic("\(command): \(text)")
+  }
+
+  /// Prints a result on standard output: a line, or with `--json` an object.
+  ///
+  /// - Parameter event: The object's first member, `event`; `nil` for none.
+  package func put(
+    _ line: @autoclosure () -> String, event: String? = nil,
+    _ members: (inout JSONWriter) -> Void
+  ) {
+    guard self[Shared.json] else { return console.line(line()) }
+    console.object {
+      if let event { $0.entry("event", event) }
+      members(&$0)
+    }
   }
 }

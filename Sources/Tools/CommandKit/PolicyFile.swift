@@ -48,12 +48,16 @@ package struct PolicyFile {
       throw CommandFailure(
         .usage, "no policy is named \(name)", remedy: "name a file, or one of \(names)")
     }
-    let draft = try read(name)
+    return try read(name).policy(settings)
+  }
+
+  /// Returns the preset with the values of the file, and then those of `--set`.
+  package func policy(_ settings: [Setting] = []) throws(CommandFailure) -> LinkPolicy {
     do throws(PolicyError) {
-      let changes = try draft.changes().map { ($0.key, $0.new) }
-      return try draft.preset.setting(changes + settings.map { ($0.key, $0.value) })
+      let changes = try changes().map { ($0.key, $0.new) }
+      return try preset.setting(changes + settings.map { ($0.key, $0.value) })
     } catch {
-      throw CommandFailure(.usage, "\(draft.name): " + error.problems.joined(separator: "; "))
+      throw CommandFailure(.usage, "\(name): " + error.problems.joined(separator: "; "))
     }
   }
 

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Glibc
 
 /// A command-line program: its commands.
 public struct Program: Sendable {
@@ -74,13 +70,11 @@ enum ProgramWords {
 
   /// Returns the words after the program's name; `nil` stands for one that is not UTF-8.
   static func read() -> [String?] {
-    #if os(Linux)
-      // Swift finds them by the place of the environment, which a preloaded library may have moved:
-      // then it finds none.
-      if let bytes = try? TextFile.read("/proc/self/cmdline", atMost: maxBytes) {
-        return words(of: bytes)
-      }
-    #endif
+    // Swift finds them by the place of the environment, which a preloaded library may have moved:
+    // then it finds none.
+    if let bytes = try? TextFile.read("/proc/self/cmdline", atMost: maxBytes) {
+      return words(of: bytes)
+    }
     return (1..<max(1, Int(CommandLine.argc))).map { index in
       unsafe CommandLine.unsafeArgv[index].flatMap { unsafe String(validatingCString: $0) }
     }

@@ -18,12 +18,8 @@ package struct ProgramCommands: Sendable {
   package var all: [Command] { [versionCommand, completionsCommand, manualCommand] }
 
   private static let shell = Parameter.operand(
-    Format<Completion.Shell>(
-      placeholder: "SHELL", expectation: "bash, zsh or fish",
-      words: Completion.Shell.allCases.map(\.rawValue)
-    ) {
-      Completion.Shell(rawValue: $0)
-    }, "the shell: bash, zsh or fish")
+    Format<Completion.Shell>("SHELL", expectation: "bash, zsh or fish"),
+    "the shell: bash, zsh or fish")
   private static let directory = Parameter.operand(
     .text("DIRECTORY"), "an existing directory, such as /usr/local/share/man/man1")
 
@@ -60,10 +56,7 @@ package struct ProgramCommands: Sendable {
   }
 
   private func showVersion(_ call: Invocation) {
-    guard call[Shared.json] else {
-      return call.console.line("\(program) \(Release.version)")
-    }
-    call.console.object { $0.entry("version", Release.version) }
+    call.put("\(program) \(Release.version)") { $0.entry("version", Release.version) }
   }
 
   private func showCompletions(_ call: Invocation) {

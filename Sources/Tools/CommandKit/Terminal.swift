@@ -1,17 +1,15 @@
 import Dispatch
+import Glibc
 import LifecycleSystem
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The terminal of this process: its width and its modes.
 package enum Terminal {
   /// The original modes, while others are set.
   private static let found = Mutex<termios?>(nil)
+
+  /// Moves to the left edge and erases the line (ECMA-48 section 8.3.41, EL).
+  package static let eraseLine = "\r\u{1B}[K"
 
   /// Delivers keys as they are typed, without echo, until `restore`.
   package static func readKeys() {
@@ -55,12 +53,6 @@ package enum Terminal {
   }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The terminal that a program was started from, which sends SIGHUP when it is closed.
 package enum ControllingTerminal {
   private static let ends = Mutex(false)
@@ -70,11 +62,7 @@ package enum ControllingTerminal {
   package static func note() {
     var action = sigaction()
     guard unsafe sigaction(SIGHUP, nil, &action) == 0, isOpen else { return }
-    #if canImport(Glibc)
-      let handler = unsafe action.__sigaction_handler.sa_handler
-    #else
-      let handler = unsafe action.__sigaction_u.__sa_handler
-    #endif
+    let handler = unsafe action.__sigaction_handler.sa_handler
     let isIgnored =
       unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     ends.withLock { $0 = !isIgnored }

@@ -1,11 +1,6 @@
+import Glibc
 import LinkCore
 import OwnerFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The reading of a file or a pipe to its end, within a time limit and a size limit.
 package enum DescriptorInput {

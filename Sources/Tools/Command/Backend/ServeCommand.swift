@@ -1,16 +1,11 @@
 import CommandKit
+import Glibc
 import HoldfastBackend
 import LinkCore
 import LinkJSON
 import LinkRuntime
 import LinkServerCore
 import LinkWire
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// `holdfast serve`: runs the backend until a signal ends it.
 enum ServeCommand {
@@ -138,11 +133,7 @@ enum ServeCommand {
   /// Raises the limit of open files to the hard limit; the soft one of 1,024 suits only `select`.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
-    #if canImport(Glibc)
-      let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-      let descriptors = RLIMIT_NOFILE
-    #endif
+    let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     guard unsafe getrlimit(descriptors, &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     unsafe setrlimit(descriptors, &limit)
@@ -172,9 +163,8 @@ enum ServeCommand {
     configuration.logFormat = call[logFormat] ?? (isTerminal ? .text : .json)
     configuration.logLevel =
       call[logLevel] ?? (configuration.logFormat == .text ? .info : .debug)
-    // Clears the line that another program may show at the cursor (ECMA-48 section 8.3.41, EL);
-    // `stream` draws it again.
-    let start = isTerminal ? "\r\u{1B}[K" : ""
+    // Clears the line that another program may show at the cursor; `stream` draws it again.
+    let start = isTerminal ? Terminal.eraseLine : ""
     let console = call.console
     configuration.log = { console.diagnostic(start + $0) }
   }
@@ -278,7 +268,5 @@ extension Format<AddressBlock> {
     placeholder: "CIDR", expectation: "an address or a block such as 10.0.0.0/8 or 2001:db8::/32"
   ) {
     AddressBlock($0)
-  } write: {
-    $0.description
   }
 }

@@ -1,15 +1,10 @@
 import CommandKit
+import Glibc
 import HoldfastBackend
 import LinkCore
 import LinkJSON
 import LinkRuntime
 import LinkWire
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// `holdfast token`: signs a development token with the secret of a data directory.
 enum TokenCommand {

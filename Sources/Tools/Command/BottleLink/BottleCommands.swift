@@ -71,7 +71,7 @@ enum BottleWatchCommand {
     let run = LinkRun(call)
     let policy = try Connection.policy(call, preset: .bottleLink)
     let radio = try BottleRadio(call)
-    let store = try await call.openStore { (directory) throws(StoreFailure) in
+    let store = try await call.withData { (directory) throws(StoreFailure) in
       try await Platform.drinkStore(in: directory)
     }
     let mark = WatchMark(in: try call.namedDirectory())
@@ -79,25 +79,22 @@ enum BottleWatchCommand {
     options.settings = BottleSettings(policy: policy)
     options.journal = call[Shared.journal]
     options.lifecycle = run.lifecycle
-    let bottle: HeldBottle
-    do throws(LinkFailure) {
-      bottle = try await HeldBottle(options) { call.diagnostic($0.description) }
-    } catch {
-      await store.close()
-      throw CommandFailure(.failed, LinkReason.text(error))
-    }
-    let view = call.view(of: BottleUpdate.self)
-    let notes = BottleNotes(store)
-    let noting = Task { await notes.note(radio.standbys) }
-    await run.follow(close: { await bottle.close() }) { _, _ in
+    try await store.closing { () throws(CommandFailure) in
+      let bottle = try await CommandFailure.opening { () throws(LinkFailure) in
+        try await HeldBottle(options) { call.diagnostic($0.description) }
+      }
+      let view = call.view(of: BottleUpdate.self)
+      let notes = BottleNotes(store)
+      let noting = Task { await notes.note(radio.standbys) }
+      await run.follow(close: { await bottle.close() }) { _, _ in
+        for await update in bottle { await show(update, view, bottle, notes) }
+      }
       for await update in bottle { await show(update, view, bottle, notes) }
+      await view.end()
+      noting.cancel()
+      await noting.value
+      try? await store.note(nil)
     }
-    for await update in bottle { await show(update, view, bottle, notes) }
-    await view.end()
-    noting.cancel()
-    await noting.value
-    try? await store.note(nil)
-    await store.close()
     withExtendedLifetime(mark) {}
   }
 
@@ -136,13 +133,11 @@ enum BottleDrinksCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
-    let drinks: [Drink]
-    do throws(StoreFailure) {
+    let drinks = try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.drinkStore(in: directory, forReading: true)
-      drinks = try await store.drinks(before: nil, limit: call[limit])
-      await store.close()
-    } catch {
-      throw CommandFailure(error)
+      return try await store.closing { () throws(StoreFailure) in
+        try await store.drinks(before: nil, limit: call[limit])
+      }
     }
     for drink in drinks { show(drink, call) }
     // Drinks are counted from 1, and never removed.
@@ -153,12 +148,7 @@ enum BottleDrinksCommand {
   }
 
   private static func show(_ drink: Drink, _ call: Invocation) {
-    guard call[Shared.json] else {
-      let mark = drink.isDeleted ? " (deleted)" : ""
-      return call.console.line(BottleText.line(of: drink) + mark)
-    }
-    call.console.object {
-      $0.entry("event", "drink")
+    call.put(BottleText.line(of: drink) + (drink.isDeleted ? " (deleted)" : ""), event: "drink") {
       $0.entry("id", Int(drink.record.id))
       $0.entry("amountML", Int(drink.record.amount))
       $0.entry("levelML", Int(drink.record.level))
@@ -191,17 +181,14 @@ enum BottleStatusCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
-    let snapshot: DrinkSnapshot
-    let newest: Drink?
-    let running: String?
-    do throws(StoreFailure) {
+    let (snapshot, newest, running) = try await CommandFailure.catching {
+      () throws(StoreFailure) in
       let store = try await Platform.drinkStore(in: directory, forReading: true)
-      snapshot = try await store.open()
-      newest = try await store.drinks(before: nil, limit: 1).last
-      running = try await store.noted()
-      await store.close()
-    } catch {
-      throw CommandFailure(error)
+      return try await store.closing { () throws(StoreFailure) in
+        let snapshot = try await store.open()
+        let newest = try await store.drinks(before: nil, limit: 1).last
+        return (snapshot, newest, try await store.noted())
+      }
     }
     // A watch that was killed took back nothing.
     let mark = WatchMark.look(in: directory)
@@ -217,8 +204,7 @@ enum BottleStatusCommand {
     let bottle = snapshot.bottle
     let time = newest?.record.timestamp.map(RFC3339.format)
     guard call[Shared.json] else {
-      let name = bottle.map { ($0.name ?? "unnamed").printable + " \($0.id.id)" }
-      call.console.line("bottle: " + (name ?? "none found yet"))
+      call.console.line("bottle: " + (bottle?.words ?? "none found yet"))
       call.console.line("running: " + (running ?? "no; nothing is outstanding"))
       let drinks = newest.map { newest in
         let when = time.map { "of \($0)" } ?? "stored at \(newest.storedAt.milliseconds)"
@@ -229,7 +215,7 @@ enum BottleStatusCommand {
     }
     call.console.object {
       $0.entry("event", "bottle-status")
-      $0.entry("bottle", bottle.map { "\($0.name ?? "") \($0.id.id)" })
+      $0.entry("bottle", bottle?.member)
       $0.entry("running", running)
       $0.entry("drinks", newest?.number ?? 0)
       $0.entry("unshown", snapshot.unshown.count)
@@ -255,25 +241,26 @@ enum BottleForgetCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    let directory = try call.dataDirectory()
-    let bottle: KnownBottle?
-    do throws(StoreFailure) {
+    let bottle = try await call.withData { (directory) throws(StoreFailure) in
       // Creates nothing where there is no store.
       await (try Platform.drinkStore(in: directory, forReading: true)).close()
       let store = try await Platform.drinkStore(in: directory)
-      bottle = try await store.open().bottle
-      try await store.forgetBottle()
-      await store.close()
-    } catch {
-      throw CommandFailure(error)
+      return try await store.closing { () throws(StoreFailure) in
+        let bottle = try await store.open().bottle
+        try await store.forgetBottle()
+        return bottle
+      }
     }
-    let name = bottle.map { "\(($0.name ?? "unnamed").printable) \($0.id.id)" }
-    guard call[Shared.json] else {
-      return call.console.line(name.map { "forgot \($0)" } ?? "there was no bottle")
-    }
-    call.console.object {
-      $0.entry("event", "forgotten")
-      $0.entry("bottle", bottle.map { "\($0.name ?? "") \($0.id.id)" })
+    call.put(bottle.map { "forgot \($0.words)" } ?? "there was no bottle", event: "forgotten") {
+      $0.entry("bottle", bottle?.member)
     }
   }
+}
+
+extension KnownBottle {
+  /// Its name and its id, for people.
+  fileprivate var words: String { (name ?? "unnamed").printable + " \(id.id)" }
+
+  /// The same as a member of an object.
+  fileprivate var member: String { "\(name ?? "") \(id.id)" }
 }

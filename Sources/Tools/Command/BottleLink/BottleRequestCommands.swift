@@ -41,111 +41,83 @@ enum BottleRequestCommands {
   private static let tareWeight = Parameter.option(
     "empty-weight", .integer("GRAMS", 0...10_000), default: 0, "the weight of the empty bottle")
 
-  private static var refresh: Command {
+  /// A command that sends one request, or refreshes if that is `nil`.
+  ///
+  /// - Parameters:
+  ///   - more: what help says beside `details`.
+  ///   - example: the words of a command line after `bottle`, and their effect.
+  ///   - parameters: what it takes beside the options of all these commands.
+  private static func asking<each Value: Sendable>(
+    _ name: String, _ summary: String, _ more: String..., example: (words: String, effect: String),
+    takes parameters: repeat Parameter<each Value>,
+    request: @escaping @Sendable (Invocation) -> BottleRequest?
+  ) -> Command {
     Command(
-      "refresh", "connect now, store what is new, and end",
-      details: [
-        details,
-        """
-        The results are synced with the number of new drinks, already-synced (the bottle says that \
-        nothing waits), bottle-asleep, bluetooth-off, bluetooth-unavailable, connection-failed, \
-        sync-failed, and nothing-came with the number of records that the bottle says it has, of \
-        which none came; it ends with 1 then.
-        """,
-      ],
-      examples: [.init("holdfast bottle refresh --radio bottle.sock", "once, from a timer")],
-      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json
+      name, summary, details: [details] + more,
+      examples: [.init("holdfast bottle \(example.words) --radio bottle.sock", example.effect)],
+      takes: BottleRadio.path, BottleRadio.adapter, repeat each parameters, Shared.data,
+      Shared.settings, Shared.json
     ) { call throws(CommandFailure) in
-      try await run(call, nil)
+      try await run(call, request(call))
     }
   }
 
   private static func plain(
     _ name: String, _ summary: String, _ command: BottleCommand
   ) -> Command {
-    Command(
-      name, summary, details: [details],
-      examples: [.init("holdfast bottle \(name) --radio bottle.sock", "once")],
-      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json
-    ) { call throws(CommandFailure) in
-      try await run(call, .command(command))
+    asking(name, summary, example: (name, "once")) { _ in .command(command) }
+  }
+
+  private static let refresh = asking(
+    "refresh", "connect now, store what is new, and end",
+    """
+    The results are synced with the number of new drinks, already-synced (the bottle says that \
+    nothing waits), bottle-asleep, bluetooth-off, bluetooth-unavailable, connection-failed, \
+    sync-failed, and nothing-came with the number of records that the bottle says it has, of \
+    which none came; it ends with 1 then.
+    """,
+    example: ("refresh", "once, from a timer")
+  ) { _ in nil }
+
+  private static let setTime = asking(
+    "set-time", "set the bottle's clock to that of this machine",
+    "Every connection does so; drinks that were recorded before keep theirs.",
+    example: ("set-time", "once")
+  ) { _ in
+    .command(.setTime(UInt32(clamping: BootClock().wall.nanoseconds / 1_000_000_000)))
+  }
+
+  private static let delete = asking(
+    "delete", "delete a record on the bottle, and mark it as deleted here",
+    example: ("delete 41", "the record 41"), takes: id
+  ) { .command(.delete($0[id])) }
+
+  private static let calibrate = asking(
+    "calibrate", "calibrate the bottle's scale step by step",
+    "After start, measure the empty bottle, then the full one; then `configure`.",
+    example: ("calibrate start", "begin"), takes: step
+  ) { call in
+    switch call[step] {
+    case "start": .command(.startCalibration)
+    case "cancel": .command(.cancelCalibration)
+    case let point: .command(.measure(full: point == "full"))
     }
   }
 
-  private static var setTime: Command {
-    Command(
-      "set-time", "set the bottle's clock to that of this machine",
-      details: [
-        details, "Every connection does so; drinks that were recorded before keep theirs.",
-      ],
-      examples: [.init("holdfast bottle set-time --radio bottle.sock", "once")],
-      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json
-    ) { call throws(CommandFailure) in
-      let seconds = UInt32(clamping: BootClock().wall.nanoseconds / 1_000_000_000)
-      try await run(call, .command(.setTime(seconds)))
-    }
-  }
+  private static let settings = asking(
+    "settings", "change the bottle's settings",
+    example: ("settings no-shake", "shaking means nothing"), takes: shake
+  ) { .settings(BottleSwitches(shakeToEmpty: $0[shake] == "shake-to-empty")) }
 
-  private static var delete: Command {
-    Command(
-      "delete", "delete a record on the bottle, and mark it as deleted here",
-      details: [details],
-      examples: [.init("holdfast bottle delete 41 --radio bottle.sock", "the record 41")],
-      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json, id
-    ) { call throws(CommandFailure) in
-      try await run(call, .command(.delete(call[id])))
-    }
-  }
-
-  private static var calibrate: Command {
-    Command(
-      "calibrate", "calibrate the bottle's scale step by step",
-      details: [
-        details, "After start, measure the empty bottle, then the full one; then `configure`.",
-      ],
-      examples: [.init("holdfast bottle calibrate start --radio bottle.sock", "begin")],
-      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json, step
-    ) { call throws(CommandFailure) in
-      let command: BottleCommand =
-        switch call[step] {
-        case "start": .startCalibration
-        case "cancel": .cancelCalibration
-        case let point: .measure(full: point == "full")
-        }
-      try await run(call, .command(command))
-    }
-  }
-
-  private static var settings: Command {
-    Command(
-      "settings", "change the bottle's settings", details: [details],
-      examples: [
-        .init("holdfast bottle settings no-shake --radio bottle.sock", "shaking means nothing")
-      ],
-      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json, shake
-    ) { call throws(CommandFailure) in
-      try await run(
-        call, .settings(BottleSwitches(shakeToEmpty: call[shake] == "shake-to-empty")))
-    }
-  }
-
-  private static var configure: Command {
-    Command(
-      "configure", "set the scale's factor and the daily goal", details: [details],
-      examples: [
-        .init("holdfast bottle configure 412.5 2500 --radio bottle.sock", "2.5 litres each day")
-      ],
-      takes: BottleRadio.path, BottleRadio.adapter, capacity, tareWeight, Shared.data,
-      Shared.settings, Shared.json,
-      scale, goal
-    ) { call throws(CommandFailure) in
-      try await run(
-        call,
-        .configuration(
-          BottleConfiguration(
-            scale: call[scale], tare: Int32(call[tareWeight]),
-            capacity: UInt16(call[capacity]), dailyGoal: UInt16(call[goal]))))
-    }
+  private static let configure = asking(
+    "configure", "set the scale's factor and the daily goal",
+    example: ("configure 412.5 2500", "2.5 litres each day"),
+    takes: capacity, tareWeight, scale, goal
+  ) {
+    .configuration(
+      BottleConfiguration(
+        scale: $0[scale], tare: Int32($0[tareWeight]), capacity: UInt16($0[capacity]),
+        dailyGoal: UInt16($0[goal])))
   }
 
   /// Asks, prints the result and ends; `nil` refreshes.
@@ -154,20 +126,18 @@ enum BottleRequestCommands {
   ) async throws(CommandFailure) {
     let policy = try LinkPolicy.bottleLink.with(call[Shared.settings])
     let radio = try BottleRadio(call)
-    let store = try await call.openStore { (directory) throws(StoreFailure) in
+    let store = try await call.withData { (directory) throws(StoreFailure) in
       try await Platform.drinkStore(in: directory)
     }
-    let result: BottleRequestResult?
-    do throws(LinkFailure) {
-      result = try await ask(radio.central, policy, store, request)
-    } catch {
-      await store.close()
-      throw CommandFailure(.failed, LinkReason.text(error))
+    let result = try await store.closing { () throws(CommandFailure) in
+      let result = try await CommandFailure.opening { () throws(LinkFailure) in
+        try await ask(radio.central, policy, store, request)
+      }
+      if case .command(.delete(let id))? = request, result == .done {
+        await noteUnknown(id, store, call)
+      }
+      return result
     }
-    if case .command(.delete(let id))? = request, result == .done {
-      await noteUnknown(id, store, call)
-    }
-    await store.close()
     guard let result else { throw .stopped("the bottle had answered") }
     let word = BottleText.word(result)
     if call[Shared.json] {
@@ -222,8 +192,6 @@ extension Format<UInt32> {
     placeholder: "ID", expectation: "a record's id from 0 to 4294967295"
   ) {
     UInt32($0)
-  } write: {
-    String($0)
   }
 }
 
@@ -232,7 +200,5 @@ extension Format<Float> {
     placeholder: "SCALE", expectation: "a factor from 100 to 800"
   ) {
     Float($0).flatMap { BottleConfiguration.scales.contains($0) ? $0 : nil }
-  } write: {
-    String($0)
   }
 }

@@ -82,11 +82,7 @@ enum BottleVirtualCommand {
     let command = call.command
     await CommandSignals.cancelling(
       hurry: { CommandSignals.abandon(command) },
-      stopping: {
-        Console.watchOutput {
-          Console.abandon("\(command): standard output is blocked; ended without writing the rest")
-        }
-      }
+      stopping: { CommandSignals.watchOutput(of: command) }
     ) {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await host.run() }
@@ -153,7 +149,5 @@ extension Format<String> {
     placeholder: "NAME", expectation: "a name of 1 to 64 bytes"
   ) {
     (1...64).contains($0.utf8.count) ? $0 : nil
-  } write: {
-    $0
   }
 }

@@ -1,10 +1,5 @@
 import CommandKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Glibc
 
 /// A locked file that tells `bottle status` that a watch runs, until its process ends.
 ///

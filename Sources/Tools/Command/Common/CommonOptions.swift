@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import LinkRuntime
 import OwnerFiles
 
 // The options that several features share.
@@ -29,15 +30,13 @@ extension Invocation {
     return directory
   }
 
-  /// Opens a store in the data directory.
-  func openStore<Store>(
-    _ open: (_ directory: String) async throws(StoreFailure) -> Store
-  ) async throws(CommandFailure) -> Store {
+  /// Runs `work` on a store in the data directory; its failure becomes that of the command.
+  func withData<Value>(
+    _ work: (_ directory: String) async throws(StoreFailure) -> Value
+  ) async throws(CommandFailure) -> Value {
     let directory = try dataDirectory()
-    do throws(StoreFailure) {
-      return try await open(directory)
-    } catch {
-      throw CommandFailure(error)
+    return try await CommandFailure.catching { () throws(StoreFailure) in
+      try await work(directory)
     }
   }
 
@@ -59,5 +58,45 @@ extension Invocation {
         .usage, "there is no home directory for the data", remedy: "add --data DIR")
     }
     return "\(home)/.local/share/holdfast"
+  }
+}
+
+extension CommandFailure {
+  /// Runs `work` on a store; its failure becomes that of the command.
+  static func catching<Value>(
+    _ work: () async throws(StoreFailure) -> Value
+  ) async throws(CommandFailure) -> Value {
+    do throws(StoreFailure) {
+      return try await work()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  /// Opens a link with `work`; its failure becomes that of the command.
+  static func opening<Value>(
+    _ work: () async throws(LinkFailure) -> Value
+  ) async throws(CommandFailure) -> Value {
+    do throws(LinkFailure) {
+      return try await work()
+    } catch {
+      throw CommandFailure(.failed, LinkReason.text(error))
+    }
+  }
+}
+
+extension Store {
+  /// Runs `work` and closes the store, also if that failed.
+  func closing<Value, Failure: Error>(
+    after work: () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    do throws(Failure) {
+      let value = try await work()
+      await close()
+      return value
+    } catch {
+      await close()
+      throw error
+    }
   }
 }

@@ -77,11 +77,7 @@ enum Connection {
           .usage, "\(draft.name) is a policy for \(draft.preset.name)",
           remedy: "`\(call.command)` needs one for \(preset.name)")
       }
-      do {
-        policy = try policy.setting(draft.changes().map { ($0.key, $0.new) })
-      } catch {
-        throw CommandFailure(.usage, "\(draft.name): " + error.problems.joined(separator: "; "))
-      }
+      policy = try draft.policy()
     }
     return try policy.with(call[Shared.settings])
   }
@@ -138,20 +134,37 @@ extension Format<String> {
 }
 
 /// A file that contains one secret and nothing else.
-enum SecretFile {
+struct SecretFile: Sendable {
   /// Far more than a secret needs.
   private static let maxBytes = 4_096
 
-  /// Returns the secret: the file's content without line breaks at the end.
+  private let path: String
+  private let option: String
+  private let name: String
+
+  /// Throws for a file that contains no secret.
   ///
   /// - Parameters:
   ///   - option: The option that names the file, for errors.
   ///   - name: What the secret is called.
-  static func read(
-    _ path: String, option: String, _ name: String
-  ) throws(CommandFailure) -> String {
+  init(_ path: String, option: String, _ name: String) throws(CommandFailure) {
+    (self.path, self.option, self.name) = (path, option, name)
+    _ = try read()
+  }
+
+  /// Returns what the file contains now, for a link.
+  func current() throws(LinkFailure) -> String {
+    do throws(CommandFailure) {
+      return try read()
+    } catch {
+      throw .local(detail: error.line)
+    }
+  }
+
+  /// Returns the secret: the file's content without line breaks at the end.
+  private func read() throws(CommandFailure) -> String {
     try TextFile.mustBeFile(path, option: option)
-    var bytes = try TextFile.read(path, atMost: maxBytes)[...]
+    var bytes = try TextFile.read(path, atMost: Self.maxBytes)[...]
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
     guard !bytes.isEmpty else {
       throw CommandFailure(.failed, "\(path) is empty", remedy: "put the \(name) alone into it")

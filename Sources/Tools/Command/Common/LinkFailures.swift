@@ -84,6 +84,16 @@ extension CommandFailure {
     CommandFailure(.failed, "ended by a signal before \(goal)", remedy: "run it again")
   }
 
+  /// Returns the failure of a run that left some things undone; `nil` if it left none.
+  static func left(
+    _ count: Int, _ thing: String, _ state: String,
+    remedy: String = "the output shows which, and why"
+  ) -> CommandFailure? {
+    guard count > 0 else { return nil }
+    let cause = count == 1 ? "a \(thing) was \(state)" : "\(count) \(thing)s were \(state)"
+    return CommandFailure(.failed, cause, remedy: remedy)
+  }
+
   /// A server that rejected the token.
   static let signIn = CommandFailure(
     .signInNeeded, "the server rejected the token, which may have expired",

@@ -1,13 +1,8 @@
 import CommandKit
+import Glibc
 import Holdfast
 import LinkRuntime
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The run of a command that follows a link until a signal, a time limit or a final answer ends it.
 struct LinkRun: Sendable {
@@ -15,7 +10,7 @@ struct LinkRun: Sendable {
   /// foreground, SIGHUP to refresh. Already started, so that no signal is missed.
   let lifecycle: any LifecycleMonitor
   private let stops: AsyncStream<Void>
-  private let stuck: @Sendable () -> Never
+  private let command: String
 
   /// The signals to declare for such a command.
   static let signals = [SIGHUP, SIGUSR1, SIGUSR2]
@@ -40,16 +35,11 @@ struct LinkRun: Sendable {
     lifecycle = SharedLifecycle(Platform.lifecycle(hangup: true).changes())
     let (stops, stopping) = AsyncStream.makeStream(of: Void.self)
     self.stops = stops
-    let command = call.command
-    let stuck: @Sendable () -> Never = {
-      Terminal.restore()
-      Console.abandon("\(command): standard output is blocked; ended without writing the rest")
-    }
-    self.stuck = stuck
+    command = call.command
     let signals = CommandSignals {
-      CommandSignals.abandon(command)
+      CommandSignals.abandon(call.command)
     } stopping: {
-      Console.watchOutput(stuck)
+      CommandSignals.watchOutput(of: call.command)
       stopping.finish()
     }
     // Keeps the signals until the process ends, so that a second one always counts.
@@ -142,7 +132,7 @@ struct LinkRun: Sendable {
   private func wait(_ limit: Duration, _ late: @Sendable () -> Void) async {
     let clock = BootClock()
     guard (try? await clock.wait(until: clock.now.advanced(by: limit))) != nil else { return }
-    Console.watchOutput(stuck)
+    CommandSignals.watchOutput(of: command)
     late()
   }
 }

@@ -1,12 +1,7 @@
 import CommandKit
+import Glibc
 import LinkCore
 import LinkRuntime
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// An update of a link that commands can show: as lines for people and as JSON events.
 protocol ShownUpdate: Sendable {
@@ -105,13 +100,16 @@ extension Invocation {
   /// Whether the process reads from a terminal.
   static var isTyped: Bool { isatty(STDIN_FILENO) == 1 }
 
+  /// Whether it prints for people on a terminal that can move the cursor.
+  var hasScreen: Bool {
+    !self[Shared.json] && isatty(STDOUT_FILENO) == 1 && environment("TERM") != "dumb"
+  }
+
   /// Returns the screen for a command on a terminal; `nil` with `--json` or without a capable one.
   ///
   /// - Parameter longest: the longest line that can be typed, in bytes.
   func screen<Update: ShownUpdate>(of type: Update.Type, longest: Int) -> Screen<Update>? {
-    guard !self[Shared.json], isatty(STDOUT_FILENO) == 1, environment("TERM") != "dumb" else {
-      return nil
-    }
+    guard hasScreen else { return nil }
     return Screen(style: console.style, reads: Self.isTyped, longest: longest)
   }
 

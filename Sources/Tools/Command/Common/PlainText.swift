@@ -1,11 +1,6 @@
+import Glibc
 import LinkCore
 import LinkWire
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 extension Timestamp {
   /// The local time, such as `2026-11-20 07:08:09`.

@@ -1,12 +1,7 @@
 import CommandKit
+import Glibc
 import LinkCore
 import LinkRuntime
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A terminal that shows a link: lines that scroll, and a line at the bottom with the link's state
 /// and the text that is being typed.
@@ -19,9 +14,6 @@ actor Screen<Update: ShownUpdate>: LinkView {
   private var repeats = Repeats()
   private var bottom = ""
   private var hasEnded = false
-
-  /// Moves to the left edge and erases the line (ECMA-48 section 8.3.41, EL).
-  private let erase = "\r\u{1B}[K"
 
   /// - Parameters:
   ///   - reads: whether keys are read; the terminal then does not echo them.
@@ -45,7 +37,7 @@ actor Screen<Update: ShownUpdate>: LinkView {
   func end() {
     put(repeats.counted())
     hasEnded = true
-    _ = Console.raw(erase)
+    _ = Console.raw(Terminal.eraseLine)
     Terminal.restore()
   }
 
@@ -88,7 +80,7 @@ actor Screen<Update: ShownUpdate>: LinkView {
     let next = bottomLine()
     guard !lines.isEmpty || next != bottom else { return }
     bottom = next
-    let text = erase + lines.map { $0 + "\n" }.joined() + next
+    let text = Terminal.eraseLine + lines.map { $0 + "\n" }.joined() + next
     if !Console.raw(text) { _exit(ExitCode.done.rawValue) }
   }
 

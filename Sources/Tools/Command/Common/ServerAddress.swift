@@ -33,14 +33,11 @@ struct ServerAddress: Equatable {
     guard !parts[1].contains(where: \.isWhitespace) else {
       throw fault("it must not contain spaces")
     }
-    let isLiteral = authority.first == "["
-    let host =
-      isLiteral ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+    let (host, rest, isLiteral) = Self.parts(of: authority)
     guard !host.isEmpty else { throw fault("it must contain a host") }
     guard !isLiteral || authority.contains("]") else {
       throw fault("an IPv6 address must be written in brackets")
     }
-    let rest = authority.dropFirst(host.count + (isLiteral ? 2 : 0))
     guard rest.isEmpty || Self.isPort(rest) else {
       throw fault("its port must be a number from 1 to 65535")
     }
@@ -70,13 +67,21 @@ struct ServerAddress: Equatable {
 
   /// Whether a text is `HOST` or `HOST:PORT`, with an IPv6 address in brackets.
   static func isAuthority(_ text: Substring) -> Bool {
-    let isLiteral = text.first == "["
-    let host = isLiteral ? text.dropFirst().prefix { $0 != "]" } : text.prefix { $0 != ":" }
-    let rest = text.dropFirst(host.count + (isLiteral ? 2 : 0))
+    let (host, rest, isLiteral) = parts(of: text)
     let isHost =
       !host.isEmpty && (!isLiteral || text.contains("]"))
       && host.allSatisfy { isLiteral ? $0.isHexDigit || ":.%".contains($0) : isNamePart($0) }
     return isHost && (rest.isEmpty || isPort(rest))
+  }
+
+  /// Returns the host, what follows it, and whether the host is written in brackets.
+  private static func parts(
+    of authority: Substring
+  ) -> (host: Substring, rest: Substring, isLiteral: Bool) {
+    let isLiteral = authority.first == "["
+    let host =
+      isLiteral ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+    return (host, authority.dropFirst(host.count + (isLiteral ? 2 : 0)), isLiteral)
   }
 
   private static func isNamePart(_ character: Character) -> Bool {

@@ -1,12 +1,7 @@
-import CommandKit
 import ChildProcesses
+import CommandKit
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// One run of a shell command, in a process group that is killed as a whole.
 final class ShellRun: Sendable {

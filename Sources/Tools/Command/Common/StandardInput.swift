@@ -1,11 +1,6 @@
 import Dispatch
+import Glibc
 import OwnerFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Standard input, read only as elements are requested; the rest stays in the pipe.
 ///

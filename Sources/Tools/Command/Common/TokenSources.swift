@@ -126,9 +126,7 @@ actor ShellTokens: TokenSource {
     Duration.milliseconds(Int64(time / .milliseconds(100)) * 100).text
   }
 
-  /// Returns the failure to report for one that its link reports: a command that asks for a sign-in
-  /// differs from a server that rejects a token, and one that failed is no refusal of a server.
-  func reported(_ failure: CommandFailure) -> CommandFailure {
+  fileprivate func reported(_ failure: CommandFailure) -> CommandFailure {
     if failure == .signIn, asksForSignIn {
       return CommandFailure(
         .signInNeeded, "the token command reports that the user must sign in (status 3)",
@@ -147,5 +145,14 @@ actor ShellTokens: TokenSource {
 private func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
   await withCheckedContinuation { continuation in
     DispatchQueue(label: "holdfast.command.token").async { continuation.resume(returning: work()) }
+  }
+}
+
+extension CommandFailure {
+  /// Returns the failure to report for one that a link reports: a token command that asks for a
+  /// sign-in differs from a server that rejects a token, and one that failed is no refusal of a
+  /// server.
+  func explained(by tokens: (any TokenSource)?) async -> CommandFailure {
+    await (tokens as? ShellTokens)?.reported(self) ?? self
   }
 }

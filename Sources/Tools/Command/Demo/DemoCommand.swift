@@ -1,12 +1,7 @@
 import CommandKit
+import Glibc
 import HoldfastDemo
 import LinkCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// `holdfast demo`: shows a link that survives faults.
 enum DemoCommand {

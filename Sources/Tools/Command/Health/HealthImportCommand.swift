@@ -70,7 +70,7 @@ enum HealthImportCommand {
       await store.close()
     } catch {
       view.clear()
-      throw failure(error, call[file])
+      throw CommandFailure(error, of: call[file])
     }
     view.clear()
     view.show(report, after: start.duration(to: clock.now))
@@ -103,12 +103,15 @@ enum HealthImportCommand {
       throw .store(error)
     }
   }
+}
 
-  private static func failure(_ failure: HealthImport.Failure, _ path: String) -> CommandFailure {
+extension CommandFailure {
+  /// The failure of a command that could not import a file.
+  init(_ failure: HealthImport.Failure, of path: String) {
     switch failure {
     case .file(let reason, let remedy):
-      CommandFailure(.failed, "\(path): \(reason)", remedy: remedy ?? "")
-    case .store(let failure): CommandFailure(failure)
+      self.init(.failed, "\(path): \(reason)", remedy: remedy ?? "")
+    case .store(let failure): self.init(failure)
     }
   }
 }

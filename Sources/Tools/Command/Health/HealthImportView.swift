@@ -1,15 +1,10 @@
 import CommandKit
+import Glibc
 import Holdfast
 import LinkHealth
 import LinkJSON
 import LinkRuntime
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The output of an import: a progress bar or JSON events, and the counts at the end.
 struct HealthImportView: Sendable {
@@ -48,12 +43,12 @@ struct HealthImportView: Sendable {
         $0.entry("known", progress.addition.known)
       }
     } else {
-      _ = Console.raw("\r\u{1B}[K" + bar(progress, time))
+      _ = Console.raw(Terminal.eraseLine + bar(progress, time))
     }
   }
 
   func clear() {
-    if isTerminal, !isJSON { _ = Console.raw("\r\u{1B}[K") }
+    if isTerminal, !isJSON { _ = Console.raw(Terminal.eraseLine) }
   }
 
   private func bar(_ progress: HealthImport.Progress, _ time: Duration) -> String {
@@ -112,22 +107,21 @@ struct HealthImportView: Sendable {
       table.row("\(tally.repaired)", "texts kept, without control bytes and invalid UTF-8")
     }
     console.line("")
-    for line in table.lines(console.style) { console.line(line) }
+    console.table(table)
   }
 
   /// Shows what became of the samples of each type.
   private func types(_ report: HealthImport.Report, hasOutdated: Bool) {
     guard !report.types.isEmpty else { return }
-    var headings = ["type", "added", "kept", "repeated", "skipped", "removed", "stored"]
-    if hasOutdated { headings.insert("outdated", at: 5) }
-    var table = Table(headings)
+    let isShown = { (count: (name: String, number: Int)) in hasOutdated || count.name != "outdated"
+    }
+    var table = Table(["type"] + report.types[0].counts.filter(isShown).map(\.name))
     for type in report.types.sorted(by: { ($1.stored, $0.type) < ($0.stored, $1.type) }) {
-      var counts = [type.added, type.kept, type.repeated, type.skipped, type.removed, type.stored]
-      if hasOutdated { counts.insert(type.outdated, at: 4) }
-      table.row([HealthCommands.short(type.type)] + counts.map { "\($0)" })
+      table.row(
+        [HealthCommands.short(type.type)] + type.counts.filter(isShown).map { "\($0.number)" })
     }
     console.line("")
-    for line in table.lines(console.style) { console.line(line) }
+    console.table(table)
   }
 
   /// Why nothing was removed, or not of all types, although the file has its end; what to do.
@@ -167,7 +161,9 @@ struct HealthImportView: Sendable {
       $0.entry("repaired", tally.repaired)
       $0.entry("removal", report.removal.word)
       $0.object("types") {
-        for type in report.types { $0.object(type.type) { type.write(to: &$0) } }
+        for type in report.types {
+          $0.object(type.type) { for count in type.counts { $0.entry(count.name, count.number) } }
+        }
       }
       $0.object("samples") {
         for (type, count) in tally.samples.sorted(by: { $0.key < $1.key }) { $0.entry(type, count) }
@@ -191,14 +187,12 @@ extension HealthImport.Ending {
 }
 
 extension HealthImport.TypeReport {
-  fileprivate func write(to writer: inout JSONWriter) {
-    writer.entry("added", added)
-    writer.entry("kept", kept)
-    writer.entry("repeated", repeated)
-    writer.entry("skipped", skipped)
-    writer.entry("outdated", outdated)
-    writer.entry("removed", removed)
-    writer.entry("stored", stored)
+  /// The counts in the order in which they are shown.
+  fileprivate var counts: [(name: String, number: Int)] {
+    [
+      ("added", added), ("kept", kept), ("repeated", repeated), ("skipped", skipped),
+      ("outdated", outdated), ("removed", removed), ("stored", stored),
+    ]
   }
 }
 

@@ -40,26 +40,20 @@ enum HealthShowCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
-    let store: any HealthStore
-    let summary: [HealthTypeSummary]
-    do throws(StoreFailure) {
-      store = try await Platform.healthStore(in: directory, forReading: true)
-      summary = try await store.summary()
-    } catch {
-      throw CommandFailure(error)
+    let (store, summary) = try await CommandFailure.catching { () throws(StoreFailure) in
+      let store = try await Platform.healthStore(in: directory, forReading: true)
+      return (store, try await store.summary())
     }
     guard let name = call[type] else { return show(summary, call) }
     let query = HealthSampleQuery(
       types: try HealthCommands.types(named: name, among: summary), from: call[from],
       to: Timestamp(nanoseconds: .max), limit: call[limit])
-    do {
+    try await CommandFailure.catching { () throws(StoreFailure) in
       let page = try await store.samples(query)
       for sample in page.samples { show(sample, call) }
       if page.next != nil {
         call.diagnostic("there are more samples; --limit shows more, --from shows later ones")
       }
-    } catch {
-      throw CommandFailure(error)
     }
     await store.close()
   }
@@ -83,7 +77,7 @@ enum HealthShowCommand {
         HealthCommands.short(type.type), "\(type.count)", HealthCommands.day(type.first),
         HealthCommands.day(type.last))
     }
-    for line in table.lines(call.console.style) { call.console.line(line) }
+    call.console.table(table)
   }
 
   private static func show(_ sample: HealthSample, _ call: Invocation) {

@@ -40,11 +40,8 @@ enum RelayAssistants {
     let address = try Connection.address(call)
     let network = try Connection.network(call, to: address)
     let directory = try call.dataDirectory()
-    let token: Secret?
-    do throws(StoreFailure) {
-      token = try ResumeFile(in: directory).read()
-    } catch {
-      throw CommandFailure(error)
+    let token = try await CommandFailure.catching { () throws(StoreFailure) in
+      try ResumeFile(in: directory).read()
     }
     guard let token else { throw RelayPull.signedOut }
     let pull = HealthPull(server: address.url, token: token.text, http: network) { _, _ in
@@ -90,7 +87,7 @@ enum RelayAssistants {
         assistant.id, assistant.name.map { "\($0)" } ?? "without a name",
         assistant.since?.local ?? "", assistant.lastQuestion?.local ?? "none")
     }
-    for line in table.lines(call.console.style) { call.console.line(line) }
+    call.console.table(table)
     call.console.line("\(paired.assistants.count) of at most \(paired.limit)")
   }
 }

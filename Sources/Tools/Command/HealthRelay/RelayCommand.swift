@@ -61,16 +61,15 @@ enum RelayCommand {
     let address = try Connection.address(call)
     let network = try Connection.network(call, to: address)
     let directory = try call.dataDirectory()
-    let store: any HealthStore
-    var configuration: RelayConfiguration
-    do throws(StoreFailure) {
-      store = try await Platform.readableHealthStore(in: directory)
-      configuration = RelayConfiguration(
-        server: address.url, device: try Platform.phoneName(in: directory),
-        zone: ZoneRules(call[zone] ?? .current), profile: call[profile])
-    } catch {
-      throw CommandFailure(error)
+    let (store, device) = try await CommandFailure.catching { () throws(StoreFailure) in
+      (
+        try await Platform.readableHealthStore(in: directory),
+        try Platform.phoneName(in: directory)
+      )
     }
+    var configuration = RelayConfiguration(
+      server: address.url, device: device, zone: ZoneRules(call[zone] ?? .current),
+      profile: call[profile])
     configuration.settings.policy = try configuration.settings.policy.with(call[Shared.settings])
     configuration.journal = call[Shared.journal]
     if let kept = try? await store.summary(), kept.isEmpty {
@@ -83,17 +82,13 @@ enum RelayCommand {
       notifier: Platform.notifier(
         application: "holdfast", otherwise: TextNotifier { call.report($0) }),
       reachability: Platform.reachability(of: address.host), lifecycle: AlwaysForeground())
-    let failure: CommandFailure?
-    do throws(CommandFailure) {
-      failure =
+    try await store.closing { () throws(CommandFailure) in
+      let failure =
         call[RelayPull.pull]
         ? try await RelayPull.run(call, configuration, environment, in: directory)
         : try await follow(call, configuration, environment, in: directory)
-    } catch {
-      failure = error
+      if let failure { throw failure }
     }
-    await store.close()
-    if let failure { throw failure }
   }
 
   /// Follows the relay to its end; returns `nil` if it was told to end or is idle.

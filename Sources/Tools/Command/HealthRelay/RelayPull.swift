@@ -24,11 +24,8 @@ enum RelayPull {
     _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
     in directory: String
   ) async throws(CommandFailure) -> CommandFailure? {
-    let token: Secret?
-    do throws(StoreFailure) {
-      token = try ResumeFile(in: directory).read()
-    } catch {
-      throw CommandFailure(error)
+    let token = try await CommandFailure.catching { () throws(StoreFailure) in
+      try ResumeFile(in: directory).read()
     }
     guard let token else { throw signedOut }
     let report = await HealthPull(configuration, token: token, environment: environment).run()

@@ -74,11 +74,8 @@ struct ExportWatch: Sendable {
       case .damaged(let reason): return (CommandFailure(.failed, "\(path): \(reason)"), false)
       }
     } catch {
-      switch error {
-      case .file(let reason, let remedy):
-        return (CommandFailure(.failed, "\(path): \(reason)", remedy: remedy ?? ""), false)
-      case .store(let failure): return (CommandFailure(failure), true)
-      }
+      let isStores = if case .store = error { true } else { false }
+      return (CommandFailure(error, of: path), isStores)
     }
   }
 }

@@ -74,27 +74,23 @@ enum SyncCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let call = call.promising(call[once])
     let address = try Connection.address(call)
-    let path = call[secretFile]
-    _ = try readSecret(path)
+    let secret = try SecretFile(call[secretFile], option: "--secret-file", "secret")
     let policy = try policy(call)
     let directory = try call.dataDirectory()
     let network = try Connection.network(call, to: address)
-    let stores = try await SyncStores(in: directory, writesHealth: call[watch] != nil)
+    let stores = try await CommandFailure.catching { () throws(StoreFailure) in
+      try await SyncStores(in: directory, writesHealth: call[watch] != nil)
+    }
     let failure: CommandFailure?
     do throws(CommandFailure) {
       let types = try await SyncTypeNames.types(call[types], in: stores.health)
       var configuration = SyncConfiguration(
         address.url, source: StoredHealthSource(stores.health), queue: stores.queue,
-        directory: directory
-      ) { () throws(LinkFailure) in
-        do throws(CommandFailure) {
-          return try readSecret(path)
-        } catch {
-          throw .local(detail: error.line)
-        }
-      }
+        directory: directory, secret: secret.current)
       (configuration.types, configuration.policy) = (types, policy)
-      configuration.deviceID = try SyncStores.deviceID(in: directory)
+      configuration.deviceID = try await CommandFailure.catching { () throws(StoreFailure) in
+        try Platform.phoneName(in: directory).description.uppercased()
+      }
       configuration.journal = call[Shared.journal]
       configuration.network = network
       configuration.resumesFrom = call[resumeFrom]
@@ -116,10 +112,6 @@ enum SyncCommand {
     return try policy.with([Setting(key: "retry.reconnect", value: first.value)])
   }
 
-  private static func readSecret(_ path: String) throws(CommandFailure) -> String {
-    try SecretFile.read(path, option: "--secret-file", "secret")
-  }
-
   private static func follow(
     _ call: Invocation, _ configuration: SyncConfiguration, _ health: any HealthStore
   ) async throws(CommandFailure) -> CommandFailure? {
@@ -129,11 +121,8 @@ enum SyncCommand {
     let look = try await exports?.first(isRequired: call[once])
     var configuration = configuration
     configuration.lifecycle = run.lifecycle
-    let sync: SampleSync
-    do throws(LinkFailure) {
-      sync = try await SampleSync(configuration) { call.diagnostic($0.description) }
-    } catch {
-      throw CommandFailure(.failed, LinkReason.text(error))
+    let sync = try await CommandFailure.opening { () throws(LinkFailure) in
+      try await SampleSync(configuration) { call.diagnostic($0.description) }
     }
     let work = OnceWork(isDone: false)
     let reached = Reached()
@@ -171,13 +160,9 @@ struct SyncStores: Sendable {
   let health: any HealthStore
   let queue: any SyncQueueStore
 
-  init(in directory: String, writesHealth: Bool) async throws(CommandFailure) {
-    do throws(StoreFailure) {
-      // The queue first: of two processes the second one ends before it changes anything.
-      queue = try await Platform.syncQueue(in: directory)
-    } catch {
-      throw CommandFailure(error)
-    }
+  init(in directory: String, writesHealth: Bool) async throws(StoreFailure) {
+    // The queue first: of two processes the second one ends before it changes anything.
+    queue = try await Platform.syncQueue(in: directory)
     do throws(StoreFailure) {
       health =
         writesHealth
@@ -185,15 +170,7 @@ struct SyncStores: Sendable {
         : try await Platform.readableHealthStore(in: directory)
     } catch {
       await queue.close()
-      throw CommandFailure(error)
-    }
-  }
-
-  static func deviceID(in directory: String) throws(CommandFailure) -> String {
-    do throws(StoreFailure) {
-      return try Platform.phoneName(in: directory).description.uppercased()
-    } catch {
-      throw CommandFailure(error)
+      throw error
     }
   }
 

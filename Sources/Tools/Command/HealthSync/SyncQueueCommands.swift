@@ -82,7 +82,7 @@ enum SyncQueueCommands {
         HealthCommands.short(report.type), "\(report.synced)", "\(report.pending)",
         "\(report.parked)", type.lastAccepted.map { RFC3339.format(SyncTime($0).instant) } ?? "")
     }
-    for line in table.lines(call.console.style) { call.console.line(line) }
+    call.console.table(table)
     if let owner = queue.owner { call.console.line("with \(owner.words)") }
     guard !parked.isEmpty else { return }
     var reasons = Table("parked", "samples", "deletions", "reason")
@@ -91,7 +91,7 @@ enum SyncQueueCommands {
         batch.file, "\(batch.records)", "\(batch.deletions)", batch.parked ?? "")
     }
     call.console.line("")
-    for line in reasons.lines(call.console.style) { call.console.line(line) }
+    call.console.table(reasons)
   }
 
   private static func reset(_ call: Invocation) async throws(CommandFailure) {
@@ -151,31 +151,24 @@ enum SyncQueueCommands {
     let directory = try call.dataDirectory()
     // A reader does not create a queue that is not there.
     _ = try await kept(in: directory)
-    let say: () -> Void
-    do {
+    let (queue, store) = try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.syncQueue(in: directory)
-      let (changes, words) = try steps(try await store.kept())
-      try await store.apply(changes)
-      await store.close()
-      say = words
-    } catch let failure as StoreFailure {
-      throw CommandFailure(failure)
-    } catch let failure as CommandFailure {
-      throw failure
-    } catch {
-      throw CommandFailure(.failed, "\(error)")
+      return (try await store.kept(), store)
+    }
+    let say = try await store.closing { () throws(CommandFailure) in
+      let (changes, say) = try steps(queue)
+      try await CommandFailure.catching { () throws(StoreFailure) in
+        try await store.apply(changes)
+      }
+      return say
     }
     say()
   }
 
   private static func kept(in directory: String) async throws(CommandFailure) -> KeptSyncQueue {
-    do throws(StoreFailure) {
+    try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.syncQueue(in: directory, forReading: true)
-      let queue = try await store.kept()
-      await store.close()
-      return queue
-    } catch {
-      throw CommandFailure(error)
+      return try await store.closing { () throws(StoreFailure) in try await store.kept() }
     }
   }
 

@@ -12,11 +12,8 @@ enum SyncTypeNames {
     _ names: [String]?, in store: any HealthStore
   ) async throws(CommandFailure) -> [String] {
     guard let names, !names.isEmpty else { return SyncTypes.usual }
-    let stored: [String]
-    do throws(StoreFailure) {
-      stored = try await store.summary().map(\.type)
-    } catch {
-      throw CommandFailure(error)
+    let stored = try await CommandFailure.catching { () throws(StoreFailure) in
+      try await store.summary().map(\.type)
     }
     var found: [String] = []
     for name in names {

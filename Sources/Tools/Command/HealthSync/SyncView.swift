@@ -7,12 +7,6 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The output of a sync: JSON events, lines, or a line of progress on a terminal.
 actor SyncView {
   /// The paragraph of a help text that describes the JSON events.
@@ -38,8 +32,7 @@ actor SyncView {
   init(_ call: Invocation) {
     console = call.console
     events = call[Shared.json] ? JSONEvents(call.console) : nil
-    isTerminal =
-      !call[Shared.json] && isatty(STDOUT_FILENO) == 1 && call.environment("TERM") != "dumb"
+    isTerminal = call.hasScreen
   }
 
   func show(_ update: SyncUpdate) {
@@ -63,7 +56,7 @@ actor SyncView {
   func end() {
     guard events == nil else { return }
     put(repeats.counted())
-    if isTerminal { _ = Console.raw("\r\u{1B}[K") }
+    if isTerminal { _ = Console.raw(Terminal.eraseLine) }
     bottom = ""
     for report in types where printed[report.type]?.line != report.line {
       console.line(report.line)
@@ -95,7 +88,7 @@ actor SyncView {
       types.map(\.progress).joined(separator: "  ").prefix(max(20, Terminal.width - 1)))
     guard !lines.isEmpty || next != bottom else { return }
     bottom = next
-    _ = Console.raw("\r\u{1B}[K" + lines.map { $0 + "\n" }.joined() + next)
+    _ = Console.raw(Terminal.eraseLine + lines.map { $0 + "\n" }.joined() + next)
   }
 }
 

@@ -80,13 +80,10 @@ enum SocketCommand {
     options.network = try Connection.network(call, to: address)
     let run = LinkRun(call)
     options.lifecycle = run.lifecycle
-    let socket: HeldSocket
-    do throws(LinkFailure) {
-      socket = try await HeldSocket(address.url, policy: policy, options: options) {
+    let socket = try await CommandFailure.opening { () throws(LinkFailure) in
+      try await HeldSocket(address.url, policy: policy, options: options) {
         call.diagnostic($0.description)
       }
-    } catch {
-      throw CommandFailure(.failed, LinkReason.text(error))
     }
     var ending = LinkEnding(isOnce: call[once], policy: policy)
     let failure = await run.show(
@@ -98,9 +95,7 @@ enum SocketCommand {
       guard case .status(let status) = $0 else { return nil }
       return ending.end(after: status)
     }
-    guard let failure else { return }
-    guard let command = options.tokens as? ShellTokens else { throw failure }
-    throw await command.reported(failure)
+    if let failure { throw await failure.explained(by: options.tokens) }
   }
 
   /// Returns the policy with a first wait that is not empty.

@@ -82,13 +82,9 @@ enum ReplayCommand {
   }
 
   private static func summarize(_ outcome: ReplayOutcome, _ call: Invocation) {
-    guard call[Shared.json] else {
-      let steps = outcome.steps == 1 ? "1 step" : "\(outcome.steps) steps"
-      let found = outcome.diverged == 0 ? "none diverged" : "\(outcome.diverged) diverged"
-      return call.console.line("\(steps), \(found)")
-    }
-    call.console.object {
-      $0.entry("event", "replayed")
+    let steps = outcome.steps == 1 ? "1 step" : "\(outcome.steps) steps"
+    let found = outcome.diverged == 0 ? "none diverged" : "\(outcome.diverged) diverged"
+    call.put("\(steps), \(found)", event: "replayed") {
       $0.entry("steps", outcome.steps)
       $0.entry("diverged", outcome.diverged)
     }

@@ -63,12 +63,10 @@ enum ConsumerCommands {
   }
 
   private static func show(_ state: ConsumerState, of shop: ShopID, _ call: Invocation) {
-    guard call[Shared.json] else {
-      return call.console.line(
-        "\(state.name) of \(shop): \(state.acknowledged) acknowledged, \(state.waiting) wait")
-    }
-    call.console.object {
-      $0.entry("event", "consumer")
+    call.put(
+      "\(state.name) of \(shop): \(state.acknowledged) acknowledged, \(state.waiting) wait",
+      event: "consumer"
+    ) {
       $0.entry("shop", shop.text)
       $0.entry("name", state.name.text)
       $0.entry("acknowledged", state.acknowledged)
@@ -87,12 +85,7 @@ enum ConsumerCommands {
       return removed
     }
     for (shop, name) in removed {
-      guard call[Shared.json] else {
-        call.console.line("\(name) of \(shop) was removed")
-        continue
-      }
-      call.console.object {
-        $0.entry("event", "removed")
+      call.put("\(name) of \(shop) was removed", event: "removed") {
         $0.entry("shop", shop.text)
         $0.entry("name", name.text)
       }
@@ -114,19 +107,9 @@ enum ConsumerCommands {
     _ call: Invocation, forReading: Bool,
     _ body: (any TimelineStore) async throws(StoreFailure) -> Value
   ) async throws(CommandFailure) -> Value {
-    let directory = try call.dataDirectory()
-    do throws(StoreFailure) {
+    try await call.withData { (directory) throws(StoreFailure) in
       let store = try await Platform.store(in: directory, forReading: forReading)
-      do throws(StoreFailure) {
-        let value = try await body(store)
-        await store.close()
-        return value
-      } catch {
-        await store.close()
-        throw error
-      }
-    } catch {
-      throw CommandFailure(error)
+      return try await store.closing { () throws(StoreFailure) in try await body(store) }
     }
   }
 }

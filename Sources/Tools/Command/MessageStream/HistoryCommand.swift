@@ -39,17 +39,13 @@ enum HistoryCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
-    let found: Found
-    do throws(StoreFailure) {
+    let found = try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.store(in: directory, forReading: true)
-      found = try await look(in: store, call)
-      await store.close()
-    } catch {
-      throw CommandFailure(error)
+      return try await store.closing { () throws(StoreFailure) in try await look(in: store, call) }
     }
     switch found {
     case .shops(let shops):
-      for shop in shops { show(shop, call) }
+      for shop in shops { call.put(shop.text, event: "shop") { $0.entry("shop", shop.text) } }
       if shops.isEmpty { call.diagnostic("\(directory) contains no messages of any shop") }
     case .excerpt(let excerpt): show(excerpt, call)
     case .unknown(let shop, let known): call.diagnostic(nothing(of: shop, known))
@@ -161,14 +157,6 @@ enum HistoryCommand {
       } else {
         console.line(StreamText.waiting(entry, console.style))
       }
-    }
-  }
-
-  private static func show(_ shop: ShopID, _ call: Invocation) {
-    guard call[Shared.json] else { return call.console.line(shop.text) }
-    call.console.object {
-      $0.entry("event", "shop")
-      $0.entry("shop", shop.text)
     }
   }
 }

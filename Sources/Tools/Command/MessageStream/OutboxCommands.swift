@@ -64,8 +64,9 @@ enum OutboxCommands {
 
   private static func list(_ call: Invocation) async throws(CommandFailure) {
     let store = try await open(call, forReading: true)
-    let entries = try await entries(in: store, call)
-    await store.close()
+    let entries = try await store.closing { () throws(CommandFailure) in
+      try await Self.entries(in: store, call)
+    }
     for entry in entries { show("outbox", entry, call) }
     if entries.isEmpty { tellNone("waits to be sent, and none has failed", call) }
   }
@@ -102,18 +103,16 @@ enum OutboxCommands {
         .usage, "either keys or --failed must be given", remedy: "`outbox list` shows the keys")
     }
     let store = try await open(call, forReading: false)
-    var chosen: [OutboxEntry] = []
-    do {
-      chosen = try choose(from: try await entries(in: store, call), call, mayWait: mayWait)
-      for index in chosen.indices {
-        try await commit(change(&chosen[index]), to: chosen[index].shop, in: store)
+    return try await store.closing { () throws(CommandFailure) in
+      var chosen = try choose(from: try await entries(in: store, call), call, mayWait: mayWait)
+      try await CommandFailure.catching { () throws(StoreFailure) in
+        for index in chosen.indices {
+          let shop = chosen[index].shop
+          _ = try await store.commit(change(&chosen[index]), to: shop)
+        }
       }
-    } catch {
-      await store.close()
-      throw error
+      return chosen
     }
-    await store.close()
-    return chosen
   }
 
   private static func choose(
@@ -139,49 +138,29 @@ enum OutboxCommands {
   private static func entries(
     in store: any TimelineStore, _ call: Invocation
   ) async throws(CommandFailure) -> [OutboxEntry] {
-    do throws(StoreFailure) {
+    try await CommandFailure.catching { () throws(StoreFailure) in
       var entries: [OutboxEntry] = []
       for kept in try await store.shops() where call[shop].map({ $0 == kept }) ?? true {
         entries += try await store.load(kept, limit: 0).outbox
       }
       return entries
-    } catch {
-      throw CommandFailure(error)
-    }
-  }
-
-  private static func commit(
-    _ change: TimelineChange, to shop: ShopID, in store: any TimelineStore
-  ) async throws(CommandFailure) {
-    do throws(StoreFailure) {
-      _ = try await store.commit(change, to: shop)
-    } catch {
-      throw CommandFailure(error)
     }
   }
 
   private static func open(
     _ call: Invocation, forReading: Bool
   ) async throws(CommandFailure) -> any TimelineStore {
-    let directory = try call.dataDirectory()
-    do throws(StoreFailure) {
+    try await call.withData { (directory) throws(StoreFailure) in
       // A missing store is not created.
       try Platform.expectStore(in: directory)
       return try await Platform.store(in: directory, forReading: forReading)
-    } catch {
-      throw CommandFailure(error)
     }
   }
 
   private static func show(_ event: String, _ entry: OutboxEntry, _ call: Invocation) {
-    let console = call.console
-    guard call[Shared.json] else {
-      let line = StreamText.waiting(entry, console.style)
-      let state = event == "outbox" ? line : "-- discarded: \(entry.text.printable)"
-      return console.line("\(entry.id)  \(entry.shop.text)  \(state)")
-    }
-    console.object {
-      $0.entry("event", event)
+    let line = StreamText.waiting(entry, call.console.style)
+    let state = event == "outbox" ? line : "-- discarded: \(entry.text.printable)"
+    call.put("\(entry.id)  \(entry.shop.text)  \(state)", event: event) {
       $0.entry("shop", entry.shop.text)
       entry.write(to: &$0)
     }

@@ -253,13 +253,17 @@ enum StreamCommand {
   ) async -> CommandFailure? {
     var unstored = 0
     for stream in streams { unstored += await stream.snapshot.outbox.unstoredCount }
-    if let told = StreamEnding.unstored(unstored) ?? failure { return told }
+    let lost = CommandFailure.left(
+      unstored, "message", "not stored",
+      remedy: "the output shows the reason; send the messages that it does not show as queued again"
+    )
+    if let told = lost ?? failure { return told }
     if work.isLate, let limit = call[duration] {
       return (endings.first { $0.hasFailure } ?? endings.first)?.late(after: limit)
     }
     guard call[once] else { return nil }
     if work.isStopped { return .stopped("it had caught up and sent everything") }
-    return StreamEnding.unsent(endings.reduce(refused) { $0 + $1.failed })
+    return .left(endings.reduce(refused) { $0 + $1.failed }, "message", "not sent")
   }
 
   /// Requests older messages after it has caught up, and notes if there are more.

@@ -52,8 +52,7 @@ struct StreamConnection {
 
   /// Returns the failure to report for one that the stream reports.
   func reported(_ failure: CommandFailure) async -> CommandFailure {
-    guard let command = tokens as? ShellTokens else { return failure }
-    return await command.reported(failure)
+    await failure.explained(by: tokens)
   }
 }
 

@@ -128,23 +128,6 @@ struct StreamEnding {
         .failed, "not finished within \(limit.text)", remedy: "use a longer --duration")
   }
 
-  /// Returns the failure of a run that could not store all messages to be sent.
-  static func unstored(_ count: Int) -> CommandFailure? {
-    guard count > 0 else { return nil }
-    return CommandFailure(
-      .failed, count == 1 ? "a message was not stored" : "\(count) messages were not stored",
-      remedy: "the output shows the reason; send the messages that it does not show as queued again"
-    )
-  }
-
-  /// Returns the failure of a run that should have sent all messages.
-  static func unsent(_ count: Int) -> CommandFailure? {
-    guard count > 0 else { return nil }
-    return CommandFailure(
-      .failed, count == 1 ? "a message was not sent" : "\(count) messages were not sent",
-      remedy: "the output shows which, and why")
-  }
-
   /// Returns the failure of a command whose link failed.
   static func failure(_ failure: LinkFailure, _ shop: ShopID) -> CommandFailure {
     switch ExitCode(failure) {

@@ -30,10 +30,7 @@ enum PolicyCheckCommand {
     let draft = try PolicyFile.read(call[file])
     do {
       let changes = try draft.changes()
-      guard call[Shared.json] else {
-        return call.console.line(describe(draft, changes))
-      }
-      call.console.object { writeValid(draft, changes, to: &$0) }
+      call.put(describe(draft, changes)) { writeValid(draft, changes, to: &$0) }
     } catch {
       if call[Shared.json] { call.console.object { writeInvalid(error, to: &$0) } }
       throw CommandFailure(

@@ -30,7 +30,7 @@ enum PolicyListCommand {
       }
       table.row(policy.name, cells[0], cells[1], cells[2])
     }
-    for line in table.lines(call.console.style) { call.console.line(line) }
+    call.console.table(table)
   }
 }
 

@@ -68,32 +68,19 @@ enum SessionCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let call = call.promising(call[once])
     let address = try address(call)
-    let path = call[keyFile]
-    _ = try SecretFile.read(path, option: "--key-file", "key")
-    let store = try await call.openStore { (directory) throws(StoreFailure) in
+    let key = try SecretFile(call[keyFile], option: "--key-file", "key")
+    let store = try await call.withData { (directory) throws(StoreFailure) in
       try await Platform.sessionStore(in: directory)
     }
-    let failure: CommandFailure?
-    do throws(CommandFailure) {
-      var configuration = SessionConfiguration(address.url, store: store) {
-        () throws(LinkFailure) in
-        do throws(CommandFailure) {
-          return try SecretFile.read(path, option: "--key-file", "key")
-        } catch {
-          throw .local(detail: error.line)
-        }
-      }
+    try await store.closing { () throws(CommandFailure) in
+      var configuration = SessionConfiguration(address.url, store: store, key: key.current)
       configuration.policy = try Connection.policy(call, preset: .session)
       configuration.answerTimeout = call[answerTimeout]
       configuration.conversation = call[conversation]?.description
       configuration.journal = call[Shared.journal]
       configuration.network = try Connection.network(call, to: address)
-      failure = try await follow(call, configuration)
-    } catch {
-      failure = error
+      if let failure = try await follow(call, configuration) { throw failure }
     }
-    await store.close()
-    if let failure { throw failure }
   }
 
   /// Returns the address with a scheme of WebSockets and a path.
@@ -146,15 +133,9 @@ enum SessionCommand {
       return failure
     }
     await view.end()
-    if let failure { return failure }
-    let failed = ending.failed + (await sending.value)
-    return call[once] ? self.ending(of: work, failed: failed) : nil
-  }
-
-  /// Returns the failure of a run that was to end by itself; `nil` if everything was answered.
-  private static func ending(of work: OnceWork, failed: Int) -> CommandFailure? {
+    guard failure == nil, call[once] else { return failure }
     if work.isStopped { return .stopped("all prompts were answered") }
-    return SessionRunEnding.unanswered(failed)
+    return .left(ending.failed + (await sending.value), "prompt", "not answered")
   }
 
   /// Opens the session.
@@ -163,10 +144,8 @@ enum SessionCommand {
   ) async throws(CommandFailure) -> HeldSession {
     var configuration = configuration
     configuration.lifecycle = run.lifecycle
-    do throws(LinkFailure) {
-      return try await HeldSession(configuration) { call.diagnostic($0.description) }
-    } catch {
-      throw CommandFailure(.failed, LinkReason.text(error))
+    return try await CommandFailure.opening { () throws(LinkFailure) in
+      try await HeldSession(configuration) { call.diagnostic($0.description) }
     }
   }
 

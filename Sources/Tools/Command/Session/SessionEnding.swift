@@ -61,14 +61,6 @@ struct SessionRunEnding {
     failures += 1
     return failures >= Self.firstTries ? CommandFailure(failure) : nil
   }
-
-  /// Returns the failure of a run in which prompts were not answered.
-  static func unanswered(_ count: Int) -> CommandFailure? {
-    guard count > 0 else { return nil }
-    return CommandFailure(
-      .failed, count == 1 ? "a prompt was not answered" : "\(count) prompts were not answered",
-      remedy: "the output shows which, and why")
-  }
 }
 
 extension SessionUpdate {

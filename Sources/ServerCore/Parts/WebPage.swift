@@ -1,0 +1,33 @@
+/// A page for browsers, and what a browser lets it do.
+public struct WebPage: Sendable {
+  /// The page in UTF-8.
+  public let bytes: [UInt8]
+  /// The Content-Security-Policy (CSP level 3).
+  let policy: String
+
+  /// Creates a page from a text that `scripts/web` generates from a folder in `Web`.
+  ///
+  /// - Parameter sources: The directives for what the page may load and run beside its own style.
+  ///   No page may be framed, submit a form, or change its base address.
+  init(_ text: String, sources: [String] = []) {
+    bytes = Array(text.utf8)
+    let directives =
+      ["default-src 'none'", "style-src 'unsafe-inline'"] + sources
+      + ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+    policy = directives.joined(separator: "; ")
+  }
+
+  /// The header fields, without the length. A browser asks for the page again each time.
+  public var headers: [(String, String)] {
+    [
+      ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-cache"),
+      ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
+      ("Referrer-Policy", "no-referrer"),
+    ]
+  }
+
+  /// The page of `GET /`: what a person finds who opens the address of a backend in a browser.
+  ///
+  /// It loads nothing and runs nothing.
+  public static let home = WebPage(HomePage.text)
+}

@@ -27,7 +27,7 @@ extension RelayServer {
   /// Whether it takes work, and whether the last change was stored.
   public var serviceHealth: ServiceHealth {
     ServiceHealth(
-      isServing: mode == .serving, storeFailure: storeFailure, of: Self.storeName)
+      isServing: frame.isServing, storeFailure: writes.failure, of: Self.storeName)
   }
 
   public static var storeName: String { "the relay's store" }
@@ -37,18 +37,18 @@ extension RelayServer {
     var writer = JSONWriter(capacity: 100)
     writer.beginObject()
     serviceHealth.write(into: &writer)
-    writer.entry("phones", present)
-    writer.entry("questions", calls.count)
+    writer.entry("phones", sockets.count)
+    writer.entry("questions", questions.count)
     writer.endObject()
     return writer.bytes
   }
 
   /// Adds its metrics to the backend's.
   public func report(to page: inout MetricsPage) {
-    page.one("relay_phones", .gauge, "Connected phones.", UInt64(present))
+    page.one("relay_phones", .gauge, "Connected phones.", UInt64(sockets.count))
     page.one("relay_phones_known", .gauge, "Phones, present or not.", UInt64(phones.count))
-    page.one("relay_questions", .gauge, "Questions without an answer.", UInt64(calls.count))
-    page.one("relay_accesses", .gauge, "Tokens that are remembered.", UInt64(accesses.count))
+    page.one("relay_questions", .gauge, "Questions without an answer.", UInt64(questions.count))
+    page.one("relay_accesses", .gauge, "Tokens that are remembered.", UInt64(tokens.count))
     page.many(
       "relay_calls_total", .counter, "Calls of assistants that ended.",
       Self.rows("outcome", metrics.asked))

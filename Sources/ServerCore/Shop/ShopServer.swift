@@ -29,7 +29,7 @@ public struct ShopServer: ServerRules {
   var questions: [StoreToken: Question] = [:]
   var lastToken: UInt64 = 0
   var alarms = AlarmQueue<ConnectionID>()
-  var rate: PostRate
+  var rate: TokenBuckets
   /// Why the last message was not stored; `nil` once one was.
   var writeFailure: StoreFailure?
   var metrics = ShopMetrics()
@@ -65,7 +65,7 @@ public struct ShopServer: ServerRules {
     startedAt = now
     self.now = now
     chance = Chance(seed: seed)
-    rate = PostRate(
+    rate = TokenBuckets(
       interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
   }
 

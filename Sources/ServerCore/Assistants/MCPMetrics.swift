@@ -31,7 +31,7 @@ struct MCPMetrics: Sendable {
       switch effect {
       case .answer(_, let reply): answers[reply.status, default: 0] += 1
       case .begin: answers[200, default: 0] += 1
-      case .watch, .write, .end, .ask, .abandon: break
+      case .watch, .write, .end, .call, .abandon: break
       }
     }
   }

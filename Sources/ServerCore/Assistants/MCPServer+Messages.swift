@@ -363,7 +363,7 @@ extension MCPServer {
           }
           if batches[request]?.isWatched == false { found.append(.watch(request)) }
           batches[request]?.isWatched = true
-        case .begin, .write, .end, .ask, .abandon: found.append(effect)
+        case .begin, .write, .end, .call, .abandon: found.append(effect)
         }
       }
       return found

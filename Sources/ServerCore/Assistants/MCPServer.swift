@@ -4,8 +4,8 @@ public import LinkWire
 
 /// The assistants' side of the relay: MCP sessions, versions and calls, and the plain endpoints.
 ///
-/// It knows neither phones nor tokens' meaning: each call of a tool becomes an ask of the relay,
-/// and each outcome an answer to the one request that wanted it.
+/// It knows neither phones nor the meaning of tokens: each call of a tool becomes a call of the
+/// relay, by the name of its request, and each outcome an answer to this request.
 public struct MCPServer: ServerRules {
   let policy: MCPPolicy
 
@@ -21,15 +21,12 @@ public struct MCPServer: ServerRules {
   var conversations: SessionTable
   /// Requests that wait for the relay.
   var waiting: [RequestID: Waiting] = [:]
-  /// Which of them an outcome is for.
-  var askers: [AskID: RequestID] = [:]
   /// The sessions of the open GET streams.
   var streams: [RequestID: String] = [:]
   /// The origins of web pages whose requests have no answer yet.
   var origins: [RequestID: String] = [:]
   /// Batches whose messages are not all answered.
   var batches = Batches()
-  var lastAsk: UInt64 = 0
   var metrics = MCPMetrics()
   /// When to say something on which stream.
   var beats = AlarmQueue<RequestID>()
@@ -40,9 +37,9 @@ public struct MCPServer: ServerRules {
     case request(RequestID, MCPCall, fresh: MCPSessionID)
     /// Its client left before it was answered to the end.
     case abandoned(RequestID)
-    /// What became of an ask; `token` is the hash of what a login was granted, `wall` the wall
+    /// What became of the call of a request; `token` is the hash of what a login was granted, `wall` the wall
     /// clock when it came.
-    case outcome(AskID, RelayOutcome, token: TokenHash?, wall: Timestamp)
+    case outcome(RequestID, RelayOutcome, token: TokenHash?, wall: Timestamp)
     /// The server goes away: streams that would never end do now.
     case drain
   }
@@ -60,10 +57,10 @@ public struct MCPServer: ServerRules {
     case write(RequestID, [UInt8])
     /// End it.
     case end(RequestID)
-    /// Hand a call to the relay, which answers with an `outcome`, now or later.
-    case ask(AskID, RelayAsk, bearer: Bearer?, from: String)
+    /// Hand the call of a request to the relay, which answers with an `outcome`, now or later.
+    case call(RequestID, RelayCall, bearer: Bearer?, from: String)
     /// No request waits for this outcome any more.
-    case abandon(AskID)
+    case abandon(RequestID)
   }
 
   /// A token as it is at hand.
@@ -79,7 +76,6 @@ public struct MCPServer: ServerRules {
 
   /// A request that waits for the relay.
   struct Waiting: Sendable {
-    var ask: AskID
     var tool: MCPTool
     var form: Form
     var since: Instant
@@ -122,8 +118,8 @@ public struct MCPServer: ServerRules {
     switch input {
     case .request(let id, let call, let fresh): take(id, call, fresh: fresh)
     case .abandoned(let id): left(id)
-    case .outcome(let ask, let outcome, let token, let wall):
-      conclude(ask, outcome, token: token, wall: wall)
+    case .outcome(let id, let outcome, let token, let wall):
+      conclude(id, outcome, token: token, wall: wall)
     case .drain: drain()
     }
     return takeEffects()
@@ -163,10 +159,10 @@ extension MCPServer {
     _ request: RequestID, _ tool: MCPTool, _ arguments: MCPArguments, _ form: Form,
     bearer: Bearer?, from address: String, of assistant: AssistantName?
   ) {
-    let ask: RelayAsk
+    let call: RelayCall
     let rejected: [RejectedMetric]
     do throws(MCPArguments.Fault) {
-      (ask, rejected) = try RelayAsk.read(tool, arguments, of: assistant)
+      (call, rejected) = try RelayCall.read(tool, arguments, of: assistant)
     } catch {
       let word = "invalid_arguments"
       metrics.called(tool, word)
@@ -180,15 +176,12 @@ extension MCPServer {
       metrics.called(tool, refusal.word)
       return finish(request, form, MCPCallResult(refusal), refusal: refusal)
     }
-    lastAsk += 1
-    let id = AskID(lastAsk)
-    waiting[request] = Waiting(ask: id, tool: tool, form: form, since: now, rejected: rejected)
-    askers[id] = request
+    waiting[request] = Waiting(tool: tool, form: form, since: now, rejected: rejected)
     if case .rpc(let rpc) = form {
       if let name = rpc.session { sessions[name]?.calls[rpc.id] = request }
       if let first = beatInterval(of: rpc) { beats.set(request, at: now.advanced(by: first)) }
     }
-    effects += [.watch(request), .ask(id, ask, bearer: bearer, from: address)]
+    effects += [.watch(request), .call(request, call, bearer: bearer, from: address)]
   }
 
   private func hasRoom(for form: Form) -> Bool {
@@ -200,9 +193,9 @@ extension MCPServer {
   // MARK: - Outcomes
 
   mutating func conclude(
-    _ ask: AskID, _ outcome: RelayOutcome, token: TokenHash?, wall: Timestamp
+    _ request: RequestID, _ outcome: RelayOutcome, token: TokenHash?, wall: Timestamp
   ) {
-    guard let request = askers[ask], let call = forget(request) else { return }
+    guard let call = forget(request) else { return }
     metrics.called(call.tool, outcome.word)
     keep(outcome, token, of: call.form)
     let asked = wall.advanced(by: now.duration(to: call.since))
@@ -259,13 +252,13 @@ extension MCPServer {
     }
   }
 
-  // MARK: - Askers that do not wait
+  // MARK: - Callers that do not wait
 
   /// A client left: nothing is told to it, and the relay need not go on.
   mutating func abandon(_ request: RequestID) {
     guard let call = forget(request) else { return forgetStream(request) }
     metrics.called(call.tool, RelayRefusal.cancelled.word)
-    effects.append(.abandon(call.ask))
+    effects.append(.abandon(request))
   }
 
   /// `notifications/cancelled` for a request of the same session.
@@ -279,7 +272,7 @@ extension MCPServer {
   mutating func cancel(_ request: RequestID) {
     guard let call = forget(request) else { return }
     metrics.called(call.tool, RelayRefusal.cancelled.word)
-    effects.append(.abandon(call.ask))
+    effects.append(.abandon(request))
     guard case .rpc(let rpc) = call.form else { return }
     let json = RPCError(.cancelled, "Request cancelled").response(to: rpc.id)
     guard call.isStreaming else { return respond(request, json, rpc.accepts) }
@@ -288,7 +281,6 @@ extension MCPServer {
 
   private mutating func forget(_ request: RequestID) -> Waiting? {
     guard let call = waiting.removeValue(forKey: request) else { return nil }
-    askers[call.ask] = nil
     beats.clear(request)
     if case .rpc(let rpc) = call.form, let name = rpc.session {
       sessions[name]?.calls[rpc.id] = nil
@@ -331,11 +323,11 @@ extension MCPServer {
   }
 }
 
-extension RelayAsk {
+extension RelayCall {
   /// What a call of a tool wants of the relay, and the lines of a summary that it is not asked.
   fileprivate static func read(
     _ tool: MCPTool, _ arguments: MCPArguments, of assistant: AssistantName?
-  ) throws(MCPArguments.Fault) -> (RelayAsk, [RejectedMetric]) {
+  ) throws(MCPArguments.Fault) -> (RelayCall, [RejectedMetric]) {
     switch tool {
     case .directLogin:
       let (word, code) = try arguments.pair()
@@ -454,7 +446,7 @@ extension MCPServer {
       return .answer(id, reply)
     case .begin(let id, let session, _):
       return .begin(id, session: session, origin: origins[id])
-    case .watch, .write, .end, .ask, .abandon: return effect
+    case .watch, .write, .end, .call, .abandon: return effect
     }
   }
 
@@ -465,7 +457,7 @@ extension MCPServer {
     for effect in effects {
       switch effect {
       case .answer(let id, _), .end(let id): origins[id] = nil
-      case .watch, .begin, .write, .ask, .abandon: break
+      case .watch, .begin, .write, .call, .abandon: break
       }
     }
   }
@@ -608,8 +600,6 @@ extension MCPServer {
   public func check(_ check: inout InvariantCheck) {
     check.require(effects.isEmpty, "mcp server: nothing is asked for between two inputs")
     check.require(waiting.count <= policy.maxCalls, "mcp server: the calls that wait are bounded")
-    check.require(
-      waiting.count == askers.count, "mcp server: each call that waits is found by its ask")
     check.require(!isDraining || streams.isEmpty, "mcp server: a drain ends the streams")
     beats.check(&check)
     sessions.check(&check)
@@ -625,9 +615,6 @@ extension MCPServer {
   }
 
   private func checkCalls(_ check: inout InvariantCheck) {
-    check.require(
-      askers.allSatisfy { waiting[$1]?.ask == $0 && $0.number <= lastAsk },
-      "mcp server: an ask leads to the call that made it")
     check.require(
       sessions.all.allSatisfy { name, session in
         session.calls.count <= policy.callsPerSession

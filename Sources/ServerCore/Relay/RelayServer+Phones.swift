@@ -114,7 +114,7 @@ extension RelayServer {
     case .phone(let connection, let id, let secret, let pair):
       introduce(connection, id, secret, pair)
     case .pair(let id, let pair): show(pair, of: id)
-    case .access(let ask, let secret): grant(ask, secret)
+    case .access(let call, let secret): grant(call, secret)
     }
   }
 
@@ -262,27 +262,27 @@ extension RelayServer {
 extension RelayServer {
   /// An assistant asks a phone.
   mutating func take(
-    _ ask: AskID, _ question: HealthQuestion, bearer: TokenHash?, wall: Timestamp
+    _ call: RequestID, _ question: HealthQuestion, bearer: TokenHash?, wall: Timestamp
   ) {
     guard let bearer, let access = tokens[bearer], let phone = phones[access.phone] else {
-      return refuse(ask, tokens.refusal(of: bearer, at: now))
+      return refuse(call, tokens.refusal(of: bearer, at: now))
     }
-    guard now < access.expiresAt else { return refuse(ask, .tokenExpired) }
-    guard !phone.isOver else { return refuse(ask, absence(of: phone)) }
-    if let id = questions.adopt(question, to: phone.id, of: bearer, ask, at: now, wall: wall) {
+    guard now < access.expiresAt else { return refuse(call, .tokenExpired) }
+    guard !phone.isOver else { return refuse(call, absence(of: phone)) }
+    if let id = questions.adopt(question, to: phone.id, of: bearer, call, at: now, wall: wall) {
       arm(id)
       if let adopted = questions[id] { store([.question(adopted.kept)]) }
     } else {
       if let until = phone.mayReturn(within: policy.returnWait), until <= now {
-        return refuse(ask, absence(of: phone))
+        return refuse(call, absence(of: phone))
       }
       guard !questions.isFull(phone.id) else {
-        return refuse(ask, .tooManyWaiting(retryAfter: policy.busyRetry))
+        return refuse(call, .tooManyWaiting(retryAfter: policy.busyRetry))
       }
       if tokens.noteQuestion(of: bearer, wall: wall) {
         alarms.set(.notes, at: now.advanced(by: Self.noteInterval))
       }
-      arm(questions.add(question, to: phone.id, of: bearer, ask, at: now, wall: wall))
+      arm(questions.add(question, to: phone.id, of: bearer, call, at: now, wall: wall))
       keepLine(of: phone.id)
     }
     advance(phone.id)
@@ -294,7 +294,7 @@ extension RelayServer {
 
   /// Until when a question waits for a phone that nothing can wake; `nil` for any other question.
   private func waitsUntil(_ question: RelayQuestion) -> Instant? {
-    guard question.isWaiting, question.ask != nil else { return nil }
+    guard question.isWaiting, question.call != nil else { return nil }
     return phones[question.phone]?.mayReturn(within: policy.returnWait)
   }
 
@@ -337,7 +337,7 @@ extension RelayServer {
     guard let question = questions.end(id) else { return }
     alarms.clear(.question(id))
     if question.isKept { store([.endQuestion(question.id)]) }
-    if let ask = question.ask { answer(ask, outcome) }
+    if let call = question.call { answer(call, outcome) }
     release(question, byPhone: byPhone)
     advance(question.phone)
   }
@@ -642,7 +642,7 @@ extension RelayServer {
   /// Wakes a phone that is away, if a question came into the line since it was woken last.
   mutating func sendWakePush(to id: PhoneID) {
     guard let phone = phones[id], phone.isAway, phone.wakePush.address != nil else { return }
-    let waiting = questions.questions(to: id).filter { $0.isWaiting && $0.ask != nil }
+    let waiting = questions.questions(to: id).filter { $0.isWaiting && $0.call != nil }
     guard let latest = waiting.map(\.deadlineWall).max(),
       waiting.contains(where: { $0.isNew(since: phone.wakePush.sentAt) })
     else { return }

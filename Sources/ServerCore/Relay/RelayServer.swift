@@ -52,8 +52,8 @@ public struct RelayServer: ServerRules {
     case .phoneUnreadable(let id, let error): unreadable(id, error)
     case .overflowed(let id): overflowed(id)
     case .phoneGone(let id, let code, let wall): gone(id, code: code, wall: wall)
-    case .ask(let id, let ask, let bearer, let address, let wall):
-      take(id, ask, bearer: bearer, from: address, wall: wall)
+    case .call(let id, let call, let bearer, let address, let wall):
+      take(id, call, bearer: bearer, from: address, wall: wall)
     case .abandoned(let id): abandon(id)
     case .pull(let id, let pull, let bearer, let wall): take(id, pull, bearer: bearer, wall: wall)
     case .minted(let minted): take(minted)
@@ -117,12 +117,12 @@ public struct RelayServer: ServerRules {
       guard let connection = phones[id]?.connection else { return }
       close(connection, .tryAgainLater)
       end(id, .lost)
-    case .access(let ask, let access, let secret):
-      granted(ask, access, secret, failure: failure)
-    case .logout(let ask):
-      guard endWaiting(ask) else { return }
-      guard failure == nil else { return refuse(ask, storeFailed) }
-      answer(ask, .loggedOut)
+    case .access(let call, let access, let secret):
+      granted(call, access, secret, failure: failure)
+    case .logout(let call):
+      guard endWaiting(call) else { return }
+      guard failure == nil else { return refuse(call, storeFailed) }
+      answer(call, .loggedOut)
     case .push(let request, let id):
       respond(
         request,
@@ -137,7 +137,7 @@ public struct RelayServer: ServerRules {
 enum RelayAlarm: Sendable, Hashable, Comparable {
   case socket(ConnectionID)
   case question(QuestionID)
-  case login(AskID)
+  case login(RequestID)
   case pair(PhoneID)
   case grace(PhoneID)
   case wakePush(PhoneID)
@@ -168,10 +168,11 @@ extension RelayServer {
     /// when it broke). Said once for every connection, whoever ended it.
     case phoneGone(ConnectionID, code: UInt16, wall: Timestamp)
 
-    /// An assistant wants something; `from` is its address, an IPv6 one cut to its /64.
-    case ask(AskID, RelayAsk, bearer: TokenHash?, from: String, wall: Timestamp)
+    /// An assistant calls; `from` is its address, an IPv6 one cut to its /64. A call has the name of
+    /// the request that it came with, which no other call of this run has.
+    case call(RequestID, RelayCall, bearer: TokenHash?, from: String, wall: Timestamp)
     /// It left before the outcome.
-    case abandoned(AskID)
+    case abandoned(RequestID)
     /// A phone in background came for its questions, with an answer, or with an address.
     case pull(RequestID, RelayPull, bearer: TokenHash?, wall: Timestamp)
 
@@ -209,7 +210,7 @@ extension RelayServer {
     /// For a phone whose pair was used or has expired.
     case pair(PhoneID, RelayPair)
     /// For an assistant that paired.
-    case access(AskID, RelaySecret)
+    case access(RequestID, RelaySecret)
   }
 }
 
@@ -230,7 +231,7 @@ extension RelayServer {
     case drop(ConnectionID)
 
     /// Tell an assistant the outcome; said once a call, never after it was abandoned.
-    case answer(AskID, RelayOutcome)
+    case answer(RequestID, RelayOutcome)
     /// Answer a pull; said once.
     case respond(RequestID, RelayReply)
 
@@ -251,7 +252,7 @@ extension RelayServer {
     /// A pair.
     case pair(PhoneID)
     /// A bearer token.
-    case access(AskID)
+    case access(RequestID)
   }
 }
 
@@ -363,13 +364,13 @@ extension RelayServer {
 extension RelayServer {
   /// An assistant wants something.
   private mutating func take(
-    _ id: AskID, _ ask: RelayAsk, bearer: TokenHash?, from address: String, wall: Timestamp
+    _ id: RequestID, _ call: RelayCall, bearer: TokenHash?, from address: String, wall: Timestamp
   ) {
     guard frame.isServing else { return refuse(id, .stopping(retryAfter: policy.busyRetry)) }
     guard !writes.isBehind, questions.count + tokens.waiting < policy.maxCalls else {
       return refuse(id, .tooManyWaiting(retryAfter: policy.busyRetry))
     }
-    switch ask {
+    switch call {
     case .login(let word, let code, let assistant):
       login(id, word: word, code: code, assistant, from: address, wall: wall)
     case .question(let question): take(id, question, bearer: bearer, wall: wall)
@@ -378,7 +379,7 @@ extension RelayServer {
   }
 
   private mutating func login(
-    _ id: AskID, word: String, code: String, _ assistant: AssistantName?, from address: String,
+    _ id: RequestID, word: String, code: String, _ assistant: AssistantName?, from address: String,
     wall: Timestamp
   ) {
     switch pairing.guess(word: word, code: code, from: address, at: now) {
@@ -395,7 +396,7 @@ extension RelayServer {
     }
   }
 
-  private mutating func logout(_ id: AskID, _ bearer: TokenHash?) {
+  private mutating func logout(_ id: RequestID, _ bearer: TokenHash?) {
     guard let bearer, tokens[bearer] != nil else {
       return refuse(id, tokens.refusal(of: bearer, at: now))
     }
@@ -404,31 +405,31 @@ extension RelayServer {
   }
 
   /// Lets a login or a logout wait for secrets and for the store, as long as a call may take.
-  private mutating func wait(_ ask: AskID, _ login: RelayLogin) {
-    tokens.wait(ask, login)
-    alarms.set(.login(ask), at: now.advanced(by: policy.callLimit))
+  private mutating func wait(_ call: RequestID, _ login: RelayLogin) {
+    tokens.wait(call, login)
+    alarms.set(.login(call), at: now.advanced(by: policy.callLimit))
   }
 
   /// Forgets a login or a logout that waits; returns false if it does not wait any more.
   @discardableResult
-  private mutating func endWaiting(_ ask: AskID) -> Bool {
-    alarms.clear(.login(ask))
-    return tokens.endWaiting(ask)
+  private mutating func endWaiting(_ call: RequestID) -> Bool {
+    alarms.clear(.login(call))
+    return tokens.endWaiting(call)
   }
 
   /// The store took too long: a token that it keeps after all is ended then.
-  private mutating func loginExpired(_ ask: AskID) {
-    guard endWaiting(ask) else { return }
-    refuse(ask, storeFailed)
+  private mutating func loginExpired(_ call: RequestID) {
+    guard endWaiting(call) else { return }
+    refuse(call, storeFailed)
   }
 
   /// The token of a login was drawn: it counts once it is kept.
-  mutating func grant(_ ask: AskID, _ secret: RelaySecret) {
-    guard case .login(let phone, let assistant, let wall) = tokens.login(ask) else { return }
+  mutating func grant(_ call: RequestID, _ secret: RelaySecret) {
+    guard case .login(let phone, let assistant, let wall) = tokens.login(call) else { return }
     let access = KeptAccess(
       token: secret.hash, phone: phone, expiresAt: wall.advanced(by: policy.tokenLife),
       assistant: assistant, since: time(ofLogin: wall, at: phone))
-    store([.access(access)], then: .access(ask, access, secret))
+    store([.access(access)], then: .access(call, access, secret))
   }
 
   /// Returns when a login is said to have been: later than those before it at the same phone, also
@@ -440,21 +441,21 @@ extension RelayServer {
   }
 
   private mutating func granted(
-    _ ask: AskID, _ access: KeptAccess, _ secret: RelaySecret, failure: StoreFailure?
+    _ call: RequestID, _ access: KeptAccess, _ secret: RelaySecret, failure: StoreFailure?
   ) {
-    guard endWaiting(ask) else {
+    guard endWaiting(call) else {
       return store([.endAccess(access.token)])  // Its assistant has gone.
     }
-    guard failure == nil else { return refuse(ask, storeFailed) }
+    guard failure == nil else { return refuse(call, storeFailed) }
     guard let phone = phones[access.phone], !phone.isOver else {
       store([.endAccess(access.token)])
       let refusal = phones[access.phone].map { absence(of: $0) }
-      return refuse(ask, refusal ?? .phoneAway(since: .zero, .pairAgain))
+      return refuse(call, refusal ?? .phoneAway(since: .zero, .pairAgain))
     }
     admit(access, until: now.advanced(by: policy.tokenLife))
     let grant = RelayGrant(
       accessToken: secret.text, expiresIn: policy.tokenLife, user: phone.id.description)
-    answer(ask, .loggedIn(grant))
+    answer(call, .loggedIn(grant))
   }
 
   /// Lets a token ask a phone; one more than its bound ends the oldest, and says so to both ends.
@@ -492,7 +493,7 @@ extension RelayServer {
   ) {
     guard let access = tokens.remove(token) else { return }
     alarms.clear(.access(token))
-    for id in questions.line(of: access.phone) where questions[id]?.asker == token {
+    for id in questions.line(of: access.phone) where questions[id]?.caller == token {
       settle(id, .refused(refusal))
     }
     store([.endAccess(token)], then: next)
@@ -508,19 +509,19 @@ extension RelayServer {
 
   var storeFailed: RelayRefusal { .storeFailed(retryAfter: policy.busyRetry) }
 
-  mutating func refuse(_ ask: AskID, _ refusal: RelayRefusal) {
-    answer(ask, .refused(refusal))
+  mutating func refuse(_ call: RequestID, _ refusal: RelayRefusal) {
+    answer(call, .refused(refusal))
   }
 
-  mutating func answer(_ ask: AskID, _ outcome: RelayOutcome) {
+  mutating func answer(_ call: RequestID, _ outcome: RelayOutcome) {
     metrics.asked[outcome.word, default: 0] += 1
-    emit(.answer(ask, outcome))
+    emit(.answer(call, outcome))
   }
 
   /// The assistant has gone: nothing is said to it any more.
-  private mutating func abandon(_ ask: AskID) {
-    endWaiting(ask)
-    guard let id = questions.abandon(ask) else { return }
+  private mutating func abandon(_ call: RequestID) {
+    endWaiting(call)
+    guard let id = questions.abandon(call) else { return }
     settle(id, .refused(.cancelled))
   }
 }
@@ -556,7 +557,7 @@ extension RelayServer {
 
   private func checkQuestions(_ check: inout InvariantCheck) {
     check.require(
-      questions.allSatisfy { tokens[$1.asker]?.phone == $1.phone },
+      questions.allSatisfy { tokens[$1.caller]?.phone == $1.phone },
       "relay server: a question is of an access to its phone")
     check.require(
       questions.allSatisfy { _, question in

@@ -5,7 +5,6 @@ public import LinkServerCore
 let backendServices: [any Service.Type] = [
   ShopService.self,
   RelayService.self,
-  AssistantService.self,
   SessionService.self,
   SyncService.self,
 ]

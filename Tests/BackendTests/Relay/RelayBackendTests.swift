@@ -228,7 +228,7 @@ import Testing
         for _ in 0..<64 {
           group.addTask {
             do throws(BackendError) {
-              let ask = RelayAsk.question(BackendRig.question)
+              let ask = RelayCall.question(BackendRig.question)
               guard case .refused = try await rig.backend.ask(ask, bearer: grant.accessToken)
               else { return false }
               return true

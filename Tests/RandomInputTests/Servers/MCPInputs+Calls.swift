@@ -149,7 +149,7 @@ extension MCPInputs {
     return call
   }
 
-  mutating func outcome(of ask: RelayAsk) -> RelayOutcome {
+  mutating func outcome(of ask: RelayCall) -> RelayOutcome {
     let wait = Duration.seconds(number(1...300))
     if oneIn(5) {
       let refusals: [RelayRefusal] = [

@@ -34,7 +34,6 @@ struct MCPInvariantTests {
           for number in UInt64(0)...1_024 { server.waiting[RequestID(number)] = call }
         }
       ),
-      ("mcp server: each call that waits is found by its ask", { $0.askers = [:] }),
       (
         "mcp server: a call of a session waits, and is known by its id",
         { $0.sessions[session]?.calls[.number(77)] = wild }

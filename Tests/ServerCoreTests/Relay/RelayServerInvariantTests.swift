@@ -37,7 +37,8 @@ import Testing
     ),
     (
       "relay server: calls and sockets are bounded",
-      { server in for number in UInt64(1)...4_096 { server.tokens.wait(AskID(number), .logout) } }
+      { server in for number in UInt64(1)...4_096 { server.tokens.wait(RequestID(number), .logout) }
+      }
     ),
     (
       "relay server: calls and sockets are bounded",
@@ -128,7 +129,8 @@ import Testing
 
   private static func ask(_ number: UInt64, of server: inout RelayServer) {
     _ = server.questions.add(
-      RelayStage.question(), to: phone, of: token, AskID(number), at: .zero, wall: RelayStage.dawn)
+      RelayStage.question(), to: phone, of: token, RequestID(number), at: .zero,
+      wall: RelayStage.dawn)
   }
 
   @Test func `a broken server is found`() {

@@ -17,10 +17,10 @@ struct RelayQuestion: Sendable {
   let id: RelayRequestID
   let phone: PhoneID
   /// The token of the assistant that asks it.
-  let asker: TokenHash
+  let caller: TokenHash
   let question: HealthQuestion
-  /// The ask that waits; `nil` after a restart, until the same client asks the same again.
-  fileprivate(set) var ask: AskID?
+  /// The call that waits; `nil` after a restart, until the same client asks the same again.
+  fileprivate(set) var call: RequestID?
   let since: Instant
   fileprivate(set) var deadline: Instant
   fileprivate(set) var deadlineWall: Timestamp
@@ -61,7 +61,7 @@ struct RelayQuestion: Sendable {
   /// Whether it came into the line after the phone was woken, and an assistant waits for it.
   func isNew(since push: Instant?) -> Bool {
     switch stage {
-    case .waiting(let since): ask != nil && push.map { since > $0 } ?? true
+    case .waiting(let since): call != nil && push.map { since > $0 } ?? true
     case .asked, .leased: false
     }
   }
@@ -76,7 +76,7 @@ struct RelayQuestion: Sendable {
 
   /// What is stored of it.
   var kept: KeptQuestion {
-    KeptQuestion(id: id, phone: phone, asker: asker, question: question, deadline: deadlineWall)
+    KeptQuestion(id: id, phone: phone, asker: caller, question: question, deadline: deadlineWall)
   }
 
   /// Goes back into the line; what came of an answer is thrown away.
@@ -114,7 +114,7 @@ struct RelayQuestions: Sendable {
   private let life: String
   private var all: [QuestionID: RelayQuestion] = [:]
   private var byName: [RelayRequestID: QuestionID] = [:]
-  private var byAsk: [AskID: QuestionID] = [:]
+  private var byCall: [RequestID: QuestionID] = [:]
   /// In order of their arrival; at most one of a phone is under way on its socket.
   private var lines: [PhoneID: [QuestionID]] = [:]
   /// Leased questions that ended, of each phone, the oldest first.
@@ -169,7 +169,7 @@ struct RelayQuestions: Sendable {
 extension RelayQuestions {
   /// Adds a question of an assistant.
   mutating func add(
-    _ question: HealthQuestion, to phone: PhoneID, of asker: TokenHash, _ ask: AskID,
+    _ question: HealthQuestion, to phone: PhoneID, of caller: TokenHash, _ call: RequestID,
     at now: Instant, wall: Timestamp
   ) -> QuestionID {
     lastQuestion += 1
@@ -178,7 +178,7 @@ extension RelayQuestions {
     }
     return enter(
       RelayQuestion(
-        id: name, phone: phone, asker: asker, question: question, ask: ask, since: now,
+        id: name, phone: phone, caller: caller, question: question, call: call, since: now,
         deadline: now.advanced(by: policy.callLimit),
         deadlineWall: wall.advanced(by: policy.callLimit), stage: .waiting(since: now)))
   }
@@ -193,7 +193,7 @@ extension RelayQuestions {
     }
     lastQuestion += 1
     var question = RelayQuestion(
-      id: kept.id, phone: kept.phone, asker: kept.asker, question: kept.question, ask: nil,
+      id: kept.id, phone: kept.phone, caller: kept.asker, question: kept.question, call: nil,
       since: now, deadline: min(deadline, now.advanced(by: policy.callLimit)),
       deadlineWall: kept.deadline, stage: .waiting(since: now))
     question.isKept = true
@@ -204,26 +204,26 @@ extension RelayQuestions {
     let id = QuestionID(lastQuestion)
     all[id] = question
     byName[question.id] = id
-    if let ask = question.ask { byAsk[ask] = id }
+    if let call = question.call { byCall[call] = id }
     lines[question.phone, default: []].append(id)
     return id
   }
 
   /// Gives a question of before a restart to the assistant that asks it again.
   mutating func adopt(
-    _ question: HealthQuestion, to phone: PhoneID, of asker: TokenHash, _ ask: AskID,
+    _ question: HealthQuestion, to phone: PhoneID, of caller: TokenHash, _ call: RequestID,
     at now: Instant, wall: Timestamp
   ) -> QuestionID? {
     let orphan = line(of: phone).first { id in
       guard let other = all[id] else { return false }
-      return other.ask == nil && other.asker == asker && other.question == question
+      return other.call == nil && other.caller == caller && other.question == question
     }
     guard let orphan else { return nil }
-    all[orphan]?.ask = ask
+    all[orphan]?.call = call
     all[orphan]?.deadline = now.advanced(by: policy.callLimit)
     all[orphan]?.deadlineWall = wall.advanced(by: policy.callLimit)
     all[orphan]?.stage = .waiting(since: now)
-    byAsk[ask] = orphan
+    byCall[call] = orphan
     return orphan
   }
 
@@ -234,7 +234,7 @@ extension RelayQuestions {
   mutating func askNext(of phone: PhoneID, on connection: ConnectionID) -> RelayQuestion? {
     let line = line(of: phone)
     guard line.allSatisfy({ all[$0]?.isWaiting ?? true }),
-      let next = line.first(where: { all[$0]?.ask != nil })
+      let next = line.first(where: { all[$0]?.call != nil })
     else { return nil }
     all[next]?.stage = .asked(connection)
     all[next]?.tries += 1
@@ -258,7 +258,7 @@ extension RelayQuestions {
     let until = now.advanced(by: policy.lease)
     var leased: [(id: QuestionID, leased: LeasedQuestion)] = []
     for id in line(of: phone) where leased.count < bound {
-      guard var question = all[id], question.ask != nil else { continue }
+      guard var question = all[id], question.call != nil else { continue }
       var name = ""
       if case .leased(let known, _) = question.stage {
         name = known
@@ -288,9 +288,9 @@ extension RelayQuestions {
   }
 
   /// Forgets the assistant that waits for a question; returns the question.
-  mutating func abandon(_ ask: AskID) -> QuestionID? {
-    guard let id = byAsk.removeValue(forKey: ask) else { return nil }
-    all[id]?.ask = nil
+  mutating func abandon(_ call: RequestID) -> QuestionID? {
+    guard let id = byCall.removeValue(forKey: call) else { return nil }
+    all[id]?.call = nil
     return id
   }
 
@@ -301,7 +301,7 @@ extension RelayQuestions {
     let left = line(of: question.phone).filter { $0 != id }
     lines[question.phone] = left.isEmpty ? nil : left
     gathered -= question.bytes
-    if let ask = question.ask { byAsk[ask] = nil }
+    if let call = question.call { byCall[call] = nil }
     return question
   }
 
@@ -373,7 +373,7 @@ extension RelayQuestions {
 extension RelayQuestions: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(
-      all.count == byName.count && byAsk.count <= all.count,
+      all.count == byName.count && byCall.count <= all.count,
       "relay questions: each is found by its name")
     check.require(
       gathered >= 0 && gathered <= policy.maxGatheredBytes,
@@ -381,8 +381,8 @@ extension RelayQuestions: SelfChecking {
     guard check.isThorough else { return }
     check.require(
       all.allSatisfy { id, question in
-        byName[question.id] == id && (question.ask.map { byAsk[$0] == id } ?? true)
-      } && byAsk.count == all.values.count { $0.ask != nil },
+        byName[question.id] == id && (question.call.map { byCall[$0] == id } ?? true)
+      } && byCall.count == all.values.count { $0.call != nil },
       "relay questions: each is known by its name and by its call")
     check.require(
       gathered == all.values.reduce(0) { $0 + $1.bytes },

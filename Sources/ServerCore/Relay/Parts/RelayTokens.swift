@@ -28,7 +28,7 @@ struct RelayTokens: Sendable {
   private var unnoted: Set<TokenHash> = []
   /// Accesses that were ended before their time, so that their assistants are told why.
   private var signedOut = SignedOut()
-  private var logins: [AskID: RelayLogin] = [:]
+  private var logins: [RequestID: RelayLogin] = [:]
 
   init(_ policy: RelayServerPolicy) {
     memory = policy.tokenMemory
@@ -91,16 +91,16 @@ struct RelayTokens: Sendable {
   var waiting: Int { logins.count }
 
   /// The calls that wait, in their order.
-  var waitingCalls: [AskID] { logins.keys.sorted() }
+  var waitingCalls: [RequestID] { logins.keys.sorted() }
 
-  func login(_ ask: AskID) -> RelayLogin? { logins[ask] }
+  func login(_ call: RequestID) -> RelayLogin? { logins[call] }
 
-  mutating func wait(_ ask: AskID, _ login: RelayLogin) {
-    logins[ask] = login
+  mutating func wait(_ call: RequestID, _ login: RelayLogin) {
+    logins[call] = login
   }
 
   /// Forgets a call that waits; returns false if it does not wait any more.
-  mutating func endWaiting(_ ask: AskID) -> Bool { logins.removeValue(forKey: ask) != nil }
+  mutating func endWaiting(_ call: RequestID) -> Bool { logins.removeValue(forKey: call) != nil }
 }
 
 extension RelayTokens: SelfChecking {

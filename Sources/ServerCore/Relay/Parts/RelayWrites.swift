@@ -16,8 +16,8 @@ struct RelayWrites: Sendable {
     /// The phone is told its resume token.
     case phone(PhoneID)
     /// The assistant is told its token.
-    case access(AskID, KeptAccess, RelaySecret)
-    case logout(AskID)
+    case access(RequestID, KeptAccess, RelaySecret)
+    case logout(RequestID)
     case push(RequestID, PhoneID)
   }
 

@@ -17,15 +17,7 @@ import Testing
   }
 
   private static let plants: [PlantedFault<ShopServer>] = [
-    ("shop: nothing is asked for between two inputs", { $0.effects = [.finished] }),
-    (
-      "shop: connections and requests are bounded",
-      { server in
-        for number in UInt64(1)...1_025 {
-          server.requests[RequestID(number)] = .init(route: .send, since: .zero)
-        }
-      }
-    ),
+    ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.finished) }),
     (
       "shop: connections and requests are bounded",
       { server in
@@ -35,7 +27,13 @@ import Testing
         }
       }
     ),
-    ("shop: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
+    (
+      "shop: a drain ends when nothing is left to wait for",
+      { server in
+        _ = server.frame.drain(within: .zero, grace: .zero, limit: .zero)
+        server.frame.finish()
+      }
+    ),
     ("shop: a user's count is that of waiting and open sockets", { $0.sockets = ["ann": 2] }),
     ("shop: each accepted socket has an alarm", { $0.alarms.clear(id) }),
     ("shop: a socket is in the room of its shop", { $0.rooms = [:] }),

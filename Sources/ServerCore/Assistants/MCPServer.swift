@@ -9,22 +9,17 @@ public import LinkWire
 public struct MCPServer: ServerRules {
   let policy: MCPPolicy
 
-  /// The moment of the input that is being handled.
-  var now: Instant
-  /// What it asks for so far; empty between inputs.
-  var effects: [Effect] = []
-
-  var isDraining = false
+  var frame: ServerFrame<Effect>
   /// By `Mcp-Session-Id`.
   var sessions: SessionTable
   /// By `openai-conversation-id`.
-  var conversations: SessionTable
+  private(set) var conversations: SessionTable
   /// Requests that wait for the relay.
-  var waiting: [RequestID: Waiting] = [:]
+  private(set) var waiting: [RequestID: Waiting] = [:]
   /// The sessions of the open GET streams.
-  var streams: [RequestID: String] = [:]
+  private(set) var streams: [RequestID: String] = [:]
   /// The origins of web pages whose requests have no answer yet.
-  var origins: [RequestID: String] = [:]
+  private var origins: [RequestID: String] = [:]
   /// Batches whose messages are not all answered.
   var batches = Batches()
   var metrics = MCPMetrics()
@@ -107,14 +102,14 @@ public struct MCPServer: ServerRules {
   public init(policy: MCPPolicy = MCPPolicy(), at now: Instant) {
     let policy = policy.workable
     self.policy = policy
-    self.now = now
+    frame = ServerFrame(at: now)
     sessions = SessionTable(bound: policy.maxSessions, idle: policy.idle)
     conversations = SessionTable(bound: policy.maxSessions, idle: policy.idle)
   }
 
   /// Takes one input; answers what to do, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
-    self.now = now
+    frame.begin(at: now)
     switch input {
     case .request(let id, let call, let fresh): take(id, call, fresh: fresh)
     case .abandoned(let id): left(id)
@@ -127,7 +122,7 @@ public struct MCPServer: ServerRules {
 
   /// Lets streams say that they live, and sessions end.
   public mutating func tick(at now: Instant) -> [Effect] {
-    self.now = now
+    frame.begin(at: now)
     while let id = beats.take(dueAt: now) { beat(id) }
     sessions.expire(at: now)
     conversations.expire(at: now)
@@ -139,16 +134,20 @@ public struct MCPServer: ServerRules {
     [beats.first, sessions.deadline, conversations.deadline].compactMap(\.self).min()
   }
 
+  var now: Instant { frame.now }
+
+  /// Whether the streams have ended, and nothing new is begun.
+  var isDraining: Bool { frame.isFinished }
+
   private mutating func takeEffects() -> [Effect] {
-    var found = batches.gather(effects)
-    effects = []
+    var found = batches.gather(frame.takeEffects())
     nameOrigins(in: &found)
     metrics.told(found)
     return found
   }
 
   mutating func answer(_ id: RequestID, _ reply: MCPReply) {
-    effects.append(.answer(id, reply))
+    frame.emit(.answer(id, reply))
   }
 }
 
@@ -181,7 +180,7 @@ extension MCPServer {
       if let name = rpc.session { sessions[name]?.calls[rpc.id] = request }
       if let first = beatInterval(of: rpc) { beats.set(request, at: now.advanced(by: first)) }
     }
-    effects += [.watch(request), .call(request, call, bearer: bearer, from: address)]
+    frame.emit([.watch(request), .call(request, call, bearer: bearer, from: address)])
   }
 
   private func hasRoom(for form: Form) -> Bool {
@@ -242,7 +241,7 @@ extension MCPServer {
       if json.count > room, let once = result.once(in: rpc.version) { json = response(once) }
       if json.count > room { json = response(MCPCallResult(.answerTooLarge(limit: room))) }
       guard isStreaming else { return respond(request, json, rpc.accepts) }
-      effects += [.write(request, MCPEvents.message(json)), .end(request)]
+      frame.emit([.write(request, MCPEvents.message(json)), .end(request)])
     case .call: finishPlainCall(request, result, refusal)
     case .object:
       answer(
@@ -258,7 +257,7 @@ extension MCPServer {
   mutating func abandon(_ request: RequestID) {
     guard let call = forget(request) else { return forgetStream(request) }
     metrics.called(call.tool, RelayRefusal.cancelled.word)
-    effects.append(.abandon(request))
+    frame.emit(.abandon(request))
   }
 
   /// `notifications/cancelled` for a request of the same session.
@@ -272,11 +271,11 @@ extension MCPServer {
   mutating func cancel(_ request: RequestID) {
     guard let call = forget(request) else { return }
     metrics.called(call.tool, RelayRefusal.cancelled.word)
-    effects.append(.abandon(request))
+    frame.emit(.abandon(request))
     guard case .rpc(let rpc) = call.form else { return }
     let json = RPCError(.cancelled, "Request cancelled").response(to: rpc.id)
     guard call.isStreaming else { return respond(request, json, rpc.accepts) }
-    effects += [.write(request, MCPEvents.message(json)), .end(request)]
+    frame.emit([.write(request, MCPEvents.message(json)), .end(request)])
   }
 
   private mutating func forget(_ request: RequestID) -> Waiting? {
@@ -297,15 +296,15 @@ extension MCPServer {
       let interval = beatInterval(of: rpc)
     else {
       guard streams[request] != nil else { return }
-      effects.append(.write(request, MCPEvents.comment))
+      frame.emit(.write(request, MCPEvents.comment))
       return beats.set(request, at: now.advanced(by: policy.commentInterval))
     }
     if !call.isStreaming {
       call.isStreaming = true
       waiting[request] = call
-      effects.append(.begin(request))
+      frame.emit(.begin(request))
     }
-    effects.append(.write(request, sign(of: call, to: rpc.progressToken)))
+    frame.emit(.write(request, sign(of: call, to: rpc.progressToken)))
     beats.set(request, at: now.advanced(by: interval))
   }
 
@@ -363,9 +362,9 @@ extension MCPServer {
       sessions[name]?.stream = request
       sessions.touch(name, at: now)
       streams[request] = name
-      effects.append(.begin(request))
+      frame.emit(.begin(request))
       // Some proxies hold a head back until a first byte of the body follows.
-      effects.append(.write(request, MCPEvents.comment))
+      frame.emit(.write(request, MCPEvents.comment))
       beats.set(request, at: now.advanced(by: policy.commentInterval))
     } catch {
       reject(request, error)
@@ -390,7 +389,7 @@ extension MCPServer {
 
   private mutating func closeStream(_ request: RequestID) {
     forgetStream(request)
-    effects.append(.end(request))
+    frame.emit(.end(request))
   }
 
   /// Its client has gone, or is about to be told.
@@ -402,7 +401,8 @@ extension MCPServer {
   }
 
   mutating func drain() {
-    isDraining = true
+    // Nothing is left to wait for: the relay ends the calls.
+    if frame.drain(within: .zero, grace: .zero, limit: .zero) { frame.finish() }
     for id in streams.keys.sorted() { closeStream(id) }
   }
 }
@@ -598,7 +598,7 @@ extension MCPServer {
 extension MCPServer {
   /// Notes each invariant that does not hold now.
   public func check(_ check: inout InvariantCheck) {
-    check.require(effects.isEmpty, "mcp server: nothing is asked for between two inputs")
+    frame.check(&check)
     check.require(waiting.count <= policy.maxCalls, "mcp server: the calls that wait are bounded")
     check.require(!isDraining || streams.isEmpty, "mcp server: a drain ends the streams")
     beats.check(&check)
@@ -630,7 +630,7 @@ extension MCPServer {
       waiting.allSatisfy { request, call in
         guard let rpc = call.rpc else { return !call.isStreaming }
         return rpc.accepts.events
-          ? beats.rings(request, by: .distantEnd) : !call.isStreaming
+          ? beats.keys.contains(request) : !call.isStreaming
       }, "mcp server: a call that may stream has an alarm")
   }
 
@@ -640,7 +640,7 @@ extension MCPServer {
         && sessions.all.values.count { $0.stream != nil } == streams.count,
       "mcp server: a stream is that of its session")
     check.require(
-      streams.keys.allSatisfy { beats.rings($0, by: .distantEnd) },
+      streams.keys.allSatisfy { beats.keys.contains($0) },
       "mcp server: each stream has an alarm")
     check.require(
       beats.keys.allSatisfy { waiting[$0] != nil || streams[$0] != nil },
@@ -656,41 +656,4 @@ extension MCPServer.Waiting {
     case .call, .object: nil
     }
   }
-}
-
-extension SessionTable: SelfChecking {
-  func check(_ check: inout InvariantCheck) {
-    check.require(all.count <= bound, "session table: it holds no more than its bound")
-    check.require(
-      alarms.count == all.count, "session table: each session has one alarm, and no other")
-    alarms.check(&check)
-    guard check.isThorough else { return }
-    check.require(
-      all.keys.allSatisfy { alarms.rings($0, by: .distantEnd) },
-      "session table: each session ends if it is not used")
-    check.require(
-      all.values.allSatisfy { !$0.showsTokens || $0.bearer == nil },
-      "session table: no token is kept for a client that shows its own")
-  }
-}
-
-extension MCPServer.Batches: SelfChecking {
-  func check(_ check: inout InvariantCheck) {
-    check.require(owners.isEmpty == batches.isEmpty, "batches: none is without messages")
-    guard check.isThorough else { return }
-    check.require(
-      owners.allSatisfy { batches[$1]?.members.contains($0) ?? false }
-        && owners.count == batches.values.reduce(0) { $0 + $1.members.count },
-      "batches: a message is one of its batch")
-    check.require(
-      batches.values.allSatisfy { batch in
-        batch.responses.count < batch.members.count
-          && batch.responses.keys.allSatisfy { batch.members.contains($0) }
-      }, "batches: a batch that waits lacks an answer")
-  }
-}
-
-extension Instant {
-  /// The end of time.
-  fileprivate static var distantEnd: Instant { Instant(nanoseconds: .max) }
 }

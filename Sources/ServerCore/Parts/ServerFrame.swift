@@ -58,13 +58,31 @@ struct ServerFrame<Effect: Sendable>: Sendable {
   var givesUp: Bool { mode.givesUp(at: now) }
 
   /// Ends a drain, if one is under way, and asks for `effect`.
-  mutating func finish(with effect: Effect) {
-    if mode.finish() { effects.append(effect) }
+  mutating func finish(with effect: Effect? = nil) {
+    if mode.finish(), let effect { effects.append(effect) }
   }
 }
 
 extension ServerFrame: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(effects.isEmpty, "server frame: nothing is asked for between two inputs")
+  }
+}
+
+/// A policy of a server, whose smallest numbers keep it from spinning or standing still.
+protocol ServerPolicy: Sendable {
+  /// The times that are at least 1 ms.
+  static var times: [WritableKeyPath<Self, Duration>] { get }
+  /// The counts that are at least 1.
+  static var counts: [WritableKeyPath<Self, Int>] { get }
+}
+
+extension ServerPolicy {
+  /// The policy with numbers that a server can work with.
+  var workable: Self {
+    var policy = self
+    for time in Self.times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
+    for count in Self.counts { policy[keyPath: count] = max(policy[keyPath: count], 1) }
+    return policy
   }
 }

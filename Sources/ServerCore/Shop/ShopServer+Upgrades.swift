@@ -31,7 +31,7 @@ extension ShopServer {
 
   mutating func refuse(_ id: ConnectionID, _ answer: Answer) {
     metrics.refusedUpgrade(status: answer.status)
-    effects.append(.refuse(id, answer))
+    emit(.refuse(id, answer))
   }
 
   /// Opens a socket whose room knows its head; what lies after `after` follows at once.
@@ -43,8 +43,8 @@ extension ShopServer {
     arm(id)
     metrics.acceptedUpgrades += 1
     switch policy.dialect {
-    case .positions: effects.append(.accept(id, head: head, after: after))
-    case .plain: effects.append(.accept(id, head: nil))
+    case .positions: emit(.accept(id, head: head, after: after))
+    case .plain: emit(.accept(id, head: nil))
     }
   }
 
@@ -76,7 +76,7 @@ extension ShopServer {
       return drop(id)
     case .ping:
       metrics.pings += 1
-      effects.append(.ping(id))
+      emit(.ping(id))
     case .early: break
     }
     arm(id)
@@ -90,7 +90,7 @@ extension ShopServer {
     if let connection = connections[id] { leave(id, connection.membership) }
     arm(id)
     metrics.closed(code: closure.code)
-    effects.append(.close(id, closure))
+    emit(.close(id, closure))
   }
 
   /// Changes an accepted socket; returns `nil` for one that waits or is not known.
@@ -105,7 +105,7 @@ extension ShopServer {
 
   mutating func drop(_ id: ConnectionID) {
     forget(id)
-    effects.append(.drop(id))
+    emit(.drop(id))
   }
 
   mutating func forget(_ id: ConnectionID) {
@@ -160,7 +160,7 @@ extension ShopServer {
     else { return open(arrival.id, head: head) }
     rooms[shop]?.creditors.insert(arrival.id)
     let token = ask(.arrears(arrival.id, shop, after: after))
-    effects.append(.page(token, shop, .after(after, limit: policy.arrearsLimit)))
+    emit(.page(token, shop, .after(after, limit: policy.arrearsLimit)))
   }
 
   /// Subscribes a socket at the present head and sends it all up to there: the page, and what was
@@ -180,7 +180,7 @@ extension ShopServer {
     else { return open(id, head: head) }
     open(id, head: head, after: after)
     metrics.frames += UInt64(frames.count)
-    for frame in frames { effects.append(.send(frame, to: [id])) }
+    for frame in frames { emit(.send(frame, to: [id])) }
   }
 }
 

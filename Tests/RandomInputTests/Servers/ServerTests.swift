@@ -52,7 +52,7 @@ struct ServerTests {
       }
     }
     Inputs.expectFound("a drain ends by its limit") { shop, _, _ in
-      if shop.isFinished { shop.mode = .serving }
+      if shop.isFinished { shop.frame = ServerFrame(at: shop.now) }
     }
   }
 

@@ -269,10 +269,16 @@ extension SyncAnswer {
   }
 
   private static let plants: [PlantedFault<SyncServer>] = [
-    ("sync: nothing is asked for between two inputs", { $0.effects = [.finished] }),
+    ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.finished) }),
     ("sync: the work under way is bounded", { $0.work[StoreToken(0)] = RequestID(9) }),
     ("sync: only requests whose work goes on wait", { $0.work = [:] }),
-    ("sync: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
+    (
+      "sync: a drain ends when nothing is left to wait for",
+      { server in
+        _ = server.frame.drain(within: .zero, grace: .zero, limit: .zero)
+        server.frame.finish()
+      }
+    ),
     ("sync: each piece of work was numbered", { $0.lastToken = 0 }),
     ("sync: a request waits for its own work", { $0.work[StoreToken(1)] = RequestID(9) }),
     (

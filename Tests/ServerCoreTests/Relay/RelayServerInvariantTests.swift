@@ -32,7 +32,7 @@ import Testing
       "relay server: a drain ends when nothing is left to wait for",
       { server in
         _ = server.frame.drain(within: .zero, grace: .zero, limit: .zero)
-        server.frame.finish(with: .finished)
+        server.frame.finish()
       }
     ),
     (

@@ -4,7 +4,7 @@
 /// as 1.
 public struct MCPPolicy: Sendable, Hashable {
   /// Which hosts and web pages are let in.
-  public var doors = WebDoors()
+  public var originPolicy = OriginPolicy()
 
   /// Sessions, and conversations of the plain endpoints, at once; each.
   public var maxSessions = 4_096

@@ -411,11 +411,11 @@ extension MCPServer {
   /// Refuses requests that no route may serve, and passes the others to their route.
   mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
     metrics.requests[call.route, default: 0] += 1
-    guard policy.doors.admit(host: call.fields.host) else {
+    guard policy.originPolicy.admit(host: call.fields.host) else {
       return refuse(id, 421, "This server is reached by the names of this machine alone.")
     }
-    guard policy.doors.admit(origin: call.fields.origin) else {
-      return refuse(id, 403, WebDoors.foreignOrigin)
+    guard policy.originPolicy.admit(origin: call.fields.origin) else {
+      return refuse(id, 403, OriginPolicy.foreignOrigin)
     }
     origins[id] = call.fields.origin
     guard call.method != .options || call.fields.origin == nil else { return preflight(id) }

@@ -221,12 +221,12 @@ extension SyncServer {
 
   /// The refusal of a request that no user may make; `nil` if there is none.
   func refusal(of call: SyncCall) -> SyncAnswer? {
-    guard policy.doors.admit(host: call.host) else {
+    guard policy.originPolicy.admit(host: call.host) else {
       return .error(
         421, "Misdirected", "This server is reached by the names of this machine alone.")
     }
-    guard policy.doors.admit(origin: call.origin) else {
-      return .error(403, "Forbidden", WebDoors.foreignOrigin)
+    guard policy.originPolicy.admit(origin: call.origin) else {
+      return .error(403, "Forbidden", OriginPolicy.foreignOrigin)
     }
     let methods = call.path.allow
     let isAsked = call.method == "OPTIONS" && call.origin != nil
@@ -748,7 +748,7 @@ public struct SyncServerPolicy: Sendable, Hashable {
   /// From the start of a drain to the end of waiting.
   public var drainLimit = Duration.seconds(10)
   /// The names of this server and the origins that browsers may use.
-  public var doors = WebDoors()
+  public var originPolicy = OriginPolicy()
 
   /// The longest body in bytes, compressed or not: 4 MiB, about 10,000 records.
   public static let maxBodyBytes = 4 << 20

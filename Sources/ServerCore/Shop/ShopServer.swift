@@ -389,7 +389,7 @@ extension ShopServer {
     guard let room = rooms[shop] else { return }
     guard let head = room.head else {
       if !room.isAsking {
-        rooms[shop]?.owed = 1
+        rooms[shop]?.pendingAnswers = 1
         emit(.head(ask(.head(shop)), shop))
       }
       return
@@ -424,7 +424,7 @@ extension ShopServer {
       appends.append(Append(token: token, message: message, key: post.key))
     }
     room.posts.removeFirst(taken)
-    room.owed = appends.count
+    room.pendingAnswers = appends.count
     rooms[shop] = room
     if !appends.isEmpty { emit(.append(appends)) }
   }
@@ -480,7 +480,7 @@ extension ShopServer {
       for post in room.posts { answer(post.request, refused) }
     case .append(let shop, let id):
       answer(id, refused)
-      rooms[shop]?.owed -= 1
+      rooms[shop]?.pendingAnswers -= 1
       advance(shop)
     case .all(let id), .page(let id, _), .newestSince(let id, _, _):
       answer(id, refused)
@@ -504,7 +504,7 @@ extension ShopServer {
       metrics.repeated += 1
     }
     answer(id, answer(to: id, message, isNew: isNew))
-    rooms[shop]?.owed -= 1
+    rooms[shop]?.pendingAnswers -= 1
     if position.epoch != head.epoch || position.offset > head.offset + 1 {
       // Something else wrote to the log: whoever listens must catch up.
       rooms[shop]?.head = position
@@ -713,15 +713,15 @@ extension ShopServer {
           && room.recent.count <= (room.creditors.isEmpty ? 0 : policy.arrearsLimit)
       }, "shop: what a room keeps is bounded")
     guard !frame.isFinished else { return }
-    let owed = questions.values.reduce(into: [ShopID: Int]()) { owed, question in
+    let pending = questions.values.reduce(into: [ShopID: Int]()) { pending, question in
       switch question {
-      case .head(let shop), .append(let shop, _): owed[shop, default: 0] += 1
+      case .head(let shop), .append(let shop, _): pending[shop, default: 0] += 1
       case .all, .page, .arrears, .newestSince: break
       }
     }
     check.require(
-      rooms.allSatisfy { $0.value.owed == owed[$0.key, default: 0] },
-      "shop: a room is owed an answer for each of its questions")
+      rooms.allSatisfy { $0.value.pendingAnswers == pending[$0.key, default: 0] },
+      "shop: a room waits for an answer for each of its questions")
   }
 
   private func checkRequests(_ check: inout InvariantCheck) {

@@ -48,9 +48,9 @@ struct MCPInputs: ServerInputs {
     ]
     draw.set(&policy, counts)
     draw.set(&policy, seconds: times)
-    if draw.oneIn(3) { policy.doors.hosts = ["relay.example"] }
-    if draw.oneIn(3) { policy.doors.origins = ["https://app.example"] }
-    policy.doors.isLocal = !draw.oneIn(3)
+    if draw.oneIn(3) { policy.originPolicy.hosts = ["relay.example"] }
+    if draw.oneIn(3) { policy.originPolicy.origins = ["https://app.example"] }
+    policy.originPolicy.isLocal = !draw.oneIn(3)
     self.policy = policy
     run = RandomRun(MCPServer(policy: policy, at: .zero), seed: seed, chance: draw.chance)
   }

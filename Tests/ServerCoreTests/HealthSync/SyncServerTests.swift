@@ -219,8 +219,8 @@ extension SyncAnswer {
 
   @Test func `web pages of other origins and foreign hosts are kept out`() {
     var stage = SyncStage {
-      $0.doors.isLocal = true
-      $0.doors.origins = ["https://app.example"]
+      $0.originPolicy.isLocal = true
+      $0.originPolicy.origins = ["https://app.example"]
     }
     let post = { (host: String?, origin: String?) in
       SyncCall("POST", .sync, host: host, origin: origin)
@@ -236,7 +236,7 @@ extension SyncAnswer {
   }
 
   @Test func `a browser is told what a page may do`() {
-    var stage = SyncStage { $0.doors.origins = ["https://app.example"] }
+    var stage = SyncStage { $0.originPolicy.origins = ["https://app.example"] }
     let call = SyncCall("OPTIONS", .sync, origin: "https://app.example")
     let answer = SyncStage.answer(stage.ask(1, call, user: nil))
     #expect(answer?.status == 204 && answer?.body == [])

@@ -9,8 +9,9 @@ extension BackendConfiguration {
   var assistantsHere: MCPPolicy {
     var policy = assistants
     let host = host.lowercased()
-    policy.doors.isLocal = policy.doors.isLocal && NetworkAddress.isLoopback(host: host)
-    policy.doors.ownName = host
+    policy.originPolicy.isLocal =
+      policy.originPolicy.isLocal && NetworkAddress.isLoopback(host: host)
+    policy.originPolicy.ownName = host
     return policy
   }
 }

@@ -37,7 +37,7 @@ struct RelayService: Service {
   var rules: RelayRules
   let store: any RelayStore
   private let kept: RelayKept
-  private let doors: WebDoors
+  private let originPolicy: OriginPolicy
   private let proxies: TrustedProxies
   private let pushes: (any PushSender)?
   private let log: BackendLog
@@ -57,7 +57,7 @@ struct RelayService: Service {
       relay: RelayServer(policy: configuration.relay, life: RelaySecrets.life(), at: now),
       assistants: MCPServer(policy: configuration.assistantsHere, at: now))
     (self.store, self.kept) = (store, kept)
-    (doors, proxies) = (configuration.assistantsHere.doors, configuration.proxies)
+    (originPolicy, proxies) = (configuration.assistantsHere.originPolicy, configuration.proxies)
     (pushes, log) = (setup.pushes, setup.log)
   }
 
@@ -143,8 +143,8 @@ struct RelayService: Service {
     _ id: ConnectionID, _ head: HTTPRequestHead, _ desk: inout Desk
   ) -> RelayServer.Input? {
     // A phone is no web page: one would pair its visitor's browser with an assistant of its own.
-    guard doors.admit(origin: head.first("origin")) else {
-      let error = RelayReply.error("forbidden", WebDoors.foreignOrigin)
+    guard originPolicy.admit(origin: head.first("origin")) else {
+      let error = RelayReply.error("forbidden", OriginPolicy.foreignOrigin)
       desk.refuse(id, 403, HTTPFields.json, error)
       return nil
     }

@@ -8,6 +8,7 @@ import Testing
 /// The check of the shops' server, and that of its alarms, can fail.
 @Suite struct ShopInvariantTests {
   private static let id = ConnectionID(1)
+  private static let member = Membership(shop: Stage.shop, user: "ann")
 
   /// One open socket and one request for a page that the store has not answered.
   private static var busy: ShopServer {
@@ -21,9 +22,8 @@ import Testing
     (
       "shop: connections and requests are bounded",
       { server in
-        let one = server.connections[id]
-        for number in 0...UInt64(server.policy.maxConnections) {
-          server.connections[ConnectionID(number)] = one
+        for number in UInt64(2)...UInt64(server.policy.maxConnections + 2) {
+          server.sockets.add(ConnectionID(number), of: member, until: .second(60))
         }
       }
     ),
@@ -34,7 +34,10 @@ import Testing
         server.frame.finish()
       }
     ),
-    ("shop: a user's count is that of waiting and open sockets", { $0.sockets = ["ann": 2] }),
+    (
+      "shop sockets: a user's count is that of waiting and open sockets",
+      { $0.sockets.add(id, of: member, until: .second(60)) }
+    ),
     ("shop: each accepted socket has an alarm", { $0.alarms.clear(id) }),
     ("shop: a socket is in the room of its shop", { $0.rooms = [:] }),
     (

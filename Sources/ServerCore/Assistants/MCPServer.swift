@@ -32,8 +32,8 @@ public struct MCPServer: ServerRules {
     case request(RequestID, MCPCall, fresh: MCPSessionID)
     /// Its client left before it was answered to the end.
     case abandoned(RequestID)
-    /// What became of the call of a request; `token` is the hash of what a login was granted, `wall` the wall
-    /// clock when it came.
+    /// What became of the call of a request; `token` is the hash of what a login was granted, and
+    /// `wall` the wall clock when it came.
     case outcome(RequestID, RelayOutcome, token: TokenHash?, wall: Timestamp)
     /// The server goes away: streams that would never end do now.
     case drain

@@ -43,8 +43,8 @@ struct ServerFrame<Effect: Sendable>: Sendable {
 
   // MARK: The drain
 
-  /// Begins a drain that leaves after `grace` and ends after `limit`; returns false if one has begun
-  /// before.
+  /// Begins a drain that leaves after `grace` and ends after `limit`; returns false if one has
+  /// begun before.
   mutating func drain(within window: Duration, grace: Duration, limit: Duration) -> Bool {
     mode.drain(within: window, at: now, grace: grace, limit: limit)
   }

@@ -168,8 +168,8 @@ extension RelayServer {
     /// when it broke). Said once for every connection, whoever ended it.
     case phoneGone(ConnectionID, code: UInt16, wall: Timestamp)
 
-    /// An assistant calls; `from` is its address, an IPv6 one cut to its /64. A call has the name of
-    /// the request that it came with, which no other call of this run has.
+    /// An assistant calls; `from` is its address, an IPv6 one cut to its /64. A call has the name
+    /// of the request that it came with, which no other call of this run has.
     case call(RequestID, RelayCall, bearer: TokenHash?, from: String, wall: Timestamp)
     /// It left before the outcome.
     case abandoned(RequestID)

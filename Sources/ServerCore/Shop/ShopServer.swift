@@ -15,8 +15,7 @@ public struct ShopServer: ServerRules {
   private let startedAt: Instant
   private var chance: Chance
   var frame: ServerFrame<Effect>
-  var connections: [ConnectionID: ShopSocket] = [:]
-  var sockets: [String: Int] = [:]
+  var sockets: ShopSockets
   var rooms: [ShopID: ShopRoom] = [:]
   var removed: Set<Membership> = []
   private var requests: [RequestID: Pending] = [:]
@@ -58,6 +57,7 @@ public struct ShopServer: ServerRules {
     self.policy = policy
     startedAt = now
     frame = ServerFrame(at: now)
+    sockets = ShopSockets(policy.timing)
     chance = Chance(seed: seed)
     rate = TokenBuckets(
       interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
@@ -619,33 +619,29 @@ extension ShopServer {
     guard frame.drain(within: window, grace: policy.drainGrace, limit: policy.drainLimit) else {
       return
     }
-    for id in inPhase(\.isWaiting) {
+    for id in sockets.connections(where: \.isWaiting) {
       forget(id)
       refuse(id, .error(503, "draining", retryAfter: window))
     }
-    let open = inPhase(\.isOpen)
+    let open = sockets.connections(where: \.isOpen)
     if !open.isEmpty { emit(.send(.draining(within: window), to: open)) }
   }
 
   mutating func advanceDrain() {
     if let window = frame.leave() {
-      for id in inPhase(\.isOpen) { close(id, .draining(within: window)) }
+      for id in sockets.connections(where: \.isOpen) { close(id, .draining(within: window)) }
     }
     guard frame.givesUp else { return }
     let late = Answer.error(503, "the server stopped", retryAfter: policy.busyRetry)
     for id in requests.keys.sorted() { answer(id, late) }
-    for id in connections.keys.sorted() { drop(id) }
+    for id in sockets.connections { drop(id) }
     questions = [:]
   }
 
   /// Ends the drain once there are no connections, no requests and no questions to the store.
   mutating func finishIfEmpty() {
-    guard connections.isEmpty, requests.isEmpty, questions.isEmpty else { return }
+    guard sockets.isEmpty, requests.isEmpty, questions.isEmpty else { return }
     frame.finish(with: .finished)
-  }
-
-  private func inPhase(_ matches: KeyPath<ShopSocket, Bool>) -> [ConnectionID] {
-    connections.filter { $0.value[keyPath: matches] }.keys.sorted()
   }
 }
 
@@ -655,14 +651,14 @@ extension ShopServer {
   public func check(_ check: inout InvariantCheck) {
     frame.check(&check)
     check.require(
-      connections.count <= policy.maxConnections && requests.count <= policy.maxRequests,
+      sockets.count <= policy.maxConnections && requests.count <= policy.maxRequests,
       "shop: connections and requests are bounded")
     check.require(
-      sockets.count <= connections.count, "shop: users are counted only while they have sockets")
-    check.require(
-      !frame.isFinished || (connections.isEmpty && requests.isEmpty && questions.isEmpty),
+      !frame.isFinished || (sockets.isEmpty && requests.isEmpty && questions.isEmpty),
       "shop: a drain ends when nothing is left to wait for")
     alarms.check(&check)
+    sockets.check(&check)
+    rate.check(&check)
     guard check.isThorough else { return }
     checkConnections(&check)
     checkRooms(&check)
@@ -670,19 +666,14 @@ extension ShopServer {
   }
 
   private func checkConnections(_ check: inout InvariantCheck) {
-    let live = connections.filter { $0.value.isWaiting || $0.value.isOpen }
-    let counts = live.values.reduce(into: [String: Int]()) {
-      $0[$1.membership.user, default: 0] += 1
-    }
-    check.require(counts == sockets, "shop: a user's count is that of waiting and open sockets")
     check.require(
-      connections.allSatisfy { id, connection in
-        connection.wake(policy.timing).map { alarms.rings(id, by: $0) } ?? true
-      }, "shop: each accepted socket has an alarm")
+      sockets.allSatisfy { id, _ in sockets.wake(id).map { alarms.rings(id, by: $0) } ?? true },
+      "shop: each accepted socket has an alarm")
     check.require(
-      live.allSatisfy { id, connection in
-        guard let room = rooms[connection.membership.shop] else { return false }
-        return connection.isOpen
+      sockets.allSatisfy { id, socket in
+        guard socket.isLive else { return true }
+        guard let room = rooms[socket.membership.shop] else { return false }
+        return socket.isOpen
           ? room.subscribers.contains(id)
           : room.creditors.contains(id) || room.arrivals.contains { $0.id == id }
       }, "shop: a socket is in the room of its shop")
@@ -690,9 +681,10 @@ extension ShopServer {
     case .serving, .finished: break
     case .draining:
       check.require(
-        live.values.allSatisfy(\.isOpen), "shop: nothing new is let in during a drain")
+        sockets.allSatisfy { !$1.isWaiting }, "shop: nothing new is let in during a drain")
     case .leaving:
-      check.require(live.isEmpty, "shop: a server that leaves has closed its sockets")
+      check.require(
+        sockets.allSatisfy { !$1.isLive }, "shop: a server that leaves has closed its sockets")
     }
   }
 
@@ -701,7 +693,7 @@ extension ShopServer {
       $0 + $1.subscribers.count + $1.creditors.count + $1.arrivals.count
     }
     check.require(
-      places == connections.values.count { $0.isWaiting || $0.isOpen },
+      places == sockets.connections(where: \.isLive).count,
       "shop: a socket is in one place of one room")
     check.require(
       rooms.values.allSatisfy { room in

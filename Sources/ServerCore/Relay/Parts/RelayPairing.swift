@@ -32,7 +32,8 @@ struct RelayPairing: Sendable {
     shown.first { $0.phone == phone }.map { ($0.pair, $0.until) }
   }
 
-  /// Shows a pair in place of the phone's former one; returns false if another phone shows the same.
+  /// Shows a pair in place of the phone's former one; returns false if another phone shows the
+  /// same.
   mutating func show(_ pair: RelayPair, of phone: PhoneID, until: Instant) -> Bool {
     let digest = pair.digest
     guard owner(of: digest) == nil else { return false }
@@ -56,7 +57,8 @@ struct RelayPairing: Sendable {
     return .wrong
   }
 
-  /// Returns whose pair that is. Compares with every pair, wholly, so that time tells nothing of any.
+  /// Returns whose pair that is. Compares with every pair, wholly, so that time tells nothing of
+  /// any.
   private func owner(of given: RelayPair.Digest) -> PhoneID? {
     var found: PhoneID?
     for entry in shown where entry.digest.isSame(as: given) { found = entry.phone }

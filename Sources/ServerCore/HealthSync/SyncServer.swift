@@ -437,7 +437,7 @@ extension SyncServer {
   private mutating func note(_ name: UUID128, _ offset: Int) {
     uploads.all[name]?.offset = offset
     uploads.all[name]?.isStored = true
-    uploads.all[name]?.expires = now.advanced(by: SyncUploads.age)
+    uploads.all[name]?.expires = frame.now.advanced(by: SyncUploads.age)
   }
 
   // MARK: Answers

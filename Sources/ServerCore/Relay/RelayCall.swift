@@ -1,4 +1,3 @@
-public import LinkCore
 public import LinkHealth
 public import LinkWire
 

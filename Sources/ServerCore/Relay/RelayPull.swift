@@ -1,4 +1,3 @@
-public import LinkCore
 public import LinkWire
 
 /// A token and its hash; the token is said once to whom it is for, and never kept.

@@ -138,7 +138,7 @@ struct RelaySeam {
       return [.call(ask, login, bearer: bearer, from: address, wall: wall)]
     case .abandoned: return defect == .ignoresLeaving ? [] : [input]
     case .restored, .phoneOpened, .heard, .phoneSaid, .phoneUnreadable, .overflowed, .phoneGone,
-      .ask, .pull, .minted, .stored, .pushed, .drain:
+      .call, .pull, .minted, .stored, .pushed, .drain:
       return [input]
     }
   }

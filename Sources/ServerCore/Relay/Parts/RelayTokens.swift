@@ -121,10 +121,10 @@ extension RelayTokens: SelfChecking {
 ///
 /// Holds at most 4,096; beyond, those that end first are forgotten, and their assistants are told
 /// that they are not signed in.
-private struct SignedOut: Sendable {
-  private static let bound = 4_096
+struct SignedOut: Sendable {
+  static let bound = 4_096
 
-  private var reasons: [TokenHash: (reason: RelayRefusal.SignOut, until: Instant)] = [:]
+  private(set) var reasons: [TokenHash: (reason: RelayRefusal.SignOut, until: Instant)] = [:]
 
   mutating func add(
     _ token: TokenHash, _ reason: RelayRefusal.SignOut, until: Instant, at now: Instant

@@ -210,8 +210,7 @@ private struct ProbeRules: ServerRules {
 }
 
 private protocol Probe: Service
-where Rules == ProbeRules, Store == ProbeStore, Write == Never, Outcome == Never, Route: ProbeRoute
-{
+where Rules == ProbeRules, Store == ProbeStore, Write == Never, Route: ProbeRoute {
   init(rules: ProbeRules, store: ProbeStore)
 }
 

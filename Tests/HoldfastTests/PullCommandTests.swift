@@ -57,7 +57,7 @@ import Testing
     #expect(pair["mcp"] as? String == address.url + "/mcp")
     let word = try #require(pair["word"] as? String)
     let code = try #require(pair["code"] as? String)
-    let login = RelayAsk.login(word: word, code: code, assistant: AssistantName("claude"))
+    let login = RelayCall.login(word: word, code: code, assistant: AssistantName("claude"))
     guard case .loggedIn(let grant) = try await backend.ask(login) else {
       Issue.record("not paired")
       return await backend.kill()
@@ -131,7 +131,7 @@ import Testing
     #expect(list.errors.first?.contains("not paired, or no longer") == true)
   }
 
-  private static func question() throws -> RelayAsk {
+  private static func question() throws -> RelayCall {
     let day = try #require(HealthTime("2026-01-01"))
     return .question(
       .healthData(HealthDataQuery(valueType: .steps, start: day, end: day)))

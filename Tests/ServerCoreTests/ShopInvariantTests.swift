@@ -8,6 +8,7 @@ import Testing
 /// The check of the shops' server, and that of its alarms, can fail.
 @Suite struct ShopInvariantTests {
   private static let id = ConnectionID(1)
+  private static let member = Membership(shop: Stage.shop, user: "ann")
 
   /// One open socket and one request for a page that the store has not answered.
   private static var busy: ShopServer {
@@ -17,26 +18,26 @@ import Testing
   }
 
   private static let plants: [PlantedFault<ShopServer>] = [
-    ("shop: nothing is asked for between two inputs", { $0.effects = [.finished] }),
+    ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.finished) }),
     (
       "shop: connections and requests are bounded",
       { server in
-        for number in UInt64(1)...1_025 {
-          server.requests[RequestID(number)] = .init(route: .send, since: .zero)
+        for number in UInt64(2)...UInt64(server.policy.maxConnections + 2) {
+          server.sockets.add(ConnectionID(number), of: member, until: .second(60))
         }
       }
     ),
     (
-      "shop: connections and requests are bounded",
+      "shop: a drain ends when nothing is left to wait for",
       { server in
-        let one = server.connections[id]
-        for number in 0...UInt64(server.policy.maxConnections) {
-          server.connections[ConnectionID(number)] = one
-        }
+        _ = server.frame.drain(within: .zero, grace: .zero, limit: .zero)
+        server.frame.finish()
       }
     ),
-    ("shop: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
-    ("shop: a user's count is that of waiting and open sockets", { $0.sockets = ["ann": 2] }),
+    (
+      "shop sockets: a user's count is that of waiting and open sockets",
+      { $0.sockets.add(id, of: member, until: .second(60)) }
+    ),
     ("shop: each accepted socket has an alarm", { $0.alarms.clear(id) }),
     ("shop: a socket is in the room of its shop", { $0.rooms = [:] }),
     (

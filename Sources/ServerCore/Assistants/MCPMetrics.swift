@@ -31,7 +31,7 @@ struct MCPMetrics: Sendable {
       switch effect {
       case .answer(_, let reply): answers[reply.status, default: 0] += 1
       case .begin: answers[200, default: 0] += 1
-      case .watch, .write, .end, .ask, .abandon: break
+      case .watch, .write, .end, .call, .abandon: break
       }
     }
   }
@@ -55,12 +55,12 @@ extension MCPServer {
       UInt64(conversations.count))
     page.one("mcp_waiting", .gauge, "Calls that wait for the relay.", UInt64(waiting.count))
     page.one("mcp_streams", .gauge, "Open streams without a call.", UInt64(streams.count))
-    page.many(
-      "mcp_requests_total", .counter, "Requests of assistants.",
-      metrics.requests.map { ("route=\"\($0.key.word)\"", $0.value) }.sorted { $0.0 < $1.0 })
-    page.many(
-      "mcp_answers_total", .counter, "Requests answered, streams when they begin.",
-      metrics.answers.sorted { $0.key < $1.key }.map { ("status=\"\($0.key)\"", $0.value) })
+    let requests = metrics.requests.map { ($0.key.word, $0.value) }
+    page.counters(
+      "mcp_requests", "Requests of assistants.", by: "route",
+      Dictionary(requests, uniquingKeysWith: +))
+    page.counters(
+      "mcp_answers", "Requests answered, streams when they begin.", by: "status", metrics.answers)
     page.many(
       "mcp_tool_calls_total", .counter, "Calls of tools that ended.",
       metrics.calls.sorted { $0.key < $1.key }.map {

@@ -4,7 +4,7 @@
 /// as 1.
 public struct MCPPolicy: Sendable, Hashable {
   /// Which hosts and web pages are let in.
-  public var doors = WebDoors()
+  public var originPolicy = OriginPolicy()
 
   /// Sessions, and conversations of the plain endpoints, at once; each.
   public var maxSessions = 4_096
@@ -31,16 +31,18 @@ public struct MCPPolicy: Sendable, Hashable {
 
   /// The numbers that stand at each.
   public init() {}
+}
 
-  /// The policy without what would make the server spin or stand still.
-  var workable: MCPPolicy {
-    var policy = self
-    for time in [\MCPPolicy.idle, \.progressInterval, \.commentInterval] {
-      policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1))
-    }
-    for count in [\MCPPolicy.maxSessions, \.maxCalls, \.callsPerSession] {
-      policy[keyPath: count] = max(policy[keyPath: count], 1)
-    }
-    return policy
+extension MCPPolicy: ServerPolicy {
+  static var times: [WritableKeyPath<Self, Duration>] {
+    [
+      \.idle, \.progressInterval, \.commentInterval,
+    ]
+  }
+
+  static var counts: [WritableKeyPath<Self, Int>] {
+    [
+      \.maxSessions, \.maxCalls, \.callsPerSession,
+    ]
   }
 }

@@ -61,9 +61,9 @@ extension MCPServer {
     _ request: RequestID, _ json: [UInt8], _ accepts: MediaTypes, session: MCPSessionID? = nil
   ) {
     guard !accepts.json else { return answer(request, MCPReply(200, json, session: session)) }
-    effects += [
+    frame.emit([
       .begin(request, session: session), .write(request, MCPEvents.message(json)), .end(request),
-    ]
+    ])
   }
 
   // MARK: - With sessions
@@ -305,9 +305,9 @@ extension MCPServer {
       var isWatched = false
     }
 
-    var batches: [RequestID: Batch] = [:]
+    private var batches: [RequestID: Batch] = [:]
     /// The batch of each message.
-    var owners: [RequestID: RequestID] = [:]
+    private var owners: [RequestID: RequestID] = [:]
     /// Counts down from the top, where no request of a connection comes.
     private var lastMember = UInt64.max
 
@@ -363,7 +363,7 @@ extension MCPServer {
           }
           if batches[request]?.isWatched == false { found.append(.watch(request)) }
           batches[request]?.isWatched = true
-        case .begin, .write, .end, .ask, .abandon: found.append(effect)
+        case .begin, .write, .end, .call, .abandon: found.append(effect)
         }
       }
       return found
@@ -382,5 +382,21 @@ extension MCPServer {
       guard !batch.accepts.json else { return [.answer(request, MCPReply(200, body))] }
       return [.begin(request), .write(request, MCPEvents.message(body)), .end(request)]
     }
+  }
+}
+
+extension MCPServer.Batches: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(owners.isEmpty == batches.isEmpty, "batches: none is without messages")
+    guard check.isThorough else { return }
+    check.require(
+      owners.allSatisfy { batches[$1]?.members.contains($0) ?? false }
+        && owners.count == batches.values.reduce(0) { $0 + $1.members.count },
+      "batches: a message is one of its batch")
+    check.require(
+      batches.values.allSatisfy { batch in
+        batch.responses.count < batch.members.count
+          && batch.responses.keys.allSatisfy { batch.members.contains($0) }
+      }, "batches: a batch that waits lacks an answer")
   }
 }

@@ -4,32 +4,24 @@ public import LinkWire
 
 /// The assistants' side of the relay: MCP sessions, versions and calls, and the plain endpoints.
 ///
-/// It knows neither phones nor tokens' meaning: each call of a tool becomes an ask of the relay,
-/// and each outcome an answer to the one request that wanted it.
+/// It knows neither phones nor the meaning of tokens: each call of a tool becomes a call of the
+/// relay, by the name of its request, and each outcome an answer to this request.
 public struct MCPServer: ServerRules {
   let policy: MCPPolicy
 
-  /// The moment of the input that is being handled.
-  var now: Instant
-  /// What it asks for so far; empty between inputs.
-  var effects: [Effect] = []
-
-  var isDraining = false
+  var frame: ServerFrame<Effect>
   /// By `Mcp-Session-Id`.
   var sessions: SessionTable
   /// By `openai-conversation-id`.
-  var conversations: SessionTable
+  private(set) var conversations: SessionTable
   /// Requests that wait for the relay.
-  var waiting: [RequestID: Waiting] = [:]
-  /// Which of them an outcome is for.
-  var askers: [AskID: RequestID] = [:]
+  private(set) var waiting: [RequestID: Waiting] = [:]
   /// The sessions of the open GET streams.
-  var streams: [RequestID: String] = [:]
+  private(set) var streams: [RequestID: String] = [:]
   /// The origins of web pages whose requests have no answer yet.
-  var origins: [RequestID: String] = [:]
+  private var origins: [RequestID: String] = [:]
   /// Batches whose messages are not all answered.
   var batches = Batches()
-  var lastAsk: UInt64 = 0
   var metrics = MCPMetrics()
   /// When to say something on which stream.
   var beats = AlarmQueue<RequestID>()
@@ -40,9 +32,9 @@ public struct MCPServer: ServerRules {
     case request(RequestID, MCPCall, fresh: MCPSessionID)
     /// Its client left before it was answered to the end.
     case abandoned(RequestID)
-    /// What became of an ask; `token` is the hash of what a login was granted, `wall` the wall
-    /// clock when it came.
-    case outcome(AskID, RelayOutcome, token: TokenHash?, wall: Timestamp)
+    /// What became of the call of a request; `token` is the hash of what a login was granted, and
+    /// `wall` the wall clock when it came.
+    case outcome(RequestID, RelayOutcome, token: TokenHash?, wall: Timestamp)
     /// The server goes away: streams that would never end do now.
     case drain
   }
@@ -60,10 +52,10 @@ public struct MCPServer: ServerRules {
     case write(RequestID, [UInt8])
     /// End it.
     case end(RequestID)
-    /// Hand a call to the relay, which answers with an `outcome`, now or later.
-    case ask(AskID, RelayAsk, bearer: Bearer?, from: String)
+    /// Hand the call of a request to the relay, which answers with an `outcome`, now or later.
+    case call(RequestID, RelayCall, bearer: Bearer?, from: String)
     /// No request waits for this outcome any more.
-    case abandon(AskID)
+    case abandon(RequestID)
   }
 
   /// A token as it is at hand.
@@ -79,7 +71,6 @@ public struct MCPServer: ServerRules {
 
   /// A request that waits for the relay.
   struct Waiting: Sendable {
-    var ask: AskID
     var tool: MCPTool
     var form: Form
     var since: Instant
@@ -111,19 +102,19 @@ public struct MCPServer: ServerRules {
   public init(policy: MCPPolicy = MCPPolicy(), at now: Instant) {
     let policy = policy.workable
     self.policy = policy
-    self.now = now
+    frame = ServerFrame(at: now)
     sessions = SessionTable(bound: policy.maxSessions, idle: policy.idle)
     conversations = SessionTable(bound: policy.maxSessions, idle: policy.idle)
   }
 
   /// Takes one input; answers what to do, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
-    self.now = now
+    frame.begin(at: now)
     switch input {
     case .request(let id, let call, let fresh): take(id, call, fresh: fresh)
     case .abandoned(let id): left(id)
-    case .outcome(let ask, let outcome, let token, let wall):
-      conclude(ask, outcome, token: token, wall: wall)
+    case .outcome(let id, let outcome, let token, let wall):
+      conclude(id, outcome, token: token, wall: wall)
     case .drain: drain()
     }
     return takeEffects()
@@ -131,7 +122,7 @@ public struct MCPServer: ServerRules {
 
   /// Lets streams say that they live, and sessions end.
   public mutating func tick(at now: Instant) -> [Effect] {
-    self.now = now
+    frame.begin(at: now)
     while let id = beats.take(dueAt: now) { beat(id) }
     sessions.expire(at: now)
     conversations.expire(at: now)
@@ -143,16 +134,20 @@ public struct MCPServer: ServerRules {
     [beats.first, sessions.deadline, conversations.deadline].compactMap(\.self).min()
   }
 
+  var now: Instant { frame.now }
+
+  /// Whether the streams have ended, and nothing new is begun.
+  var isDraining: Bool { frame.isFinished }
+
   private mutating func takeEffects() -> [Effect] {
-    var found = batches.gather(effects)
-    effects = []
+    var found = batches.gather(frame.takeEffects())
     nameOrigins(in: &found)
     metrics.told(found)
     return found
   }
 
   mutating func answer(_ id: RequestID, _ reply: MCPReply) {
-    effects.append(.answer(id, reply))
+    frame.emit(.answer(id, reply))
   }
 }
 
@@ -163,10 +158,10 @@ extension MCPServer {
     _ request: RequestID, _ tool: MCPTool, _ arguments: MCPArguments, _ form: Form,
     bearer: Bearer?, from address: String, of assistant: AssistantName?
   ) {
-    let ask: RelayAsk
+    let call: RelayCall
     let rejected: [RejectedMetric]
     do throws(MCPArguments.Fault) {
-      (ask, rejected) = try RelayAsk.read(tool, arguments, of: assistant)
+      (call, rejected) = try RelayCall.read(tool, arguments, of: assistant)
     } catch {
       let word = "invalid_arguments"
       metrics.called(tool, word)
@@ -180,15 +175,12 @@ extension MCPServer {
       metrics.called(tool, refusal.word)
       return finish(request, form, MCPCallResult(refusal), refusal: refusal)
     }
-    lastAsk += 1
-    let id = AskID(lastAsk)
-    waiting[request] = Waiting(ask: id, tool: tool, form: form, since: now, rejected: rejected)
-    askers[id] = request
+    waiting[request] = Waiting(tool: tool, form: form, since: now, rejected: rejected)
     if case .rpc(let rpc) = form {
       if let name = rpc.session { sessions[name]?.calls[rpc.id] = request }
       if let first = beatInterval(of: rpc) { beats.set(request, at: now.advanced(by: first)) }
     }
-    effects += [.watch(request), .ask(id, ask, bearer: bearer, from: address)]
+    frame.emit([.watch(request), .call(request, call, bearer: bearer, from: address)])
   }
 
   private func hasRoom(for form: Form) -> Bool {
@@ -200,9 +192,9 @@ extension MCPServer {
   // MARK: - Outcomes
 
   mutating func conclude(
-    _ ask: AskID, _ outcome: RelayOutcome, token: TokenHash?, wall: Timestamp
+    _ request: RequestID, _ outcome: RelayOutcome, token: TokenHash?, wall: Timestamp
   ) {
-    guard let request = askers[ask], let call = forget(request) else { return }
+    guard let call = forget(request) else { return }
     metrics.called(call.tool, outcome.word)
     keep(outcome, token, of: call.form)
     let asked = wall.advanced(by: now.duration(to: call.since))
@@ -249,7 +241,7 @@ extension MCPServer {
       if json.count > room, let once = result.once(in: rpc.version) { json = response(once) }
       if json.count > room { json = response(MCPCallResult(.answerTooLarge(limit: room))) }
       guard isStreaming else { return respond(request, json, rpc.accepts) }
-      effects += [.write(request, MCPEvents.message(json)), .end(request)]
+      frame.emit([.write(request, MCPEvents.message(json)), .end(request)])
     case .call: finishPlainCall(request, result, refusal)
     case .object:
       answer(
@@ -259,13 +251,13 @@ extension MCPServer {
     }
   }
 
-  // MARK: - Askers that do not wait
+  // MARK: - Callers that do not wait
 
   /// A client left: nothing is told to it, and the relay need not go on.
   mutating func abandon(_ request: RequestID) {
     guard let call = forget(request) else { return forgetStream(request) }
     metrics.called(call.tool, RelayRefusal.cancelled.word)
-    effects.append(.abandon(call.ask))
+    frame.emit(.abandon(request))
   }
 
   /// `notifications/cancelled` for a request of the same session.
@@ -279,16 +271,15 @@ extension MCPServer {
   mutating func cancel(_ request: RequestID) {
     guard let call = forget(request) else { return }
     metrics.called(call.tool, RelayRefusal.cancelled.word)
-    effects.append(.abandon(call.ask))
+    frame.emit(.abandon(request))
     guard case .rpc(let rpc) = call.form else { return }
     let json = RPCError(.cancelled, "Request cancelled").response(to: rpc.id)
     guard call.isStreaming else { return respond(request, json, rpc.accepts) }
-    effects += [.write(request, MCPEvents.message(json)), .end(request)]
+    frame.emit([.write(request, MCPEvents.message(json)), .end(request)])
   }
 
   private mutating func forget(_ request: RequestID) -> Waiting? {
     guard let call = waiting.removeValue(forKey: request) else { return nil }
-    askers[call.ask] = nil
     beats.clear(request)
     if case .rpc(let rpc) = call.form, let name = rpc.session {
       sessions[name]?.calls[rpc.id] = nil
@@ -305,15 +296,15 @@ extension MCPServer {
       let interval = beatInterval(of: rpc)
     else {
       guard streams[request] != nil else { return }
-      effects.append(.write(request, MCPEvents.comment))
+      frame.emit(.write(request, MCPEvents.comment))
       return beats.set(request, at: now.advanced(by: policy.commentInterval))
     }
     if !call.isStreaming {
       call.isStreaming = true
       waiting[request] = call
-      effects.append(.begin(request))
+      frame.emit(.begin(request))
     }
-    effects.append(.write(request, sign(of: call, to: rpc.progressToken)))
+    frame.emit(.write(request, sign(of: call, to: rpc.progressToken)))
     beats.set(request, at: now.advanced(by: interval))
   }
 
@@ -331,11 +322,11 @@ extension MCPServer {
   }
 }
 
-extension RelayAsk {
+extension RelayCall {
   /// What a call of a tool wants of the relay, and the lines of a summary that it is not asked.
   fileprivate static func read(
     _ tool: MCPTool, _ arguments: MCPArguments, of assistant: AssistantName?
-  ) throws(MCPArguments.Fault) -> (RelayAsk, [RejectedMetric]) {
+  ) throws(MCPArguments.Fault) -> (RelayCall, [RejectedMetric]) {
     switch tool {
     case .directLogin:
       let (word, code) = try arguments.pair()
@@ -371,9 +362,9 @@ extension MCPServer {
       sessions[name]?.stream = request
       sessions.touch(name, at: now)
       streams[request] = name
-      effects.append(.begin(request))
+      frame.emit(.begin(request))
       // Some proxies hold a head back until a first byte of the body follows.
-      effects.append(.write(request, MCPEvents.comment))
+      frame.emit(.write(request, MCPEvents.comment))
       beats.set(request, at: now.advanced(by: policy.commentInterval))
     } catch {
       reject(request, error)
@@ -398,7 +389,7 @@ extension MCPServer {
 
   private mutating func closeStream(_ request: RequestID) {
     forgetStream(request)
-    effects.append(.end(request))
+    frame.emit(.end(request))
   }
 
   /// Its client has gone, or is about to be told.
@@ -410,7 +401,8 @@ extension MCPServer {
   }
 
   mutating func drain() {
-    isDraining = true
+    // Nothing is left to wait for: the relay ends the calls.
+    if frame.drain(within: .zero, grace: .zero, limit: .zero) { frame.finish() }
     for id in streams.keys.sorted() { closeStream(id) }
   }
 }
@@ -419,11 +411,11 @@ extension MCPServer {
   /// Refuses requests that no route may serve, and passes the others to their route.
   mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
     metrics.requests[call.route, default: 0] += 1
-    guard policy.doors.admit(host: call.fields.host) else {
+    guard policy.originPolicy.admit(host: call.fields.host) else {
       return refuse(id, 421, "This server is reached by the names of this machine alone.")
     }
-    guard policy.doors.admit(origin: call.fields.origin) else {
-      return refuse(id, 403, WebDoors.foreignOrigin)
+    guard policy.originPolicy.admit(origin: call.fields.origin) else {
+      return refuse(id, 403, OriginPolicy.foreignOrigin)
     }
     origins[id] = call.fields.origin
     guard call.method != .options || call.fields.origin == nil else { return preflight(id) }
@@ -454,7 +446,7 @@ extension MCPServer {
       return .answer(id, reply)
     case .begin(let id, let session, _):
       return .begin(id, session: session, origin: origins[id])
-    case .watch, .write, .end, .ask, .abandon: return effect
+    case .watch, .write, .end, .call, .abandon: return effect
     }
   }
 
@@ -465,7 +457,7 @@ extension MCPServer {
     for effect in effects {
       switch effect {
       case .answer(let id, _), .end(let id): origins[id] = nil
-      case .watch, .begin, .write, .ask, .abandon: break
+      case .watch, .begin, .write, .call, .abandon: break
       }
     }
   }
@@ -606,10 +598,8 @@ extension MCPServer {
 extension MCPServer {
   /// Notes each invariant that does not hold now.
   public func check(_ check: inout InvariantCheck) {
-    check.require(effects.isEmpty, "mcp server: nothing is asked for between two inputs")
+    frame.check(&check)
     check.require(waiting.count <= policy.maxCalls, "mcp server: the calls that wait are bounded")
-    check.require(
-      waiting.count == askers.count, "mcp server: each call that waits is found by its ask")
     check.require(!isDraining || streams.isEmpty, "mcp server: a drain ends the streams")
     beats.check(&check)
     sessions.check(&check)
@@ -626,9 +616,6 @@ extension MCPServer {
 
   private func checkCalls(_ check: inout InvariantCheck) {
     check.require(
-      askers.allSatisfy { waiting[$1]?.ask == $0 && $0.number <= lastAsk },
-      "mcp server: an ask leads to the call that made it")
-    check.require(
       sessions.all.allSatisfy { name, session in
         session.calls.count <= policy.callsPerSession
           && session.calls.allSatisfy { id, request in
@@ -643,7 +630,7 @@ extension MCPServer {
       waiting.allSatisfy { request, call in
         guard let rpc = call.rpc else { return !call.isStreaming }
         return rpc.accepts.events
-          ? beats.rings(request, by: .distantEnd) : !call.isStreaming
+          ? beats.keys.contains(request) : !call.isStreaming
       }, "mcp server: a call that may stream has an alarm")
   }
 
@@ -653,7 +640,7 @@ extension MCPServer {
         && sessions.all.values.count { $0.stream != nil } == streams.count,
       "mcp server: a stream is that of its session")
     check.require(
-      streams.keys.allSatisfy { beats.rings($0, by: .distantEnd) },
+      streams.keys.allSatisfy { beats.keys.contains($0) },
       "mcp server: each stream has an alarm")
     check.require(
       beats.keys.allSatisfy { waiting[$0] != nil || streams[$0] != nil },
@@ -669,41 +656,4 @@ extension MCPServer.Waiting {
     case .call, .object: nil
     }
   }
-}
-
-extension SessionTable: SelfChecking {
-  func check(_ check: inout InvariantCheck) {
-    check.require(all.count <= bound, "session table: it holds no more than its bound")
-    check.require(
-      alarms.count == all.count, "session table: each session has one alarm, and no other")
-    alarms.check(&check)
-    guard check.isThorough else { return }
-    check.require(
-      all.keys.allSatisfy { alarms.rings($0, by: .distantEnd) },
-      "session table: each session ends if it is not used")
-    check.require(
-      all.values.allSatisfy { !$0.showsTokens || $0.bearer == nil },
-      "session table: no token is kept for a client that shows its own")
-  }
-}
-
-extension MCPServer.Batches: SelfChecking {
-  func check(_ check: inout InvariantCheck) {
-    check.require(owners.isEmpty == batches.isEmpty, "batches: none is without messages")
-    guard check.isThorough else { return }
-    check.require(
-      owners.allSatisfy { batches[$1]?.members.contains($0) ?? false }
-        && owners.count == batches.values.reduce(0) { $0 + $1.members.count },
-      "batches: a message is one of its batch")
-    check.require(
-      batches.values.allSatisfy { batch in
-        batch.responses.count < batch.members.count
-          && batch.responses.keys.allSatisfy { batch.members.contains($0) }
-      }, "batches: a batch that waits lacks an answer")
-  }
-}
-
-extension Instant {
-  /// The end of time.
-  fileprivate static var distantEnd: Instant { Instant(nanoseconds: .max) }
 }

@@ -21,11 +21,11 @@ struct SessionTable: Sendable {
     var isBusy: Bool { stream != nil || !calls.isEmpty }
   }
 
-  let bound: Int
+  private let bound: Int
   private let idle: Duration
   /// Every session by its name.
-  var all: [String: Session] = [:]
-  var alarms = AlarmQueue<String>()
+  private(set) var all: [String: Session] = [:]
+  private var alarms = AlarmQueue<String>()
 
   init(bound: Int, idle: Duration) {
     self.bound = bound
@@ -85,5 +85,21 @@ struct SessionTable: Sendable {
       let end = (session.isBusy ? now : session.lastUsed).advanced(by: idle)
       if end > now { alarms.set(name, at: end) } else { all[name] = nil }
     }
+  }
+}
+
+extension SessionTable: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(all.count <= bound, "session table: it holds no more than its bound")
+    check.require(
+      alarms.count == all.count, "session table: each session has one alarm, and no other")
+    alarms.check(&check)
+    guard check.isThorough else { return }
+    check.require(
+      all.keys.allSatisfy { alarms.keys.contains($0) },
+      "session table: each session ends if it is not used")
+    check.require(
+      all.values.allSatisfy { !$0.showsTokens || $0.bearer == nil },
+      "session table: no token is kept for a client that shows its own")
   }
 }

@@ -70,11 +70,7 @@ public struct SyncServer: ServerRules {
   let policy: SyncServerPolicy
   /// The epoch of the store, which is told with each answer to a known user.
   let epoch: String
-  /// The moment of the input that is being handled.
-  var now: Instant
-  /// What it asks for so far; empty between inputs.
-  var effects: [Effect] = []
-  var mode = ServerMode.serving
+  var frame: ServerFrame<Effect>
   var requests: [RequestID: Pending] = [:]
   /// The requests whose work is under way, also those whose client has left.
   var work: [StoreToken: RequestID] = [:]
@@ -88,12 +84,13 @@ public struct SyncServer: ServerRules {
   public init(
     policy: SyncServerPolicy = SyncServerPolicy(), epoch: String = "", at now: Instant
   ) {
-    (self.policy, self.epoch, self.now) = (policy, epoch, now)
+    (self.policy, self.epoch) = (policy, epoch)
+    frame = ServerFrame(at: now)
   }
 
   /// Takes one input; answers what to do, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
-    self.now = now
+    frame.begin(at: now)
     switch input {
     case .request(let id, let call, let user, let wall):
       let announced = endAnnouncement(of: id)
@@ -105,10 +102,9 @@ public struct SyncServer: ServerRules {
     case .abandoned(let id): requests[id] = nil
     case .done(let token, let outcome): done(token, outcome)
     case .drain(let window):
-      _ = mode.drain(
-        within: window, at: now, grace: policy.drainLimit, limit: policy.drainLimit)
+      _ = frame.drain(within: window, grace: policy.drainLimit, limit: policy.drainLimit)
       // What came of them is kept.
-      for id in uploads.announced.keys.sorted() { effects.append(.interrupt(id)) }
+      for id in uploads.announced.keys.sorted() { frame.emit(.interrupt(id)) }
     case .restored(let kept): restore(kept)
     case .announced(let id, let call, let user): announce(id, call, user)
     case .cut(let id, let call): cut(id, call)
@@ -118,9 +114,9 @@ public struct SyncServer: ServerRules {
 
   /// Lets the drain come to its end.
   public mutating func tick(at now: Instant) -> [Effect] {
-    self.now = now
-    _ = mode.leave(at: now)
-    if mode.givesUp(at: now) {
+    frame.begin(at: now)
+    _ = frame.leave()
+    if frame.givesUp {
       let late = SyncAnswer.error(503, "Stopped", retryAfter: policy.busyRetry)
       for id in requests.keys.sorted() { answer(id, late) }
       work = [:]
@@ -132,27 +128,26 @@ public struct SyncServer: ServerRules {
 
   /// The next instant at which something is due.
   public var deadline: Instant? {
-    [mode.deadline, uploads.deadline].compactMap(\.self).min()
+    [frame.mode.deadline, uploads.deadline].compactMap(\.self).min()
   }
 
   /// Ends a drain once nothing is left to wait for, and returns what is asked for.
   private mutating func conclude() -> [Effect] {
-    if requests.isEmpty, work.isEmpty, uploads.announced.isEmpty, mode.finish() {
-      effects.append(.finished)
-    }
-    defer { effects = [] }
-    return effects
+    if requests.isEmpty, work.isEmpty, uploads.announced.isEmpty { frame.finish(with: .finished) }
+    return frame.takeEffects()
   }
 
   public static func drain(within window: Duration) -> Input { .drain(within: window) }
 
-  public var isFinished: Bool { mode == .finished }
+  public var isFinished: Bool { frame.isFinished }
+
+  var now: Instant { frame.now }
 
   public static var storeName: String { "the sync store" }
 
   public var serviceHealth: ServiceHealth {
     ServiceHealth(
-      isServing: mode == .serving, storeFailure: storeFailure, of: Self.storeName)
+      isServing: frame.isServing, storeFailure: storeFailure, of: Self.storeName)
   }
 
   /// Adds its metrics to the backend's.
@@ -164,14 +159,14 @@ public struct SyncServer: ServerRules {
 extension SyncServer {
   /// Notes each invariant that does not hold now.
   public func check(_ check: inout InvariantCheck) {
-    check.require(effects.isEmpty, "sync: nothing is asked for between two inputs")
+    frame.check(&check)
     check.require(work.count <= policy.maxRequests, "sync: the work under way is bounded")
     let waiting = uploads.all.values.reduce(0) { $0 + $1.waiting.count }
     check.require(
       requests.count <= work.count + waiting, "sync: only requests whose work goes on wait")
     uploads.check(&check)
     check.require(
-      mode != .finished || (requests.isEmpty && work.isEmpty),
+      !frame.isFinished || (requests.isEmpty && work.isEmpty),
       "sync: a drain ends when nothing is left to wait for")
     guard check.isThorough else { return }
     check.require(
@@ -208,17 +203,17 @@ extension SyncServer {
     case .dashboard: break  // answered above
     case .sync where call.method == "GET":
       guard let device = call.deviceID else { return conclude(id, .stamped(nil)) }
-      effects.append(.stamp(begin(id), user, device: device))
+      frame.emit(.stamp(begin(id), user, device: device))
     case .sync:
       if !begins(id, call, of: user) { ingest(id, call, of: user) }
     case .upload: upload(id, call, of: user)
-    case .refresh: effects.append(.check(begin(id)))
+    case .refresh: frame.emit(.check(begin(id)))
     case .steps, .heartRate, .sleep, .workouts, .periods:
       guard let span = SyncSpan(from: call.from, to: call.to) else {
         let reason = "from and to are dates such as 2026-01-31."
         return answer(id, .error(400, Self.badRequest, reason))
       }
-      effects.append(.tell(begin(id), user, call.path, span, wall: wall))
+      frame.emit(.tell(begin(id), user, call.path, span, wall: wall))
     }
   }
 
@@ -226,12 +221,12 @@ extension SyncServer {
 
   /// The refusal of a request that no user may make; `nil` if there is none.
   func refusal(of call: SyncCall) -> SyncAnswer? {
-    guard policy.doors.admit(host: call.host) else {
+    guard policy.originPolicy.admit(host: call.host) else {
       return .error(
         421, "Misdirected", "This server is reached by the names of this machine alone.")
     }
-    guard policy.doors.admit(origin: call.origin) else {
-      return .error(403, "Forbidden", WebDoors.foreignOrigin)
+    guard policy.originPolicy.admit(origin: call.origin) else {
+      return .error(403, "Forbidden", OriginPolicy.foreignOrigin)
     }
     let methods = call.path.allow
     let isAsked = call.method == "OPTIONS" && call.origin != nil
@@ -255,8 +250,8 @@ extension SyncServer {
 
   /// What is said while the server goes away.
   private var goingAway: SyncAnswer? {
-    guard mode != .serving else { return nil }
-    return .error(503, "Draining", retryAfter: mode.window ?? policy.busyRetry)
+    guard !frame.isServing else { return nil }
+    return .error(503, "Draining", retryAfter: frame.mode.window ?? policy.busyRetry)
   }
 
   private mutating func ingest(_ id: RequestID, _ call: SyncCall, of user: SyncUser) {
@@ -264,7 +259,7 @@ extension SyncServer {
       return answer(
         id, .error(415, "Unsupported encoding", "Bodies may be compressed with gzip only."))
     }
-    effects.append(.ingest(begin(id), user, body: call.body, isGzip: isGzip))
+    frame.emit(.ingest(begin(id), user, body: call.body, isGzip: isGzip))
   }
 
   /// Whether a content coding is gzip; `nil` for one that is not taken.
@@ -341,7 +336,7 @@ extension SyncServer {
     if answer.status != 403, answer.status != 421 { answer.origin = pending.origin }
     metrics.requests.answered(
       pending.path.word, status: answer.status, after: pending.since.duration(to: now))
-    effects.append(.answer(id, answer))
+    frame.emit(.answer(id, answer))
   }
 }
 
@@ -366,18 +361,17 @@ struct SyncMetrics: Sendable {
   func report(waiting: Int, to page: inout MetricsPage) {
     page.requests.add(requests)
     page.one("sync_waiting", .gauge, "Sync requests that wait for the store.", UInt64(waiting))
-    page.one(
-      "sync_upload_bytes_total", .counter, "Bytes of uploads that were kept before their end.",
-      keptBytes)
-    page.one("sync_batches_total", .counter, "Batches stored.", batches)
-    page.one("sync_samples_total", .counter, "Samples that were new.", samples)
-    page.one("sync_duplicates_total", .counter, "Samples that were not new.", duplicates)
-    page.one(
-      "sync_refused_samples_total", .counter, "Samples that a newer batch deleted or replaced.",
-      refused)
-    page.one("sync_auth_failures_total", .counter, "Requests without a known secret.", strangers)
-    page.one(
-      "sync_store_failures_total", .counter, "Requests that the store failed.", storeFailures)
+    page.counters(
+      of: self,
+      [
+        ("sync_upload_bytes", "Bytes of uploads that were kept before their end.", \.keptBytes),
+        ("sync_batches", "Batches stored.", \.batches),
+        ("sync_samples", "Samples that were new.", \.samples),
+        ("sync_duplicates", "Samples that were not new.", \.duplicates),
+        ("sync_refused_samples", "Samples that a newer batch deleted or replaced.", \.refused),
+        ("sync_auth_failures", "Requests without a known secret.", \.strangers),
+        ("sync_store_failures", "Requests that the store failed.", \.storeFailures),
+      ])
   }
 }
 
@@ -443,7 +437,7 @@ extension SyncServer {
   private mutating func note(_ name: UUID128, _ offset: Int) {
     uploads.all[name]?.offset = offset
     uploads.all[name]?.isStored = true
-    uploads.all[name]?.expires = now.advanced(by: SyncUploads.age)
+    uploads.all[name]?.expires = frame.now.advanced(by: SyncUploads.age)
   }
 
   // MARK: Answers
@@ -504,7 +498,7 @@ extension SyncServer {
   mutating func restore(_ kept: [KeptUpload]) {
     for upload in kept.sorted(by: { ($0.age, $0.id) < ($1.age, $1.id) }) {
       guard upload.age < SyncUploads.age, uploads.all.count < SyncUploads.most else {
-        effects.append(.forget(upload.id))
+        frame.emit(.forget(upload.id))
         continue
       }
       uploads.all[upload.id] = SyncUploads.Upload(
@@ -522,7 +516,7 @@ extension SyncServer {
   /// Lets go of an upload and its file.
   mutating func forget(_ id: UUID128) {
     guard let upload = uploads.all.removeValue(forKey: id) else { return }
-    if upload.isStored { effects.append(.forget(id)) }
+    if upload.isStored { frame.emit(.forget(id)) }
     for waiting in upload.waiting { answer(waiting.id, Self.unknown) }
   }
 
@@ -532,7 +526,7 @@ extension SyncServer {
   mutating func announce(
     _ id: RequestID, _ call: SyncCall, _ user: SyncUser?
   ) {
-    guard refusal(of: call) == nil, mode == .serving, let user, let fields = call.upload else {
+    guard refusal(of: call) == nil, frame.isServing, let user, let fields = call.upload else {
       return
     }
     if call.path == .sync, call.method == "POST" {
@@ -541,7 +535,7 @@ extension SyncServer {
       else { return }
       open(id, candidate, call, user)
       let fields = fields.dialect.fields + [Self.place(of: candidate), Self.limit()]
-      effects.append(.inform(id, fields))
+      frame.emit(.inform(id, fields))
     } else if call.method == "PATCH" {
       guard let (name, upload) = uploads.find(call.uploadID, of: user), upload.busy == nil,
         upload.open == nil
@@ -657,7 +651,7 @@ extension SyncServer {
       }
       uploads.all[name]?.waiting.append(SyncUploads.Waiting(id: id, call: call, user: user))
       // Its client has given it up, since it asks anew.
-      if let open = upload.open { effects.append(.interrupt(open)) }
+      if let open = upload.open { frame.emit(.interrupt(open)) }
       return
     }
     switch call.method {
@@ -736,7 +730,7 @@ extension SyncServer {
     uploads.all[name]?.busy = token
     uploads.work[token] = SyncUploads.Work(upload: name, dialect: dialect, isLast: isLast)
     let (record, offset) = (upload.record, upload.offset)
-    effects.append(
+    frame.emit(
       isLast
         ? .finish(token, name, record, at: offset, bytes)
         : .keep(token, name, record, at: offset, bytes))
@@ -754,7 +748,7 @@ public struct SyncServerPolicy: Sendable, Hashable {
   /// From the start of a drain to the end of waiting.
   public var drainLimit = Duration.seconds(10)
   /// The names of this server and the origins that browsers may use.
-  public var doors = WebDoors()
+  public var originPolicy = OriginPolicy()
 
   /// The longest body in bytes, compressed or not: 4 MiB, about 10,000 records.
   public static let maxBodyBytes = 4 << 20

@@ -41,6 +41,22 @@ public struct MetricsPage: Sendable {
     }
   }
 
+  /// Adds the counters of a table: the name without its end `_total`, the help, and the value.
+  mutating func counters<Values>(
+    of values: Values, _ table: [(name: String, help: String, value: KeyPath<Values, UInt64>)]
+  ) {
+    for row in table { one("\(row.name)_total", .counter, row.help, values[keyPath: row.value]) }
+  }
+
+  /// Adds counters with a label, in the order of the values of the label.
+  mutating func counters<Value: Comparable>(
+    _ name: String, _ help: String, by label: String, _ counts: [Value: UInt64]
+  ) {
+    many(
+      "\(name)_total", .counter, help,
+      counts.sorted { $0.key < $1.key }.map { ("\(label)=\"\($0.key)\"", $0.value) })
+  }
+
   private mutating func histogram(
     _ name: String, _ help: String, bounds: [Int64], buckets: [UInt64], sum: Duration
   ) {

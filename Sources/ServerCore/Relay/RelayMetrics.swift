@@ -27,7 +27,7 @@ extension RelayServer {
   /// Whether it takes work, and whether the last change was stored.
   public var serviceHealth: ServiceHealth {
     ServiceHealth(
-      isServing: mode == .serving, storeFailure: storeFailure, of: Self.storeName)
+      isServing: frame.isServing, storeFailure: writes.failure, of: Self.storeName)
   }
 
   public static var storeName: String { "the relay's store" }
@@ -37,43 +37,34 @@ extension RelayServer {
     var writer = JSONWriter(capacity: 100)
     writer.beginObject()
     serviceHealth.write(into: &writer)
-    writer.entry("phones", present)
-    writer.entry("questions", calls.count)
+    writer.entry("phones", sockets.count)
+    writer.entry("questions", questions.count)
     writer.endObject()
     return writer.bytes
   }
 
   /// Adds its metrics to the backend's.
   public func report(to page: inout MetricsPage) {
-    page.one("relay_phones", .gauge, "Connected phones.", UInt64(present))
+    page.one("relay_phones", .gauge, "Connected phones.", UInt64(sockets.count))
     page.one("relay_phones_known", .gauge, "Phones, present or not.", UInt64(phones.count))
-    page.one("relay_questions", .gauge, "Questions without an answer.", UInt64(calls.count))
-    page.one("relay_accesses", .gauge, "Tokens that are remembered.", UInt64(accesses.count))
-    page.many(
-      "relay_calls_total", .counter, "Calls of assistants that ended.",
-      Self.rows("outcome", metrics.asked))
-    page.many(
-      "relay_pulls_total", .counter, "Pulls of phones.", Self.rows("reply", metrics.pulled))
-    page.many("relay_pushes_total", .counter, "Pushes.", Self.rows("outcome", metrics.pushed))
-    page.one("relay_opened_total", .counter, "Sockets accepted.", metrics.opened)
-    page.one("relay_resumed_total", .counter, "Of them, resumed.", metrics.resumed)
-    page.one("relay_replaced_total", .counter, "Sockets replaced.", metrics.replaced)
-    page.one("relay_refused_total", .counter, "Upgrades refused.", metrics.refused)
-    page.one("relay_silent_total", .counter, "Sockets dropped for silence.", metrics.silent)
-    page.one(
-      "relay_slow_readers_total", .counter, "Sockets cut for reading slowly.",
-      metrics.slowReaders)
-    page.one("relay_wrong_pairs_total", .counter, "Wrong pairs.", metrics.wrongPairs)
-    page.one("relay_strays_total", .counter, "Messages to no open question.", metrics.strays)
-    page.one(
-      "relay_store_failures_total", .counter, "Changes the store failed.",
-      metrics.storeFailures)
-  }
-
-  private static func rows(
-    _ label: String, _ counts: [String: UInt64]
-  ) -> [(String, UInt64)] {
-    counts.sorted { $0.key < $1.key }.map { ("\(label)=\"\($0.key)\"", $0.value) }
+    page.one("relay_questions", .gauge, "Questions without an answer.", UInt64(questions.count))
+    page.one("relay_accesses", .gauge, "Tokens that are remembered.", UInt64(tokens.count))
+    page.counters("relay_calls", "Calls of assistants that ended.", by: "outcome", metrics.asked)
+    page.counters("relay_pulls", "Pulls of phones.", by: "reply", metrics.pulled)
+    page.counters("relay_pushes", "Pushes.", by: "outcome", metrics.pushed)
+    page.counters(
+      of: metrics,
+      [
+        ("relay_opened", "Sockets accepted.", \.opened),
+        ("relay_resumed", "Of them, resumed.", \.resumed),
+        ("relay_replaced", "Sockets replaced.", \.replaced),
+        ("relay_refused", "Upgrades refused.", \.refused),
+        ("relay_silent", "Sockets dropped for silence.", \.silent),
+        ("relay_slow_readers", "Sockets cut for reading slowly.", \.slowReaders),
+        ("relay_wrong_pairs", "Wrong pairs.", \.wrongPairs),
+        ("relay_strays", "Messages to no open question.", \.strays),
+        ("relay_store_failures", "Changes the store failed.", \.storeFailures),
+      ])
   }
 }
 

@@ -1,36 +1,75 @@
 import LinkCore
+import LinkHealth
 import LinkWire
 
+// The sockets of phones.
+extension RelayServer {
+  mutating func overflowed(_ id: ConnectionID) {
+    guard sockets.isOpen(id) else { return }
+    metrics.slowReaders += 1
+    close(id, .slowReader)
+  }
+
+  /// Handles the alarm of a socket.
+  ///
+  /// One that is dropped is forgotten by the input that follows, which carries the wall clock.
+  mutating func wake(_ id: ConnectionID) {
+    switch sockets.alarm(id, at: now) {
+    case nil: return
+    case .unanswered: return emit(.drop(id))
+    case .silent:
+      metrics.silent += 1
+      return emit(.drop(id))
+    case .ping: emit(.ping(id))
+    case .early: break
+    }
+    arm(id)
+  }
+
+  /// Sends a close frame; from then on what the socket says is ignored.
+  mutating func close(_ id: ConnectionID, _ closure: Closure) {
+    guard sockets.close(id, at: now) else { return }
+    emit(.close(id, closure))
+    arm(id)
+  }
+
+  mutating func forget(_ id: ConnectionID) {
+    if sockets.remove(id) { alarms.clear(.socket(id)) }
+  }
+
+  private mutating func arm(_ id: ConnectionID) {
+    if let wake = sockets.wake(id) { alarms.set(.socket(id), at: wake) }
+  }
+}
+
+// Phones, from the upgrade to the end of their pairing.
 extension RelayServer {
   /// A phone wants a socket.
   mutating func open(_ id: ConnectionID, _ arrival: Arrival, wall: Timestamp) {
     if let refused = noRoom(for: arrival) ?? noName(for: arrival) {
       metrics.refused += 1
-      effects.append(.refuse(id, refused))
-      return
+      return emit(.refuse(id, refused))
     }
     metrics.opened += 1
-    addresses[arrival.address, default: 0] += 1
-    sockets[id] = RelaySocket(
-      address: arrival.address, life: SocketLife(at: now, policy.timing))
+    sockets.open(id, from: arrival.address, at: now)
     arm(id)
-    effects.append(.accept(id))
-    if let known = resumable(arrival) {
+    emit(.accept(id))
+    if let known = phones.resumed(by: arrival) {
       resume(known, on: id)
     } else {
-      arrivals[id] = arrival
-      effects.append(.mint(.phone(id)))
+      sockets.wait(arrival, on: id)
+      emit(.mint(.phone(id)))
     }
   }
 
   private func noRoom(for arrival: Arrival) -> HTTPRefusal? {
-    guard mode == .serving else {
+    guard frame.isServing else {
       return HTTPRefusal(503, "draining", retryAfter: policy.busyRetry)
     }
-    guard !isBehind, sockets.count < policy.maxSockets else {
+    guard !writes.isBehind, sockets.count < policy.maxSockets else {
       return HTTPRefusal(503, "too busy", retryAfter: policy.busyRetry)
     }
-    guard addresses[arrival.address, default: 0] < policy.socketsPerAddress else {
+    guard sockets.count(of: arrival.address) < policy.socketsPerAddress else {
       return HTTPRefusal(429, "too many sockets", retryAfter: policy.busyRetry)
     }
     return nil
@@ -39,29 +78,17 @@ extension RelayServer {
   /// At the bound of phones the one goes that nobody is paired with and that is away the longest:
   /// who connects and leaves again and again shuts nobody out.
   private mutating func noName(for arrival: Arrival) -> HTTPRefusal? {
-    guard phones.count >= policy.maxPhones, resumable(arrival) == nil else { return nil }
-    let strangers = phones.values.filter { phone in
-      guard case .away = phone.presence else { return false }
-      return phone.tokens.isEmpty
-    }
-    guard let first = strangers.min(by: { ($0.seenAt, $0.id) < ($1.seenAt, $1.id) }) else {
+    guard phones.count >= policy.maxPhones, phones.resumed(by: arrival) == nil else { return nil }
+    guard let stranger = phones.longestAway(where: { tokens.tokens(of: $0).isEmpty }) else {
       return HTTPRefusal(503, "too busy", retryAfter: policy.busyRetry)
     }
-    end(first.id, .lost)
+    end(stranger, .lost)
     return nil
-  }
-
-  /// The phone that a token brings back, if the same device shows it.
-  private func resumable(_ arrival: Arrival) -> PhoneID? {
-    guard let device = arrival.device, let id = arrival.resume.flatMap({ resumes[$0] }),
-      phones[id]?.device == device
-    else { return nil }
-    return id
   }
 
   private mutating func resume(_ id: PhoneID, on connection: ConnectionID) {
     if let device = phones[id]?.device { endOthers(of: device, than: id) }
-    guard var phone = phones[id] else { return }
+    guard let phone = phones[id] else { return }
     metrics.resumed += 1
     if let former = phone.connection {
       metrics.replaced += 1
@@ -69,21 +96,16 @@ extension RelayServer {
       requeue(id, from: former)
     }
     alarms.clear(.grace(id))
-    alarms.clear(.knock(id))
-    sockets[connection]?.phone = id
-    phone.presence = .greeting(connection, token: nil)
-    phone.leftAt = nil
-    phones[id] = phone
-    store([phone.kept.map { .phone($0) }].compactMap(\.self))
-    if pairs.pair(of: id) == nil { effects.append(.mint(.pair(id))) } else { greet(id) }
+    alarms.clear(.wakePush(id))
+    sockets.assign(connection, to: id)
+    phones.change(id) { $0.resume(on: connection) }
+    store(phones[id]?.changes ?? [])
+    if pairing.pair(of: id) == nil { emit(.mint(.pair(id))) } else { greet(id) }
   }
 
-  /// Ends all that a device was before it was this phone. Where the store failed to keep an end,
-  /// a process that restarts finds more than one phone of a device.
+  /// Ends all that a device was before it was this phone.
   private mutating func endOthers(of device: UUID128, than id: PhoneID) {
-    let others = (formers.removeValue(forKey: device) ?? []) + [devices[device]].compactMap(\.self)
-    for other in others.sorted() where other != id { end(other, .replaced) }
-    devices[device] = id
+    for other in phones.claim(device, for: id) { end(other, .replaced) }
   }
 
   /// What was drawn came.
@@ -92,7 +114,7 @@ extension RelayServer {
     case .phone(let connection, let id, let secret, let pair):
       introduce(connection, id, secret, pair)
     case .pair(let id, let pair): show(pair, of: id)
-    case .access(let ask, let secret): grant(ask, secret)
+    case .access(let call, let secret): grant(call, secret)
     }
   }
 
@@ -100,26 +122,20 @@ extension RelayServer {
   private mutating func introduce(
     _ connection: ConnectionID, _ id: PhoneID, _ secret: RelaySecret, _ pair: RelayPair
   ) {
-    guard let arrival = arrivals.removeValue(forKey: connection), isOpen(connection) else {
-      return
+    guard let arrival = sockets.takeArrival(on: connection) else { return }
+    guard phones[id] == nil, !pairing.isShown(pair) else {
+      sockets.wait(arrival, on: connection)
+      return emit(.mint(.phone(connection)))
     }
-    guard phones[id] == nil, pairs.owner(word: pair.word, code: pair.code) == nil else {
-      arrivals[connection] = arrival
-      effects.append(.mint(.phone(connection)))
-      return
-    }
-    let device = arrival.device
-    if let device { endOthers(of: device, than: id) }
-    sockets[connection]?.phone = id
+    if let device = arrival.device { endOthers(of: device, than: id) }
+    sockets.assign(connection, to: id)
     let phone = RelayPhone(
-      id: id, device: device, resume: secret.hash,
-      presence: .greeting(connection, token: device == nil ? nil : secret.text), seenAt: now)
-    phones[id] = phone
-    if let kept = phone.kept {
-      resumes[secret.hash] = id
+      id: id, device: arrival.device, secret: secret, on: connection, at: now)
+    phones.add(phone)
+    if phone.device != nil {
       remember(pair, of: id)
       // It is told its token once that will be known again after a restart.
-      store([.phone(kept)], then: .phone(id))
+      store(phone.changes, then: .phone(id))
     } else {
       show(pair, of: id)
     }
@@ -131,21 +147,17 @@ extension RelayServer {
     switch phone.presence {
     case .greeting:
       // The first pair of a phone may be over before the store has the phone.
-      if !isBeingKept(id) { greet(id) }
+      if !writes.storesPhone(id) { greet(id) }
     case .here(let connection): tellPair(of: phone, on: connection, token: nil)
     case .away, .over: break
     }
   }
 
-  private func isBeingKept(_ id: PhoneID) -> Bool {
-    waits.values.contains { if case .phone(id) = $0.wait { true } else { false } }
-  }
-
   @discardableResult
   private mutating func remember(_ pair: RelayPair, of id: PhoneID) -> Bool {
     let until = now.advanced(by: policy.pairLife)
-    guard pairs.show(pair, of: id, until: until) else {
-      effects.append(.mint(.pair(id)))
+    guard pairing.show(pair, of: id, until: until) else {
+      emit(.mint(.pair(id)))
       return false
     }
     alarms.set(.pair(id), at: until)
@@ -155,109 +167,515 @@ extension RelayServer {
   /// Tells a phone its pair: from here on it counts as connected.
   mutating func greet(_ id: PhoneID) {
     guard let phone = phones[id], case .greeting(let connection, let token) = phone.presence,
-      isOpen(connection), pairs.pair(of: id) != nil
+      sockets.isOpen(connection), pairing.pair(of: id) != nil
     else { return }
     tellPair(of: phone, on: connection, token: token)
-    phones[id]?.presence = .here(connection)
+    phones.change(id) { $0.greeted(on: connection) }
     advance(id)
   }
 
-  mutating func tellPair(
-    of phone: RelayPhone, on connection: ConnectionID, token: String?
-  ) {
-    guard isOpen(connection), let (pair, until) = pairs.pair(of: phone.id) else { return }
+  mutating func tellPair(of phone: RelayPhone, on connection: ConnectionID, token: String?) {
+    guard sockets.isOpen(connection), let (pair, until) = pairing.pair(of: phone.id) else { return }
     let advice = "Give this word and code to your assistant. They work once."
     var code = ConnectionCode(
       code: pair.code, word: pair.word,
       message: phone.notice.map { "\($0) \(advice)" } ?? advice)
-    phones[phone.id]?.notice = nil
+    phones.change(phone.id) { $0.notice = nil }
     if phone.device != nil {
       code.expiresIn = now.duration(to: until)
       code.resumeToken = token
       code.resumed = token == nil
       code.acceptsParts = true
     }
-    effects.append(.send(connection, .connectionCode(code)))
+    emit(.send(connection, .connectionCode(code)))
   }
 
   /// The pair's time is over: a phone that is here shows a fresh one.
   mutating func pairExpired(_ id: PhoneID) {
-    pairs.remove(id)
+    pairing.remove(id)
     renewPair(of: id)
   }
 
   mutating func renewPair(of id: PhoneID) {
-    guard mode == .serving, phones[id]?.connection != nil else { return }
-    effects.append(.mint(.pair(id)))
+    guard frame.isServing, phones[id]?.connection != nil else { return }
+    emit(.mint(.pair(id)))
   }
 
   /// A socket ended.
   mutating func gone(_ connection: ConnectionID, code: UInt16, wall: Timestamp) {
-    guard let socket = sockets[connection] else { return }
+    let owner = sockets.phone(on: connection)
     forget(connection)
-    guard let id = socket.phone, var phone = phones[id], phone.connection == connection else {
-      return
-    }
+    guard let id = owner, phones[id]?.connection == connection else { return }
     if code == 1009 { refuseTooLarge(id, on: connection) }
-    phone = phones[id] ?? phone
+    guard let phone = phones[id] else { return }
     switch phone.presence {
     case .greeting(_, token: nil), .here: break
     case .greeting, .away, .over: return end(id, .lost)  // It never heard of its token.
     }
     guard phone.device != nil else { return end(id, .lost) }
-    phone.presence = .away(since: now)
-    (phone.seenAt, phone.leftAt) = (now, wall)
-    // It came since it was woken: what waits wakes it anew.
-    phone.knockedAt = nil
-    phones[id] = phone
-    store([phone.kept.map { .phone($0) }].compactMap(\.self))
+    let now = now
+    phones.change(id) { $0.leave(at: now, wall: wall) }
+    store(phones[id]?.changes ?? [])
     requeue(id, from: connection)
     keepLine(of: id)
     armLine(of: id)
     armGrace(id)
-    knock(id)
+    sendWakePush(to: id)
   }
 
   /// Ends a phone's pairing; those who still hold tokens are told why.
   mutating func end(_ id: PhoneID, _ ending: RelayPhone.Ending) {
-    guard var phone = phones[id], !phone.isOver else { return }
-    var since = now
-    if case .away(let left) = phone.presence { since = left }
+    guard let phone = phones[id], !phone.isOver else { return }
     if let connection = phone.connection, ending == .replaced {
       metrics.replaced += 1
       close(connection, .replaced)
     }
-    phone.presence = .over(since: since, ending)
-    phone.push = nil
-    phones[id] = phone
-    for call in phone.line { settle(call, .refused(absence(of: phone))) }
-    pairs.remove(id)
-    for alarm in [RelayAlarm.pair(id), .grace(id), .knock(id)] { alarms.clear(alarm) }
-    resumes[phone.resume] = nil
-    if let device = phone.device {
-      if devices[device] == id { devices[device] = nil }
-      store([.endPhone(id)])
-    }
+    guard let ended = phones.end(id, ending, at: now) else { return }
+    for question in questions.line(of: id) { settle(question, .refused(absence(of: ended))) }
+    questions.forget(id)
+    pairing.remove(id)
+    for alarm in [RelayAlarm.pair(id), .grace(id), .wakePush(id)] { alarms.clear(alarm) }
+    if ended.device != nil { store([.endPhone(id)]) }
     forgetIfUnasked(id)
   }
 
   /// A phone that is over is remembered as long as somebody may ask for it.
   mutating func forgetIfUnasked(_ id: PhoneID) {
-    guard let phone = phones[id], phone.isOver, phone.tokens.isEmpty else { return }
-    phones[id] = nil
+    if tokens.tokens(of: id).isEmpty { phones.forget(id) }
   }
 
   /// Arms the end of the grace: without a push address soon, else when its last token expires.
   mutating func armGrace(_ id: PhoneID) {
-    guard let phone = phones[id], case .away = phone.presence else { return }
+    guard let phone = phones[id], phone.isAway else { return }
     let short = phone.seenAt.advanced(by: policy.grace)
-    let last = phone.tokens.compactMap { accesses[$0]?.expiresAt }.max()
-    let until = phone.push == nil ? short : max(short, last ?? short)
+    let last = tokens.accesses(to: id).map(\.expiresAt).max()
+    let until = phone.wakePush.address == nil ? short : max(short, last ?? short)
     alarms.set(.grace(id), at: until)
   }
 
   mutating func endGrace(_ id: PhoneID) {
-    guard case .away = phones[id]?.presence else { return }
-    end(id, .lost)
+    if phones[id]?.isAway == true { end(id, .lost) }
+  }
+}
+
+// Questions, and when they are given to their phones.
+extension RelayServer {
+  /// An assistant asks a phone.
+  mutating func take(
+    _ call: RequestID, _ question: HealthQuestion, bearer: TokenHash?, wall: Timestamp
+  ) {
+    guard let bearer, let access = tokens[bearer], let phone = phones[access.phone] else {
+      return refuse(call, tokens.refusal(of: bearer, at: now))
+    }
+    guard now < access.expiresAt else { return refuse(call, .tokenExpired) }
+    guard !phone.isOver else { return refuse(call, absence(of: phone)) }
+    if let id = questions.adopt(question, to: phone.id, of: bearer, call, at: now, wall: wall) {
+      arm(id)
+      if let adopted = questions[id] { store([.question(adopted.kept)]) }
+    } else {
+      if let until = phone.mayReturn(within: policy.returnWait), until <= now {
+        return refuse(call, absence(of: phone))
+      }
+      guard !questions.isFull(phone.id) else {
+        return refuse(call, .tooManyWaiting(retryAfter: policy.busyRetry))
+      }
+      if tokens.noteQuestion(of: bearer, wall: wall) {
+        alarms.set(.notes, at: now.advanced(by: Self.noteInterval))
+      }
+      arm(questions.add(question, to: phone.id, of: bearer, call, at: now, wall: wall))
+      keepLine(of: phone.id)
+    }
+    advance(phone.id)
+    sendWakePush(to: phone.id)
+  }
+
+  /// How long the time of an assistant's last question may wait for the store.
+  private static let noteInterval = Duration.seconds(60)
+
+  /// Until when a question waits for a phone that nothing can wake; `nil` for any other question.
+  private func waitsUntil(_ question: RelayQuestion) -> Instant? {
+    guard question.isWaiting, question.call != nil else { return nil }
+    return phones[question.phone]?.mayReturn(within: policy.returnWait)
+  }
+
+  mutating func arm(_ id: QuestionID) {
+    guard let question = questions[id] else { return }
+    alarms.set(.question(id), at: min(question.wake, waitsUntil(question) ?? question.wake))
+  }
+
+  /// Sets anew when the questions to a phone end: it left, or its push address is gone.
+  private mutating func armLine(of id: PhoneID) {
+    for question in questions.line(of: id) { arm(question) }
+  }
+
+  /// Asks the phone the first question in line, if it is here and none is under way.
+  private mutating func advance(_ id: PhoneID) {
+    guard case .here(let connection) = phones[id]?.presence, sockets.isOpen(connection),
+      let next = questions.askNext(of: id, on: connection)
+    else { return }
+    emit(.send(connection, .question(next.id, next.question)))
+  }
+
+  /// The socket on which a question was under way is no more: it is asked again on the next.
+  private mutating func requeue(_ id: PhoneID, from connection: ConnectionID) {
+    for question in questions.asked(on: connection, of: id) { wait(question) }
+  }
+
+  /// Puts a question back into the line.
+  private mutating func wait(_ id: QuestionID) {
+    questions.wait(id, from: now)
+    arm(id)
+  }
+
+  /// Questions to a phone that is away are kept, so that a restart does not lose them.
+  private mutating func keepLine(of id: PhoneID) {
+    if phones[id]?.isAway == true { store(questions.keep(lineOf: id)) }
+  }
+
+  /// Ends a question with its one outcome.
+  mutating func settle(_ id: QuestionID, _ outcome: RelayOutcome, byPhone: Bool = false) {
+    guard let question = questions.end(id) else { return }
+    alarms.clear(.question(id))
+    if question.isKept { store([.endQuestion(question.id)]) }
+    if let call = question.call { answer(call, outcome) }
+    release(question, byPhone: byPhone)
+    advance(question.phone)
+  }
+
+  /// Lets the phone know, as far as it can, that nobody waits any more.
+  private mutating func release(_ question: RelayQuestion, byPhone: Bool) {
+    switch question.stage {
+    case .waiting: break
+    case .leased(let lease, _): questions.remember(question, lease: lease, wasTaken: byPhone)
+    case .asked(let connection):
+      guard !byPhone, sockets.isOpen(connection) else { return }
+      if phones[question.phone]?.device == nil {
+        // A plain phone answers what it does not know with an error that names no question.
+        sockets.addPendingAnswer(connection)
+      } else {
+        emit(.send(connection, .cancel(question.id)))
+      }
+    }
+  }
+
+  /// The deadline or the lease of a question is over.
+  mutating func wake(_ id: QuestionID) {
+    guard let question = questions[id] else { return }
+    if now >= question.deadline { return settle(id, .refused(lateness(of: question))) }
+    if let until = waitsUntil(question), until <= now, let phone = phones[question.phone] {
+      return settle(id, .refused(absence(of: phone)))
+    }
+    guard case .leased(_, let until) = question.stage, now >= until else { return arm(id) }
+    wait(id)
+    advance(question.phone)
+    sendWakePush(to: question.phone)
+  }
+
+  /// Why a question was not answered in time.
+  private func lateness(of question: RelayQuestion) -> RelayRefusal {
+    guard let phone = phones[question.phone] else { return .timedOut(after: policy.callLimit) }
+    switch phone.presence {
+    case .greeting, .over:
+      return question.tries > 0
+        ? .timedOut(after: policy.callLimit) : .phoneAway(since: .zero, .mayReturn)
+    case .here:
+      return question.tries > 0
+        ? .timedOut(after: policy.callLimit) : .tooManyWaiting(retryAfter: policy.busyRetry)
+    case .away(let since):
+      guard question.leases == 0 else { return .timedOut(after: policy.callLimit) }
+      let wasWoken = phone.wakePush.sentAt.map { $0 >= question.since } ?? false
+      return .phoneAway(since: since.duration(to: now), wasWoken ? .wasWoken : .mayReturn)
+    }
+  }
+
+  /// Why a phone that is over cannot be asked.
+  func absence(of phone: RelayPhone) -> RelayRefusal {
+    switch phone.presence {
+    case .over(_, .replaced): .phoneReplaced
+    case .over(let since, .lost): .phoneAway(since: since.duration(to: now), .pairAgain)
+    case .away(let since): .phoneAway(since: since.duration(to: now), .mayReturn)
+    case .greeting, .here: .phoneAway(since: .zero, .mayReturn)
+    }
+  }
+}
+
+// What phones say on their sockets.
+extension RelayServer {
+  /// A phone said something on its socket.
+  mutating func said(_ connection: ConnectionID, _ message: PhoneMessage) {
+    guard let phone = speaker(on: connection) else { return metrics.strays += 1 }
+    switch message {
+    case .healthData(let id, let object):
+      deliver(object, as: .healthData, to: questions.given(id, to: phone), on: connection)
+    case .summary(let id, let object):
+      deliver(object, as: .summary, to: questions.given(id, to: phone), on: connection)
+    case .part(let id, let part):
+      guard let question = questions.given(id, to: phone) else { return stray(on: connection) }
+      do throws(AnswerFault) {
+        try gather(part, of: question)
+      } catch {
+        spoil(question, error)
+      }
+    case .failure(let id?, let reason):
+      guard let question = questions.given(id, to: phone) else { return stray(on: connection) }
+      settle(question, .data(.failure(Self.text(reason))), byPhone: true)
+    case .failure(nil, let reason):
+      guard let question = unnamed(on: connection, of: phone) else { return }
+      settle(question, .data(.failure(Self.text(reason))), byPhone: true)
+    case .unknown(_, let id):
+      guard let question = id.flatMap({ questions.given($0, to: phone) }) else {
+        return stray(on: connection)
+      }
+      settle(question, .refused(.malformed(reason: "a message of an unknown type")), byPhone: true)
+    }
+  }
+
+  /// A phone sent what is no message.
+  mutating func unreadable(_ connection: ConnectionID, _ error: RelayWireError) {
+    guard let phone = speaker(on: connection) else { return metrics.strays += 1 }
+    let question =
+      if let id = error.id { questions.given(id, to: phone) } else {
+        unnamed(on: connection, of: phone)
+      }
+    guard let question else { return error.id == nil ? () : stray(on: connection) }
+    settle(question, .refused(.malformed(reason: error.description)), byPhone: true)
+  }
+
+  /// Whose socket it is, while the phone is here on it.
+  private func speaker(on connection: ConnectionID) -> PhoneID? {
+    guard sockets.isOpen(connection), let id = sockets.phone(on: connection),
+      phones[id]?.presence == .here(connection)
+    else { return nil }
+    return id
+  }
+
+  /// The question that an error without an id is about: the one under way, if a plain phone has no
+  /// other to answer.
+  private mutating func unnamed(on connection: ConnectionID, of phone: PhoneID) -> QuestionID? {
+    guard !sockets.hasPendingAnswers(connection),
+      let question = questions.asked(on: connection, of: phone).first
+    else {
+      stray(on: connection)
+      return nil
+    }
+    return question
+  }
+
+  /// Late, twice, or never asked for.
+  private mutating func stray(on connection: ConnectionID) {
+    metrics.strays += 1
+    sockets.takePendingAnswer(connection)
+  }
+
+  private mutating func deliver(
+    _ object: HealthObject, as kind: HealthQuestion.Kind, to question: QuestionID?,
+    on connection: ConnectionID
+  ) {
+    guard let question else { return stray(on: connection) }
+    if let fault = questions.fault(in: object, as: kind, to: question) {
+      return spoil(question, fault, byPhone: true)
+    }
+    settle(question, .data(object), byPhone: true)
+  }
+
+  /// Takes a part of an answer; ends the question with the last one.
+  private mutating func gather(_ part: HealthPart, of id: QuestionID) throws(AnswerFault) {
+    if let whole = try questions.gather(part, of: id) { settle(id, .data(whole), byPhone: true) }
+  }
+
+  /// Ends a question whose answer cannot be passed on.
+  private mutating func spoil(
+    _ question: QuestionID, _ fault: AnswerFault, byPhone: Bool = false
+  ) {
+    let refusal: RelayRefusal =
+      switch fault {
+      case .malformed(let reason): .malformed(reason: reason)
+      case .tooLarge: .answerTooLarge(limit: policy.maxAnswerBytes)
+      case .noRoom: .tooManyWaiting(retryAfter: policy.busyRetry)
+      }
+    settle(question, .refused(refusal), byPhone: byPhone)
+  }
+
+  /// The socket ended over a message that was too long: its answer, whenever it is asked again.
+  private mutating func refuseTooLarge(_ id: PhoneID, on connection: ConnectionID) {
+    for question in questions.asked(on: connection, of: id) {
+      settle(question, .refused(.answerTooLarge(limit: policy.maxAnswerBytes)), byPhone: true)
+    }
+  }
+
+  /// Why a phone did not answer, in words even if it gives none.
+  private static func text(_ reason: String) -> String {
+    reason.isEmpty ? "the phone could not answer" : reason
+  }
+}
+
+// Phones without a socket: pulls, and pushes that wake them.
+extension RelayServer {
+  /// A phone without a socket wants something.
+  mutating func take(
+    _ request: RequestID, _ pull: RelayPull, bearer: TokenHash?, wall: Timestamp
+  ) {
+    guard frame.isServing, !writes.isBehind else {
+      return respond(request, .refused(.busy(retryAfter: policy.busyRetry)))
+    }
+    guard let id = phones.resumed(by: bearer) else {
+      return respond(request, .refused(.notSignedIn))
+    }
+    switch pull {
+    case .lease(let order):
+      seen(id, wall: wall)
+      lease(request, order, to: id)
+    case .result(let result):
+      seen(id, wall: wall)
+      take(request, result, of: id)
+    case .assistants(let order):
+      seen(id, wall: wall)
+      take(request, order, of: id)
+    case .push(let address):
+      let now = now
+      phones.change(id) {
+        $0.register(address)
+        $0.seen(at: now, wall: wall)
+      }
+      armGrace(id)
+      store(phones[id]?.changes ?? [], then: .push(request, id))
+    }
+  }
+
+  /// A sign of a phone that is away: its grace begins anew.
+  private mutating func seen(_ id: PhoneID, wall: Timestamp) {
+    let now = now
+    guard phones.change(id, { $0.seen(at: now, wall: wall) }) == true else { return }
+    store(phones[id]?.changes ?? [])
+    armGrace(id)
+  }
+
+  private mutating func lease(_ request: RequestID, _ order: LeaseOrder, to id: PhoneID) {
+    let given = questions.lease(to: id, max: order.max, at: now)
+    for question in given { arm(question.id) }
+    if given.isEmpty { phones.change(id) { $0.endVisit() } }
+    respond(
+      request,
+      .leased(LeasedQuestions(questions: given.map(\.leased), expiresIn: policy.lease)))
+  }
+
+  private mutating func take(_ request: RequestID, _ result: LeasedResult, of id: PhoneID) {
+    guard let name = result.message.id else {
+      return respond(request, .refused(.malformed(reason: "request_id is missing")))
+    }
+    guard let number = questions.given(name, to: id), let question = questions[number] else {
+      guard let settled = questions.settled(name, of: id) else {
+        return respond(request, .refused(.unknownQuestion))
+      }
+      let isSame = settled.wasTaken && settled.lease == result.lease
+      return respond(request, isSame ? .taken : .refused(.notWanted))
+    }
+    guard case .leased(result.lease, let until) = question.stage, now < until else {
+      return respond(request, .refused(.leaseExpired))
+    }
+    do throws(AnswerFault) {
+      try answer(result.message, number)
+      respond(request, .taken)
+    } catch {
+      switch error {
+      case .malformed(let reason): respond(request, .refused(.malformed(reason: reason)))
+      case .tooLarge:
+        spoil(number, .tooLarge)
+        respond(request, .refused(.tooLarge(limit: policy.maxAnswerBytes)))
+      case .noRoom: respond(request, .refused(.busy(retryAfter: policy.busyRetry)))
+      }
+    }
+  }
+
+  /// Takes an answer under a lease; one that is wrong may be put right while the lease holds.
+  private mutating func answer(
+    _ message: PhoneMessage, _ question: QuestionID
+  ) throws(AnswerFault) {
+    switch message {
+    case .healthData(_, let object): try answer(object, as: .healthData, question)
+    case .summary(_, let object): try answer(object, as: .summary, question)
+    case .part(_, let part): try gather(part, of: question)
+    case .failure(_, let reason):
+      settle(question, .data(.failure(Self.text(reason))), byPhone: true)
+    case .unknown: throw .malformed("a message of an unknown type")
+    }
+  }
+
+  private mutating func answer(
+    _ object: HealthObject, as kind: HealthQuestion.Kind, _ question: QuestionID
+  ) throws(AnswerFault) {
+    if let fault = questions.fault(in: object, as: kind, to: question) { throw fault }
+    settle(question, .data(object), byPhone: true)
+  }
+
+  mutating func respond(_ request: RequestID, _ reply: RelayReply) {
+    metrics.pulled[reply.word, default: 0] += 1
+    emit(.respond(request, reply))
+  }
+
+  /// Ends some of a phone's accesses, and lists the rest.
+  private mutating func take(_ request: RequestID, _ order: AssistantsOrder, of id: PhoneID) {
+    let all = tokens.tokens(of: id)
+    switch order {
+    case .list: break
+    case .endAll: for token in all { signOut(token, .byUser) }
+    case .end(let name):
+      guard let token = all.first(where: { $0.shortName == name }) else {
+        return respond(request, .refused(.unknownAssistant))
+      }
+      signOut(token, .byUser)
+    }
+    respond(request, .assistants(assistants(of: id)))
+  }
+
+  private func assistants(of id: PhoneID) -> PairedAssistants {
+    let live = tokens.accesses(to: id).filter { now < $0.expiresAt }
+    return PairedAssistants(
+      limit: policy.tokensPerPhone,
+      assistants: live.map { access in
+        PairedAssistants.Assistant(
+          id: access.kept.token.shortName, name: access.kept.assistant, since: access.kept.since,
+          lastQuestion: access.kept.lastAsked, expiresAt: access.kept.expiresAt)
+      })
+  }
+
+  /// Wakes a phone that is away, if a question came into the line since it was woken last.
+  mutating func sendWakePush(to id: PhoneID) {
+    guard let phone = phones[id], phone.isAway, phone.wakePush.address != nil else { return }
+    let waiting = questions.questions(to: id).filter { $0.isWaiting && $0.call != nil }
+    guard let latest = waiting.map(\.deadlineWall).max(),
+      waiting.contains(where: { $0.isNew(since: phone.wakePush.sentAt) })
+    else { return }
+    switch phones.wake(id, at: now) {
+    case nil: return
+    case .wait(let later): alarms.set(.wakePush(id), at: later)
+    case .send(let address):
+      metrics.pushed["sent", default: 0] += 1
+      emit(.push(id, address, expiresAt: latest))
+    }
+  }
+
+  /// What became of a push; that of an address which is no longer the phone's means nothing.
+  mutating func pushed(_ id: PhoneID, to address: PushAddress, _ outcome: PushOutcome) {
+    guard phones[id]?.wakePush.address == address else { return }
+    metrics.pushed[outcome.metric, default: 0] += 1
+    let (now, gap) = (now, policy.pushGap)
+    guard phones.change(id, { $0.pushed(outcome, at: now, gap: gap) }) == true else { return }
+    if case .gone = outcome { store(phones[id]?.changes ?? []) }
+    armLine(of: id)
+    armGrace(id)
+    sendWakePush(to: id)
+  }
+}
+
+extension PushOutcome {
+  /// Its name in metrics.
+  fileprivate var metric: String {
+    switch self {
+    case .delivered: "delivered"
+    case .failed: "failed"
+    case .tooMany: "too_many"
+    case .gone: "gone"
+    }
   }
 }

@@ -98,24 +98,24 @@ public struct RelayServerPolicy: Sendable, Hashable {
   var timing: SocketLife.Timing {
     SocketLife.Timing(pingInterval: pingInterval, pongWait: pongWait, closeWait: closeWait)
   }
+}
 
-  /// The policy without what would make the relay spin or stand still.
-  var workable: RelayServerPolicy {
-    var policy = self
-    let times: [WritableKeyPath<Self, Duration>] = [
+extension RelayServerPolicy: ServerPolicy {
+  static var times: [WritableKeyPath<Self, Duration>] {
+    [
       \.pairLife, \.tokenLife, \.tokenMemory, \.grace, \.wrongWindow, \.lockOut, \.wrongInterval,
       \.callLimit, \.returnWait, \.lease, \.pushGap, \.pushInterval, \.pingInterval, \.pongWait,
       \.closeWait,
       \.drainGrace, \.drainLimit, \.storeRetry,
     ]
-    for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
-    let counts: [WritableKeyPath<Self, Int>] = [
+  }
+
+  static var counts: [WritableKeyPath<Self, Int>] {
+    [
       \.wrongPairs, \.floodWrongPairs, \.wrongPairsOfNetwork, \.wrongBurst, \.maxWatchedAddresses,
       \.maxLeased, \.pushBurst, \.maxSockets,
       \.socketsPerAddress, \.maxPhones, \.tokensPerPhone, \.callsPerPhone, \.maxCalls,
       \.maxWrites, \.maxSettled, \.maxAnswerBytes, \.maxGatheredBytes,
     ]
-    for count in counts { policy[keyPath: count] = max(policy[keyPath: count], 1) }
-    return policy
   }
 }

@@ -47,49 +47,40 @@ extension SessionServer {
       "session_answers", .gauge, "Answers that are remembered with their keys.",
       UInt64(ended.count))
     page.one("session_history_bytes", .gauge, "Bytes of histories.", UInt64(max(historyBytes, 0)))
-    page.one("session_opened_total", .counter, "Sockets accepted.", metrics.opened)
-    page.one("session_refused_total", .counter, "Upgrades refused.", metrics.refused)
-    page.one("session_connected_total", .counter, "Clients connected.", metrics.connected)
-    page.one(
-      "session_unauthorized_total", .counter, "Sockets closed for a wrong key.",
-      metrics.unauthorized)
-    page.one(
-      "session_outdated_total", .counter, "Sockets closed for their version.", metrics.outdated)
-    page.one("session_silent_total", .counter, "Sockets dropped for silence.", metrics.silent)
-    page.one(
-      "session_slow_readers_total", .counter, "Sockets cut for reading slowly.",
-      metrics.slowReaders)
-    page.one("session_messages_total", .counter, "Messages of clients.", metrics.messages)
-    page.one(
-      "session_unreadable_total", .counter, "Messages that were none.", metrics.unreadable)
-    page.many(
-      "session_errors_total", .counter, "Messages refused.", Self.rows("code", metrics.errors))
+    page.counters(
+      of: metrics,
+      [
+        ("session_opened", "Sockets accepted.", \.opened),
+        ("session_refused", "Upgrades refused.", \.refused),
+        ("session_connected", "Clients connected.", \.connected),
+        ("session_unauthorized", "Sockets closed for a wrong key.", \.unauthorized),
+        ("session_outdated", "Sockets closed for their version.", \.outdated),
+        ("session_silent", "Sockets dropped for silence.", \.silent),
+        ("session_slow_readers", "Sockets cut for reading slowly.", \.slowReaders),
+        ("session_messages", "Messages of clients.", \.messages),
+        ("session_unreadable", "Messages that were none.", \.unreadable),
+      ])
+    page.counters("session_errors", "Messages refused.", by: "code", metrics.errors)
     reportPrompts(to: &page)
   }
 
   private func reportPrompts(to page: inout MetricsPage) {
-    page.one("session_prompts_total", .counter, "Prompts taken.", metrics.prompts)
-    page.one("session_repeated_total", .counter, "Prompts sent again.", metrics.repeated)
-    page.one("session_started_total", .counter, "Handlers started.", metrics.started)
-    page.many(
-      "session_answered_total", .counter, "Prompts that ended.",
-      Self.rows("outcome", metrics.answered))
-    page.one(
-      "session_acknowledged_total", .counter, "Answers acknowledged.", metrics.acknowledged)
-    page.one("session_replayed_total", .counter, "Answers sent again.", metrics.replayed)
-    page.one(
-      "session_lost_total", .counter, "Answers removed before they were acknowledged.",
-      metrics.lost)
-    page.one(
-      "session_unrecovered_total", .counter, "Clients told of a loss.", metrics.unrecovered)
-    page.one(
-      "session_store_failures_total", .counter, "Changes the store failed.",
-      metrics.storeFailures)
-  }
-
-  private static func rows(
-    _ label: String, _ counts: [String: UInt64]
-  ) -> [(String, UInt64)] {
-    counts.sorted { $0.key < $1.key }.map { ("\(label)=\"\($0.key)\"", $0.value) }
+    page.counters(
+      of: metrics,
+      [
+        ("session_prompts", "Prompts taken.", \.prompts),
+        ("session_repeated", "Prompts sent again.", \.repeated),
+        ("session_started", "Handlers started.", \.started),
+      ])
+    page.counters("session_answered", "Prompts that ended.", by: "outcome", metrics.answered)
+    page.counters(
+      of: metrics,
+      [
+        ("session_acknowledged", "Answers acknowledged.", \.acknowledged),
+        ("session_replayed", "Answers sent again.", \.replayed),
+        ("session_lost", "Answers removed before they were acknowledged.", \.lost),
+        ("session_unrecovered", "Clients told of a loss.", \.unrecovered),
+        ("session_store_failures", "Changes the store failed.", \.storeFailures),
+      ])
   }
 }

@@ -44,7 +44,7 @@ public struct SessionServer: ServerRules {
   var endedBytes = 0
   /// Bytes of all conversations.
   var historyBytes = 0
-  var rate: PostRate
+  var rate: TokenBuckets
 
   /// What waits for the store.
   var waits: [StoreToken: [Wait]] = [:]
@@ -81,7 +81,7 @@ public struct SessionServer: ServerRules {
     self.now = now
     clock = WallClock(Timestamp(nanoseconds: 0), at: now)
     chance = Chance(seed: seed)
-    rate = PostRate(
+    rate = TokenBuckets(
       interval: policy.promptInterval, burst: policy.promptBurst, bound: policy.maxClients)
   }
 

@@ -108,17 +108,19 @@ public struct SessionServerPolicy: Sendable, Hashable {
   var timing: SocketLife.Timing {
     SocketLife.Timing(pingInterval: pingInterval, pongWait: pongWait, closeWait: closeWait)
   }
+}
 
-  /// The policy without what would make the server spin or stand still.
-  var workable: SessionServerPolicy {
-    var policy = self
-    let times: [WritableKeyPath<Self, Duration>] = [
+extension SessionServerPolicy: ServerPolicy {
+  static var times: [WritableKeyPath<Self, Duration>] {
+    [
       \.connectWait, \.clockTolerance, \.heartbeat, \.pingInterval, \.pongWait, \.closeWait,
       \.promptInterval, \.turnLimit, \.cancelWait, \.memory, \.storeRetry, \.ackDelay,
       \.drainGrace, \.drainLimit, \.drainRetry, \.busyRetry,
     ]
-    for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
-    let counts: [WritableKeyPath<Self, Int>] = [
+  }
+
+  static var counts: [WritableKeyPath<Self, Int>] {
+    [
       \.maxSockets, \.socketsPerAddress, \.socketsPerClient, \.maxPromptBytes,
       \.maxSystemPromptBytes,
       \.promptsPerConversation, \.maxPrompts, \.maxPromptsBytes, \.maxRunning, \.promptBurst,
@@ -127,7 +129,5 @@ public struct SessionServerPolicy: Sendable, Hashable {
       \.maxConversations, \.windowEntries, \.maxSubscriptions, \.usualMessageBytes,
       \.maxMessageBytes, \.laneBytes, \.maxParcels, \.maxWrites,
     ]
-    for count in counts { policy[keyPath: count] = max(policy[keyPath: count], 1) }
-    return policy
   }
 }

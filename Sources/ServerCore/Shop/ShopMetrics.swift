@@ -39,24 +39,30 @@ struct ShopMetrics: Sendable, Hashable, Codable {
     page.one("connections", .gauge, "Open sockets.", UInt64(connections))
     page.one("shops", .gauge, "Shops with an open socket.", UInt64(shops))
     page.one("uptime_seconds", .gauge, "Since the start.", UInt64(uptime.components.seconds))
-    page.one("messages_accepted_total", .counter, "Messages made durable.", accepted)
-    page.one("messages_repeated_total", .counter, "Posts with a known key.", repeated)
-    page.one("broadcasts_total", .counter, "Messages sent to a room.", broadcasts)
-    page.one("frames_total", .counter, "Message frames handed to sockets.", frames)
-    page.one("upgrades_total", .counter, "Upgrades accepted.", acceptedUpgrades)
-    page.many(
-      "upgrades_refused_total", .counter, "Upgrades refused.",
-      refusedUpgrades.sorted { $0.key < $1.key }.map { ("status=\"\($0.key)\"", $0.value) })
+    page.counters(
+      of: self,
+      [
+        ("messages_accepted", "Messages made durable.", \.accepted),
+        ("messages_repeated", "Posts with a known key.", \.repeated),
+        ("broadcasts", "Messages sent to a room.", \.broadcasts),
+        ("frames", "Message frames handed to sockets.", \.frames),
+        ("upgrades", "Upgrades accepted.", \.acceptedUpgrades),
+      ])
+    page.counters("upgrades_refused", "Upgrades refused.", by: "status", refusedUpgrades)
     page.many(
       "closes_total", .counter, "Sockets that ended, by close code.",
       closes.sorted { $0.key < $1.key }.map {
         ("code=\"\($0.key == 0 ? "other" : String($0.key))\"", $0.value)
       })
     page.requests.add(requests)
-    page.one("slow_readers_total", .counter, "Sockets cut for reading slowly.", slowReaders)
-    page.one("silent_total", .counter, "Sockets dropped for silence.", silent)
-    page.one("auth_failures_total", .counter, "Tokens missing, invalid or expired.", authFailures)
-    page.one("store_failures_total", .counter, "Questions the store failed.", storeFailures)
-    page.one("pings_total", .counter, "Pings sent.", pings)
+    page.counters(
+      of: self,
+      [
+        ("slow_readers", "Sockets cut for reading slowly.", \.slowReaders),
+        ("silent", "Sockets dropped for silence.", \.silent),
+        ("auth_failures", "Tokens missing, invalid or expired.", \.authFailures),
+        ("store_failures", "Questions the store failed.", \.storeFailures),
+        ("pings", "Pings sent.", \.pings),
+      ])
   }
 }

@@ -11,10 +11,9 @@ extension ShopServer {
       refuse(id, refused)
     case .admitted(let claims):
       if let refused = noRoom(for: claims.user) { return refuse(id, refused) }
-      connections[id] = ShopSocket(
-        membership: Membership(shop: shop, user: claims.user),
-        expiresAt: now.advanced(by: wall.duration(to: claims.expiresAt)), phase: .waiting)
-      sockets[claims.user, default: 0] += 1
+      sockets.add(
+        id, of: Membership(shop: shop, user: claims.user),
+        until: now.advanced(by: wall.duration(to: claims.expiresAt)))
       enter(shop) { $0.arrivals.append(ShopRoom.Arrival(id: id, after: after)) }
       advance(shop)
     }
@@ -22,8 +21,8 @@ extension ShopServer {
 
   private func noRoom(for user: String) -> Answer? {
     guard policy.offersStream else { return .error(503, "the stream is switched off") }
-    guard connections.count < policy.maxConnections else { return busy }
-    guard sockets[user, default: 0] < policy.socketsPerUser else {
+    guard sockets.count < policy.maxConnections else { return busy }
+    guard sockets.count(of: user) < policy.socketsPerUser else {
       return .error(429, "too many sockets", retryAfter: policy.socketRetry)
     }
     return nil
@@ -31,43 +30,41 @@ extension ShopServer {
 
   mutating func refuse(_ id: ConnectionID, _ answer: Answer) {
     metrics.refusedUpgrade(status: answer.status)
-    effects.append(.refuse(id, answer))
+    emit(.refuse(id, answer))
   }
 
   /// Opens a socket whose room knows its head; what lies after `after` follows at once.
   mutating func open(_ id: ConnectionID, head: Position, after: Position? = nil) {
-    guard var connection = connections[id] else { return }
-    connection.phase = .accepted(SocketLife(at: now, policy.timing))
-    connections[id] = connection
-    rooms[connection.membership.shop]?.subscribe(id)
+    guard let shop = sockets.accept(id, at: now) else { return }
+    rooms[shop]?.subscribe(id)
     arm(id)
     metrics.acceptedUpgrades += 1
     switch policy.dialect {
-    case .positions: effects.append(.accept(id, head: head, after: after))
-    case .plain: effects.append(.accept(id, head: nil))
+    case .positions: emit(.accept(id, head: head, after: after))
+    case .plain: emit(.accept(id, head: nil))
     }
   }
 
   mutating func heard(_ id: ConnectionID) {
-    change(id) { life, now, _ in life.heard(at: now) }
+    sockets.heard(id, at: now)
   }
 
   mutating func overflowed(_ id: ConnectionID) {
-    guard connections[id]?.isOpen == true else { return }
+    guard sockets.isOpen(id) else { return }
     metrics.slowReaders += 1
     close(id, .slowReader)
   }
 
   mutating func gone(_ id: ConnectionID, code: UInt16) {
-    if connections[id]?.isOpen == true { metrics.closed(code: code) }
+    if sockets.isOpen(id) { metrics.closed(code: code) }
     forget(id)
   }
 
   /// Handles the alarm of a connection.
   mutating func wake(_ id: ConnectionID) {
-    guard let connection = connections[id] else { return }
-    if connection.isOpen, now >= connection.expiresAt { return close(id, .expired) }
-    switch change(id, { life, now, timing in life.alarm(at: now, timing) }) {
+    guard let socket = sockets[id] else { return }
+    if socket.isOpen, now >= socket.expiresAt { return close(id, .expired) }
+    switch sockets.alarm(id, at: now) {
     case nil: return
     case .unanswered: return drop(id)
     case .silent:
@@ -76,7 +73,7 @@ extension ShopServer {
       return drop(id)
     case .ping:
       metrics.pings += 1
-      effects.append(.ping(id))
+      emit(.ping(id))
     case .early: break
     }
     arm(id)
@@ -84,44 +81,26 @@ extension ShopServer {
 
   /// Sends a close frame; from then on the socket is sent nothing and frees its user's place.
   mutating func close(_ id: ConnectionID, _ closure: Closure) {
-    guard change(id, { life, now, timing in life.close(at: now, timing) }) == true else {
-      return
-    }
-    if let connection = connections[id] { leave(id, connection.membership) }
+    guard sockets.close(id, at: now), let socket = sockets[id] else { return }
+    rooms[socket.membership.shop]?.leave(id)
     arm(id)
     metrics.closed(code: closure.code)
-    effects.append(.close(id, closure))
-  }
-
-  /// Changes an accepted socket; returns `nil` for one that waits or is not known.
-  @discardableResult
-  private mutating func change<Result>(
-    _ id: ConnectionID, _ change: (inout SocketLife, Instant, SocketLife.Timing) -> Result
-  ) -> Result? {
-    guard case .accepted(var life) = connections[id]?.phase else { return nil }
-    defer { connections[id]?.phase = .accepted(life) }
-    return change(&life, now, policy.timing)
+    emit(.close(id, closure))
   }
 
   mutating func drop(_ id: ConnectionID) {
     forget(id)
-    effects.append(.drop(id))
+    emit(.drop(id))
   }
 
   mutating func forget(_ id: ConnectionID) {
-    guard let connection = connections.removeValue(forKey: id) else { return }
+    guard let socket = sockets.remove(id) else { return }
     alarms.clear(id)
-    if connection.isWaiting || connection.isOpen { leave(id, connection.membership) }
-  }
-
-  private mutating func leave(_ id: ConnectionID, _ membership: Membership) {
-    rooms[membership.shop]?.leave(id)
-    let left = sockets[membership.user, default: 1] - 1
-    sockets[membership.user] = left > 0 ? left : nil
+    if socket.isLive { rooms[socket.membership.shop]?.leave(id) }
   }
 
   private mutating func arm(_ id: ConnectionID) {
-    if let instant = connections[id]?.wake(policy.timing) { alarms.set(id, at: instant) }
+    if let instant = sockets.wake(id) { alarms.set(id, at: instant) }
   }
 
   mutating func remove(_ membership: Membership) {
@@ -135,9 +114,8 @@ extension ShopServer {
   }
 
   private mutating func cut(_ cut: Set<Membership>) {
-    for (id, connection) in connections.sorted(by: { $0.key < $1.key })
-    where cut.contains(connection.membership) {
-      guard connection.isWaiting else {
+    for id in sockets.connections(where: { cut.contains($0.membership) }) {
+      guard sockets[id]?.isWaiting == true else {
         close(id, .removed)
         continue
       }
@@ -160,7 +138,7 @@ extension ShopServer {
     else { return open(arrival.id, head: head) }
     rooms[shop]?.creditors.insert(arrival.id)
     let token = ask(.arrears(arrival.id, shop, after: after))
-    effects.append(.page(token, shop, .after(after, limit: policy.arrearsLimit)))
+    emit(.page(token, shop, .after(after, limit: policy.arrearsLimit)))
   }
 
   /// Subscribes a socket at the present head and sends it all up to there: the page, and what was
@@ -180,7 +158,7 @@ extension ShopServer {
     else { return open(id, head: head) }
     open(id, head: head, after: after)
     metrics.frames += UInt64(frames.count)
-    for frame in frames { effects.append(.send(frame, to: [id])) }
+    for frame in frames { emit(.send(frame, to: [id])) }
   }
 }
 

@@ -12,26 +12,19 @@ public import LinkWire
 /// upgrade is accepted and subscribed in one step, so the head it states leaves no hole.
 public struct ShopServer: ServerRules {
   let policy: ShopServerPolicy
-  let startedAt: Instant
-  var chance: Chance
-
-  /// The moment of the input that is being handled.
-  var now: Instant
-  /// What it asks for so far; empty between inputs.
-  var effects: [Effect] = []
-
-  var mode = ServerMode.serving
-  var connections: [ConnectionID: ShopSocket] = [:]
-  var sockets: [String: Int] = [:]
+  private let startedAt: Instant
+  private var chance: Chance
+  var frame: ServerFrame<Effect>
+  var sockets: ShopSockets
   var rooms: [ShopID: ShopRoom] = [:]
   var removed: Set<Membership> = []
-  var requests: [RequestID: Pending] = [:]
+  private var requests: [RequestID: Pending] = [:]
   var questions: [StoreToken: Question] = [:]
-  var lastToken: UInt64 = 0
+  private var lastToken: UInt64 = 0
   var alarms = AlarmQueue<ConnectionID>()
-  var rate: PostRate
+  private var rate: TokenBuckets
   /// Why the last message was not stored; `nil` once one was.
-  var writeFailure: StoreFailure?
+  private var writeFailure: StoreFailure?
   var metrics = ShopMetrics()
 
   /// A request that has no answer yet.
@@ -63,15 +56,16 @@ public struct ShopServer: ServerRules {
     let policy = policy.workable
     self.policy = policy
     startedAt = now
-    self.now = now
+    frame = ServerFrame(at: now)
+    sockets = ShopSockets(policy.timing)
     chance = Chance(seed: seed)
-    rate = PostRate(
+    rate = TokenBuckets(
       interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
   }
 
   /// Takes one input; answers what to do, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
-    self.now = now
+    frame.begin(at: now)
     switch input {
     case .request(let id, let call, let credential, let wall):
       take(id, call, credential, wall: wall)
@@ -95,28 +89,29 @@ public struct ShopServer: ServerRules {
       drain(within: window)
     }
     finishIfEmpty()
-    return takeEffects()
+    return frame.takeEffects()
   }
 
   /// Lets pings, silences, expiries and the drain come due.
   public mutating func tick(at now: Instant) -> [Effect] {
-    self.now = now
+    frame.begin(at: now)
     while let id = alarms.take(dueAt: now) {
       wake(id)
     }
     advanceDrain()
     finishIfEmpty()
-    return takeEffects()
+    return frame.takeEffects()
   }
 
   /// The next instant at which something may be due; early at most, never late.
   public var deadline: Instant? {
-    [alarms.first, mode.deadline].compactMap(\.self).min()
+    [alarms.first, frame.mode.deadline].compactMap(\.self).min()
   }
 
-  private mutating func takeEffects() -> [Effect] {
-    defer { effects = [] }
-    return effects
+  var now: Instant { frame.now }
+
+  mutating func emit(_ effect: Effect) {
+    frame.emit(effect)
   }
 
   mutating func ask(_ question: Question) -> StoreToken {
@@ -264,7 +259,7 @@ extension ShopServer {
       answer(id, refused)
     case .admitted:
       guard hasRoomForRequest else { return answer(id, busy) }
-      effects.append(.page(ask(question), shop, query))
+      emit(.page(ask(question), shop, query))
     }
   }
 
@@ -326,7 +321,7 @@ extension ShopServer {
     guard let pending = requests.removeValue(forKey: id) else { return }
     metrics.requests.answered(
       pending.route.rawValue, status: answer.status, after: pending.since.duration(to: now))
-    effects.append(.answer(id, answer))
+    emit(.answer(id, answer))
   }
 
   /// Abandoned requests count as long as the store works for them.
@@ -338,18 +333,18 @@ extension ShopServer {
 
   /// What is said to everybody while the server goes away.
   var goingAway: Answer? {
-    guard mode != .serving else { return nil }
-    return .error(503, "draining", retryAfter: mode.window ?? policy.busyRetry)
+    guard !frame.isServing else { return nil }
+    return .error(503, "draining", retryAfter: frame.mode.window ?? policy.busyRetry)
   }
 
   /// Whether it takes work, and whether the last message was stored.
   public var serviceHealth: ServiceHealth {
-    ServiceHealth(isServing: mode == .serving, storeFailure: writeFailure, of: Self.storeName)
+    ServiceHealth(isServing: frame.isServing, storeFailure: writeFailure, of: Self.storeName)
   }
 
   private var streamHealth: ShopStreamHealth {
     ShopStreamHealth(
-      isServing: mode == .serving, connections: openConnections, shops: activeShops,
+      isServing: frame.isServing, connections: openConnections, shops: activeShops,
       uptime: startedAt.duration(to: now))
   }
 
@@ -394,8 +389,8 @@ extension ShopServer {
     guard let room = rooms[shop] else { return }
     guard let head = room.head else {
       if !room.isAsking {
-        rooms[shop]?.owed = 1
-        effects.append(.head(ask(.head(shop)), shop))
+        rooms[shop]?.pendingAnswers = 1
+        emit(.head(ask(.head(shop)), shop))
       }
       return
     }
@@ -429,9 +424,9 @@ extension ShopServer {
       appends.append(Append(token: token, message: message, key: post.key))
     }
     room.posts.removeFirst(taken)
-    room.owed = appends.count
+    room.pendingAnswers = appends.count
     rooms[shop] = room
-    if !appends.isEmpty { effects.append(.append(appends)) }
+    if !appends.isEmpty { emit(.append(appends)) }
   }
 
   private func frameBytes(of message: Message, at position: Position) -> Int {
@@ -485,7 +480,7 @@ extension ShopServer {
       for post in room.posts { answer(post.request, refused) }
     case .append(let shop, let id):
       answer(id, refused)
-      rooms[shop]?.owed -= 1
+      rooms[shop]?.pendingAnswers -= 1
       advance(shop)
     case .all(let id), .page(let id, _), .newestSince(let id, _, _):
       answer(id, refused)
@@ -509,7 +504,7 @@ extension ShopServer {
       metrics.repeated += 1
     }
     answer(id, answer(to: id, message, isNew: isNew))
-    rooms[shop]?.owed -= 1
+    rooms[shop]?.pendingAnswers -= 1
     if position.epoch != head.epoch || position.offset > head.offset + 1 {
       // Something else wrote to the log: whoever listens must catch up.
       rooms[shop]?.head = position
@@ -541,7 +536,7 @@ extension ShopServer {
     guard let listeners = rooms[shop]?.subscribers, !listeners.isEmpty else { return }
     metrics.broadcasts += 1
     metrics.frames += UInt64(listeners.count)
-    effects.append(.send(.message(spoken(message)), to: listeners))
+    emit(.send(.message(spoken(message)), to: listeners))
   }
 
   /// A message as the stream shows it in this dialect.
@@ -617,41 +612,36 @@ extension ShopServer {
   public static func drain(within window: Duration) -> Input { .drain(within: window) }
 
   /// Whether the drain has ended.
-  public var isFinished: Bool { mode == .finished }
+  public var isFinished: Bool { frame.isFinished }
 
   /// Refuses new work from now on; what waits for the store may still end well.
   mutating func drain(within window: Duration) {
-    guard
-      mode.drain(
-        within: window, at: now, grace: policy.drainGrace, limit: policy.drainLimit)
-    else { return }
-    for id in inPhase(\.isWaiting) {
+    guard frame.drain(within: window, grace: policy.drainGrace, limit: policy.drainLimit) else {
+      return
+    }
+    for id in sockets.connections(where: \.isWaiting) {
       forget(id)
       refuse(id, .error(503, "draining", retryAfter: window))
     }
-    let open = inPhase(\.isOpen)
-    if !open.isEmpty { effects.append(.send(.draining(within: window), to: open)) }
+    let open = sockets.connections(where: \.isOpen)
+    if !open.isEmpty { emit(.send(.draining(within: window), to: open)) }
   }
 
   mutating func advanceDrain() {
-    if let window = mode.leave(at: now) {
-      for id in inPhase(\.isOpen) { close(id, .draining(within: window)) }
+    if let window = frame.leave() {
+      for id in sockets.connections(where: \.isOpen) { close(id, .draining(within: window)) }
     }
-    guard mode.givesUp(at: now) else { return }
+    guard frame.givesUp else { return }
     let late = Answer.error(503, "the server stopped", retryAfter: policy.busyRetry)
     for id in requests.keys.sorted() { answer(id, late) }
-    for id in connections.keys.sorted() { drop(id) }
+    for id in sockets.connections { drop(id) }
     questions = [:]
   }
 
   /// Ends the drain once there are no connections, no requests and no questions to the store.
   mutating func finishIfEmpty() {
-    guard connections.isEmpty, requests.isEmpty, questions.isEmpty, mode.finish() else { return }
-    effects.append(.finished)
-  }
-
-  private func inPhase(_ matches: KeyPath<ShopSocket, Bool>) -> [ConnectionID] {
-    connections.filter { $0.value[keyPath: matches] }.keys.sorted()
+    guard sockets.isEmpty, requests.isEmpty, questions.isEmpty else { return }
+    frame.finish(with: .finished)
   }
 }
 
@@ -659,16 +649,16 @@ extension ShopServer {
 extension ShopServer {
   /// Notes each invariant that does not hold now.
   public func check(_ check: inout InvariantCheck) {
-    check.require(effects.isEmpty, "shop: nothing is asked for between two inputs")
+    frame.check(&check)
     check.require(
-      connections.count <= policy.maxConnections && requests.count <= policy.maxRequests,
+      sockets.count <= policy.maxConnections && requests.count <= policy.maxRequests,
       "shop: connections and requests are bounded")
     check.require(
-      sockets.count <= connections.count, "shop: users are counted only while they have sockets")
-    check.require(
-      mode != .finished || (connections.isEmpty && requests.isEmpty && questions.isEmpty),
+      !frame.isFinished || (sockets.isEmpty && requests.isEmpty && questions.isEmpty),
       "shop: a drain ends when nothing is left to wait for")
     alarms.check(&check)
+    sockets.check(&check)
+    rate.check(&check)
     guard check.isThorough else { return }
     checkConnections(&check)
     checkRooms(&check)
@@ -676,29 +666,25 @@ extension ShopServer {
   }
 
   private func checkConnections(_ check: inout InvariantCheck) {
-    let live = connections.filter { $0.value.isWaiting || $0.value.isOpen }
-    let counts = live.values.reduce(into: [String: Int]()) {
-      $0[$1.membership.user, default: 0] += 1
-    }
-    check.require(counts == sockets, "shop: a user's count is that of waiting and open sockets")
     check.require(
-      connections.allSatisfy { id, connection in
-        connection.wake(policy.timing).map { alarms.rings(id, by: $0) } ?? true
-      }, "shop: each accepted socket has an alarm")
+      sockets.allSatisfy { id, _ in sockets.wake(id).map { alarms.rings(id, by: $0) } ?? true },
+      "shop: each accepted socket has an alarm")
     check.require(
-      live.allSatisfy { id, connection in
-        guard let room = rooms[connection.membership.shop] else { return false }
-        return connection.isOpen
+      sockets.allSatisfy { id, socket in
+        guard socket.isLive else { return true }
+        guard let room = rooms[socket.membership.shop] else { return false }
+        return socket.isOpen
           ? room.subscribers.contains(id)
           : room.creditors.contains(id) || room.arrivals.contains { $0.id == id }
       }, "shop: a socket is in the room of its shop")
-    switch mode {
+    switch frame.mode {
     case .serving, .finished: break
     case .draining:
       check.require(
-        live.values.allSatisfy(\.isOpen), "shop: nothing new is let in during a drain")
+        sockets.allSatisfy { !$1.isWaiting }, "shop: nothing new is let in during a drain")
     case .leaving:
-      check.require(live.isEmpty, "shop: a server that leaves has closed its sockets")
+      check.require(
+        sockets.allSatisfy { !$1.isLive }, "shop: a server that leaves has closed its sockets")
     }
   }
 
@@ -707,7 +693,7 @@ extension ShopServer {
       $0 + $1.subscribers.count + $1.creditors.count + $1.arrivals.count
     }
     check.require(
-      places == connections.values.count { $0.isWaiting || $0.isOpen },
+      places == sockets.connections(where: \.isLive).count,
       "shop: a socket is in one place of one room")
     check.require(
       rooms.values.allSatisfy { room in
@@ -718,16 +704,16 @@ extension ShopServer {
         room.posts.count <= policy.maxPostsPerShop
           && room.recent.count <= (room.creditors.isEmpty ? 0 : policy.arrearsLimit)
       }, "shop: what a room keeps is bounded")
-    guard mode != .finished else { return }
-    let owed = questions.values.reduce(into: [ShopID: Int]()) { owed, question in
+    guard !frame.isFinished else { return }
+    let pending = questions.values.reduce(into: [ShopID: Int]()) { pending, question in
       switch question {
-      case .head(let shop), .append(let shop, _): owed[shop, default: 0] += 1
+      case .head(let shop), .append(let shop, _): pending[shop, default: 0] += 1
       case .all, .page, .arrears, .newestSince: break
       }
     }
     check.require(
-      rooms.allSatisfy { $0.value.owed == owed[$0.key, default: 0] },
-      "shop: a room is owed an answer for each of its questions")
+      rooms.allSatisfy { $0.value.pendingAnswers == pending[$0.key, default: 0] },
+      "shop: a room waits for an answer for each of its questions")
   }
 
   private func checkRequests(_ check: inout InvariantCheck) {

@@ -76,21 +76,20 @@ public struct ShopServerPolicy: Sendable, Hashable {
   var timing: SocketLife.Timing {
     SocketLife.Timing(pingInterval: pingInterval, pongWait: pongWait, closeWait: closeWait)
   }
+}
 
-  /// The policy without what would make the server spin or stand still: times of at least 1 ms,
-  /// counts of at least 1.
-  var workable: ShopServerPolicy {
-    var policy = self
-    let times: [WritableKeyPath<Self, Duration>] = [
+extension ShopServerPolicy: ServerPolicy {
+  static var times: [WritableKeyPath<Self, Duration>] {
+    [
       \.postInterval, \.pingInterval, \.pongWait, \.closeWait, \.drainGrace, \.drainLimit,
     ]
-    for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
-    let counts: [WritableKeyPath<Self, Int>] = [
+  }
+
+  static var counts: [WritableKeyPath<Self, Int>] {
+    [
       \.socketsPerUser, \.maxConnections, \.maxRequests, \.maxPostsPerShop, \.maxIdleRooms,
       \.postBurst, \.maxWatchedUsers, \.arrearsLimit, \.maxArrearsBytes,
       \.maxCommitBytes,
     ]
-    for count in counts { policy[keyPath: count] = max(policy[keyPath: count], 1) }
-    return policy
   }
 }

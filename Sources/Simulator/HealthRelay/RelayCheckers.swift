@@ -10,8 +10,8 @@ public struct RelayCheckers: FeatureCheckers {
   public typealias Feature = RelayFeature
 
   private var found = Findings()
-  private var open: [AskID: (at: Instant, facts: RelayCallFacts)] = [:]
-  private var left: Set<AskID> = []
+  private var open: [RequestID: (at: Instant, facts: RelayCallFacts)] = [:]
+  private var left: Set<RequestID> = []
   /// What each token lets its holder ask.
   private var grants: [String: Grant] = [:]
   /// Logins whose outcome was never told: the backend may have let an assistant in all the same.
@@ -114,7 +114,7 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   private mutating func asked(
-    _ ask: AskID, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+    _ ask: RequestID, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
   ) {
     open[ask] = (standing.now, facts)
     if facts.isLogout, let token = facts.token { grants[token]?.isEnding = true }
@@ -123,7 +123,7 @@ public struct RelayCheckers: FeatureCheckers {
     dues.asked(ask, facts, standing)
   }
 
-  private mutating func leave(_ ask: AskID, _ now: Instant) {
+  private mutating func leave(_ ask: RequestID, _ now: Instant) {
     left.insert(ask)
     dues.forget(ask)
     guard let (since, facts) = open.removeValue(forKey: ask) else { return }
@@ -160,7 +160,7 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   /// A question is kept as that of the assistant that asks it.
-  private mutating func checkFiled(_ ask: AskID, _ kept: KeptQuestion, _ now: Instant) {
+  private mutating func checkFiled(_ ask: RequestID, _ kept: KeptQuestion, _ now: Instant) {
     guard let facts = open[ask]?.facts, facts.question == kept.question.number,
       let token = facts.token, TokenHash.of(token) != kept.asker
     else { return }
@@ -180,7 +180,7 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   private mutating func told(
-    _ ask: AskID, _ outcome: RelayOutcome, _ standing: Standing<RelayFeature>
+    _ ask: RequestID, _ outcome: RelayOutcome, _ standing: Standing<RelayFeature>
   ) {
     let now = standing.now
     guard !left.contains(ask) else {
@@ -211,7 +211,7 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   /// A call has its outcome within the limit, whatever ended it.
-  private mutating func checkTime(_ ask: AskID, _ since: Instant, _ now: Instant) {
+  private mutating func checkTime(_ ask: RequestID, _ since: Instant, _ now: Instant) {
     let time = since.duration(to: now)
     guard time > Self.limit else { return }
     found.add(.unanswered, at: now, "\(ask) had no outcome for \(Words.length(time))")

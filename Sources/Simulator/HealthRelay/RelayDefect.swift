@@ -99,7 +99,7 @@ public enum RelayDefect: String, DeliberateDefect {
 /// ask for, or their numbers.
 struct RelaySeam {
   let defect: RelayDefect?
-  private var newest: AskID?
+  private var newest: RequestID?
   /// A question that the next one overtakes.
   private var held: RelayServer.Input?
   /// The pair that a phone was sent last.
@@ -127,18 +127,18 @@ struct RelaySeam {
 
   mutating func toBackend(_ input: RelayServer.Input) -> [RelayServer.Input] {
     switch input {
-    case .ask(let ask, .question, _, _, _):
+    case .call(let ask, .question, _, _, _):
       newest = ask
       guard defect == .asksNewestFirst else { return [input] }
       defer { held = held == nil ? input : nil }
       return held.map { [input, $0] } ?? []
-    case .ask(let ask, .login, let bearer, let address, let wall):
+    case .call(let ask, .login, let bearer, let address, let wall):
       guard defect == .admitsAnyPair, let shown else { return [input] }
-      let login = RelayAsk.login(word: shown.word, code: shown.code)
-      return [.ask(ask, login, bearer: bearer, from: address, wall: wall)]
+      let login = RelayCall.login(word: shown.word, code: shown.code)
+      return [.call(ask, login, bearer: bearer, from: address, wall: wall)]
     case .abandoned: return defect == .ignoresLeaving ? [] : [input]
     case .restored, .phoneOpened, .heard, .phoneSaid, .phoneUnreadable, .overflowed, .phoneGone,
-      .ask, .pull, .minted, .stored, .pushed, .drain:
+      .call, .pull, .minted, .stored, .pushed, .drain:
       return [input]
     }
   }
@@ -166,7 +166,7 @@ struct RelaySeam {
     }
   }
 
-  private func answers(_ ask: AskID, _ outcome: RelayOutcome) -> [RelayServer.Effect] {
+  private func answers(_ ask: RequestID, _ outcome: RelayOutcome) -> [RelayServer.Effect] {
     let effect = RelayServer.Effect.answer(ask, outcome)
     if defect == .answersTwice { return [effect, effect] }
     if defect == .answersNewest, case .data = outcome { return [.answer(newest ?? ask, outcome)] }

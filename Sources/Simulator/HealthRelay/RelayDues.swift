@@ -29,10 +29,10 @@ struct RelayDues: Sendable {
     }
   }
 
-  private var due: [AskID: Due] = [:]
+  private var due: [RequestID: Due] = [:]
   /// The questions of each phone that may still keep it busy: open ones, and those that were taken
   /// back a short time ago.
-  private var load: [Int: [AskID: Instant]] = [:]
+  private var load: [Int: [RequestID: Instant]] = [:]
   private var holds: [Int: Hold] = [:]
   /// The troubles under way.
   private var troubles: [Act<RelayVerb>] = []
@@ -45,7 +45,7 @@ struct RelayDues: Sendable {
 
   /// A question reached the backend.
   mutating func asked(
-    _ ask: AskID, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+    _ ask: RequestID, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
   ) {
     let (phone, now) = (facts.phone, standing.now)
     let limit = RelayServerPolicy().callLimit
@@ -73,7 +73,7 @@ struct RelayDues: Sendable {
   ///
   /// - Parameter isEntitled: Whether its assistant is signed in, and has not taken anything back.
   mutating func told(
-    _ ask: AskID, _ outcome: RelayOutcome, isEntitled: Bool, _ now: Instant,
+    _ ask: RequestID, _ outcome: RelayOutcome, isEntitled: Bool, _ now: Instant,
     _ found: inout Findings
   ) {
     var isData = false
@@ -96,7 +96,7 @@ struct RelayDues: Sendable {
   }
 
   /// Nothing is due to it any more.
-  mutating func forget(_ ask: AskID) { due[ask] = nil }
+  mutating func forget(_ ask: RequestID) { due[ask] = nil }
 
   /// Nothing of a phone is due any more.
   mutating func trouble(_ phone: Int, at now: Instant) {

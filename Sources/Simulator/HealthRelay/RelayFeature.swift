@@ -105,13 +105,13 @@ public enum RelayFact: Sendable, Equatable {
   /// The backend's process ended: waiting assistants hear that the connection broke.
   case backendEnded
   /// A call reached the backend.
-  case asked(AskID, RelayCallFacts)
+  case asked(RequestID, RelayCallFacts)
   /// The backend said an outcome.
-  case told(AskID, RelayOutcome)
+  case told(RequestID, RelayOutcome)
   /// The backend heard that an assistant had gone.
-  case left(AskID)
+  case left(RequestID)
   /// The backend keeps a question as that of an assistant, while the assistant asks it.
-  case filed(AskID, KeptQuestion)
+  case filed(RequestID, KeptQuestion)
   /// The backend sent a phone its pair over a socket.
   case greeted(phone: Int, AttemptID, isResumed: Bool)
   /// The pairings of a phone may have ended: it began anew, or was away for too long.

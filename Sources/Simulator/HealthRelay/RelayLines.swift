@@ -7,7 +7,7 @@ import LinkWire
 struct RelayLines: Sendable {
   /// A question that has no outcome yet.
   private struct Entry: Sendable {
-    let ask: AskID
+    let ask: RequestID
     let token: String?
     let number: Int
     /// Whether the same assistant asked the same before a restart of the backend: the question may
@@ -59,7 +59,7 @@ struct RelayLines: Sendable {
   /// A question reached the backend.
   ///
   /// - Parameter isPaired: Whether the phone is certainly the one that the assistant paired with.
-  mutating func asked(_ ask: AskID, _ facts: RelayCallFacts, isPaired: Bool, _ now: Instant) {
+  mutating func asked(_ ask: RequestID, _ facts: RelayCallFacts, isPaired: Bool, _ now: Instant) {
     guard let number = facts.question else { return }
     times[number, default: 0] += 1
     let question = Asked(token: facts.token, number: number)
@@ -72,7 +72,7 @@ struct RelayLines: Sendable {
   }
 
   /// A question has its outcome, or its assistant has gone.
-  mutating func ended(_ ask: AskID, of phone: Int, _ now: Instant, _ found: inout Findings) {
+  mutating func ended(_ ask: RequestID, of phone: Int, _ now: Instant, _ found: inout Findings) {
     guard let place = phones[phone]?.line.firstIndex(where: { $0.ask == ask }),
       let entry = phones[phone]?.line.remove(at: place)
     else { return }

@@ -22,7 +22,7 @@ extension RelayFeature {
   /// A request of an assistant or of a phone without a socket.
   public enum Question: Sendable {
     /// Of an assistant.
-    case ask(AskID, RelayAsk, token: String?)
+    case ask(RequestID, RelayCall, token: String?)
     /// Of a phone without a socket; the step that waits, if one does.
     case pull(RelayPull, resume: String?, pull: Int, StepID?)
   }
@@ -47,7 +47,7 @@ extension RelayFeature {
     case looksAtPhone
     // Assistants.
     case signsIn
-    case abandons(AskID)
+    case abandons(RequestID)
     // The backend.
     case minted(RelayServer.Minted)
     case pushed(PhoneID, to: PushAddress, PushOutcome)

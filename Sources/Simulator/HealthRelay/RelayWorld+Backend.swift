@@ -16,11 +16,11 @@ extension RelayWorld {
     /// When the store last refused a change.
     var failedAt: Instant?
     /// The exchanges of waiting assistants.
-    var asks: [AskID: TrafficID] = [:]
+    var asks: [RequestID: TrafficID] = [:]
     /// The phones whose pulls have no answer.
     var pulls: [TrafficID: Int] = [:]
     /// The question that is being taken.
-    var taking: AskID?
+    var taking: RequestID?
     /// The outcomes that assistants were told, as a log describes them.
     var logged = LogSample()
 
@@ -315,7 +315,7 @@ extension RelayWorld {
     /// The pair of their last login.
     var pair: HealthRelay.RelayPair?
     /// Their calls that wait.
-    var open: [AskID] = []
+    var open: [RequestID] = []
     /// A sign-in is due, if one is needed.
     var isDue = false
     /// Calm has come, and it had no data since then.
@@ -343,7 +343,7 @@ extension RelayWorld {
 
   mutating func logIn(_ index: Int, with pair: HealthRelay.RelayPair) {
     askers[index].pair = pair
-    let what = RelayAsk.login(word: pair.word.text, code: pair.code.text)
+    let what = RelayCall.login(word: pair.word.text, code: pair.code.text)
     call(index, what, token: askers[index].token, patience: .seconds(60))
   }
 
@@ -365,11 +365,11 @@ extension RelayWorld {
     call(index, .logout, token: token, patience: .seconds(60))
   }
 
-  mutating func call(_ index: Int, _ what: RelayAsk, token: String?, patience: Duration) {
+  mutating func call(_ index: Int, _ what: RelayCall, token: String?, patience: Duration) {
     lastAsk += 1
-    askers[index].open.append(AskID(lastAsk))
+    askers[index].open.append(RequestID(lastAsk))
     ask(
-      .ask(AskID(lastAsk), what, token: token), from: kernel.host(.client, index),
+      .ask(RequestID(lastAsk), what, token: token), from: kernel.host(.client, index),
       to: server, patience: patience)
   }
 
@@ -385,7 +385,7 @@ extension RelayWorld {
 
   // At the backend.
 
-  mutating func asked(_ ask: AskID, _ what: RelayAsk, token: String?, _ traffic: TrafficID) {
+  mutating func asked(_ ask: RequestID, _ what: RelayCall, token: String?, _ traffic: TrafficID) {
     guard let place = exchange(traffic) else { return }
     let host = kernel.exchanges[place].from
     // An assistant that left before its question arrived never asked.
@@ -394,7 +394,7 @@ extension RelayWorld {
     take(ask, what, of: facts(what, of: host.index, token: token))
   }
 
-  private func facts(_ what: RelayAsk, of index: Int, token: String?) -> RelayCallFacts {
+  private func facts(_ what: RelayCall, of index: Int, token: String?) -> RelayCallFacts {
     var facts = RelayCallFacts(asker: index, token: token)
     switch what {
     case .question(let question):
@@ -407,12 +407,12 @@ extension RelayWorld {
   }
 
   /// Gives a call to the backend.
-  mutating func take(_ ask: AskID, _ what: RelayAsk, of facts: RelayCallFacts) {
+  mutating func take(_ ask: RequestID, _ what: RelayCall, of facts: RelayCallFacts) {
     note(.asked(ask, facts))
     if facts.isLogout, let token = facts.token { phones[facts.phone].tokens[token] = nil }
     backend.taking = facts.question == nil ? nil : ask
     feed(
-      .ask(
+      .call(
         ask, what, bearer: facts.token.map { TokenHash.of($0) }, from: facts.address,
         wall: wall(server)))
     backend.taking = nil
@@ -433,7 +433,7 @@ extension RelayWorld {
   }
 
   /// The backend says an outcome.
-  mutating func tell(_ ask: AskID, _ outcome: RelayOutcome) {
+  mutating func tell(_ ask: RequestID, _ outcome: RelayOutcome) {
     note(.told(ask, outcome))
     guard let traffic = backend.asks.removeValue(forKey: ask) else { return }
     if case .loggedIn(let grant) = outcome, let place = exchange(traffic) {
@@ -444,7 +444,7 @@ extension RelayWorld {
   }
 
   /// The backend hears that an assistant has gone.
-  mutating func abandon(_ ask: AskID) {
+  mutating func abandon(_ ask: RequestID) {
     guard backend.asks.removeValue(forKey: ask) != nil else { return }
     note(.left(ask))
     feed(.abandoned(ask))
@@ -453,7 +453,8 @@ extension RelayWorld {
   // Back at the assistant.
 
   mutating func heard(
-    _ ask: AskID, token: String?, _ result: Result<RelayFeature.Reply, LinkFailure>, _ index: Int
+    _ ask: RequestID, token: String?, _ result: Result<RelayFeature.Reply, LinkFailure>,
+    _ index: Int
   ) {
     guard let place = askers[index].open.firstIndex(of: ask) else { return }
     askers[index].open.remove(at: place)

@@ -604,7 +604,7 @@ extension RelayWorld {
     let code = "x\(lastGuess)"
     var facts = RelayCallFacts(asker: RelayFeature.askers + lastGuess % 4)
     facts.pair = RelayGivenPair(text: "\(word) \(code)", isGuess: true)
-    take(AskID(lastAsk), .login(word: word, code: code), of: facts)
+    take(RequestID(lastAsk), .login(word: word, code: code), of: facts)
   }
 }
 

@@ -5,7 +5,6 @@ public import LinkServerCore
 let backendServices: [any Service.Type] = [
   ShopService.self,
   RelayService.self,
-  AssistantService.self,
   SessionService.self,
   SyncService.self,
 ]
@@ -30,7 +29,7 @@ public struct BackendConfiguration: Sendable {
   /// Every number of the relay.
   public var relay = RelayServerPolicy()
   /// Every number of the assistants' side; on a loopback `host` foreign hosts are refused. The web
-  /// pages that its doors keep out open no phone's socket either.
+  /// pages that its origin policy keeps out open no phone's socket either.
   public var assistants = MCPPolicy()
   /// Every number of the sessions.
   public var session = SessionServerPolicy()

@@ -12,7 +12,6 @@ struct BackendHandler: SocketHandler {
 
   private let services: [any Service]
   private let log: BackendLog
-  private let mailbox = Mailbox()
   private var runners: [any RunningService] = []
   /// When each service is to be woken. Asked of a service only after it did something.
   private var deadlines: [Instant?] = []
@@ -59,9 +58,7 @@ struct BackendHandler: SocketHandler {
   private func runner<S: Service>(
     of service: S, on hub: SocketHub, _ inject: @escaping Inject
   ) -> any RunningService {
-    let desk = ServiceDesk<S>(
-      hub: hub, log: log, mailbox: mailbox, store: service.store
-    ) { body in
+    let desk = ServiceDesk<S>(hub: hub, log: log, store: service.store) { body in
       inject { handler, hub in handler.turn(on: hub) { $0.work(on: S.self, body) } }
     }
     return ServiceRunner(service, desk)
@@ -113,11 +110,8 @@ struct BackendHandler: SocketHandler {
     deadlines[index] = runners[index].deadline
   }
 
-  /// Delivers what services have for each other until nothing follows, and sets the alarm.
+  /// Sets the alarm, and tells once that all services have drained.
   private mutating func settle(on hub: SocketHub) {
-    while !mailbox.isEmpty {
-      for letter in mailbox.take() { letter(&self) }
-    }
     var earliest = checks.deadline
     for deadline in deadlines {
       guard let deadline else { continue }

@@ -83,7 +83,7 @@ struct DashboardTests {
       in: scratch("data"),
       {
         $0.syncSecretFile = scratch("secrets")
-        $0.assistants.doors.hosts = ["test"]
+        $0.assistants.originPolicy.hosts = ["test"]
       }
     ) { rig in
       let client = try rig.client()

@@ -27,7 +27,7 @@ import Testing
       in: directory ?? scratch("data"), more: [store].compactMap(\.self),
       {
         $0.syncSecretFile = file
-        $0.assistants.doors.hosts = ["test"]
+        $0.assistants.originPolicy.hosts = ["test"]
       }, body)
   }
 

@@ -21,7 +21,7 @@ import Testing
       in: directory,
       {
         $0.syncSecretFile = file
-        $0.assistants.doors.hosts = ["test"]
+        $0.assistants.originPolicy.hosts = ["test"]
       }, body)
   }
 

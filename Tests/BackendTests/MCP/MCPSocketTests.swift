@@ -20,7 +20,7 @@ struct MCPSocketTests {
   ) async throws {
     try await BackendRig.run(
       {
-        $0.assistants.doors.hosts = ["test"]
+        $0.assistants.originPolicy.hosts = ["test"]
         configure(&$0)
       }, body)
   }
@@ -221,8 +221,8 @@ struct MCPSocketTests {
   ) {
     var configuration = BackendConfiguration(dataDirectory: "")
     configuration.host = host
-    if host == "0.0.0.0" { configuration.assistants.doors.hosts = ["test"] }
-    #expect(configuration.assistantsHere.doors.admit(host: named) == (status == 200))
+    if host == "0.0.0.0" { configuration.assistants.originPolicy.hosts = ["test"] }
+    #expect(configuration.assistantsHere.originPolicy.admit(host: named) == (status == 200))
   }
 
   @Test func `wrong pairs count together, whichever way they come, and lock every way`()
@@ -257,7 +257,7 @@ struct MCPSocketTests {
   }
 
   @Test func `a browser's page of an allowed origin may call, and read the answer`() async throws {
-    try await run({ $0.assistants.doors.origins = ["https://app.example"] }) { rig in
+    try await run({ $0.assistants.originPolicy.origins = ["https://app.example"] }) { rig in
       let client = try rig.client()
       let origin = "Origin: https://app.example"
       let asked = try await client.ask(

@@ -164,7 +164,8 @@ import Testing
     ("Origin: null\r\n", 403),
   ])
   func `a web page from elsewhere is no phone`(field: String, status: Int) async throws {
-    try await BackendRig.run({ $0.assistants.doors.origins = ["https://app.example"] }) { rig in
+    try await BackendRig.run({ $0.assistants.originPolicy.origins = ["https://app.example"] }) {
+      rig in
       let client = try rig.client()
       #expect(try await client.upgrade("/ws/phone", field).status == status)
       let health = try await rig.client().ask("GET", "/relay/health")
@@ -176,7 +177,8 @@ import Testing
   func `the backend's own address is no page from elsewhere`(
     origin: String, status: Int
   ) async throws {
-    try await BackendRig.run({ $0.assistants.doors.hosts = ["relay.example", "test"] }) { rig in
+    try await BackendRig.run({ $0.assistants.originPolicy.hosts = ["relay.example", "test"] }) {
+      rig in
       let answer = try await rig.client().upgrade("/ws/phone", "Origin: \(origin)\r\n")
       #expect(answer.status == status)
     }
@@ -228,7 +230,7 @@ import Testing
         for _ in 0..<64 {
           group.addTask {
             do throws(BackendError) {
-              let ask = RelayAsk.question(BackendRig.question)
+              let ask = RelayCall.question(BackendRig.question)
               guard case .refused = try await rig.backend.ask(ask, bearer: grant.accessToken)
               else { return false }
               return true

@@ -43,7 +43,7 @@ import Testing
     ("Origin: null\r\n", 403),
   ])
   func `a web page from elsewhere opens no session`(field: String, status: Int) async throws {
-    try await BackendRig.session({ $0.assistants.doors.origins = ["https://app.example"] }) {
+    try await BackendRig.session({ $0.assistants.originPolicy.origins = ["https://app.example"] }) {
       rig in
       let answer = try SocketsClient(port: rig.address.port).upgrade("/session", field)
       #expect(answer.status == status)
@@ -55,7 +55,8 @@ import Testing
   func `the server's own address is no page from elsewhere`(
     origin: String, status: Int
   ) async throws {
-    try await BackendRig.session({ $0.assistants.doors.hosts = ["relay.example", "test"] }) { rig in
+    try await BackendRig.session({ $0.assistants.originPolicy.hosts = ["relay.example", "test"] }) {
+      rig in
       let client = try SocketsClient(port: rig.address.port)
       let answer = try client.upgrade("/session", "Origin: \(origin)\r\n")
       #expect(answer.status == status)

@@ -11,7 +11,7 @@ struct MCPServerProperty {
   private var lastRequest: UInt64 = 0
   private var lastFresh: UInt8 = 0
   private var sessions: [String] = []
-  private var asks: [AskID] = []
+  private var asks: [RequestID] = []
 
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var property = MCPServerProperty()
@@ -121,7 +121,7 @@ struct MCPServerProperty {
     try hold(broken == [], "the assistants' server keeps its invariants: \(broken)")
     for effect in effects {
       switch effect {
-      case .ask(let ask, _, _, _): asks.append(ask)
+      case .call(let ask, _, _, _): asks.append(ask)
       case .abandon(let ask): asks.removeAll { $0 == ask }
       case .answer(_, let reply): note(reply.session)
       case .begin(_, let session, _): note(session)

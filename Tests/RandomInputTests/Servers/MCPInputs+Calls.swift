@@ -5,7 +5,7 @@ import LinkWire
 @testable import LinkServerCore
 
 // What assistants and the relay say. That each unusual header, message and argument is read as it
-// should be is shown by the tests of the server's doors and of the codecs.
+// should be is shown by the tests of the server's origin policy and of the codecs.
 extension MCPInputs {
   mutating func hash() -> TokenHash? {
     TokenHash([UInt8](repeating: UInt8(number(1...3)), count: 32))
@@ -15,7 +15,8 @@ extension MCPInputs {
     _ method: MCPCall.Method, _ route: MCPRoute, _ body: String = ""
   ) -> MCPCall {
     var call = MCPCall(method, route, address: one(["x", "y"]), body: Array(body.utf8))
-    call.fields.host = oneIn(25) ? "elsewhere.example" : policy.doors.hosts.first ?? "localhost:1"
+    call.fields.host =
+      oneIn(25) ? "elsewhere.example" : policy.originPolicy.hosts.first ?? "localhost:1"
     if oneIn(9) { call.fields.origin = one(["http://localhost:3000", "https://app.example"]) }
     call.fields.accept = one([
       "application/json, text/event-stream", "application/json, text/event-stream",
@@ -149,7 +150,7 @@ extension MCPInputs {
     return call
   }
 
-  mutating func outcome(of ask: RelayAsk) -> RelayOutcome {
+  mutating func outcome(of ask: RelayCall) -> RelayOutcome {
     let wait = Duration.seconds(number(1...300))
     if oneIn(5) {
       let refusals: [RelayRefusal] = [

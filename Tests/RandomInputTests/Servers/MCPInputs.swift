@@ -8,8 +8,8 @@ import LinkWire
 struct MCPInputs: ServerInputs {
   /// A call that the relay has.
   struct Asked {
-    let ask: AskID
-    let wants: RelayAsk
+    let ask: RequestID
+    let wants: RelayCall
     /// The session or the conversation that it is of.
     let owner: String?
     /// The request that it is of; of a batch, that of the whole batch.
@@ -48,9 +48,9 @@ struct MCPInputs: ServerInputs {
     ]
     draw.set(&policy, counts)
     draw.set(&policy, seconds: times)
-    if draw.oneIn(3) { policy.doors.hosts = ["relay.example"] }
-    if draw.oneIn(3) { policy.doors.origins = ["https://app.example"] }
-    policy.doors.isLocal = !draw.oneIn(3)
+    if draw.oneIn(3) { policy.originPolicy.hosts = ["relay.example"] }
+    if draw.oneIn(3) { policy.originPolicy.origins = ["https://app.example"] }
+    policy.originPolicy.isLocal = !draw.oneIn(3)
     self.policy = policy
     run = RandomRun(MCPServer(policy: policy, at: .zero), seed: seed, chance: draw.chance)
   }
@@ -88,7 +88,7 @@ struct MCPInputs: ServerInputs {
   private mutating func settle() {
     guard !asked.isEmpty else { return send(message()) }
     let call = one(asked)
-    let ask = oneIn(30) ? AskID(55_555) : call.ask
+    let ask = oneIn(30) ? RequestID(55_555) : call.ask
     let outcome = outcome(of: call.wants)
     let time = wall.advanced(by: .seconds(one([-31, 0, 31])))
     for _ in 0..<(oneIn(20) ? 2 : 1) {
@@ -101,7 +101,7 @@ struct MCPInputs: ServerInputs {
     case .answer(let id, _), .end(let id): "the end of the answer to \(id)"
     case .begin(let id, _, _): "the start of a stream for \(id)"
     case .watch(let id): "a watch of \(id)"
-    case .ask(let id, _, _, _): "the outcome of \(id)"
+    case .call(let id, _, _, _): "the outcome of \(id)"
     case .write, .abandon: nil
     }
   }
@@ -145,7 +145,7 @@ extension MCPInputs {
       require(open[id]?.isStream == true, "only a stream that began is written to")
     case .end(let id):
       require(open.removeValue(forKey: id)?.isStream == true, "only a stream that began ends")
-    case .ask(let ask, let wants, let bearer, _): note(ask, wants, bearer, after: input)
+    case .call(let ask, let wants, let bearer, _): note(ask, wants, bearer, after: input)
     case .abandon(let ask):
       require(asked.contains { $0.ask == ask }, "only a call that waits is abandoned")
       asked.removeAll { $0.ask == ask }
@@ -153,7 +153,7 @@ extension MCPInputs {
   }
 
   private mutating func note(
-    _ ask: AskID, _ wants: RelayAsk, _ bearer: MCPServer.Bearer?, after input: MCPServer.Input?
+    _ ask: RequestID, _ wants: RelayCall, _ bearer: MCPServer.Bearer?, after input: MCPServer.Input?
   ) {
     guard case .request(let id, let call, _) = input else {
       return run.fail("a call is made for a request")
@@ -171,7 +171,7 @@ extension MCPInputs {
       "a call shows the token of its request or of its session")
   }
 
-  private mutating func conclude(_ ask: AskID, _ outcome: RelayOutcome, _ token: TokenHash?) {
+  private mutating func conclude(_ ask: RequestID, _ outcome: RelayOutcome, _ token: TokenHash?) {
     guard let place = asked.firstIndex(where: { $0.ask == ask }) else { return }
     let call = asked.remove(at: place)
     let rest = asked.contains { $0.request == call.request }

@@ -33,8 +33,9 @@ extension RelayInputs {
     give(.phoneOpened(ConnectionID(notes.fresh()), arrival, wall: wall))
   }
 
-  private mutating func give(_ ask: RelayAsk, bearer: TokenHash?) {
-    give(.ask(AskID(notes.fresh()), ask, bearer: bearer, from: one(Self.addresses), wall: wall))
+  private mutating func give(_ ask: RelayCall, bearer: TokenHash?) {
+    give(
+      .call(RequestID(notes.fresh()), ask, bearer: bearer, from: one(Self.addresses), wall: wall))
   }
 
   mutating func logIn() {
@@ -189,7 +190,7 @@ extension RelayInputs {
     case 1: for id in notes.open { give(.heard(id)) }
     case 2: if oneIn(9) { give(.drain(within: one([.zero, .seconds(3), .milliseconds(2_500)]))) }
     case 3: give(.stored(StoreToken(777_777), failure: nil))
-    case 4: give(.abandoned(asks.keys.min() ?? AskID(777_777)))
+    case 4: give(.abandoned(asks.keys.min() ?? RequestID(777_777)))
     case 5, 6: give(.phoneUnreadable(anySocket(), RelayWireError(.missing(field: "type"))))
     case 7: for id in notes.ending { leave(id) }
     case _: if oneIn(6) || machine.isFinished { beginAnew() }

@@ -14,7 +14,7 @@ struct RelayInputs: ServerInputs {
 
   var kept = RelayKept()
   /// Calls without an outcome, and when they must have one.
-  var asks: [AskID: (ask: RelayAsk, bearer: TokenHash?, until: Instant)] = [:]
+  var asks: [RequestID: (ask: RelayCall, bearer: TokenHash?, until: Instant)] = [:]
   /// Pulls without a reply, and who made them.
   var pulls: [RequestID: TokenHash?] = [:]
   var mints: [RelayServer.Mint] = []
@@ -113,7 +113,7 @@ extension RelayInputs {
     case .restored(let kept, _): self.kept = kept
     case .phoneOpened(let id, _, _): notes.asked.insert(id)
     case .phoneGone(let id, _, _): notes.end(id)
-    case .ask(let id, let ask, let bearer, _, _):
+    case .call(let id, let ask, let bearer, _, _):
       let until = now.advanced(by: policy.workable.callLimit)
       asks[id] = (ask, bearer, until)
     case .abandoned(let id): asks[id] = nil
@@ -170,7 +170,7 @@ extension RelayInputs {
     }
   }
 
-  private mutating func note(_ outcome: RelayOutcome, of id: AskID) {
+  private mutating func note(_ outcome: RelayOutcome, of id: RequestID) {
     guard let ask = asks.removeValue(forKey: id) else {
       return run.fail("only a call that waits has an outcome")
     }

@@ -18,7 +18,7 @@ struct ServerTests {
   @Test func `the relay keeps its promises under random inputs`() {
     RandomInputs<RelayInputs>(seeds: 0..<60, acts: 100).expectSound(
       inputs: """
-        restored phoneOpened heard phoneSaid phoneUnreadable overflowed phoneGone ask abandoned
+        restored phoneOpened heard phoneSaid phoneUnreadable overflowed phoneGone call abandoned
         pull minted stored pushed drain
         """,
       effects: "accept refuse send ping close drop answer respond mint store push finished")
@@ -27,7 +27,7 @@ struct ServerTests {
   @Test func `the server of assistants keeps its promises under random inputs`() {
     RandomInputs<MCPInputs>(seeds: 0..<50, acts: 120).expectSound(
       inputs: "request abandoned outcome drain",
-      effects: "answer watch begin write end ask abandon")
+      effects: "answer watch begin write end call abandon")
   }
 
   @Test func `the session server keeps its promises under random inputs`() {
@@ -52,7 +52,7 @@ struct ServerTests {
       }
     }
     Inputs.expectFound("a drain ends by its limit") { shop, _, _ in
-      if shop.isFinished { shop.mode = .serving }
+      if shop.isFinished { shop.frame = ServerFrame(at: shop.now) }
     }
   }
 

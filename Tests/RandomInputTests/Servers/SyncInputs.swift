@@ -27,7 +27,7 @@ struct SyncInputs: ServerInputs {
     var policy = SyncServerPolicy()
     if draw.oneIn(3) { policy.maxRequests = draw.one([1, 2, 4]) }
     if draw.oneIn(3) { policy.drainLimit = draw.one([.zero, .seconds(1)]) }
-    if draw.oneIn(3) { policy.doors.hosts = ["sync.example"] }
+    if draw.oneIn(3) { policy.originPolicy.hosts = ["sync.example"] }
     self.policy = policy
     run = RandomRun(SyncServer(policy: policy, at: .zero), seed: seed, chance: draw.chance)
   }
@@ -102,7 +102,7 @@ extension SyncInputs {
       call.candidate = UUID128(high: 77, low: notes.fresh())
       call.mediaType = oneIn(12) ? "text/plain" : call.upload?.dialect.mediaType
     }
-    call.host = policy.doors.hosts.first ?? (oneIn(25) ? "elsewhere.example" : "localhost:1")
+    call.host = policy.originPolicy.hosts.first ?? (oneIn(25) ? "elsewhere.example" : "localhost:1")
     if oneIn(6) { call.encoding = one(["gzip", "identity", "br"]) }
     return call
   }

@@ -28,7 +28,7 @@ import Testing
     foreign(), asked(), elsewhere(), SyncStage.creation(isComplete: true, .tus),
   ])
   func `nothing is told where no upload can be resumed`(call: SyncCall) {
-    var stage = SyncStage { $0.doors.isLocal = true }
+    var stage = SyncStage { $0.originPolicy.isLocal = true }
     var call = call
     if call.host == nil { call.host = "127.0.0.1" }
     #expect(stage.feed(.announced(RequestID(1), call, user: SyncStage.ann)) == [])

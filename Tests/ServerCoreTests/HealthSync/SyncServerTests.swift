@@ -219,8 +219,8 @@ extension SyncAnswer {
 
   @Test func `web pages of other origins and foreign hosts are kept out`() {
     var stage = SyncStage {
-      $0.doors.isLocal = true
-      $0.doors.origins = ["https://app.example"]
+      $0.originPolicy.isLocal = true
+      $0.originPolicy.origins = ["https://app.example"]
     }
     let post = { (host: String?, origin: String?) in
       SyncCall("POST", .sync, host: host, origin: origin)
@@ -236,7 +236,7 @@ extension SyncAnswer {
   }
 
   @Test func `a browser is told what a page may do`() {
-    var stage = SyncStage { $0.doors.origins = ["https://app.example"] }
+    var stage = SyncStage { $0.originPolicy.origins = ["https://app.example"] }
     let call = SyncCall("OPTIONS", .sync, origin: "https://app.example")
     let answer = SyncStage.answer(stage.ask(1, call, user: nil))
     #expect(answer?.status == 204 && answer?.body == [])
@@ -269,10 +269,16 @@ extension SyncAnswer {
   }
 
   private static let plants: [PlantedFault<SyncServer>] = [
-    ("sync: nothing is asked for between two inputs", { $0.effects = [.finished] }),
+    ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.finished) }),
     ("sync: the work under way is bounded", { $0.work[StoreToken(0)] = RequestID(9) }),
     ("sync: only requests whose work goes on wait", { $0.work = [:] }),
-    ("sync: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
+    (
+      "sync: a drain ends when nothing is left to wait for",
+      { server in
+        _ = server.frame.drain(within: .zero, grace: .zero, limit: .zero)
+        server.frame.finish()
+      }
+    ),
     ("sync: each piece of work was numbered", { $0.lastToken = 0 }),
     ("sync: a request waits for its own work", { $0.work[StoreToken(1)] = RequestID(9) }),
     (

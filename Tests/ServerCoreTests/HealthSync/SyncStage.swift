@@ -14,7 +14,7 @@ struct SyncStage {
 
   init(_ configure: (inout SyncServerPolicy) -> Void = { _ in }) {
     var policy = SyncServerPolicy()
-    policy.doors.isLocal = false
+    policy.originPolicy.isLocal = false
     configure(&policy)
     server = SyncServer(policy: policy, at: now)
   }
@@ -22,7 +22,7 @@ struct SyncStage {
   /// A server whose store has an epoch.
   init(epoch: String) {
     var policy = SyncServerPolicy()
-    policy.doors.isLocal = false
+    policy.originPolicy.isLocal = false
     server = SyncServer(policy: policy, epoch: epoch, at: now)
   }
 

@@ -101,7 +101,7 @@ import Testing
     let session = stage.initialize("2025-03-26")
     let id = stage.post("[\(Self.steps(7)),\(Self.steps(8))]", session: session)
     stage.feed(.abandoned(id))
-    #expect(stage.abandoned == [AskID(1), AskID(2)])
+    #expect(stage.abandoned == [RequestID(.max - 1), RequestID(.max - 2)])
     #expect(stage[id] == MCPStage.Told())
   }
 

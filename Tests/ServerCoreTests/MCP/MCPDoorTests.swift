@@ -14,7 +14,7 @@ import Testing
     ("[::2]", 421), ("[::1]x", 421), ("128.0.0.1", 421), ("0.0.0.0", 421),
   ])
   func `on this machine alone a foreign host is refused`(host: String, status: Int) {
-    var stage = MCPStage { $0.doors.hosts = ["relay.example"] }
+    var stage = MCPStage { $0.originPolicy.hosts = ["relay.example"] }
     let id = stage.post(Self.list) { $0.fields.host = host }
     #expect(stage[id].reply?.status == status)
   }
@@ -29,9 +29,9 @@ import Testing
   ) {
     for isLocal in [true, false] {
       var stage = MCPStage {
-        $0.doors.isLocal = isLocal
-        $0.doors.ownName = "192.0.2.2"
-        $0.doors.hosts = ["relay.example"]
+        $0.originPolicy.isLocal = isLocal
+        $0.originPolicy.ownName = "192.0.2.2"
+        $0.originPolicy.hosts = ["relay.example"]
       }
       let id = stage.post(Self.list) { $0.fields.host = host }
       #expect(stage[id].reply?.status == status)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `elsewhere any host will do`() {
-    var stage = MCPStage { $0.doors.isLocal = false }
+    var stage = MCPStage { $0.originPolicy.isLocal = false }
     let id = stage.post(Self.list) { $0.fields.host = "relay.example" }
     #expect(stage[id].reply?.status == 400)
   }
@@ -53,8 +53,8 @@ import Testing
   func `a web page may call from this machine or by name`(origin: String, status: Int) {
     for isLocal in [true, false] {
       var stage = MCPStage {
-        $0.doors.isLocal = isLocal
-        $0.doors.origins = ["https://app.example"]
+        $0.originPolicy.isLocal = isLocal
+        $0.originPolicy.origins = ["https://app.example"]
       }
       let id = stage.post(Self.list) { $0.fields.origin = origin }
       #expect(stage[id].reply?.status == status)

@@ -26,48 +26,43 @@ struct MCPInvariantTests {
 
   private static func plants(_ session: String) -> [PlantedFault<MCPServer>] {
     [
-      ("mcp server: nothing is asked for between two inputs", { $0.effects = [.end(wild)] }),
-      (
-        "mcp server: the calls that wait are bounded",
-        { server in
-          guard let call = server.waiting.first?.value else { return }
-          for number in UInt64(0)...1_024 { server.waiting[RequestID(number)] = call }
-        }
-      ),
-      ("mcp server: each call that waits is found by its ask", { $0.askers = [:] }),
+      ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.end(wild)) }),
       (
         "mcp server: a call of a session waits, and is known by its id",
         { $0.sessions[session]?.calls[.number(77)] = wild }
       ),
       ("mcp server: an alarm is that of a stream or a call", { $0.beats.set(wild, at: .zero) }),
-      ("mcp server: a drain ends the streams", { $0.isDraining = true }),
+      (
+        "mcp server: a drain ends the streams",
+        { server in
+          _ = server.frame.drain(within: .zero, grace: .zero, limit: .zero)
+          server.frame.finish()
+        }
+      ),
       ("mcp server: a stream is that of its session", { $0.sessions[session]?.stream = nil }),
     ]
   }
 
   private static func partPlants(_ session: String) -> [PlantedFault<MCPServer>] {
     [
-      ("batches: none is without messages", { $0.batches.owners = [:] }),
+      (
+        "batches: none is without messages",
+        { server in
+          server.batches = MCPServer.Batches()
+          _ = server.batches.begin(wild, count: 0, MediaTypes(accept: nil))
+        }
+      ),
       (
         "batches: a batch that waits lacks an answer",
-        { server in
-          for (id, batch) in server.batches.batches {
-            for member in batch.members { server.batches.batches[id]?.responses[member] = [] }
-          }
-        }
+        { _ = $0.batches.begin(wild, count: 0, MediaTypes(accept: nil)) }
       ),
       (
         "session table: it holds no more than its bound",
-        { server in
-          for number in 0...server.conversations.bound {
-            server.conversations.all["\(number)"] = .init(
-              version: .newestWithSessions, lastUsed: .zero)
-          }
-        }
+        { $0.sessions = SessionTable(bound: -1, idle: .seconds(1)) }
       ),
       (
         "session table: each session ends if it is not used",
-        { $0.sessions.alarms.clear(session) }
+        { $0.sessions["other"] = .init(version: .newestWithSessions, lastUsed: .zero) }
       ),
     ]
   }

@@ -41,7 +41,7 @@ import Testing
     #expect(
       stage.asks == [
         MCPStage.Ask(
-          id: AskID(1), ask: .login(word: "river", code: "123456"), bearer: nil,
+          id: login, ask: .login(word: "river", code: "123456"), bearer: nil,
           from: "198.51.100.7")
       ])
     #expect(stage[login] == MCPStage.Told())

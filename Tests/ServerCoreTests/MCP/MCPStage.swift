@@ -15,8 +15,8 @@ struct MCPStage {
   private(set) var asks: [Ask] = []
 
   struct Ask: Equatable {
-    var id: AskID
-    var ask: RelayAsk
+    var id: RequestID
+    var ask: RelayCall
     var bearer: MCPServer.Bearer?
     var from: String
   }
@@ -33,7 +33,7 @@ struct MCPStage {
   }
 
   private(set) var told: [RequestID: Told] = [:]
-  private(set) var abandoned: [AskID] = []
+  private(set) var abandoned: [RequestID] = []
   /// The requests whose clients are watched, in order.
   private(set) var watched: [RequestID] = []
 
@@ -150,7 +150,7 @@ struct MCPStage {
       case .write(let id, let bytes):
         told[id, default: Told()].events += String(decoding: bytes, as: UTF8.self)
       case .end(let id): told[id, default: Told()].hasEnded = true
-      case .ask(let id, let ask, let bearer, let from):
+      case .call(let id, let ask, let bearer, let from):
         asks.append(Ask(id: id, ask: ask, bearer: bearer, from: from))
       case .abandon(let id):
         abandoned.append(id)

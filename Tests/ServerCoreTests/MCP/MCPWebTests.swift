@@ -7,7 +7,7 @@ import Testing
 @Suite struct MCPWebTests {
   private static let page = "https://app.example"
 
-  private static func stage() -> MCPStage { MCPStage { $0.doors.origins = [page] } }
+  private static func stage() -> MCPStage { MCPStage { $0.originPolicy.origins = [page] } }
 
   @Test(arguments: MCPRoute.allCases)
   func `a browser that asks first is told that the page may call`(route: MCPRoute) {

@@ -318,7 +318,7 @@ struct RelayAssistantTests {
   }
 
   /// A question whose phone answers it so, and what that leads to.
-  private func answered(_ text: String) -> (HealthObject, AskID, [RelayServer.Effect]) {
+  private func answered(_ text: String) -> (HealthObject, RequestID, [RelayServer.Effect]) {
     var relay = Relayed.withPhone()
     _ = login(&relay, 1)
     let (id, _) = relay.question(bearer: "t1")

@@ -5,7 +5,7 @@ import Testing
 
 /// Wrong pairs from many addresses: what they cost the attacker, and nobody else.
 struct RelayFloodTests {
-  private static let wrong = RelayAsk.login(word: "a", code: "1")
+  private static let wrong = RelayCall.login(word: "a", code: "1")
 
   @Test(arguments: [1, 15, 1_000])
   func `25 honest logins during a flood of wrong pairs all succeed`(perSecond: Int) {
@@ -35,7 +35,7 @@ struct RelayFloodTests {
       $0.floodWrongPairs = 2
     }
     relay.phone(2)
-    let right = RelayAsk.login(word: "anchor", code: "000001")
+    let right = RelayCall.login(word: "anchor", code: "000001")
     for number in 1...3 { _ = relay.ask(Self.wrong, from: "t\(number)") }
     for name in ["ann", "bob", "bob"] { _ = relay.ask(Self.wrong, from: name) }
     let (id, effects) = relay.ask(right, from: "bob")

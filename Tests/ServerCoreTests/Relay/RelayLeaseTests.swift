@@ -7,7 +7,7 @@ import Testing
 /// What a phone says under the lease of its first question.
 struct RelayLeaseTests {
   private var relay = Relayed()
-  private let ask: AskID
+  private let ask: RequestID
 
   init() {
     relay.phone(1)

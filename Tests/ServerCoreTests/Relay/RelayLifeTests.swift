@@ -170,7 +170,7 @@ struct RelayLifeTests {
       ])
     #expect(relay.server.deadline == .second(600))
     #expect(relay.tick(at: .second(10_800)).changes == [.endPhone(phone)])
-    #expect(relay.question().1 == [.answer(AskID(1), .refused(.notSignedIn))])
+    #expect(relay.question().1 == [.answer(RequestID(1), .refused(.notSignedIn))])
   }
 
   @Test func `an access to a phone that is no more says so`() {

@@ -47,7 +47,7 @@ struct RelayPairTests {
     let texts = [
       "\(RelayStage.pair(123_456))", "\(RelayStage.secret("s3cret"))", "\(grant)",
       RelayRefusal.wrongPair.description,
-      "\(RelayAsk.login(word: "s3cret", code: "123456"))",
+      "\(RelayCall.login(word: "s3cret", code: "123456"))",
       "\(MCPServer.Bearer.text("s3cret"))",
       "\(MCPArguments([("access_token", "s3cret"), ("code", "123456")]))",
     ]

@@ -88,7 +88,7 @@ struct RelayPairingTests {
     // The pair is used up: to give it again would count as a wrong one.
     #expect(
       refusal.description.hasSuffix("to log in, with the word and code that the phone shows then."))
-    #expect(relay.question(bearer: "token").1.last == .answer(AskID(2), .refused(.notSignedIn)))
+    #expect(relay.question(bearer: "token").1.last == .answer(RequestID(2), .refused(.notSignedIn)))
   }
 
   @Test func `a pair works once, and a fresh one is shown for the next assistant`() {
@@ -131,7 +131,7 @@ struct RelayPairingTests {
       let (id, effects) = relay.ask(.login(word: "anchor", code: "999999"), from: "thief")
       #expect(effects == [.answer(id, .refused(.wrongPair))])
     }
-    let right = RelayAsk.login(word: "anchor", code: "000001")
+    let right = RelayCall.login(word: "anchor", code: "000001")
     let (id, effects) = relay.ask(right, from: "thief")
     #expect(effects == [.answer(id, .refused(.lockedOut(retryAfter: .seconds(900))))])
     relay.pass(.milliseconds(899_999))
@@ -168,7 +168,7 @@ struct RelayPairingTests {
     var relay = Relayed.paired { $0.pongWait = .seconds(100_000) }
     let effects = relay.tick(at: .second(10_800))
     #expect(effects.changes == [.endAccess(RelayStage.hash("token-1"))])
-    #expect(relay.question().1 == [.answer(AskID(2), .refused(.notSignedIn))])
+    #expect(relay.question().1 == [.answer(RequestID(2), .refused(.notSignedIn))])
   }
 
   @Test(arguments: [nil, "other"])
@@ -191,7 +191,7 @@ struct RelayPairingTests {
       ])
     #expect(effects.changes == [.endAccess(RelayStage.hash("token-1"))])
     #expect(relay.settle(effects).last == .answer(id, .loggedOut))
-    #expect(relay.question().1 == [.answer(AskID(4), .refused(.notSignedIn))])
+    #expect(relay.question().1 == [.answer(RequestID(4), .refused(.notSignedIn))])
   }
 
   @Test(arguments: [(44.999, false), (45, true)])
@@ -238,7 +238,7 @@ struct RelayPairingTests {
     }
     #expect(
       relay.question(bearer: "t1").1.last
-        == .answer(AskID(10), .refused(.signedOut(.byAnother(limit: 8)))))
+        == .answer(RequestID(10), .refused(.signedOut(.byAnother(limit: 8)))))
     #expect(relay.question(bearer: "t2").1.count == 1)
   }
 
@@ -249,6 +249,6 @@ struct RelayPairingTests {
     #expect(relay.take(.abandoned(id)) == [])
     let effects = relay.settle(stored)
     #expect(effects == [])
-    #expect(relay.question(bearer: "t").1.last == .answer(AskID(2), .refused(.notSignedIn)))
+    #expect(relay.question(bearer: "t").1.last == .answer(RequestID(2), .refused(.notSignedIn)))
   }
 }

@@ -78,7 +78,7 @@ import Testing
     _ = relay.question(3)
     let (waiting, _) = relay.question(4)
     _ = relay.gone(2)
-    _ = relay.take(.abandoned(AskID(waiting.number - 1)))
+    _ = relay.take(.abandoned(RequestID(waiting.number - 1)))
     let pushes = relay.tick(at: .second(20)).unstored
     #expect(pushes.contains { if case .push = $0 { true } else { false } })
   }
@@ -127,7 +127,7 @@ extension RelayServer.Effect {
   fileprivate typealias Outcome = RelayOutcome
 
   /// The ask that it answers.
-  fileprivate var answered: AskID? {
+  fileprivate var answered: RequestID? {
     if case .answer(let id, _) = self { id } else { nil }
   }
 }

@@ -64,9 +64,13 @@ struct RelayRestoredTests {
       [Self.phone(), Self.phone(resume: "other")], [Self.access(), Self.access()],
       [Self.question(), Self.question()])
     #expect(relay.server.phones.count == 1)
-    #expect(Set(relay.server.resumes.keys) == [RelayStage.hash("resume-1")])
-    #expect(relay.server.phones[RelayStage.phone(1)]?.tokens == [RelayStage.hash("token-1")])
-    #expect(relay.server.calls.values.map(\.id) == [Self.old])
+    let resumed = ["resume-1", "other"].map { text in
+      relay.server.phones.resumed(by: RelayStage.hash(text))
+    }
+    #expect(resumed == [RelayStage.phone(1), nil])
+    let tokens = relay.server.tokens.tokens(of: RelayStage.phone(1))
+    #expect(tokens == [RelayStage.hash("token-1")])
+    #expect(relay.server.questions.questions(to: RelayStage.phone(1)).map(\.id) == [Self.old])
   }
 
   @Test func `a question to a phone that is no more is forgotten`() {
@@ -172,7 +176,7 @@ struct RelayRestoredTests {
   @Test func `a question whose assistant is not known any more is forgotten`() {
     let (relay, effects) = restored([Self.phone()], [], [Self.question()])
     #expect(effects.changes == [.endQuestion(Self.old)])
-    #expect(relay.server.calls.isEmpty)
+    #expect(relay.server.questions.isEmpty)
   }
 
   @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 3, 1]])
@@ -187,7 +191,7 @@ struct RelayRestoredTests {
     }
     let (relay, _) = restored([Self.phone()], accesses)
     let tokens = (1...3).map { RelayStage.hash("token-\($0)") }
-    #expect(relay.server.phones[RelayStage.phone(1)]?.tokens == tokens)
+    #expect(relay.server.tokens.tokens(of: RelayStage.phone(1)) == tokens)
   }
 
   @Test func `a question that was never asked, since another one came first, may be asked again`() {

@@ -23,82 +23,117 @@ import Testing
     return relayed.server
   }
 
+  private static let access = KeptAccess(
+    token: token, phone: phone, expiresAt: RelayStage.dawn.advanced(by: .seconds(60)))
+
   private static let plants: [PlantedFault<RelayServer>] = [
-    ("relay server: nothing is asked for between two inputs", { $0.effects = [.finished] }),
+    ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.finished) }),
     (
-      "relay server: calls and sockets are bounded",
+      "relay server: a drain ends when nothing is left to wait for",
       { server in
-        for number in UInt64(1)...4_096 { server.pending[AskID(number)] = .logout }
+        _ = server.frame.drain(within: .zero, grace: .zero, limit: .zero)
+        server.frame.finish()
       }
     ),
     (
       "relay server: calls and sockets are bounded",
-      { server in
-        let one = server.sockets[ConnectionID(1)]
-        for number in UInt64(1)...10_001 { server.sockets[ConnectionID(number)] = one }
+      { server in for number in UInt64(1)...4_096 { server.tokens.wait(RequestID(number), .logout) }
       }
     ),
     (
-      "relay server: the bytes of unfinished answers are bounded",
-      { $0.gathered = $0.policy.maxGatheredBytes + 1 }
-    ),
-    ("relay server: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
-    ("relay server: an address's count is that of its sockets", { $0.addresses = ["home": 2] }),
-    // Calls.
-    ("relay server: each call is found by its question", { $0.callsByRequest = [:] }),
-    (
-      "relay server: each call has an alarm",
-      { server in for id in server.calls.keys { server.alarms.clear(.call(id)) } }
-    ),
-    (
-      "relay server: a call is in the line of its phone, once",
-      { $0.phones[phone]?.line = [] }
-    ),
-    (
-      "relay server: a phone is asked one question at a time",
+      "relay server: calls and sockets are bounded",
       { server in
-        for id in server.calls.keys { server.calls[id]?.stage = .asked(ConnectionID(1)) }
+        for number in UInt64(2)...10_001 {
+          server.sockets.open(ConnectionID(number), from: "home", at: .zero)
+        }
       }
     ),
-    // Phones and accesses.
     (
-      "relay server: what is kept of a phone is bounded",
-      { $0.phones[phone]?.tokens = Array(repeating: token, count: 9) }
+      "relay server: what the store failed has an alarm",
+      { server in
+        let write = server.writes.begin([.endPhone(phone)], then: .nothing)
+        _ = server.writes.end(write, failure: .full(detail: "no space left"))
+      }
+    ),
+    ("relay server: each question has an alarm", { $0.alarms = AlarmQueue() }),
+    ("relay server: each access ends", { $0.alarms = AlarmQueue() }),
+    (
+      "relay server: a question is of an access to its phone",
+      { $0.tokens = RelayTokens($0.policy) }
+    ),
+    (
+      "relay server: a question is asked on the connection of its phone",
+      { $0.phones = RelayPhones($0.policy) }
+    ),
+    (
+      "relay server: a phone that is over is kept for its tokens alone",
+      { _ = $0.phones.end(phone, .lost, at: .zero) }
     ),
     (
       "relay server: a phone is woken for what waits, or has an alarm for it",
       { server in
-        server.phones[phone]?.presence = .away(since: .zero)
-        server.phones[phone]?.push = .hook("bell")
-      }
-    ),
-    ("relay server: a token is an access to one phone", { $0.phones[phone]?.tokens = [] }),
-    ("relay server: each access ends", { $0.alarms.clear(.access(token)) }),
-    // Parts.
-    (
-      "post rate: the users that it counts are bounded",
-      { server in
-        for number in 0...server.knocks.bound { server.knocks.fullAt["\(number)"] = .zero }
-      }
-    ),
-    (
-      "signed out: what is remembered is bounded",
-      { server in
-        for number in 0...SignedOut.bound {
-          server.signedOut.reasons[RelayStage.hash("\(number)")] = (.byUser, .zero)
+        server.phones.change(phone) {
+          $0.leave(at: .zero, wall: RelayStage.dawn)
+          $0.register(.hook("bell"))
         }
+      }
+    ),
+    (
+      "relay server: a pair is shown by a phone, and expires",
+      { _ = $0.pairing.show(RelayStage.pair(9), of: RelayStage.phone(9), until: .zero) }
+    ),
+    (
+      "relay server: the tokens of a phone are bounded",
+      { server in for _ in 1...8 { server.tokens.admit(access, until: .second(60)) } }
+    ),
+  ]
+
+  private static let partPlants: [PlantedFault<RelayServer>] = [
+    (
+      "relay sockets: an address's count is that of its sockets",
+      { $0.sockets.open(ConnectionID(1), from: "home", at: .zero) }
+    ),
+    (
+      "relay sockets: only a socket whose phone has no name has an arrival",
+      { $0.sockets.wait(RelayServer.Arrival(address: "home"), on: ConnectionID(1)) }
+    ),
+    (
+      "relay tokens: a token is an access to one phone",
+      { $0.tokens.admit(access, until: .second(60)) }
+    ),
+    (
+      "relay questions: each is known by its name and by its call",
+      { server in for _ in 1...2 { ask(9, of: &server) } }
+    ),
+    (
+      "relay questions: what is kept of a phone is bounded",
+      { server in for number in UInt64(10)...25 { ask(number, of: &server) } }
+    ),
+    (
+      "token buckets: the names that are counted are bounded",
+      { server in
+        var policy = server.policy
+        policy.maxPhones = -1
+        server.phones = RelayPhones(policy)
       }
     ),
     (
       "lock out: the addresses that it watches are bounded",
       { server in
-        for number in 0...100_000 { server.lockOut.marks["\(number)"] = .locked(until: .zero) }
+        var policy = server.policy
+        policy.maxWatchedAddresses = -1
+        server.pairing = RelayPairing(policy, at: .zero)
       }
     ),
-    ("relay pairs: a phone shows one pair", { $0.pairs.shown += $0.pairs.shown }),
   ]
 
+  private static func ask(_ number: UInt64, of server: inout RelayServer) {
+    _ = server.questions.add(
+      RelayStage.question(), to: phone, of: token, RequestID(number), at: .zero,
+      wall: RelayStage.dawn)
+  }
+
   @Test func `a broken server is found`() {
-    #expect(unnoticed(Self.plants, in: Self.busy) == [])
+    #expect(unnoticed(Self.plants + Self.partPlants, in: Self.busy) == [])
   }
 }

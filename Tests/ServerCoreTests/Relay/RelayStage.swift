@@ -160,17 +160,17 @@ struct Relayed {
   }
 
   mutating func ask(
-    _ what: RelayAsk, bearer: String? = nil, from: String = "office"
-  ) -> (AskID, [Effect]) {
+    _ what: RelayCall, bearer: String? = nil, from: String = "office"
+  ) -> (RequestID, [Effect]) {
     asks += 1
-    let id = AskID(asks)
-    let input = RelayServer.Input.ask(
+    let id = RequestID(asks)
+    let input = RelayServer.Input.call(
       id, what, bearer: bearer.map(RelayStage.hash), from: from, wall: wall)
     return (id, take(input))
   }
 
   /// Asks phone 1 as the assistant that paired with it.
-  mutating func question(_ day: Int = 1, bearer: String = "token-1") -> (AskID, [Effect]) {
+  mutating func question(_ day: Int = 1, bearer: String = "token-1") -> (RequestID, [Effect]) {
     ask(.question(RelayStage.question(day)), bearer: bearer)
   }
 

@@ -69,9 +69,9 @@ import Testing
     ),
     // Parts.
     (
-      "post rate: the users that it counts are bounded",
+      "token buckets: the names that are counted are bounded",
       { server in
-        for number in 0...server.rate.bound { server.rate.fullAt["\(number)"] = .zero }
+        server.rate = TokenBuckets(interval: .seconds(1), burst: 1, bound: -1)
       }
     ),
   ]

@@ -15,7 +15,7 @@ struct RelayOddityTests {
 
     /// What assistants were told, with the call that it was about.
     var told: [(call: RelayCallFacts, outcome: RelayOutcome)] {
-      var calls: [AskID: RelayCallFacts] = [:]
+      var calls: [RequestID: RelayCallFacts] = [:]
       return facts.compactMap { fact in
         if case .asked(let ask, let call) = fact { calls[ask] = call }
         guard case .told(let ask, let outcome) = fact else { return nil }

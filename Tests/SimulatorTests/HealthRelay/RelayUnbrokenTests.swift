@@ -20,10 +20,10 @@ struct RelayUnbrokenTests {
     var login = RelayCallFacts(asker: 0)
     login.pair = RelayGivenPair(text: "word code", isGuess: false)
     let grant = RelayGrant(accessToken: "t", expiresIn: .seconds(7_200), user: "u")
-    see(.asked(AskID(1), login), at: 0)
-    see(.told(AskID(1), .loggedIn(grant)), at: 0)
+    see(.asked(RequestID(1), login), at: 0)
+    see(.told(RequestID(1), .loggedIn(grant)), at: 0)
     see(.joined(phone: 0, over: 7), at: 1)
-    see(.asked(AskID(2), RelayCallFacts(asker: 0, token: "t", question: 1)), at: 2)
+    see(.asked(RequestID(2), RelayCallFacts(asker: 0, token: "t", question: 1)), at: 2)
     see(.parted(phone: 0, over: 7), at: 3)
   }
 
@@ -42,15 +42,15 @@ struct RelayUnbrokenTests {
   }
 
   @Test mutating func `a question that is cancelled and was not taken back is found`() {
-    see(.told(AskID(2), .refused(.cancelled)), at: 4)
+    see(.told(RequestID(2), .refused(.cancelled)), at: 4)
     #expect(found == [.dishonest])
   }
 
   @Test mutating func `an address that is locked out without wrong pairs of its own is found`() {
     var facts = RelayCallFacts(asker: 1)
     facts.pair = RelayGivenPair(text: "word code", isGuess: false)
-    see(.asked(AskID(3), facts), at: 4)
-    see(.told(AskID(3), .refused(.lockedOut(retryAfter: .seconds(9)))), at: 4)
+    see(.asked(RequestID(3), facts), at: 4)
+    see(.told(RequestID(3), .refused(.lockedOut(retryAfter: .seconds(9)))), at: 4)
     #expect(found == [.dishonest])
   }
 

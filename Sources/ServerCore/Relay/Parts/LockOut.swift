@@ -18,7 +18,7 @@ struct LockOut: Sendable {
   private static let (networkDigits, addressDigits) = (12, 16)
 
   private let policy: RelayServerPolicy
-  var marks: [String: Mark] = [:]
+  private(set) var marks: [String: Mark] = [:]
   /// When the allowance of all addresses before a flood is full again.
   private var fullAt: Instant
   /// When an address without a mark may try again; in the past while there is room for a mark.

@@ -20,7 +20,7 @@ struct ShopRoom: Sendable {
   /// Posts that wait for their turn, in order of arrival.
   var posts: [Post] = []
   /// How many answers the store owes: the head's, or one for each post that it was handed.
-  var owed = 0
+  var pendingAnswers = 0
   /// `created_at` of the newest message; no later one is stamped before it.
   var lastStamp: Timestamp?
 
@@ -37,7 +37,7 @@ struct ShopRoom: Sendable {
     var key: UUID128?
   }
 
-  var isAsking: Bool { owed > 0 }
+  var isAsking: Bool { pendingAnswers > 0 }
 
   /// Nothing but the memory of the head would be lost with it.
   var isIdle: Bool {
@@ -72,7 +72,7 @@ struct ShopRoom: Sendable {
 
   /// Takes what the store knows of the shop.
   mutating func learn(_ head: Position, newest: Timestamp?) {
-    owed = 0
+    pendingAnswers = 0
     self.head = head
     lastStamp = newest
   }

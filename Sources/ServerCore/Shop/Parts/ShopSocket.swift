@@ -7,7 +7,7 @@ struct ShopSocket: Sendable {
   /// When its token ends; computed once, at the upgrade, so that a jump of the wall clock closes
   /// nothing.
   let expiresAt: Instant
-  var phase: Phase
+  fileprivate(set) var phase = Phase.waiting
 
   enum Phase: Sendable {
     /// Waits for the head of its shop. Exits: accepted, refused, gone.
@@ -30,12 +30,119 @@ struct ShopSocket: Sendable {
     }
   }
 
+  /// Whether it takes a place of its user.
+  var isLive: Bool { isWaiting || isOpen }
+
   /// The next instant at which something may be due.
-  func wake(_ timing: SocketLife.Timing) -> Instant? {
+  fileprivate func wake(_ timing: SocketLife.Timing) -> Instant? {
     switch phase {
     case .waiting: nil
     case .accepted(let life):
       life.isOpen ? min(expiresAt, life.wake(timing)) : life.wake(timing)
     }
+  }
+}
+
+/// The sockets of the shops' streams: those that wait to be opened, open ones, and closing ones.
+struct ShopSockets: Sendable {
+  private let timing: SocketLife.Timing
+  private var all: [ConnectionID: ShopSocket] = [:]
+  /// The waiting and open sockets of each user.
+  private var users: [String: Int] = [:]
+
+  init(_ timing: SocketLife.Timing) {
+    self.timing = timing
+  }
+
+  var count: Int { all.count }
+  var isEmpty: Bool { all.isEmpty }
+
+  /// The connections in their order.
+  var connections: [ConnectionID] { all.keys.sorted() }
+
+  subscript(id: ConnectionID) -> ShopSocket? { all[id] }
+
+  func isOpen(_ id: ConnectionID) -> Bool { all[id]?.isOpen == true }
+
+  /// Returns the connections of sockets that match, in their order.
+  func connections(where matches: (ShopSocket) -> Bool) -> [ConnectionID] {
+    all.filter { matches($0.value) }.keys.sorted()
+  }
+
+  /// Returns the number of waiting and open sockets of a user.
+  func count(of user: String) -> Int { users[user, default: 0] }
+
+  /// The next instant at which something may be due on a socket; `nil` if it waits.
+  func wake(_ id: ConnectionID) -> Instant? { all[id]?.wake(timing) }
+
+  /// Adds a socket that waits for the head of its shop.
+  mutating func add(_ id: ConnectionID, of membership: Membership, until expiresAt: Instant) {
+    all[id] = ShopSocket(membership: membership, expiresAt: expiresAt)
+    users[membership.user, default: 0] += 1
+  }
+
+  /// Opens a socket that waits; returns its shop.
+  mutating func accept(_ id: ConnectionID, at now: Instant) -> ShopID? {
+    all[id]?.phase = .accepted(SocketLife(at: now, timing))
+    return all[id]?.membership.shop
+  }
+
+  mutating func heard(_ id: ConnectionID, at now: Instant) {
+    change(id) { $0.heard(at: now) }
+  }
+
+  /// Returns what is due on a socket; `nil` if it waits or is not known.
+  mutating func alarm(_ id: ConnectionID, at now: Instant) -> SocketLife.Alarm? {
+    let timing = timing
+    return change(id) { $0.alarm(at: now, timing) }
+  }
+
+  /// Begins to close a socket, which frees its user's place; returns false if it is not open.
+  mutating func close(_ id: ConnectionID, at now: Instant) -> Bool {
+    let timing = timing
+    guard change(id, { $0.close(at: now, timing) }) == true else { return false }
+    free(all[id]?.membership.user)
+    return true
+  }
+
+  /// Forgets a socket; returns it as it was.
+  mutating func remove(_ id: ConnectionID) -> ShopSocket? {
+    guard let socket = all.removeValue(forKey: id) else { return nil }
+    if socket.isLive { free(socket.membership.user) }
+    return socket
+  }
+
+  private mutating func free(_ user: String?) {
+    guard let user else { return }
+    let left = users[user, default: 1] - 1
+    users[user] = left > 0 ? left : nil
+  }
+
+  /// Changes an accepted socket; returns `nil` for one that waits or is not known.
+  @discardableResult
+  private mutating func change<Result>(
+    _ id: ConnectionID, _ change: (inout SocketLife) -> Result
+  ) -> Result? {
+    guard case .accepted(var life) = all[id]?.phase else { return nil }
+    defer { all[id]?.phase = .accepted(life) }
+    return change(&life)
+  }
+}
+
+extension ShopSockets: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      users.count <= all.count, "shop sockets: users are counted only while they have sockets")
+    guard check.isThorough else { return }
+    let counts = all.values.filter(\.isLive).reduce(into: [String: Int]()) {
+      $0[$1.membership.user, default: 0] += 1
+    }
+    check.require(
+      counts == users, "shop sockets: a user's count is that of waiting and open sockets")
+  }
+
+  /// Whether every socket matches.
+  func allSatisfy(_ matches: (ConnectionID, ShopSocket) -> Bool) -> Bool {
+    all.allSatisfy { matches($0.key, $0.value) }
   }
 }

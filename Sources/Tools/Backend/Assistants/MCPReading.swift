@@ -1,6 +1,7 @@
 import LinkCore
 import LinkProtocols
 import LinkServerCore
+import LinkWire
 import ServerSockets
 
 extension BackendConfiguration {
@@ -8,8 +9,9 @@ extension BackendConfiguration {
   var assistantsHere: MCPPolicy {
     var policy = assistants
     let host = host.lowercased()
-    policy.doors.isLocal = policy.doors.isLocal && NetworkAddress.isLoopback(host: host)
-    policy.doors.ownName = host
+    policy.originPolicy.isLocal =
+      policy.originPolicy.isLocal && NetworkAddress.isLoopback(host: host)
+    policy.originPolicy.ownName = host
     return policy
   }
 }
@@ -91,4 +93,19 @@ extension MCPReply {
     ("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache, no-transform"),
     ("X-Accel-Buffering", "no"),
   ]
+}
+
+extension MCPRoute {
+  /// The route of a path. A slash at the end means nothing: people and clients add one to an
+  /// address.
+  init?(path: String) { self.init(rawValue: path.hasSuffix("/") ? String(path.dropLast()) : path) }
+}
+
+extension MCPServer.Bearer {
+  var hash: TokenHash {
+    switch self {
+    case .hash(let hash): hash
+    case .text(let token): RelaySecrets.hash(token)
+    }
+  }
 }

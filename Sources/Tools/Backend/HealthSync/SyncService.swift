@@ -44,7 +44,7 @@ struct SyncService: Service {
       throw .store(error)
     }
     var policy = configuration.sync
-    policy.doors = configuration.assistantsHere.doors
+    policy.originPolicy = configuration.assistantsHere.originPolicy
     let uploads = SyncUploadFiles(in: configuration.dataDirectory)
     return SyncService(
       rules: SyncServer(policy: policy, epoch: epoch, at: BootClock().now), store: store,

@@ -4,8 +4,48 @@ import LinkServerCore
 import LinkWire
 import ServerSockets
 
-/// The relay's routes, by the names that metrics and logs use.
-enum RelayRoute: String, CaseIterable, ServiceRoute {
+/// A route of a phone or of an assistant.
+enum RelayServiceRoute: ServiceRoute {
+  case phone(RelayRoute)
+  case assistant(MCPRoute)
+
+  init?(path: String) {
+    if let route = RelayRoute(path: path) {
+      self = .phone(route)
+    } else if let route = MCPRoute(path: path) {
+      self = .assistant(route)
+    } else {
+      return nil
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .phone(let route): route.rawValue
+    case .assistant(let route): route.word
+    }
+  }
+
+  var opensSocket: Bool {
+    switch self {
+    case .phone(let route): route == .phone
+    case .assistant: false
+    }
+  }
+
+  /// A plain phone sends its answer whole, so many bytes with it.
+  var bounds: SocketBounds {
+    switch self {
+    case .phone: SocketBounds(maxMessageBytes: PhoneMessage.maxBytes)
+    case .assistant: SocketBounds()
+    }
+  }
+
+  static var maxBodyBytes: [String: Int] { RelayRoute.maxBodyBytes }
+}
+
+/// The phones' routes, by the names that metrics and logs use.
+enum RelayRoute: String, CaseIterable {
   case phone, lease, results, push, assistants, health
 
   /// A result is at most a part of 200,000 bytes, and what is around it. A longer answer comes in
@@ -17,13 +57,6 @@ enum RelayRoute: String, CaseIterable, ServiceRoute {
     guard let route = Self.allCases.first(where: { $0.path == path }) else { return nil }
     self = route
   }
-
-  var name: String { rawValue }
-
-  var opensSocket: Bool { self == .phone }
-
-  /// A plain phone sends its answer whole, so many bytes with it.
-  var bounds: SocketBounds { SocketBounds(maxMessageBytes: PhoneMessage.maxBytes) }
 
   /// The path that the route answers.
   var path: String {

@@ -8,51 +8,66 @@ import LinkWire
 import ServerSockets
 import StoreSQLite
 
-/// The relay between phones and assistants; phones come by socket or by pulls, assistants by calls
-/// of another service.
-struct RelayService: AnsweringService {
-  /// A call of an assistant, as the relay takes it.
-  struct Question: Sendable {
-    var ask: RelayAsk
-    var bearer: TokenHash?
-    /// The address that wrong pairs are counted by.
-    var address: String
-  }
-
+/// The relay between phones and assistants: phones come by socket or by pulls, assistants by the
+/// Model Context Protocol and the plain endpoints.
+struct RelayService: Service {
   /// Changes that are made durable all or none.
   struct Write: Sendable {
     var token: StoreToken
     var changes: [RelayChange]
   }
 
+  /// A call without an outcome.
+  private struct Call: Sendable {
+    /// The kind of call, as the log names it.
+    var kind: String
+    var since: Instant
+    var caller: Caller
+  }
+
+  private enum Caller: Sendable {
+    /// The request of an assistant, which has the name of its call.
+    case assistant
+    /// The process itself.
+    case process(@Sendable (RelayOutcome) -> Void)
+  }
+
   typealias Desk = ServiceDesk<RelayService>
-  typealias Outcome = RelayOutcome
 
-  static let stopped = RelayOutcome.refused(.stopping(retryAfter: .seconds(1)))
-
-  var rules: RelayServer
+  var rules: RelayRules
   let store: any RelayStore
-  let kept: RelayKept
-  let doors: WebDoors
-  let proxies: TrustedProxies
-  let pushes: (any PushSender)?
-  let log: BackendLog
+  private let kept: RelayKept
+  private let originPolicy: OriginPolicy
+  private let proxies: TrustedProxies
+  private let pushes: (any PushSender)?
+  private let log: BackendLog
+  private var calls: [RequestID: Call] = [:]
+  /// Counts the calls of the process from the middle up, where no request of a connection and no
+  /// message of a batch comes.
+  private var lastProcessCall: UInt64 = 1 << 63
 
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
     configuration.relay.maxSockets
   }
 
-  static func open(_ setup: BackendSetup) async throws(BackendError) -> RelayService {
+  private init(_ setup: BackendSetup, _ store: any RelayStore, _ kept: RelayKept) {
     let configuration = setup.configuration
+    let now = BootClock().now
+    rules = RelayRules(
+      relay: RelayServer(policy: configuration.relay, life: RelaySecrets.life(), at: now),
+      assistants: MCPServer(policy: configuration.assistantsHere, at: now))
+    (self.store, self.kept) = (store, kept)
+    (originPolicy, proxies) = (configuration.assistantsHere.originPolicy, configuration.proxies)
+    (pushes, log) = (setup.pushes, setup.log)
+  }
+
+  static func open(_ setup: BackendSetup) async throws(BackendError) -> RelayService {
+    let directory = setup.configuration.dataDirectory
     let store = try await setup.store((any RelayStore).self) { () throws(StoreFailure) in
-      try await SQLiteRelayStore.open(in: configuration.dataDirectory)
+      try await SQLiteRelayStore.open(in: directory)
     }
     do throws(StoreFailure) {
-      return RelayService(
-        rules: RelayServer(
-          policy: configuration.relay, life: RelaySecrets.life(), at: BootClock().now),
-        store: store, kept: try await store.kept(), doors: configuration.assistantsHere.doors,
-        proxies: configuration.proxies, pushes: setup.pushes, log: setup.log)
+      return RelayService(setup, store, try await store.kept())
     } catch {
       await store.close()
       throw .store(error)
@@ -61,46 +76,37 @@ struct RelayService: AnsweringService {
 
   var port: (any LinkRuntime.Store)? { store }
 
-  var first: RelayServer.Input? { .restored(kept, wall: BootClock().wall) }
+  var first: RelayRules.Input? { .relay(.restored(kept, wall: BootClock().wall)) }
 
-  static func asked(_ id: AskID, _ question: Question) -> RelayServer.Input {
-    .ask(
-      id, question.ask, bearer: question.bearer, from: question.address, wall: BootClock().wall)
-  }
-
-  static func kind(of question: Question) -> String {
-    switch question.ask {
-    case .login: "login"
-    case .question(let question): question.kind.rawValue
-    case .logout: "logout"
-    }
-  }
-
-  static func abandoned(_ id: AskID) -> RelayServer.Input { .abandoned(id) }
+  // MARK: Events
 
   mutating func read(
-    _ event: ServiceEvent<RelayRoute>, _ desk: inout Desk
-  ) -> RelayServer.Input? {
+    _ event: ServiceEvent<RelayServiceRoute>, _ desk: inout Desk
+  ) -> RelayRules.Input? {
     switch event {
-    case .request(let id, let route, let head, let body):
-      return request(id, route, head, body, &desk)
-    case .upgrade(let id, _, let head): return upgrade(id, head, &desk)
-    case .announced, .cut: return nil
-    case .abandoned:
-      // Done all the same: every pull may be repeated.
-      return nil
-    case .heard(let id): return .heard(id)
+    case .request(let id, .assistant(let route), let head, let body):
+      let address = desk.client(of: desk.hub.connection(of: id), head, through: proxies)
+      let call = MCPCall(head, route, body: body, address: address)
+      return .assistants(.request(id, call, fresh: MCPSessionID(random: .random(16))))
+    case .request(let id, .phone(let route), let head, let body):
+      return request(id, route, head, body, &desk).map { .relay($0) }
+    case .upgrade(let id, _, let head): return upgrade(id, head, &desk).map { .relay($0) }
+    // A pull is done all the same: every pull may be repeated.
+    case .abandoned(let id): return .assistants(.abandoned(id))
+    case .heard(let id): return .relay(.heard(id))
     case .text(let id, let bytes):
       do {
-        return .phoneSaid(id, try PhoneMessage.read(bytes))
+        return .relay(.phoneSaid(id, try PhoneMessage.read(bytes)))
       } catch {
-        return .phoneUnreadable(id, error)
+        return .relay(.phoneUnreadable(id, error))
       }
     case .binary(let id):
-      return .phoneUnreadable(id, RelayWireError(.malformed(detail: "a binary message")))
-    case .overflow(let id): return .overflowed(id)
-    case .drained: return nil
-    case .closed(let id, let code): return .phoneGone(id, code: code, wall: BootClock().wall)
+      let error = RelayWireError(.malformed(detail: "a binary message"))
+      return .relay(.phoneUnreadable(id, error))
+    case .overflow(let id): return .relay(.overflowed(id))
+    case .closed(let id, let code):
+      return .relay(.phoneGone(id, code: code, wall: BootClock().wall))
+    case .drained, .announced, .cut: return nil
     }
   }
 
@@ -118,8 +124,8 @@ struct RelayService: AnsweringService {
       let error = RelayReply.error("upgrade_required", "A phone opens a WebSocket here.")
       desk.respond(id, 426, HTTPFields.json + HTTPFields.upgradeRequired, error)
     case .health:
-      let status = rules.serviceHealth == .draining ? 503 : 200
-      desk.respond(id, status, HTTPFields.json, rules.healthBytes)
+      let status = rules.relay.serviceHealth == .draining ? 503 : 200
+      desk.respond(id, status, HTTPFields.json, rules.relay.healthBytes)
     case .lease, .results, .push, .assistants:
       do {
         guard let pull = try route.pull(body) else { return nil }
@@ -137,8 +143,8 @@ struct RelayService: AnsweringService {
     _ id: ConnectionID, _ head: HTTPRequestHead, _ desk: inout Desk
   ) -> RelayServer.Input? {
     // A phone is no web page: one would pair its visitor's browser with an assistant of its own.
-    guard doors.admit(origin: head.first("origin")) else {
-      let error = RelayReply.error("forbidden", WebDoors.foreignOrigin)
+    guard originPolicy.admit(origin: head.first("origin")) else {
+      let error = RelayReply.error("forbidden", OriginPolicy.foreignOrigin)
       desk.refuse(id, 403, HTTPFields.json, error)
       return nil
     }
@@ -149,7 +155,16 @@ struct RelayService: AnsweringService {
     return .phoneOpened(id, arrival, wall: BootClock().wall)
   }
 
-  mutating func perform(_ effect: RelayServer.Effect, _ desk: inout Desk) {
+  // MARK: Effects
+
+  mutating func perform(_ effect: RelayRules.Effect, _ desk: inout Desk) {
+    switch effect {
+    case .relay(let effect): perform(effect, &desk)
+    case .assistants(let effect): perform(effect, &desk)
+    }
+  }
+
+  private mutating func perform(_ effect: RelayServer.Effect, _ desk: inout Desk) {
     switch effect {
     case .accept(let id): desk.accept(id)
     case .refuse(let id, let refusal):
@@ -158,16 +173,79 @@ struct RelayService: AnsweringService {
     case .ping(let id): desk.hub.ping(id)
     case .close(let id, let closure): desk.close(id, closure)
     case .drop(let id): desk.hub.drop(id)
-    case .answer(let ask, let outcome): desk.answer(ask, outcome, word: outcome.word)
+    case .answer(let id, let outcome): answer(id, outcome, &desk)
     case .respond(let id, let reply):
       let response = reply.response
       desk.respond(id, response.status, response.headers, response.body)
-    case .mint(let mint): desk.feed(.minted(RelaySecrets.draw(mint)))
+    case .mint(let mint): desk.feed(.relay(.minted(RelaySecrets.draw(mint))))
     case .store(let token, let changes): desk.write([Write(token: token, changes: changes)])
     case .push(let phone, let address, let expiresAt): push(phone, address, expiresAt, desk)
     case .finished: break
     }
   }
+
+  private mutating func perform(_ effect: MCPServer.Effect, _ desk: inout Desk) {
+    switch effect {
+    case .answer(let id, let reply): desk.respond(id, reply.status, reply.headers, reply.body)
+    case .watch(let id): desk.watch(id)
+    case .begin(let id, let session, let origin):
+      desk.begin(
+        id,
+        MCPReply.eventHeaders + MCPReply.headers(of: session) + MCPReply.headers(forPageOf: origin))
+    case .write(let id, let bytes): desk.write(id, bytes)
+    case .end(let id): desk.end(id)
+    case .call(let id, let call, let bearer, let address):
+      desk.feed(begin(call, as: id, bearer?.hash, from: address, by: .assistant, at: desk.now))
+    case .abandon(let id):
+      if calls.removeValue(forKey: id) != nil { desk.feed(.relay(.abandoned(id))) }
+    }
+  }
+
+  // MARK: Calls
+
+  /// Begins a call of the process; `answer` is called once.
+  mutating func call(
+    _ call: RelayCall, bearer: TokenHash?, from address: String, at now: Instant,
+    _ answer: @escaping @Sendable (RelayOutcome) -> Void
+  ) -> RelayRules.Input {
+    lastProcessCall += 1
+    return begin(
+      call, as: RequestID(lastProcessCall), bearer, from: address, by: .process(answer), at: now)
+  }
+
+  private mutating func begin(
+    _ call: RelayCall, as id: RequestID, _ bearer: TokenHash?, from address: String,
+    by caller: Caller, at now: Instant
+  ) -> RelayRules.Input {
+    calls[id] = Call(kind: call.kind, since: now, caller: caller)
+    return .relay(.call(id, call, bearer: bearer, from: address, wall: BootClock().wall))
+  }
+
+  /// Gives the outcome of a call to its caller.
+  private mutating func answer(_ id: RequestID, _ outcome: RelayOutcome, _ desk: inout Desk) {
+    guard let call = calls.removeValue(forKey: id) else { return }
+    var line = LogLine(.asked)
+    (line.route, line.outcome) = (call.kind, outcome.word)
+    line.took = call.since.duration(to: desk.now)
+    log.note(line)
+    switch call.caller {
+    case .process(let answer): answer(outcome)
+    case .assistant:
+      var token: TokenHash?
+      if case .loggedIn(let grant) = outcome { token = RelaySecrets.hash(grant.accessToken) }
+      desk.feed(.assistants(.outcome(id, outcome, token: token, wall: BootClock().wall)))
+    }
+  }
+
+  mutating func end() {
+    let open = calls.sorted { $0.key < $1.key }
+    calls = [:]
+    for case .process(let answer) in open.map(\.value.caller) {
+      answer(.refused(.stopping(retryAfter: .seconds(1))))
+    }
+  }
+
+  // MARK: Slow work
 
   private func push(
     _ phone: PhoneID, _ address: PushAddress, _ expiresAt: Timestamp, _ desk: Desk
@@ -181,15 +259,15 @@ struct RelayService: AnsweringService {
       line.outcome = outcome.word
       if case .failed(let cause) = outcome { line.detail = cause }
       log.note(line)
-      return Stored(input: .pushed(phone, to: address, outcome))
+      return Stored(input: .relay(.pushed(phone, to: address, outcome)))
     }
   }
 
   /// Makes changes durable one after the other, each all or none.
   static func commit(
     _ writes: [Write], to store: any RelayStore
-  ) async -> [Stored<RelayServer.Input>] {
-    var stored: [Stored<RelayServer.Input>] = []
+  ) async -> [Stored<RelayRules.Input>] {
+    var stored: [Stored<RelayRules.Input>] = []
     for write in writes {
       var failure: StoreFailure?
       do throws(StoreFailure) {
@@ -197,9 +275,21 @@ struct RelayService: AnsweringService {
       } catch {
         failure = error
       }
-      stored.append(Stored(input: .stored(write.token, failure: failure), failure: failure))
+      let input = RelayServer.Input.stored(write.token, failure: failure)
+      stored.append(Stored(input: .relay(input), failure: failure))
     }
     return stored
+  }
+}
+
+extension RelayCall {
+  /// Its kind, as the log names it.
+  fileprivate var kind: String {
+    switch self {
+    case .login: "login"
+    case .question(let question): question.kind.rawValue
+    case .logout: "logout"
+    }
   }
 }
 
@@ -217,15 +307,20 @@ extension PushOutcome {
 extension Backend {
   /// Calls the relay as an assistant at `address` does, without a socket.
   public func ask(
-    _ ask: RelayAsk, bearer: String? = nil, from address: String = "process"
+    _ call: RelayCall, bearer: String? = nil, from address: String = "process"
   ) async throws(BackendError) -> RelayOutcome {
     let sockets = try sockets()
-    let question = RelayService.Question(
-      ask: ask, bearer: bearer.map(RelaySecrets.hash), address: address)
+    let bearer = bearer.map(RelaySecrets.hash)
     return await withCheckedContinuation { caller in
       sockets.inject { handler, hub in
         handler.turn(on: hub) {
-          $0.call(RelayService.self, question) { caller.resume(returning: $0) }
+          $0.work(on: RelayService.self) { runner in
+            runner.feed { service, now in
+              service.call(call, bearer: bearer, from: address, at: now) {
+                caller.resume(returning: $0)
+              }
+            }
+          }
         }
       }
     }

@@ -16,8 +16,6 @@ protocol Service: Sendable {
   associatedtype Store: Sendable
   /// One change for the store.
   associatedtype Write: Sendable = Never
-  /// The answer to a question of another service, if it takes any.
-  associatedtype Outcome: Sendable = Never
 
   /// The most sockets that it holds at once, by its configuration.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int
@@ -53,6 +51,9 @@ protocol Service: Sendable {
 
   /// Lets the rules do what is due.
   mutating func tick(_ desk: inout ServiceDesk<Self>)
+
+  /// Tells callers that wait that the backend has stopped.
+  mutating func end()
 }
 
 /// What became of a change or a question to a store, and the input that says so to the rules.
@@ -113,6 +114,8 @@ enum ServiceEvent<Route: ServiceRoute> {
 
 extension Service {
   var first: Rules.Input? { nil }
+
+  mutating func end() {}
 
   mutating func feed(_ input: Rules.Input, _ desk: inout ServiceDesk<Self>) {
     let effects = rules.handle(input, at: desk.now)

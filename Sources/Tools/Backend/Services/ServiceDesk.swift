@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 import ServerSockets
 
-/// What a service works with: its requests, its sockets, its store and the other services.
+/// What a service works with: its requests, its sockets and its store.
 ///
 /// Lives on the loop of the sockets. Nothing here calls the rules: what follows comes as an input,
 /// later.
@@ -16,17 +16,6 @@ struct ServiceDesk<S: Service> {
     var line: LogLine
     var since: Instant
     var bounds: SocketBounds
-  }
-
-  /// A question of another service, or of the process, that has no outcome yet.
-  struct Ask {
-    /// The kind of question, as the log names it.
-    var kind: String
-    var since: Instant
-    /// Brings the outcome to the caller.
-    var reply: (S.Outcome) -> Mailbox.Letter
-    /// Tells the caller that the backend has stopped.
-    var stop: () -> Void
   }
 
   /// The state of the store's lane.
@@ -43,7 +32,6 @@ struct ServiceDesk<S: Service> {
 
   let hub: SocketHub
   let log: BackendLog
-  let mailbox: Mailbox
   private let store: S.Store
   /// `nil` once the service has ended: late answers of the store are dropped.
   private var inject: Inject?
@@ -52,16 +40,9 @@ struct ServiceDesk<S: Service> {
   private var requests: [RequestID: Exchange] = [:]
   private var upgrades: [ConnectionID: Exchange] = [:]
   private var sockets: [ConnectionID: Exchange] = [:]
-  /// The open questions to this service.
-  var asks: [AskID: Ask] = [:]
-  var lastAsk: UInt64 = 0
-  /// The open questions of this service, by its own names, and what the asked service calls them.
-  var asked: [AskID: AskID] = [:]
 
-  init(
-    hub: SocketHub, log: BackendLog, mailbox: Mailbox, store: S.Store, inject: @escaping Inject
-  ) {
-    (self.hub, self.log, self.mailbox) = (hub, log, mailbox)
+  init(hub: SocketHub, log: BackendLog, store: S.Store, inject: @escaping Inject) {
+    (self.hub, self.log) = (hub, log)
     (self.store, self.inject) = (store, inject)
   }
 
@@ -88,10 +69,9 @@ struct ServiceDesk<S: Service> {
     return inputs
   }
 
-  /// Drops what comes from now on; callers that wait are told that the backend has stopped.
+  /// Drops what comes from now on.
   mutating func end() {
     inject = nil
-    for id in asks.keys.sorted() { asks.removeValue(forKey: id)?.stop() }
   }
 }
 

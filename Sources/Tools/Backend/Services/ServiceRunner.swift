@@ -62,6 +62,7 @@ final class ServiceRunner<S: Service>: RunningService {
   }
 
   func end() {
+    service.end()
     desk.end()
   }
 
@@ -159,6 +160,8 @@ final class ServiceRunner<S: Service>: RunningService {
     for stored in stored { feed(stored.input) }
   }
 
-  /// Lets `body` work at the desk.
-  func atDesk<Result>(_ body: (inout ServiceDesk<S>) -> Result) -> Result { body(&desk) }
+  /// Has the rules take the input that `make` returns.
+  func feed(_ make: (inout S, Instant) -> S.Rules.Input) {
+    feed(make(&service, desk.now))
+  }
 }

@@ -23,7 +23,7 @@ struct SessionService: Service {
   let key: SessionKey
   /// `nil` answers each prompt with its own text.
   let handlers: SessionHandlers?
-  let doors: WebDoors
+  let originPolicy: OriginPolicy
   let proxies: TrustedProxies
 
   /// One more than the rules allow, so that they can answer the next one.
@@ -43,7 +43,7 @@ struct SessionService: Service {
           policy: configuration.session, seed: .random(in: 0 ... .max), at: BootClock().now),
         store: store, kept: try await store.kept(), key: key,
         handlers: configuration.sessionHandler.map { SessionHandlers(command: $0) },
-        doors: configuration.assistantsHere.doors, proxies: configuration.proxies)
+        originPolicy: configuration.assistantsHere.originPolicy, proxies: configuration.proxies)
     } catch {
       await store.close()
       throw .store(error)
@@ -77,8 +77,8 @@ struct SessionService: Service {
   private func upgrade(
     _ id: ConnectionID, _ head: HTTPRequestHead, _ desk: inout Desk
   ) -> SessionServer.Input? {
-    guard doors.admit(origin: head.first("origin")) else {
-      let refusal = HTTPRefusal(403, WebDoors.foreignOrigin)
+    guard originPolicy.admit(origin: head.first("origin")) else {
+      let refusal = HTTPRefusal(403, OriginPolicy.foreignOrigin)
       desk.refuse(id, 403, refusal.headers, refusal.bytes)
       return nil
     }

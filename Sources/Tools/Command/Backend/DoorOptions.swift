@@ -11,13 +11,13 @@ enum DoorOptions {
         "also accept clients that address the server by this host, such as that of a proxy in "
           + "front of it, and web pages of it; with this option, or on a loopback address, other "
           + "hosts are rejected")
-    ) { $0.assistants.doors.hosts = $1 },
+    ) { $0.assistants.originPolicy.hosts = $1 },
     .init(
       .repeated(
         "allow-origin", .origin,
         "also accept assistants and phones that are web pages of this origin; pages of this "
           + "machine are always accepted")
-    ) { $0.assistants.doors.origins = $1 },
+    ) { $0.assistants.originPolicy.origins = $1 },
   ]
 }
 
@@ -26,7 +26,7 @@ extension Format<String> {
   fileprivate static let host = Format(
     placeholder: "HOST", expectation: "a host, with the port if it is not the default"
   ) {
-    ServerAddress.isAuthority($0[...]) ? WebDoors.withoutUsualPort($0.lowercased()) : nil
+    ServerAddress.isAuthority($0[...]) ? OriginPolicy.withoutUsualPort($0.lowercased()) : nil
   }
 
   /// A value of the Origin field that is not `null` (RFC 6454 section 7).

@@ -1,7 +1,7 @@
 import LinkCore
 
 /// The names of this server and the origins that browsers may use.
-public struct WebDoors: Sendable, Hashable {
+public struct OriginPolicy: Sendable, Hashable {
   /// Whether the server listens on this machine alone; then a foreign Host is refused.
   ///
   /// A page of the web that has its name point to 127.0.0.1 would otherwise be let in (DNS

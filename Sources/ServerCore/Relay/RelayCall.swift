@@ -1,20 +1,8 @@
-public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// Names one call of an assistant from its arrival to its outcome; never used twice in one run.
-public struct AskID: NumberedID {
-  /// Assigned by the caller of the relay; counts from 1 in each run.
-  public var number: UInt64
-
-  /// The name that stands for a number.
-  public init(_ number: UInt64) {
-    self.number = number
-  }
-}
-
 /// What an assistant wants of the relay.
-public enum RelayAsk: Sendable, Hashable, Codable {
+public enum RelayCall: Sendable, Hashable, Codable {
   /// Pair with the phone that shows this word and code; the name is for the phone's user.
   case login(word: String, code: String, assistant: AssistantName? = nil)
   /// Ask the phone that the bearer token is for.
@@ -23,7 +11,7 @@ public enum RelayAsk: Sendable, Hashable, Codable {
   case logout
 }
 
-extension RelayAsk: CustomStringConvertible {
+extension RelayCall: CustomStringConvertible {
   /// Without the pair, and without what is asked.
   public var description: String {
     switch self {
@@ -34,7 +22,7 @@ extension RelayAsk: CustomStringConvertible {
   }
 }
 
-/// What becomes of a call; said exactly once, unless its asker has gone.
+/// What becomes of a call; said exactly once, unless its caller has gone.
 public enum RelayOutcome: Sendable, Hashable, Codable {
   /// Paired.
   case loggedIn(RelayGrant)

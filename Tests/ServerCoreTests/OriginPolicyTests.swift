@@ -2,12 +2,12 @@ import LinkServerCore
 import Testing
 
 /// The hosts that are let in.
-struct WebDoorsTests {
+struct OriginPolicyTests {
   @Test(arguments: ["", ":80", ":"])
   func `a host without a name is let in nowhere`(host: String) {
-    var doors = WebDoors()
-    doors.ownName = ""
-    #expect(!doors.admit(host: host))
+    var originPolicy = OriginPolicy()
+    originPolicy.ownName = ""
+    #expect(!originPolicy.admit(host: host))
   }
 
   /// React Native names the server itself as the origin of a WebSocket.
@@ -23,11 +23,11 @@ struct WebDoorsTests {
   ])
   func `a page of the server's own names is let in`(origin: String, isIn: Bool) {
     for isLocal in [true, false] {
-      var doors = WebDoors()
-      doors.isLocal = isLocal
-      doors.ownName = "192.0.2.2"
-      doors.hosts = ["relay.example", "other.example:8443"]
-      #expect(doors.admit(origin: origin) == isIn)
+      var originPolicy = OriginPolicy()
+      originPolicy.isLocal = isLocal
+      originPolicy.ownName = "192.0.2.2"
+      originPolicy.hosts = ["relay.example", "other.example:8443"]
+      #expect(originPolicy.admit(origin: origin) == isIn)
     }
   }
 }

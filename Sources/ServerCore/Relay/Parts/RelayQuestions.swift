@@ -1,0 +1,412 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+
+/// Names an open question.
+struct QuestionID: NumberedID {
+  var number: UInt64
+
+  init(_ number: UInt64) {
+    self.number = number
+  }
+}
+
+/// A question from its arrival to its one outcome.
+struct RelayQuestion: Sendable {
+  /// Its name on the wire.
+  let id: RelayRequestID
+  let phone: PhoneID
+  /// The token of the assistant that asks it.
+  let caller: TokenHash
+  let question: HealthQuestion
+  /// The call that waits; `nil` after a restart, until the same client asks the same again.
+  fileprivate(set) var call: RequestID?
+  let since: Instant
+  fileprivate(set) var deadline: Instant
+  fileprivate(set) var deadlineWall: Timestamp
+  fileprivate(set) var stage: Stage
+  /// How often it was given to the phone, and how often of that as a lease.
+  fileprivate(set) var tries = 0
+  fileprivate(set) var leases = 0
+  /// Whether the store has it.
+  fileprivate(set) var isKept = false
+  fileprivate var assembly = HealthAssembly()
+  /// What the assembly took so far: parts and bytes.
+  fileprivate var parts = 0
+  fileprivate var bytes = 0
+
+  enum Stage: Sendable, Equatable {
+    /// In line. Exits: asked, leased, ended.
+    case waiting(since: Instant)
+    /// Sent on a socket. Exits: waiting (the socket ended), leased, ended.
+    case asked(ConnectionID)
+    /// Taken by a pull. Exits: waiting (the lease expired), ended.
+    case leased(String, until: Instant)
+  }
+
+  var isWaiting: Bool {
+    switch stage {
+    case .waiting: true
+    case .asked, .leased: false
+    }
+  }
+
+  fileprivate var isAsked: Bool {
+    switch stage {
+    case .asked: true
+    case .waiting, .leased: false
+    }
+  }
+
+  /// Whether it came into the line after the phone was woken, and an assistant waits for it.
+  func isNew(since push: Instant?) -> Bool {
+    switch stage {
+    case .waiting(let since): call != nil && push.map { since > $0 } ?? true
+    case .asked, .leased: false
+    }
+  }
+
+  /// The next instant at which something is due.
+  var wake: Instant {
+    switch stage {
+    case .waiting, .asked: deadline
+    case .leased(_, let until): min(deadline, until)
+    }
+  }
+
+  /// What is stored of it.
+  var kept: KeptQuestion {
+    KeptQuestion(id: id, phone: phone, asker: caller, question: question, deadline: deadlineWall)
+  }
+
+  /// Goes back into the line; what came of an answer is thrown away.
+  fileprivate mutating func wait(from now: Instant) {
+    stage = .waiting(since: now)
+    forgetParts()
+  }
+
+  fileprivate mutating func forgetParts() {
+    assembly = HealthAssembly()
+    (parts, bytes) = (0, 0)
+  }
+}
+
+/// Why an answer cannot be passed on.
+enum AnswerFault: Error, Sendable, Equatable {
+  case malformed(String)
+  case tooLarge
+  /// Too much of other answers is held already.
+  case noRoom
+}
+
+/// The open questions, in the line of the phone that each is for.
+struct RelayQuestions: Sendable {
+  /// A leased question that ended.
+  struct Settled: Sendable {
+    var id: RelayRequestID
+    var lease: String
+    /// Whether the answer under this lease was taken.
+    var wasTaken: Bool
+  }
+
+  private let policy: RelayServerPolicy
+  /// Begins the names of questions and leases.
+  private let life: String
+  private var all: [QuestionID: RelayQuestion] = [:]
+  private var byName: [RelayRequestID: QuestionID] = [:]
+  private var byCall: [RequestID: QuestionID] = [:]
+  /// In order of their arrival; at most one of a phone is under way on its socket.
+  private var lines: [PhoneID: [QuestionID]] = [:]
+  /// Leased questions that ended, of each phone, the oldest first.
+  private var settled: [PhoneID: [Settled]] = [:]
+  /// Bytes of unfinished answers.
+  private var gathered = 0
+  private var lastQuestion: UInt64 = 0
+  private var lastLease: UInt64 = 0
+
+  init(_ policy: RelayServerPolicy, life: String) {
+    self.policy = policy
+    self.life = String(life.prefix(32))
+  }
+
+  var count: Int { all.count }
+  var isEmpty: Bool { all.isEmpty }
+
+  /// The questions in their order.
+  var ids: [QuestionID] { all.keys.sorted() }
+
+  subscript(id: QuestionID) -> RelayQuestion? { all[id] }
+
+  /// Returns the questions to a phone, in order of their arrival.
+  func line(of phone: PhoneID) -> [QuestionID] { lines[phone] ?? [] }
+
+  /// Returns those questions themselves.
+  func questions(to phone: PhoneID) -> [RelayQuestion] { line(of: phone).compactMap { all[$0] } }
+
+  /// Whether the line of a phone has no room for another question.
+  func isFull(_ phone: PhoneID) -> Bool { line(of: phone).count >= policy.callsPerPhone }
+
+  /// Returns an open question that was given to this phone.
+  func given(_ name: RelayRequestID, to phone: PhoneID) -> QuestionID? {
+    guard let id = byName[name], let question = all[id], question.phone == phone,
+      question.tries > 0
+    else { return nil }
+    return id
+  }
+
+  /// Returns the questions of a phone that are under way on a socket.
+  func asked(on connection: ConnectionID, of phone: PhoneID) -> [QuestionID] {
+    line(of: phone).filter { all[$0]?.stage == .asked(connection) }
+  }
+
+  /// Returns the last end of a leased question of a phone.
+  func settled(_ name: RelayRequestID, of phone: PhoneID) -> Settled? {
+    settled[phone]?.last { $0.id == name }
+  }
+}
+
+// From the arrival of a question to its end.
+extension RelayQuestions {
+  /// Adds a question of an assistant.
+  mutating func add(
+    _ question: HealthQuestion, to phone: PhoneID, of caller: TokenHash, _ call: RequestID,
+    at now: Instant, wall: Timestamp
+  ) -> QuestionID {
+    lastQuestion += 1
+    guard let name = RelayRequestID("\(life)-\(lastQuestion)") else {
+      preconditionFailure("32 characters and a number fit 64 bytes, and are not empty")
+    }
+    return enter(
+      RelayQuestion(
+        id: name, phone: phone, caller: caller, question: question, call: call, since: now,
+        deadline: now.advanced(by: policy.callLimit),
+        deadlineWall: wall.advanced(by: policy.callLimit), stage: .waiting(since: now)))
+  }
+
+  /// Adds a stored question, which waits for its assistant to ask it again; returns `nil` if there
+  /// is no room, or it is known.
+  mutating func restore(
+    _ kept: KeptQuestion, until deadline: Instant, at now: Instant
+  ) -> QuestionID? {
+    guard byName[kept.id] == nil, !isFull(kept.phone), all.count < policy.maxCalls else {
+      return nil
+    }
+    lastQuestion += 1
+    var question = RelayQuestion(
+      id: kept.id, phone: kept.phone, caller: kept.asker, question: kept.question, call: nil,
+      since: now, deadline: min(deadline, now.advanced(by: policy.callLimit)),
+      deadlineWall: kept.deadline, stage: .waiting(since: now))
+    question.isKept = true
+    return enter(question)
+  }
+
+  private mutating func enter(_ question: RelayQuestion) -> QuestionID {
+    let id = QuestionID(lastQuestion)
+    all[id] = question
+    byName[question.id] = id
+    if let call = question.call { byCall[call] = id }
+    lines[question.phone, default: []].append(id)
+    return id
+  }
+
+  /// Gives a question of before a restart to the assistant that asks it again.
+  mutating func adopt(
+    _ question: HealthQuestion, to phone: PhoneID, of caller: TokenHash, _ call: RequestID,
+    at now: Instant, wall: Timestamp
+  ) -> QuestionID? {
+    let orphan = line(of: phone).first { id in
+      guard let other = all[id] else { return false }
+      return other.call == nil && other.caller == caller && other.question == question
+    }
+    guard let orphan else { return nil }
+    all[orphan]?.call = call
+    all[orphan]?.deadline = now.advanced(by: policy.callLimit)
+    all[orphan]?.deadlineWall = wall.advanced(by: policy.callLimit)
+    all[orphan]?.stage = .waiting(since: now)
+    byCall[call] = orphan
+    return orphan
+  }
+
+  /// Sends the first question in line on a socket, if none is under way; returns it.
+  ///
+  /// A question that lost its assistant in a restart is not asked: its answer would have no
+  /// receiver.
+  mutating func askNext(of phone: PhoneID, on connection: ConnectionID) -> RelayQuestion? {
+    let line = line(of: phone)
+    guard line.allSatisfy({ all[$0]?.isWaiting ?? true }),
+      let next = line.first(where: { all[$0]?.call != nil })
+    else { return nil }
+    all[next]?.stage = .asked(connection)
+    all[next]?.tries += 1
+    return all[next]
+  }
+
+  /// Puts a question back into the line.
+  mutating func wait(_ id: QuestionID, from now: Instant) {
+    guard let bytes = all[id]?.bytes else { return }
+    gathered -= bytes
+    all[id]?.wait(from: now)
+  }
+
+  /// Gives questions out; those that are given out already again, under the same lease.
+  ///
+  /// Also the one that was sent on its socket: a phone that pulls has no use of its socket.
+  mutating func lease(
+    to phone: PhoneID, max order: Int, at now: Instant
+  ) -> [(id: QuestionID, leased: LeasedQuestion)] {
+    let bound = min(order, policy.maxLeased)
+    let until = now.advanced(by: policy.lease)
+    var leased: [(id: QuestionID, leased: LeasedQuestion)] = []
+    for id in line(of: phone) where leased.count < bound {
+      guard var question = all[id], question.call != nil else { continue }
+      var name = ""
+      if case .leased(let known, _) = question.stage {
+        name = known
+      } else {
+        lastLease += 1
+        name = "\(life)-l\(lastLease)"
+        gathered -= question.bytes
+        question.wait(from: now)
+        question.tries += 1
+        question.leases += 1
+      }
+      question.stage = .leased(name, until: until)
+      all[id] = question
+      leased.append(
+        (id, LeasedQuestion(id: question.id, question: question.question, lease: name)))
+    }
+    return leased
+  }
+
+  /// Takes the changes that store the questions to a phone.
+  mutating func keep(lineOf phone: PhoneID) -> [RelayChange] {
+    line(of: phone).compactMap { id in
+      guard let question = all[id], !question.isKept else { return nil }
+      all[id]?.isKept = true
+      return .question(question.kept)
+    }
+  }
+
+  /// Forgets the assistant that waits for a question; returns the question.
+  mutating func abandon(_ call: RequestID) -> QuestionID? {
+    guard let id = byCall.removeValue(forKey: call) else { return nil }
+    all[id]?.call = nil
+    return id
+  }
+
+  /// Removes a question that has its outcome.
+  mutating func end(_ id: QuestionID) -> RelayQuestion? {
+    guard let question = all.removeValue(forKey: id) else { return nil }
+    byName[question.id] = nil
+    let left = line(of: question.phone).filter { $0 != id }
+    lines[question.phone] = left.isEmpty ? nil : left
+    gathered -= question.bytes
+    if let call = question.call { byCall[call] = nil }
+    return question
+  }
+
+  /// Remembers the end of a leased question, so that a repeated answer is known again.
+  mutating func remember(_ question: RelayQuestion, lease: String, wasTaken: Bool) {
+    let end = Settled(id: question.id, lease: lease, wasTaken: wasTaken)
+    settled[question.phone, default: []].append(end)
+    let excess = (settled[question.phone]?.count ?? 0) - policy.maxSettled
+    if excess > 0 { settled[question.phone]?.removeFirst(excess) }
+  }
+
+  /// Forgets what is remembered of a phone that cannot come back.
+  mutating func forget(_ phone: PhoneID) {
+    settled[phone] = nil
+  }
+}
+
+// Answers.
+extension RelayQuestions {
+  /// Returns what is wrong with an answer, if anything.
+  func fault(
+    in object: HealthObject, as kind: HealthQuestion.Kind, to id: QuestionID
+  ) -> AnswerFault? {
+    if kind != all[id]?.question.kind { return .malformed("it answers another question") }
+    if object.bytes.count > policy.maxAnswerBytes { return .tooLarge }
+    return object.shapeFault(as: kind).map { .malformed($0) }
+  }
+
+  /// Takes a part of an answer; returns the answer with the last one.
+  ///
+  /// An answer that is whole and cannot be read may come anew.
+  mutating func gather(
+    _ part: HealthPart, of id: QuestionID
+  ) throws(AnswerFault) -> HealthObject? {
+    guard var question = all[id] else { return nil }
+    guard part.kind == question.question.kind else {
+      throw .malformed("it answers another question")
+    }
+    guard part.index >= question.parts else { return nil }  // Said again.
+    let length = part.text.utf8.count
+    guard question.bytes + length <= policy.maxAnswerBytes else { throw .tooLarge }
+    guard gathered + length <= policy.maxGatheredBytes else { throw .noRoom }
+    let whole: HealthObject?
+    do {
+      // Out of the dictionary, so that the bytes are not copied with every part.
+      all[id] = nil
+      defer { all[id] = question }
+      whole = try question.assembly.take(part, of: question.id)
+      question.parts += 1
+      question.bytes += length
+      gathered += length
+    } catch {
+      if question.assembly.isWhole { forgetParts(of: id) }
+      throw .malformed(error.description)
+    }
+    if let fault = whole?.shapeFault(as: part.kind) {
+      forgetParts(of: id)
+      throw .malformed(fault)
+    }
+    return whole
+  }
+
+  private mutating func forgetParts(of id: QuestionID) {
+    gathered -= all[id]?.bytes ?? 0
+    all[id]?.forgetParts()
+  }
+}
+
+extension RelayQuestions: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      all.count == byName.count && byCall.count <= all.count,
+      "relay questions: each is found by its name")
+    check.require(
+      gathered >= 0 && gathered <= policy.maxGatheredBytes,
+      "relay questions: the bytes of unfinished answers are bounded")
+    guard check.isThorough else { return }
+    check.require(
+      all.allSatisfy { id, question in
+        byName[question.id] == id && (question.call.map { byCall[$0] == id } ?? true)
+      } && byCall.count == all.values.count { $0.call != nil },
+      "relay questions: each is known by its name and by its call")
+    check.require(
+      gathered == all.values.reduce(0) { $0 + $1.bytes },
+      "relay questions: the bytes are those of unfinished answers")
+    check.require(
+      all.values.allSatisfy { question in
+        guard case .leased = question.stage else { return question.leases <= question.tries }
+        return question.leases > 0 && question.leases <= question.tries
+      }, "relay questions: a lease is one of the tries")
+    check.require(
+      lines.values.reduce(0) { $0 + $1.count } == all.count
+        && lines.allSatisfy { phone, line in line.allSatisfy { all[$0]?.phone == phone } },
+      "relay questions: each is in the line of its phone, once")
+    check.require(
+      lines.values.allSatisfy { $0.count <= policy.callsPerPhone }
+        && settled.values.allSatisfy { $0.count <= policy.maxSettled },
+      "relay questions: what is kept of a phone is bounded")
+    check.require(
+      lines.values.allSatisfy { line in line.count { all[$0]?.isAsked ?? false } <= 1 },
+      "relay questions: a phone is asked one at a time")
+  }
+
+  /// Whether every question matches.
+  func allSatisfy(_ matches: (QuestionID, RelayQuestion) -> Bool) -> Bool {
+    all.allSatisfy { matches($0.key, $0.value) }
+  }
+}

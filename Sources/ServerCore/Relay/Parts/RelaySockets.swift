@@ -1,0 +1,122 @@
+import LinkCore
+import LinkWire
+
+/// A phone's socket.
+private struct RelaySocket: Sendable {
+  let address: String
+  /// Whose it is, once that is known and as long as it is that phone's.
+  var phone: PhoneID?
+  /// The client of a socket whose phone has no name yet.
+  var arrival: RelayServer.Arrival?
+  /// Questions of a plain phone that ended without its answer; those answers may still come, and
+  /// its errors name no question.
+  var pendingAnswers = 0
+  var life: SocketLife
+}
+
+/// The sockets of phones, those that are being closed included.
+struct RelaySockets: Sendable {
+  private let timing: SocketLife.Timing
+  private var all: [ConnectionID: RelaySocket] = [:]
+  private var addresses: [String: Int] = [:]
+
+  init(_ timing: SocketLife.Timing) {
+    self.timing = timing
+  }
+
+  var count: Int { all.count }
+  var isEmpty: Bool { all.isEmpty }
+
+  /// The connections in their order.
+  var connections: [ConnectionID] { all.keys.sorted() }
+
+  /// Returns the number of sockets of an address.
+  func count(of address: String) -> Int { addresses[address, default: 0] }
+
+  func isOpen(_ id: ConnectionID) -> Bool { all[id]?.life.isOpen == true }
+
+  func phone(on id: ConnectionID) -> PhoneID? { all[id]?.phone }
+
+  // MARK: From the upgrade to the end
+
+  mutating func open(_ id: ConnectionID, from address: String, at now: Instant) {
+    addresses[address, default: 0] += 1
+    all[id] = RelaySocket(address: address, life: SocketLife(at: now, timing))
+  }
+
+  /// Notes the client of a socket whose phone has to be given a name first.
+  mutating func wait(_ arrival: RelayServer.Arrival, on id: ConnectionID) {
+    all[id]?.arrival = arrival
+  }
+
+  /// Returns the client that waits for a name on an open socket, and forgets it.
+  mutating func takeArrival(on id: ConnectionID) -> RelayServer.Arrival? {
+    guard let arrival = all[id]?.arrival else { return nil }
+    all[id]?.arrival = nil
+    return isOpen(id) ? arrival : nil
+  }
+
+  mutating func assign(_ id: ConnectionID, to phone: PhoneID) {
+    all[id]?.phone = phone
+  }
+
+  mutating func heard(_ id: ConnectionID, at now: Instant) {
+    all[id]?.life.heard(at: now)
+  }
+
+  /// Returns what is due on a socket; `nil` if it is not known.
+  mutating func alarm(_ id: ConnectionID, at now: Instant) -> SocketLife.Alarm? {
+    all[id]?.life.alarm(at: now, timing)
+  }
+
+  /// Begins to close a socket; returns false if it is not open.
+  mutating func close(_ id: ConnectionID, at now: Instant) -> Bool {
+    all[id]?.life.close(at: now, timing) == true
+  }
+
+  /// The next instant at which something may be due on a socket.
+  func wake(_ id: ConnectionID) -> Instant? { all[id]?.life.wake(timing) }
+
+  /// Forgets a socket; returns false if it is not known.
+  mutating func remove(_ id: ConnectionID) -> Bool {
+    guard let socket = all.removeValue(forKey: id) else { return false }
+    let left = addresses[socket.address, default: 1] - 1
+    addresses[socket.address] = left > 0 ? left : nil
+    return true
+  }
+
+  // MARK: Answers of plain phones
+
+  /// Whether a plain phone may still answer a question that has ended.
+  func hasPendingAnswers(_ id: ConnectionID) -> Bool {
+    all[id].map { $0.pendingAnswers != 0 } ?? true
+  }
+
+  /// Expects the answer to a question that has ended.
+  mutating func addPendingAnswer(_ id: ConnectionID) {
+    all[id]?.pendingAnswers += 1
+  }
+
+  /// Takes a message that belongs to no question for one of those answers.
+  mutating func takePendingAnswer(_ id: ConnectionID) {
+    if let pending = all[id]?.pendingAnswers, pending > 0 { all[id]?.pendingAnswers = pending - 1 }
+  }
+}
+
+extension RelaySockets: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      addresses.count <= all.count,
+      "relay sockets: addresses are counted only while they have sockets")
+    guard check.isThorough else { return }
+    let counts = all.values.reduce(into: [String: Int]()) { $0[$1.address, default: 0] += 1 }
+    check.require(
+      counts == addresses, "relay sockets: an address's count is that of its sockets")
+    check.require(
+      all.values.allSatisfy { $0.arrival == nil || $0.phone == nil },
+      "relay sockets: only a socket whose phone has no name has an arrival")
+    check.require(
+      all.values.allSatisfy { $0.pendingAnswers >= 0 },
+      "relay sockets: a plain phone owes no less than nothing")
+  }
+}

@@ -31,7 +31,7 @@ import Testing
     ),
     (
       "stream: the store is told no cursor beyond the known one",
-      { $0.writer.set(cursor: Cursor(position: Hand.at(11))) }
+      { $0.commits.waiting.change.cursor = Cursor(position: Hand.at(11)) }
     ),
     (
       "stream: a cursor goes to the store with the messages that it covers",
@@ -44,7 +44,10 @@ import Testing
     ),
     ("history: a count is too high or right", { $0.history.excess = -1 }),
     ("timeline: messages are in order", { $0.timeline.messages.reverse() }),
-    ("writer: it knows the ids that wait", { $0.writer.waiting.ids = [Self.stranger] }),
+    (
+      "timeline batch: it knows the ids of its messages",
+      { $0.commits.waiting.change.messages.append(Hand.message(12)) }
+    ),
     (
       "outbox: it knows nothing of entries that are gone",
       { $0.outbox.sought = [Self.stranger] }
@@ -89,11 +92,10 @@ import Testing
     behind next: Cursor?, _ message: Message, via: Via = .live, _ model: inout StreamModel
   ) {
     model.recovery.cursor.position = Hand.at(12)
-    var batch = Writer.Batch()
-    batch.change.cursor = Cursor(position: Hand.at(12))
-    model.writer.inFlight = Writer.InFlight(id: CommitID(0), batch: batch)
-    if let next { model.writer.set(cursor: next) }
-    model.writer.add([message], via: via)
+    model.commits.waiting.change.cursor = Cursor(position: Hand.at(12))
+    _ = model.commits.next(at: .zero)
+    model.commits.waiting.change.cursor = next
+    model.commits.waiting.add([message], via: via)
   }
 
   private static let allowed: [@Sendable (inout StreamModel) -> Void] = [
@@ -113,11 +115,11 @@ import Testing
       wait(behind: nil, edit, &model)
     },
     // A position of another log.
-    { $0.writer.set(cursor: Cursor(position: Position(epoch: "f", offset: 20))) },
+    { $0.commits.waiting.change.cursor = Cursor(position: Position(epoch: "f", offset: 20)) },
     // A reader that waits for a change that waits for the store.
     { model in
       model.history.isWanted = true
-      model.writer.feedHistory()
+      model.commits.waiting.feedsHistory = true
     },
   ]
 

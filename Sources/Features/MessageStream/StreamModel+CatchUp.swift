@@ -169,7 +169,7 @@ extension StreamModel {
   private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
     guard case .after(let asked, _) = run.query else { return }
     recovery.move(to: recovery.reached(from: page.end(after: asked)))
-    writer.set(cursor: recovery.cursor)
+    commits.waiting.change.cursor = recovery.cursor
   }
 
   /// A run that ends before it reaches what is whole leaves a hole that the reader sees.
@@ -178,7 +178,7 @@ extension StreamModel {
     let oldest = run.kind == .position ? page.end(in: run.kind) : run.oldest
     guard let oldest, leavesHole(page, run) else { return }
     if run.kind == .initial,
-      !(timeline.messages + writer.messages).contains(where: { $0.key < oldest })
+      !(timeline.messages + commits.messages).contains(where: { $0.key < oldest })
     {
       return
     }
@@ -223,7 +223,7 @@ extension StreamModel {
   /// Plans the next try of a catch-up that did not bring what is there; says when.
   private mutating func askAgainLater(wish: Duration = .zero, _ step: inout Step) -> Instant {
     recovery.failures += 1
-    let wait = Writer.wait(after: recovery.failures)
+    let wait = TimelineCommits.delay(after: recovery.failures)
     let spread = wait - chance.duration(below: wait / 4)
     let at = step.now.advanced(by: max(spread, wish))
     // While the socket stands, what it may have missed is asked for until it is there.
@@ -241,7 +241,7 @@ extension StreamModel {
     recovery.isCurrent = !isCut
     recovery.again = recovery.again || isCut
     recovery.cursor.wholeAt = wall(at: step.now)
-    writer.set(cursor: recovery.cursor)
+    commits.waiting.change.cursor = recovery.cursor
     drive(.requested(nil), &step)
     outbox.nowSure(run.unsure)
     release(run.purposes, &step)
@@ -273,7 +273,7 @@ extension StreamModel {
       recovery.arrears == nil
     else { return }
     recovery.cursor.wholeAt = wall(at: now)
-    writer.set(cursor: recovery.cursor)
+    commits.waiting.change.cursor = recovery.cursor
   }
 
   /// Moves the cursor to what a whole run covers; false when live messages lie beyond a hole.
@@ -333,7 +333,7 @@ extension StreamModel {
       case .live, .refresh: drive(.requested(failure), &step)
       }
     }
-    let wait = Writer.wait(after: recovery.failures + 1)
+    let wait = TimelineCommits.delay(after: recovery.failures + 1)
     let at = askAgainLater(
       wish: max(wait, settings.policy.retry.obeyed(failure.serverWish) ?? .zero), &step)
     postponeLooked(until: max(at, step.now.advanced(by: .seconds(5))), &step)

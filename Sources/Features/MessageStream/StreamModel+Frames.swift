@@ -65,17 +65,17 @@ extension StreamModel {
     switch noteArrival(message, isAnswer: isAnswer) {
     case .whole:
       if recovery.arrears == nil { recovery.cursor.wholeAt = wall(at: step.now) }
-      writer.set(cursor: recovery.cursor)
+      commits.waiting.change.cursor = recovery.cursor
     case .hole: if !settings.sendsOnly { catchUp(.live, &step) }
     case .undecided: return
     }
   }
 
-  /// A message before the cursor that neither memory nor the writer knows is kept already, or lies
+  /// A message before the cursor that neither memory nor the commits know is kept already, or lies
   /// in what was not loaded yet: stored alone it would look like the end of a whole stretch.
   private func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && recovery.covers(message) && timeline[message.id] == nil
-      && !writer.holds(message.id)
+      && !commits.holds(message.id)
   }
 
   /// Whether it has the position of another message that is kept: the log was put back within its
@@ -96,9 +96,9 @@ extension StreamModel {
 
   /// What lies shortly before may be other messages, too: a page of it is fetched again.
   mutating func goBack(before position: Position, _ step: inout Step) {
-    let lowest = (timeline.messages + writer.messages).lowestOffset(from: position)
+    let lowest = (timeline.messages + commits.messages).lowestOffset(from: position)
     recovery.goBack(before: position, by: settings.catchUpPage, lowest: lowest)
-    writer.set(cursor: recovery.cursor)
+    commits.waiting.change.cursor = recovery.cursor
     guard let run = recovery.run else { return }
     recovery.run = nil
     for purpose in run.purposes { catchUp(purpose, &step) }
@@ -160,7 +160,7 @@ extension StreamModel {
     _ messages: [Message], via: Via, isAnswer: Bool = false, _ step: inout Step
   ) {
     let unseen = messages.filter { message in
-      if writer.holds(message.id) { return writer.isEdited(by: message) }
+      if commits.holds(message.id) { return commits.isEdited(by: message) }
       guard timeline.contains(message.id) else { return true }
       // A message is searched for only if it may have changed.
       guard message.updatedAt != nil, let kept = timeline[message.id] else { return false }
@@ -173,7 +173,7 @@ extension StreamModel {
       if !isPlaced { recovery.noteUnplaced(message) }
       return true
     }
-    writer.add(kept, via: via)
+    commits.waiting.add(kept, via: via)
   }
 }
 

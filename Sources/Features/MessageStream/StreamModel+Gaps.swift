@@ -1,3 +1,4 @@
+import LinkCore
 import LinkWire
 
 // Gaps: the holes in a timeline that a reader sees.
@@ -10,11 +11,11 @@ extension StreamModel {
     below edge: TimelineKey?, isBottomless: Bool = false, _ step: inout Step
   ) -> Gap? {
     guard let edge, !gaps.contains(where: { $0.before == edge }) else { return nil }
-    let kept = isBottomless ? [] : (timeline.messages + writer.messages).filter { $0.key < edge }
+    let kept = isBottomless ? [] : (timeline.messages + commits.messages).filter { $0.key < edge }
     let gap = Gap(after: kept.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
     gaps.append(gap)
     gaps.sort { $0.before < $1.before }
-    writer.set(gaps: gaps)
+    commits.waiting.change.gaps = gaps
     step.show(.gap(gap))
     return gap
   }
@@ -24,13 +25,13 @@ extension StreamModel {
   func isDisplaced(by message: Message) -> Bool {
     guard let place = message.position else { return false }
     func takes(_ other: Message) -> Bool { other.position == place && other.id != message.id }
-    return timeline.messages.contains(where: takes) || writer.messages.contains(where: takes)
+    return timeline.messages.contains(where: takes) || commits.messages.contains(where: takes)
   }
 
   mutating func close(_ gap: Gap, _ step: inout Step) {
     guard let index = gaps.firstIndex(of: gap) else { return }
     gaps.remove(at: index)
-    writer.set(gaps: gaps)
+    commits.waiting.change.gaps = gaps
     step.show(.gapClosed(gap))
   }
 }

@@ -119,7 +119,7 @@ extension StreamModel {
     guard var fetch = history.fetch, let oldest = history.oldest else { return }
     history.fetch = nil
     drive(.requested(nil), &step)
-    guard !writer.isFull else {
+    guard !commits.waiting.isFull else {
       endHistory(&step)
       return
     }
@@ -152,7 +152,7 @@ extension StreamModel {
     let isEnd = !page.hasNext || repeats && !page.messages.isEmpty
     history.isBeginning = !isOlder && isEnd
     history.readsWhenStored = isEdge
-    writer.feedHistory()
+    commits.waiting.feedsHistory = true
   }
 
   /// Moves the cursor back if a page shows that the log was put back below it and has grown again:
@@ -238,7 +238,7 @@ extension StreamModel {
       gaps[index].before = edge
       gaps.sort { $0.before < $1.before }
     }
-    writer.set(gaps: gaps)
+    commits.waiting.change.gaps = gaps
   }
 
   mutating func historyFailed(_ failure: LinkFailure, _ step: inout Step) {

@@ -16,7 +16,8 @@ extension StreamModel {
     link.check(&check)
     recovery.check(&check)
     history.check(&check)
-    writer.check(&check)
+    commits.check(&check)
+    commits.waiting.check(&check)
     timeline.check(&check)
     outbox.check(&check)
   }
@@ -52,7 +53,7 @@ extension StreamModel {
     check.require(
       Set(gaps.map(\.before)).count == gaps.count, "stream: no two gaps end at the same message")
     check.require(
-      !history.isWanted || history.isReading || history.fetch != nil || writer.feedsHistory,
+      !history.isWanted || history.isReading || history.fetch != nil || commits.feedsHistory,
       "stream: a reader waits only for something under way")
     if let echo = outbox.echo {
       check.require(
@@ -63,7 +64,7 @@ extension StreamModel {
 
   /// The cursor moves with what goes to the store, and never before it.
   private func checkCursor(_ check: inout InvariantCheck) {
-    guard let told = writer.waiting.change.cursor ?? writer.inFlight?.batch.change.cursor else {
+    guard let told = commits.waiting.change.cursor ?? commits.inFlight?.batch.change.cursor else {
       return
     }
     check.require(
@@ -72,28 +73,23 @@ extension StreamModel {
 
   private func checkMessages(_ check: inout InvariantCheck) {
     check.require(
-      writer.messages.allSatisfy { message in
+      commits.messages.allSatisfy { message in
         timeline[message.id].map { message.isEdit(of: $0) } ?? true
       }, "stream: what is shown is stored")
-    guard let batch = writer.inFlight?.batch, let told = batch.change.cursor?.position else {
+    guard let batch = commits.inFlight?.batch, let told = batch.change.cursor?.position else {
       return
     }
-    let waiting = writer.waiting
+    let waiting = commits.waiting
     // A cursor that goes back follows.
     if let next = waiting.change.cursor?.position, next.offset < told.offset { return }
     check.require(
       zip(waiting.change.messages, waiting.ways).allSatisfy { message, via in
-        guard via == .live, !timeline.contains(message.id), !batch.ids.contains(message.id),
+        guard via == .live, !timeline.contains(message.id), !batch.holds(message.id),
           let place = message.position, place.epoch == told.epoch
         else { return true }
         return place.offset > told.offset
       }, "stream: a cursor goes to the store with the messages that it covers")
   }
-}
-
-extension Writer {
-  /// Whether a change that the reader of history waits for is on its way to the store.
-  var feedsHistory: Bool { waiting.feedsHistory || inFlight?.batch.feedsHistory ?? false }
 }
 
 extension Cursor {

@@ -35,7 +35,7 @@ extension StreamModel {
     return page.messages.contains { $0.createdAt <= time && !isSeen($0.id) }
   }
 
-  func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || writer.holds(id) }
+  func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || commits.holds(id) }
 
   /// Notes how far down a page leads: `since` may bring what lies below all that is kept, without
   /// what is stamped late there. In a server's own order that follows what is kept, or is a page

@@ -15,7 +15,7 @@ extension StreamModel {
     guard outbox.queue.add(entry) else {
       return refuse(entry, "too many messages wait to be sent", &step)
     }
-    writer.put(entry)
+    commits.waiting.put(entry)
   }
 
   /// Does not keep a message: the words stay with whoever wrote them, the reason beside them.
@@ -35,14 +35,14 @@ extension StreamModel {
 
   mutating func retry(_ id: UUID128, _ step: inout Step) {
     guard let entry = outbox.queue.retry(id) else { return }
-    writer.put(entry)
+    commits.waiting.put(entry)
     step.show(.outbox(entry))
   }
 
   mutating func discard(_ id: UUID128, _ step: inout Step) {
     guard outbox.queue[id] != nil else { return }
     outbox.remove(id)
-    writer.remove(id)
+    commits.waiting.remove(id)
     step.show(.outboxDone(id, message: nil))
   }
 
@@ -79,7 +79,7 @@ extension StreamModel {
     outbox.queue.pause(next.lane, until: instant)
     // The user sees that it waits.
     guard let entry = outbox.queue.postpone(next.id) else { return }
-    writer.put(entry)
+    commits.waiting.put(entry)
     step.show(.outbox(entry))
   }
 
@@ -124,7 +124,7 @@ extension StreamModel {
     _ id: UUID128, as message: MessageID, _ step: inout Step
   ) {
     outbox.remove(id)
-    writer.remove(id)
+    commits.waiting.remove(id)
     step.show(.outboxDone(id, message: message))
   }
 
@@ -133,7 +133,7 @@ extension StreamModel {
     guard outbox.queue[id] != nil else { return }  // late
     author = message.user
     outbox.remove(id)
-    writer.remove(id)
+    commits.waiting.remove(id)
     takeLive(message, isAnswer: true, &step)
     step.show(.outboxDone(id, message: message.id))
     drive(.trigger(.messageSent), &step)
@@ -189,14 +189,14 @@ extension StreamModel {
         id, isUnsure: isUnsure, wish: settings.policy.retry.obeyed(failure.serverWish),
         at: step.now, schedule: settings.sendRetries, chance: &chance)
     else { return }
-    writer.put(entry)
+    commits.waiting.put(entry)
     step.show(.notice(.sendFailed(failure)))
     step.show(.outbox(entry))
   }
 
   private mutating func failSend(_ id: UUID128, _ reason: String, _ step: inout Step) {
     guard let entry = outbox.queue.fail(id, reason) else { return }
-    writer.put(entry)
+    commits.waiting.put(entry)
     step.show(.outbox(entry))
   }
 

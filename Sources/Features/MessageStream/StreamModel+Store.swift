@@ -41,7 +41,7 @@ extension StreamModel {
     var retryAt: Instant?
     switch failure {
     case .locked, .full, .denied, .other:
-      retryAt = step.now.advanced(by: Writer.wait(after: failedLoads))
+      retryAt = step.now.advanced(by: TimelineCommits.delay(after: failedLoads))
     case .corrupt, .fromTheFuture: break  // looking again alone does not help
     }
     phase = .broken(failure, retryAt: retryAt)
@@ -49,8 +49,8 @@ extension StreamModel {
   }
 
   mutating func committed(_ id: CommitID, _ commit: TimelineCommit, _ step: inout Step) {
-    let wasRefused = writer.failures > 0
-    guard let batch = writer.committed(id) else { return }  // late
+    let wasRefused = commits.failures > 0
+    guard let batch = commits.committed(id) else { return }  // late
     if wasRefused { step.show(.notice(.storeRecovered)) }
     if batch.change.cursor?.isKnown ?? false { recovery.isCursorKept = true }
     for entry in batch.change.outboxPut.compactMap({ outbox.queue.stored($0.id) }) {
@@ -63,7 +63,7 @@ extension StreamModel {
   }
 
   private mutating func showInserted(
-    _ inserted: Set<MessageID>, of batch: Writer.Batch, _ step: inout Step
+    _ inserted: Set<MessageID>, of batch: TimelineBatch, _ step: inout Step
   ) {
     var shown: [Via: [Message]] = [:]
     for (message, via) in zip(batch.change.messages, batch.ways) {
@@ -77,7 +77,7 @@ extension StreamModel {
   }
 
   private mutating func showEdited(
-    _ edited: Set<MessageID>, of batch: Writer.Batch, _ step: inout Step
+    _ edited: Set<MessageID>, of batch: TimelineBatch, _ step: inout Step
   ) {
     guard !edited.isEmpty else { return }
     let messages = batch.change.messages.filter { edited.contains($0.id) }
@@ -88,7 +88,7 @@ extension StreamModel {
   }
 
   mutating func commitFailed(_ id: CommitID, _ failure: StoreFailure, _ step: inout Step) {
-    guard writer.refused(id, at: step.now) else { return }  // late
+    guard commits.refused(id, at: step.now) else { return }  // late
     step.show(.notice(.store(failure)))
   }
 }

@@ -8,7 +8,7 @@ public import LinkWire
 ///     open ── load ── shown at once ──▶ link wants ── prepare: fetch ──▶ socket opens
 ///                                                                          │
 ///              cursor moves with the messages it speaks for                ▼
-///     shown ◀── committed ◀── writer ◀── new by id ◀── live frames, pages, polls, answers
+///     shown ◀── stored ◀── commits ◀── new by id ◀── live frames, pages, polls, answers
 ///                                                          ▲
 ///                       hole? (head, offset, reconnect) ───┘ fetch until whole
 ///
@@ -26,7 +26,8 @@ public struct StreamModel: Machine {
   /// Holes that the reader sees, oldest first.
   public internal(set) var gaps: [Gap] = []
   var recovery = Recovery()
-  var writer = Writer()
+  /// What the store has not confirmed.
+  var commits = TimelineCommits()
   var history = History()
   /// Whose messages are sent here, where it is known: told, or seen in the server's answers.
   var author: String?
@@ -84,7 +85,7 @@ public struct StreamModel: Machine {
   }
 
   public var deadline: Instant? {
-    let store = phase == .open ? writer.retryAt : nil
+    let store = phase == .open ? commits.retryAt : nil
     return [
       link.deadline, recovery.deadline, history.deadline, sendDeadline, store, loadDeadline,
     ]
@@ -94,7 +95,7 @@ public struct StreamModel: Machine {
   /// Whether the store has everything, or refuses it.
   public var isStored: Bool {
     switch phase {
-    case .open, .closed: writer.isDone || writer.failures > 0
+    case .open, .closed: commits.isDone || commits.failures > 0
     case .loading, .broken: true
     }
   }
@@ -103,7 +104,7 @@ public struct StreamModel: Machine {
   public var isWhole: Bool {
     phase == .open && link.status.mode != .none && recovery.isCurrent && recovery.run == nil
       && recovery.retryAt == nil && !recovery.again && recovery.arrears == nil
-      && recovery.ahead.isEmpty && writer.isDone
+      && recovery.ahead.isEmpty && commits.isDone
   }
 
   /// What must follow every step: waiting changes go to the store, waiting entries to the server.
@@ -115,11 +116,13 @@ public struct StreamModel: Machine {
     case .closed: break  // what was sent while it was read must still be kept
     case .loading, .broken: return
     }
-    if let (id, change) = writer.next(at: step.now) { step.effects.append(.commit(id, change)) }
+    if let next = commits.next(at: step.now) {
+      step.effects.append(.commit(next.id, next.batch.change))
+    }
   }
 
   /// The store is stuck, or nobody reads.
-  var takesNoMore: Bool { writer.isFull || isReaderBehind }
+  var takesNoMore: Bool { commits.waiting.isFull || isReaderBehind }
 
   /// One call: its time, and what it asks for so far.
   struct Step {

@@ -128,7 +128,7 @@ struct Recovery: Sendable, Hashable {
     return oldest <= time.advanced(by: .zero - overlap) ? .whole : .touching
   }
 
-  /// Whether a log ends before the cursor, so that it was put back.
+  /// Whether a log ends before the cursor: it was put back to an earlier state.
   func isBeyond(_ head: Position?) -> Bool {
     guard let head, let cursor = cursor.position else { return false }
     return head.epoch == cursor.epoch && head.offset < cursor.offset
@@ -198,22 +198,14 @@ struct Recovery: Sendable, Hashable {
     cursor.position = position
   }
 
-  /// Takes back what the cursor says of a position and of so many before it.
+  /// Forgets how far the log is known, which was replaced under the same epoch. The timeline counts
+  /// as last whole long ago, so the newest page is fetched.
   ///
-  /// If that leads no lower than the cursor, or another message stands at `lowest` too, it is not
-  /// known how far the log was put back. Then the cursor moves to the beginning, and the timeline
-  /// counts as last whole long ago: the newest page is fetched, above a gap.
-  ///
-  /// - Parameter lowest: The lowest offset of those known without a hole down from the position.
-  mutating func goBack(before position: Position, by count: Int, lowest: UInt64) {
-    var offset = position.offset - min(position.offset, UInt64(count) + 1)
-    offset = max(offset, lowest - min(lowest, 1))
-    let present = cursor.position.flatMap { $0.epoch == position.epoch ? $0.offset : nil }
-    if lowest > 1 && position.offset <= lowest || offset >= present ?? .max {
-      offset = 0
-      cursor.wholeAt = Timestamp(nanoseconds: 0)
-    }
-    cursor.position = Position(epoch: position.epoch, offset: offset)
+  /// - Parameter newest: The newest stamp of the messages that were whole before.
+  mutating func beginNewLog(under epoch: String, wholeUntil newest: Timestamp?) {
+    let time = [cursor.time, newest].compactMap(\.self).max()
+    cursor = Cursor(
+      position: Position(epoch: epoch, offset: 0), time: time, wholeAt: Timestamp(nanoseconds: 0))
     ahead = []
     arrears = nil
     isCurrent = false

@@ -79,6 +79,16 @@ public struct ShopTimeline: Sendable, Hashable {
     }
   }
 
+  /// Forgets the positions of messages; returns the newest stamp of these.
+  mutating func forgetPositions(where isForgotten: (Message) -> Bool) -> Timestamp? {
+    var newest: Timestamp?
+    for index in messages.indices where isForgotten(messages[index]) {
+      messages[index].position = nil
+      newest = max(newest ?? messages[index].createdAt, messages[index].createdAt)
+    }
+    return newest
+  }
+
   private func index(of key: TimelineKey) -> Int {
     var low = 0
     var high = messages.count

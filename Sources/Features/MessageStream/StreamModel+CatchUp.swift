@@ -62,7 +62,7 @@ extension StreamModel {
       postponeLooked(until: step.now.advanced(by: .seconds(5)), &step)
       return
     }
-    if stepsBack(before: page, in: run, &step) { return }
+    if leavesLog(page, in: run, &step) { return }
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
     run.oldest = page.end(in: run.kind) ?? run.oldest
     let repeats = run.repetition.note(page)
@@ -83,16 +83,21 @@ extension StreamModel {
     }
   }
 
-  /// Goes back by a page more in a log that was put back, if a run begins with another message than
-  /// the one that is kept at its position. Memory tells, and ends this.
-  private mutating func stepsBack(
-    before page: Page, in run: Recovery.Run, _ step: inout Step
+  /// Takes the server's log for a new one if a page shows that it is; returns whether its newest
+  /// page is asked for.
+  private mutating func leavesLog(
+    _ page: Page, in run: Recovery.Run, _ step: inout Step
   ) -> Bool {
-    guard run.pages == 1, page.recovered, case .after(let asked, _) = run.query, asked.offset > 0,
-      let first = page.messages.first, let place = first.position, isDisplaced(by: first)
-    else { return false }
-    goBack(before: place, &step)
-    return true
+    guard !page.recovered || run.kind == .recent && run.pages == 1 else {
+      noteOtherLog(page.messages, &step)
+      return recovery.run?.fetch != run.fetch
+    }
+    // This is the newest page.
+    let shorter = recovery.isBeyond(page.head) ? page.head : nil
+    if let position = shorter ?? otherPosition(in: page.messages) {
+      beginNewLog(at: position, &step)
+    }
+    return false
   }
 
   private mutating func goOn(
@@ -202,10 +207,9 @@ extension StreamModel {
 
   private func reach(of page: Page) -> Recovery.Reach {
     let reach = recovery.reach(of: page, overlap: settings.overlap)
-    // In a log that was put back other messages may stand below the cursor.
-    let isPutBack = recovery.isBeyond(page.head) || page.messages.contains { isDisplaced(by: $0) }
-    if page.hasNext, isPutBack, !holdsWhole(page) { return .short }
-    guard page.hasNext, recovery.cursor.position == nil else { return reach }
+    guard page.hasNext, recovery.cursor.position == nil else {
+      return holdsWhole(page) ? .whole : reach
+    }
     guard leadsToKept(page) else { return .short }
     return hidesLate(page) ? .touching : reach
   }
@@ -286,12 +290,8 @@ extension StreamModel {
     if let covered = covered(by: run, page) {
       let isNew = covered.epoch != recovery.cursor.position?.epoch
       if isNew, recovery.cursor.position != nil { step.show(.notice(.newEpoch(covered))) }
-      // A log that was put back to an earlier state goes on from there under the same epoch.
-      let isBack =
-        (!page.recovered || run.kind == .recent)
-        && covered.offset < recovery.cursor.position?.offset ?? 0
-      if isNew || isBack { recovery.ahead = [] }
-      if isNew || isBack || covered.offset > recovery.cursor.position?.offset ?? 0 {
+      if isNew { recovery.ahead = [] }
+      if isNew || covered.offset > recovery.cursor.position?.offset ?? 0 {
         recovery.cursor.position = covered
       }
     }

@@ -46,11 +46,7 @@ extension StreamModel {
 
   /// A message of the socket, or the server's answer to one that was sent.
   mutating func takeLive(_ message: Message, isAnswer: Bool = false, _ step: inout Step) {
-    if let position = message.position,
-      takesOtherPlace(message) || beginsAmongOthers(message, position)
-    {
-      goBack(before: position, &step)
-    }
+    noteOtherLog([message], &step)
     guard !takesNoMore else {
       // What is not taken now is fetched when the store works and the app reads again.
       recovery.again = true
@@ -78,30 +74,43 @@ extension StreamModel {
       && !commits.holds(message.id)
   }
 
-  /// Whether it has the position of another message that is kept: the log was put back within its
-  /// epoch, and has grown again since.
-  func takesOtherPlace(_ message: Message) -> Bool {
-    isOfThePast(message) && isDisplaced(by: message)
-  }
-
-  /// Whether what a socket brings first of what was missed is another message than the one that is
-  /// kept at its position.
-  private func beginsAmongOthers(_ message: Message, _ position: Position) -> Bool {
-    guard recovery.arrears != nil, let opening = recovery.opening, opening.offset > 0,
-      opening == recovery.cursor.position
-    else { return false }
-    return position == Position(epoch: opening.epoch, offset: opening.following)
-      && isDisplaced(by: message)
-  }
-
-  /// What lies shortly before may be other messages, too: a page of it is fetched again.
-  mutating func goBack(before position: Position, _ step: inout Step) {
-    let lowest = (timeline.messages + commits.messages).lowestOffset(from: position)
-    recovery.goBack(before: position, by: settings.catchUpPage, lowest: lowest)
-    commits.waiting.change.cursor = recovery.cursor
-    guard let run = recovery.run else { return }
+  /// Takes the server's log for a new one if one of these messages shows that it is.
+  ///
+  /// The newest page is fetched, instead of what is being fetched.
+  mutating func noteOtherLog(_ messages: [Message], _ step: inout Step) {
+    guard let position = otherPosition(in: messages) else { return }
+    beginNewLog(at: position, &step)
+    guard let run = recovery.run else {
+      doubtCursor(&step)
+      return
+    }
     recovery.run = nil
     for purpose in run.purposes { catchUp(purpose, &step) }
+  }
+
+  /// Returns the position of a message that stands where another message is known to stand.
+  ///
+  /// Only the past counts, and of it only what lies above the newest gap: below a gap messages may
+  /// be of a log that was replaced.
+  func otherPosition(in messages: [Message]) -> Position? {
+    let unknown = messages.filter(isOfThePast)
+    guard !unknown.isEmpty else { return nil }
+    let edge = gaps.last?.before
+    let known = (timeline.messages + commits.messages).filter { $0.key >= edge ?? $0.key }
+    let positions = Set(known.compactMap(\.position))
+    return unknown.lazy.compactMap(\.position).first { positions.contains($0) }
+  }
+
+  /// Forgets how far the server's log is known: it was put back to an earlier state, and has other
+  /// messages since.
+  ///
+  /// Positions of what is kept mean nothing in the new log, so time tells what was whole before.
+  mutating func beginNewLog(at position: Position, _ step: inout Step) {
+    step.show(.notice(.newEpoch(position)))
+    let newest = timeline.forgetPositions(where: recovery.covers)
+    recovery.beginNewLog(under: position.epoch, wholeUntil: newest)
+    commits.waiting.change.cursor = recovery.cursor
+    commits.waiting.isOfNewLog = true
   }
 
   /// A message without a position that was stamped before all that is kept: it follows no
@@ -116,7 +125,7 @@ extension StreamModel {
         || message.createdAt < time.advanced(by: .zero - settings.overlap))
   }
 
-  /// Either the store has it, or the log went back: the server knows which.
+  /// Asks the server: either the store has the message, or the log was put back.
   mutating func doubtCursor(_ step: inout Step) {
     if recovery.run != nil {
       recovery.again = true

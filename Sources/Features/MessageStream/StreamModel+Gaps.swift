@@ -20,29 +20,10 @@ extension StreamModel {
     return gap
   }
 
-  /// Whether another message is kept at the position of a message: the log was put back, and has
-  /// grown again since.
-  func isDisplaced(by message: Message) -> Bool {
-    guard let place = message.position else { return false }
-    func takes(_ other: Message) -> Bool { other.position == place && other.id != message.id }
-    return timeline.messages.contains(where: takes) || commits.messages.contains(where: takes)
-  }
-
   mutating func close(_ gap: Gap, _ step: inout Step) {
     guard let index = gaps.firstIndex(of: gap) else { return }
     gaps.remove(at: index)
     commits.waiting.change.gaps = gaps
     step.show(.gapClosed(gap))
-  }
-}
-
-extension [Message] {
-  /// Returns the lowest offset of those that follow each other down from a position.
-  func lowestOffset(from position: Position) -> UInt64 {
-    let places = lazy.compactMap(\.position).filter { $0.epoch == position.epoch }
-    let offsets = Set(places.map(\.offset))
-    var lowest = position.offset
-    while lowest > 1, offsets.contains(lowest - 1) { lowest -= 1 }
-    return lowest
   }
 }

@@ -96,8 +96,11 @@ extension StreamModel {
   /// oldest message in the log is shown already, further down. In a gap that is not known.
   private func lowest(from position: Position, above key: TimelineKey) -> Position {
     guard !gaps.contains(where: { $0.before == key }) else { return position }
-    return Position(
-      epoch: position.epoch, offset: timeline.messages.lowestOffset(from: position))
+    let known = timeline.messages.lazy.compactMap(\.position).filter { $0.epoch == position.epoch }
+    let offsets = Set(known.map(\.offset))
+    var lowest = position
+    while lowest.offset > 1, offsets.contains(lowest.offset - 1) { lowest.offset -= 1 }
+    return lowest
   }
 
   private mutating func ask(
@@ -138,7 +141,7 @@ extension StreamModel {
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
     }
-    noteOtherLog(page, &step)
+    noteOtherLog(page.messages, &step)
     add(page.messages, via: .history, &step)
     let goesOn = page.hasNext && !repeats
     if goesOn, !isFar(fetch, with: page), let next = fetch.next(settings) {
@@ -155,25 +158,10 @@ extension StreamModel {
     commits.waiting.feedsHistory = true
   }
 
-  /// Moves the cursor back if a page shows that the log was put back below it and has grown again:
-  /// what lies below may be other messages, too, which no answer behind the cursor brings.
-  private mutating func noteOtherLog(_ page: Page, _ step: inout Step) {
-    guard recovery.isBeyond(page.head) else { return }
-    let others = page.messages.filter(takesOtherPlace).compactMap(\.position)
-    guard let lowest = others.min(by: { $0.offset < $1.offset }) else { return }
-    goBack(before: lowest, &step)
-    if recovery.run == nil { doubtCursor(&step) }
-  }
-
   /// Ties a page to what is shown, if it can be, and notes what it reaches from there.
   private mutating func take(_ page: Page, _ fetch: inout History.Fetch) {
     let isUnseen = page.messages.contains { !isSeen($0.id) }
     let gap = gaps.first { $0.before == fetch.below }
-    if let after = gap?.after, let end = timeline[after.id]?.position,
-      page.messages.contains(where: { isSeen($0.id) && $0.stands(upTo: end) })
-    {
-      fetch.meetsBeyond = true
-    }
     if let place = fetch.take(page, bringsUnseen: isUnseen, beyond: gap?.after) {
       history.excess = max(0, fetch.counted - place)
     }
@@ -210,18 +198,17 @@ extension StreamModel {
     return closes(gap, fetch)
   }
 
-  /// Whether pages reach what lies beyond a gap: by position where there are any, else by id, and
-  /// by time as far back as late stamps may lie. Where a log was put back other messages may stand
-  /// at the positions beyond: a page that has these holds a message, too, that was kept there.
+  /// Returns whether pages reach the messages before a gap: with positions down to its end, unless
+  /// that is of another log; without positions as far back as late stamps may lie.
   private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
-    guard let after = gap.after, let reached = fetch.reached else { return false }
-    if let place = timeline[after.id]?.position, let lowest = fetch.lowest,
-      place.epoch == lowest.epoch
-    {
-      return lowest.offset <= place.offset && fetch.meetsBeyond
+    guard fetch.meetsBeyond, let after = gap.after, let reached = fetch.reached else {
+      return false
     }
-    return fetch.meetsBeyond
-      && reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
+    guard let lowest = fetch.lowest else {
+      return reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
+    }
+    guard let end = timeline[after.id]?.position, end.epoch == lowest.epoch else { return true }
+    return lowest.offset <= end.offset
   }
 
   /// Pages that reach what lies beyond a gap close it; otherwise the gap shrinks.
@@ -272,12 +259,5 @@ extension StreamModel {
     guard !messages.isEmpty else { return }
     history.noteShown(messages)
     step.show(.messages(messages, via: via))
-  }
-}
-
-extension Message {
-  /// Whether it stands at a position of its epoch, or before it.
-  fileprivate func stands(upTo end: Position) -> Bool {
-    position.map { $0.epoch == end.epoch && $0.offset <= end.offset } ?? false
   }
 }

@@ -80,8 +80,7 @@ extension StreamModel {
       return
     }
     let waiting = commits.waiting
-    // A cursor that goes back follows.
-    if let next = waiting.change.cursor?.position, next.offset < told.offset { return }
+    if waiting.isOfNewLog { return }
     check.require(
       zip(waiting.change.messages, waiting.ways).allSatisfy { message, via in
         guard via == .live, !timeline.contains(message.id), !batch.holds(message.id),

@@ -17,6 +17,8 @@ struct TimelineBatch: CommitBatch {
   private var bytes = 0
   /// Whether the reader of history waits for the change.
   var feedsHistory = false
+  /// Whether its positions are of a log that replaced the one of earlier changes.
+  var isOfNewLog = false
 
   /// Whether there is nothing to store and nobody waits.
   var isEmpty: Bool { change.isEmpty && !feedsHistory }

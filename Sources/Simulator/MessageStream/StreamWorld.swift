@@ -645,8 +645,8 @@ extension StreamWorld {
     note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
   }
 
-  /// Whether the next message reaches what the phone knows of the log that went back, which it
-  /// cannot know yet: no client can tell a log that was filled up again from the old one.
+  /// Whether the next message fills the log up to what the phone knows of it, before the phone can
+  /// see that it was put back: no client can tell a log that was filled up again from the old one.
   var fillsLogUp: Bool {
     guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
     let head = backend.log.head.offset

@@ -206,6 +206,13 @@ struct Hand {
       recovered: recovered, rejected: rejected)
   }
 
+  /// Another message than the one of this number, at its position.
+  static func other(_ offset: UInt64, _ text: String = "theirs") -> Message {
+    var message = message(1000 + offset, text: text, user: "me")
+    message.position = at(offset)
+    return message
+  }
+
   /// Messages without positions, in this order.
   static func plainPage(_ numbers: [UInt64], hasNext: Bool = true) -> Page {
     Page(messages: numbers.map { message($0, isPlain: true) }, hasNext: hasNext)

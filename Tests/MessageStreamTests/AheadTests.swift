@@ -19,8 +19,8 @@ struct AheadTests {
     throws
   {
     var hand = try Self.ahead()
-    hand.give(.lifecycle(.background, at: Hand.wall))
-    hand.give(.lifecycle(.foreground, at: Hand.wall))
+    hand.give(.lifecycle(.background), at: Hand.wall)
+    hand.give(.lifecycle(.foreground), at: Hand.wall)
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
     hand.connect(Hand.page([], head: 5), head: Hand.at(5))
     #expect(hand.model.isWhole)

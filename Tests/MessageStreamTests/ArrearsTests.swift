@@ -372,7 +372,7 @@ struct ArrearsTests {
   @Test func `a timeline that is left before all of it came is not whole`() {
     var hand = Self.lost(at: 5, head: 8)
     let wholeAt = hand.model.recovery.cursor.wholeAt
-    hand.give(.lifecycle(.background, at: Hand.wall.advanced(by: .seconds(1000))))
+    hand.give(.lifecycle(.background), at: Hand.wall.advanced(by: .seconds(1000)))
     #expect(hand.model.recovery.cursor.wholeAt == wholeAt)
   }
 }

@@ -47,7 +47,7 @@ struct FrameTests {
   func `a frame over the limit is dropped, counted, and brought by REST`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind)
     world.say("long", silently: true)
-    world.sendDown { .oversized($0, bytes: 10_241) }
+    world.sendDown { .link(.oversized($0, bytes: 10_241), at: Hand.wall) }
     world.pass(.seconds(1))
     #expect(world.texts.last == "long")
     #expect(world.ways.last == .catchUp)
@@ -108,7 +108,7 @@ struct FrameTests {
   }
 
   @Test func `so is one that is over the limit`() throws {
-    try Self.expectLife { .oversized($0, bytes: 10_241) }
+    try Self.expectLife { .link(.oversized($0, bytes: 10_241), at: Hand.wall) }
   }
 
   /// The socket stands for 90 s after what came a minute after it opened.

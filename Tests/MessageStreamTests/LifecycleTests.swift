@@ -153,7 +153,7 @@ struct LifecycleTests {
   @Test(arguments: [(89_999, 1), (90_000, 2), (90_001, 2)])
   func `silence of 90 s at, below and above`(milliseconds: Int, opens: Int) {
     var world = StreamHarness.connected(.ours)
-    world.sendDown { .ping($0) }
+    world.sendDown { .link(.ping($0), at: Hand.wall) }
     world.server.sendsPings = false
     world.drive { $0.queue.next.map { $0 > .second(40) } ?? true }
     let heard = world.now
@@ -223,7 +223,7 @@ struct LifecycleTests {
     var hand = Hand(cursor: start) { $0.policy = policy }
     hand.answer(Hand.nothing)
     hand.connect(Hand.nothing, head: nil)
-    hand.give(.lifecycle(.background, at: Hand.wall))
+    hand.give(.lifecycle(.background), at: Hand.wall)
     #expect(hand.model.link.status.phase == .connected)
     hand.hear(Hand.message(3600, isPlain: true))
     #expect(hand.model.recovery.cursor.time == Hand.wall, "the hole before it is not filled yet")

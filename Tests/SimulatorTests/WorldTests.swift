@@ -81,7 +81,7 @@ import Testing
       case .frame(let attempt, .message(let message)):
         #expect(next?.attempt == attempt && next?.offset == message.position?.offset)
         next?.offset += 1
-      case .oversized: next?.offset += 1
+      case .link(.oversized, at: _): next?.offset += 1
       case _: continue
       }
     }

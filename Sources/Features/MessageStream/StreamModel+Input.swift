@@ -23,10 +23,8 @@ extension StreamModel {
     /// Give an entry up.
     case discard(UUID128)
 
-    // The device.
-    case reachability(Reachability)
-    case lifecycle(Lifecycle, at: Timestamp)
-    case woke(at: Timestamp)
+    /// An event of the device or of the socket, and the wall clock of the device.
+    case link(LinkEvent, at: Timestamp)
     case credentials(HeldLink.CredentialsEvent)
     /// The user that the credentials name, who is the author of sent messages.
     case user(String)
@@ -36,12 +34,6 @@ extension StreamModel {
     /// that lies after `after` comes first, if it was asked to.
     case opened(AttemptID, head: Position?, after: Position? = nil)
     case frame(AttemptID, Frame)
-    /// A ping of the server.
-    case ping(AttemptID)
-    case pong(AttemptID, UInt64)
-    /// A message over the limit was dropped unread.
-    case oversized(AttemptID, bytes: UInt64)
-    case lost(AttemptID, LinkFailure)
 
     // REST.
     case fetched(FetchID, Page)
@@ -86,16 +78,6 @@ public struct CommitID: NumberedID {
 }
 
 extension StreamModel.Input: LinkInput {
-  public init(_ event: LinkEvent, at wall: Timestamp) {
-    switch event {
-    case .device(.reachability(let change)): self = .reachability(change)
-    case .device(.lifecycle(let lifecycle)): self = .lifecycle(lifecycle, at: wall)
-    case .device(.woke): self = .woke(at: wall)
-    case .device(.again): self = .refresh
-    case .ping(let attempt): self = .ping(attempt)
-    case .pong(let attempt, let id): self = .pong(attempt, id)
-    case .oversized(let attempt, let bytes): self = .oversized(attempt, bytes: bytes)
-    case .lost(let attempt, let failure): self = .lost(attempt, failure)
-    }
-  }
+  public init(_ event: LinkEvent, at wall: Timestamp) { self = .link(event, at: wall) }
+  public var event: LinkEvent? { if case .link(let event, _) = self { event } else { nil } }
 }

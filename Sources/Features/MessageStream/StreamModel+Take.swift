@@ -14,17 +14,11 @@ extension StreamModel {
     case .send(let text, let parent, let wall): send(text, parent, at: wall, &step)
     case .retry(let id): retry(id, &step)
     case .discard(let id): discard(id, &step)
-    case .reachability(let reachability): change(to: reachability, &step)
-    case .lifecycle(let lifecycle, let wall): turn(lifecycle, at: wall, &step)
-    case .woke(let wall): woke(at: wall, &step)
+    case .link(let event, let wall): hear(event, at: wall, &step)
     case .credentials(let event): credentials(event, &step)
     case .user(let user): author = user
     case .opened(let attempt, let head, let after): opened(attempt, head, after: after, &step)
     case .frame(let attempt, let frame): received(frame, attempt, &step)
-    case .ping(let attempt): drive(.heard(attempt), &step)
-    case .pong(let attempt, let id): drive(.pong(attempt, id), &step)
-    case .oversized(let attempt, let bytes): oversized(bytes, attempt, &step)
-    case .lost(let attempt, let failure): lost(attempt, failure, &step)
     case .fetched(let id, let page): answered(id, page, &step)
     case .fetchFailed(let id, let failure): unanswered(id, failure, &step)
     case .posted(let id, let message): posted(id, message, &step)
@@ -48,20 +42,25 @@ extension StreamModel {
     if !isBehind, recovery.again, recovery.run == nil { catchUpWhileConnected(&step) }
   }
 
-  private mutating func change(to reachability: Reachability, _ step: inout Step) {
-    if case .reachable = reachability { outbox.queue.hurry() }
-    noteWhole(at: step.now)
-    drive(.reachability(reachability), &step)
-  }
-
-  private mutating func turn(_ lifecycle: Lifecycle, at wall: Timestamp, _ step: inout Step) {
-    note(wall: wall, at: step.now)
-    turn(lifecycle, &step)
-  }
-
-  private mutating func woke(at wall: Timestamp, _ step: inout Step) {
-    note(wall: wall, at: step.now)
-    drive(.trigger(.woke), &step)
+  /// Takes an event of the device or of the socket. The wall clock may have been set while the
+  /// device slept or the app was in background.
+  private mutating func hear(_ event: LinkEvent, at wall: Timestamp, _ step: inout Step) {
+    switch event {
+    case .device(.reachability(let reachability)):
+      if case .reachable = reachability { outbox.queue.hurry() }
+      noteWhole(at: step.now)
+      drive(HeldLink.Input(event), &step)
+    case .device(.lifecycle(let lifecycle)):
+      note(wall: wall, at: step.now)
+      turn(lifecycle, &step)
+    case .device(.woke):
+      note(wall: wall, at: step.now)
+      drive(HeldLink.Input(event), &step)
+    case .device(.again): refresh(&step)
+    case .ping, .pong: drive(HeldLink.Input(event), &step)
+    case .oversized(let attempt, let bytes): oversized(bytes, attempt, &step)
+    case .lost(let attempt, let failure): lost(attempt, failure, &step)
+    }
   }
 
   private mutating func lost(

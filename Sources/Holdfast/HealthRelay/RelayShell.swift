@@ -80,7 +80,16 @@ actor RelayShell: FeatureShell {
       maxMessageBytes: BackendMessage.maxBytes)
     let secrets = [resume?.text].compactMap(\.self)
     await sockets.open(attempt, request, hiding: secrets) { [inlet] events, _ in
-      await inlet.post(events.map { Self.input(attempt, $0) })
+      let inputs: [RelayModel.Input] = events.map { event in
+        event.input(of: attempt) { _ in
+          .opened(attempt)
+        } message: {
+          .message(attempt, RelayModel.Message($0))
+        } link: {
+          .link($0)
+        }
+      }
+      await inlet.post(inputs)
     }
   }
 
@@ -108,17 +117,6 @@ actor RelayShell: FeatureShell {
   private func keep(_ messages: [[UInt8]], of work: WorkID) {
     guard !Task.isCancelled else { return }  // discarded meanwhile
     answers[work] = messages
-  }
-
-  private static func input(
-    _ attempt: AttemptID, _ heard: Heard
-  ) -> RelayModel.Input {
-    switch heard {
-    case .opened: .opened(attempt)
-    case .message(let message): .message(attempt, RelayModel.Message(message))
-    // None of these events is told with a time.
-    case .event(let event): RelayModel.Input(event, at: Timestamp(nanoseconds: 0))
-    }
   }
 }
 

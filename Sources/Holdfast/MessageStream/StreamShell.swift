@@ -9,6 +9,7 @@ actor StreamShell: FeatureShell {
   let inlet = Inlet<StreamModel>()
   let updates: UpdateChannel<StreamUpdate>
   private let configuration: StreamConfiguration
+  private let clock: any LinkClock
   let store: any TimelineStore
   let bells = Bells()
   private let vault: TokenVault
@@ -21,7 +22,8 @@ actor StreamShell: FeatureShell {
   init(
     _ configuration: StreamConfiguration, _ environment: StreamEnvironment
   ) {
-    let (network, clock) = (environment.network, environment.clock)
+    let network = environment.network
+    clock = environment.clock
     self.configuration = configuration
     store = environment.store
     vault = TokenVault(
@@ -114,8 +116,17 @@ actor StreamShell: FeatureShell {
       openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: MessageLimits().maxFrameBytes)
     let shop = configuration.shop
-    await sockets.open(attempt, request) { [inlet, sluice] events, redaction in
-      let inputs = events.map { Self.input(attempt, $0, shop: shop, redaction) }
+    await sockets.open(attempt, request) { [inlet, sluice, clock] events, redaction in
+      let wall = clock.wall
+      let inputs = events.map { event in
+        event.input(of: attempt) { headers in
+          Self.opened(attempt, headers)
+        } message: {
+          .frame(attempt, Self.frame($0, shop: shop, redaction))
+        } link: {
+          .link($0, at: wall)
+        }
+      }
       await sluice.pass(inputs.count)
       await inlet.post(inputs)
     }
@@ -168,18 +179,12 @@ actor StreamShell: FeatureShell {
     }
   }
 
-  private static func input(
-    _ attempt: AttemptID, _ heard: Heard, shop: ShopID, _ redaction: Redaction
+  private static func opened(
+    _ attempt: AttemptID, _ headers: [String: String]
   ) -> StreamModel.Input {
-    switch heard {
-    case .opened(let headers):
-      .opened(
-        attempt, head: position(StreamHeader.head, in: headers),
-        after: position(StreamHeader.after, in: headers))
-    case .message(let message): .frame(attempt, frame(message, shop: shop, redaction))
-    // None of these events is told with a time.
-    case .event(let event): StreamModel.Input(event, at: Timestamp(nanoseconds: 0))
-    }
+    .opened(
+      attempt, head: position(StreamHeader.head, in: headers),
+      after: position(StreamHeader.after, in: headers))
   }
 
   private static func position(_ name: String, in headers: [String: String]) -> Position? {

@@ -136,32 +136,41 @@ actor SessionShell: FeatureShell {
   }
 }
 
-extension Heard {
+extension SocketEvent {
   /// What an event weighs at the sluice: one, and one more for each 16 KiB.
   fileprivate var load: Int {
-    guard case .message(let message) = self, let bytes = message.bytes else { return 1 }
-    return 1 + bytes.count >> 14
+    switch self {
+    case .text(let bytes), .binary(let bytes): 1 + bytes.count >> 14
+    case .opened, .ping, .pong, .stalled, .oversized, .failed: 1
+    }
   }
 }
 
 extension SessionModel.Input {
   fileprivate init(
-    _ heard: Heard, _ attempt: AttemptID, at wall: Timestamp, _ redaction: Redaction
+    _ event: SocketEvent, _ attempt: AttemptID, at wall: Timestamp, _ redaction: Redaction
   ) {
-    switch heard {
-    case .opened: self = .opened(attempt)
-    case .event(let event): self = .link(event, at: wall)
-    case .message(let message):
-      guard message.isText, let bytes = message.bytes else {
-        self = .malformed(attempt, detail: "a binary message where text is spoken")
-        return
-      }
-      do throws(FieldFault) {
-        let read = try SessionServerMessage.read(bytes)
-        self = .frame(attempt, read.cleaned(redaction), bytes: bytes.count, at: wall)
-      } catch {
-        self = .malformed(attempt, detail: redaction.clean("\(error)"))
-      }
+    self = event.input(of: attempt) { _ in
+      .opened(attempt)
+    } message: {
+      Self($0, attempt, at: wall, redaction)
+    } link: {
+      .link($0, at: wall)
+    }
+  }
+
+  private init(
+    _ message: SocketMessage, _ attempt: AttemptID, at wall: Timestamp, _ redaction: Redaction
+  ) {
+    guard message.isText, let bytes = message.bytes else {
+      self = .malformed(attempt, detail: "a binary message where text is spoken")
+      return
+    }
+    do throws(FieldFault) {
+      let read = try SessionServerMessage.read(bytes)
+      self = .frame(attempt, read.cleaned(redaction), bytes: bytes.count, at: wall)
+    } catch {
+      self = .malformed(attempt, detail: redaction.clean("\(error)"))
     }
   }
 }

@@ -130,13 +130,13 @@ actor HeldSocketShell: FeatureShell {
 }
 
 extension SocketModel.Input {
-  fileprivate init(_ heard: Heard, _ attempt: AttemptID, _ language: SocketProtocol) {
-    switch heard {
-    case .opened(let headers):
-      self = .socket(attempt, .opened(subprotocol: headers["sec-websocket-protocol"]))
-    case .message(let message):
-      self = .socket(attempt, .message(message, language.marks(of: message)))
-    case .event(let event): self = .link(event)
+  fileprivate init(_ event: SocketEvent, _ attempt: AttemptID, _ language: SocketProtocol) {
+    self = event.input(of: attempt) { headers in
+      .socket(attempt, .opened(subprotocol: headers["sec-websocket-protocol"]))
+    } message: {
+      .socket(attempt, .message($0, language.marks(of: $0)))
+    } link: {
+      .link($0)
     }
   }
 }

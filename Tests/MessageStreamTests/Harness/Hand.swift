@@ -63,6 +63,14 @@ struct Hand {
 
   mutating func give(_ input: StreamModel.Input) { carryOut(model.handle(input, at: now)) }
 
+  /// Gives the model an event of its socket.
+  mutating func give(_ event: LinkEvent) { give(.link(event, at: Self.wall)) }
+
+  /// Gives the model a change of the device.
+  mutating func give(_ change: DeviceChange, at wall: Timestamp = wall) {
+    give(.link(.device(change), at: wall))
+  }
+
   private mutating func carryOut(_ new: [StreamModel.Effect]) {
     #expect(model.brokenInvariants(.thorough) == [])
     effects += new

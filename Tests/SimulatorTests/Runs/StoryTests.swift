@@ -55,7 +55,10 @@ struct StoryTests {
 
   @Test func `leaves noise out unless everything is asked for`() throws {
     let noise: [Happening] = [
-      .ticked(.phone, effects: []), .told(.phone, .ping(AttemptID(1)), isLate: false, effects: []),
+      .ticked(.phone, effects: []),
+      .told(
+        .phone, .link(.ping(AttemptID(1)), at: Kernel<StreamFeature>.wallBase), isLate: false,
+        effects: []),
     ]
     #expect(try lines(noise) == [])
     #expect(

@@ -365,7 +365,7 @@ struct ArrearsTests {
   @Test func `what a socket was to bring first is forgotten with the next one`() {
     var hand = Self.lost(at: 5, head: 8)
     hand.reconnect(head: 5, settles: true)
-    #expect(hand.model.recovery.arrears == nil)
+    #expect(hand.model.recovery.backlog == nil)
     #expect(hand.model.isWhole)
   }
 

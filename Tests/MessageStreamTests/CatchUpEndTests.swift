@@ -91,7 +91,7 @@ struct CatchUpEndTests {
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.answer(Hand.page(6...105, head: 300, hasNext: true))
     hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
+    hand.give(.fetchFailed(FetchID(hand.model.requests.last), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
   }
 

@@ -136,7 +136,7 @@ struct HistoryTests {
     hand.give(.loadOlder)
     hand.give(.older([]))
     hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
+    hand.give(.fetchFailed(FetchID(hand.model.requests.last), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }

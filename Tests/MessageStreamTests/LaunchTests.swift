@@ -49,9 +49,9 @@ struct LaunchTests {
   @Test func `a screen that is left waits for nothing that was on its way`() {
     var hand = Hand.connected(at: 5)
     hand.reconnect(head: 7, settles: true)
-    #expect(hand.model.recovery.arrears?.end == Hand.at(7))
+    #expect(hand.model.recovery.backlog?.end == Hand.at(7))
     hand.give(.close)
-    #expect(hand.model.recovery.arrears == nil)
+    #expect(hand.model.recovery.backlog == nil)
     #expect(hand.model.deadline == nil)
   }
 
@@ -118,7 +118,7 @@ struct LaunchTests {
     var model = hand.model
     _ = model.handle(.reader(isBehind: true), at: hand.now)
     _ = model.tick(at: hand.now.advanced(by: .seconds(10)))
-    #expect(model.recovery.arrears == nil)
+    #expect(model.recovery.backlog == nil)
     #expect(model.recovery.again)
   }
 

@@ -268,9 +268,9 @@ struct NewLogTests {
     _ = model.handle(.loaded(TimelineSnapshot(messages: messages, gaps: gaps)), at: .zero)
     let asked = model.handle(.loadOlder, at: .zero)
     let query = PageQuery.before(Hand.at(100), limit: 50)
-    #expect(asked.contains(.fetch(FetchID(model.lastFetch), query)))
+    #expect(asked.contains(.fetch(FetchID(model.requests.last), query)))
     let page = Hand.page(first...99, head: 110, hasNext: true)
-    _ = model.handle(.fetched(FetchID(model.lastFetch), page), at: .zero)
+    _ = model.handle(.fetched(FetchID(model.requests.last), page), at: .zero)
     #expect(model.gaps.map(\.before) == edges.map { Hand.message($0).key })
   }
 

@@ -46,7 +46,7 @@ struct RecoveryTests {
     opening: Position, cursor: Position, isWhole: Bool
   ) {
     var recovery = Self.recovery(at: cursor)
-    recovery.opening = opening
+    recovery.connecting.open(AttemptID(1), at: opening)
     #expect(recovery.isWhole(at: Hand.at(5)) == isWhole)
   }
 
@@ -65,8 +65,7 @@ struct RecoveryTests {
   @Test func `nothing is known of a new log, and what was whole before is known by time`() {
     var recovery = Self.recovery(at: Hand.at(3))
     recovery.ahead = [5]
-    recovery.arrears = Recovery.Arrears(end: Hand.at(6), until: .zero)
-    recovery.isCurrent = true
+    recovery.awaitBacklog(to: Hand.at(6), until: .zero)
     recovery.beginNewLog(under: "e", wholeUntil: Hand.wall)
     var expected = Self.recovery(at: Hand.at(0))
     expected.cursor.time = Hand.wall
@@ -90,7 +89,7 @@ struct RecoveryTests {
   @Test(arguments: places)
   func `only what lies up to the end of one log was missed`(position: Position, via: Via) {
     var recovery = Self.recovery(at: Hand.at(5))
-    recovery.arrears = Recovery.Arrears(end: Hand.at(7), until: .zero)
+    recovery.awaitBacklog(to: Hand.at(7), until: .zero)
     var message = Hand.message(9)
     message.position = position
     #expect(recovery.via(of: message) == via)
@@ -101,7 +100,7 @@ struct RecoveryTests {
     offset: UInt64, isWhole: Bool
   ) {
     var recovery = Self.recovery(at: Hand.at(5))
-    recovery.arrears = Recovery.Arrears(end: Hand.at(7), until: .zero)
+    recovery.awaitBacklog(to: Hand.at(7), until: .zero)
     let took = recovery.take(Hand.at(offset), advancing: true, isConnected: true)
     #expect(took == isWhole)
   }

@@ -18,12 +18,13 @@ import Testing
   private static let stranger = UUID128(high: 9, low: 9)
 
   private static let plants: [PlantedFault<StreamModel>] = [
-    ("stream: the link is wanted only while the store is open", { $0.phase = .closed }),
     (
       "stream: no two gaps end at the same message",
       { model in
         let keys = [Hand.message(1).key, Hand.message(2).key]
-        model.gaps = [Gap(after: nil, before: keys[1]), Gap(after: keys[0], before: keys[1])]
+        model.holes = GapList([
+          Gap(after: nil, before: keys[1]), Gap(after: keys[0], before: keys[1]),
+        ])
       }
     ),
     (
@@ -64,7 +65,14 @@ import Testing
 
   @Test func `a page that was never asked for is found`() {
     let plants: [PlantedFault<StreamModel>] = [
-      ("stream: a page of a catch-up was numbered", { $0.recovery.run?.fetch = FetchID(999) })
+      (
+        "stream: a page of a catch-up was numbered",
+        { model in
+          guard var run = model.recovery.run else { return }
+          run.fetch = FetchID(999)
+          model.recovery.fetch(run)
+        }
+      )
     ]
     #expect(unnoticed(plants, in: Hand.connected(at: 10, head: 20).model) == [])
   }
@@ -76,15 +84,14 @@ import Testing
     #expect(model.brokenInvariants(.thorough) == [])
   }
 
-  /// A limit, how many malformed messages came, and whether that ends the connection.
-  @Test(arguments: [(0, 0, false), (0, 1, true), (1, 0, false), (5, 4, false), (5, 5, true)])
-  func `as many malformed messages as the limit end the connection`(
-    limit: Int, count: Int, isBroken: Bool
-  ) {
-    var model = Hand.connected(at: 10) { $0.malformedLimit = limit }.model
-    model.malformed = Array(repeating: .zero, count: count)
-    let name = "stream: too many malformed messages end the connection"
-    #expect(model.brokenInvariants(.thorough) == (isBroken ? [name] : []))
+  @Test func `a link that is wanted before the store was read is found`() {
+    let plants: [PlantedFault<StreamModel>] = [
+      (
+        "stream: the link is wanted only while the store is open",
+        { _ = $0.link.handle(.want(.live), at: .zero) }
+      )
+    ]
+    #expect(unnoticed(plants, in: StreamModel(settings: StreamHarness.settings, seed: 1)) == [])
   }
 
   /// The store is given the cursor 12, and this waits behind it.

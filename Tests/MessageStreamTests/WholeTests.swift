@@ -48,7 +48,7 @@ struct WholeTests {
   @Test func `a stream that is to ask again is not whole`() {
     var model = Hand.connected(at: 5).model
     #expect(model.isWhole)
-    model.recovery.retryAt = .zero
+    model.recovery.wait(until: .zero)
     #expect(!model.isWhole)
   }
 

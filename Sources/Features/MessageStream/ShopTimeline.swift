@@ -7,7 +7,7 @@ public import LinkWire
 public struct ShopTimeline: Sendable, Hashable {
   /// Oldest first: by creation, equal times by id.
   public internal(set) var messages: [Message] = []
-  var ids: Set<MessageID> = []
+  private var ids: Set<MessageID> = []
   /// The memory that the messages take.
   public private(set) var bytes = 0
   /// Whether the store may hold older messages than are in memory.

@@ -102,3 +102,11 @@ extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
     return held.map(message.isEdit) ?? false
   }
 }
+
+extension Message {
+  /// Whether this is a later text of the same message.
+  func isEdit(of kept: Message) -> Bool {
+    guard let updatedAt else { return false }
+    return updatedAt > kept.updatedAt ?? kept.createdAt
+  }
+}

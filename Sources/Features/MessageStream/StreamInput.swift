@@ -81,3 +81,50 @@ extension StreamModel.Input: LinkInput {
   public init(_ event: LinkEvent, at wall: Timestamp) { self = .link(event, at: wall) }
   public var event: LinkEvent? { if case .link(let event, _) = self { event } else { nil } }
 }
+
+extension StreamModel {
+  /// Everything a stream can ask for; carried out in order.
+  public enum Effect: Sendable, Equatable, Codable {
+    /// Open a socket; the server is asked to send first what lies after a position.
+    case open(AttemptID, after: Position? = nil)
+    /// Close the socket with a code of RFC 6455 section 7.4.
+    case close(AttemptID, code: UInt16)
+    case ping(AttemptID, UInt64)
+    case refreshCredentials
+    case fetch(FetchID, PageQuery)
+    case post(OutboxEntry, try: TryID)
+    /// Read what is kept: the newest `limit` messages and all beside them.
+    case load(limit: Int)
+    case commit(CommitID, TimelineChange)
+    /// Read up to `limit` kept messages before `key`.
+    case readOlder(TimelineKey, limit: Int)
+    case update(StreamUpdate)
+  }
+}
+
+extension StreamModel: Journaled {
+  public static var journalName: String { "message-stream" }
+
+  /// The shop and the policy of a stream; its other settings are their defaults.
+  public struct Birth: Codable, Sendable, Hashable {
+    var policy: LinkPolicy
+    var extra: Extra
+
+    struct Extra: Codable, Hashable {
+      var shop: ShopID
+      /// `nil` in journals of versions that always fetched.
+      var sendsOnly: Bool?
+    }
+
+    public init(shop: ShopID, policy: LinkPolicy, sendsOnly: Bool = false) {
+      self.policy = policy
+      extra = Extra(shop: shop, sendsOnly: sendsOnly ? true : nil)
+    }
+  }
+
+  public init(_ birth: Birth, seed: UInt64) {
+    var settings = StreamSettings(shop: birth.extra.shop, policy: birth.policy)
+    settings.sendsOnly = birth.extra.sendsOnly ?? false
+    self.init(settings: settings, seed: seed)
+  }
+}

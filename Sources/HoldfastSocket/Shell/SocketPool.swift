@@ -3,7 +3,7 @@ package import LinkDriver
 import Synchronization
 
 /// The sockets of one shell by attempt, from the dial to the end of the closing handshake.
-package final class SocketDesk: Sendable {
+package final class SocketPool: Sendable {
   fileprivate struct State {
     /// Attempts whose handle has not been returned yet.
     var opening: Set<AttemptID> = []
@@ -132,7 +132,7 @@ package final class SocketDesk: Sendable {
   }
 }
 
-extension SocketDesk.State {
+extension SocketPool.State {
   fileprivate mutating func take(_ attempt: AttemptID) -> (any SocketHandle)? {
     opening.remove(attempt)
     return open.removeValue(forKey: attempt)

@@ -77,14 +77,14 @@ public enum StreamFeature: SimulatedFeature {
   public static func checkBounds(
     _ standing: Standing<StreamFeature>, _ found: (String, Int, Int) -> Void
   ) {
-    let (backlog, settings) = (standing.own.backlog, standing.own.settings)
+    let (memoryUse, settings) = (standing.own.memoryUse, standing.own.settings)
     func check(_ what: String, _ count: Int, _ bound: Int) {
       if count > bound { found(what, count, bound) }
     }
-    check("shown", backlog.shown, settings.memory)
-    check("unsent", backlog.unsent, settings.outboxLimit)
-    check("unstored", backlog.unstored, settings.mostUnstored)
-    check("ahead", backlog.ahead, StreamSettings.offsetsAhead)
+    check("shown", memoryUse.shown, settings.memory)
+    check("unsent", memoryUse.unsent, settings.outboxLimit)
+    check("unstored", memoryUse.unstored, settings.mostUnstored)
+    check("ahead", memoryUse.ahead, StreamSettings.offsetsAhead)
   }
 
   public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {
@@ -152,14 +152,14 @@ public struct StreamState: Sendable {
   /// Whether the server stamps some messages late.
   public var stampsLate = false
   public var isWhole = false
-  public var backlog: Backlog
+  public var memoryUse: MemoryUse
   /// What is durable on the phone.
   public var disk = KeptTimeline()
 
-  public init(settings: StreamSettings, server: ServerKind, backlog: Backlog) {
+  public init(settings: StreamSettings, server: ServerKind, memoryUse: MemoryUse) {
     self.settings = settings
     self.server = server
-    self.backlog = backlog
+    self.memoryUse = memoryUse
   }
 }
 

@@ -3,8 +3,8 @@ public import MessageStream
 
 extension StreamModel: StreamClient {
   /// How much it holds in memory.
-  public var backlog: Backlog {
-    Backlog(
+  public var memoryUse: MemoryUse {
+    MemoryUse(
       shown: timeline.messages.count, unsent: outbox.entries.count, unstored: unstoredCount,
       ahead: aheadCount)
   }

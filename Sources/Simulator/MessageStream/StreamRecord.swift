@@ -8,7 +8,7 @@ extension StreamFeature: ReplayedFeature {
   }
 
   public static func state(of model: StreamModel) -> StreamState {
-    var state = StreamState(settings: model.settings, server: .plain, backlog: model.backlog)
+    var state = StreamState(settings: model.settings, server: .plain, memoryUse: model.memoryUse)
     state.isWhole = model.isWhole
     return state
   }
@@ -32,7 +32,7 @@ public struct StreamRecord: RunRecord {
 
   public func look(_ model: StreamModel, _ state: inout StreamState) {
     state.isWhole = model.isWhole
-    state.backlog = model.backlog
+    state.memoryUse = model.memoryUse
   }
 
   public mutating func prepare(

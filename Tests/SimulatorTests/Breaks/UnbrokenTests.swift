@@ -153,7 +153,7 @@ struct UnbrokenTests {
   }
 
   @Sendable private static func fill(_ script: inout Script) {
-    script.facts.own.backlog = Backlog(shown: 1001, unsent: 1001, unstored: 4201, ahead: 10_001)
+    script.facts.own.memoryUse = MemoryUse(shown: 1001, unsent: 1001, unstored: 4201, ahead: 10_001)
     script.tick(at: 1)
   }
 }

@@ -114,7 +114,7 @@ extension Facts {
         policy: .messageStream, status: LinkStatus(phase: .disconnected),
         own: StreamState(
           settings: StreamSettings(shop: shop, policy: .messageStream), server: .positions,
-          backlog: Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0)))
+          memoryUse: MemoryUse(shown: 0, unsent: 0, unstored: 0, ahead: 0)))
       facts.isAwake = true
       facts.isWanted = true
       return facts

@@ -5,7 +5,7 @@ import Testing
 @testable import MessageStream
 
 /// What a socket brings first: what was missed, behind the position that the connect named.
-struct ArrearsTests {
+struct BacklogTests {
   /// It kept one message up to there, and was connected again.
   private static func lost(at offset: UInt64, head: UInt64, settles: Bool = true) -> Hand {
     var hand = kept(at: offset)

@@ -106,8 +106,11 @@ import Testing
   }
 
   private static let allowed: [@Sendable (inout StreamModel) -> Void] = [
-    // A cursor that goes back.
-    { wait(behind: Cursor(position: Hand.at(5)), Hand.message(8), &$0) },
+    // A message of a log that was put back.
+    { model in
+      wait(behind: Cursor(position: Hand.at(5)), Hand.message(8), &model)
+      model.commits.waiting.isOfNewLog = true
+    },
     // A message of a page, one of another log, and an edit of one that is shown.
     { wait(behind: nil, Hand.message(8), via: .catchUp, &$0) },
     { model in

@@ -87,7 +87,7 @@ extension StreamModel {
   private func isFirst(_ position: Position?, _ key: TimelineKey) -> Bool {
     guard let position, position.offset <= 1 else { return false }
     return position.epoch == recovery.cursor.position?.epoch
-      && !holes[before: key] != nil
+      && holes[before: key] == nil
   }
 
   /// Returns the lowest position of those in memory that follow each other down from a message.

@@ -25,10 +25,13 @@ public struct StreamModel: Machine {
   public internal(set) var outbox: Outbox
   /// Holes that the reader sees.
   var holes = GapList()
+  /// How far the timeline is complete, and what is done about it.
   var recovery = Recovery()
   /// What the store has not confirmed.
   var commits = TimelineCommits()
+  /// Where the reader is in the past.
   var history = History()
+  /// The source of idempotency keys and jitter.
   var chance: Chance
   private var phase = Phase.closed
   /// What the link shall be while the stream is open: live, unless switched off in the settings.
@@ -467,7 +470,7 @@ extension StreamModel {
 
   /// A message before the cursor that neither memory nor the commits know is kept already, or lies
   /// in what was not loaded yet: stored alone it would look like the end of a whole stretch.
-  private func isOfThePast(_ message: Message) -> Bool {
+  func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && recovery.covers(message) && timeline[message.id] == nil
       && !commits.holds(message.id)
   }
@@ -725,6 +728,7 @@ extension StreamModel {
       return
     }
     let waiting = commits.waiting
+    // The positions of the two are of different logs.
     if waiting.isOfNewLog { return }
     check.require(
       zip(waiting.change.messages, waiting.ways).allSatisfy { message, via in

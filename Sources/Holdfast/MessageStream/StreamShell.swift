@@ -117,8 +117,9 @@ actor StreamShell: FeatureShell {
       maxMessageBytes: MessageLimits().maxFrameBytes)
     let shop = configuration.shop
     await sockets.open(attempt, request) { [sink, backpressure, clock] events, redaction in
+      await backpressure.pass(events.count)
       let wall = clock.wall
-      let inputs = events.map { event in
+      let inputs: [StreamModel.Input] = events.map { event in
         event.input(of: attempt) { headers in
           Self.opened(attempt, headers)
         } message: {
@@ -127,7 +128,6 @@ actor StreamShell: FeatureShell {
           .link($0, at: wall)
         }
       }
-      await backpressure.pass(inputs.count)
       await sink.post(inputs)
     }
   }

@@ -67,7 +67,7 @@ struct Hand {
   mutating func give(_ event: LinkEvent) { give(.link(event, at: Self.wall)) }
 
   /// Gives the model a change of the device.
-  mutating func give(_ change: DeviceChange, at wall: Timestamp = wall) {
+  mutating func give(_ change: DeviceChange, at wall: Timestamp = Hand.wall) {
     give(.link(.device(change), at: wall))
   }
 

@@ -57,7 +57,7 @@ struct StoryTests {
     let noise: [Happening] = [
       .ticked(.phone, effects: []),
       .told(
-        .phone, .link(.ping(AttemptID(1)), at: Kernel<StreamFeature>.wallBase), isLate: false,
+        .phone, .link(.ping(AttemptID(1)), at: Message.start), isLate: false,
         effects: []),
     ]
     #expect(try lines(noise) == [])

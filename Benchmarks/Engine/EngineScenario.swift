@@ -136,8 +136,9 @@ private struct StreamPlayer {
     model = StreamModel(
       settings: StreamSettings(shop: shop, policy: .messageStream), seed: 1)
     give(.credentials(.available(expiresIn: nil)))
-    give(.lifecycle(.foreground, at: Self.start))
-    give(.reachability(.reachable(path: PathID("wlan0"))))
+    give(.link(.device(.lifecycle(.foreground)), at: Self.start))
+    let path = PathID("wlan0")
+    give(.link(.device(.reachability(.reachable(path: path))), at: Self.start))
     give(.open(at: Self.start))
   }
 

@@ -19,8 +19,8 @@ struct AheadTests {
     throws
   {
     var hand = try Self.ahead()
-    hand.give(.lifecycle(.background, at: Hand.wall))
-    hand.give(.lifecycle(.foreground, at: Hand.wall))
+    hand.give(.lifecycle(.background), at: Hand.wall)
+    hand.give(.lifecycle(.foreground), at: Hand.wall)
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
     hand.connect(Hand.page([], head: 5), head: Hand.at(5))
     #expect(hand.model.isWhole)
@@ -51,7 +51,7 @@ struct AheadTests {
   /// Eight messages of a log that began anew.
   private static func anew() -> [Message] {
     (UInt64(1)...8).map { offset in
-      var message = RewoundLogTests.other(offset, "new")
+      var message = Hand.other(offset, "new")
       message.position = Position(epoch: "f", offset: offset)
       return message
     }
@@ -93,7 +93,7 @@ struct AheadTests {
     hand.answer(Hand.page(6...8, head: 9, hasNext: true))
     #expect(hand.fetches.last?.query == .after(Hand.at(8), limit: 100))
     hand.answer(
-      Page(messages: [RewoundLogTests.other(9, "theirs")], hasNext: false, head: Hand.at(9)))
+      Page(messages: [Hand.other(9, "theirs")], hasNext: false, head: Hand.at(9)))
     #expect(hand.model.timeline.messages.map(\.text) == ["m6", "m7", "m8", "m9", "theirs"])
     #expect(hand.model.isWhole)
   }
@@ -105,13 +105,13 @@ struct AheadTests {
     hand.lose()
     hand.send("mine")
     let entry = try #require(hand.model.outbox.entries.first)
-    hand.give(.posted(entry.id, RewoundLogTests.other(7, "mine")))
+    hand.give(.posted(entry.id, Hand.other(7, "mine")))
     #expect(hand.model.recovery.cursor.position == Hand.at(5))
     #expect(hand.model.recovery.ahead == [])
     let attempt = try #require(hand.model.link.currentAttempt)
     hand.give(.opened(attempt, head: Hand.at(7)))
     #expect(hand.fetches.last?.query == .after(Hand.at(5), limit: 100))
-    let page = [Hand.message(6), RewoundLogTests.other(7, "mine")]
+    let page = [Hand.message(6), Hand.other(7, "mine")]
     hand.answer(Page(messages: page, hasNext: false, head: Hand.at(7)))
     #expect(hand.model.timeline.messages.map(\.text) == ["m6", "mine"])
     hand.answer(Hand.page([], head: 7))

@@ -102,8 +102,8 @@ struct BeginningTests {
 
   @Test func `a head that is the cursor makes it whole, whatever was not answered before`() {
     var hand = Hand.connected(at: 5)
-    hand.give(.lifecycle(.background, at: Hand.wall))
-    hand.give(.lifecycle(.foreground, at: Hand.wall))
+    hand.give(.lifecycle(.background), at: Hand.wall)
+    hand.give(.lifecycle(.foreground), at: Hand.wall)
     let asked = hand.fetches.last?.id ?? FetchID(0)
     hand.give(.fetchFailed(asked, .http(status: 500, retryAfter: nil, detail: "")))
     #expect(!hand.model.isWhole)

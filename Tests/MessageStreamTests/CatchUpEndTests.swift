@@ -20,16 +20,6 @@ struct CatchUpEndTests {
     #expect(hand.fetches.last?.query == .after(Hand.at(103), limit: 100))
   }
 
-  @Test func `pages after the first offset lead further back, too`() {
-    var hand = Hand.connected(at: 1)
-    for number in UInt64(2)...3 { hand.hear(Hand.message(number)) }
-    let others = [UInt64(2), 3].map { RewoundLogTests.other($0, "theirs") }
-    hand.hear(others[1])
-    #expect(hand.fetches.last?.query == .after(Hand.at(1), limit: 100))
-    hand.answer(Page(messages: others, hasNext: false, head: Hand.at(3)))
-    #expect(hand.fetches.last?.query == .page(number: 1, limit: 100))
-  }
-
   @Test func `the newest page of a log that forgot the cursor ends the run at the head`() {
     var hand = Hand.connected(at: 50, head: 352)
     let asked = hand.fetches.count
@@ -80,7 +70,7 @@ struct CatchUpEndTests {
     let cursor = Cursor(
       position: Hand.at(150), wholeAt: Hand.wall.advanced(by: .seconds(-86_400)))
     var hand = Hand.launched(with: TimelineSnapshot(messages: kept, cursor: cursor))
-    let others = (UInt64(61)...160).map { RewoundLogTests.other($0, "theirs") }
+    let others = (UInt64(61)...160).map { Hand.other($0, "theirs") }
     hand.answer(Page(messages: others, hasNext: true, head: Hand.at(160)))
     #expect(hand.model.gaps.map(\.before) == [others[0].key])
   }
@@ -101,7 +91,7 @@ struct CatchUpEndTests {
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.answer(Hand.page(6...105, head: 300, hasNext: true))
     hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
+    hand.give(.fetchFailed(FetchID(hand.model.requests.last), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
   }
 

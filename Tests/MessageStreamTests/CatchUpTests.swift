@@ -45,7 +45,7 @@ struct CatchUpTests {
     hand.answer(page)
     hand.effects = []
     if hand.model.recovery.run == nil { hand.give(.refresh) }
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
+    hand.give(.fetchFailed(FetchID(hand.model.requests.last), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }

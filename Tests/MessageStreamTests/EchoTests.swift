@@ -111,7 +111,7 @@ struct EchoTests {
     var hand = Hand.plain()
     hand.give(.user("me"))
     hand.give(.credentials(.cleared))
-    #expect(hand.model.author == nil)
+    #expect(hand.model.outbox.author == nil)
   }
 
   @Test func `a try keeps its limit while an older message waits for a look`() throws {

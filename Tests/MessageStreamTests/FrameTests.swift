@@ -47,7 +47,7 @@ struct FrameTests {
   func `a frame over the limit is dropped, counted, and brought by REST`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind)
     world.say("long", silently: true)
-    world.sendDown { .oversized($0, bytes: 10_241) }
+    world.sendDown { .link(.oversized($0, bytes: 10_241), at: Hand.wall) }
     world.pass(.seconds(1))
     #expect(world.texts.last == "long")
     #expect(world.ways.last == .catchUp)
@@ -108,7 +108,7 @@ struct FrameTests {
   }
 
   @Test func `so is one that is over the limit`() throws {
-    try Self.expectLife { .oversized($0, bytes: 10_241) }
+    try Self.expectLife { .link(.oversized($0, bytes: 10_241), at: Hand.wall) }
   }
 
   /// The socket stands for 90 s after what came a minute after it opened.
@@ -124,11 +124,26 @@ struct FrameTests {
     #expect(model.link.currentAttempt != attempt)
   }
 
+  /// A limit, how many malformed frames come, and whether that ends the connection.
+  @Test(arguments: [(0, 1, true), (1, 1, true), (5, 4, false), (5, 5, true)])
+  func `as many malformed frames as the limit end the connection`(
+    limit: Int, count: Int, isOver: Bool
+  ) throws {
+    var hand = Hand.connected(at: 5) { $0.malformedLimit = limit }
+    let attempt = try #require(hand.model.link.currentAttempt)
+    for _ in 0..<count { hand.give(.frame(attempt, .malformed(Self.bad))) }
+    #expect((hand.model.link.currentAttempt != attempt) == isOver)
+  }
+
   @Test func `malformed frames of a socket that they ended count no more`() throws {
     var hand = Hand.connected(at: 5)
     let attempt = try #require(hand.model.link.currentAttempt)
     for _ in 0..<5 { hand.give(.frame(attempt, .malformed(Self.bad))) }
     #expect(hand.model.link.currentAttempt != attempt)
-    #expect(hand.model.malformed == [])
+    while hand.model.link.currentAttempt == nil, hand.now < .second(60) { hand.pass(1) }
+    let next = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(next, head: Hand.at(5)))
+    for _ in 0..<4 { hand.give(.frame(next, .malformed(Self.bad))) }
+    #expect(hand.model.link.currentAttempt == next)
   }
 }

@@ -116,7 +116,7 @@ struct HistoryTests {
     hand.give(.older([]))
     hand.keepsPromptly = false
     hand.hear(Hand.message(151))
-    hand.model.writer.add((UInt64(1001)...3000).map { Hand.message($0) }, via: .catchUp)
+    hand.model.commits.waiting.add((UInt64(1001)...3000).map { Hand.message($0) }, via: .catchUp)
     hand.answer(Hand.page(51...100, head: 151, hasNext: true))
     #expect(hand.histories == [.history(hasMore: true)])
     #expect(hand.model.unstoredCount == 2001)
@@ -136,7 +136,7 @@ struct HistoryTests {
     hand.give(.loadOlder)
     hand.give(.older([]))
     hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
+    hand.give(.fetchFailed(FetchID(hand.model.requests.last), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
     #expect(!hand.updates.contains(.notice(.signIn)))
   }

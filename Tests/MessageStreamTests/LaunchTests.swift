@@ -17,8 +17,8 @@ struct LaunchTests {
 
   @Test func `a connect that a page was asked for before fetches nothing when it fails`() throws {
     var hand = Hand(cursor: Self.cursor)
-    hand.give(.lifecycle(.background, at: Hand.wall))
-    hand.give(.lifecycle(.foreground, at: Hand.wall))
+    hand.give(.lifecycle(.background), at: Hand.wall)
+    hand.give(.lifecycle(.foreground), at: Hand.wall)
     let failure = LinkFailure.http(status: 500, retryAfter: nil, detail: "")
     hand.give(.fetchFailed(try #require(hand.fetches.last?.id), failure))
     hand.give(.lost(try #require(hand.model.link.currentAttempt), .reset))
@@ -49,16 +49,16 @@ struct LaunchTests {
   @Test func `a screen that is left waits for nothing that was on its way`() {
     var hand = Hand.connected(at: 5)
     hand.reconnect(head: 7, settles: true)
-    #expect(hand.model.recovery.arrears?.end == Hand.at(7))
+    #expect(hand.model.recovery.backlog?.end == Hand.at(7))
     hand.give(.close)
-    #expect(hand.model.recovery.arrears == nil)
+    #expect(hand.model.recovery.backlog == nil)
     #expect(hand.model.deadline == nil)
   }
 
   @Test func `a page comes before the socket once for a return from the background`() {
     var hand = Hand.connected(at: 5)
-    hand.give(.lifecycle(.background, at: Hand.wall))
-    hand.give(.lifecycle(.foreground, at: Hand.wall))
+    hand.give(.lifecycle(.background), at: Hand.wall)
+    hand.give(.lifecycle(.foreground), at: Hand.wall)
     hand.connect(Hand.page([], head: 5), head: Hand.at(5))
     hand.effects = []
     hand.give(.close)
@@ -68,7 +68,7 @@ struct LaunchTests {
 
   @Test func `the clock counts as it was when the app went, or a message was sent`() {
     var gone = Hand.connected(at: 5)
-    gone.give(.lifecycle(.background, at: Self.later))
+    gone.give(.lifecycle(.background), at: Self.later)
     #expect(gone.commits.last?.cursor?.wholeAt == Self.later)
     var sent = Hand.connected(at: 5)
     sent.send("mine", ahead: .seconds(600))
@@ -118,7 +118,7 @@ struct LaunchTests {
     var model = hand.model
     _ = model.handle(.reader(isBehind: true), at: hand.now)
     _ = model.tick(at: hand.now.advanced(by: .seconds(10)))
-    #expect(model.recovery.arrears == nil)
+    #expect(model.recovery.backlog == nil)
     #expect(model.recovery.again)
   }
 

@@ -19,10 +19,10 @@ struct LifecycleTests {
 
   @Test(arguments: [(Shop.Kind.plain, nil), (.ours, nil), (.ours, 100)])
   func `foreground fetches first, then connects, then closes the hole`(
-    kind: Shop.Kind, arrears: Int?
+    kind: Shop.Kind, backlog: Int?
   ) {
     var world = StreamHarness.connected(kind)
-    world.shop.arrears = arrears
+    world.shop.backlog = backlog
     world.background()
     world.pass(.seconds(60))
     world.say("missed", silently: true)
@@ -36,7 +36,7 @@ struct LifecycleTests {
     world.drive { $0.texts.last == "in the hole" }
     #expect(world.ways.suffix(2) == [.catchUp, .catchUp])
     let later = world.log.fetches.dropFirst(world.shop.requestsOfCatchUp)
-    #expect(later.count == (arrears == nil ? world.shop.requestsOfCatchUp : 0))
+    #expect(later.count == (backlog == nil ? world.shop.requestsOfCatchUp : 0))
     #expect(later.allSatisfy { $0.at > world.log.opens[0] })
     #expect(world.ledger.problems == [])
   }
@@ -80,7 +80,7 @@ struct LifecycleTests {
     kind: Shop.Kind, isKilled: Bool
   ) {
     var world = StreamHarness.connected(kind)
-    world.shop.arrears = nil
+    world.shop.backlog = nil
     world.change(to: .reachable(path: PathID("cell")))
     for number in 1...30 { world.say("hole \(number)", late: .seconds(200), silently: true) }
     world.drive { $0.status.state == .connected }
@@ -153,7 +153,7 @@ struct LifecycleTests {
   @Test(arguments: [(89_999, 1), (90_000, 2), (90_001, 2)])
   func `silence of 90 s at, below and above`(milliseconds: Int, opens: Int) {
     var world = StreamHarness.connected(.ours)
-    world.sendDown { .ping($0) }
+    world.sendDown { .link(.ping($0), at: Hand.wall) }
     world.server.sendsPings = false
     world.drive { $0.queue.next.map { $0 > .second(40) } ?? true }
     let heard = world.now
@@ -223,7 +223,7 @@ struct LifecycleTests {
     var hand = Hand(cursor: start) { $0.policy = policy }
     hand.answer(Hand.nothing)
     hand.connect(Hand.nothing, head: nil)
-    hand.give(.lifecycle(.background, at: Hand.wall))
+    hand.give(.lifecycle(.background), at: Hand.wall)
     #expect(hand.model.link.status.phase == .connected)
     hand.hear(Hand.message(3600, isPlain: true))
     #expect(hand.model.recovery.cursor.time == Hand.wall, "the hole before it is not filled yet")

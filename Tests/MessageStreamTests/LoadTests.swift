@@ -163,7 +163,7 @@ struct LoadTests {
 
   @Test(arguments: [
     StreamModel.Input.reachability(.reachable(path: PathID("b"))), .close,
-    .lifecycle(.background, at: Hand.wall),
+    .link(.device(.lifecycle(.background)), at: Hand.wall),
   ])
   func `whoever asked for older messages is told, also when the request is dropped`(
     input: StreamModel.Input

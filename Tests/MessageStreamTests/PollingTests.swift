@@ -70,7 +70,7 @@ struct PollingTests {
     hand.answer(Hand.page([], head: 500, hasNext: true))
     hand.give(.refresh)
     hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), Hand.refused))
+    hand.give(.fetchFailed(FetchID(hand.model.requests.last), Hand.refused))
     #expect(hand.effects.contains(.refreshCredentials))
   }
 

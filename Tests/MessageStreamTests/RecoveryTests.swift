@@ -46,7 +46,7 @@ struct RecoveryTests {
     opening: Position, cursor: Position, isWhole: Bool
   ) {
     var recovery = Self.recovery(at: cursor)
-    recovery.opening = opening
+    recovery.connecting.open(AttemptID(1), at: opening)
     #expect(recovery.isWhole(at: Hand.at(5)) == isWhole)
   }
 
@@ -62,12 +62,24 @@ struct RecoveryTests {
     #expect(Self.recovery(at: Hand.at(5)).goesOn(from: start, to: head) == goesOn)
   }
 
-  @Test func `what goes back to the first offset is still known to be whole before it`() {
+  @Test func `nothing is known of a new log, and what was whole before is known by time`() {
     var recovery = Self.recovery(at: Hand.at(3))
     recovery.ahead = [5]
-    recovery.arrears = Recovery.Arrears(end: Hand.at(6), until: .zero)
-    recovery.goBack(before: Hand.at(1), by: 100, lowest: 1)
-    #expect(recovery == Self.recovery(at: Hand.at(0)))
+    recovery.awaitBacklog(to: Hand.at(6), until: .zero)
+    recovery.beginNewLog(under: "e", wholeUntil: Hand.wall)
+    var expected = Self.recovery(at: Hand.at(0))
+    expected.cursor.time = Hand.wall
+    expected.cursor.wholeAt = Timestamp(nanoseconds: 0)
+    #expect(recovery == expected)
+  }
+
+  @Test(arguments: [(1, false), (-1, true)])
+  func `a new log takes no time back that is known to be whole`(seconds: Int64, isEarlier: Bool) {
+    var recovery = Self.recovery(at: Hand.at(3))
+    recovery.cursor.time = Hand.wall
+    let newest = Hand.wall.advanced(by: .seconds(seconds))
+    recovery.beginNewLog(under: "e", wholeUntil: newest)
+    #expect(recovery.cursor.time == (isEarlier ? Hand.wall : newest))
   }
 
   private static let places: [(Position, Via)] = [
@@ -77,7 +89,7 @@ struct RecoveryTests {
   @Test(arguments: places)
   func `only what lies up to the end of one log was missed`(position: Position, via: Via) {
     var recovery = Self.recovery(at: Hand.at(5))
-    recovery.arrears = Recovery.Arrears(end: Hand.at(7), until: .zero)
+    recovery.awaitBacklog(to: Hand.at(7), until: .zero)
     var message = Hand.message(9)
     message.position = position
     #expect(recovery.via(of: message) == via)
@@ -88,7 +100,7 @@ struct RecoveryTests {
     offset: UInt64, isWhole: Bool
   ) {
     var recovery = Self.recovery(at: Hand.at(5))
-    recovery.arrears = Recovery.Arrears(end: Hand.at(7), until: .zero)
+    recovery.awaitBacklog(to: Hand.at(7), until: .zero)
     let took = recovery.take(Hand.at(offset), advancing: true, isConnected: true)
     #expect(took == isWhole)
   }

@@ -88,7 +88,7 @@ struct StoreTests {
     world.disk.failure = .full(detail: "")
     for number in 1...2500 { world.say("n\(number)") }
     world.pass(.seconds(10))
-    #expect(world.model.writer.messages.count <= 2101)
+    #expect(world.model.commits.messages.count <= 2101)
     world.disk.failure = nil
     world.pass(.seconds(60))
     world.ledger.settle(with: world.shop.ordered)

@@ -18,12 +18,13 @@ import Testing
   private static let stranger = UUID128(high: 9, low: 9)
 
   private static let plants: [PlantedFault<StreamModel>] = [
-    ("stream: the link is wanted only while the store is open", { $0.phase = .closed }),
     (
       "stream: no two gaps end at the same message",
       { model in
         let keys = [Hand.message(1).key, Hand.message(2).key]
-        model.gaps = [Gap(after: nil, before: keys[1]), Gap(after: keys[0], before: keys[1])]
+        model.holes = GapList([
+          Gap(after: nil, before: keys[1]), Gap(after: keys[0], before: keys[1]),
+        ])
       }
     ),
     (
@@ -31,7 +32,7 @@ import Testing
     ),
     (
       "stream: the store is told no cursor beyond the known one",
-      { $0.writer.set(cursor: Cursor(position: Hand.at(11))) }
+      { $0.commits.waiting.change.cursor = Cursor(position: Hand.at(11)) }
     ),
     (
       "stream: a cursor goes to the store with the messages that it covers",
@@ -44,7 +45,10 @@ import Testing
     ),
     ("history: a count is too high or right", { $0.history.excess = -1 }),
     ("timeline: messages are in order", { $0.timeline.messages.reverse() }),
-    ("writer: it knows the ids that wait", { $0.writer.waiting.ids = [Self.stranger] }),
+    (
+      "timeline batch: it knows the ids of its messages",
+      { $0.commits.waiting.change.messages.append(Hand.message(12)) }
+    ),
     (
       "outbox: it knows nothing of entries that are gone",
       { $0.outbox.sought = [Self.stranger] }
@@ -61,7 +65,14 @@ import Testing
 
   @Test func `a page that was never asked for is found`() {
     let plants: [PlantedFault<StreamModel>] = [
-      ("stream: a page of a catch-up was numbered", { $0.recovery.run?.fetch = FetchID(999) })
+      (
+        "stream: a page of a catch-up was numbered",
+        { model in
+          guard var run = model.recovery.run else { return }
+          run.fetch = FetchID(999)
+          model.recovery.fetch(run)
+        }
+      )
     ]
     #expect(unnoticed(plants, in: Hand.connected(at: 10, head: 20).model) == [])
   }
@@ -73,15 +84,14 @@ import Testing
     #expect(model.brokenInvariants(.thorough) == [])
   }
 
-  /// A limit, how many malformed messages came, and whether that ends the connection.
-  @Test(arguments: [(0, 0, false), (0, 1, true), (1, 0, false), (5, 4, false), (5, 5, true)])
-  func `as many malformed messages as the limit end the connection`(
-    limit: Int, count: Int, isBroken: Bool
-  ) {
-    var model = Hand.connected(at: 10) { $0.malformedLimit = limit }.model
-    model.malformed = Array(repeating: .zero, count: count)
-    let name = "stream: too many malformed messages end the connection"
-    #expect(model.brokenInvariants(.thorough) == (isBroken ? [name] : []))
+  @Test func `a link that is wanted before the store was read is found`() {
+    let plants: [PlantedFault<StreamModel>] = [
+      (
+        "stream: the link is wanted only while the store is open",
+        { _ = $0.link.handle(.want(.live), at: .zero) }
+      )
+    ]
+    #expect(unnoticed(plants, in: StreamModel(settings: StreamHarness.settings, seed: 1)) == [])
   }
 
   /// The store is given the cursor 12, and this waits behind it.
@@ -89,16 +99,18 @@ import Testing
     behind next: Cursor?, _ message: Message, via: Via = .live, _ model: inout StreamModel
   ) {
     model.recovery.cursor.position = Hand.at(12)
-    var batch = Writer.Batch()
-    batch.change.cursor = Cursor(position: Hand.at(12))
-    model.writer.inFlight = Writer.InFlight(id: CommitID(0), batch: batch)
-    if let next { model.writer.set(cursor: next) }
-    model.writer.add([message], via: via)
+    model.commits.waiting.change.cursor = Cursor(position: Hand.at(12))
+    _ = model.commits.next(at: .zero)
+    model.commits.waiting.change.cursor = next
+    model.commits.waiting.add([message], via: via)
   }
 
   private static let allowed: [@Sendable (inout StreamModel) -> Void] = [
-    // A cursor that goes back.
-    { wait(behind: Cursor(position: Hand.at(5)), Hand.message(8), &$0) },
+    // A message of a log that was put back.
+    { model in
+      wait(behind: Cursor(position: Hand.at(5)), Hand.message(8), &model)
+      model.commits.waiting.isOfNewLog = true
+    },
     // A message of a page, one of another log, and an edit of one that is shown.
     { wait(behind: nil, Hand.message(8), via: .catchUp, &$0) },
     { model in
@@ -113,11 +125,11 @@ import Testing
       wait(behind: nil, edit, &model)
     },
     // A position of another log.
-    { $0.writer.set(cursor: Cursor(position: Position(epoch: "f", offset: 20))) },
+    { $0.commits.waiting.change.cursor = Cursor(position: Position(epoch: "f", offset: 20)) },
     // A reader that waits for a change that waits for the store.
     { model in
       model.history.isWanted = true
-      model.writer.feedHistory()
+      model.commits.waiting.feedsHistory = true
     },
   ]
 

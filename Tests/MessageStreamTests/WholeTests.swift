@@ -25,22 +25,15 @@ struct WholeTests {
     #expect(hand.model.isWhole)
   }
 
-  /// Another message than the first one that is kept, at its position.
-  private static var other: Message {
-    var message = Hand.message(1001, text: "theirs")
-    message.position = Hand.at(1)
-    return message
-  }
-
   @Test func `a log that was put back to its beginning is whole when the server was asked`() {
     var hand = Hand.connected(at: 0)
     for number in UInt64(1)...3 { hand.hear(Hand.message(number)) }
     #expect(hand.model.isWhole)
-    hand.hear(Self.other)
-    #expect(hand.model.recovery.cursor.position == Hand.at(1))
+    hand.hear(Hand.other(1))
+    #expect(hand.model.recovery.cursor.position == Hand.at(0))
     #expect(!hand.model.isWhole)
-    hand.give(.refresh)
-    hand.answer(Hand.page([], head: 1))
+    hand.answer(Page(messages: [Hand.other(1)], hasNext: false, head: Hand.at(1)))
+    #expect(hand.model.recovery.cursor.position == Hand.at(1))
     #expect(hand.model.isWhole)
   }
 
@@ -55,7 +48,7 @@ struct WholeTests {
   @Test func `a stream that is to ask again is not whole`() {
     var model = Hand.connected(at: 5).model
     #expect(model.isWhole)
-    model.recovery.retryAt = .zero
+    model.recovery.wait(until: .zero)
     #expect(!model.isWhole)
   }
 

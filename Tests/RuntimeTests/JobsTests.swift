@@ -10,13 +10,13 @@ import HoldfastTestKit
 /// Work beside the driver of a machine.
 @Suite(.timeLimit(.minutes(10)))
 struct JobsTests {
-  private let inlet = Inlet<Bell>()
+  private let sink = InputSink<Bell>()
   private let work = Work(Bell(), clock: TestClock())
 
   private func run(_ body: (Jobs<Bell, String>) async throws -> Void) async throws {
-    inlet.open(to: work.driver)
-    defer { inlet.close() }
-    try await work.run { try await body(Jobs(inlet)) }
+    sink.open(to: work.driver)
+    defer { sink.close() }
+    try await work.run { try await body(Jobs(sink)) }
   }
 
   @Test func `what work returns is posted`() async throws {

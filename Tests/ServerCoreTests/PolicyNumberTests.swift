@@ -59,8 +59,8 @@ private func numbers(of policy: some Any) -> String {
 }
 
 private let shopNumbers = """
-  arrearsLimit 100
-  maxArrearsBytes 131072
+  backlogLimit 100
+  maxBacklogBytes 131072
   socketsPerUser 5
   maxConnections 10000
   maxRequests 1024

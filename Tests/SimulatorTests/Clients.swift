@@ -11,7 +11,7 @@ extension WrappingClient {
   var status: LinkStatus { model.status }
   var currentAttempt: AttemptID? { model.currentAttempt }
   var isWhole: Bool { model.isWhole }
-  var backlog: Backlog { model.backlog }
+  var memoryUse: MemoryUse { model.memoryUse }
   var deadline: Instant? { model.deadline }
 }
 
@@ -24,7 +24,7 @@ extension IdleClient {
   var status: LinkStatus { LinkStatus(phase: .disconnected) }
   var currentAttempt: AttemptID? { nil }
   var isWhole: Bool { false }
-  var backlog: Backlog { Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0) }
+  var memoryUse: MemoryUse { MemoryUse(shown: 0, unsent: 0, unstored: 0, ahead: 0) }
   var deadline: Instant? { nil }
 
   init(settings: StreamSettings, seed: UInt64) { self.init() }

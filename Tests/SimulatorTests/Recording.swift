@@ -37,7 +37,7 @@ struct Recording {
 
   var losses: [(at: Instant, failure: LinkFailure)] {
     inputs.compactMap {
-      if case .lost(_, let failure) = $0.input { ($0.at, failure) } else { nil }
+      if case .lost(_, let failure)? = $0.input.event { ($0.at, failure) } else { nil }
     }
   }
 

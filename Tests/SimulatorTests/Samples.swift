@@ -15,7 +15,7 @@ extension Facts {
     let settings = StreamSettings(shop: shop, policy: .messageStream, user: "me")
     var state = StreamState(
       settings: settings, server: .positions,
-      backlog: Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0))
+      memoryUse: MemoryUse(shown: 0, unsent: 0, unstored: 0, ahead: 0))
     state.isWhole = true
     var facts = Facts(
       policy: .messageStream, status: LinkStatus(phase: .connected, mode: .live),

@@ -30,7 +30,9 @@ import Testing
         (120, Action(.pullToRefresh)),
       ]))
     clean(recording)
-    let told = recording.inputs.contains { $0.input == .reachability(.captivePortal) }
+    let told = recording.inputs.contains {
+      $0.input.event == .device(.reachability(.captivePortal))
+    }
     #expect(told == isKnown)
     let caught = recording.inputs.contains {
       if case .fetchFailed(_, .captivePortal) = $0.input { true } else { false }
@@ -110,15 +112,15 @@ import Testing
       }
     }
     #expect(steps.isEmpty)
-    #expect(recording.inputs.contains { if case .woke = $0.input { true } else { false } })
+    #expect(recording.inputs.contains { $0.input.event == .device(.woke) })
   }
 
   @Test func `a handover kills what stood, and the device says so`() {
     let recording = Recording(.short([(100, Action(.handover))]))
     clean(recording)
     #expect(recording.times { $0 == .wentDead(.phone, AttemptID(1)) } == [.second(100)])
-    let path = StreamModel.Input.reachability(.reachable(path: PathID("path-2")))
-    #expect(recording.inputs.contains { $0.input == path })
+    let path = LinkEvent.device(.reachability(.reachable(path: PathID("path-2"))))
+    #expect(recording.inputs.contains { $0.input.event == path })
   }
 
   @Test(arguments: [(10, false), (21, true)])
@@ -225,7 +227,8 @@ import Testing
   func `what is too large for a socket comes over REST`(_ server: ServerKind) {
     let recording = Recording(.short(server: server, [(100, Action(.oversizedFrame))]))
     clean(recording)
-    #expect(recording.inputs.contains { if case .oversized = $0.input { true } else { false } })
+    #expect(
+      recording.inputs.contains { if case .oversized? = $0.input.event { true } else { false } })
     #expect(recording.texts.contains { $0.hasPrefix("large") })
     #expect(recording.outcome.counts[.shown] == recording.outcome.counts[.accepted])
   }
@@ -247,7 +250,7 @@ import Testing
       ]))
     clean(recording)
     let walls = recording.inputs.compactMap {
-      if case .lifecycle(.foreground, let wall) = $0.input { wall } else { nil }
+      if case .link(.device(.lifecycle(.foreground)), let wall) = $0.input { wall } else { nil }
     }
     #expect(walls.count == 2)
     #expect(walls.first.map { $0.duration(to: walls[1]) } == .seconds(210 - 50))
@@ -258,7 +261,7 @@ extension Recording {
   /// What came over the socket of an attempt, besides the end that the phone made itself.
   func heard(of number: UInt64) -> [(at: Instant, input: StreamModel.Input)] {
     inputs.filter { _, input in
-      if case .lost(_, .closed) = input { false } else { input.belongs(to: number) }
+      if case .lost(_, .closed)? = input.event { false } else { input.belongs(to: number) }
     }
   }
 }
@@ -268,9 +271,8 @@ extension StreamModel.Input {
   func belongs(to number: UInt64) -> Bool {
     let attempt: AttemptID? =
       switch self {
-      case .opened(let attempt, _, _), .frame(let attempt, _), .ping(let attempt),
-        .pong(let attempt, _), .oversized(let attempt, _), .lost(let attempt, _):
-        attempt
+      case .opened(let attempt, _, _), .frame(let attempt, _): attempt
+      case .link(let event, _): event.attempt
       case _: nil
       }
     return attempt == AttemptID(number)

@@ -68,7 +68,7 @@ import Testing
   func `a socket delivers exactly what lies behind the place it was told`(_ seed: UInt64) {
     var plan = Plan.drawn(.swarm, seed: seed, server: .positions)
     // What lies on purpose is no proof.
-    let lies: [StreamVerb] = [.edit, .falseHead, .shortArrears]
+    let lies: [StreamVerb] = [.edit, .falseHead, .shortBacklog]
     plan.acts.removeAll { planned in lies.contains { planned.act.verb == .own($0) } }
     let recording = Recording(plan)
     var next: (attempt: AttemptID, offset: UInt64)?
@@ -81,7 +81,7 @@ import Testing
       case .frame(let attempt, .message(let message)):
         #expect(next?.attempt == attempt && next?.offset == message.position?.offset)
         next?.offset += 1
-      case .oversized: next?.offset += 1
+      case .link(.oversized, at: _): next?.offset += 1
       case _: continue
       }
     }

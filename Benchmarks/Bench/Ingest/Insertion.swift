@@ -30,10 +30,11 @@ private struct InsertionBench {
     canned = try CannedShop(1000)
     model = StreamModel(
       settings: StreamSettings(shop: canned.shop, policy: .messageStream), seed: 1)
-    give(.reachability(.reachable(path: PathID("wifi"))))
-    give(.lifecycle(.foreground, at: Timestamp(nanoseconds: 0)))
+    let start = Timestamp(nanoseconds: 0)
+    give(.link(.device(.reachability(.reachable(path: PathID("wifi")))), at: start))
+    give(.link(.device(.lifecycle(.foreground)), at: start))
     give(.credentials(.available(expiresIn: nil)))
-    give(.open(at: Timestamp(nanoseconds: 0)))
+    give(.open(at: start))
     guard attempt != nil, model.timeline.messages.count == 1000 else {
       throw Unavailable("the model did not connect")
     }

@@ -122,20 +122,12 @@ extension RelayModel {
     /// The token of an earlier process, which the next connect presents; ignored once there is one.
     case resume(Secret)
 
-    // The device.
-    case reachability(Reachability)
-    case lifecycle(Lifecycle)
-    case woke
+    /// An event of the device or of the socket.
+    case link(LinkEvent)
 
     // The socket.
     case opened(AttemptID)
     case message(AttemptID, Message)
-    /// A ping of the backend.
-    case ping(AttemptID)
-    case pong(AttemptID, UInt64)
-    /// A message over the limit was dropped unread.
-    case oversized(AttemptID, bytes: UInt64)
-    case lost(AttemptID, LinkFailure)
     /// The socket did not take what was to be sent.
     case unsent(AttemptID)
     /// The goodbye to an attempt that was closed is over.
@@ -230,23 +222,29 @@ extension RelayModel {
     case .start: start(&step)
     case .stop: stop(&step)
     case .resume(let token): resume = resume ?? token
-    case .reachability(let reachability): drive(.reachability(reachability), &step)
-    case .lifecycle(let next):
-      lifecycle = next
-      drive(.lifecycle(next), &step)
-    case .woke: drive(.trigger(.woke), &step)
+    case .link(let event): hear(event, &step)
     case .opened(let attempt): opened(attempt, &step)
     case .message(let attempt, let message): received(message, attempt, &step)
-    case .ping(let attempt): drive(.heard(attempt), &step)
-    case .pong(let attempt, let id):
-      drive(.pong(attempt, id), &step)
-      confirm(attempt, id, &step)
-    case .oversized(let attempt, let bytes): oversized(bytes, attempt, &step)
-    case .lost(let attempt, let failure): drive(.lost(attempt, failure), &step)
     case .unsent(let attempt):
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
     case .closed(let attempt): closed(attempt)
     case .prepared(let work, let prepared): takePrepared(work, prepared, &step)
+    }
+  }
+
+  /// Takes an event of the device or of the socket.
+  private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
+    switch event {
+    case .device(.again): start(&step)
+    case .device(.lifecycle(let next)):
+      lifecycle = next
+      drive(HeldLink.Input(event), &step)
+    case .device(.reachability), .device(.woke), .ping, .lost:
+      drive(HeldLink.Input(event), &step)
+    case .pong(let attempt, let id):
+      drive(HeldLink.Input(event), &step)
+      confirm(attempt, id, &step)
+    case .oversized(let attempt, let bytes): oversized(bytes, attempt, &step)
     }
   }
 }
@@ -261,18 +259,8 @@ public struct WorkID: NumberedID {
 }
 
 extension RelayModel.Input: LinkInput {
-  public init(_ event: LinkEvent, at wall: Timestamp) {
-    switch event {
-    case .device(.reachability(let change)): self = .reachability(change)
-    case .device(.lifecycle(let lifecycle)): self = .lifecycle(lifecycle)
-    case .device(.woke): self = .woke
-    case .device(.again): self = .start
-    case .ping(let attempt): self = .ping(attempt)
-    case .pong(let attempt, let id): self = .pong(attempt, id)
-    case .oversized(let attempt, let bytes): self = .oversized(attempt, bytes: bytes)
-    case .lost(let attempt, let failure): self = .lost(attempt, failure)
-    }
-  }
+  public init(_ event: LinkEvent, at wall: Timestamp) { self = .link(event) }
+  public var event: LinkEvent? { if case .link(let event) = self { event } else { nil } }
 }
 
 extension RelayModel {

@@ -20,6 +20,9 @@ struct History: Sendable, Hashable {
   var isBeginning: Bool?
   /// Kept messages are being read.
   var isReading = false
+  /// The app leaves updates unread: what comes is left to a later catch-up, so memory is bounded,
+  /// and the link lives on.
+  var isReaderBehind = false
   var fetch: Fetch?
 
   /// A message's place, and its position where the server gives one.
@@ -138,4 +141,52 @@ extension History.Fetch {
     case .since, .after: return nil
     }
   }
+}
+
+/// The gaps of a timeline, oldest first; no two end at the same message.
+struct GapList: Sendable, Hashable {
+  /// The gaps.
+  private(set) var all: [Gap]
+
+  /// Creates a list of these gaps.
+  init(_ gaps: [Gap] = []) { all = gaps }
+
+  /// The gap that ends before a message.
+  subscript(before key: TimelineKey) -> Gap? { all.first { $0.before == key } }
+
+  /// Adds a gap.
+  mutating func open(_ gap: Gap) {
+    all.append(gap)
+    all.sort { $0.before < $1.before }
+  }
+
+  /// Removes a gap; returns false if it is not in the list.
+  mutating func close(_ gap: Gap) -> Bool {
+    guard let index = all.firstIndex(of: gap) else { return false }
+    all.remove(at: index)
+    return true
+  }
+
+  /// Moves the end of a gap to an older message.
+  mutating func shrink(_ gap: Gap, to edge: TimelineKey) {
+    guard close(gap) else { return }
+    open(Gap(after: gap.after, before: edge))
+  }
+}
+
+/// The numbers of the requests for pages, and of the credentials that they are sent with.
+struct PageRequests: Sendable, Hashable {
+  /// The last number.
+  private(set) var last: UInt64 = 0
+  /// How often there were new credentials.
+  private(set) var credentials: UInt64 = 0
+
+  /// Returns the name of the next request.
+  mutating func next() -> FetchID {
+    last += 1
+    return FetchID(last)
+  }
+
+  /// Notes new credentials.
+  mutating func renewCredentials() { credentials += 1 }
 }

@@ -16,6 +16,8 @@ public struct Outbox: Sendable, Hashable {
   var sought: Set<UUID128> = []
   /// The earliest time, by the server's clock, at which an entry's first try can have arrived.
   var floors: [UUID128: Timestamp] = [:]
+  /// Whose messages are sent, if it is known: told, or seen in the server's answers.
+  var author: String?
   /// A message with the words of the entry whose try is under way, kept until the try ends.
   var echo: Echo?
 
@@ -24,8 +26,9 @@ public struct Outbox: Sendable, Hashable {
     var message: Message
   }
 
-  init(limit: Int) {
+  init(limit: Int, author: String? = nil) {
     queue = SendQueue(limit: limit)
+    self.author = author
   }
 
   /// The entries, oldest first.

@@ -1,44 +1,66 @@
 import LinkCore
 import LinkWire
 
-/// Knows how far the timeline is whole, and what is being fetched to make it so.
+/// Knows how far the timeline is complete, and what is done to complete it.
 struct Recovery: Sendable, Hashable {
-  /// How far it is whole; moves only with what goes to the store in the same change.
+  /// How far it is complete; moves only with what goes to the store in the same change.
   var cursor = Cursor()
   /// Whether the store holds a cursor.
   var isCursorKept = false
-  /// The fetch under way.
-  var run: Run?
-  /// Something happened that the present run may have missed: run again when it is over.
+  /// Whether the server gives positions; nil before it said anything.
+  var hasPositions: Bool?
+  /// What is done now to complete the timeline.
+  private(set) var state = State.incomplete
+  /// Something happened that the present run may have missed: another run follows it.
   var again = false
-  /// Whether the last run went through to its end, in this session.
-  var isCurrent = false
   /// Offsets beyond the cursor that came since the socket opened, which the next one may bring
   /// with other messages.
   var ahead: Set<UInt64> = []
   /// Messages without a position that came while something may have been missing: that they are
   /// kept says nothing about what came before them.
   var unplaced: Set<MessageID> = []
-  /// When a failed catch-up is tried again, and how often it failed.
-  var retryAt: Instant?
-  var failures = 0
-  /// Whether the server gives positions; `nil` before it said anything.
-  var hasPositions: Bool?
-  /// What the socket brings first, until it is there.
-  var arrears: Arrears?
-  /// The cursor when the last socket was asked for.
-  var opening: Position?
-  /// The last try of those before which nothing was fetched, since the socket would bring it.
-  var unprepared: AttemptID?
-  /// The app was in background: a page comes before the next socket.
-  var fetchesFirst = false
+  /// Failed runs in a row.
+  private(set) var failures = 0
+  /// What is known of the present try to connect.
+  var connecting = Connecting()
 
-  /// All that was missed, as the server sends it ahead of what is new.
-  struct Arrears: Sendable, Hashable {
+  /// What is done to complete the timeline.
+  enum State: Sendable, Hashable {
+    /// Nothing. Messages may be missing; the next connection or poll tells.
+    case incomplete
+    /// Nothing is missing up to the end of the last run or backlog.
+    case complete
+    /// Pages are fetched.
+    case fetching(Run)
+    /// The last run failed; the next one begins then.
+    case waiting(until: Instant)
+    /// The socket brings the messages that were missed.
+    case receiving(Backlog)
+  }
+
+  /// The messages that were missed, which the server sends before newer ones.
+  struct Backlog: Sendable, Hashable {
     /// The newest position when the socket opened.
     let end: Position
-    /// Nothing more came of it until then: it is fetched.
+    /// It is fetched if nothing more of it comes until then.
     var until: Instant
+  }
+
+  /// How the messages that were missed come with the present try to connect.
+  struct Connecting: Sendable, Hashable {
+    /// The app was in background: a page comes before the next socket.
+    var fetchesFirst = false
+    /// The cursor when the last socket was asked for.
+    private(set) var opening: Position?
+    /// The last try before which nothing was fetched, since the socket would bring it.
+    var unprepared: AttemptID?
+
+    /// Notes that a socket is asked for.
+    mutating func open(_ attempt: AttemptID, at cursor: Position?) {
+      fetchesFirst = false
+      opening = cursor
+      if unprepared != nil { unprepared = attempt }
+    }
   }
 
   /// Why something is fetched; several reasons may share one run.
@@ -101,12 +123,34 @@ struct Recovery: Sendable, Hashable {
     case newest(pages: Int)
   }
 
+  /// The run under way.
+  var run: Run? { if case .fetching(let run) = state { run } else { nil } }
+
+  /// The backlog that the socket brings.
+  var backlog: Backlog? { if case .receiving(let backlog) = state { backlog } else { nil } }
+
+  /// When a failed run is tried again.
+  var retryAt: Instant? { if case .waiting(let until) = state { until } else { nil } }
+
   var deadline: Instant? {
-    run?.until ?? retryAt ?? arrears?.until
+    switch state {
+    case .incomplete, .complete: nil
+    case .fetching(let run): run.until
+    case .waiting(let until): until
+    case .receiving(let backlog): backlog.until
+    }
   }
 
-  /// Nothing is known to be missing but what a run under way, or one to come, brings.
-  var isSettled: Bool { run == nil && retryAt == nil && !again }
+  /// Whether nothing is known to be missing but what a run under way, or one to come, brings.
+  var isSettled: Bool {
+    switch state {
+    case .incomplete, .complete, .receiving: !again
+    case .fetching, .waiting: false
+    }
+  }
+
+  /// Whether all that is known of is there, or on its way to the store.
+  var isWhole: Bool { state == .complete && !again && ahead.isEmpty }
 
   /// How far a newest page reaches into what is whole.
   enum Reach: Sendable, Hashable {
@@ -128,7 +172,7 @@ struct Recovery: Sendable, Hashable {
     return oldest <= time.advanced(by: .zero - overlap) ? .whole : .touching
   }
 
-  /// Whether a log ends before the cursor, so that it was put back.
+  /// Whether a log ends before the cursor: it was put back to an earlier state.
   func isBeyond(_ head: Position?) -> Bool {
     guard let head, let cursor = cursor.position else { return false }
     return head.epoch == cursor.epoch && head.offset < cursor.offset
@@ -177,19 +221,68 @@ struct Recovery: Sendable, Hashable {
   func isWhole(at head: Position) -> Bool {
     guard isSettled, let cursor = cursor.position else { return false }
     guard cursor != head else { return true }
-    guard let opening, opening.epoch == head.epoch, cursor.epoch == head.epoch else {
+    guard let opening = connecting.opening, opening.epoch == head.epoch, cursor.epoch == head.epoch
+    else {
       return false
     }
     return opening.offset <= head.offset && head.offset < cursor.offset
   }
 
+  /// Fetches the first or the next page of a run.
+  mutating func fetch(_ run: Run) { state = .fetching(run) }
+
+  /// Adds a reason for the run under way.
+  mutating func join(_ purpose: Purpose) {
+    guard case .fetching(var run) = state else { return }
+    run.purposes.append(purpose)
+    state = .fetching(run)
+  }
+
+  /// Ends the run under way.
+  mutating func endRun(isComplete: Bool = false) { state = isComplete ? .complete : .incomplete }
+
+  /// Counts a failed run, and returns how often runs failed in a row.
+  mutating func noteFailure() -> Int {
+    failures += 1
+    return failures
+  }
+
+  /// Notes that a run brought all that was asked for.
+  mutating func noteSuccess() { failures = 0 }
+
+  /// Tries again at a time.
+  mutating func wait(until instant: Instant) { state = .waiting(until: instant) }
+
+  /// Ends the wait for another try, or for the backlog of a socket.
+  mutating func endWait(forBacklog: Bool = true) {
+    switch state {
+    case .waiting: state = .incomplete
+    case .receiving: if forBacklog { state = .incomplete }
+    case .incomplete, .complete, .fetching: return
+    }
+  }
+
   /// Forgets the run under way, and what was to follow it: the head that the next socket states
   /// tells what is missing.
   mutating func abandon() {
-    run = nil
     again = false
-    isCurrent = false
+    switch state {
+    case .fetching, .complete: state = .incomplete
+    case .incomplete, .waiting, .receiving: return
+    }
   }
+
+  /// Forgets all that is under way.
+  mutating func stop() {
+    state = .incomplete
+    again = false
+  }
+
+  /// Notes that messages may be missing, unless something is done about it.
+  mutating func noteIncomplete() { if state == .complete { state = .incomplete } }
+
+  /// Notes that nothing is missing.
+  mutating func noteComplete() { state = .complete }
 
   /// Moves the cursor along what was fetched; what came out of turn up to there lies ahead no more.
   mutating func move(to position: Position) {
@@ -198,25 +291,19 @@ struct Recovery: Sendable, Hashable {
     cursor.position = position
   }
 
-  /// Takes back what the cursor says of a position and of so many before it.
+  /// Forgets how far the log is known, which was replaced under the same epoch. The timeline counts
+  /// as last whole long ago, so the newest page is fetched.
   ///
-  /// If that leads no lower than the cursor, or another message stands at `lowest` too, it is not
-  /// known how far the log was put back. Then the cursor moves to the beginning, and the timeline
-  /// counts as last whole long ago: the newest page is fetched, above a gap.
-  ///
-  /// - Parameter lowest: The lowest offset of those known without a hole down from the position.
-  mutating func goBack(before position: Position, by count: Int, lowest: UInt64) {
-    var offset = position.offset - min(position.offset, UInt64(count) + 1)
-    offset = max(offset, lowest - min(lowest, 1))
-    let present = cursor.position.flatMap { $0.epoch == position.epoch ? $0.offset : nil }
-    if lowest > 1 && position.offset <= lowest || offset >= present ?? .max {
-      offset = 0
-      cursor.wholeAt = Timestamp(nanoseconds: 0)
-    }
-    cursor.position = Position(epoch: position.epoch, offset: offset)
+  /// - Parameter newest: The newest stamp of the messages that were whole before.
+  mutating func beginNewLog(under epoch: String, wholeUntil newest: Timestamp?) {
+    let time = [cursor.time, newest].compactMap(\.self).max()
+    cursor = Cursor(
+      position: Position(epoch: epoch, offset: 0), time: time, wholeAt: Timestamp(nanoseconds: 0))
     ahead = []
-    arrears = nil
-    isCurrent = false
+    switch state {
+    case .complete, .receiving: state = .incomplete
+    case .incomplete, .fetching, .waiting: break
+    }
   }
 
   /// Returns the position up to which nothing is missing, with what came over the socket.
@@ -236,22 +323,29 @@ struct Recovery: Sendable, Hashable {
     return start.offset <= cursor.offset && cursor.offset <= head.offset
   }
 
-  /// The socket brings everything up to `end`, and then what is new.
-  mutating func awaitArrears(to end: Position, until: Instant) {
-    isCurrent = cursor.position == end
-    arrears = isCurrent ? nil : Arrears(end: end, until: until)
+  /// Expects the backlog of a socket, up to `end`.
+  mutating func awaitBacklog(to end: Position, until: Instant) {
+    state = cursor.position == end ? .complete : .receiving(Backlog(end: end, until: until))
+  }
+
+  /// Gives the rest of a backlog more time.
+  mutating func extendBacklog(until instant: Instant) {
+    guard case .receiving(var backlog) = state else { return }
+    backlog.until = instant
+    state = .receiving(backlog)
   }
 
   /// How a message of the socket came to be shown.
   func via(of message: Message) -> Via {
-    guard let arrears, let position = message.position else { return .live }
-    return position.epoch == arrears.end.epoch && position.offset <= arrears.end.offset
+    guard let backlog, let position = message.position else { return .live }
+    return position.epoch == backlog.end.epoch && position.offset <= backlog.end.offset
       ? .catchUp : .live
   }
 
-  /// Arrears come before everything newer: what is missing of them when that comes does not come.
-  mutating func passArrears(with message: Message) {
-    if message.position != nil, via(of: message) == .live { arrears = nil }
+  /// Ends a backlog with the first newer message: what is missing of it does not come any more.
+  mutating func passBacklog(with message: Message) {
+    guard backlog != nil, message.position != nil, via(of: message) == .live else { return }
+    state = .incomplete
   }
 
   /// Messages in `unplaced`; beyond them the stamp of one decides alone.
@@ -272,13 +366,13 @@ struct Recovery: Sendable, Hashable {
     guard position.offset > kept.offset else { return true }
     guard isConnected || advancing && position.offset == kept.following else { return false }
     if ahead.count < StreamSettings.offsetsAhead { ahead.insert(position.offset) }
-    return advancing && (advance() || awaitsNoMoreThanArrears)
+    return advancing && (advance() || awaitsNoMoreThanBacklog)
   }
 
   /// Whether all that lies before what came out of turn is on its way, or is newer than that.
-  private var awaitsNoMoreThanArrears: Bool {
-    guard let arrears else { return false }
-    return ahead.allSatisfy { $0 > arrears.end.offset }
+  private var awaitsNoMoreThanBacklog: Bool {
+    guard let backlog else { return false }
+    return ahead.allSatisfy { $0 > backlog.end.offset }
   }
 
   /// Moves the cursor over all offsets that follow it without a hole; true when none is left over.
@@ -287,10 +381,7 @@ struct Recovery: Sendable, Hashable {
     while ahead.remove(position.following) != nil { position.offset = position.following }
     cursor.position = position
     ahead = ahead.filter { $0 > position.offset }
-    if let arrears, arrears.end.offset <= position.offset {
-      self.arrears = nil
-      isCurrent = true
-    }
+    if let backlog, backlog.end.offset <= position.offset { state = .complete }
     return ahead.isEmpty
   }
 }
@@ -303,19 +394,15 @@ extension Position {
 extension Recovery: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(
-      [run != nil, retryAt != nil, arrears != nil].count { $0 } <= 1,
-      "recovery: it waits for one thing at a time")
-    check.require(
       ahead.count <= StreamSettings.offsetsAhead && unplaced.count <= Self.mostUnplaced,
       "recovery: what it remembers beyond the cursor is bounded")
     check.require(
       ahead.isEmpty || cursor.position != nil, "recovery: offsets lie ahead of a position")
-    if let arrears {
+    if let backlog {
       check.require(
-        arrears.end.epoch == cursor.position?.epoch
-          && arrears.end.offset > cursor.position?.offset ?? .max,
-        "recovery: arrears end beyond the cursor")
-      check.require(!isCurrent, "recovery: nothing is current before its arrears are there")
+        backlog.end.epoch == cursor.position?.epoch
+          && backlog.end.offset > cursor.position?.offset ?? .max,
+        "recovery: a backlog ends beyond the cursor")
     }
   }
 }

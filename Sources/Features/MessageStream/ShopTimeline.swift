@@ -7,7 +7,7 @@ public import LinkWire
 public struct ShopTimeline: Sendable, Hashable {
   /// Oldest first: by creation, equal times by id.
   public internal(set) var messages: [Message] = []
-  var ids: Set<MessageID> = []
+  private var ids: Set<MessageID> = []
   /// The memory that the messages take.
   public private(set) var bytes = 0
   /// Whether the store may hold older messages than are in memory.
@@ -77,6 +77,16 @@ public struct ShopTimeline: Sendable, Hashable {
       messages.remove(at: at)
       messages.insert(message, at: index(of: message.key))
     }
+  }
+
+  /// Forgets the positions of messages; returns the newest stamp of these.
+  mutating func forgetPositions(where isForgotten: (Message) -> Bool) -> Timestamp? {
+    var newest: Timestamp?
+    for index in messages.indices where isForgotten(messages[index]) {
+      messages[index].position = nil
+      newest = max(newest ?? messages[index].createdAt, messages[index].createdAt)
+    }
+    return newest
   }
 
   private func index(of key: TimelineKey) -> Int {

@@ -11,24 +11,23 @@ extension StreamModel {
       case .live:
         // What came between the run's question and this moment may be missing from its answer.
         recovery.again = true
-      case .prepare, .poll, .refresh: recovery.run?.purposes.append(purpose)
+      case .prepare, .poll, .refresh: recovery.join(purpose)
       }
       return
     }
-    recovery.retryAt = nil
-    if case .live = purpose, isReaderBehind {
+    recovery.endWait(forBacklog: false)
+    if case .live = purpose, history.isReaderBehind {
       recovery.again = true
       return
     }
     recovery.again = false
-    recovery.arrears = nil
     let (kind, query) = recovery.plan(
       settings, at: wall(at: step.now), own: outbox.oldestUnsure, gap: gaps.last)
     let run = Recovery.Run(
-      fetch: newFetch(), query: query, kind: kind, purposes: [purpose],
+      fetch: requests.next(), query: query, kind: kind, purposes: [purpose],
       until: step.now.advanced(by: settings.fetchTimeout), bottom: oldestKnown,
-      unsure: outbox.queue.unsure, own: outbox.oldestUnsure, credentials: credentialsCount)
-    recovery.run = run
+      unsure: outbox.queue.unsure, own: outbox.oldestUnsure, credentials: requests.credentials)
+    recovery.fetch(run)
     step.effects.append(.fetch(run.fetch, query))
   }
 
@@ -40,11 +39,7 @@ extension StreamModel {
 
   /// The same where the reader may still ask for what is older.
   mutating func stopCatchUp() {
-    recovery.run = nil
-    recovery.isCurrent = false
-    recovery.again = false
-    recovery.retryAt = nil
-    recovery.arrears = nil
+    recovery.stop()
   }
 
   mutating func fetched(_ page: Page, _ step: inout Step) {
@@ -56,13 +51,13 @@ extension StreamModel {
     if page.head != nil { recovery.hasPositions = true }
     guard !takesNoMore else {
       // What is not taken now is fetched when the store works and the app reads again.
-      recovery.run = nil
+      recovery.endRun()
       recovery.again = true
       release(run.purposes, &step)
       postponeLooked(until: step.now.advanced(by: .seconds(5)), &step)
       return
     }
-    if stepsBack(before: page, in: run, &step) { return }
+    if leavesLog(page, in: run, &step) { return }
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
     run.oldest = page.end(in: run.kind) ?? run.oldest
     let repeats = run.repetition.note(page)
@@ -83,16 +78,21 @@ extension StreamModel {
     }
   }
 
-  /// Goes back by a page more in a log that was put back, if a run begins with another message than
-  /// the one that is kept at its position. Memory tells, and ends this.
-  private mutating func stepsBack(
-    before page: Page, in run: Recovery.Run, _ step: inout Step
+  /// Takes the server's log for a new one if a page shows that it is; returns whether its newest
+  /// page is asked for.
+  private mutating func leavesLog(
+    _ page: Page, in run: Recovery.Run, _ step: inout Step
   ) -> Bool {
-    guard run.pages == 1, page.recovered, case .after(let asked, _) = run.query, asked.offset > 0,
-      let first = page.messages.first, let place = first.position, isDisplaced(by: first)
-    else { return false }
-    goBack(before: place, &step)
-    return true
+    guard !page.recovered || run.kind == .recent && run.pages == 1 else {
+      noteOtherLog(page.messages, &step)
+      return recovery.run?.fetch != run.fetch
+    }
+    // This is the newest page.
+    let shorter = recovery.isBeyond(page.head) ? page.head : nil
+    if let position = shorter ?? otherPosition(in: page.messages) {
+      beginNewLog(at: position, &step)
+    }
+    return false
   }
 
   private mutating func goOn(
@@ -109,11 +109,11 @@ extension StreamModel {
     }
     run.pages += 1
     run.query = next
-    run.fetch = newFetch()
-    run.credentials = credentialsCount
+    run.fetch = requests.next()
+    run.credentials = requests.credentials
     run.repetition.ask(knowing: newestKnown)
     run.until = step.now.advanced(by: settings.fetchTimeout)
-    recovery.run = run
+    recovery.fetch(run)
     drive(.requested(nil), &step)
     step.effects.append(.fetch(run.fetch, next))
   }
@@ -169,7 +169,7 @@ extension StreamModel {
   private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
     guard case .after(let asked, _) = run.query else { return }
     recovery.move(to: recovery.reached(from: page.end(after: asked)))
-    writer.set(cursor: recovery.cursor)
+    commits.waiting.change.cursor = recovery.cursor
   }
 
   /// A run that ends before it reaches what is whole leaves a hole that the reader sees.
@@ -178,7 +178,7 @@ extension StreamModel {
     let oldest = run.kind == .position ? page.end(in: run.kind) : run.oldest
     guard let oldest, leavesHole(page, run) else { return }
     if run.kind == .initial,
-      !(timeline.messages + writer.messages).contains(where: { $0.key < oldest })
+      !(timeline.messages + commits.messages).contains(where: { $0.key < oldest })
     {
       return
     }
@@ -202,18 +202,16 @@ extension StreamModel {
 
   private func reach(of page: Page) -> Recovery.Reach {
     let reach = recovery.reach(of: page, overlap: settings.overlap)
-    // In a log that was put back other messages may stand below the cursor.
-    let isPutBack = recovery.isBeyond(page.head) || page.messages.contains { isDisplaced(by: $0) }
-    if page.hasNext, isPutBack, !holdsWhole(page) { return .short }
-    guard page.hasNext, recovery.cursor.position == nil else { return reach }
+    guard page.hasNext, recovery.cursor.position == nil else {
+      return holdsWhole(page) ? .whole : reach
+    }
     guard leadsToKept(page) else { return .short }
     return hidesLate(page) ? .touching : reach
   }
 
   /// There is more and no way to it: nothing is whole, and the server is asked again.
   private mutating func stall(_ run: Recovery.Run, _ step: inout Step) {
-    recovery.run = nil
-    recovery.isCurrent = false
+    recovery.endRun()
     drive(.requested(nil), &step)
     release(run.purposes, &step)
     let at = askAgainLater(&step)
@@ -222,31 +220,29 @@ extension StreamModel {
 
   /// Plans the next try of a catch-up that did not bring what is there; says when.
   private mutating func askAgainLater(wish: Duration = .zero, _ step: inout Step) -> Instant {
-    recovery.failures += 1
-    let wait = Writer.wait(after: recovery.failures)
+    let wait = TimelineCommits.delay(after: recovery.noteFailure())
     let spread = wait - chance.duration(below: wait / 4)
     let at = step.now.advanced(by: max(spread, wish))
     // While the socket stands, what it may have missed is asked for until it is there.
-    if link.status.phase == .connected { recovery.retryAt = at }
+    if link.status.phase == .connected { recovery.wait(until: at) }
     return at
   }
 
   /// A run is whole: the cursor moves, and everybody who waited for it goes on.
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
-    recovery.run = nil
-    recovery.unprepared = nil
-    let isWhole = settle(run, page, &step)
     // As many pages as one run may fetch, and not the end yet: the next run goes on from there.
     let isCut = run.kind == .position && page.recovered && page.hasNext
-    recovery.isCurrent = !isCut
+    recovery.endRun(isComplete: !isCut)
+    recovery.connecting.unprepared = nil
+    let isWhole = settle(run, page, &step)
     recovery.again = recovery.again || isCut
     recovery.cursor.wholeAt = wall(at: step.now)
-    writer.set(cursor: recovery.cursor)
+    commits.waiting.change.cursor = recovery.cursor
     drive(.requested(nil), &step)
     outbox.nowSure(run.unsure)
     release(run.purposes, &step)
     if run.kind == .initial { noteBeginning(hasMore: page.hasNext || run.pages > 1, &step) }
-    if isWhole { recovery.failures = 0 }
+    if isWhole { recovery.noteSuccess() }
     if !recovery.again { recovery.unplaced = [] }
     if recovery.again {
       catchUpWhileConnected(&step)
@@ -270,10 +266,10 @@ extension StreamModel {
   /// The timeline is whole while the socket stands and nothing is missing: an absence begins now.
   mutating func noteWhole(at now: Instant) {
     guard link.status.phase == .connected, recovery.isSettled, recovery.ahead.isEmpty,
-      recovery.arrears == nil
+      recovery.backlog == nil
     else { return }
     recovery.cursor.wholeAt = wall(at: now)
-    writer.set(cursor: recovery.cursor)
+    commits.waiting.change.cursor = recovery.cursor
   }
 
   /// Moves the cursor to what a whole run covers; false when live messages lie beyond a hole.
@@ -286,12 +282,8 @@ extension StreamModel {
     if let covered = covered(by: run, page) {
       let isNew = covered.epoch != recovery.cursor.position?.epoch
       if isNew, recovery.cursor.position != nil { step.show(.notice(.newEpoch(covered))) }
-      // A log that was put back to an earlier state goes on from there under the same epoch.
-      let isBack =
-        (!page.recovered || run.kind == .recent)
-        && covered.offset < recovery.cursor.position?.offset ?? 0
-      if isNew || isBack { recovery.ahead = [] }
-      if isNew || isBack || covered.offset > recovery.cursor.position?.offset ?? 0 {
+      if isNew { recovery.ahead = [] }
+      if isNew || covered.offset > recovery.cursor.position?.offset ?? 0 {
         recovery.cursor.position = covered
       }
     }
@@ -314,13 +306,12 @@ extension StreamModel {
     recovery.again = false
     let isConnected = link.status.phase == .connected
     // The next poll, or the next socket, tells what was missed.
-    if isConnected { catchUp(.live, &step) } else { recovery.isCurrent = false }
+    if isConnected { catchUp(.live, &step) } else { recovery.noteIncomplete() }
   }
 
   mutating func fetchFailed(_ id: FetchID, _ failure: LinkFailure, _ step: inout Step) {
     guard let run = recovery.run, run.fetch == id else { return }  // late
-    recovery.run = nil
-    recovery.isCurrent = false
+    recovery.endRun()
     if isStale(failure, asked: run.credentials) {
       for purpose in run.purposes { catchUp(purpose, &step) }
       return
@@ -333,7 +324,7 @@ extension StreamModel {
       case .live, .refresh: drive(.requested(failure), &step)
       }
     }
-    let wait = Writer.wait(after: recovery.failures + 1)
+    let wait = TimelineCommits.delay(after: recovery.failures + 1)
     let at = askAgainLater(
       wish: max(wait, settings.policy.retry.obeyed(failure.serverWish) ?? .zero), &step)
     postponeLooked(until: max(at, step.now.advanced(by: .seconds(5))), &step)
@@ -343,8 +334,7 @@ extension StreamModel {
     if let run = recovery.run {
       fetchFailed(run.fetch, .timeout(.response), &step)
     } else {
-      recovery.retryAt = nil
-      recovery.arrears = nil
+      recovery.endWait()
       catchUpWhileConnected(&step)
     }
   }
@@ -364,5 +354,211 @@ extension Recovery.Run {
     if kind == .initial { return .history }
     let isPoll = purposes.contains { if case .poll = $0 { true } else { false } }
     return isPoll ? .poll : .catchUp
+  }
+}
+
+// What a connect brings, and what comes before it where it does not.
+extension StreamModel {
+  /// What comes before a connect: a page, unless the socket itself brings what was missed.
+  ///
+  /// In front again, the page is wanted first in any case (seed 001: the screen fills, then it
+  /// connects); after a long absence the newest page says more than what follows the cursor.
+  mutating func prepare(_ attempt: AttemptID, _ step: inout Step) {
+    guard !recovery.connecting.fetchesFirst, recovery.cursor.position != nil, !takesNoMore,
+      !recovery.isLong(settings, at: wall(at: step.now))
+    else {
+      recovery.connecting.unprepared = nil
+      return catchUp(.prepare(attempt), &step)
+    }
+    recovery.connecting.unprepared = attempt
+    drive(.prepared(attempt), &step)
+  }
+
+  /// A try of a launch failed: what it would have brought is fetched, where that may work although
+  /// the socket does not; otherwise the next try may bring it.
+  mutating func fetchInstead(after failure: LinkFailure, _ step: inout Step) {
+    switch failure.failureClass {
+    case .timeout, .silent, .proxy, .reset, .ended, .protocolError, .badRequest, .notFound,
+      .tooManyRequests, .serverError, .unavailable, .otherStatus, .closedNormally, .closedRestart,
+      .closedPolicy, .closedReplaced, .closedOther:
+      recovery.connecting.unprepared = nil
+      catchUp(.refresh, &step)
+    case .unreachable, .dns, .refused, .tls, .captivePortal, .local, .unauthorized, .forbidden,
+      .closedUnauthorized, .closedForbidden:
+      return
+    }
+  }
+
+  /// What the server says to a request beside the socket is true for the socket too, where it is
+  /// about the way or the person; where it is about the page, the socket is tried all the same.
+  mutating func prepareFailed(
+    _ attempt: AttemptID, _ failure: LinkFailure, _ step: inout Step
+  ) {
+    switch failure.failureClass {
+    case .serverError, .unavailable, .notFound, .badRequest, .tooManyRequests, .otherStatus,
+      .protocolError:
+      drive(.prepared(attempt), &step)
+    case .unreachable, .dns, .refused, .timeout, .silent, .tls, .reset, .ended, .proxy,
+      .captivePortal, .local, .unauthorized, .forbidden, .closedNormally, .closedRestart,
+      .closedPolicy, .closedUnauthorized, .closedForbidden, .closedReplaced,
+      .closedOther:
+      drive(.reject(attempt, failure), &step)
+    }
+  }
+}
+
+// A log that was put back: proof, and what follows.
+extension StreamModel {
+  /// Takes the server's log for a new one if one of these messages shows that it is.
+  ///
+  /// The newest page is fetched, instead of what is being fetched.
+  mutating func noteOtherLog(_ messages: [Message], _ step: inout Step) {
+    guard let position = otherPosition(in: messages) else { return }
+    beginNewLog(at: position, &step)
+    guard let run = recovery.run else {
+      doubtCursor(&step)
+      return
+    }
+    recovery.endRun()
+    for purpose in run.purposes { catchUp(purpose, &step) }
+  }
+
+  /// Returns the position of a message that stands where another message is known to stand.
+  ///
+  /// Only the past counts, and of it only what lies above the newest gap: below a gap messages may
+  /// be of a log that was replaced.
+  func otherPosition(in messages: [Message]) -> Position? {
+    let unknown = messages.filter(isOfThePast)
+    guard !unknown.isEmpty else { return nil }
+    let edge = gaps.last?.before
+    let known = (timeline.messages + commits.messages).filter { $0.key >= edge ?? $0.key }
+    let positions = Set(known.compactMap(\.position))
+    return unknown.lazy.compactMap(\.position).first { positions.contains($0) }
+  }
+
+  /// Forgets how far the server's log is known: it was put back to an earlier state, and has other
+  /// messages since.
+  ///
+  /// Positions of what is kept mean nothing in the new log, so time tells what was whole before.
+  mutating func beginNewLog(at position: Position, _ step: inout Step) {
+    step.show(.notice(.newEpoch(position)))
+    let newest = timeline.forgetPositions(where: recovery.covers)
+    recovery.beginNewLog(under: position.epoch, wholeUntil: newest)
+    commits.waiting.change.cursor = recovery.cursor
+    commits.waiting.isOfNewLog = true
+  }
+
+  /// Asks the server: either the store has the message, or the log was put back.
+  mutating func doubtCursor(_ step: inout Step) {
+    if recovery.run != nil {
+      recovery.again = true
+    } else if recovery.isSettled, link.status.phase == .connected {
+      catchUp(.live, &step)
+    }
+  }
+}
+
+// What the pages of a server without positions prove of what is kept.
+extension StreamModel {
+  func meetsKept(_ page: Page) -> Bool { leadsToKept(page) && !hidesLate(page) }
+
+  /// Whether the pages of a walk down lead to what is kept, and to all that `since` brought of what
+  /// may lie below it.
+  func meetsKept(_ page: Page, _ run: Recovery.Run) -> Bool {
+    run.goal == nil && (run.meetsKept || meetsKept(page))
+  }
+
+  /// Whether a page without positions holds something kept, before which nothing is missing. Stamps
+  /// alone do not tell: a server's clock may have gone back.
+  func leadsToKept(_ page: Page) -> Bool { page.messages.contains(where: isKept) }
+
+  private func isKept(_ message: Message) -> Bool {
+    guard let time = recovery.cursor.time else { return false }
+    return isSeen(message.id) && message.createdAt <= time
+      && !recovery.unplaced.contains(message.id)
+  }
+
+  /// Whether something unseen in it is stamped earlier than late stamps may be.
+  func hidesLate(_ page: Page) -> Bool {
+    guard let time = recovery.cursor.time else { return false }
+    let earliest = time.advanced(by: .zero - settings.overlap)
+    return page.messages.contains { $0.createdAt < earliest && !isSeen($0.id) }
+  }
+
+  /// Whether a page of a walk brings what a clock stamped that went back: once it is kept, the next
+  /// walk ends there.
+  private func goesBack(_ page: Page, in run: Recovery.Run) -> Bool {
+    guard case .newest = run.kind, let time = recovery.cursor.time else { return false }
+    return page.messages.contains { $0.createdAt <= time && !isSeen($0.id) }
+  }
+
+  func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || commits.holds(id) }
+
+  /// Notes how far down a page leads: `since` may bring what lies below all that is kept, without
+  /// what is stamped late there. In a server's own order that follows what is kept, or is a page
+  /// without any of it, and is stamped no later than late stamps may be after the oldest of it.
+  func noteBottom(_ page: Page, in run: inout Recovery.Run) {
+    let messages = page.messages
+    switch run.kind {
+    case .since:
+      // Where memory is full, the store may hold what memory does not know.
+      guard page.head == nil, history.hasMore, let bottom = run.bottom,
+        !timeline.isFull,
+        run.bottomGap != nil || holes[before: bottom] == nil
+      else { return }
+      let latest = bottom.createdAt.advanced(by: settings.overlap)
+      let first = messages.firstIndex(where: isKept)
+      let start = run.meetsKept ? 0 : first ?? 0
+      run.meetsKept = run.meetsKept || first != nil
+      let below = messages[start...].last { $0.createdAt <= latest && !isSeen($0.id) }
+      run.goal = below?.id ?? run.goal
+    case .newest:
+      guard let goal = run.goal else { return }
+      let place = messages.firstIndex { $0.id == goal }
+      let above = messages[..<(place ?? messages.count)]
+      run.meetsKept = run.meetsKept || above.contains(where: isKept)
+      if place != nil || !page.hasNext { run.goal = nil }
+    case .initial, .recent, .position: return
+    }
+  }
+
+  /// Keeps a gap before everything that a run does not know yet while it is under way.
+  mutating func moveHole(
+    with page: Page, in run: inout Recovery.Run, isLast: Bool, _ step: inout Step
+  ) {
+    let hidesHole = !isLast && !run.meetsKept && (run.hole != nil || goesBack(page, in: run))
+    if let hole = run.hole { close(hole, &step) }
+    run.hole = hidesHole ? openGap(below: run.oldest, &step) : nil
+    if let gap = run.bottomGap, run.goal == nil {
+      close(gap, &step)
+      run.bottomGap = nil
+    } else if run.goal != nil, run.bottomGap == nil {
+      run.bottomGap = openGap(below: run.bottom, isBottomless: true, &step)
+    }
+  }
+}
+
+// Gaps: the holes in a timeline that a reader sees.
+extension StreamModel {
+  /// Returns the gap, unless there is one already.
+  ///
+  /// - Parameter isBottomless: Whether nothing that is kept below says where it ends.
+  @discardableResult
+  mutating func openGap(
+    below edge: TimelineKey?, isBottomless: Bool = false, _ step: inout Step
+  ) -> Gap? {
+    guard let edge, holes[before: edge] == nil else { return nil }
+    let kept = isBottomless ? [] : (timeline.messages + commits.messages).filter { $0.key < edge }
+    let gap = Gap(after: kept.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
+    holes.open(gap)
+    commits.waiting.change.gaps = holes.all
+    step.show(.gap(gap))
+    return gap
+  }
+
+  mutating func close(_ gap: Gap, _ step: inout Step) {
+    guard holes.close(gap) else { return }
+    commits.waiting.change.gaps = holes.all
+    step.show(.gapClosed(gap))
   }
 }

@@ -8,7 +8,7 @@ public import LinkWire
 ///     open ── load ── shown at once ──▶ link wants ── prepare: fetch ──▶ socket opens
 ///                                                                          │
 ///              cursor moves with the messages it speaks for                ▼
-///     shown ◀── committed ◀── writer ◀── new by id ◀── live frames, pages, polls, answers
+///     shown ◀── stored ◀── commits ◀── new by id ◀── live frames, pages, polls, answers
 ///                                                          ▲
 ///                       hole? (head, offset, reconnect) ───┘ fetch until whole
 ///
@@ -23,30 +23,28 @@ public struct StreamModel: Machine {
   public internal(set) var timeline: ShopTimeline
   /// What waits to be sent.
   public internal(set) var outbox: Outbox
-  /// Holes that the reader sees, oldest first.
-  public internal(set) var gaps: [Gap] = []
+  /// Holes that the reader sees.
+  var holes = GapList()
+  /// How far the timeline is complete, and what is done about it.
   var recovery = Recovery()
-  var writer = Writer()
+  /// What the store has not confirmed.
+  var commits = TimelineCommits()
+  /// Where the reader is in the past.
   var history = History()
-  /// Whose messages are sent here, where it is known: told, or seen in the server's answers.
-  var author: String?
+  /// The source of idempotency keys and jitter.
   var chance: Chance
-  var phase = Phase.closed
+  private var phase = Phase.closed
   /// What the link shall be while the stream is open: live, unless switched off in the settings.
-  var wish = Wish.live
+  private var wish = Wish.live
   private var clock = WallClock()
-  /// The app leaves updates unread: what comes is left to a later catch-up, so memory is bounded,
-  /// and the link lives on.
-  var isReaderBehind = false
   /// When malformed frames came lately.
-  var malformed: [Instant] = []
+  private var malformed: [Instant] = []
   /// How often the store could not be read in a row.
-  var failedLoads = 0
-  /// Counts the credentials that there were.
-  var credentialsCount: UInt64 = 0
-  var lastFetch: UInt64 = 0
+  private var failedLoads = 0
+  /// Numbers the requests for pages, and the credentials that they are sent with.
+  var requests = PageRequests()
 
-  enum Phase: Sendable, Hashable {
+  private enum Phase: Sendable, Hashable {
     case closed
     /// The store is read; what the link should do when it is.
     case loading
@@ -57,9 +55,8 @@ public struct StreamModel: Machine {
 
   /// - Parameter seed: the start of its chance: idempotency keys and jitter.
   public init(settings: StreamSettings, seed: UInt64) {
-    outbox = Outbox(limit: settings.outboxLimit)
+    outbox = Outbox(limit: settings.outboxLimit, author: settings.user)
     self.settings = settings
-    author = settings.user
     timeline = ShopTimeline(limit: settings.memory)
     link = HeldLink(policy: settings.policy, seed: seed)
     chance = Chance(seed: ~seed)
@@ -84,7 +81,7 @@ public struct StreamModel: Machine {
   }
 
   public var deadline: Instant? {
-    let store = phase == .open ? writer.retryAt : nil
+    let store = phase == .open ? commits.retryAt : nil
     return [
       link.deadline, recovery.deadline, history.deadline, sendDeadline, store, loadDeadline,
     ]
@@ -94,16 +91,14 @@ public struct StreamModel: Machine {
   /// Whether the store has everything, or refuses it.
   public var isStored: Bool {
     switch phase {
-    case .open, .closed: writer.isDone || writer.failures > 0
+    case .open, .closed: commits.isDone || commits.failures > 0
     case .loading, .broken: true
     }
   }
 
   /// Whether everything that the server was known to have is stored and shown, and more comes in.
   public var isWhole: Bool {
-    phase == .open && link.status.mode != .none && recovery.isCurrent && recovery.run == nil
-      && recovery.retryAt == nil && !recovery.again && recovery.arrears == nil
-      && recovery.ahead.isEmpty && writer.isDone
+    phase == .open && link.status.mode != .none && recovery.isWhole && commits.isDone
   }
 
   /// What must follow every step: waiting changes go to the store, waiting entries to the server.
@@ -115,11 +110,19 @@ public struct StreamModel: Machine {
     case .closed: break  // what was sent while it was read must still be kept
     case .loading, .broken: return
     }
-    if let (id, change) = writer.next(at: step.now) { step.effects.append(.commit(id, change)) }
+    if let next = commits.next(at: step.now) {
+      step.effects.append(.commit(next.id, next.batch.change))
+    }
   }
 
+  /// The gaps that the reader sees, oldest first.
+  public var gaps: [Gap] { holes.all }
+
+  /// Whether the store was read.
+  var isOpen: Bool { phase == .open }
+
   /// The store is stuck, or nobody reads.
-  var takesNoMore: Bool { writer.isFull || isReaderBehind }
+  var takesNoMore: Bool { commits.waiting.isFull || history.isReaderBehind }
 
   /// One call: its time, and what it asks for so far.
   struct Step {
@@ -134,13 +137,615 @@ public struct StreamModel: Machine {
 
   mutating func note(wall: Timestamp, at now: Instant) { clock.set(wall, at: now) }
 
-  mutating func newFetch() -> FetchID {
-    lastFetch += 1
-    return FetchID(lastFetch)
-  }
-
   /// Gives the link an input and carries on with what it wants.
   mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
+  }
+}
+
+// The one door: every input and where it goes.
+extension StreamModel {
+  mutating func take(_ input: Input, _ step: inout Step) {
+    switch input {
+    case .open(let wall): open(at: wall, &step)
+    case .close: close(&step)
+    case .realtime(let isOn): switchRealtime(isOn, &step)
+    case .refresh: refresh(&step)
+    case .reader(let isBehind): turn(readerBehind: isBehind, &step)
+    case .loadOlder: loadOlder(&step)
+    case .send(let text, let parent, let wall): send(text, parent, at: wall, &step)
+    case .retry(let id): retry(id, &step)
+    case .discard(let id): discard(id, &step)
+    case .link(let event, let wall): hear(event, at: wall, &step)
+    case .credentials(let event): credentials(event, &step)
+    case .user(let user): outbox.author = user
+    case .opened(let attempt, let head, let after): opened(attempt, head, after: after, &step)
+    case .frame(let attempt, let frame): received(frame, attempt, &step)
+    case .fetched(let id, let page): answered(id, page, &step)
+    case .fetchFailed(let id, let failure): unanswered(id, failure, &step)
+    case .posted(let id, let message): posted(id, message, &step)
+    case .postFailed(let id, let number, let failure): postFailed(id, number, failure, &step)
+    case .loaded(let snapshot): loaded(snapshot, &step)
+    case .loadFailed(let failure): loadFailed(failure, &step)
+    case .committed(let id, let commit): committed(id, commit, &step)
+    case .commitFailed(let id, let failure): commitFailed(id, failure, &step)
+    case .older(let messages): older(messages, &step)
+    case .olderFailed(let failure): olderFailed(failure, &step)
+    }
+  }
+
+  private mutating func switchRealtime(_ isOn: Bool, _ step: inout Step) {
+    wish = isOn ? .live : .standbyOnly
+    if link.isWanted { drive(.want(wish), &step) }
+  }
+
+  private mutating func turn(readerBehind isBehind: Bool, _ step: inout Step) {
+    history.isReaderBehind = isBehind
+    if !isBehind, recovery.again, recovery.run == nil { catchUpWhileConnected(&step) }
+  }
+
+  /// Takes an event of the device or of the socket. The wall clock may have been set while the
+  /// device slept or the app was in background.
+  private mutating func hear(_ event: LinkEvent, at wall: Timestamp, _ step: inout Step) {
+    switch event {
+    case .device(.reachability(let reachability)):
+      if case .reachable = reachability { outbox.queue.hurry() }
+      noteWhole(at: step.now)
+      drive(HeldLink.Input(event), &step)
+    case .device(.lifecycle(let lifecycle)):
+      note(wall: wall, at: step.now)
+      turn(lifecycle, &step)
+    case .device(.woke):
+      note(wall: wall, at: step.now)
+      drive(HeldLink.Input(event), &step)
+    case .device(.again): refresh(&step)
+    case .ping, .pong: drive(HeldLink.Input(event), &step)
+    case .oversized(let attempt, let bytes): oversized(bytes, attempt, &step)
+    case .lost(let attempt, let failure): lost(attempt, failure, &step)
+    }
+  }
+
+  private mutating func lost(
+    _ attempt: AttemptID, _ failure: LinkFailure, _ step: inout Step
+  ) {
+    if attempt == link.currentAttempt { noteWhole(at: step.now) }
+    let isUnprepared = attempt == link.currentAttempt && attempt == recovery.connecting.unprepared
+    drive(.lost(attempt, failure), &step)
+    if isUnprepared { fetchInstead(after: failure, &step) }
+  }
+
+  private mutating func answered(_ id: FetchID, _ page: Page, _ step: inout Step) {
+    if history.fetch?.id == id {
+      historyFetched(page, &step)
+    } else if recovery.run?.fetch == id {
+      fetched(page, &step)
+    } else {
+      // Late: nothing waits for it, but it shows that the server accepts the credentials.
+      drive(.requested(nil), &step)
+    }
+  }
+
+  private mutating func unanswered(_ id: FetchID, _ failure: LinkFailure, _ step: inout Step) {
+    if history.fetch?.id == id {
+      historyFailed(failure, &step)
+    } else {
+      fetchFailed(id, failure, &step)
+    }
+  }
+
+  private mutating func olderFailed(_ failure: StoreFailure, _ step: inout Step) {
+    history.isReading = false
+    history.isWanted = false
+    step.show(.notice(.store(failure)))
+    step.show(.history(hasMore: history.hasMore))
+  }
+}
+
+// The link and the device: what its effects mean for a stream.
+extension StreamModel {
+  /// Translates what the link asks for.
+  mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
+    for effect in effects {
+      switch effect {
+      case .prepare(let attempt): prepare(attempt, &step)
+      case .open(let attempt):
+        // What comes while nothing is taken would only be dropped.
+        let after = takesNoMore ? nil : recovery.cursor.position
+        recovery.connecting.open(attempt, at: recovery.cursor.position)
+        step.effects.append(.open(attempt, after: after))
+      case .close(let attempt, let reason):
+        if reason == .networkChanged || reason == .silent { abandonRequests(&step) }
+        step.effects.append(.close(attempt, code: reason.closeCode))
+        if reason == .timeout, attempt == recovery.connecting.unprepared {
+          fetchInstead(after: .timeout(.connect), &step)
+        }
+      case .ping(let attempt, let id): step.effects.append(.ping(attempt, id))
+      case .refreshCredentials: step.effects.append(.refreshCredentials)
+      case .poll(let id): poll(id, &step)
+      case .status(let status): show(status, &step)
+      case .arm, .disarm: continue  // a stream's standby polls; there is no queued connect
+      }
+    }
+  }
+
+  private mutating func poll(_ id: UInt64, _ step: inout Step) {
+    // A stream that only sends takes the way for open until a post fails.
+    if settings.sendsOnly, outbox.oldestUnsure == nil {
+      drive(.polled(id, nil), &step)
+    } else {
+      catchUp(.poll(id), &step)
+    }
+  }
+
+  /// Requests on a way that is gone would only be answered by their time limit.
+  private mutating func abandonRequests(_ step: inout Step) {
+    recovery.abandon()
+    stopHistory(&step)
+    outbox.queue.abandon()
+  }
+
+  private mutating func show(_ status: LinkStatus, _ step: inout Step) {
+    step.show(.status(StreamStatus(status)))
+    // A server that ends its sockets may go on with other messages at these positions.
+    if status.phase != .connected { recovery.ahead = [] }
+    // Whatever is under way may never be answered: the process can be suspended any moment.
+    // A link that ended is nobody's reason to fetch.
+    if status.reason == .obstacle(.background) || status.phase == .disconnected {
+      stopFetching(&step)
+    }
+    guard status.isTerminal else { return }
+    stopCatchUp()
+    switch status.reason {
+    case .signIn: step.show(.notice(.signIn))
+    case .failure(let failure):
+      switch failure.failureClass {
+      case .forbidden, .closedForbidden: step.show(.notice(.forbidden))
+      case .tls: step.show(.notice(.security(failure)))
+      case .unreachable, .dns, .refused, .timeout, .silent, .reset, .ended, .proxy, .captivePortal,
+        .local, .badRequest, .unauthorized, .notFound, .tooManyRequests, .serverError, .unavailable,
+        .otherStatus, .protocolError, .closedNormally, .closedRestart, .closedPolicy,
+        .closedUnauthorized, .closedReplaced, .closedOther:
+        return  // the status says it all
+      }
+    case .obstacle, .exhausted, .ended, .settling, .limited, nil: return
+    }
+  }
+
+  mutating func open(at wall: Timestamp, _ step: inout Step) {
+    note(wall: wall, at: step.now)
+    switch phase {
+    case .closed, .broken: load(&step)
+    case .open: drive(.want(wish), &step)
+    case .loading: return
+    }
+  }
+
+  mutating func close(_ step: inout Step) {
+    noteWhole(at: step.now)
+    stopFetching(&step)
+    outbox.queue.abandon()
+    switch phase {
+    case .loading, .broken: phase = .closed
+    case .closed, .open: break
+    }
+    drive(.want(.none), &step)
+  }
+
+  mutating func refresh(_ step: inout Step) {
+    if case .broken = phase {
+      open(at: wall(at: step.now), &step)
+      return
+    }
+    guard link.isWanted else { return }
+    outbox.queue.hurry()
+    catchUp(.refresh, &step)
+    drive(.trigger(.userRefresh), &step)
+  }
+
+  mutating func turn(_ lifecycle: Lifecycle, _ step: inout Step) {
+    switch lifecycle {
+    case .background:
+      noteWhole(at: step.now)
+      recovery.connecting.fetchesFirst = true
+      drive(.lifecycle(.background), &step)
+    case .foreground:
+      outbox.queue.hurry()
+      if case .broken = phase { load(&step) }
+      drive(.lifecycle(.foreground), &step)
+    }
+  }
+
+  mutating func credentials(_ event: HeldLink.CredentialsEvent, _ step: inout Step) {
+    switch event {
+    case .available:
+      requests.renewCredentials()
+      outbox.queue.credentialsRenewed()
+      if recovery.retryAt != nil { recovery.wait(until: step.now) }
+    case .cleared: outbox.author = settings.user
+    case .rejected, .refreshFailed: break
+    }
+    drive(.credentials(event), &step)
+    // What is still accepted is still sent; only the end of the link ends the sending.
+    if link.status.reason == .signIn { failSends("sign in to send", &step) }
+  }
+
+  /// A refusal of credentials that are not the present ones says nothing about these: ask again.
+  func isStale(_ failure: LinkFailure, asked: UInt64) -> Bool {
+    failure.failureClass == .unauthorized && asked < requests.credentials
+  }
+
+  mutating func opened(
+    _ attempt: AttemptID, _ head: Position?, after start: Position?, _ step: inout Step
+  ) {
+    drive(.opened(attempt), &step)
+    guard link.currentAttempt == attempt, link.status.phase == .connected else { return }
+    outbox.queue.hurry()
+    recovery.connecting.unprepared = nil
+    if recovery.backlog != nil { recovery.endWait() }
+    if let head {
+      recovery.hasPositions = true
+      if recovery.isWhole(at: head) {  // nothing was missed
+        recovery.noteComplete()
+        return
+      }
+      if let start, recovery.isSettled, recovery.goesOn(from: start, to: head) {
+        recovery.awaitBacklog(to: head, until: step.now.advanced(by: settings.fetchTimeout))
+        return
+      }
+    }
+    catchUp(.live, &step)
+  }
+}
+
+extension LinkStatus {
+  /// Ended by an answer that no retry changes.
+  var isTerminal: Bool { phase == .failed }
+}
+
+// What comes in over the socket.
+extension StreamModel {
+  mutating func received(_ frame: Frame, _ attempt: AttemptID, _ step: inout Step) {
+    guard link.currentAttempt == attempt else { return }  // late
+    recovery.extendBacklog(until: step.now.advanced(by: settings.fetchTimeout))
+    switch frame {
+    case .message(let message):
+      drive(.validData(attempt), &step)
+      recovery.passBacklog(with: message)
+      takeLive(message, &step)
+    case .draining(let window):
+      drive(.heard(attempt), &step)
+      drive(.draining(attempt, within: window), &step)
+      step.show(.notice(.draining(within: window)))
+    case .unknown(let type):
+      drive(.heard(attempt), &step)
+      step.show(.notice(.unknownType(type)))
+    case .malformed(let error):
+      drive(.heard(attempt), &step)
+      takeMalformed(error, attempt, &step)
+    }
+  }
+
+  private mutating func takeMalformed(
+    _ error: MessageError, _ attempt: AttemptID, _ step: inout Step
+  ) {
+    step.show(.notice(.malformed(error)))
+    malformed.removeAll { $0.duration(to: step.now) >= .seconds(60) }
+    malformed.append(step.now)
+    guard malformed.count >= settings.malformedLimit else { return }
+    malformed = []
+    drive(
+      .reject(attempt, .protocolError(detail: "too many malformed messages within a minute")),
+      &step)
+  }
+
+  mutating func oversized(_ bytes: UInt64, _ attempt: AttemptID, _ step: inout Step) {
+    guard link.currentAttempt == attempt else { return }  // late
+    drive(.heard(attempt), &step)
+    step.show(.notice(.oversized(bytes: bytes)))
+    catchUp(.live, &step)
+  }
+
+  /// A message of the socket, or the server's answer to one that was sent.
+  mutating func takeLive(_ message: Message, isAnswer: Bool = false, _ step: inout Step) {
+    noteOtherLog([message], &step)
+    guard !takesNoMore else {
+      // What is not taken now is fetched when the store works and the app reads again.
+      recovery.again = true
+      return
+    }
+    guard !isOfThePast(message) else {
+      doubtCursor(&step)
+      return
+    }
+    if liesBelowAll(message) { openGap(below: oldestKnown, &step) }
+    add([message], via: recovery.via(of: message), isAnswer: isAnswer, &step)
+    switch noteArrival(message, isAnswer: isAnswer) {
+    case .whole:
+      if recovery.backlog == nil { recovery.cursor.wholeAt = wall(at: step.now) }
+      commits.waiting.change.cursor = recovery.cursor
+    case .hole: if !settings.sendsOnly { catchUp(.live, &step) }
+    case .undecided: return
+    }
+  }
+
+  /// A message before the cursor that neither memory nor the commits know is kept already, or lies
+  /// in what was not loaded yet: stored alone it would look like the end of a whole stretch.
+  func isOfThePast(_ message: Message) -> Bool {
+    message.position != nil && recovery.covers(message) && timeline[message.id] == nil
+      && !commits.holds(message.id)
+  }
+
+  /// A message without a position that was stamped before all that is kept: it follows no
+  /// neighbour, and the pages between them were never fetched.
+  ///
+  /// Where memory is full the store may have what lies between, unless a clock went back.
+  private func liesBelowAll(_ message: Message) -> Bool {
+    guard message.position == nil, history.hasMore, let time = recovery.cursor.time, let oldestKnown
+    else { return false }
+    return message.key < oldestKnown
+      && (!timeline.isFull
+        || message.createdAt < time.advanced(by: .zero - settings.overlap))
+  }
+
+  private enum Arrival {
+    /// Nothing is missing before it.
+    case whole
+    /// Something is.
+    case hole
+    /// What is being fetched, or will be, decides.
+    case undecided
+  }
+
+  /// Moves the cursor if nothing is missing before the message.
+  private mutating func noteArrival(_ message: Message, isAnswer: Bool) -> Arrival {
+    let isSettled = recovery.isSettled
+    if let position = message.position {
+      recovery.hasPositions = true
+      let isConnected = link.status.phase == .connected
+      let isWhole = recovery.take(position, advancing: isSettled, isConnected: isConnected)
+      guard isSettled else { return .undecided }
+      // The socket under way brings what lies before it.
+      let unprepared = recovery.connecting.unprepared
+      let isToCome = unprepared != nil && unprepared == link.currentAttempt
+      return isWhole ? .whole : isToCome ? .undecided : .hole
+    }
+    // The socket may be dead when a post is answered: only what it brings itself came in order.
+    guard isSettled, link.status.phase == .connected, !isAnswer else { return .undecided }
+    recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)
+    recovery.unplaced.remove(message.id)
+    return .whole
+  }
+
+  /// Hands messages on that were not seen yet, as far as memory knows; the store knows the rest.
+  ///
+  /// - Parameter isAnswer: Whether it is the answer to a post, which is no other entry's message.
+  mutating func add(
+    _ messages: [Message], via: Via, isAnswer: Bool = false, _ step: inout Step
+  ) {
+    let unseen = messages.filter { message in
+      if commits.holds(message.id) { return commits.isEdited(by: message) }
+      guard timeline.contains(message.id) else { return true }
+      // A message is searched for only if it may have changed.
+      guard message.updatedAt != nil, let kept = timeline[message.id] else { return false }
+      return message.isEdit(of: kept)
+    }
+    guard !unseen.isEmpty else { return }
+    let isPlaced = recovery.isSettled && link.status.phase == .connected && !isAnswer
+    let kept = unseen.filter { message in
+      if !isAnswer, claim(message, &step) { return false }
+      if !isPlaced { recovery.noteUnplaced(message) }
+      return true
+    }
+    commits.waiting.add(kept, via: via)
+  }
+}
+
+// What the store says: what was kept, what was new, what it refused.
+extension StreamModel {
+  mutating func load(_ step: inout Step) {
+    phase = .loading
+    step.effects.append(.load(limit: settings.memory))
+  }
+
+  var loadDeadline: Instant? {
+    guard case .broken(_, let retryAt) = phase else { return nil }
+    return retryAt
+  }
+
+  mutating func loaded(_ snapshot: TimelineSnapshot, _ step: inout Step) {
+    guard phase == .loading else { return }
+    phase = .open
+    if failedLoads > 0 { step.show(.notice(.storeRecovered)) }
+    failedLoads = 0
+    recovery.cursor = snapshot.cursor
+    recovery.isCursorKept = snapshot.cursor.isKnown
+    // A server that gave a position knows keys, so nothing is looked for before a retry.
+    if snapshot.cursor.position != nil { recovery.hasPositions = true }
+    holes = GapList(snapshot.gaps)
+    outbox.restore(snapshot.outbox, after: snapshot.cursor)
+    for message in snapshot.messages { timeline.insert(message) }
+    if snapshot.hasOlder { timeline.noteOlder() }
+    timeline.trim()
+    var screen = Array(timeline.messages.suffix(settings.historyPage))
+    if let gap = gaps.last { screen.removeAll { $0.key < gap.before } }
+    show(screen, via: .history, &step)
+    for gap in gaps { step.show(.gap(gap)) }
+    for entry in outbox.entries where outbox.queue.isStored(entry.id) { step.show(.outbox(entry)) }
+    drive(.want(wish), &step)
+  }
+
+  mutating func loadFailed(_ failure: StoreFailure, _ step: inout Step) {
+    guard phase == .loading else { return }
+    failedLoads += 1
+    var retryAt: Instant?
+    switch failure {
+    case .locked, .full, .denied, .other:
+      retryAt = step.now.advanced(by: TimelineCommits.delay(after: failedLoads))
+    case .corrupt, .fromTheFuture: break  // looking again alone does not help
+    }
+    phase = .broken(failure, retryAt: retryAt)
+    step.show(.notice(.store(failure)))
+  }
+
+  mutating func committed(_ id: CommitID, _ commit: TimelineCommit, _ step: inout Step) {
+    let wasRefused = commits.failures > 0
+    guard let batch = commits.committed(id) else { return }  // late
+    if wasRefused { step.show(.notice(.storeRecovered)) }
+    if batch.change.cursor?.isKnown ?? false { recovery.isCursorKept = true }
+    for entry in batch.change.outboxPut.compactMap({ outbox.queue.stored($0.id) }) {
+      step.show(.outbox(entry))
+    }
+    showInserted(Set(commit.inserted), of: batch, &step)
+    showEdited(Set(commit.edited), of: batch, &step)
+    if batch.feedsHistory { historyStored(&step) }
+    if recovery.again, recovery.run == nil { catchUpWhileConnected(&step) }
+  }
+
+  private mutating func showInserted(
+    _ inserted: Set<MessageID>, of batch: TimelineBatch, _ step: inout Step
+  ) {
+    var shown: [Via: [Message]] = [:]
+    for (message, via) in zip(batch.change.messages, batch.ways) {
+      guard inserted.contains(message.id), timeline.insert(message) else { continue }
+      if history.shows(message.key) { shown[via, default: []].append(message) }
+    }
+    timeline.trim()
+    for via in Via.allCases {
+      show((shown[via] ?? []).sorted { $0.key < $1.key }, via: via, &step)
+    }
+  }
+
+  private mutating func showEdited(
+    _ edited: Set<MessageID>, of batch: TimelineBatch, _ step: inout Step
+  ) {
+    guard !edited.isEmpty else { return }
+    let messages = batch.change.messages.filter { edited.contains($0.id) }
+    for message in messages { timeline.replace(message) }
+    timeline.trim()
+    let shown = messages.filter { message in history.oldest.map { $0.key <= message.key } ?? false }
+    if !shown.isEmpty { step.show(.edited(shown.sorted { $0.key < $1.key })) }
+  }
+
+  mutating func commitFailed(_ id: CommitID, _ failure: StoreFailure, _ step: inout Step) {
+    guard commits.refused(id, at: step.now) else { return }  // late
+    step.show(.notice(.store(failure)))
+  }
+}
+
+// What it holds in memory beside what it shows; each has a bound.
+extension StreamModel {
+  /// Messages that wait for the store, or are on their way to it.
+  public var unstoredCount: Int { commits.count }
+  /// Offsets that it knows beyond its cursor.
+  public var aheadCount: Int { recovery.ahead.count }
+
+  /// The newest message that it knows of, kept or on its way to the store.
+  var newestKnown: TimelineKey? {
+    [timeline.newest, commits.messages.map(\.key).max()].compactMap(\.self).max()
+  }
+  /// The oldest message in memory, kept or on its way to the store.
+  var oldestKnown: TimelineKey? {
+    [timeline.oldest, commits.messages.map(\.key).min()].compactMap(\.self).min()
+  }
+}
+
+// What always holds between the parts of a stream.
+extension StreamModel {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      phase == .open || !link.isWanted, "stream: the link is wanted only while the store is open")
+    check.require(
+      malformed.count < max(settings.malformedLimit, 1),
+      "stream: too many malformed messages end the connection")
+    checkFetches(&check)
+    checkReader(&check)
+    checkCursor(&check)
+    if check.isThorough { checkMessages(&check) }
+    link.check(&check)
+    recovery.check(&check)
+    history.check(&check)
+    commits.check(&check)
+    commits.waiting.check(&check)
+    timeline.check(&check)
+    outbox.check(&check)
+  }
+
+  /// What is fetched, and why it may be.
+  private func checkFetches(_ check: inout InvariantCheck) {
+    check.require(
+      recovery.ahead.isEmpty || link.status.phase == .connected,
+      "stream: offsets lie ahead only while a socket stands")
+    check.require(
+      recovery.deadline == nil || (link.isWanted && !link.status.isTerminal),
+      "stream: a catch-up waits only while the link is wanted")
+    if let run = recovery.run {
+      check.require(run.fetch.number <= requests.last, "stream: a page of a catch-up was numbered")
+      check.require(
+        run.pages <= max(settings.catchUpPages, 1),
+        "stream: a catch-up fetches no more pages than it may")
+      check.require(
+        run.credentials <= requests.credentials, "stream: a page is fetched with known credentials")
+    }
+    if let fetch = history.fetch {
+      check.require(
+        fetch.id.number <= requests.last && fetch.id != recovery.run?.fetch,
+        "stream: a request for a page is in one place")
+      check.require(
+        fetch.credentials <= requests.credentials,
+        "stream: a page of the history is fetched with known credentials")
+    }
+  }
+
+  /// What the reader and the outbox wait for.
+  private func checkReader(_ check: inout InvariantCheck) {
+    check.require(
+      Set(gaps.map(\.before)).count == gaps.count, "stream: no two gaps end at the same message")
+    check.require(
+      !history.isWanted || history.isReading || history.fetch != nil || commits.feedsHistory,
+      "stream: a reader waits only for something under way")
+    if let echo = outbox.echo {
+      check.require(
+        outbox.queue.sending(echo.entry) != nil,
+        "stream: a message is kept back only for a try under way")
+    }
+  }
+
+  /// The cursor moves with what goes to the store, and never before it.
+  private func checkCursor(_ check: inout InvariantCheck) {
+    guard let told = commits.waiting.change.cursor ?? commits.inFlight?.batch.change.cursor else {
+      return
+    }
+    check.require(
+      !told.isBeyond(recovery.cursor), "stream: the store is told no cursor beyond the known one")
+  }
+
+  private func checkMessages(_ check: inout InvariantCheck) {
+    check.require(
+      commits.messages.allSatisfy { message in
+        timeline[message.id].map { message.isEdit(of: $0) } ?? true
+      }, "stream: what is shown is stored")
+    guard let batch = commits.inFlight?.batch, let told = batch.change.cursor?.position else {
+      return
+    }
+    let waiting = commits.waiting
+    // The positions of the two are of different logs.
+    if waiting.isOfNewLog { return }
+    check.require(
+      zip(waiting.change.messages, waiting.ways).allSatisfy { message, via in
+        guard via == .live, !timeline.contains(message.id), !batch.holds(message.id),
+          let place = message.position, place.epoch == told.epoch
+        else { return true }
+        return place.offset > told.offset
+      }, "stream: a cursor goes to the store with the messages that it covers")
+  }
+}
+
+extension Cursor {
+  /// Whether it covers more than another one.
+  fileprivate func isBeyond(_ other: Cursor) -> Bool {
+    if let time, time > other.time ?? Timestamp(nanoseconds: .min) { return true }
+    guard let position else { return false }
+    guard let limit = other.position else { return true }
+    return position.epoch == limit.epoch && position.offset > limit.offset
   }
 }

@@ -91,7 +91,7 @@ public enum StreamNotice: Sendable, Hashable, Codable {
   case storeRecovered
   /// The server will close all streams within this time.
   case draining(within: Duration)
-  /// The server's log began anew.
+  /// The server's log began anew, or was put back to an earlier state.
   case newEpoch(Position)
   /// The user must sign in.
   case signIn

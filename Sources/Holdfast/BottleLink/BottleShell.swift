@@ -7,7 +7,7 @@ import Synchronization
 
 /// The shell of a bottle: its radio, its store, its updates.
 actor BottleShell: FeatureShell {
-  let inlet = Inlet<BottleModel>()
+  let sink = InputSink<BottleModel>()
   let updates: UpdateChannel<BottleUpdate>
   private let options: BottleOptions
   private let jobs: Jobs<BottleModel, AttemptID>
@@ -18,8 +18,8 @@ actor BottleShell: FeatureShell {
 
   init(_ options: BottleOptions) {
     self.options = options
-    jobs = Jobs(inlet)
-    radio = RadioEvents(inlet, options.clock)
+    jobs = Jobs(sink)
+    radio = RadioEvents(sink, options.clock)
     updates = UpdateChannel(crowd: Self.crowd)
   }
 
@@ -95,25 +95,25 @@ actor BottleShell: FeatureShell {
   private func write(
     _ attempt: AttemptID, _ id: WriteID, _ attribute: BottleAttribute, _ bytes: [UInt8]
   ) {
-    writing = Task { [central = options.radio, inlet, writing] in
+    writing = Task { [central = options.radio, sink, writing] in
       await writing?.value
       do throws(LinkFailure) {
         try await central.write(bytes, to: attribute.id, of: attempt)
-        await inlet.post([.written(id)])
+        await sink.post([.written(id)])
       } catch {
-        await inlet.post([.unwritten(id, error)])
+        await sink.post([.unwritten(id, error)])
       }
     }
   }
 
   /// Changes the store, one change after the other.
   private func commit(_ id: UInt64, _ change: DrinkChange) {
-    keeping = Task { [store = options.store, inlet, keeping] in
+    keeping = Task { [store = options.store, sink, keeping] in
       await keeping?.value
       do throws(StoreFailure) {
-        await inlet.post([.committed(id, try await store.commit(change))])
+        await sink.post([.committed(id, try await store.commit(change))])
       } catch {
-        await inlet.post([.uncommitted(id, error)])
+        await sink.post([.uncommitted(id, error)])
       }
     }
   }
@@ -135,24 +135,24 @@ final class RadioEvents: Sendable {
   /// Ten times what a bottle sends without an acknowledgement, and more.
   private static let limit = 256
 
-  private let inlet: Inlet<BottleModel>
+  private let sink: InputSink<BottleModel>
   private let clock: any LinkClock
   private let values = Mutex(0)
   private let stream: AsyncStream<CentralEvent>
   private let input: AsyncStream<CentralEvent>.Continuation
   private let task = Mutex<Task<Void, Never>?>(nil)
 
-  init(_ inlet: Inlet<BottleModel>, _ clock: any LinkClock) {
-    (self.inlet, self.clock) = (inlet, clock)
+  init(_ sink: InputSink<BottleModel>, _ clock: any LinkClock) {
+    (self.sink, self.clock) = (sink, clock)
     (stream, input) = AsyncStream.makeStream()
   }
 
   func begin(_ central: any Central) {
     task.withLock { task in
-      task = Task { [stream, inlet, clock, weak self] in
+      task = Task { [stream, sink, clock, weak self] in
         for await event in stream {
           self?.note(event, by: -1)
-          if let input = BottleModel.Input(event, at: clock.wall) { await inlet.post([input]) }
+          if let input = BottleModel.Input(event, at: clock.wall) { await sink.post([input]) }
         }
       }
     }

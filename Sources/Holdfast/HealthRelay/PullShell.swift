@@ -7,7 +7,7 @@ import LinkWire
 
 /// The shell of a pull: exchanges with the backend, readings, and the messages that were read.
 actor PullShell: FeatureShell {
-  let inlet = Inlet<PullModel>()
+  let sink = InputSink<PullModel>()
   let updates = UpdateChannel<PullReport> { $0.append($1) }
   private let api: PullAPI
   private let answer: HealthPull.Answering
@@ -20,7 +20,7 @@ actor PullShell: FeatureShell {
 
   init(_ api: PullAPI, _ answer: @escaping HealthPull.Answering) {
     (self.api, self.answer) = (api, answer)
-    jobs = Jobs(inlet)
+    jobs = Jobs(sink)
   }
 
   func perform(_ effect: PullModel.Effect) {

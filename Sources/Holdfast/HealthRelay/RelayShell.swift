@@ -8,12 +8,12 @@ import LinkWire
 
 /// The shell of a relay: its socket, its answers, its notification, its updates.
 actor RelayShell: FeatureShell {
-  let inlet = Inlet<RelayModel>()
+  let sink = InputSink<RelayModel>()
   let updates: UpdateChannel<RelayUpdate>
   private let configuration: RelayConfiguration
   private let environment: RelayEnvironment
   private let notices: Notices
-  private let sockets: SocketDesk
+  private let sockets: SocketPool
   private let readings: Jobs<RelayModel, WorkID>
   /// The messages of answers that were read, until the model discards them.
   private var answers: [WorkID: [[UInt8]]] = [:]
@@ -25,8 +25,8 @@ actor RelayShell: FeatureShell {
     self.environment = environment
     updates = UpdateChannel(crowd: Self.crowd)
     notices = Notices(environment.notifier)
-    sockets = SocketDesk(environment.network, policy: configuration.settings.policy)
-    readings = Jobs(inlet)
+    sockets = SocketPool(environment.network, policy: configuration.settings.policy)
+    readings = Jobs(sink)
   }
 
   /// Keeps the newest status and the newest pair, and drops everything else.
@@ -44,7 +44,7 @@ actor RelayShell: FeatureShell {
     switch effect {
     case .open(let attempt, let resume): await open(attempt, resume)
     case .close(let attempt, let code):
-      sockets.close(attempt, code: code) { [inlet] in await inlet.post([.closed(attempt)]) }
+      sockets.close(attempt, code: code) { [sink] in await sink.post([.closed(attempt)]) }
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
     case .read(let work, let id, let question, let inParts):
       read(work, id, question, inParts: inParts)
@@ -79,14 +79,23 @@ actor RelayShell: FeatureShell {
       openTimeout: configuration.settings.policy.establish.openTimeout,
       maxMessageBytes: BackendMessage.maxBytes)
     let secrets = [resume?.text].compactMap(\.self)
-    await sockets.open(attempt, request, hiding: secrets) { [inlet] events, _ in
-      await inlet.post(events.map { Self.input(attempt, $0) })
+    await sockets.open(attempt, request, hiding: secrets) { [sink] events, _ in
+      let inputs: [RelayModel.Input] = events.map { event in
+        event.input(of: attempt) { _ in
+          .opened(attempt)
+        } message: {
+          .message(attempt, RelayModel.Message($0))
+        } link: {
+          .link($0)
+        }
+      }
+      await sink.post(inputs)
     }
   }
 
   private func send(_ bytes: [UInt8], on attempt: AttemptID) async {
-    await sockets.send(SocketMessage(text: bytes), on: attempt) { [inlet] in
-      await inlet.post([.unsent(attempt)])
+    await sockets.send(SocketMessage(text: bytes), on: attempt) { [sink] in
+      await sink.post([.unsent(attempt)])
     }
   }
 
@@ -108,17 +117,6 @@ actor RelayShell: FeatureShell {
   private func keep(_ messages: [[UInt8]], of work: WorkID) {
     guard !Task.isCancelled else { return }  // discarded meanwhile
     answers[work] = messages
-  }
-
-  private static func input(
-    _ attempt: AttemptID, _ heard: Heard
-  ) -> RelayModel.Input {
-    switch heard {
-    case .opened: .opened(attempt)
-    case .message(let message): .message(attempt, RelayModel.Message(message))
-    // None of these events is told with a time.
-    case .event(let event): RelayModel.Input(event, at: Timestamp(nanoseconds: 0))
-    }
   }
 }
 

@@ -7,7 +7,7 @@ import Synchronization
 
 /// The shell of a sync: its source, its files, its queue, its uploads.
 actor SyncShell: FeatureShell {
-  let inlet: Inlet<SyncModel>
+  let sink: InputSink<SyncModel>
   let updates: UpdateChannel<SyncUpdate>
   private let configuration: SyncConfiguration
   private let files: PayloadFiles
@@ -16,14 +16,14 @@ actor SyncShell: FeatureShell {
   private let wakes = GrantedWakes()
 
   init(_ configuration: SyncConfiguration, _ files: PayloadFiles, _ http: any HTTPClient) {
-    let inlet = Inlet<SyncModel>()
-    (self.configuration, self.files, self.inlet) = (configuration, files, inlet)
+    let sink = InputSink<SyncModel>()
+    (self.configuration, self.files, self.sink) = (configuration, files, sink)
     uploads =
       configuration.uploads
       ?? HTTPUploads(
         server: configuration.server, deviceID: configuration.deviceID, http: http, files: files,
         resumesFrom: configuration.resumesFrom, secret: configuration.secret)
-    jobs = Jobs(inlet)
+    jobs = Jobs(sink)
     updates = UpdateChannel(crowd: Self.crowd)
   }
 
@@ -46,11 +46,11 @@ actor SyncShell: FeatureShell {
   /// Tells the ends of uploads to the driver; before the first effect.
   func listen() async -> Set<String> {
     let clock = configuration.clock
-    await uploads.events { [inlet] event in
+    await uploads.events { [sink] event in
       var inputs: [SyncModel.Input] = []
       if let epoch = event.epoch { inputs.append(.epoch(epoch)) }
       inputs.append(.uploaded(event.file, event.outcome, at: clock.wall))
-      await inlet.post(inputs)
+      await sink.post(inputs)
     }
     return await uploads.running()
   }
@@ -81,9 +81,9 @@ actor SyncShell: FeatureShell {
   }
 
   private func observe(_ types: [String]) async {
-    await configuration.source.observe(types) { [inlet, wakes] types, wake in
+    await configuration.source.observe(types) { [sink, wakes] types, wake in
       let id = wakes.add(wake)
-      Task { await inlet.post([.fired(types, id, budget: wake.budget)]) }
+      Task { await sink.post([.fired(types, id, budget: wake.budget)]) }
     }
   }
 

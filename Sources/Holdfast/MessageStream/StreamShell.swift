@@ -6,35 +6,37 @@ import MessageStream
 
 /// The shell of a message stream: its socket, its REST exchanges, its store, its updates.
 actor StreamShell: FeatureShell {
-  let inlet = Inlet<StreamModel>()
+  let sink = InputSink<StreamModel>()
   let updates: UpdateChannel<StreamUpdate>
   private let configuration: StreamConfiguration
+  private let clock: any LinkClock
   let store: any TimelineStore
   let bells = Bells()
   private let vault: TokenVault
   private let api: ShopAPI
-  private let sockets: SocketDesk
+  private let sockets: SocketPool
   private let jobs: Jobs<StreamModel, Never>
-  private let sluice: Sluice
+  private let backpressure: StoreBackpressure
   private var isReaderBehind = false
 
   init(
     _ configuration: StreamConfiguration, _ environment: StreamEnvironment
   ) {
-    let (network, clock) = (environment.network, environment.clock)
+    let network = environment.network
+    clock = environment.clock
     self.configuration = configuration
     store = environment.store
     vault = TokenVault(
       environment.tokens, limit: configuration.policy.gate.refreshTimeout, clock: clock
-    ) { [inlet] event, user in
-      await inlet.post((user.map { [.user($0)] } ?? []) + [.credentials(event)])
+    ) { [sink] event, user in
+      await sink.post((user.map { [.user($0)] } ?? []) + [.credentials(event)])
     }
     let credentials = RequestCredentials.vault(vault, configuration.authentication)
     api = ShopAPI(configuration, network, credentials)
-    sockets = SocketDesk(network, policy: configuration.policy, credentials: credentials)
-    jobs = Jobs(inlet)
+    sockets = SocketPool(network, policy: configuration.policy, credentials: credentials)
+    jobs = Jobs(sink)
     updates = UpdateChannel(crowd: Self.crowd)
-    sluice = Sluice(clock: clock, patience: Sluice.patience)
+    backpressure = StoreBackpressure(clock: clock, patience: StoreBackpressure.patience)
   }
 
   /// Drops notices, and replaces a status by the next one; the rest has no bound here, since the
@@ -57,9 +59,9 @@ actor StreamShell: FeatureShell {
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
     case .refreshCredentials: jobs.renew(vault)
     case .fetch(let id, let query):
-      jobs.start { [api, sluice] () throws(LinkFailure) in
+      jobs.start { [api, backpressure] () throws(LinkFailure) in
         let page = try await api.page(query)
-        await sluice.pass(page.messages.count)
+        await backpressure.pass(page.messages.count)
         return .fetched(id, page)
       } failing: {
         .fetchFailed(id, $0)
@@ -83,10 +85,10 @@ actor StreamShell: FeatureShell {
   private func watchReader() {
     guard !isReaderBehind, updates.isFull else { return }
     isReaderBehind = true
-    jobs.start { [weak self, updates, inlet] in
-      await inlet.post([.reader(isBehind: true)])
+    jobs.start { [weak self, updates, sink] in
+      await sink.post([.reader(isBehind: true)])
       await updates.room()
-      await inlet.post([.reader(isBehind: false)])
+      await sink.post([.reader(isBehind: false)])
       await self?.readsOn()
       return nil
     }
@@ -98,7 +100,7 @@ actor StreamShell: FeatureShell {
   }
 
   func stop() async {
-    sluice.open()
+    backpressure.open()
     jobs.stop()
     bells.close()
     await sockets.stop()
@@ -114,10 +116,19 @@ actor StreamShell: FeatureShell {
       openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: MessageLimits().maxFrameBytes)
     let shop = configuration.shop
-    await sockets.open(attempt, request) { [inlet, sluice] events, redaction in
-      let inputs = events.map { Self.input(attempt, $0, shop: shop, redaction) }
-      await sluice.pass(inputs.count)
-      await inlet.post(inputs)
+    await sockets.open(attempt, request) { [sink, backpressure, clock] events, redaction in
+      await backpressure.pass(events.count)
+      let wall = clock.wall
+      let inputs: [StreamModel.Input] = events.map { event in
+        event.input(of: attempt) { headers in
+          Self.opened(attempt, headers)
+        } message: {
+          .frame(attempt, Self.frame($0, shop: shop, redaction))
+        } link: {
+          .link($0, at: wall)
+        }
+      }
+      await sink.post(inputs)
     }
   }
 
@@ -149,9 +160,9 @@ actor StreamShell: FeatureShell {
   }
 
   private func commit(_ id: CommitID, _ change: TimelineChange) {
-    sluice.close()
-    jobs.start { [store, sluice, bells, shop = configuration.shop] () throws(StoreFailure) in
-      defer { sluice.open() }
+    backpressure.close()
+    jobs.start { [store, backpressure, bells, shop = configuration.shop] () throws(StoreFailure) in
+      defer { backpressure.open() }
       let commit = try await store.commit(change, to: shop)
       if !commit.inserted.isEmpty || !commit.edited.isEmpty { bells.ring() }
       return .committed(id, commit)
@@ -168,18 +179,12 @@ actor StreamShell: FeatureShell {
     }
   }
 
-  private static func input(
-    _ attempt: AttemptID, _ heard: Heard, shop: ShopID, _ redaction: Redaction
+  private static func opened(
+    _ attempt: AttemptID, _ headers: [String: String]
   ) -> StreamModel.Input {
-    switch heard {
-    case .opened(let headers):
-      .opened(
-        attempt, head: position(StreamHeader.head, in: headers),
-        after: position(StreamHeader.after, in: headers))
-    case .message(let message): .frame(attempt, frame(message, shop: shop, redaction))
-    // None of these events is told with a time.
-    case .event(let event): StreamModel.Input(event, at: Timestamp(nanoseconds: 0))
-    }
+    .opened(
+      attempt, head: position(StreamHeader.head, in: headers),
+      after: position(StreamHeader.after, in: headers))
   }
 
   private static func position(_ name: String, in headers: [String: String]) -> Position? {

@@ -8,25 +8,25 @@ import Session
 
 /// The shell of a session: its sockets, its key, its store, its events.
 actor SessionShell: FeatureShell {
-  let inlet: Inlet<SessionModel>
+  let sink: InputSink<SessionModel>
   let updates: UpdateChannel<SessionUpdate>
   private let configuration: SessionConfiguration
-  private let sockets: SocketDesk
+  private let sockets: SocketPool
   private let network: any HTTPClient
   private let jobs: Jobs<SessionModel, Never>
-  private let sluice: Sluice
+  private let backpressure: StoreBackpressure
   /// The key as it was read last.
   private var key = ""
 
   init(_ configuration: SessionConfiguration, _ network: any SocketDialer & HTTPClient) {
-    let inlet = Inlet<SessionModel>()
-    sockets = SocketDesk(network, policy: configuration.policy)
+    let sink = InputSink<SessionModel>()
+    sockets = SocketPool(network, policy: configuration.policy)
     self.network = network
-    jobs = Jobs(inlet)
+    jobs = Jobs(sink)
     updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
     // A response comes once on a connection: nothing is dropped, however long the store takes.
-    sluice = Sluice(clock: configuration.clock, patience: nil)
-    (self.configuration, self.inlet) = (configuration, inlet)
+    backpressure = StoreBackpressure(clock: configuration.clock, patience: nil)
+    (self.configuration, self.sink) = (configuration, sink)
   }
 
   /// While an app reads nothing, a newer state replaces the one before it, and notices are dropped.
@@ -55,7 +55,7 @@ actor SessionShell: FeatureShell {
   }
 
   func stop() async {
-    sluice.open()
+    backpressure.open()
     jobs.stop()
     await sockets.stop()
   }
@@ -105,30 +105,30 @@ actor SessionShell: FeatureShell {
       maxMessageBytes: SessionServerMessage.maxBytes)
     let clock = configuration.clock
     await sockets.open(attempt, request, hiding: [key]) {
-      [inlet, updates, sluice] events, redaction in
+      [sink, updates, backpressure] events, redaction in
       let paused = { (isPaused: Bool) in
-        await inlet.post([.reading(attempt, isPaused: isPaused)])
+        await sink.post([.reading(attempt, isPaused: isPaused)])
       }
       await updates.paced(events, paused: paused) { events in
-        await sluice.pass(events.reduce(0) { $0 + $1.load }, paused: paused)
+        await backpressure.pass(events.reduce(0) { $0 + $1.load }, paused: paused)
         let wall = clock.wall
-        await inlet.post(events.map { SessionModel.Input($0, attempt, at: wall, redaction) })
+        await sink.post(events.map { SessionModel.Input($0, attempt, at: wall, redaction) })
       }
     }
   }
 
   private func send(_ message: SessionClientMessage, on attempt: AttemptID) async {
-    await sockets.send(SocketMessage(text: message.bytes), on: attempt) { [inlet] in
-      await inlet.post([.unsent(attempt)])
+    await sockets.send(SocketMessage(text: message.bytes), on: attempt) { [sink] in
+      await sink.post([.unsent(attempt)])
     }
   }
 
   /// What the store refuses is handed over again, so only a success lets more messages come.
   private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
-    sluice.close()
-    jobs.start { [store = configuration.store, sluice] () throws(StoreFailure) in
+    backpressure.close()
+    jobs.start { [store = configuration.store, backpressure] () throws(StoreFailure) in
       let news = try await store.commit(change)
-      sluice.open()
+      backpressure.open()
       return .committed(id, news)
     } failing: {
       .commitFailed(id, $0)
@@ -136,32 +136,41 @@ actor SessionShell: FeatureShell {
   }
 }
 
-extension Heard {
-  /// What an event weighs at the sluice: one, and one more for each 16 KiB.
+extension SocketEvent {
+  /// What an event counts for the backpressure: one, and one more for each 16 KiB.
   fileprivate var load: Int {
-    guard case .message(let message) = self, let bytes = message.bytes else { return 1 }
-    return 1 + bytes.count >> 14
+    switch self {
+    case .text(let bytes), .binary(let bytes): 1 + bytes.count >> 14
+    case .opened, .ping, .pong, .stalled, .oversized, .failed: 1
+    }
   }
 }
 
 extension SessionModel.Input {
   fileprivate init(
-    _ heard: Heard, _ attempt: AttemptID, at wall: Timestamp, _ redaction: Redaction
+    _ event: SocketEvent, _ attempt: AttemptID, at wall: Timestamp, _ redaction: Redaction
   ) {
-    switch heard {
-    case .opened: self = .opened(attempt)
-    case .event(let event): self = .link(event, at: wall)
-    case .message(let message):
-      guard message.isText, let bytes = message.bytes else {
-        self = .malformed(attempt, detail: "a binary message where text is spoken")
-        return
-      }
-      do throws(FieldFault) {
-        let read = try SessionServerMessage.read(bytes)
-        self = .frame(attempt, read.cleaned(redaction), bytes: bytes.count, at: wall)
-      } catch {
-        self = .malformed(attempt, detail: redaction.clean("\(error)"))
-      }
+    self = event.input(of: attempt) { _ in
+      .opened(attempt)
+    } message: {
+      Self($0, attempt, at: wall, redaction)
+    } link: {
+      .link($0, at: wall)
+    }
+  }
+
+  private init(
+    _ message: SocketMessage, _ attempt: AttemptID, at wall: Timestamp, _ redaction: Redaction
+  ) {
+    guard message.isText, let bytes = message.bytes else {
+      self = .malformed(attempt, detail: "a binary message where text is spoken")
+      return
+    }
+    do throws(FieldFault) {
+      let read = try SessionServerMessage.read(bytes)
+      self = .frame(attempt, read.cleaned(redaction), bytes: bytes.count, at: wall)
+    } catch {
+      self = .malformed(attempt, detail: redaction.clean("\(error)"))
     }
   }
 }

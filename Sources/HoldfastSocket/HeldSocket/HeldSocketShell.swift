@@ -5,13 +5,13 @@ import LinkDriver
 
 /// The shell of a held socket: its sockets, the app's functions, its outbox's store, its events.
 actor HeldSocketShell: FeatureShell {
-  let inlet: Inlet<SocketModel>
+  let sink: InputSink<SocketModel>
   let updates: UpdateChannel<HeldSocket.Event>
   private let url: String
   private let options: SocketOptions
   private let openTimeout: Duration
   private let vault: TokenVault?
-  private let sockets: SocketDesk
+  private let sockets: SocketPool
   private let jobs: Jobs<SocketModel, Never>
   /// The change of the stored outbox that was asked for last.
   private var keeping: Task<Void, Never>?
@@ -20,18 +20,18 @@ actor HeldSocketShell: FeatureShell {
     _ url: String, _ settings: SocketSettings, _ options: SocketOptions,
     _ network: any SocketDialer & HTTPClient
   ) {
-    let inlet = Inlet<SocketModel>()
+    let sink = InputSink<SocketModel>()
     let policy = settings.policy
     let vault = options.tokens.map { tokens in
       TokenVault(tokens, limit: policy.gate.refreshTimeout, clock: options.clock) { event, _ in
-        await inlet.post([.credentials(event)])
+        await sink.post([.credentials(event)])
       }
     }
-    sockets = SocketDesk(
+    sockets = SocketPool(
       network, policy: policy, credentials: vault.map { .vault($0, options.placement) } ?? .none)
-    jobs = Jobs(inlet)
+    jobs = Jobs(sink)
     updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
-    (self.url, self.options, self.inlet, self.vault) = (url, options, inlet, vault)
+    (self.url, self.options, self.sink, self.vault) = (url, options, sink, vault)
     openTimeout = policy.establish.openTimeout
   }
 
@@ -85,11 +85,11 @@ actor HeldSocketShell: FeatureShell {
     request.allowsCompression = options.allowsCompression
     let language = options.language
     await sockets.open(attempt, request, hiding: Self.secrets(url, headers.map(\.value))) {
-      [inlet, updates] events, _ in
+      [sink, updates] events, _ in
       await updates.paced(events) { isPaused in
-        await inlet.post([.socket(attempt, .reading(isPaused: isPaused))])
+        await sink.post([.socket(attempt, .reading(isPaused: isPaused))])
       } then: { events in
-        await inlet.post(events.map { SocketModel.Input($0, attempt, language) })
+        await sink.post(events.map { SocketModel.Input($0, attempt, language) })
       }
     }
   }
@@ -105,8 +105,8 @@ actor HeldSocketShell: FeatureShell {
 
   private func send(_ message: SocketMessage?, on attempt: AttemptID) async {
     guard let message else { return }
-    await sockets.send(message, on: attempt) { [inlet] in
-      await inlet.post([.socket(attempt, .unsent)])
+    await sockets.send(message, on: attempt) { [sink] in
+      await sink.post([.socket(attempt, .unsent)])
     }
   }
 
@@ -115,28 +115,28 @@ actor HeldSocketShell: FeatureShell {
   /// A message that could not be removed is sent again by the next run.
   private func keep(_ effect: SocketModel.Effect) {
     guard case .durable(let store) = options.outbox else { return }
-    keeping = Task { [inlet, keeping] in
+    keeping = Task { [sink, keeping] in
       await keeping?.value
       if case .remove(let ids) = effect { try? await store.remove(ids) }
       guard case .store(let entry) = effect else { return }
       do throws(StoreFailure) {
         try await store.add(entry)
-        await inlet.post([.stored(entry.id)])
+        await sink.post([.stored(entry.id)])
       } catch {
-        await inlet.post([.storeFailed(entry.id, detail: error.description)])
+        await sink.post([.storeFailed(entry.id, detail: error.description)])
       }
     }
   }
 }
 
 extension SocketModel.Input {
-  fileprivate init(_ heard: Heard, _ attempt: AttemptID, _ language: SocketProtocol) {
-    switch heard {
-    case .opened(let headers):
-      self = .socket(attempt, .opened(subprotocol: headers["sec-websocket-protocol"]))
-    case .message(let message):
-      self = .socket(attempt, .message(message, language.marks(of: message)))
-    case .event(let event): self = .link(event)
+  fileprivate init(_ event: SocketEvent, _ attempt: AttemptID, _ language: SocketProtocol) {
+    self = event.input(of: attempt) { headers in
+      .socket(attempt, .opened(subprotocol: headers["sec-websocket-protocol"]))
+    } message: {
+      .socket(attempt, .message($0, language.marks(of: $0)))
+    } link: {
+      .link($0)
     }
   }
 }

@@ -15,11 +15,11 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
     var isStopped = false
   }
 
-  private let inlet: Inlet<M>
+  private let sink: InputSink<M>
   private let state = Mutex(State())
 
-  package init(_ inlet: Inlet<M>) {
-    self.inlet = inlet
+  package init(_ sink: InputSink<M>) {
+    self.sink = sink
   }
 
   /// Starts work, unless all work was stopped; with a name it can be cancelled alone.
@@ -32,11 +32,11 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
       state.last += 1
       let id = state.last
       if let name { state.names[name] = id }
-      state.tasks[id] = Task { [inlet] in
+      state.tasks[id] = Task { [sink] in
         let input = await work()
         // Work that was cancelled is not under way any more.
         guard self.state.withLock({ $0.forget(id, name) }) != nil, let input else { return }
-        await inlet.post([input])
+        await sink.post([input])
       }
     }
   }

@@ -10,7 +10,7 @@ package protocol FeatureShell: Actor {
   associatedtype Update: Sendable
 
   /// Posts the inputs of the shell.
-  nonisolated var inlet: Inlet<Model> { get }
+  nonisolated var sink: InputSink<Model> { get }
   /// Takes the updates of the shell to the app.
   nonisolated var updates: UpdateChannel<Update> { get }
 
@@ -24,7 +24,7 @@ package protocol FeatureShell: Actor {
 extension FeatureShell {
   /// Stops, posts nothing any more, and ends the updates.
   fileprivate nonisolated func end() async {
-    inlet.close()
+    sink.close()
     await stop()
     updates.end()
   }
@@ -54,7 +54,7 @@ package final class Running<S: FeatureShell>: Sendable {
     let driver = Driver(machine: start.machine, clock: clock, journal: start.journal) {
       effect, _ in await shell.perform(effect)
     }
-    shell.inlet.open(to: driver)
+    shell.sink.open(to: driver)
     let present = device?.present() ?? []
     for input in present + inputs where !driver.tryPost(input) {
       preconditionFailure("the inbox of a new driver has room for the first inputs")
@@ -165,10 +165,10 @@ package struct MachineStart<M: Journaled>: Sendable {
 }
 
 /// Posts inputs to the driver. Closed on stop, which breaks the retain cycle of driver and shell.
-package final class Inlet<M: Journaled>: Sendable {
+package final class InputSink<M: Journaled>: Sendable {
   private let driver = Mutex<Driver<M>?>(nil)
 
-  /// An inlet that drops inputs until it is opened.
+  /// Creates a sink that drops inputs until it is opened.
   package init() {}
 
   /// Names the driver; before that and after `close`, inputs are dropped.

@@ -133,12 +133,12 @@ extension ShopServer {
   /// nothing is sent first, and asks for pages.
   mutating func letIn(_ arrival: ShopRoom.Arrival, to shop: ShopID, head: Position) {
     guard let after = arrival.after, policy.dialect == .positions, after.epoch == head.epoch,
-      after.offset < head.offset, head.offset - after.offset <= UInt64(policy.arrearsLimit),
+      after.offset < head.offset, head.offset - after.offset <= UInt64(policy.backlogLimit),
       questions.count < policy.maxRequests
     else { return open(arrival.id, head: head) }
     rooms[shop]?.creditors.insert(arrival.id)
-    let token = ask(.arrears(arrival.id, shop, after: after))
-    emit(.page(token, shop, .after(after, limit: policy.arrearsLimit)))
+    let token = ask(.backlog(arrival.id, shop, after: after))
+    emit(.page(token, shop, .after(after, limit: policy.backlogLimit)))
   }
 
   /// Subscribes a socket at the present head and sends it all up to there: the page, and what was
@@ -154,7 +154,7 @@ extension ShopServer {
     rooms[shop]?.settled(id)
     let frames = missed.map { Frame.message(spoken($0)) }
     guard page.recovered, missed.leads(from: after, to: head),
-      frames.reduce(0, { $0 + $1.payload.count }) <= policy.maxArrearsBytes
+      frames.reduce(0, { $0 + $1.payload.count }) <= policy.maxBacklogBytes
     else { return open(id, head: head) }
     open(id, head: head, after: after)
     metrics.frames += UInt64(frames.count)

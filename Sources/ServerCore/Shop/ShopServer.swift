@@ -46,7 +46,7 @@ public struct ShopServer: ServerRules {
     /// For one page.
     case page(RequestID, PageQuery)
     /// For what an upgrade wants first.
-    case arrears(ConnectionID, ShopID, after: Position)
+    case backlog(ConnectionID, ShopID, after: Position)
     /// A plain server's `since`, asked as a page of the whole history.
     case newestSince(RequestID, Timestamp, PageQuery)
   }
@@ -452,7 +452,7 @@ extension ShopServer {
     case (.newestSince(let id, let time, let query), .page(let page, _)):
       let newer = page.newer(than: time)
       answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))))
-    case (.arrears(let id, let shop, let after), .page(let page, _)):
+    case (.backlog(let id, let shop, let after), .page(let page, _)):
       settle(page, after: after, to: id, in: shop)
     case (.append, .failed(let failure)):
       writeFailure = failure
@@ -461,7 +461,7 @@ extension ShopServer {
     case (.head, .appended), (.head, .page), (.head, .failed), (.append, .page), (.append, .head),
       (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
       (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
-      (.newestSince, .failed), (.arrears, .appended), (.arrears, .head), (.arrears, .failed):
+      (.newestSince, .failed), (.backlog, .appended), (.backlog, .head), (.backlog, .failed):
       // An answer of the wrong kind is a broken store, and treated as one.
       metrics.storeFailures += 1
       failed(question)
@@ -484,7 +484,7 @@ extension ShopServer {
       advance(shop)
     case .all(let id), .page(let id, _), .newestSince(let id, _, _):
       answer(id, refused)
-    case .arrears(let id, let shop, let after):
+    case .backlog(let id, let shop, let after):
       // What was missed can still be asked for over REST.
       settle(Page(messages: [], hasNext: true), after: after, to: id, in: shop)
     }
@@ -532,7 +532,7 @@ extension ShopServer {
   }
 
   private mutating func broadcast(_ message: Message, to shop: ShopID) {
-    rooms[shop]?.remember(message, atMost: policy.arrearsLimit)
+    rooms[shop]?.remember(message, atMost: policy.backlogLimit)
     guard let listeners = rooms[shop]?.subscribers, !listeners.isEmpty else { return }
     metrics.broadcasts += 1
     metrics.frames += UInt64(listeners.count)
@@ -702,13 +702,13 @@ extension ShopServer {
     check.require(
       rooms.values.allSatisfy { room in
         room.posts.count <= policy.maxPostsPerShop
-          && room.recent.count <= (room.creditors.isEmpty ? 0 : policy.arrearsLimit)
+          && room.recent.count <= (room.creditors.isEmpty ? 0 : policy.backlogLimit)
       }, "shop: what a room keeps is bounded")
     guard !frame.isFinished else { return }
     let pending = questions.values.reduce(into: [ShopID: Int]()) { pending, question in
       switch question {
       case .head(let shop), .append(let shop, _): pending[shop, default: 0] += 1
-      case .all, .page, .arrears, .newestSince: break
+      case .all, .page, .backlog, .newestSince: break
       }
     }
     check.require(
@@ -722,7 +722,7 @@ extension ShopServer {
       switch question {
       case .append(_, let id), .all(let id), .page(let id, _), .newestSince(let id, _, _):
         waiting.insert(id)
-      case .head, .arrears: break
+      case .head, .backlog: break
       }
     }
     check.require(

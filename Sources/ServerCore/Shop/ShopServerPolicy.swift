@@ -24,9 +24,9 @@ public struct ShopServerPolicy: Sendable, Hashable {
 
   /// Messages that an upgrade may ask to be sent first; who missed more is sent none of them and
   /// asks for pages (one of which holds as many).
-  public var arrearsLimit = 100
+  public var backlogLimit = 100
   /// Bytes of their frames together; half of what may wait for a slow reader.
-  public var maxArrearsBytes = 131_072
+  public var maxBacklogBytes = 131_072
 
   /// Sockets one user may hold at once; the next is refused with 429.
   public var socketsPerUser = 5
@@ -88,7 +88,7 @@ extension ShopServerPolicy: ServerPolicy {
   static var counts: [WritableKeyPath<Self, Int>] {
     [
       \.socketsPerUser, \.maxConnections, \.maxRequests, \.maxPostsPerShop, \.maxIdleRooms,
-      \.postBurst, \.maxWatchedUsers, \.arrearsLimit, \.maxArrearsBytes,
+      \.postBurst, \.maxWatchedUsers, \.backlogLimit, \.maxBacklogBytes,
       \.maxCommitBytes,
     ]
   }

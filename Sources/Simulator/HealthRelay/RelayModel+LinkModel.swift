@@ -4,15 +4,11 @@ public import LinkCore
 extension RelayModel: LinkModel {
   public static func role(of input: Input) -> InputRole {
     switch input {
-    case .start: .wanted
+    case .start, .link(.device(.again)): .wanted
     case .stop: .left
-    case .reachability: .changed
-    case .lifecycle(let lifecycle): .lifecycle(lifecycle)
-    case .woke: .trigger
+    case .link(let event): event.role
     case .opened(let attempt): .opened(attempt)
     case .message(let attempt, _): .data(attempt)
-    case .ping(let attempt), .pong(let attempt, _), .oversized(let attempt, _): .heard(attempt)
-    case .lost(let attempt, let failure): .lost(attempt, failure)
     case .unsent(let attempt): .lost(attempt, .local(detail: "unsent"))
     case .prepared: .answered(isTrigger: false)
     // It is about an attempt that does not count any more, and ends the stop.
@@ -35,12 +31,9 @@ extension RelayModel: LinkModel {
     switch input {
     case .opened: .opened(attempt)
     case .message(_, let message): .message(attempt, message)
-    case .ping: .ping(attempt)
-    case .pong(_, let id): .pong(attempt, id)
-    case .oversized(_, let bytes): .oversized(attempt, bytes: bytes)
-    case .lost(_, let failure): .lost(attempt, failure)
+    case .link(let event): .link(event.moved(to: attempt))
     case .unsent: .unsent(attempt)
-    case .start, .stop, .resume, .reachability, .lifecycle, .woke, .closed, .prepared: input
+    case .start, .stop, .resume, .closed, .prepared: input
     }
   }
 }

@@ -39,16 +39,16 @@ public struct RelayRecord: RunRecord {
   ) {
     tape.standing.isSignedIn = true
     switch input {
-    case .start: (isOn, isOver) = (true, false)
+    case .start, .link(.device(.again)): (isOn, isOver) = (true, false)
     case .stop: isOn = false
-    case .reachability(.reachable): tape.standing.isReachable = true
-    case .reachability(.unreachable), .reachability(.captivePortal):
+    case .link(.device(.reachability(.reachable))): tape.standing.isReachable = true
+    case .link(.device(.reachability(.unreachable))),
+      .link(.device(.reachability(.captivePortal))):
       tape.standing.isReachable = false
     case .prepared(let work, _):
       reading.remove(work)
       held.insert(work)
-    case .resume, .lifecycle, .woke, .opened, .message, .ping, .pong, .oversized, .lost, .unsent,
-      .closed:
+    case .resume, .link, .opened, .message, .unsent, .closed:
       return
     }
   }

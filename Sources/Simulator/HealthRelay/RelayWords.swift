@@ -11,19 +11,10 @@ extension RelayFeature {
     case .start: (.user, "starts the relay")
     case .stop: (.user, "stops the relay")
     case .resume: (.app, "has the token of an earlier process")
-    case .reachability(let way): (.phone, "says: \(Words.words(for: way))")
-    case .lifecycle(.foreground): (.phone, "says: the app is in front")
-    case .lifecycle(.background): (.phone, "says: the app is in background")
-    case .woke: (.phone, "says: it was asleep")
+    case .link(let event): Words.cause(event)
     case .opened(let attempt): Words.connection(attempt, "is open")
     case .message(let attempt, let message):
       Words.connection(attempt, "brings \(words(message))")
-    case .ping(let attempt): Words.connection(attempt, "brings a ping")
-    case .pong(let attempt, _): Words.connection(attempt, "brings a pong")
-    case .oversized(let attempt, let bytes):
-      Words.connection(attempt, "brings \(bytes) bytes: too many")
-    case .lost(let attempt, let cause):
-      Words.connection(attempt, "ends with \(Words.failure(cause))")
     case .unsent(let attempt): Words.connection(attempt, "takes no more")
     case .closed(let attempt): Words.connection(attempt, "has said goodbye")
     case .prepared(let work, let prepared):
@@ -44,12 +35,9 @@ extension RelayFeature {
 
   public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
     switch input {
-    case .ping, .pong, .closed: false
-    case .lifecycle: !consequences.isEmpty
-    case .start, .stop, .resume, .reachability, .woke, .opened, .message, .oversized, .lost,
-      .unsent,
-      .prepared:
-      true
+    case .link(.ping), .link(.pong), .closed: false
+    case .link(.device(.lifecycle)): !consequences.isEmpty
+    case .start, .stop, .resume, .link, .opened, .message, .unsent, .prepared: true
     }
   }
 

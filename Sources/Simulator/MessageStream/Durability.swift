@@ -12,8 +12,8 @@ struct Durability: StreamChecker {
   /// Everything that was ever accepted.
   private var known: Set<MessageID> = []
   private var lateness = Stamps()
-  /// Own messages that were accepted at positions below the cursor, which a log has that was put
-  /// back: the answer tells the phone.
+  /// Own messages that were accepted at positions up to the cursor in a log that was put back: the
+  /// answers show the phone that the log is a new one.
   private var fillers: [Message] = []
   /// What was found below the cursor already: a finding tells of a state, not of each commit in it.
   private var told: Set<MessageID> = []
@@ -80,7 +80,7 @@ struct Durability: StreamChecker {
       .early, at: facts.now, "the cursor is beyond \(missing.count) that are not kept (\(texts))")
   }
 
-  /// Whether the log ends before the cursor: it was put back, and the client finds that out by it.
+  /// Whether the log ends before the cursor: it was put back, and the client will see that.
   private func isBehindCursor(_ disk: KeptTimeline) -> Bool {
     guard let cursor = disk.cursor.position, let end = log.last?.position else { return false }
     return cursor.epoch == end.epoch && cursor.offset > end.offset
@@ -110,7 +110,7 @@ struct Durability: StreamChecker {
         || isBelowGap(message, disk)
       if !isExcused { missing.append(message) }
     }
-    return missing.isEmpty || isGoingBack(disk) ? [] : missing
+    return missing
   }
 
   /// Whether a gap ends at the next message above it in the log that is kept: the reader's pages
@@ -121,15 +121,6 @@ struct Durability: StreamChecker {
       let above = log[place...].first(where: { disk.messages[$0.id] != nil })
     else { return false }
     return disk.gaps.contains { $0.before.id == above.id }
-  }
-
-  /// Whether what follows the cursor is another message than one that is kept there: the log was
-  /// put back, and the next page or socket, which begins with that message, leads further back.
-  private func isGoingBack(_ disk: KeptTimeline) -> Bool {
-    guard let cursor = disk.cursor.position else { return false }
-    let next = Position(epoch: cursor.epoch, offset: cursor.offset + 1)
-    guard let message = log.first(where: { $0.position == next }) else { return false }
-    return disk.messages.values.contains { $0.position == next && $0.id != message.id }
   }
 }
 

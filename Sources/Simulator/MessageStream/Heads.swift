@@ -67,9 +67,9 @@ struct Edits: StreamChecker {
         return
       }
       pending[message.id] = message
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong, .oversized, .lost,
-      .fetched, .fetchFailed, .posted, .postFailed, .loaded, .loadFailed, .committed,
+    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .link,
+      .credentials, .user, .opened, .frame, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
+      .loadFailed, .committed,
       .commitFailed, .older, .olderFailed:
       return
     }

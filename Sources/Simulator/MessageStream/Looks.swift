@@ -37,8 +37,8 @@ struct Looks {
     case .postFailed(let id, _, let failure):
       if !failure.mayHaveArrived { open[id] = nil }
     case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
-      .reachability, .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong,
-      .oversized, .lost, .fetchFailed, .posted, .loaded, .loadFailed, .committed, .commitFailed,
+      .link, .credentials, .user, .opened, .frame, .fetchFailed, .posted, .loaded, .loadFailed,
+      .committed, .commitFailed,
       .older, .olderFailed:
       return
     }

@@ -54,9 +54,9 @@ struct Needs: StreamChecker {
     case .fetchFailed(let id, _): close(id, isWhole: false, facts)
     case .posted(_, let message): if isDisplaced(by: message, facts) { isUnsure = true }
     case .loadOlder: isReading = true
-    case .reader, .oversized, .commitFailed, .loadFailed: isUnsure = true
-    case .open, .close, .realtime, .refresh, .send, .retry, .discard, .reachability, .lifecycle,
-      .woke, .credentials, .user, .frame, .ping, .pong, .lost, .postFailed, .loaded, .committed,
+    case .reader, .link(.oversized, at: _), .commitFailed, .loadFailed: isUnsure = true
+    case .open, .close, .realtime, .refresh, .send, .retry, .discard, .link,
+      .credentials, .user, .frame, .postFailed, .loaded, .committed,
       .older, .olderFailed:
       return
     }

@@ -37,9 +37,8 @@ struct Progress: StreamChecker {
       if facts.own.server == .plain { since = nil }
     case .posted, .commitFailed, .reader: since = nil
     case .credentials(.available): isRefused = false
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong, .oversized, .lost,
-      .loaded, .loadFailed, .committed, .older, .olderFailed:
+    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .link,
+      .credentials, .user, .opened, .frame, .loaded, .loadFailed, .committed, .older, .olderFailed:
       return
     }
   }

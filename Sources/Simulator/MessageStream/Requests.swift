@@ -54,8 +54,7 @@ struct Requests: StreamChecker {
       if forget(id) != nil { noteVain(facts) }
     case .postFailed: noteVain(facts)
     case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,
-      .reachability,
-      .lifecycle, .woke, .credentials, .opened, .frame, .ping, .pong, .oversized, .lost, .posted,
+      .link, .credentials, .opened, .frame, .posted,
       .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       return
     }
@@ -130,9 +129,11 @@ extension StreamModel.Input {
   var isCause: Bool {
     switch self {
     case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
-      .reachability, .lifecycle, .woke, .credentials, .user, .opened, .frame, .oversized, .lost:
+      .link(.device, at: _), .link(.oversized, at: _), .link(.lost, at: _), .credentials, .user,
+      .opened, .frame:
       true
-    case .ping, .pong, .fetched, .fetchFailed, .posted, .postFailed, .loaded, .loadFailed,
+    case .link(.ping, at: _), .link(.pong, at: _), .fetched, .fetchFailed, .posted, .postFailed,
+      .loaded, .loadFailed,
       .committed, .commitFailed, .older, .olderFailed:
       false
     }

@@ -13,16 +13,16 @@ where Input == StreamModel.Input, Effect == StreamModel.Effect {
   /// Whether everything that the server was known to have is stored and shown.
   var isWhole: Bool { get }
   /// How much it holds in memory.
-  var backlog: Backlog { get }
+  var memoryUse: MemoryUse { get }
 }
 
 extension StreamClient {
   /// What it has and holds. Mutating for the same reason as `glance()`.
-  mutating func holdings() -> (isWhole: Bool, backlog: Backlog) { (isWhole, backlog) }
+  mutating func holdings() -> (isWhole: Bool, memoryUse: MemoryUse) { (isWhole, memoryUse) }
 }
 
 /// How much a client holds in memory; each has a bound.
-public struct Backlog: Sendable, Hashable {
+public struct MemoryUse: Sendable, Hashable {
   /// Messages in the timeline.
   public var shown: Int
   /// Messages of the user that wait to be sent, or failed.

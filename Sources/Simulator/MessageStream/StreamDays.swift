@@ -173,7 +173,7 @@ extension Sketch<StreamFeature> {
   }
 
   private static var oddTroubles: [Trouble<StreamVerb>] {
-    [.busy, .down, .waver, .edit, .serverStore, .rivals, .falseHead, .shortArrears]
+    [.busy, .down, .waver, .edit, .serverStore, .rivals, .falseHead, .shortBacklog]
   }
 
   private mutating func drawWeather() {
@@ -243,8 +243,8 @@ extension Trouble<StreamVerb> {
   fileprivate static var falseHead: Trouble {
     Trouble { Act(.falseHead, $0.count(-60...60), for: $0.seconds(10, 300)) }
   }
-  fileprivate static var shortArrears: Trouble {
-    Trouble { Act(.shortArrears, for: $0.seconds(10, 300)) }
+  fileprivate static var shortBacklog: Trouble {
+    Trouble { Act(.shortBacklog, for: $0.seconds(10, 300)) }
   }
   fileprivate static var leave: Trouble {
     Trouble {

@@ -77,14 +77,14 @@ public enum StreamFeature: SimulatedFeature {
   public static func checkBounds(
     _ standing: Standing<StreamFeature>, _ found: (String, Int, Int) -> Void
   ) {
-    let (backlog, settings) = (standing.own.backlog, standing.own.settings)
+    let (memoryUse, settings) = (standing.own.memoryUse, standing.own.settings)
     func check(_ what: String, _ count: Int, _ bound: Int) {
       if count > bound { found(what, count, bound) }
     }
-    check("shown", backlog.shown, settings.memory)
-    check("unsent", backlog.unsent, settings.outboxLimit)
-    check("unstored", backlog.unstored, settings.mostUnstored)
-    check("ahead", backlog.ahead, StreamSettings.offsetsAhead)
+    check("shown", memoryUse.shown, settings.memory)
+    check("unsent", memoryUse.unsent, settings.outboxLimit)
+    check("unstored", memoryUse.unstored, settings.mostUnstored)
+    check("ahead", memoryUse.ahead, StreamSettings.offsetsAhead)
   }
 
   public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {
@@ -152,14 +152,14 @@ public struct StreamState: Sendable {
   /// Whether the server stamps some messages late.
   public var stampsLate = false
   public var isWhole = false
-  public var backlog: Backlog
+  public var memoryUse: MemoryUse
   /// What is durable on the phone.
   public var disk = KeptTimeline()
 
-  public init(settings: StreamSettings, server: ServerKind, backlog: Backlog) {
+  public init(settings: StreamSettings, server: ServerKind, memoryUse: MemoryUse) {
     self.settings = settings
     self.server = server
-    self.backlog = backlog
+    self.memoryUse = memoryUse
   }
 }
 
@@ -214,15 +214,17 @@ extension StreamFeature {
 
   public static func mix(_ input: Input, into digest: inout Digest) {
     switch input {
-    case .open(let wall), .lifecycle(_, let wall), .woke(let wall): digest.mix(wall)
+    case .open(let wall), .link(.device(.lifecycle), at: let wall),
+      .link(.device(.woke), at: let wall):
+      digest.mix(wall)
     case .realtime(let isOn): digest.mix(isOn)
     case .reader(let isBehind): digest.mix(isBehind)
     case .send(let text, _, _), .user(let text): digest.mix(text)
     case .retry(let id), .discard(let id), .postFailed(let id, _, _): digest.mix(id)
     case .opened(_, let head, let after): digest.mix(4, head?.offset ?? 0, after?.offset ?? 0)
     case .frame(_, .message(let message)), .posted(_, let message): digest.mix(message.id)
-    case .pong(_, let id): digest.mix(id)
-    case .oversized(_, let bytes): digest.mix(bytes)
+    case .link(.pong(_, let id), at: _): digest.mix(id)
+    case .link(.oversized(_, let bytes), at: _): digest.mix(bytes)
     case .fetched(let id, let page):
       digest.mix(5, id.number, UInt64(page.messages.count))
       if let last = page.messages.last { digest.mix(last.id) }
@@ -234,7 +236,7 @@ extension StreamFeature {
     case .loadOlder: digest.mix(11)
     case .loadFailed: digest.mix(12)
     case .olderFailed: digest.mix(13)
-    case .close, .refresh, .reachability, .credentials, .frame, .ping, .lost: return
+    case .close, .refresh, .link, .credentials, .frame: return
     }
   }
 

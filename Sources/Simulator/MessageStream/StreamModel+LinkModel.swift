@@ -3,8 +3,8 @@ public import MessageStream
 
 extension StreamModel: StreamClient {
   /// How much it holds in memory.
-  public var backlog: Backlog {
-    Backlog(
+  public var memoryUse: MemoryUse {
+    MemoryUse(
       shown: timeline.messages.count, unsent: outbox.entries.count, unstored: unstoredCount,
       ahead: aheadCount)
   }
@@ -15,17 +15,14 @@ extension StreamModel: LinkModel {
     switch input {
     case .open: .wanted
     case .close: .left
-    case .realtime, .reachability: .changed
-    case .lifecycle(let lifecycle, _): .lifecycle(lifecycle)
-    case .refresh, .reader, .woke: .trigger
+    case .realtime: .changed
+    case .refresh, .reader: .trigger
+    case .link(let event, _): event.role
     case .credentials(let event): .credentials(event)
     case .opened(let attempt, _, _): .opened(attempt)
     case .frame(let attempt, .message): .data(attempt)
     case .frame(let attempt, .draining(let window)): .draining(attempt, within: window)
-    case .frame(let attempt, .unknown), .frame(let attempt, .malformed), .ping(let attempt),
-      .pong(let attempt, _), .oversized(let attempt, _):
-      .heard(attempt)
-    case .lost(let attempt, let failure): .lost(attempt, failure)
+    case .frame(let attempt, .unknown), .frame(let attempt, .malformed): .heard(attempt)
     case .fetched: .answered(isTrigger: false)
     // The server is there.
     case .posted: .answered(isTrigger: true)
@@ -54,12 +51,9 @@ extension StreamModel: LinkModel {
     switch input {
     case .opened(_, let head, let after): .opened(attempt, head: head, after: after)
     case .frame(_, let frame): .frame(attempt, frame)
-    case .ping: .ping(attempt)
-    case .pong(_, let id): .pong(attempt, id)
-    case .oversized(_, let bytes): .oversized(attempt, bytes: bytes)
-    case .lost(_, let failure): .lost(attempt, failure)
+    case .link(let event, let wall): .link(event.moved(to: attempt), at: wall)
     case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,
-      .reachability, .lifecycle, .woke, .credentials, .fetched, .fetchFailed, .posted,
+      .credentials, .fetched, .fetchFailed, .posted,
       .postFailed, .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       input
     }

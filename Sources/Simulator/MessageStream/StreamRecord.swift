@@ -8,7 +8,7 @@ extension StreamFeature: ReplayedFeature {
   }
 
   public static func state(of model: StreamModel) -> StreamState {
-    var state = StreamState(settings: model.settings, server: .plain, backlog: model.backlog)
+    var state = StreamState(settings: model.settings, server: .plain, memoryUse: model.memoryUse)
     state.isWhole = model.isWhole
     return state
   }
@@ -32,7 +32,7 @@ public struct StreamRecord: RunRecord {
 
   public func look(_ model: StreamModel, _ state: inout StreamState) {
     state.isWhole = model.isWhole
-    state.backlog = model.backlog
+    state.memoryUse = model.memoryUse
   }
 
   public mutating func prepare(
@@ -42,9 +42,10 @@ public struct StreamRecord: RunRecord {
     case .open: isOpen = true
     case .close: isOpen = false
     case .realtime(let isOn): isLive = isOn
-    case .lifecycle(let place, _): isInFront = place == .foreground
-    case .reachability(.reachable): tape.standing.isReachable = true
-    case .reachability(.unreachable), .reachability(.captivePortal):
+    case .link(.device(.lifecycle(let place)), at: _): isInFront = place == .foreground
+    case .link(.device(.reachability(.reachable)), at: _): tape.standing.isReachable = true
+    case .link(.device(.reachability(.unreachable)), at: _),
+      .link(.device(.reachability(.captivePortal)), at: _):
       tape.standing.isReachable = false
     case .frame(_, .message(let message)): accept([message], &tape)
     case .fetched(_, let page): accept(page.messages, &tape)
@@ -64,8 +65,8 @@ public struct StreamRecord: RunRecord {
       tape.answer()
       tape.standing.storeFails = true
       changes[id] = nil
-    case .refresh, .reader, .user, .loadOlder, .send, .retry, .discard, .woke, .credentials,
-      .opened, .frame, .ping, .pong, .oversized, .lost, .fetchFailed, .postFailed:
+    case .refresh, .reader, .user, .loadOlder, .send, .retry, .discard, .link, .credentials,
+      .opened, .frame, .fetchFailed, .postFailed:
       return
     }
   }

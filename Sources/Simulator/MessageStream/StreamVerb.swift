@@ -30,7 +30,7 @@ public enum StreamVerb: String, PlanVerb {
   /// New sockets are told a head that is off by so many.
   case falseHead
   /// New sockets are sent the first message that they missed, and no other.
-  case shortArrears
+  case shortBacklog
   /// Its log forgets offsets that are older than its newest so many.
   case trim
   /// The next post becomes durable, and the server dies before it answers.
@@ -78,7 +78,7 @@ public enum StreamVerb: String, PlanVerb {
     .falseHead: VerbForm(.number(-1000...1000), .span, of: .backend) {
       "new sockets are told a head that is off by \($0.number) for \(length($0))"
     },
-    .shortArrears: VerbForm(.span, of: .backend) {
+    .shortBacklog: VerbForm(.span, of: .backend) {
       "new sockets are sent only the first of what they missed for \(length($0))"
     },
     .trim: VerbForm(.number(0...100_000), of: .backend) {

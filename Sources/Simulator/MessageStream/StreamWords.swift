@@ -34,10 +34,11 @@ extension Words {
   /// that are told by what follows from them, are not.
   static func isWorth(_ input: StreamModel.Input, _ consequences: [StoryPart]) -> Bool {
     switch input {
-    case .ping, .pong, .committed: false
-    case .frame(_, .message), .older, .lifecycle, .user, .reader: !consequences.isEmpty
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .woke, .credentials, .opened, .frame, .oversized, .lost, .fetched, .fetchFailed, .posted,
+    case .link(.ping, at: _), .link(.pong, at: _), .committed: false
+    case .frame(_, .message), .older, .link(.device(.lifecycle), at: _), .user, .reader:
+      !consequences.isEmpty
+    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .link,
+      .credentials, .opened, .frame, .fetched, .fetchFailed, .posted,
       .postFailed, .loaded, .loadFailed, .commitFailed, .olderFailed:
       true
     }
@@ -56,10 +57,7 @@ extension Words {
     case .send(let text, _, _): (.user, "sends \(quoted(text))")
     case .retry: (.user, "asks to send again")
     case .discard: (.user, "gives a message up")
-    case .reachability(let way): (.phone, "says: \(words(for: way))")
-    case .lifecycle(.foreground, _): (.phone, "says: the app is in front")
-    case .lifecycle(.background, _): (.phone, "says: the app is in background")
-    case .woke: (.phone, "says: it was asleep")
+    case .link(let event, _): cause(event)
     case .credentials(let event): (.phone, words(for: event))
     case .user(let name): (.phone, "is signed in as \(name)")
     case .opened(let attempt, nil, _): connection(attempt, "is open")
@@ -68,10 +66,6 @@ extension Words {
     case .opened(let attempt, let head?, let after?):
       connection(attempt, "is open behind \(after), newest is \(head)")
     case .frame(let attempt, let frame): connection(attempt, "brings \(words(for: frame))")
-    case .ping(let attempt): connection(attempt, "brings a ping")
-    case .pong(let attempt, _): connection(attempt, "brings a pong")
-    case .oversized(let attempt, let bytes): connection(attempt, "brings \(bytes) bytes: too many")
-    case .lost(let attempt, let cause): connection(attempt, "ends with \(failure(cause))")
     case .fetched(let fetch, let page): answer(fetch, words(for: page))
     case .fetchFailed(let fetch, let cause): answer(fetch, failure(cause))
     case .posted(_, let message): (.network, "the post is accepted: \(name(message))")

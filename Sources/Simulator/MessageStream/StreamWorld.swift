@@ -101,7 +101,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
         plan.server, pages: plan.numbers.pages, ignoresSince: plan.numbers.ignoresSince == 1,
         pageCap: plan.numbers.pageCap))
     clients = [Client(settings: real, seed: 0)]
-    var state = StreamState(settings: meant, server: plan.server, backlog: clients[0].backlog)
+    var state = StreamState(settings: meant, server: plan.server, memoryUse: clients[0].memoryUse)
     state.pages = plan.numbers.pages
     state.stampsLate = plan.numbers.lateStamps > 0
     var standing = Standing<StreamFeature>(
@@ -185,7 +185,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .oversizedFrame: postLarge()
     case .malformedFrames: sendMalformed(act.number)
     case .leaveScreen, .realtimeOff, .slowReader: return  // the app is told
-    case .falseHead, .shortArrears: return  // the next sockets are
+    case .falseHead, .shortBacklog: return  // the next sockets are
     }
   }
 
@@ -227,7 +227,7 @@ extension StreamWorld {
   }
 
   mutating func look(_ host: HostID) {
-    (kernel.bench.views[0].standing.own.isWhole, kernel.bench.views[0].standing.own.backlog) =
+    (kernel.bench.views[0].standing.own.isWhole, kernel.bench.views[0].standing.own.memoryUse) =
       clients[0].holdings()
   }
 
@@ -566,7 +566,7 @@ extension StreamWorld {
     standing.status.phase == .connected
       && standing.own.isWhole
       && disk.outbox.isEmpty
-      && standing.own.backlog.unsent == 0
+      && standing.own.memoryUse.unsent == 0
       && !isAheadOfLog
       && !kernel.exchanges.contains { $0.isAbandoned || $0.question.isPost }
       && hasLast
@@ -577,7 +577,7 @@ extension StreamWorld {
   var complaint: String {
     "\(standing.status), whole: \(standing.own.isWhole), "
       + "to be sent: \(disk.outbox.count), "
-      + "\(standing.own.backlog)"
+      + "\(standing.own.memoryUse)"
   }
 
   /// Scrolls up until there is nothing older.
@@ -645,14 +645,14 @@ extension StreamWorld {
     note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
   }
 
-  /// Whether the next message reaches what the phone knows of the log that went back, which it
-  /// cannot know yet: no client can tell a log that was filled up again from the old one.
+  /// Whether the next message fills the log up to what the phone knows of it, before the phone can
+  /// see that it was put back: no client can tell a log that was filled up again from the old one.
   var fillsLogUp: Bool {
     guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
     let head = backend.log.head.offset
     let next = head + UInt64(backend.posting) + 1
     // What its store does not take yet it knows, too.
-    let isUnstored = kernel.bench.views[0].standing.own.backlog.unstored > 0
+    let isUnstored = kernel.bench.views[0].standing.own.memoryUse.unstored > 0
     return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest
   }
 
@@ -697,7 +697,7 @@ extension StreamWorld {
       let offset = Int(clamping: head.offset) + lie.number
       stated = Position(epoch: head.epoch, offset: UInt64(max(0, offset)))
     }
-    if after != nil, isUnderWay(.shortArrears) { backend.owed[id.number] = 1 }
+    if after != nil, isUnderWay(.shortBacklog) { backend.owed[id.number] = 1 }
     if let index = line(id.number), kernel.lines[index].run == kernel.hosts[phoneID.place].run {
       note(.stated(kernel.lines[index].attempt, head: stated))
     }

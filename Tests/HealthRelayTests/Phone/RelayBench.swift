@@ -63,6 +63,12 @@ struct RelayBench {
     note(model.handle(input, at: now))
   }
 
+  /// Gives the model an event of its socket.
+  mutating func give(_ event: LinkEvent) { give(.link(event)) }
+
+  /// Gives the model a change of the device.
+  mutating func give(_ change: DeviceChange) { give(.link(.device(change))) }
+
   mutating func say(_ message: RelayModel.Message) {
     give(.message(attempt, message))
   }

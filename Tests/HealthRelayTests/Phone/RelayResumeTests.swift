@@ -204,7 +204,7 @@ struct RelayResumeTests {
       ])
   }
 
-  @Test(arguments: [RelayModel.Input.stop, .lifecycle(.background)])
+  @Test(arguments: [RelayModel.Input.stop, .link(.device(.lifecycle(.background)))])
   func `the end of a session is the end of its questions`(end: RelayModel.Input) {
     var bench = RelayBench.asked(.foreground)
     bench.ask("b")
@@ -222,7 +222,8 @@ struct RelayResumeTests {
     bench.forget()
     let old = AttemptID(1)
     let inputs: [RelayModel.Input] = [
-      .opened(old), .ping(old), .pong(old, 1), .oversized(old, bytes: 1), .lost(old, .reset),
+      .opened(old), .link(.ping(old)), .link(.pong(old, 1)), .link(.oversized(old, bytes: 1)),
+      .link(.lost(old, .reset)),
       .unsent(old), .closed(old), .message(old, .paired(.first)),
       .message(old, .asked(.of("b"), .steps)), .message(old, .cancelled(.of("a"))),
       .message(old, .unknown(type: "x", nil)),

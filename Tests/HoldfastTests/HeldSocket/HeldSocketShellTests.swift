@@ -34,7 +34,7 @@ import Testing
 
   @Test func `a socket that failed during its dial is not kept`() async {
     let dialer = FailingDialer()
-    let desk = SocketDesk(dialer, policy: .socket)
+    let desk = SocketPool(dialer, policy: .socket)
     let request = SocketRequest(
       url: "ws://127.0.0.1:1/", openTimeout: .seconds(1),
       maxMessageBytes: 1)

@@ -63,6 +63,14 @@ struct Hand {
 
   mutating func give(_ input: StreamModel.Input) { carryOut(model.handle(input, at: now)) }
 
+  /// Gives the model an event of its socket.
+  mutating func give(_ event: LinkEvent) { give(.link(event, at: Self.wall)) }
+
+  /// Gives the model a change of the device.
+  mutating func give(_ change: DeviceChange, at wall: Timestamp = Hand.wall) {
+    give(.link(.device(change), at: wall))
+  }
+
   private mutating func carryOut(_ new: [StreamModel.Effect]) {
     #expect(model.brokenInvariants(.thorough) == [])
     effects += new
@@ -204,6 +212,13 @@ struct Hand {
     Page(
       messages: numbers.map { message($0) }, hasNext: hasNext, head: at(head),
       recovered: recovered, rejected: rejected)
+  }
+
+  /// Another message than the one of this number, at its position.
+  static func other(_ offset: UInt64, _ text: String = "theirs") -> Message {
+    var message = message(1000 + offset, text: text, user: "me")
+    message.position = at(offset)
+    return message
   }
 
   /// Messages without positions, in this order.

@@ -23,7 +23,7 @@ struct Shop {
   private var offset: UInt64 = 0
 
   /// Whether it sends first what an upgrade asks for, up to so many messages.
-  var arrears: Int? = 100
+  var backlog: Int? = 100
 
   // How it may misbehave.
   var ignoresSince = false
@@ -82,7 +82,7 @@ struct Shop {
   var requestsOfCatchUp: Int { kind == .ours ? 1 : 2 }
 
   /// After a reconnect that missed a little: none where the socket brings it.
-  var requestsOfReconnect: Int { kind == .ours && arrears != nil ? 0 : requestsOfCatchUp }
+  var requestsOfReconnect: Int { kind == .ours && backlog != nil ? 0 : requestsOfCatchUp }
 
   func page(_ query: PageQuery) -> Page {
     switch (kind, query) {
@@ -117,10 +117,10 @@ struct Shop {
 
   /// What is sent on a new socket first; nothing where that is not all that was missed.
   func owed(after position: Position) -> [Message]? {
-    guard kind == .ours, let arrears, position.epoch == epoch, position.offset < offset,
-      offset - position.offset <= UInt64(arrears)
+    guard kind == .ours, let backlog, position.epoch == epoch, position.offset < offset,
+      offset - position.offset <= UInt64(backlog)
     else { return nil }
-    return after(position, arrears).messages
+    return after(position, backlog).messages
   }
 
   private func before(_ position: Position, _ limit: Int) -> Page {

@@ -110,7 +110,7 @@ extension StreamHarness {
   mutating func dial(_ socket: Socket, after: Position?) {
     log.opens.append(now)
     if let refusal {
-      add(.socket(socket, .lost(socket.attempt, refusal)), after: .milliseconds(5))
+      add(.socket(socket, .link(.lost(socket.attempt, refusal), at: wall)), after: .milliseconds(5))
     } else if !net.isBlackHole {
       add(.upgrade(socket, after: after, token: phone.token), after: net.delay)
     }
@@ -119,7 +119,7 @@ extension StreamHarness {
   mutating func answerUpgrade(_ socket: Socket, _ after: Position?, _ token: Int) {
     if net.isBlackHole { return }
     if let failure = restFailure(token) ?? shop.upgradeStatus {
-      add(.socket(socket, .lost(socket.attempt, failure)), after: net.delay)
+      add(.socket(socket, .link(.lost(socket.attempt, failure), at: wall)), after: net.delay)
       return
     }
     server.sockets.append(socket)
@@ -140,12 +140,12 @@ extension StreamHarness {
 
   mutating func phonePings(_ socket: Socket, _ id: UInt64) {
     guard net.isUp(socket), server.sockets.contains(socket) else { return }
-    add(.socket(socket, .pong(socket.attempt, id)), after: net.delay * 2)
+    add(.socket(socket, .link(.pong(socket.attempt, id), at: wall)), after: net.delay * 2)
   }
 
   mutating func serverPings(_ socket: Socket) {
     guard server.sockets.contains(socket) else { return }
-    if server.sendsPings { deliver(.ping(socket.attempt), over: socket) }
+    if server.sendsPings { deliver(.link(.ping(socket.attempt), at: wall), over: socket) }
     add(.pings(socket), after: .seconds(54))
   }
 
@@ -189,7 +189,7 @@ extension StreamHarness {
 
   /// Every socket is lost, as both sides see it.
   mutating func cut(_ failure: LinkFailure = .reset) {
-    sendDown { .lost($0, failure) }
+    sendDown { [wall] in .link(.lost($0, failure), at: wall) }
     server.sockets = []
   }
 

@@ -33,7 +33,7 @@ struct Disk {
 extension StreamHarness {
   /// The app starts, is signed in, and shows the shop.
   mutating func launch() {
-    give(.lifecycle(.foreground, at: wall))
+    give(.lifecycle(.foreground))
     give(.reachability(net.reachability))
     give(.credentials(.available(expiresIn: phone.tokenLife)))
     give(.open(at: wall))
@@ -60,8 +60,8 @@ extension StreamHarness {
     launch()
   }
 
-  mutating func background() { give(.lifecycle(.background, at: wall)) }
-  mutating func foreground() { give(.lifecycle(.foreground, at: wall)) }
+  mutating func background() { give(.lifecycle(.background)) }
+  mutating func foreground() { give(.lifecycle(.foreground)) }
 
   mutating func suspend() { phone.isSuspended = true }
 
@@ -69,7 +69,7 @@ extension StreamHarness {
   mutating func resume() {
     phone.isSuspended = false
     net.dead.formUnion(phone.sockets)
-    give(.woke(at: wall))
+    give(.woke)
   }
 
   mutating func send(_ text: String) { give(.send(text: text, parent: nil, at: wall)) }

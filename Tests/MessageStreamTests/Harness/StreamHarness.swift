@@ -90,6 +90,12 @@ struct StreamHarness {
     carryOut(model.handle(input, at: now))
   }
 
+  /// Gives the model an event of its socket.
+  mutating func give(_ event: LinkEvent) { give(.link(event, at: wall)) }
+
+  /// Gives the model a change of the device.
+  mutating func give(_ change: DeviceChange) { give(.link(.device(change), at: wall)) }
+
   private mutating func happen(_ event: Event) {
     switch event {
     case .input(let process, let input): if process == phone.process { arrive(input) }
@@ -114,7 +120,7 @@ struct StreamHarness {
   private mutating func arrive(_ input: StreamModel.Input, over socket: Socket) {
     guard socket.process == phone.process, net.isUp(socket) else { return }
     if case .opened = input { phone.sockets.insert(socket) }
-    if case .lost = input { phone.sockets.remove(socket) }
+    if case .link(.lost, at: _) = input { phone.sockets.remove(socket) }
     arrive(input)
   }
 

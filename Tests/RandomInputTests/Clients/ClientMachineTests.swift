@@ -20,19 +20,16 @@ import Testing
   @Test func `a message stream keeps its promises`() {
     RandomInputs<StreamInputs>(seeds: 0..<50, acts: 250).expectSound(
       inputs: """
-        close commitFailed committed credentials discard fetchFailed fetched frame lifecycle
-        loadFailed loadOlder loaded lost older olderFailed open opened oversized ping pong
-        postFailed posted reachability reader realtime refresh retry send user woke
+        close commitFailed committed credentials discard fetchFailed fetched frame link loadFailed
+        loadOlder loaded older olderFailed open opened postFailed posted reader realtime refresh
+        retry send user
         """,
       effects: "close commit fetch load open ping post readOlder refreshCredentials update")
   }
 
   @Test func `a phone of the relay keeps its promises`() {
     RandomInputs<PhoneRelayInputs>(seeds: 0..<30, acts: 120).expectSound(
-      inputs: """
-        closed lifecycle lost message opened oversized ping pong prepared reachability resume
-        start stop unsent woke
-        """,
+      inputs: "closed link message opened prepared resume start stop unsent",
       effects: "close discard fail notify open ping read refuse send unnotify update")
   }
 

@@ -119,7 +119,7 @@ extension PhoneRelayInputs {
 
   private mutating func answerPing() {
     isAsked = false
-    give(.pong(attempt, ping))
+    tell(.pong(attempt, ping))
   }
 
   /// Does what brings the phone on, mostly.
@@ -150,7 +150,7 @@ extension PhoneRelayInputs {
     case 10: give(.message(attempt, .cancelled(name(number(0...9)))))
     case 11: for _ in 0..<number(1...9) { give(.message(attempt, nonsense())) }
     case 12: give(.message(attempt, welcome()))
-    case _: if oneIn(4) { give(.lost(attempt, linkFailure())) }
+    case _: if oneIn(4) { tell(.lost(attempt, linkFailure())) }
     }
   }
 

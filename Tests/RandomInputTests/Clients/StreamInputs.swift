@@ -154,11 +154,11 @@ extension StreamInputs {
 
   /// The app is left for a while.
   private mutating func leave() {
-    give(.lifecycle(.background, at: wall))
+    tell(.device(.lifecycle(.background)))
     for _ in 0..<number(0...6) { server.write(at: wall) }
     if oneIn(3) { skip(to: now.advanced(by: .seconds(number(10...40)))) }
     give(nil)
-    give(.lifecycle(.foreground, at: wall))
+    tell(.device(.lifecycle(.foreground)))
   }
 
   private mutating func use() {
@@ -234,7 +234,7 @@ extension StreamInputs {
   private mutating func hear() {
     guard let (attempt, after) = dial else { return }
     if machine.link.status.phase != .connected {
-      if oneIn(6) { return give(.lost(attempt, linkFailure())) }
+      if oneIn(6) { return tell(.lost(attempt, linkFailure())) }
       let tells = !server.isPlain && !oneIn(5)
       let start = tells && !oneIn(3) ? after : nil
       sent = start.map { Int($0.offset) } ?? server.messages.count

@@ -35,8 +35,8 @@ struct ShopInputs: ServerInputs {
     if draw.oneIn(3) { policy.dialect = .plain }
     if draw.oneIn(25) { policy.offersStream = false }
     let counts: [(WritableKeyPath<ShopServerPolicy, Int>, [Int])] = [
-      (\.limits.maxFrameBytes, [240, 260, 300]), (\.arrearsLimit, [0, 1, 2, 5]),
-      (\.maxArrearsBytes, [0, 500, 700]), (\.socketsPerUser, [0, 1, 2, 7]),
+      (\.limits.maxFrameBytes, [240, 260, 300]), (\.backlogLimit, [0, 1, 2, 5]),
+      (\.maxBacklogBytes, [0, 500, 700]), (\.socketsPerUser, [0, 1, 2, 7]),
       (\.maxConnections, [0, 3, 6, 12]), (\.maxRequests, [0, 2, 3, 5]),
       (\.maxPostsPerShop, [0, 1, 2]), (\.maxCommitBytes, [0, 500, 530]),
       (\.maxIdleRooms, [0, 1, 2]), (\.postBurst, [0, 1, 2, 3]), (\.maxWatchedUsers, [0, 1, 2]),

@@ -71,7 +71,7 @@ struct UnbrokenTests {
     },
     Fault(.storm, "a page was asked for after an answer that ends it all") { script in
       script.facts.status = LinkStatus(phase: .failed, reason: .signIn)
-      script.tell(.lost(AttemptID(1), .reset), at: 1)
+      script.tell(.link(.lost(AttemptID(1), .reset), at: Message.start), at: 1)
       script.tick(at: 2, [.fetch(FetchID(1), .page(number: 1, limit: 50))])
     },
     Fault(.needless, "older messages were asked for, and no reader waits") { script in
@@ -93,7 +93,8 @@ struct UnbrokenTests {
       for number in UInt64(1)...2 {
         let (attempt, at) = (AttemptID(number), Double(number) * 1000)
         script.tell(.frame(attempt, .draining(within: .seconds(300))), at: at)
-        script.tell(.lost(attempt, .closed(code: 1001, reason: "")), at: at + 1)
+        script.tell(
+          .link(.lost(attempt, .closed(code: 1001, reason: "")), at: Message.start), at: at + 1)
         script.tick(at: at + 1, [.open(AttemptID(number + 1))])
       }
     },
@@ -103,7 +104,8 @@ struct UnbrokenTests {
     Fault(.storm, "refreshed 3 times in a row for refusals") { script in
       let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
       for second in [0.0, 20, 40] {
-        script.tell(.lost(AttemptID(1), refused), at: second, [.refreshCredentials])
+        script.tell(
+          .link(.lost(AttemptID(1), refused), at: Message.start), at: second, [.refreshCredentials])
         script.tell(.credentials(.available(expiresIn: nil)), at: second + 1)
       }
     },
@@ -151,7 +153,7 @@ struct UnbrokenTests {
   }
 
   @Sendable private static func fill(_ script: inout Script) {
-    script.facts.own.backlog = Backlog(shown: 1001, unsent: 1001, unstored: 4201, ahead: 10_001)
+    script.facts.own.memoryUse = MemoryUse(shown: 1001, unsent: 1001, unstored: 4201, ahead: 10_001)
     script.tick(at: 1)
   }
 }

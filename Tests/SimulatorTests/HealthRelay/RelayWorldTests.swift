@@ -136,7 +136,7 @@ struct RelayRecordTests {
       let effects = model.handle(input, at: now)
       recorded.see(input, at: now, effects: effects.flatMap(change), then: model)
     }
-    give(.reachability(.reachable(path: PathID("wifi"))), at: 0)
+    give(.link(.device(.reachability(.reachable(path: PathID("wifi"))))), at: 0)
     give(.start, at: 1)
     if let attempt = model.link.currentAttempt {
       give(.opened(attempt), at: 2)
@@ -146,7 +146,7 @@ struct RelayRecordTests {
         let query = HealthDataQuery(valueType: .steps, start: day, end: day)
         give(.message(attempt, .asked(id, .healthData(query))), at: 3)
       }
-      give(.lost(attempt, .reset), at: 4)
+      give(.link(.lost(attempt, .reset)), at: 4)
     }
     give(.stop, at: 5)
     recorded.conclude()

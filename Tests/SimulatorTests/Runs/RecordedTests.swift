@@ -59,9 +59,9 @@ struct RecordedTests {
     var recorded = Recorded<StreamFeature>(model)
     recorded.see(.refresh, at: .second(1), effects: [], then: model)
     #expect(recorded.findings == [])
-    model.malformed = Array(repeating: .zero, count: model.settings.malformedLimit)
+    model.history.excess = -1
     for second in [2.0, 3] { recorded.see(.refresh, at: .second(second), effects: [], then: model) }
-    let name = "stream: too many malformed messages end the connection"
+    let name = "history: a count is too high or right"
     #expect(recorded.findings == [Finding(.brokenInvariant, at: .second(2), name)])
   }
 

@@ -55,7 +55,10 @@ struct StoryTests {
 
   @Test func `leaves noise out unless everything is asked for`() throws {
     let noise: [Happening] = [
-      .ticked(.phone, effects: []), .told(.phone, .ping(AttemptID(1)), isLate: false, effects: []),
+      .ticked(.phone, effects: []),
+      .told(
+        .phone, .link(.ping(AttemptID(1)), at: Message.start), isLate: false,
+        effects: []),
     ]
     #expect(try lines(noise) == [])
     #expect(
@@ -111,7 +114,7 @@ extension Facts {
         policy: .messageStream, status: LinkStatus(phase: .disconnected),
         own: StreamState(
           settings: StreamSettings(shop: shop, policy: .messageStream), server: .positions,
-          backlog: Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0)))
+          memoryUse: MemoryUse(shown: 0, unsent: 0, unstored: 0, ahead: 0)))
       facts.isAwake = true
       facts.isWanted = true
       return facts

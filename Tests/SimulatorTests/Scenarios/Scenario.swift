@@ -36,7 +36,7 @@ extension Recording {
       switch happening {
       case .launched: standing = []
       case .told(_, let input, _, let effects):
-        if case .lost(let attempt, _) = input { standing.remove(attempt) }
+        if case .lost(let attempt, _)? = input.event { standing.remove(attempt) }
         follow(effects, &standing, &most)
       case .ticked(_, let effects): follow(effects, &standing, &most)
       case .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began, .ended,

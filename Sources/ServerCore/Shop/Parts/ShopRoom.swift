@@ -13,7 +13,7 @@ struct ShopRoom: Sendable {
   var subscribers: [ConnectionID] = []
   /// Upgrades that wait for the head, in order of arrival.
   var arrivals: [Arrival] = []
-  /// Upgrades that wait for their arrears.
+  /// Upgrades that wait for their backlog.
   var creditors: Set<ConnectionID> = []
   /// The newest messages that were broadcast since any of these began to wait.
   var recent: [Message] = []

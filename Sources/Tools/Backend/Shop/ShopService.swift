@@ -181,7 +181,7 @@ extension BackendConfiguration {
   /// The policy of the rules: what goes to a socket in one go leaves room in its queue.
   fileprivate var rules: ShopServerPolicy {
     var rules = policy
-    rules.maxArrearsBytes = min(rules.maxArrearsBytes, maxQueuedBytes / 2)
+    rules.maxBacklogBytes = min(rules.maxBacklogBytes, maxQueuedBytes / 2)
     rules.maxCommitBytes = min(rules.maxCommitBytes, maxQueuedBytes / 4)
     return rules
   }

@@ -23,10 +23,8 @@ extension StreamModel {
     /// Give an entry up.
     case discard(UUID128)
 
-    // The device.
-    case reachability(Reachability)
-    case lifecycle(Lifecycle, at: Timestamp)
-    case woke(at: Timestamp)
+    /// An event of the device or of the socket, and the wall clock of the device.
+    case link(LinkEvent, at: Timestamp)
     case credentials(HeldLink.CredentialsEvent)
     /// The user that the credentials name, who is the author of sent messages.
     case user(String)
@@ -36,12 +34,6 @@ extension StreamModel {
     /// that lies after `after` comes first, if it was asked to.
     case opened(AttemptID, head: Position?, after: Position? = nil)
     case frame(AttemptID, Frame)
-    /// A ping of the server.
-    case ping(AttemptID)
-    case pong(AttemptID, UInt64)
-    /// A message over the limit was dropped unread.
-    case oversized(AttemptID, bytes: UInt64)
-    case lost(AttemptID, LinkFailure)
 
     // REST.
     case fetched(FetchID, Page)
@@ -86,16 +78,53 @@ public struct CommitID: NumberedID {
 }
 
 extension StreamModel.Input: LinkInput {
-  public init(_ event: LinkEvent, at wall: Timestamp) {
-    switch event {
-    case .device(.reachability(let change)): self = .reachability(change)
-    case .device(.lifecycle(let lifecycle)): self = .lifecycle(lifecycle, at: wall)
-    case .device(.woke): self = .woke(at: wall)
-    case .device(.again): self = .refresh
-    case .ping(let attempt): self = .ping(attempt)
-    case .pong(let attempt, let id): self = .pong(attempt, id)
-    case .oversized(let attempt, let bytes): self = .oversized(attempt, bytes: bytes)
-    case .lost(let attempt, let failure): self = .lost(attempt, failure)
+  public init(_ event: LinkEvent, at wall: Timestamp) { self = .link(event, at: wall) }
+  public var event: LinkEvent? { if case .link(let event, _) = self { event } else { nil } }
+}
+
+extension StreamModel {
+  /// Everything a stream can ask for; carried out in order.
+  public enum Effect: Sendable, Equatable, Codable {
+    /// Open a socket; the server is asked to send first what lies after a position.
+    case open(AttemptID, after: Position? = nil)
+    /// Close the socket with a code of RFC 6455 section 7.4.
+    case close(AttemptID, code: UInt16)
+    case ping(AttemptID, UInt64)
+    case refreshCredentials
+    case fetch(FetchID, PageQuery)
+    case post(OutboxEntry, try: TryID)
+    /// Read what is kept: the newest `limit` messages and all beside them.
+    case load(limit: Int)
+    case commit(CommitID, TimelineChange)
+    /// Read up to `limit` kept messages before `key`.
+    case readOlder(TimelineKey, limit: Int)
+    case update(StreamUpdate)
+  }
+}
+
+extension StreamModel: Journaled {
+  public static var journalName: String { "message-stream" }
+
+  /// The shop and the policy of a stream; its other settings are their defaults.
+  public struct Birth: Codable, Sendable, Hashable {
+    var policy: LinkPolicy
+    var extra: Extra
+
+    struct Extra: Codable, Hashable {
+      var shop: ShopID
+      /// `nil` in journals of versions that always fetched.
+      var sendsOnly: Bool?
     }
+
+    public init(shop: ShopID, policy: LinkPolicy, sendsOnly: Bool = false) {
+      self.policy = policy
+      extra = Extra(shop: shop, sendsOnly: sendsOnly ? true : nil)
+    }
+  }
+
+  public init(_ birth: Birth, seed: UInt64) {
+    var settings = StreamSettings(shop: birth.extra.shop, policy: birth.policy)
+    settings.sendsOnly = birth.extra.sendsOnly ?? false
+    self.init(settings: settings, seed: seed)
   }
 }

@@ -4,7 +4,7 @@ import LinkWire
 import Testing
 
 /// What an upgrade asks to be sent first: all of what was missed, or none of it.
-struct ArrearsTests {
+struct BacklogTests {
   private static func message(_ offset: UInt64, text: String = "m") -> Message {
     Message(
       id: UUID128(high: 1, low: offset), shop: Stage.shop, user: "bob", username: "BOB",
@@ -97,7 +97,7 @@ struct ArrearsTests {
     ("beyond the head", Stage.position(10)), ("more than the bound", Stage.position(6)),
   ])
   func `opens at the head, without asking the store`(reason: String, after: Position) {
-    var served = Self.served(head: 9) { $0.arrearsLimit = 2 }
+    var served = Self.served(head: 9) { $0.backlogLimit = 2 }
     #expect(served.upgrade(2, after: after) == Self.accepted(2, head: 9), "\(reason)")
     #expect(served.upgrade(3, after: Stage.position(7)).count == 1)
     #expect(served.upgrade(4, as: Stage.token("eve")) == Self.accepted(4, head: 9))
@@ -120,7 +120,7 @@ struct ArrearsTests {
   func `opens at the head where it cannot all be sent`(
     reason: String, answer: ShopServer.StoreAnswer
   ) {
-    var served = Self.served(head: 9) { $0.maxArrearsBytes = 18_000 }
+    var served = Self.served(head: 9) { $0.maxBacklogBytes = 18_000 }
     _ = served.upgrade(2, after: Stage.position(7))
     #expect(served.take(.stored(StoreToken(2), answer)) == Self.accepted(2, head: 9), "\(reason)")
   }
@@ -128,7 +128,7 @@ struct ArrearsTests {
   @Test(arguments: [-1, 0])
   func `sends as many bytes as its bound and no more`(below: Int) {
     let bytes = Frame.message(Self.message(9)).payload.count
-    var served = Self.served(head: 9) { $0.maxArrearsBytes = bytes + below }
+    var served = Self.served(head: 9) { $0.maxBacklogBytes = bytes + below }
     _ = served.upgrade(2, after: Stage.position(8))
     let effects = served.take(.stored(StoreToken(2), .page(Self.page(9...9), total: 0)))
     #expect(effects.count == 2 + below)

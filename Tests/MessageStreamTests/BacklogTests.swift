@@ -5,7 +5,7 @@ import Testing
 @testable import MessageStream
 
 /// What a socket brings first: what was missed, behind the position that the connect named.
-struct ArrearsTests {
+struct BacklogTests {
   /// It kept one message up to there, and was connected again.
   private static func lost(at offset: UInt64, head: UInt64, settles: Bool = true) -> Hand {
     var hand = kept(at: offset)
@@ -365,14 +365,14 @@ struct ArrearsTests {
   @Test func `what a socket was to bring first is forgotten with the next one`() {
     var hand = Self.lost(at: 5, head: 8)
     hand.reconnect(head: 5, settles: true)
-    #expect(hand.model.recovery.arrears == nil)
+    #expect(hand.model.recovery.backlog == nil)
     #expect(hand.model.isWhole)
   }
 
   @Test func `a timeline that is left before all of it came is not whole`() {
     var hand = Self.lost(at: 5, head: 8)
     let wholeAt = hand.model.recovery.cursor.wholeAt
-    hand.give(.lifecycle(.background, at: Hand.wall.advanced(by: .seconds(1000))))
+    hand.give(.lifecycle(.background), at: Hand.wall.advanced(by: .seconds(1000)))
     #expect(hand.model.recovery.cursor.wholeAt == wholeAt)
   }
 }

@@ -2,12 +2,12 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
-/// The backpressure of the store on the network: what a model has to keep stays few.
+/// Limits the messages that pass to a model while its store is busy.
 ///
 /// While a commit is under way, 1,000 more messages may pass; the others wait outside the driver,
 /// whose clock continues. Pings queue behind messages: either the wait has an end, and the model
 /// drops what it cannot hold, or the link is told that it is not read.
-final class Sluice: Sendable {
+final class StoreBackpressure: Sendable {
   /// The messages that may pass during a commit; they fit into the writer with those in the inbox.
   static let limit = 1000
   /// The longest wait where messages can be fetched again; far below the silence that ends a link
@@ -18,13 +18,13 @@ final class Sluice: Sendable {
     var isClosed = false
     /// Counts commits, so that a timeout of an old one does not end the wait of a new one.
     var commit: UInt64 = 0
-    /// Messages since the sluice was closed.
+    /// Messages since the commit began.
     var passed = 0
     var waiting: [CheckedContinuation<Void, Never>] = []
     /// The timeout of the wait.
     var patience: Task<Void, Never>?
 
-    var isFull: Bool { isClosed && passed > Sluice.limit }
+    var isFull: Bool { isClosed && passed > StoreBackpressure.limit }
   }
 
   private let state = Mutex(State())
@@ -86,7 +86,7 @@ final class Sluice: Sendable {
   }
 }
 
-extension Sluice.State {
+extension StoreBackpressure.State {
   /// Opens it, unless another commit than this one is under way; returns what may pass now.
   fileprivate mutating func open(
     _ commit: UInt64?

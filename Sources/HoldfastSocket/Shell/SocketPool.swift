@@ -2,30 +2,8 @@ package import LinkCore
 package import LinkDriver
 import Synchronization
 
-/// What a socket brought: something for its feature, or an event that any link can have.
-package enum Heard: Sendable {
-  /// The upgrade succeeded with these headers.
-  case opened([String: String])
-  case message(SocketMessage)
-  case event(LinkEvent)
-
-  fileprivate init(_ event: SocketEvent, _ attempt: AttemptID) {
-    switch event {
-    case .opened(let headers): self = .opened(headers)
-    case .text(let bytes): self = .message(SocketMessage(text: bytes))
-    case .binary(let bytes): self = .message(SocketMessage(binary: bytes))
-    case .ping: self = .event(.ping(attempt))
-    case .pong(let id): self = .event(.pong(attempt, id))
-    // As after a sleep, what is open is suspect.
-    case .stalled: self = .event(.device(.woke))
-    case .oversized(let bytes): self = .event(.oversized(attempt, bytes: bytes))
-    case .failed(let failure): self = .event(.lost(attempt, failure))
-    }
-  }
-}
-
 /// The sockets of one shell by attempt, from the dial to the end of the closing handshake.
-package final class SocketDesk: Sendable {
+package final class SocketPool: Sendable {
   fileprivate struct State {
     /// Attempts whose handle has not been returned yet.
     var opening: Set<AttemptID> = []
@@ -60,7 +38,7 @@ package final class SocketDesk: Sendable {
   ///     for the texts inside of messages.
   package func open(
     _ attempt: AttemptID, _ request: SocketRequest, hiding secrets: [String] = [],
-    deliver: @escaping @Sendable ([Heard], Redaction) async -> Void
+    deliver: @escaping @Sendable ([SocketEvent], Redaction) async -> Void
   ) async {
     let token = await credentials.present
     let redaction = Redaction([token].compactMap(\.self) + secrets)
@@ -77,11 +55,10 @@ package final class SocketDesk: Sendable {
     guard !isStopped else { return }
     let socket = await network.openInTurns(request) { [credentials, policy, weak self] events in
       guard case .failed(let failure) = events.last else {
-        return await deliver(events.map { Heard($0, attempt) }, redaction)
+        return await deliver(events, redaction)
       }
       if policy.verdict(on: failure) == .refresh { await credentials.refused(token) }
-      let last = LinkEvent.lost(attempt, redaction.clean(failure))
-      await deliver(events.dropLast().map { Heard($0, attempt) } + [.event(last)], redaction)
+      await deliver(events.dropLast() + [.failed(redaction.clean(failure))], redaction)
       self?.forget(attempt)
     }
     state.withLock { state in
@@ -155,9 +132,34 @@ package final class SocketDesk: Sendable {
   }
 }
 
-extension SocketDesk.State {
+extension SocketPool.State {
   fileprivate mutating func take(_ attempt: AttemptID) -> (any SocketHandle)? {
     opening.remove(attempt)
     return open.removeValue(forKey: attempt)
+  }
+}
+
+extension SocketEvent {
+  /// Returns the input of a model for the event.
+  ///
+  /// - Parameters:
+  ///   - opened: Makes an input of the headers of the upgrade.
+  ///   - message: Makes an input of a message.
+  ///   - link: Makes an input of an event that any link can have.
+  package func input<Input>(
+    of attempt: AttemptID, opened: ([String: String]) -> Input,
+    message: (SocketMessage) -> Input, link: (LinkEvent) -> Input
+  ) -> Input {
+    switch self {
+    case .opened(let headers): opened(headers)
+    case .text(let bytes): message(SocketMessage(text: bytes))
+    case .binary(let bytes): message(SocketMessage(binary: bytes))
+    case .ping: link(.ping(attempt))
+    case .pong(let id): link(.pong(attempt, id))
+    // As after a sleep, what is open is suspect.
+    case .stalled: link(.device(.woke))
+    case .oversized(let bytes): link(.oversized(attempt, bytes: bytes))
+    case .failed(let failure): link(.lost(attempt, failure))
+    }
   }
 }

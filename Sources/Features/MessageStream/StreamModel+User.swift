@@ -1,0 +1,481 @@
+import LinkCore
+import LinkWire
+
+// Scrolling back: gaps on the screen first, then what is kept, then what the server has.
+extension StreamModel {
+  mutating func loadOlder(_ step: inout Step) {
+    guard isOpen, !history.isWanted else { return }
+    guard let oldest = history.oldest, history.hasMore || !gaps.isEmpty else {
+      step.show(.history(hasMore: history.hasMore))
+      return
+    }
+    history.isWanted = true
+    history.isBeginning = nil
+    if let gap = gaps.last(where: { $0.before >= oldest.key }) {
+      let position = timeline[gap.before.id]?.position
+      fetchOlder(than: History.Mark(key: gap.before, position: position), &step)
+    } else {
+      read(before: oldest.key, &step)
+    }
+  }
+
+  /// Whether more than what is shown is known to exist, here or on the server.
+  ///
+  /// A server without positions says so only when it is first asked; a full first screen counts.
+  public var hasOlder: Bool {
+    guard history.hasMore, let oldest = history.oldest else { return false }
+    guard let position = oldest.position else { return history.shown >= settings.historyPage }
+    return position.offset > 1
+  }
+
+  private mutating func read(before key: TimelineKey, _ step: inout Step) {
+    guard !history.isReading else { return }
+    history.isReading = true
+    step.effects.append(.readOlder(key, limit: settings.historyPage))
+  }
+
+  /// Kept messages came; those beyond a gap wait until it is filled.
+  mutating func older(_ read: [Message], _ step: inout Step) {
+    history.isReading = false
+    guard history.isWanted, let oldest = history.oldest else { return }
+    var messages = read.filter { $0.key < oldest.key }
+    if let gap = gaps.last(where: { $0.before < oldest.key }) {
+      messages.removeAll { $0.key < gap.before }
+    }
+    guard !messages.isEmpty else {
+      if let isBeginning = history.isBeginning {
+        history.hasMore = !isBeginning
+        endHistory(&step)
+      } else {
+        fetchOlder(than: oldest, &step)
+      }
+      return
+    }
+    history.isWanted = false
+    show(messages, via: .history, &step)
+    step.show(.history(hasMore: true))
+  }
+
+  private mutating func fetchOlder(than mark: History.Mark, _ step: inout Step) {
+    guard history.hasMore || !gaps.isEmpty else {
+      endHistory(&step)
+      return
+    }
+    let position = mark.position.map { lowest(from: $0, above: mark.key) }
+    guard !isFirst(position, mark.key) else {
+      history.hasMore = false
+      endHistory(&step)
+      return
+    }
+    var fetch = History.Fetch(below: mark.key)
+    let query: PageQuery
+    if let position {
+      query = .before(position, limit: settings.historyPage)
+      fetch.tie = .shown
+    } else {
+      let newer = timeline.messages.count { $0.key >= mark.key }
+      let isGap = holes[before: mark.key] != nil
+      fetch.counted = isGap ? newer : history.shown
+      // A page too early costs a request; one too late costs those that lead down to it.
+      let number = (fetch.counted - history.excess) / settings.historyPage
+      query = .page(number: max(1, number), limit: settings.historyPage)
+    }
+    ask(query, fetch, &step)
+  }
+
+  /// Whether the server's log begins with a message, so that there is nothing to ask for.
+  private func isFirst(_ position: Position?, _ key: TimelineKey) -> Bool {
+    guard let position, position.offset <= 1 else { return false }
+    return position.epoch == recovery.cursor.position?.epoch
+      && holes[before: key] == nil
+  }
+
+  /// Returns the lowest position of those in memory that follow each other down from a message.
+  ///
+  /// A server's clock that goes back stamps what comes later as older: then what lies before the
+  /// oldest message in the log is shown already, further down. In a gap that is not known.
+  private func lowest(from position: Position, above key: TimelineKey) -> Position {
+    guard holes[before: key] == nil else { return position }
+    let known = timeline.messages.lazy.compactMap(\.position).filter { $0.epoch == position.epoch }
+    let offsets = Set(known.map(\.offset))
+    var lowest = position
+    while lowest.offset > 1, offsets.contains(lowest.offset - 1) { lowest.offset -= 1 }
+    return lowest
+  }
+
+  private mutating func ask(
+    _ query: PageQuery, _ before: History.Fetch, _ step: inout Step
+  ) {
+    guard history.fetch == nil else { return }
+    var fetch = before
+    fetch.id = requests.next()
+    fetch.query = query
+    fetch.pages += 1
+    fetch.credentials = requests.credentials
+    fetch.repetition.ask(knowing: newestKnown)
+    fetch.until = step.now.advanced(by: settings.fetchTimeout)
+    history.fetch = fetch
+    step.effects.append(.fetch(fetch.id, query))
+  }
+
+  mutating func historyFetched(_ page: Page, _ step: inout Step) {
+    guard var fetch = history.fetch, let oldest = history.oldest else { return }
+    history.fetch = nil
+    drive(.requested(nil), &step)
+    guard !commits.waiting.isFull else {
+      endHistory(&step)
+      return
+    }
+    if !page.recovered, case .before(_, let limit) = fetch.query {
+      // The position is one of another log; pages lead down from what is newest in this one.
+      ask(.page(number: 1, limit: limit), fetch, &step)
+      return
+    }
+    take(page, &fetch)
+    let repeats = fetch.repetition.note(page)
+    if !repeats || page.messages.isEmpty, fetch.isAstray(after: page),
+      case .page(_, let limit) = fetch.query
+    {
+      // Nothing of it is kept: after a kill it would look like what follows the screen.
+      fetch.repetition = Repetition()
+      ask(.page(number: 1, limit: limit), fetch, &step)
+      return
+    }
+    noteOtherLog(page.messages, &step)
+    add(page.messages, via: .history, &step)
+    let goesOn = page.hasNext && !repeats
+    if goesOn, !isFar(fetch, with: page), let next = fetch.next(settings) {
+      ask(next, fetch, &step)
+      return
+    }
+    closeGap(fetch, isLast: !page.hasNext && fetch.tie != .loose, &step)
+    let isEdge = fetch.below == oldest.key
+    let isOlder = fetch.reached.map { $0 < fetch.below } ?? false
+    // An empty page that has a next one does not tell where the history begins.
+    let isEnd = !page.hasNext || repeats && !page.messages.isEmpty
+    history.isBeginning = !isOlder && isEnd
+    history.readsWhenStored = isEdge
+    commits.waiting.feedsHistory = true
+  }
+
+  /// Ties a page to what is shown, if it can be, and notes what it reaches from there.
+  private mutating func take(_ page: Page, _ fetch: inout History.Fetch) {
+    let isUnseen = page.messages.contains { !isSeen($0.id) }
+    let gap = holes[before: fetch.below]
+    if let place = fetch.take(page, bringsUnseen: isUnseen, beyond: gap?.after) {
+      history.excess = max(0, fetch.counted - place)
+    }
+  }
+
+  /// The first screen is fetched. Who was told that nothing is older is told when that changed.
+  mutating func noteBeginning(hasMore isOlder: Bool, _ step: inout Step) {
+    // What was stamped before the screen while that was not known is kept and not shown.
+    let isHidden = history.oldest.flatMap { shown in timeline.oldest.map { $0 < shown.key } }
+    let hasMore = isOlder || isHidden ?? false
+    let isNews = hasMore && !history.hasMore
+    history.hasMore = hasMore
+    if isNews { step.show(.history(hasMore: true)) }
+  }
+
+  /// Forgets what the reader waits for, and says so.
+  mutating func stopHistory(_ step: inout Step) {
+    history.fetch = nil
+    if history.isWanted { endHistory(&step) }
+  }
+
+  private mutating func endHistory(_ step: inout Step) {
+    history.isWanted = false
+    step.show(.history(hasMore: history.hasMore))
+  }
+
+  /// Whether the pages brought what was wanted: anything older; at the lower edge of a gap also
+  /// what a server without positions may have stamped late.
+  private func isFar(_ fetch: History.Fetch, with page: Page) -> Bool {
+    guard let reached = fetch.reached, reached < fetch.below else { return false }
+    guard let gap = holes[before: fetch.below], let after = gap.after,
+      reached <= after
+    else { return true }
+    return closes(gap, fetch)
+  }
+
+  /// Returns whether pages reach the messages before a gap: with positions down to its end, unless
+  /// that is of another log; without positions as far back as late stamps may lie.
+  private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
+    guard fetch.meetsBeyond, let after = gap.after, let reached = fetch.reached else {
+      return false
+    }
+    guard let lowest = fetch.lowest else {
+      return reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
+    }
+    guard let end = timeline[after.id]?.position, end.epoch == lowest.epoch else { return true }
+    return lowest.offset <= end.offset
+  }
+
+  /// Pages that reach what lies beyond a gap close it; otherwise the gap shrinks.
+  private mutating func closeGap(_ fetch: History.Fetch, isLast: Bool, _ step: inout Step) {
+    guard let gap = holes[before: fetch.below] else { return }
+    let edge = min(gap.before, fetch.reached ?? gap.before)
+    // What lies below the edge of another gap is missing there.
+    let meetsOther = edge < gap.before && holes[before: edge] != nil
+    if isLast || meetsOther || closes(gap, fetch) {
+      _ = holes.close(gap)
+      step.show(.gapClosed(gap))
+    } else {
+      holes.shrink(gap, to: edge)
+    }
+    commits.waiting.change.gaps = holes.all
+  }
+
+  mutating func historyFailed(_ failure: LinkFailure, _ step: inout Step) {
+    let fetch = history.fetch
+    history.fetch = nil
+    if let fetch, isStale(failure, asked: fetch.credentials) {
+      ask(fetch.query, fetch, &step)
+      return
+    }
+    step.show(.notice(.fetchFailed(failure)))
+    endHistory(&step)
+    drive(.requested(failure), &step)
+  }
+
+  mutating func expireHistory(_ step: inout Step) {
+    historyFailed(.timeout(.response), &step)
+  }
+
+  /// What was fetched for the reader is kept now: read it back in order with what was kept before.
+  mutating func historyStored(_ step: inout Step) {
+    guard history.isWanted else { return }
+    if history.readsWhenStored, let oldest = history.oldest {
+      read(before: oldest.key, &step)
+    } else {
+      endHistory(&step)
+    }
+  }
+
+  /// Shows messages, oldest first, and remembers how far back the screen reaches.
+  mutating func show(_ messages: [Message], via: Via, _ step: inout Step) {
+    guard !messages.isEmpty else { return }
+    history.noteShown(messages)
+    step.show(.messages(messages, via: via))
+  }
+}
+
+// Sending over REST, through an outbox that forgets nothing.
+extension StreamModel {
+  mutating func send(
+    _ text: String, _ parent: MessageID?, at wall: Timestamp, _ step: inout Step
+  ) {
+    note(wall: wall, at: step.now)
+    let entry = OutboxEntry(
+      id: .random(using: &chance), shop: settings.shop, text: text, parent: parent,
+      createdAt: wall)
+    if let reason = Self.refusal(of: text) { return refuse(entry, reason, &step) }
+    // Shown as soon as the store has it: what is told to wait must outlive this process.
+    guard outbox.queue.add(entry) else {
+      return refuse(entry, "too many messages wait to be sent", &step)
+    }
+    commits.waiting.put(entry)
+  }
+
+  /// Does not keep a message: the words stay with whoever wrote them, the reason beside them.
+  private func refuse(_ entry: OutboxEntry, _ reason: String, _ step: inout Step) {
+    var refused = entry
+    refused.state = .failed(reason: reason)
+    step.show(.outbox(refused))
+  }
+
+  /// Why no server takes a text as a message; `nil` if its length is right.
+  package static func refusal(of text: String) -> String? {
+    if text.isEmpty { return "it is empty" }
+    let limits = MessageLimits()
+    guard case .textTooLong(let count) = limits.fault(of: text) else { return nil }
+    return "it has \(count) characters; a message has at most \(limits.maxCharacters)"
+  }
+
+  mutating func retry(_ id: UUID128, _ step: inout Step) {
+    guard let entry = outbox.queue.retry(id) else { return }
+    commits.waiting.put(entry)
+    step.show(.outbox(entry))
+  }
+
+  mutating func discard(_ id: UUID128, _ step: inout Step) {
+    guard outbox.queue[id] != nil else { return }
+    outbox.remove(id)
+    commits.waiting.remove(id)
+    step.show(.outboxDone(id, message: nil))
+  }
+
+  /// Whether requests may go out now.
+  private var maySend: Bool {
+    guard isOpen, link.isWanted else { return false }
+    if link.status.isTerminal { return false }
+    return link.status.phase != .held
+  }
+
+  var sendDeadline: Instant? {
+    guard maySend else { return nil }
+    if let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane), needsLook(next),
+      recovery.run != nil || awaitsCursor
+    {
+      return nil  // the catch-up under way tells, or the store does, which have limits of their own
+    }
+    return outbox.queue.deadline
+  }
+
+  /// Whether the server is looked at before the next try of an entry: a plain one knows no keys and
+  /// may have it already, or nothing is kept yet by which its message is told from older ones.
+  private func needsLook(_ entry: OutboxEntry) -> Bool {
+    guard recovery.hasPositions != true else { return false }
+    return outbox.queue.unsure.contains(entry.id) || !(recovery.isCursorKept || settings.sendsOnly)
+  }
+
+  /// Whether the first cursor is on its way to the store: after a kill only what is kept counts.
+  private var awaitsCursor: Bool { !recovery.isCursorKept && recovery.cursor.isKnown }
+
+  /// Waits with the next entry if it needs a look, because one did not tell.
+  mutating func postponeLooked(until instant: Instant, _ step: inout Step) {
+    guard let next = outbox.queue.oldestQueued, needsLook(next) else { return }
+    outbox.queue.pause(next.lane, until: instant)
+    // The user sees that it waits.
+    guard let entry = outbox.queue.postpone(next.id) else { return }
+    commits.waiting.put(entry)
+    step.show(.outbox(entry))
+  }
+
+  mutating func sendNext(_ step: inout Step) {
+    guard maySend, let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane) else {
+      return
+    }
+    if needsLook(next) {
+      if recovery.run == nil, !awaitsCursor, outbox.queue.mayTry(next.lane, at: step.now) {
+        catchUp(.refresh, &step)
+      }
+      return
+    }
+    let timeout = settings.fetchTimeout * 2
+    let taken = outbox.take(
+      at: step.now, timeout: timeout, credentials: requests.credentials, after: recovery.cursor)
+    guard let entry = taken, let sending = outbox.queue.sending(entry.id) else { return }
+    step.effects.append(.post(entry, try: sending.number))
+  }
+
+  /// A plain server knows no idempotency keys: a new message that can only be an entry whose try
+  /// was not answered ends that entry, in the change that stores the message. Words of somebody who
+  /// may be another end nothing. While an answer can still come the message is kept back: stored
+  /// without the entry's end, it would be no new one to whoever looks after a kill.
+  ///
+  /// - Returns: Whether it is kept back.
+  mutating func claim(_ message: Message, _ step: inout Step) -> Bool {
+    guard message.position == nil, outbox.author == message.user,
+      let entry = outbox.claimed(by: message, overlap: settings.overlap)
+    else { return false }
+    if outbox.queue.sending(entry) != nil { return outbox.keepBack(message, for: entry) }
+    gotThrough(entry, as: message.id, &step)
+    return false
+  }
+
+  /// The try is over for which a message was kept back: it is that entry, or one like any other.
+  mutating func releaseEcho(_ step: inout Step) {
+    if let message = outbox.takeEcho() { add([message], via: .live, &step) }
+  }
+
+  private mutating func gotThrough(
+    _ id: UUID128, as message: MessageID, _ step: inout Step
+  ) {
+    outbox.remove(id)
+    commits.waiting.remove(id)
+    step.show(.outboxDone(id, message: message))
+  }
+
+  mutating func posted(_ id: UUID128, _ message: Message, _ step: inout Step) {
+    drive(.requested(nil), &step)
+    guard outbox.queue[id] != nil else { return }  // late
+    outbox.author = message.user
+    outbox.remove(id)
+    commits.waiting.remove(id)
+    takeLive(message, isAnswer: true, &step)
+    step.show(.outboxDone(id, message: message.id))
+    drive(.trigger(.messageSent), &step)
+  }
+
+  mutating func postFailed(
+    _ id: UUID128, _ number: TryID, _ failure: LinkFailure, _ step: inout Step
+  ) {
+    guard outbox.queue.sending(id)?.number == number else { return }  // late
+    sendFailed(id, failure, &step)
+  }
+
+  private mutating func sendFailed(
+    _ id: UUID128, _ failure: LinkFailure, _ step: inout Step
+  ) {
+    guard let sending = outbox.queue.sending(id) else { return }
+    switch failure.failureClass {
+    case .unauthorized:
+      outbox.queue.waitForCredentials(id, newerThan: requests.credentials)
+      if !isStale(failure, asked: sending.credentials) { drive(.requested(failure), &step) }
+    case .unreachable, .dns, .refused, .proxy, .captivePortal, .local:
+      retryLater(id, isUnsure: false, failure, &step)
+    case .timeout, .silent, .reset, .ended, .serverError, .protocolError:
+      retryLater(id, isUnsure: true, failure, &step)
+    case .unavailable, .tooManyRequests:
+      retryLater(id, isUnsure: false, failure, &step)
+    case .forbidden:
+      failSend(id, "no member of this shop", &step)
+      drive(.requested(failure), &step)
+    case .tls:
+      failSend(id, "the server's certificate was refused", &step)
+      drive(.requested(failure), &step)
+    // The server itself did not answer.
+    case .otherStatus where failure.isElsewhere:
+      retryLater(id, isUnsure: failure.mayFollowSuccess, failure, &step)
+    case .badRequest, .notFound, .otherStatus, .closedNormally, .closedRestart, .closedPolicy,
+      .closedUnauthorized, .closedForbidden, .closedReplaced, .closedOther:
+      failSend(id, Self.reason(of: failure), &step)
+    }
+  }
+
+  private static func reason(of failure: LinkFailure) -> String {
+    guard case .http(let status, _, let detail) = failure else { return "refused" }
+    if status == 413 { return detail.isEmpty ? "too long to send" : "too long to send: \(detail)" }
+    return detail.isEmpty ? "the server answered \(status)" : detail
+  }
+
+  private mutating func retryLater(
+    _ id: UUID128, isUnsure: Bool, _ failure: LinkFailure, _ step: inout Step
+  ) {
+    guard
+      let entry = outbox.queue.retryLater(
+        id, isUnsure: isUnsure, wish: settings.policy.retry.obeyed(failure.serverWish),
+        at: step.now, schedule: settings.sendRetries, chance: &chance)
+    else { return }
+    commits.waiting.put(entry)
+    step.show(.notice(.sendFailed(failure)))
+    step.show(.outbox(entry))
+  }
+
+  private mutating func failSend(_ id: UUID128, _ reason: String, _ step: inout Step) {
+    guard let entry = outbox.queue.fail(id, reason) else { return }
+    commits.waiting.put(entry)
+    step.show(.outbox(entry))
+  }
+
+  /// Nothing more can be sent: every waiting entry shows why.
+  mutating func failSends(_ reason: String, _ step: inout Step) {
+    outbox.queue.abandon()  // the try under way may get through all the same
+    for entry in outbox.entries {
+      if case .queued = entry.state { failSend(entry.id, reason, &step) }
+    }
+  }
+
+  mutating func expireOutbox(_ step: inout Step) {
+    if let id = outbox.queue.expired(at: step.now) { sendFailed(id, .timeout(.response), &step) }
+  }
+}
+
+extension LinkFailure {
+  /// Whether a redirect or a page for people may have been sent after the message was taken: 303 is
+  /// for that (RFC 9110 section 15.4.4), any other redirect asks for the same request elsewhere.
+  fileprivate var mayFollowSuccess: Bool {
+    if case .http(let status, _, _) = self { status < 300 || status == 303 } else { false }
+  }
+}

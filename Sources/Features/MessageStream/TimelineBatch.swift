@@ -1,0 +1,112 @@
+import LinkCore
+import LinkWire
+
+/// The changes of a stream that wait for the store, and the change at the store.
+///
+/// The cursor of a later change waits behind a refused one, so nothing is acknowledged before it is
+/// stored.
+typealias TimelineCommits = CommitQueue<CommitID, TimelineBatch>
+
+/// A change of the timeline that is stored as one, and how each of its messages came.
+struct TimelineBatch: CommitBatch {
+  var change = TimelineChange()
+  /// How each message of the change came, in their order.
+  private(set) var ways: [Via] = []
+  private var ids: Set<MessageID> = []
+  /// The memory that the messages take.
+  private var bytes = 0
+  /// Whether the reader of history waits for the change.
+  var feedsHistory = false
+  /// Whether its positions are of a log that replaced the one of earlier changes.
+  var isOfNewLog = false
+
+  /// Whether there is nothing to store and nobody waits.
+  var isEmpty: Bool { change.isEmpty && !feedsHistory }
+
+  /// Whether further messages are left to a later catch-up.
+  var isFull: Bool {
+    change.messages.count >= StreamSettings.unstored || bytes >= StreamSettings.unstoredBytes
+  }
+
+  /// Returns whether it has a message of this id.
+  func holds(_ id: MessageID) -> Bool { ids.contains(id) }
+
+  /// Returns the message of this id.
+  subscript(id: MessageID) -> Message? {
+    ids.contains(id) ? change.messages.last { $0.id == id } : nil
+  }
+
+  /// Adds messages; an edit of a message in the batch takes its place.
+  mutating func add(_ messages: [Message], via: Via) {
+    let new = messages.filter { !replace($0) }
+    change.messages += new
+    ways += new.map { _ in via }
+    ids.formUnion(new.map(\.id))
+    bytes += new.reduce(0) { $0 + $1.footprint }
+  }
+
+  private mutating func replace(_ message: Message) -> Bool {
+    guard ids.contains(message.id),
+      let index = change.messages.lastIndex(where: { $0.id == message.id })
+    else { return false }
+    bytes += message.footprint - change.messages[index].footprint
+    change.messages[index] = message
+    return true
+  }
+
+  /// Stores an entry of the outbox in place of an earlier form of it.
+  mutating func put(_ entry: OutboxEntry) {
+    change.outboxPut.removeAll { $0.id == entry.id }
+    change.outboxPut.append(entry)
+  }
+
+  /// Removes an entry of the outbox from the store.
+  mutating func remove(_ id: UUID128) {
+    change.outboxPut.removeAll { $0.id == id }
+    change.outboxRemove.append(id)
+  }
+}
+
+extension TimelineBatch: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      ways.count == change.messages.count, "timeline batch: it knows how each message came")
+    guard check.isThorough else { return }
+    check.require(
+      bytes == change.messages.reduce(0) { $0 + $1.footprint },
+      "timeline batch: it knows the memory of its messages")
+    check.require(
+      ids == Set(change.messages.map(\.id)), "timeline batch: it knows the ids of its messages")
+  }
+}
+
+extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
+  /// The messages that the store has not confirmed.
+  var messages: [Message] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
+
+  /// How many messages the store has not confirmed.
+  var count: Int { (inFlight?.batch.change.messages.count ?? 0) + waiting.change.messages.count }
+
+  /// Whether the reader of history waits for a change that the store has not confirmed.
+  var feedsHistory: Bool { waiting.feedsHistory || inFlight?.batch.feedsHistory ?? false }
+
+  /// Returns whether a message of this id waits for the store.
+  func holds(_ id: MessageID) -> Bool {
+    waiting.holds(id) || inFlight?.batch.holds(id) ?? false
+  }
+
+  /// Returns whether a message is a later text of one that waits for the store.
+  func isEdited(by message: Message) -> Bool {
+    guard message.updatedAt != nil else { return false }
+    let held = waiting[message.id] ?? inFlight?.batch[message.id]
+    return held.map(message.isEdit) ?? false
+  }
+}
+
+extension Message {
+  /// Whether this is a later text of the same message.
+  func isEdit(of kept: Message) -> Bool {
+    guard let updatedAt else { return false }
+    return updatedAt > kept.updatedAt ?? kept.createdAt
+  }
+}

@@ -1,0 +1,74 @@
+import HoldfastTestKit
+import LinkCore
+import Testing
+
+@testable import Holdfast
+
+@Suite(.timeLimit(.minutes(10)))
+struct StoreBackpressureTests {
+  private let clock = TestClock()
+  private let backpressure: StoreBackpressure
+
+  init() {
+    backpressure = StoreBackpressure(clock: clock, patience: StoreBackpressure.patience)
+  }
+
+  @Test func `between commits all messages pass`() async {
+    await backpressure.pass(1_000_000)
+    await backpressure.pass(1)
+  }
+
+  @Test(arguments: [(999, false), (1000, false), (1001, true)])
+  func `during a commit a thousand messages pass, and the rest when the store answers`(
+    count: Int, waits: Bool
+  ) async {
+    backpressure.close()
+    async let passed: Void = backpressure.pass(count)
+    if waits { await clock.someoneWaits(for: .second(2)) }
+    backpressure.open()
+    await passed
+    #expect(clock.deadlines.isEmpty)
+  }
+
+  @Test func `what passed before counts`() async {
+    backpressure.close()
+    await backpressure.pass(1000)
+    async let passed: Void = backpressure.pass(1)
+    await clock.someoneWaits(for: .second(2))
+    backpressure.open()
+    await passed
+  }
+
+  @Test func `a store that does not answer stops the pings for two seconds`() async {
+    backpressure.close()
+    async let passed: Void = backpressure.pass(1001)
+    await clock.someoneWaits(for: .second(2))
+    clock.advance(to: .second(2))
+    await passed
+    // It stays open until the next commit.
+    await backpressure.pass(5000)
+    backpressure.open()
+    backpressure.close()
+    async let next: Void = backpressure.pass(1001)
+    await clock.someoneWaits(for: .second(4))
+    backpressure.open()
+    await next
+  }
+
+  @Test func `without an end a wait outlasts refused commits, which count on`() async {
+    let backpressure = StoreBackpressure(clock: clock, patience: nil)
+    let told = Mailbox<Bool>()
+    backpressure.close()
+    await backpressure.pass(1_000)
+    backpressure.close()
+    async let passed: Void = backpressure.pass(1) { told.put($0) }
+    #expect(await told.next() == true)
+    #expect(clock.deadlines.isEmpty)
+    backpressure.open()
+    await passed
+    #expect(await told.next() == false)
+    backpressure.close()
+    await backpressure.pass(1_000) { told.put($0) }
+    #expect(told.takeAll() == [])
+  }
+}

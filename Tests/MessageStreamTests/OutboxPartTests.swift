@@ -1,0 +1,40 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// What an outbox knows of its entries beside their tries.
+struct OutboxPartTests {
+  @Test func `what is known of the server at the first try bounds a message, whatever comes`() {
+    let entry = Hand.entry("ok")
+    var outbox = Outbox(limit: 10)
+    outbox.restore([entry], after: Cursor(time: Hand.wall))
+    let later = Cursor(time: Hand.wall.advanced(by: .seconds(1000)))
+    let taken = outbox.take(at: .zero, timeout: .seconds(1), credentials: 0, after: later)
+    #expect(taken == entry)
+    #expect(outbox.floors == [entry.id: Hand.wall])
+  }
+
+  @Test func `in a shop that was whole and empty any stamp can be that of a first try`() {
+    let entry = Hand.entry("ok")
+    var outbox = Outbox(limit: 10)
+    outbox.restore([entry], after: Cursor(wholeAt: Hand.wall))
+    #expect(outbox.floors == [entry.id: Timestamp(nanoseconds: 0)])
+  }
+
+  @Test func `a message is kept back as long as the try that it may answer`() {
+    let entry = Hand.entry("ok")
+    let cursor = Cursor(time: Hand.wall)
+    var outbox = Outbox(limit: 10)
+    outbox.restore([entry], after: cursor)
+    let taken = outbox.take(at: .zero, timeout: .seconds(1), credentials: 0, after: cursor)
+    let isKept = outbox.keepBack(Hand.message(9), for: entry.id)
+    let early = outbox.takeEcho()
+    outbox.queue.release(entry.id)
+    let late = outbox.takeEcho()
+    #expect(taken == entry && isKept)
+    #expect(early == nil)
+    #expect(late == Hand.message(9))
+  }
+}

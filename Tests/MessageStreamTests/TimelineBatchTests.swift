@@ -1,0 +1,56 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// The bounds of a batch, and what the commits know of the messages that wait for the store.
+struct TimelineBatchTests {
+  @Test func `a batch is full with 2,000 messages`() {
+    var batch = TimelineBatch()
+    batch.add((UInt64(1)...1999).map { Hand.message($0) }, via: .live)
+    #expect(!batch.isFull)
+    batch.add([Hand.message(2000)], via: .live)
+    #expect(batch.isFull)
+  }
+
+  /// Each takes 9,741 + 3 + 256 bytes.
+  @Test func `a batch is full with 1 MB, and the next one is empty once it is handed over`() {
+    var commits = TimelineCommits()
+    let text = String(repeating: "x", count: 9_741)
+    commits.waiting.add((UInt64(1)...99).map { Hand.message($0, text: text) }, via: .live)
+    #expect(!commits.waiting.isFull)
+    commits.waiting.add([Hand.message(100, text: text)], via: .live)
+    #expect(commits.waiting.isFull)
+    var check = InvariantCheck(.thorough)
+    commits.waiting.check(&check)
+    #expect(check.broken == [])
+    _ = commits.next(at: .zero)
+    #expect(!commits.waiting.isFull)
+  }
+
+  @Test func `commits are not done while a batch waits, or a reader for one`() {
+    var commits = TimelineCommits()
+    #expect(commits.isDone)
+    commits.waiting.change.cursor = Cursor(time: Hand.wall)
+    #expect(!commits.isDone)
+    commits.waiting = TimelineBatch()
+    commits.waiting.feedsHistory = true
+    #expect(!commits.isDone)
+  }
+
+  @Test func `a message is known on its way to the store, with its later texts`() {
+    var commits = TimelineCommits()
+    var edit = Hand.message(1)
+    edit.updatedAt = edit.createdAt.advanced(by: .seconds(1))
+    #expect(!commits.holds(edit.id) && !commits.isEdited(by: edit))
+    commits.waiting.add([Hand.message(1)], via: .live)
+    _ = commits.next(at: .zero)
+    #expect(commits.holds(edit.id) && commits.isEdited(by: edit))
+    #expect(!commits.isEdited(by: Hand.message(1)))
+    commits.waiting.add([edit], via: .live)
+    commits.waiting.add([edit], via: .live)
+    #expect(commits.count == 2 && commits.messages == [Hand.message(1), edit])
+    #expect(!commits.isEdited(by: edit))
+  }
+}

@@ -24,7 +24,6 @@ import Testing
     ("session: what was sent is in the outbox until its end", { $0.talk?.sent.insert(nobody) }),
     ("session: a prompt is marked for a server without keys", { $0.leaving = nobody }),
     ("link: it is idle exactly while it is not wanted", { $0.link.gate.wish = .none }),
-    ("session writer: only a refused change is tried again", { $0.writer.retryAt = .zero }),
     ("payload size: it stays within its range", { $0.payload.kilobytes = 251 }),
     ("payload size: it stays within its range", { $0.payload.kilobytes = 49 }),
     (

@@ -164,7 +164,7 @@ extension SessionModel {
 
   /// Notes that a message of the server is on its way to the store, which then acknowledges it.
   mutating func keep(id: String?, number: UInt64?) {
-    if let id { writer.waiting.acks.append(id) }
+    if let id { commits.waiting.acks.append(id) }
     guard let number else { return }
     if skipsNumbers, number > received {
       // What came beyond a hole before may come again under other numbers.
@@ -174,6 +174,6 @@ extension SessionModel {
     guard number > received, isNext || ahead.count < SessionSettings.numbersAhead else { return }
     ahead.insert(number)
     while ahead.remove(received + 1) != nil { received += 1 }
-    writer.waiting.change.received = received
+    commits.waiting.change.received = received
   }
 }

@@ -43,7 +43,7 @@ extension SessionModel {
   /// Whether everything that the server had of the followed conversations is here, and all that
   /// came is stored and acknowledged.
   public var isCaughtUp: Bool {
-    guard isConnected, let talk, writer.isDone else { return false }
+    guard isConnected, let talk, commits.isDone else { return false }
     return talk.subscribing.isEmpty && talk.again.isEmpty
       && followed.allSatisfy(talk.subscribed.contains)
   }
@@ -99,7 +99,7 @@ extension SessionModel {
       return
     }
     let via = via(window)
-    writer.waiting.change.news += window.entries.map { .message($0, via: via) }
+    commits.waiting.change.news += window.entries.map { .message($0, via: via) }
   }
 
   /// Whether a window of one message lies beyond what a subscription under way will bring.
@@ -181,7 +181,7 @@ extension SessionModel {
     for entry in window.entries {
       let isNew = !isBehind(entry, known, window)
       guard talk?.isIdempotent == true || isNews(entry, isNew: isNew, step) else { continue }
-      writer.waiting.change.news.append(.message(entry, via: via))
+      commits.waiting.change.news.append(.message(entry, via: via))
     }
   }
 

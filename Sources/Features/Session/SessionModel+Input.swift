@@ -66,11 +66,3 @@ extension SessionModel {
     case update(SessionUpdate)
   }
 }
-
-/// Names one change that the store was given.
-public struct SessionCommitID: NumberedID {
-  /// Counted from the start of the model.
-  public let number: UInt64
-
-  public init(_ number: UInt64) { self.number = number }
-}

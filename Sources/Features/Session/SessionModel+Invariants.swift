@@ -38,7 +38,7 @@ extension SessionModel {
     for one in evidence.values { one.check(&check) }
     link.check(&check)
     queue.check(&check)
-    writer.check(&check)
+    commits.check(&check)
     payload.check(&check)
     talk?.check(&check)
   }

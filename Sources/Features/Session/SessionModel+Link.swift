@@ -54,7 +54,7 @@ extension SessionModel {
       case .open(let attempt):
         talk = Talk(attempt, at: wall(at: step.now), step.now)
         metrics.noteTry(at: wall(at: step.now))
-        writer.waiting.change.days += metrics.takePast()
+        commits.waiting.change.days += metrics.takePast()
         step.effects.append(.open(attempt))
       case .close(let attempt, let reason): close(attempt, reason, &step)
       // One that leaves needs no sign of life.
@@ -99,7 +99,7 @@ extension SessionModel {
           connecting: ended.connectedAt.map { ended.begin.duration(to: $0) },
           connected: ended.connectedAt.map { $0.duration(to: step.now) }, network: network,
           roundTrip: ended.roundTrip, reason: reason)))
-    if ended.stage == .connected { writer.waiting.change.days += metrics.take() }
+    if ended.stage == .connected { commits.waiting.change.days += metrics.take() }
   }
 
   private mutating func show(_ status: LinkStatus, _ step: inout Step) {
@@ -109,7 +109,7 @@ extension SessionModel {
     known.quality = status.quality
     if known != status { step.show(.status(status)) }
     if before.phase != status.phase, !status.phase.isTrying {
-      writer.waiting.change.days += metrics.take()
+      commits.waiting.change.days += metrics.take()
     }
     if let next = status.quality, next != shown.quality {
       shown.quality = next
@@ -150,7 +150,7 @@ extension SessionModel {
 
   /// Whether nothing is left that background time is for.
   var isFlushed: Bool {
-    guard writer.isDone, owed.isEmpty, talk?.upload == nil else { return false }
+    guard commits.isDone, owed.isEmpty, talk?.upload == nil else { return false }
     return !queue.items.contains { prompt in
       if case .queued = prompt.state { !prompt.isAccepted } else { false }
     }

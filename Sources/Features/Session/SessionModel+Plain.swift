@@ -48,7 +48,7 @@ extension SessionModel {
     var marked = prompt
     marked.floor = nextPlace(of: prompt.conversation)
     queue.replace(marked)
-    writer.put(marked)
+    commits.waiting.put(marked)
     leaving = prompt.id
   }
 
@@ -109,7 +109,7 @@ extension SessionModel {
     guard var prompt = queue[id]?.waiting, !prompt.isAccepted else { return }
     prompt.isAccepted = true
     queue.replace(prompt)
-    writer.put(prompt)
+    commits.waiting.put(prompt)
     evidence[prompt.conversation]?.accept(id)
   }
 
@@ -153,12 +153,12 @@ extension SessionModel {
   ) {
     guard talk?.isIdempotent == false, entry.role == .assistant else {
       keep(id: id, number: number)
-      return writer.waiting.change.news.append(.message(entry, via: .replay))
+      return commits.waiting.change.news.append(.message(entry, via: .replay))
     }
     let end = TurnEnd(
       id: id, number: number, result: .success(text: entry.text), isReplay: true)
     if isUnshown(end, entry.text, in: entry.conversation, step) {
-      writer.waiting.change.news.append(.message(entry, via: .replay))
+      commits.waiting.change.news.append(.message(entry, via: .replay))
     }
     take(end, in: entry.conversation, &step)
   }
@@ -186,7 +186,7 @@ extension SessionModel {
     for one in ends {
       keep(id: one.end.id, number: one.end.number)
       guard let prompt = one.key.flatMap({ queue[$0]?.waiting }) else {
-        if let id = one.end.id { writer.waiting.change.ends.append(id) }
+        if let id = one.end.id { commits.waiting.change.ends.append(id) }
         continue
       }
       if one.end.id == nil, let text = one.end.text,
@@ -218,7 +218,7 @@ extension SessionModel {
     let waiting = weigh(prompt.conversation, step) { $0.giveUp(at: step.now) }
     for end in waiting {
       keep(id: end.id, number: end.number)
-      if let id = end.id { writer.waiting.change.ends.append(id) }
+      if let id = end.id { commits.waiting.change.ends.append(id) }
     }
     endPlain(prompt, .unsure, Self.unsureReason, by: nil, step)
     queue.extend(prompt.id, until: step.now.advanced(by: SessionSettings.ackTimeout))
@@ -307,7 +307,7 @@ extension SessionModel {
       var seen = prompt
       (seen.isSeen, seen.floor) = (true, place ?? prompt.floor)
       queue.replace(seen)
-      writer.put(seen)
+      commits.waiting.put(seen)
     }
     accept(prompt.id, &step)
   }

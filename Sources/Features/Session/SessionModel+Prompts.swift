@@ -13,8 +13,8 @@ extension SessionModel {
       lastPrompt -= 1
       return step.show(.prompt(SessionPromptState(prompt, .failed, reason), news: nil))
     }
-    writer.put(prompt)
-    writer.waiting.prompts.append(prompt.id)
+    commits.waiting.put(prompt)
+    commits.waiting.prompts.append(prompt.id)
     if conversations[conversation] == nil { keep(KnownConversation(id: conversation)) }
   }
 
@@ -65,7 +65,7 @@ extension SessionModel {
       return
     }
     forgetPrompt(key)
-    writer.forget(key)
+    commits.waiting.forget(key)
   }
 
   mutating func forgetPrompt(_ key: UUID128) {
@@ -175,7 +175,11 @@ extension SessionModel {
     prompt.isAccepted = true
     queue.replace(prompt)
     // A plain server would run it twice.
-    if talk?.isIdempotent == true { writer.putLater(prompt) } else { writer.put(prompt) }
+    if talk?.isIdempotent == true {
+      commits.waiting.putLater(prompt)
+    } else {
+      commits.waiting.put(prompt)
+    }
     evidence[prompt.conversation]?.accept(id)
     show(prompt, .accepted, &step)
   }
@@ -215,7 +219,7 @@ extension SessionModel {
     let entry = SessionEntry(
       id: id, role: .assistant, text: text, conversation: conversation,
       timestamp: wall(at: step.now))
-    writer.waiting.change.news.append(.message(entry, via: .live))
+    commits.waiting.change.news.append(.message(entry, via: .live))
   }
 
   /// Ends a prompt durably. Once that is stored it is shown, and the next one of its conversation
@@ -229,7 +233,7 @@ extension SessionModel {
   ) {
     // A server repeats the end that could not be stored yet.
     guard !ending.contains(prompt.id) else { return }
-    writer.waiting.change.news.append(
+    commits.waiting.change.news.append(
       .ended(
         SessionEnding(
           key: prompt.id, conversation: prompt.conversation, text: prompt.text, outcome: outcome,
@@ -261,7 +265,7 @@ extension SessionModel {
     let failed = queue.items.filter { if case .failed = $0.state { true } else { false } }
     guard failed.count > SessionSettings.failedLimit, let oldest = failed.first else { return }
     forgetPrompt(oldest.id)
-    writer.forget(oldest.id)
+    commits.waiting.forget(oldest.id)
   }
 
   /// Takes a refusal of a prompt: later once more, or its end.
@@ -275,10 +279,10 @@ extension SessionModel {
         prompt.id, isUnsure: prompt.isAccepted, wish: nil, at: step.now,
         schedule: SessionSettings.retries, chance: &chance), later.waiting != nil
     {
-      writer.put(later)
+      commits.waiting.put(later)
       return show(later, .queued, because: error.message, &step)
     }
-    if !prompt.isAccepted { writer.waiting.change.rolledBack.append(prompt.id) }
+    if !prompt.isAccepted { commits.waiting.change.rolledBack.append(prompt.id) }
     end(prompt, .failed, error.message)
   }
 

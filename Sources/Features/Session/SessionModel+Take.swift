@@ -30,7 +30,7 @@ extension SessionModel {
     case .probed(let isPortal): probed(isPortal, &step)
     case .committed(let id, let news): committed(id, news, &step)
     case .commitFailed(let id, let failure):
-      if writer.refused(id, at: step.now) { step.show(.notice(.store(failure))) }
+      if commits.refused(id, at: step.now) { step.show(.notice(.store(failure))) }
     case .opened, .frame, .malformed, .reading, .unsent: takeSocket(input, &step)
     }
   }
@@ -103,13 +103,13 @@ extension SessionModel {
   /// Keeps how far a conversation is known.
   mutating func keep(_ known: KnownConversation) {
     conversations[known.id] = known
-    writer.put(known)
+    commits.waiting.put(known)
   }
 
   private mutating func confirm(_ through: UInt64) {
     guard through > confirmed else { return }
     confirmed = through
-    writer.waiting.change.shown = through
+    commits.waiting.change.shown = through
   }
 
   // MARK: The store
@@ -117,8 +117,8 @@ extension SessionModel {
   private mutating func committed(
     _ id: SessionCommitID, _ news: [NumberedSessionNews], _ step: inout Step
   ) {
-    let hadFailed = writer.failures > 0
-    guard let batch = writer.committed(id) else { return }
+    let hadFailed = commits.failures > 0
+    guard let batch = commits.committed(id) else { return }
     if hadFailed { step.show(.notice(.storeRecovered)) }
     stored = batch.change.received ?? stored
     for key in batch.prompts {

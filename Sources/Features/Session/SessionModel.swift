@@ -30,7 +30,7 @@ public struct SessionModel: Journaled {
   /// The client's own id; `nil` until the store was read.
   public internal(set) var client: UUID128?
   var chance: Chance
-  var writer = SessionWriter()
+  var commits = CommitQueue<SessionCommitID, SessionBatch>()
   var payload = PayloadSize()
   var metrics = SessionMetrics()
   var conversations: [String: KnownConversation] = [:]
@@ -108,7 +108,7 @@ public struct SessionModel: Journaled {
 
   public var deadline: Instant? {
     var due = [
-      link.deadline, stopsAt, writer.retryAt, staleTimes.first?.at, portal.deadline,
+      link.deadline, stopsAt, commits.retryAt, staleTimes.first?.at, portal.deadline,
     ]
     if let talk, isConnected { due += [talk.deadline, queue.deadline] }
     return due.compactMap(\.self).min()
@@ -119,7 +119,7 @@ public struct SessionModel: Journaled {
 
   /// Whether nothing is under way and nothing will be until the next start.
   public var isStopped: Bool {
-    !link.isWanted && stopsAt == nil && (writer.isDone || writer.failures > 0)
+    !link.isWanted && stopsAt == nil && (commits.isDone || commits.failures > 0)
   }
 
   /// Whether all news that were handed to the user were confirmed.
@@ -131,7 +131,7 @@ public struct SessionModel: Journaled {
   }
 
   /// Whether all prompts have ended, and everything is stored.
-  public var isSettled: Bool { unanswered == 0 && writer.isDone }
+  public var isSettled: Bool { unanswered == 0 && commits.isDone }
 
   /// Whether silence of the server says nothing: it is not read, or a prompt is on its way there.
   private func isDeaf(at now: Instant) -> Bool {
@@ -149,8 +149,10 @@ public struct SessionModel: Journaled {
       subscribe(&step)
     }
     if isInBackground, isFlushed { drive(.flushed, &step) }
-    if stopsAt != nil, writer.isDone, isShown { end(&step) }
-    if let (id, change) = writer.next(at: step.now) { step.effects.append(.commit(id, change)) }
+    if stopsAt != nil, commits.isDone, isShown { end(&step) }
+    if let commit = commits.next(at: step.now) {
+      step.effects.append(.commit(commit.id, commit.batch.change))
+    }
   }
 
   /// One call: its time, and what it asks for so far.

@@ -65,7 +65,7 @@ import Testing
     bench.give(.link(.device(.again), at: bench.wall))
     bench.pass(.seconds(2))
     #expect(!bench.model.isConnected)
-    #expect(bench.model.stopsAt == nil && !bench.model.link.isWanted)
+    #expect(!bench.model.isStopping && !bench.model.link.isWanted)
   }
 
   @Test func `a short prompt without an answer takes no time from a long one behind it`() {
@@ -283,7 +283,7 @@ import Testing
 
   @Test func `a first try begins at the wall clock at which the store was read`() {
     let bench = SessionBench.opening()
-    #expect(bench.model.talk?.startedAt == bench.wall)
+    #expect(bench.model.connection?.startedAt == bench.wall)
   }
 
   @Test func `a change puts no prompt that it forgets`() {

@@ -317,12 +317,12 @@ import Testing
     _ = sessions.say(1, .messageAck(ids[2]))
     sessions.ask(key: "k4")
     _ = sessions.answer(4)
-    #expect(sessions.server.ended == [1, 2, 4].map { SessionPromptID($0) })
+    #expect(sessions.server.prompts.ended == [1, 2, 4].map { SessionPromptID($0) })
     // The lost answer of the first one is still that of its key.
     #expect(sessions.ask(key: "k1").responses(to: 1).map(\.id) == [ids[0]])
     sessions.ask(key: "k5")
     _ = sessions.answer(5)
-    #expect(sessions.server.ended == [2, 4, 5].map { SessionPromptID($0) })
+    #expect(sessions.server.prompts.ended == [2, 4, 5].map { SessionPromptID($0) })
     #expect(sessions.runs == [1, 2, 3, 4, 5].map { SessionPromptID($0) })
   }
 

@@ -48,7 +48,7 @@ import Testing
     sessions.ask(2, "other", in: Sessions.other)
     _ = sessions.answer(1)
     let answer = sessions.answer(2).responses(to: 2)
-    #expect(sessions.server.ended == [SessionPromptID(2)])
+    #expect(sessions.server.prompts.ended == [SessionPromptID(2)])
     #expect(sessions.ask(2, "other", in: Sessions.other).responses(to: 2) == answer)
     #expect(sessions.runs == [1, 2].map { SessionPromptID($0) })
   }

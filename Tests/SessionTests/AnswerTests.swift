@@ -79,7 +79,7 @@ import Testing
     // After 10 s the long one goes, and after 30 s the short one is to be sent again.
     bench.pass(.seconds(35))
     #expect(bench.prompts.map(\.text) == ["a", long])
-    #expect(bench.model.talk?.sent == [bench.key(long)])
+    #expect(bench.model.connection?.sent == [bench.key(long)])
   }
 
   @Test func `a prompt of control characters is measured as JSON`() {

@@ -207,10 +207,10 @@ import Testing
     bench.say(.replay(id: "x3", .one("x3", at: nil), number: 3))
     bench.say(.error(SessionError(message: "", code: "not_recovered")))
     bench.say(.replay(id: "x5", .one("x5", at: nil), number: 5))
-    #expect(bench.model.received == 5)
-    #expect(bench.model.ahead == [])
+    #expect(bench.model.messages.received == 5)
+    #expect(bench.model.messages.ahead == [])
     bench.say(.replay(id: "x7", .one("x7", at: nil), number: 7))
-    #expect(bench.model.received == 5)
+    #expect(bench.model.messages.received == 5)
     bench.say(.replay(id: "x6", .one("x6", at: nil), number: 6))
     #expect(bench.store.open(as: SessionBench.client).received == 7)
   }
@@ -223,7 +223,7 @@ import Testing
     bench.say(.replay(id: "x2", .one("x2", at: nil), number: 2))
     bench.say(.replay(id: "x5", .one("x5", at: nil), number: 5))
     #expect(bench.store.open(as: SessionBench.client).received == 5)
-    #expect(bench.model.ahead == [])
+    #expect(bench.model.messages.ahead == [])
   }
 
   @Test func `1,000 numbers beyond a missing one are remembered`() {
@@ -232,11 +232,11 @@ import Testing
     for number in UInt64(2)...1_003 {
       bench.say(.replay(id: "x\(number)", .one("x\(number)", at: nil), number: number))
     }
-    #expect(bench.model.ahead == Set(UInt64(2)...1_001))
-    #expect(bench.model.received == 0)
+    #expect(bench.model.messages.ahead == Set(UInt64(2)...1_001))
+    #expect(bench.model.messages.received == 0)
     bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
-    #expect(bench.model.ahead == [])
-    #expect(bench.model.received == 1_001)
+    #expect(bench.model.messages.ahead == [])
+    #expect(bench.model.messages.received == 1_001)
   }
 
   @Test func `a live message is shown as live`() {

@@ -220,7 +220,7 @@ import Testing
     #expect(bench.prompts.count == 1)
     #expect(bench.acks == ["u2"])
     #expect(bench.states.last == "a answered")
-    #expect(bench.model.staleTimes == [])
+    #expect(bench.model.outbox.staleDeadline == nil)
     bench.prompt("b", in: "d")
     #expect(bench.prompts.last?.text == "b")
   }

@@ -162,7 +162,7 @@ struct SessionBench {
           message: "", session: Self.client.description, version: version, features: features,
           isRecovered: isRecovered)))
     // A plain server says of no ack what it is for.
-    if features.isEmpty, model.talk?.awaited == [.size] { ack(nil) }
+    if features.isEmpty, model.connection?.awaited == [.size] { ack(nil) }
   }
 
   /// Loses the connection and waits for the next try.

@@ -65,7 +65,7 @@ import Testing
     bench.give(.link(.device(.again), at: bench.wall))
     bench.pass(.seconds(2))
     #expect(!bench.model.isConnected)
-    #expect(bench.model.stopsAt == nil && !bench.model.link.isWanted)
+    #expect(!bench.model.isStopping && !bench.model.link.isWanted)
   }
 
   @Test func `a short prompt without an answer takes no time from a long one behind it`() {
@@ -227,43 +227,29 @@ import Testing
   }
 
   @Test func `a conversation is in a change once, as it is now`() {
-    var writer = SessionWriter()
+    var batch = SessionBatch()
     for sequence in 1...3 as ClosedRange<UInt64> {
-      writer.put(KnownConversation(id: "c", sequence: sequence))
-      writer.put(KnownConversation(id: "d"))
+      batch.put(KnownConversation(id: "c", sequence: sequence))
+      batch.put(KnownConversation(id: "d"))
     }
-    #expect(writer.waiting.change.conversations.map(\.id) == ["c", "d"])
-    #expect(writer.waiting.change.conversations.map(\.sequence) == [3, 0])
+    #expect(batch.change.conversations.map(\.id) == ["c", "d"])
+    #expect(batch.change.conversations.map(\.sequence) == [3, 0])
   }
 
-  @Test func `a late answer of the store ends no newer try`() {
-    var writer = SessionWriter()
-    writer.put(KnownConversation(id: "c"))
-    let first = writer.next(at: .zero)?.0 ?? SessionCommitID(0)
-    let isRefused = writer.refused(first, at: .zero)
-    let second = writer.next(at: Instant(nanoseconds: 1_000_000_000))?.0 ?? SessionCommitID(0)
-    #expect(isRefused && second != first)
-    let late = writer.committed(first)
-    #expect(late == nil && !writer.isDone)
-    let done = writer.committed(second)
-    #expect(done?.change.conversations.map(\.id) == ["c"])
-    #expect(writer.isDone)
-  }
-
-  @Test func `a change that the store refuses waits 30 s at most`() {
-    var writer = SessionWriter()
-    writer.put(KnownConversation(id: "c"))
-    var now = Instant.zero
-    var waits: [Duration] = []
-    for _ in 1...8 {
-      guard let (id, _) = writer.next(at: now), writer.refused(id, at: now),
-        let retry = writer.retryAt
-      else { break }
-      waits.append(now.duration(to: retry))
-      now = retry
-    }
-    let seconds = [1, 2, 4, 8, 16, 30, 30, 30]
-    #expect(waits == seconds.map { Duration.seconds($0) })
+  @Test func `a prompt that is stored along with others is in the next change once`() {
+    var batch = SessionBatch()
+    var prompt = KeptPrompt(
+      id: UUID128(high: 0, low: 1), conversation: "c", text: "a", number: 1,
+      createdAt: Timestamp(nanoseconds: 0))
+    batch.put(prompt)
+    prompt.isAccepted = true
+    batch.putLater(prompt)
+    #expect(batch.change.prompts.map(\.isAccepted) == [false])
+    batch.seal()
+    #expect(batch.change.prompts == [prompt])
+    batch = SessionBatch()
+    batch.putLater(prompt)
+    #expect(batch.isEmpty)
   }
 
   @Test func `a refused prompt that is tried again keeps its text and its conversation`() {
@@ -297,18 +283,18 @@ import Testing
 
   @Test func `a first try begins at the wall clock at which the store was read`() {
     let bench = SessionBench.opening()
-    #expect(bench.model.talk?.startedAt == bench.wall)
+    #expect(bench.model.connection?.startedAt == bench.wall)
   }
 
   @Test func `a change puts no prompt that it forgets`() {
-    var writer = SessionWriter()
+    var batch = SessionBatch()
     let prompt = KeptPrompt(
       id: UUID128(high: 0, low: 1), conversation: "c", text: "a", number: 1,
       createdAt: Timestamp(nanoseconds: 0))
-    writer.put(prompt)
-    writer.forget(prompt.id)
-    #expect(writer.waiting.change.prompts == [])
-    #expect(writer.waiting.change.forgotten == [prompt.id])
+    batch.put(prompt)
+    batch.forget(prompt.id)
+    #expect(batch.change.prompts == [])
+    #expect(batch.change.forgotten == [prompt.id])
   }
 
   @Test func `a refusal of the store counts once, also if it comes twice`() {

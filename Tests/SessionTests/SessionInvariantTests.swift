@@ -17,14 +17,20 @@ import Testing
   }
 
   private static let plants: [PlantedFault<SessionModel>] = [
-    ("session: connected means that the server said so", { $0.talk?.stage = .greeted }),
-    ("session: nothing is done before the store was read", { $0.client = nil }),
-    ("session: acknowledgements are bounded", { $0.owed = Array(repeating: "m", count: 1_001) }),
-    ("session: numbers ahead are bounded", { $0.ahead = Set(2...1_002) }),
-    ("session: what was sent is in the outbox until its end", { $0.talk?.sent.insert(nobody) }),
-    ("session: a prompt is marked for a server without keys", { $0.leaving = nobody }),
+    (
+      "session: its connection is the link's attempt",
+      { $0.connection = ServerConnection(AttemptID(99), at: Timestamp(nanoseconds: 0), .zero) }
+    ),
+    ("session: connected means that the server said so", { $0.connection?.greet() }),
+    (
+      "session: what was sent is in the outbox until its end",
+      { $0.connection?.send(nobody, bytes: 1, at: .zero) }
+    ),
+    (
+      "session: a prompt is marked for a server without keys",
+      { model in if let prompt = model.outbox.items.first { model.outbox.mark(prompt) } }
+    ),
     ("link: it is idle exactly while it is not wanted", { $0.link.gate.wish = .none }),
-    ("session writer: only a refused change is tried again", { $0.writer.retryAt = .zero }),
     ("payload size: it stays within its range", { $0.payload.kilobytes = 251 }),
     ("payload size: it stays within its range", { $0.payload.kilobytes = 49 }),
     (
@@ -32,20 +38,22 @@ import Testing
       { $0.payload.outcomes = Array(repeating: true, count: 21) }
     ),
     (
-      "talk: nothing but connect is said before connected",
-      { model in
-        model.talk?.stage = .greeted
-        model.talk?.sent = []
-        model.talk?.upload = nil
-        model.talk?.pings = [Talk.Ping(id: 1, sentAt: .zero)]
-      }
+      "server connection: nothing but connect is sent before connected",
+      { $0.connection?.greet() }
     ),
-    ("talk: what is awaited was subscribed to", { $0.talk?.subscribing["x"] = .zero }),
+    (
+      "server connection: what is uploaded was sent",
+      { model in for prompt in model.outbox.items { model.connection?.forgetSent(prompt.id) } }
+    ),
+    (
+      "session outbox: every prompt was numbered",
+      { model in _ = model.outbox.restore(model.outbox.items, lastNumber: 0, at: .zero) }
+    ),
     (
       "send queue: an item is in it once",
       { model in
-        let items = model.queue.items
-        model.queue.restore(items + items)
+        let items = model.outbox.items
+        _ = model.outbox.restore(items + items, lastNumber: 9, at: .zero)
       }
     ),
   ]
@@ -56,8 +64,10 @@ import Testing
 
   @Test func `as much as may wait or count is no fault`() {
     var model = Self.prompting
-    model.owed = Array(repeating: "m", count: 1_000)
-    model.ahead = Set(2...1_001)
+    model.messages.committed(received: nil, acks: Array(repeating: "m", count: 1_001))
+    #expect(model.messages.pendingAcks.count == 1_000)
+    for number in UInt64(2)...1_002 { _ = model.messages.note(number) }
+    #expect(model.messages.ahead == Set(2...1_001))
     model.payload.outcomes = Array(repeating: true, count: 20)
     #expect(model.brokenInvariants(.thorough) == [])
   }

@@ -26,7 +26,7 @@ import Testing
       "outbox": SessionSettings.outboxLimit, "failed": SessionSettings.failedLimit,
       "prompt": SessionSettings.longestPrompt, "message": SessionSettings.longestMessage,
       "upload": SessionSettings.uploadRate, "malformed": SessionSettings.malformedLimit,
-      "ahead": SessionSettings.numbersAhead, "owed": SessionSettings.owedLimit,
+      "ahead": SessionSettings.numbersAhead, "owed": SessionSettings.pendingAckLimit,
       "together": SessionSettings.subscriptionsTogether, "pieces": ResponsePieces.limit,
     ]
     #expect(

@@ -21,7 +21,7 @@ import Testing
     bench.pass(.seconds(31))
     sign(&bench)
     bench.prompt(text, in: "d")
-    return bench.model.talk?.upload.map { bench.now.duration(to: $0.deafUntil) }
+    return bench.model.connection?.upload.map { bench.now.duration(to: $0.deafUntil) }
   }
 
   @Test func `a long prompt may hold up pings if the server was heard since the one before`() {
@@ -96,7 +96,7 @@ import Testing
     }
     bench.pass(.seconds(60))
     #expect(bench.model.isConnected)
-    #expect(bench.model.talk?.large?.until == bench.now)
+    #expect(bench.model.connection?.large?.until == bench.now)
     bench.give(.link(.ping(bench.attempt), at: bench.wall))
     bench.pass(.seconds(60))
     #expect(!bench.model.isConnected)
@@ -105,10 +105,10 @@ import Testing
   @Test func `a prompt that a plain server let time out is waited for no more`() {
     var bench = SessionBench.connected([])
     bench.prompt(String(repeating: "x", count: 100 * 1_024))
-    #expect(bench.model.talk?.large != nil)
+    #expect(bench.model.connection?.large != nil)
     bench.pass(.seconds(300))
     #expect(bench.reason == SessionModel.unsureReason)
-    #expect(bench.model.talk != nil)
-    #expect(bench.model.talk?.large == nil)
+    #expect(bench.model.connection != nil)
+    #expect(bench.model.connection?.large == nil)
   }
 }

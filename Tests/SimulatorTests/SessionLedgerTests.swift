@@ -212,7 +212,7 @@ private struct LedgerScript {
   }
 
   private mutating func give(_ input: SessionServer.Input) {
-    ledger.told(input, at: now)
+    ledger.received(input, at: now)
     follow(server.handle(input, at: now))
   }
 

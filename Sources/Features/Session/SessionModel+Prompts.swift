@@ -1,34 +1,30 @@
 import LinkCore
 import LinkWire
 
-// Prompts: from the user's word to the server's answer.
+// Prompts: from the user to the server's answer.
 extension SessionModel {
   mutating func prompt(_ text: String, in conversation: String, _ step: inout Step) {
-    lastPrompt += 1
-    let prompt = KeptPrompt(
-      id: .random(using: &chance), conversation: conversation, text: text, number: lastPrompt,
-      createdAt: wall(at: step.now))
-    if let reason = refusal(of: prompt) {
-      // Not kept: the words stay with whoever wrote them, and the reason stands beside them.
-      lastPrompt -= 1
-      return step.show(.prompt(SessionPromptState(prompt, .failed, reason), news: nil))
+    let draft = outbox.draft(text, in: conversation, createdAt: wall(at: step.now))
+    if let reason = refusal(of: draft) {
+      // Not kept: the text stays with whoever wrote it, and is shown with the reason.
+      return step.show(.prompt(SessionPromptState(draft, .failed, reason), news: nil))
     }
-    writer.put(prompt)
-    writer.waiting.prompts.append(prompt.id)
+    commits.waiting.put(draft)
+    commits.waiting.prompts.append(draft.id)
     if conversations[conversation] == nil { keep(KnownConversation(id: conversation)) }
   }
 
-  /// Adds a prompt to the queue; returns why not.
-  private mutating func refusal(of prompt: KeptPrompt) -> String? {
-    guard client != nil, stopsAt == nil else { return "the session is closed" }
-    guard !prompt.text.isEmpty else { return "the prompt is empty" }
-    guard prompt.text.utf8.count <= SessionSettings.longestPrompt else {
+  /// Adds a draft to the outbox; returns why not.
+  private mutating func refusal(of draft: KeptPrompt) -> String? {
+    guard client != nil, !isStopping else { return "the session is closed" }
+    guard !draft.text.isEmpty else { return "the prompt is empty" }
+    guard draft.text.utf8.count <= SessionSettings.longestPrompt else {
       return "a prompt has at most \(SessionSettings.longestPrompt) bytes"
     }
-    guard Self.fits(prompt) else {
+    guard Self.fits(draft) else {
       return "a prompt has at most \(SessionSettings.longestMessage) bytes as JSON"
     }
-    return queue.add(prompt) ? nil : "too many prompts wait for an answer"
+    return outbox.add(draft) ? nil : "too many prompts wait for an answer"
   }
 
   private static func fits(_ prompt: KeptPrompt) -> Bool {
@@ -44,162 +40,105 @@ extension SessionModel {
         idempotencyKey: prompt.id.description, number: prompt.number))
   }
 
-  /// Begins to watch whether a prompt becomes stale.
-  mutating func watch(_ prompt: KeptPrompt, at now: Instant) {
-    guard case .queued = prompt.state, !prompt.isAccepted else { return }
-    staleTimes.append(
-      StaleTime(key: prompt.id, at: now.advanced(by: SessionSettings.staleAfter)))
-  }
-
   /// Sends a failed prompt again: as a new one, since the old one had its end.
   mutating func retry(_ key: UUID128, _ step: inout Step) {
-    // While the session ends it stays as it is: a new one is taken no more.
-    guard let old = queue[key], case .failed = old.state, stopsAt == nil, !ending.contains(key)
+    // While the session stops, the prompt stays as it is: a new one is refused.
+    guard let old = outbox[key], old.waiting == nil, !isStopping, !outbox.isEnding(key)
     else { return }
-    discard(key, &step)
+    discard(key)
     prompt(old.text, in: old.conversation, &step)
   }
 
-  mutating func discard(_ key: UUID128, _ step: inout Step) {
-    guard let prompt = queue[key], case .failed = prompt.state, !ending.contains(key) else {
-      return
-    }
-    forgetPrompt(key)
-    writer.forget(key)
+  mutating func discard(_ key: UUID128) {
+    guard let prompt = outbox[key], prompt.waiting == nil, !outbox.isEnding(key) else { return }
+    remove(key)
+    commits.waiting.forget(key)
   }
 
-  mutating func forgetPrompt(_ key: UUID128) {
-    queue.remove(key)
-    talk?.sent.remove(key)
-    endUpload(of: key)
+  private mutating func remove(_ key: UUID128) {
+    outbox.remove(key)
+    connection?.forgetSent(key)
+    connection?.endUpload(of: key)
   }
 
-  /// The server has a prompt, or it has ended: it can become stale no more.
-  mutating func unwatch(_ key: UUID128) { staleTimes.removeAll { $0.key == key } }
-
-  mutating func endUpload(of key: UUID128) {
-    if talk?.upload?.key == key { talk?.upload = nil }
-    if talk?.large?.key == key { talk?.large = nil }
-  }
-
-  /// Shows a prompt's state if it is another one than before.
-  mutating func show(
-    _ prompt: KeptPrompt, _ state: SessionPromptState.State, because reason: String? = nil,
-    _ step: inout Step
-  ) {
-    guard states.updateValue(state, forKey: prompt.id) != state || reason != nil else { return }
-    step.show(.prompt(SessionPromptState(prompt, state, reason), news: nil))
-  }
-
-  // MARK: Handing over
+  // MARK: Sending
 
   mutating func sendPrompts(_ step: inout Step) {
-    while let talk, talk.upload == nil, !talk.isDraining, stopsAt == nil, leaving == nil {
-      let held = held(by: talk)
-      let next = queue.take(at: step.now, timeout: timeout(of: talk)) { !held.contains($0.id) }
-      guard let prompt = next else { return }
-      if talk.isIdempotent {
-        handOver(prompt, talk.attempt, &step)
+    while let connection, connection.upload == nil, !connection.isDraining, !isStopping,
+      outbox.marked == nil
+    {
+      let timeout =
+        connection.isIdempotent ? SessionSettings.ackTimeout : settings.answerTimeout
+      guard let prompt = outbox.next(on: connection, at: step.now, timeout: timeout) else {
+        return
+      }
+      if connection.isIdempotent {
+        send(prompt, connection.attempt, &step)
       } else {
-        offer(prompt, talk.attempt, &step)
+        offer(prompt, connection.attempt, &step)
       }
     }
   }
 
-  private func timeout(of talk: Talk) -> Duration {
-    talk.isIdempotent ? SessionSettings.ackTimeout : settings.answerTimeout
-  }
-
-  /// Gives a prompt that is under way on a slow line the time that it takes there: a second copy
-  /// would only hold up the first.
-  private mutating func waitForUpload(of prompt: KeptPrompt, _ step: Step) {
-    let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.slowestRate)
-    let until = min(SessionSettings.ackTimeout + time, SessionSettings.turnLimit)
-    queue.extend(prompt.id, until: step.now.advanced(by: until))
-  }
-
-  /// The prompts that may not be sent on this connection yet: those whose end is not stored, and
-  /// what a plain server may have, which is asked for the history first. While an ack of it may be
-  /// of something else, nothing more is said that earns one.
-  private func held(by talk: Talk) -> Set<UUID128> {
-    guard !talk.isIdempotent else { return ending }
-    let unsure = queue.items.filter { prompt in
-      guard !prompt.isAccepted else { return false }
-      return !talk.mayAsk
-        || queue.unsure.contains(prompt.id) && !talk.isCurrent(prompt.conversation)
-    }
-    return ending.union(unsure.map(\.id))
-  }
-
-  mutating func handOver(
+  private mutating func send(
     _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
-    let opener = conversations[prompt.conversation]?.openedBy
-    let message = Self.message(of: prompt, isNew: opener == nil || opener == prompt.id)
-    let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.uploadRate)
-    let grace = min(time + SessionSettings.uploadTime, SessionSettings.longestUpload)
-    let deaf = talk?.wasDeaf == true ? .zero : min(time, SessionSettings.longestUpload)
-    talk?.upload = Talk.Upload(
-      key: prompt.id, until: step.now.advanced(by: grace), deafUntil: step.now.advanced(by: deaf))
-    if deaf > .zero { talk?.wasDeaf = true }
-    if time > .zero, talk?.large?.key != prompt.id {
-      let until = step.now.advanced(by: SessionSettings.turnLimit)
-      talk?.large = Talk.Large(key: prompt.id, until: until)
-    }
-    if talk?.isIdempotent == true { waitForUpload(of: prompt, step) }
-    talk?.sent.insert(prompt.id)
-    talk?.expectAck(of: .prompt(prompt.id), at: step.now)
+    let message = Self.message(of: prompt, isNew: conversations.isOpened(by: prompt))
+    if connection?.isIdempotent == true { waitForUpload(of: prompt, step) }
+    connection?.send(prompt.id, bytes: prompt.text.utf8.count, at: step.now)
     step.effects.append(.send(attempt, message))
     if !prompt.isAccepted { show(prompt, .sent, &step) }
   }
 
-  // MARK: The server's word
+  /// Gives a prompt that is under way on a slow line the time that it takes there: a second copy
+  /// would only delay the first.
+  private mutating func waitForUpload(of prompt: KeptPrompt, _ step: Step) {
+    let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.slowestRate)
+    let until = min(SessionSettings.ackTimeout + time, SessionSettings.turnLimit)
+    outbox.extend(prompt.id, until: step.now.advanced(by: until))
+  }
+
+  // MARK: Answers of the server
 
   /// Takes an ack: by its key, or that of the only message that awaits one.
   mutating func acknowledged(_ key: String?, _ step: inout Step) {
     guard let key else { return acknowledged(&step) }
     guard let id = UUID128(key) else { return }
-    talk?.forget(.prompt(id))
+    connection?.forget(.prompt(id))
     accept(id, &step)
   }
 
   /// Notes that the server has a prompt: durably before anything else if it knows no keys.
-  mutating func accept(_ id: UUID128, _ step: inout Step) {
-    endUpload(of: id)
-    unwatch(id)
-    guard var prompt = queue[id], case .queued = prompt.state else { return }
-    let wait = talk?.isIdempotent == true ? SessionSettings.turnLimit : settings.answerTimeout
-    queue.extend(id, until: step.now.advanced(by: wait))
-    open(prompt)
+  private mutating func accept(_ key: UUID128, _ step: inout Step) {
+    connection?.endUpload(of: key)
+    outbox.unwatch(key)
+    guard var prompt = outbox[key]?.waiting else { return }
+    let isIdempotent = connection?.isIdempotent == true
+    let wait = isIdempotent ? SessionSettings.turnLimit : settings.answerTimeout
+    outbox.extend(key, until: step.now.advanced(by: wait))
+    if let opened = conversations.opened(by: prompt) { keep(opened) }
     guard !prompt.isAccepted else { return }
     prompt.isAccepted = true
-    queue.replace(prompt)
-    // A plain server would run it twice.
-    if talk?.isIdempotent == true { writer.putLater(prompt) } else { writer.put(prompt) }
-    evidence[prompt.conversation]?.accept(id)
+    outbox.replace(prompt)
+    // A server without keys would run it twice.
+    if isIdempotent { commits.waiting.putLater(prompt) } else { commits.waiting.put(prompt) }
+    evidence.accept(key, in: prompt.conversation)
     show(prompt, .accepted, &step)
   }
 
-  /// The server knows the conversation of this prompt from now on.
-  private mutating func open(_ prompt: KeptPrompt) {
-    guard var known = conversations[prompt.conversation], known.openedBy == nil else { return }
-    known.openedBy = prompt.id
-    keep(known)
-  }
-
   mutating func answered(_ response: SessionResponse, _ step: inout Step) {
-    guard talk?.isIdempotent == true || response.idempotencyKey != nil else {
+    guard connection?.isIdempotent == true || response.idempotencyKey != nil else {
       return answeredWithoutKey(response, &step)
     }
-    let prompt = response.idempotencyKey.flatMap { UUID128($0) }.flatMap { queue[$0]?.waiting }
+    let prompt = response.idempotencyKey.flatMap { UUID128($0) }.flatMap { outbox[$0]?.waiting }
     if let prompt { accept(prompt.id, &step) }
     keep(id: response.id, number: response.number)
-    let whole = talk?.pieces.take(response.parts, of: response.idempotencyKey)
+    let whole = connection?.pieces.take(response.parts, of: response.idempotencyKey)
     switch response.result {
     case .success(let shown):
       let conversation = prompt?.conversation ?? response.conversation ?? conversation
       if let id = response.id ?? prompt.map({ "response-\($0.id)" }) {
-        add(whole ?? shown, as: id, in: conversation, &step)
+        add(whole ?? shown, as: id, in: conversation, step)
       }
       if let prompt { end(prompt, .answered, nil) }
     case .failure(let error):
@@ -209,103 +148,387 @@ extension SessionModel {
   }
 
   /// Adds the message of a response.
-  mutating func add(
-    _ text: String, as id: String, in conversation: String, _ step: inout Step
+  private mutating func add(
+    _ text: String, as id: String, in conversation: String, _ step: Step
   ) {
     let entry = SessionEntry(
       id: id, role: .assistant, text: text, conversation: conversation,
       timestamp: wall(at: step.now))
-    writer.waiting.change.news.append(.message(entry, via: .live))
+    commits.waiting.change.news.append(.message(entry, via: .live))
   }
 
   /// Ends a prompt durably. Once that is stored it is shown, and the next one of its conversation
-  /// goes.
+  /// is sent.
   ///
   /// - Parameter message: The id of the message that ends it, if no key does: the store knows
   ///   whether that ended another one.
-  mutating func end(
+  private mutating func end(
     _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
     by message: String? = nil
   ) {
     // A server repeats the end that could not be stored yet.
-    guard !ending.contains(prompt.id) else { return }
-    writer.waiting.change.news.append(
+    guard outbox.end(prompt.id) else { return }
+    commits.waiting.change.news.append(
       .ended(
         SessionEnding(
           key: prompt.id, conversation: prompt.conversation, text: prompt.text, outcome: outcome,
           reason: reason, message: message)))
-    ending.insert(prompt.id)
-    talk?.forget(.prompt(prompt.id))
-    endUpload(of: prompt.id)
-    unwatch(prompt.id)
+    connection?.forget(.prompt(prompt.id))
+    connection?.endUpload(of: prompt.id)
+    outbox.unwatch(prompt.id)
   }
 
-  /// The store has taken ends of prompts: those among its news hold.
+  /// Carries out the ends of prompts that the store was given: those among its news hold.
   mutating func settle(_ asked: [SessionNews], _ news: [NumberedSessionNews]) {
     for case .ended(let ending) in news.map(\.news) {
-      if evidence[ending.conversation]?.key == ending.key {
-        evidence[ending.conversation]?.finish(by: ending.message)
-      }
+      evidence.finish(ending)
       guard ending.outcome.isKept else {
-        forgetPrompt(ending.key)
+        remove(ending.key)
         continue
       }
-      _ = queue.fail(ending.key, ending.reason ?? ending.outcome.rawValue)
-      talk?.sent.remove(ending.key)
-      forgetOldFailures()
+      outbox.fail(ending.key, ending.reason ?? ending.outcome.rawValue)
+      connection?.forgetSent(ending.key)
+      if let oldest = outbox.excessFailure {
+        remove(oldest.id)
+        commits.waiting.forget(oldest.id)
+      }
     }
-    for case .ended(let ending) in asked { self.ending.remove(ending.key) }
+    for case .ended(let ending) in asked { outbox.ended(ending.key) }
   }
 
-  private mutating func forgetOldFailures() {
-    let failed = queue.items.filter { if case .failed = $0.state { true } else { false } }
-    guard failed.count > SessionSettings.failedLimit, let oldest = failed.first else { return }
-    forgetPrompt(oldest.id)
-    writer.forget(oldest.id)
-  }
-
-  /// Takes a refusal of a prompt: later once more, or its end.
+  /// Takes a refusal of a prompt, which is sent again later or has failed.
   mutating func refused(_ prompt: KeptPrompt, _ error: SessionError, _ step: inout Step) {
-    guard prompt.waiting != nil, !ending.contains(prompt.id) else { return }
-    talk?.forget(.prompt(prompt.id))
-    talk?.sent.remove(prompt.id)
-    endUpload(of: prompt.id)
-    if error.isTransient,
-      let later = queue.retryLater(
-        prompt.id, isUnsure: prompt.isAccepted, wish: nil, at: step.now,
-        schedule: SessionSettings.retries, chance: &chance), later.waiting != nil
-    {
-      writer.put(later)
+    guard prompt.waiting != nil, !outbox.isEnding(prompt.id) else { return }
+    connection?.forget(.prompt(prompt.id))
+    connection?.forgetSent(prompt.id)
+    connection?.endUpload(of: prompt.id)
+    if error.isTransient, let later = outbox.retryLater(prompt, at: step.now) {
+      commits.waiting.put(later)
       return show(later, .queued, because: error.message, &step)
     }
-    if !prompt.isAccepted { writer.waiting.change.rolledBack.append(prompt.id) }
+    if !prompt.isAccepted { commits.waiting.change.rolledBack.append(prompt.id) }
     end(prompt, .failed, error.message)
   }
 
-  /// A prompt had no answer in time.
+  /// Handles a prompt that had no answer in time.
   mutating func expire(_ key: UUID128, _ step: inout Step) {
-    guard let prompt = queue[key], let talk else { return }
-    if ending.contains(key) || leaving == key {
+    guard let prompt = outbox[key], let connection else { return }
+    if outbox.isEnding(key) || outbox.marked == key {
       // The store has still to answer.
-      queue.extend(key, until: step.now.advanced(by: SessionSettings.ackTimeout))
-    } else if talk.isIdempotent {
+      outbox.extend(key, until: step.now.advanced(by: SessionSettings.ackTimeout))
+    } else if connection.isIdempotent {
       // Under its key it is a question: the server says where it stands.
-      self.talk?.sent.remove(key)
-      queue.release(key)
+      self.connection?.forgetSent(key)
+      outbox.release(key)
     } else {
       giveUp(prompt, &step)
     }
   }
 }
 
-extension KeptPrompt {
-  /// The prompt if it still waits for an answer.
-  var waiting: KeptPrompt? { if case .queued = state { self } else { nil } }
+// MARK: - Servers without keys
+
+// What such a server says is evidence; `PromptEvidence` decides to which prompt it belongs.
+extension SessionModel {
+  /// Changes the evidence of a conversation, in which its first prompt without an end is under way.
+  private mutating func weigh<Value>(
+    _ conversation: String, _ step: Step, _ body: (inout PromptEvidence) -> Value
+  ) -> Value {
+    let (outbox, sent) = (outbox, connection?.sent)
+    let (known, timeout) = (conversations[conversation], settings.answerTimeout)
+    return evidence.change(conversation) {
+      PromptEvidence(known, timeout: timeout, at: step.now)
+    } _: { one in
+      if let key = one.key, outbox[key]?.waiting == nil { one.finish(by: nil) }
+      if one.key == nil, let open = Self.open(in: conversation, of: outbox) {
+        one.begin(open, isHere: sent?.contains(open.id) == true, at: step.now)
+      }
+      return body(&one)
+    }
+  }
+
+  /// The prompt of a conversation that the server may have.
+  private static func open(
+    in conversation: String, of outbox: SessionOutbox
+  ) -> KeptPrompt? {
+    outbox.items.first {
+      $0.conversation == conversation && $0.waiting != nil && ($0.floor != nil || $0.isAccepted)
+    }
+  }
+
+  // MARK: Sending
+
+  /// Sends a prompt whose turn it is, unless the server may have it.
+  ///
+  /// The store first learns behind which place of the history its message is: only a prompt that
+  /// was sent can be there.
+  private mutating func offer(
+    _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
+  ) {
+    if prompt.isAccepted || prompt.floor != nil && mayBeThere(prompt, step) {
+      return wait(for: prompt, step)
+    }
+    guard prompt.floor == nil else { return sendPlain(prompt, attempt, &step) }
+    var marked = prompt
+    marked.floor = conversations.nextPlace(
+      of: prompt.conversation, connection?.version ?? .oldest)
+    outbox.mark(marked)
+    commits.waiting.put(marked)
+  }
+
+  /// Sends the prompt that waited for the store, if it was stored and may still go.
+  mutating func sendMarked(_ stored: [KeptPrompt], _ step: inout Step) {
+    guard let key = outbox.takeMarked(of: stored), let connection,
+      let prompt = outbox[key]?.waiting, outbox.isSending(key)
+    else { return }
+    guard !connection.isDraining, !isStopping else { return outbox.release(key) }
+    sendPlain(prompt, connection.attempt, &step)
+  }
+
+  private mutating func sendPlain(
+    _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
+  ) {
+    send(prompt, attempt, &step)
+    weigh(prompt.conversation, step) { $0.begin(prompt, isHere: true, at: step.now) }
+  }
+
+  private mutating func mayBeThere(_ prompt: KeptPrompt, _ step: Step) -> Bool {
+    weigh(prompt.conversation, step) { $0.key == prompt.id && $0.mayBeThere }
+  }
+
+  private mutating func wait(for prompt: KeptPrompt, _ step: Step) {
+    let patience = weigh(prompt.conversation, step) { $0.patience }
+    outbox.extend(prompt.id, until: step.now.advanced(by: patience))
+  }
+
+  // MARK: Answers of the server
+
+  /// Takes an ack that does not say what it is for.
+  private mutating func acknowledged(_ step: inout Step) {
+    guard let ack = connection?.takeAck() else { return }
+    for key in ack.prompts {
+      if ack.isSure { accept(key, &step) } else { suspect(key) }
+    }
+  }
+
+  /// Notes that the server may have said that it has a prompt: it is not sent again.
+  private mutating func suspect(_ key: UUID128) {
+    guard var prompt = outbox[key]?.waiting, !prompt.isAccepted else { return }
+    prompt.isAccepted = true
+    outbox.replace(prompt)
+    commits.waiting.put(prompt)
+    evidence.accept(key, in: prompt.conversation)
+  }
+
+  private mutating func answeredWithoutKey(
+    _ response: SessionResponse, _ step: inout Step
+  ) {
+    let end = TurnEnd(id: response.id, number: response.number, result: response.result)
+    guard let conversation = response.conversation ?? onlyConversation else {
+      // The original's failures name none: it may be that of any prompt under way.
+      if let id = end.id, let text = end.text { add(text, as: id, in: conversation, step) }
+      keep(id: response.id, number: response.number)
+      for prompt in outbox.items where outbox.isSending(prompt.id) { doubt(prompt, step) }
+      return
+    }
+    if let id = end.id, let text = end.text, isUnshown(end, text, in: conversation, step) {
+      add(text, as: id, in: conversation, step)
+    }
+    take(end, in: conversation, &step)
+  }
+
+  /// Returns whether an answer was not shown yet, and notes that it is now.
+  private mutating func isUnshown(
+    _ end: TurnEnd, _ text: String, in conversation: String, _ step: Step
+  ) -> Bool {
+    weigh(conversation, step) { evidence in
+      guard !evidence.hasEnded(by: end.id), !evidence.hasShown(text, as: end.id) else {
+        return false
+      }
+      evidence.note(text, as: end.id)
+      return true
+    }
+  }
+
+  /// The conversation of the only prompt under way.
+  private var onlyConversation: String? {
+    let all = outbox.items.filter { outbox.isSending($0.id) }
+    return all.count == 1 ? all[0].conversation : nil
+  }
+
+  /// Takes a message that was not acknowledged before.
+  mutating func replayed(
+    _ id: String, _ entry: SessionEntry, _ number: UInt64?, _ step: inout Step
+  ) {
+    guard connection?.isIdempotent == false, entry.role == .assistant else {
+      keep(id: id, number: number)
+      return commits.waiting.change.news.append(.message(entry, via: .replay))
+    }
+    let end = TurnEnd(
+      id: id, number: number, result: .success(text: entry.text), isReplay: true)
+    if isUnshown(end, entry.text, in: entry.conversation, step) {
+      commits.waiting.change.news.append(.message(entry, via: .replay))
+    }
+    take(end, in: entry.conversation, &step)
+  }
+
+  private mutating func take(_ end: TurnEnd, in conversation: String, _ step: inout Step) {
+    let isCurrent = isCurrent(conversation)
+    let ends = weigh(conversation, step) { $0.take(end, isCurrent: isCurrent) }
+    attribute(ends, in: conversation, step)
+    touch(conversation, step)
+  }
+
+  private func isCurrent(_ conversation: String) -> Bool {
+    connection?.subscriptions.isCurrent(conversation) == true
+  }
+
+  /// Takes the end of a turn of which the server does not say which one it was.
+  mutating func completed(_ conversation: String, _ step: inout Step) {
+    guard connection?.isIdempotent == false else { return }
+    let isCurrent = isCurrent(conversation)
+    guard let end = weigh(conversation, step, { $0.complete(isCurrent: isCurrent) }) else { return }
+    attribute([end], in: conversation, step)
+  }
+
+  /// Carries out the ends of turns whose prompts are known. Only then are they acknowledged: until
+  /// that is stored, the server repeats them.
+  private mutating func attribute(
+    _ ends: [AttributedEnd], in conversation: String, _ step: Step
+  ) {
+    for one in ends {
+      keep(id: one.end.id, number: one.end.number)
+      guard let prompt = one.key.flatMap({ outbox[$0]?.waiting }) else {
+        if let id = one.end.id { commits.waiting.change.ends.append(id) }
+        continue
+      }
+      if one.end.id == nil, let text = one.end.text,
+        isUnshown(one.end, text, in: conversation, step)
+      {
+        add(text, as: "response-\(prompt.id)", in: conversation, step)
+      }
+      let (outcome, reason) = one.end.outcome
+      endPlain(
+        prompt, one.isUnsure ? .unsure : outcome, one.isUnsure ? Self.unsureReason : reason,
+        by: one.end.id, step)
+    }
+  }
+
+  private mutating func endPlain(
+    _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?, by id: String?,
+    _ step: Step
+  ) {
+    let (last, open) = weigh(prompt.conversation, step) { ($0.lastEnd(by: id), $0.openTurns) }
+    end(prompt, outcome, reason, by: id)
+    guard var known = conversations[prompt.conversation] else { return }
+    known.openedBy = known.openedBy ?? prompt.id
+    (known.lastEnd, known.openTurns) = (last, open)
+    if known != conversations[prompt.conversation] { keep(known) }
+  }
+
+  /// Gives up a prompt of which it is not known what became: the user is told, and it is not sent
+  /// again.
+  private mutating func giveUp(_ prompt: KeptPrompt, _ step: inout Step) {
+    let waiting = weigh(prompt.conversation, step) { $0.giveUp(at: step.now) }
+    for end in waiting {
+      keep(id: end.id, number: end.number)
+      if let id = end.id { commits.waiting.change.ends.append(id) }
+    }
+    endPlain(prompt, .unsure, Self.unsureReason, by: nil, step)
+    outbox.extend(prompt.id, until: step.now.advanced(by: SessionSettings.ackTimeout))
+  }
+
+  /// Takes a refusal that names no prompt; returns false if it refuses none.
+  mutating func refusedWithoutKey(_ error: SessionError, _ step: inout Step) -> Bool {
+    guard let connection,
+      error.conversation.map({ !connection.subscriptions.isPending($0) }) ?? true
+    else { return false }
+    let candidates = outbox.items.filter { prompt in
+      connection.sent.contains(prompt.id) && prompt.waiting != nil
+        && error.conversation.map { $0 == prompt.conversation } ?? !prompt.isAccepted
+    }
+    guard candidates.count == 1, let prompt = candidates.first else {
+      for prompt in candidates { doubt(prompt, step) }
+      return false
+    }
+    // Without a conversation it may be about a message of another kind.
+    let isProof = error.conversation != nil || connection.awaitsOnly(prompt.id)
+    let isNew = weigh(prompt.conversation, step) { $0.refuse(error.message) }
+    guard isProof, isNew || error.isTransient else {
+      doubt(prompt, step)
+      return false
+    }
+    refused(prompt, error, &step)
+    return true
+  }
+
+  static let unsureReason =
+    "the server may have it and does not say what became of it; read the conversation, and send it "
+    + "again if it was not answered"
+
+  /// Notes that something may be the end of a prompt.
+  private mutating func doubt(_ prompt: KeptPrompt, _ step: Step) {
+    weigh(prompt.conversation, step) { if $0.key == prompt.id { $0.doubt() } }
+    touch(prompt.conversation, step)
+  }
+
+  /// Adapts how long the prompt of a conversation is waited for to what the server has shown.
+  mutating func touch(_ conversation: String, _ step: Step) {
+    let (key, patience) = weigh(conversation, step) { ($0.key, $0.patience) }
+    if let key { outbox.extend(key, until: step.now.advanced(by: patience)) }
+  }
+
+  // MARK: The history
+
+  /// Takes a message of the history; returns whether it is news.
+  mutating func isNews(_ entry: SessionEntry, isNew: Bool, _ step: Step) -> Bool {
+    weigh(entry.conversation, step) {
+      isNew ? !$0.take(entry, at: step.now) : !$0.isRepetition(entry)
+    }
+  }
+
+  /// Notes that messages of a conversation are missing.
+  mutating func skip(_ conversation: String, isReset: Bool, _ step: Step) {
+    weigh(conversation, step) { $0.skip(isReset: isReset) }
+  }
+
+  /// Carries out what the history proves, or that there is no more of it.
+  mutating func conclude(_ conversation: String, _ step: inout Step) {
+    guard let connection, !connection.isIdempotent else { return }
+    let isCurrent = isCurrent(conversation)
+    let ends = weigh(conversation, step) { $0.settle(isCurrent: isCurrent) }
+    attribute(ends, in: conversation, step)
+    guard let shown = evidence[conversation]?.summary else { return }
+    let isEnding = shown.key.map(outbox.isEnding) ?? false
+    if var known = conversations[conversation] {
+      known.openTurns = shown.openTurns
+      if !isEnding { known.lastEnd = shown.lastEnd }
+      if known != conversations[conversation] { keep(known) }
+    }
+    guard !isEnding, let prompt = shown.key.flatMap({ outbox[$0]?.waiting }) else { return }
+    if shown.isSeen { see(prompt, before: shown.floor, &step) }
+    // What it waited for is not there.
+    let isAbsent = isCurrent && !shown.mayBeThere && outbox[prompt.id]?.isAccepted == false
+    if isAbsent, !connection.sent.contains(prompt.id), outbox.marked != prompt.id {
+      outbox.release(prompt.id)
+    }
+  }
+
+  /// Notes that the history shows a prompt.
+  private mutating func see(_ prompt: KeptPrompt, before place: UInt64?, _ step: inout Step) {
+    if !prompt.isSeen || prompt.floor != place {
+      var seen = prompt
+      (seen.isSeen, seen.floor) = (true, place ?? prompt.floor)
+      outbox.replace(seen)
+      commits.waiting.put(seen)
+    }
+    accept(prompt.id, &step)
+  }
 }
 
 extension SessionError {
   /// Whether the same prompt may succeed later.
-  var isTransient: Bool {
+  fileprivate var isTransient: Bool {
     code == "busy" || code == "rate_limited" || code == "store_failed" || code == "draining"
   }
 }

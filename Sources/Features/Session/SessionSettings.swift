@@ -58,7 +58,7 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   /// Numbers of the server beyond a missing one that are remembered.
   static let numbersAhead = 1_000
   /// Acknowledgements that wait for a connection; beyond, the server's replay asks for them.
-  static let owedLimit = 1_000
+  static let pendingAckLimit = 1_000
   /// Conversations of servers without keys of which is remembered what they showed.
   static let weighedLimit = 1_000
   /// Waits between tries of a prompt that the server refused for now; then it fails.

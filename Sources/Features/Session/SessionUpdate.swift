@@ -123,6 +123,27 @@ public struct SessionRecord: Sendable, Hashable, Codable {
   }
 }
 
+extension SessionRecord.Reason {
+  /// The failure that it is or stands for.
+  var failure: LinkFailure {
+    switch self {
+    case .failure(let failure): failure
+    case .closed(.timeout): .timeout(.establish)
+    case .closed(let reason): .local(detail: reason.rawValue)
+    }
+  }
+
+  /// Whether the connection broke, rather than being closed by this client.
+  var isLoss: Bool {
+    switch self {
+    case .failure(let failure):
+      failure.failureClass == .silent || failure.failureClass == .reset
+        || failure.failureClass == .ended
+    case .closed(let reason): reason == .silent
+    }
+  }
+}
+
 /// What deserves a line in a log, and changes nothing by itself.
 public enum SessionNotice: Sendable, Hashable, Codable {
   /// A prompt was not accepted for 60 s.

@@ -32,7 +32,7 @@ extension SessionServer {
   /// Whether it takes work, and whether the last change was stored.
   public var serviceHealth: ServiceHealth {
     ServiceHealth(
-      isServing: mode == .serving, storeFailure: storeFailure, of: Self.storeName)
+      isServing: mode == .serving, storeFailure: writes.failure, of: Self.storeName)
   }
 
   public static var storeName: String { "the session store" }
@@ -41,12 +41,14 @@ extension SessionServer {
   public func report(to page: inout MetricsPage) {
     page.one("session_sockets", .gauge, "Open sockets.", UInt64(sockets.count))
     page.one("session_clients", .gauge, "Clients that are remembered.", UInt64(clients.count))
-    page.one("session_prompts_open", .gauge, "Prompts without an answer.", UInt64(openCount))
-    page.one("session_handlers", .gauge, "Handlers that run.", UInt64(max(running, 0)))
+    page.one(
+      "session_prompts_open", .gauge, "Prompts without an answer.", UInt64(prompts.openCount))
+    page.one("session_handlers", .gauge, "Handlers that run.", UInt64(max(prompts.running, 0)))
     page.one(
       "session_answers", .gauge, "Answers that are remembered with their keys.",
-      UInt64(ended.count))
-    page.one("session_history_bytes", .gauge, "Bytes of histories.", UInt64(max(historyBytes, 0)))
+      UInt64(prompts.ended.count))
+    page.one(
+      "session_history_bytes", .gauge, "Bytes of histories.", UInt64(max(conversations.bytes, 0)))
     page.counters(
       of: metrics,
       [

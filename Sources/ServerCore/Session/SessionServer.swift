@@ -1,76 +1,36 @@
 public import LinkCore
-import LinkWire
+public import LinkWire
 
-/// The server of sessions as a value: entrance, prompts, answers, conversations and the end.
+/// The server of sessions as a value: handshakes, prompts, answers, conversations and the drain.
 ///
 /// A socket goes this way; a client may have several:
 ///
 ///     upgrade ──► greeted (hello) ──► connected ──► closing ──► gone
 ///
-/// A prompt goes the way of `SessionTurn`. Each is remembered durably before `ack`, marked durably
-/// before its handler starts, and answered durably before `response`. One prompt of a conversation
-/// is under way at a time. An answer stays with its client until the client acknowledges it.
+/// A prompt goes the way of `SessionTurn`. Each is stored before `ack`, marked durably before its
+/// handler starts, and answered durably before `response`. One prompt of a conversation is under
+/// way at a time. An answer stays with its client until the client acknowledges it.
 public struct SessionServer: ServerRules {
   let policy: SessionServerPolicy
 
   /// The moment of the input that is being handled.
-  var now: Instant
-  var clock: WallClock
-  /// What it asks for so far; empty between inputs.
+  private var now: Instant
+  private var clock: WallClock
+  /// The effects so far; empty between inputs.
   var effects: [Effect] = []
-  var chance: Chance
+  private(set) var mode = ServerMode.serving
+  private var alarms = AlarmQueue<SessionAlarm>()
+  private var chance: Chance
+  private var rate: TokenBuckets
 
-  var mode = ServerMode.serving
-  var sockets: [ConnectionID: SessionSocket] = [:]
-  var addresses: [String: Int] = [:]
+  var sockets = SessionSockets()
   var clients: [String: SessionClient] = [:]
-  var talks: [String: SessionTalk] = [:]
-  var turns: [SessionPromptID: SessionTurn] = [:]
-  /// The prompts of each idempotency key, at most one of a client.
-  var turnsByKey: [String: [SessionPromptID]] = [:]
-  /// The prompts that have ended, by the ids of their answers.
-  var turnsByMessage: [String: SessionPromptID] = [:]
-  /// The prompts that have ended, the first one first; those that were forgotten are skipped.
-  var ended: [SessionPromptID] = []
-  /// The conversations whose next prompt waits for a free handler, in order.
-  var queue: [String] = []
-
-  /// Prompts that have not ended, and their bytes.
-  var openCount = 0
-  var openBytes = 0
-  /// Handlers that run, or are about to.
-  var running = 0
-  /// Bytes of the prompts that have ended.
-  var endedBytes = 0
-  /// Bytes of all conversations.
-  var historyBytes = 0
-  var rate: TokenBuckets
-
-  /// What waits for the store.
-  var waits: [StoreToken: [Wait]] = [:]
-  /// Prompts whose mark or answer the store failed to keep; stored again until it is durable.
-  var owed: Set<SessionPromptID> = []
-  /// Changes that may wait, and are stored with the next ones.
-  var delayed: [SessionChange] = []
-  var lastStore: UInt64 = 0
-  var lastTurn: UInt64 = 0
-  var alarms = AlarmQueue<SessionAlarm>()
-  /// Why the last change was not stored; `nil` once one was.
-  var storeFailure: StoreFailure?
+  var conversations = Conversations()
+  var prompts = SessionPrompts()
+  var writes = SessionWrites()
   var metrics = SessionMetrics()
 
-  /// What happens once a change is durable.
-  enum Wait: Sendable, Equatable {
-    case accepted(SessionPromptID)
-    case started(SessionPromptID)
-    case answered(SessionPromptID)
-    /// The mark of a start was taken back.
-    case putOff(SessionPromptID)
-    /// One that could wait.
-    case delayed(SessionChange)
-  }
-
-  /// A server that begins at `now`.
+  /// Creates a server that begins at `now`.
   ///
   /// - Parameter seed: The start of the ids of its messages; each run of a process has another.
   public init(
@@ -85,7 +45,7 @@ public struct SessionServer: ServerRules {
       interval: policy.promptInterval, burst: policy.promptBurst, bound: policy.maxClients)
   }
 
-  /// Takes one input; answers what to do, in order.
+  /// Takes one input; returns what to do, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     self.now = now
     switch input {
@@ -95,10 +55,10 @@ public struct SessionServer: ServerRules {
     case .opened(let id, let arrival, let wall):
       read(wall)
       open(id, arrival)
-    case .heard(let id): sockets[id]?.life.heard(at: now)
+    case .heard(let id): sockets.change(id) { $0.life.heard(at: now) }
     case .said(let id, let message, let proof, let wall):
       read(wall)
-      said(id, message, proof)
+      received(id, message, proof)
     case .unreadable(let id, let detail, let field): unreadable(id, detail, field)
     case .drained(let id): drained(id)
     case .overflowed(let id): overflowed(id)
@@ -126,7 +86,7 @@ public struct SessionServer: ServerRules {
       case .socket(let id): wake(id)
       case .beat(let id): beat(id)
       case .turn(let id): turnExpired(id)
-      case .store: storeOwed()
+      case .store: storePending()
       case .acks: store([])
       case .memory: forgetOld()
       }
@@ -140,7 +100,7 @@ public struct SessionServer: ServerRules {
     [alarms.first, mode.deadline].compactMap(\.self).min()
   }
 
-  /// The challenge of a connection that has not answered it, for the judgement of its `connect`.
+  /// Returns the challenge of a connection that has not answered it, to verify its `connect`.
   public func challenge(of id: ConnectionID) -> String? {
     guard case .greeted(let challenge) = sockets[id]?.stage else { return nil }
     return challenge
@@ -156,6 +116,679 @@ public struct SessionServer: ServerRules {
   /// The wall clock now.
   var wall: Timestamp { clock.time(at: now) }
 
-  /// A fresh id for a message.
+  /// Returns a fresh id for a message.
   mutating func freshID() -> String { UUID128.random(using: &chance).description }
+
+  /// Sets an alarm, in place of an earlier one.
+  mutating func arm(_ alarm: SessionAlarm, after wait: Duration) {
+    alarms.set(alarm, at: now.advanced(by: wait))
+  }
+
+  /// Clears an alarm.
+  mutating func disarm(_ alarm: SessionAlarm) { alarms.clear(alarm) }
+
+  /// Counts a prompt of a client; returns false if they come too fast.
+  mutating func spendPrompt(of client: String) -> Bool { rate.spend(client, at: now) == nil }
+}
+
+// MARK: - Inputs and effects
+
+extension SessionServer {
+  /// Everything that can happen to the server of sessions.
+  ///
+  /// `wall` is the wall clock when the input arrived: it stamps what is kept.
+  public enum Input: Sendable, Hashable, Codable {
+    /// What the store held when the process began; said once, before anything else.
+    case restored(SessionKept, wall: Timestamp)
+
+    /// A well-formed upgrade arrived.
+    case opened(ConnectionID, Arrival, wall: Timestamp)
+    /// Any byte came from a socket.
+    case heard(ConnectionID)
+    /// A client sent a message; `proof` is the judgement of the keys in a `connect`.
+    case said(ConnectionID, SessionClientMessage, proof: Proof, wall: Timestamp)
+    /// A client sent what is no message; `field` is at fault, if it is a single one.
+    case unreadable(ConnectionID, detail: String, field: String?)
+    /// The socket took all that was queued, after `noticeDrain`.
+    case drained(ConnectionID)
+    /// The send queue of a socket passed its bound.
+    case overflowed(ConnectionID)
+    /// A socket is gone. Said once for every connection, whoever ended it.
+    case gone(ConnectionID, wall: Timestamp)
+
+    /// The handler of a prompt wrote a part of its response.
+    case produced(SessionPromptID, String)
+    /// The handler of a prompt has ended; said once for each `run`.
+    case ended(SessionPromptID, SessionResponse.Result, wall: Timestamp)
+
+    /// The store made a change durable, or failed to.
+    case stored(StoreToken, failure: StoreFailure?, wall: Timestamp)
+    /// Go away politely; clients are told to spread their return over `within`.
+    case drain(within: Duration)
+  }
+
+  /// The client of an upgrade.
+  public struct Arrival: Sendable, Hashable, Codable {
+    /// The client's address, an IPv6 one cut to its /64.
+    public var address: String
+    /// 32 lower-case hexadecimal digits that no one can foresee.
+    public var challenge: String
+
+    /// An arrival from its parts.
+    public init(address: String, challenge: String) {
+      (self.address, self.challenge) = (address, challenge)
+    }
+  }
+
+  /// The judgement of what a client shows in `connect`.
+  public enum Proof: Sendable, Hashable, Codable {
+    /// Nothing, or what is wrong.
+    case none
+    /// The key of the server.
+    case key
+    /// The challenge of its connection, signed with the key of the server.
+    case challenge
+  }
+}
+
+extension SessionServer {
+  /// Everything that the server of sessions can ask for; carried out in order.
+  public enum Effect: Sendable, Hashable, Codable {
+    /// Complete an upgrade.
+    case accept(ConnectionID)
+    /// Answer an upgrade with a plain HTTP response.
+    case refuse(ConnectionID, HTTPRefusal)
+    /// Send a message to a client.
+    case send(ConnectionID, SessionServerMessage)
+    /// Answer `drained` once the socket has taken all that was sent.
+    case noticeDrain(ConnectionID)
+    /// Send a ping frame (RFC 6455 section 5.5.2).
+    case ping(ConnectionID)
+    /// Send a close frame behind what is queued.
+    case close(ConnectionID, Closure)
+    /// End the connection without a word; `gone` follows as for every end.
+    case drop(ConnectionID)
+
+    /// Start the handler of a prompt; never asked for twice for one prompt.
+    case run(SessionPromptID, SessionPrompt)
+    /// End the handler of a prompt; `ended` follows as for every end.
+    case cancel(SessionPromptID)
+
+    /// Make changes durable, all or none, in the order of these effects.
+    case store(StoreToken, [SessionChange])
+    /// The drain is over: nothing is open, or its time is up.
+    case finished
+  }
+}
+
+// MARK: - Handshake
+
+extension SessionServer {
+  /// Connects a client that shows the key, or has signed the challenge of its connection.
+  private mutating func connect(_ id: ConnectionID, _ connect: SessionConnect, _ proof: Proof) {
+    guard isProven(connect, proof) else { return refuseHandshake(id) }
+    guard let version = SessionVersion.negotiated(connect.version) else {
+      metrics.outdated += 1
+      send(id, .error(.outdated(connect.version)))
+      return close(id, .upgradeRequired)
+    }
+    guard admit(connect.session) else {
+      fail(id, "busy", "The server remembers as many clients as it can; try again later.")
+      return close(id, .tryAgainLater)
+    }
+    let features = connect.features.intersection(SessionFeature.allCases)
+    let peer = SessionSocket.Peer(
+      client: connect.session, version: version, features: features,
+      maxBytes: min(policy.usualMessageBytes, policy.maxMessageBytes))
+    sockets.change(id) { $0.stage = .connected(peer) }
+    metrics.connected += 1
+    clients[connect.session]?.sockets.append(id)
+    arm(.beat(id), after: policy.heartbeat)
+    let isRecovered = resume(connect)
+    send(
+      id,
+      .connected(
+        SessionConnected(
+          message: "Session registered", session: connect.session, version: version,
+          features: features, received: clients[connect.session]?.kept.lastPrompt,
+          isRecovered: isRecovered)))
+    if !isRecovered { reportLoss(id) }
+    catchUp(id, peer)
+    closeOldest(of: connect.session)
+  }
+
+  private func isProven(_ connect: SessionConnect, _ proof: Proof) -> Bool {
+    switch proof {
+    case .none: return false
+    case .key: return true
+    case .challenge:
+      guard let timestamp = connect.timestamp else { return false }
+      let skew = wall.duration(to: timestamp)
+      return skew <= policy.clockTolerance && skew >= .zero - policy.clockTolerance
+    }
+  }
+
+  /// Reports that the key is wrong or missing, and closes.
+  private mutating func refuseHandshake(_ id: ConnectionID) {
+    metrics.unauthorized += 1
+    send(id, .authError(message: "Authentication failed"))
+    close(id, .unauthorized)
+  }
+
+  /// Adds a client, in place of one that is away the longest if there are too many.
+  private mutating func admit(_ id: String) -> Bool {
+    guard clients[id] == nil else {
+      let seenAt = wall
+      clients[id]?.kept.seenAt = seenAt
+      return true
+    }
+    if clients.count >= policy.maxClients {
+      let idle = clients.values.filter(\.isIdle).min {
+        ($0.kept.seenAt, $0.kept.id) < ($1.kept.seenAt, $1.kept.id)
+      }
+      guard let idle else { return false }
+      forget(client: idle.kept.id)
+    }
+    clients[id] = SessionClient(kept: KeptSessionClient(id: id, seenAt: wall))
+    return true
+  }
+
+  private mutating func reportLoss(_ id: ConnectionID) {
+    metrics.unrecovered += 1
+    fail(
+      id, "not_recovered",
+      "Messages that you did not acknowledge are no longer kept; read the histories instead.")
+  }
+
+  /// Notes that a client goes on after a loss was reported to it: it is not reported again.
+  private mutating func noteReturn(of client: String) {
+    guard clients[client]?.forgetReportedLoss() == true else { return }
+    if let kept = clients[client]?.kept { delay(.client(kept)) }
+  }
+
+  private mutating func closeOldest(of client: String) {
+    let open = (clients[client]?.sockets ?? []).filter(sockets.isOpen)
+    guard open.count > policy.socketsPerClient, let oldest = open.first else { return }
+    close(oldest, .superseded)
+  }
+}
+
+// MARK: - Sockets
+
+extension SessionServer {
+  private mutating func open(_ id: ConnectionID, _ arrival: Arrival) {
+    if let refused = noRoom(for: arrival) {
+      metrics.refused += 1
+      effects.append(.refuse(id, refused))
+      return
+    }
+    metrics.opened += 1
+    sockets.add(
+      id,
+      SessionSocket(
+        address: arrival.address, life: SocketLife(at: now, policy.timing),
+        stage: .greeted(challenge: arrival.challenge)))
+    armSocket(id)
+    arm(.beat(id), after: policy.connectWait)
+    effects.append(.accept(id))
+    send(
+      id,
+      .hello(
+        SessionHello(
+          message: "Holdfast session server",
+          instructions: "Send connect with session_id, and with api_key or challenge_response.",
+          challenge: arrival.challenge, timestamp: wall,
+          features: Set(SessionFeature.allCases))))
+  }
+
+  private func noRoom(for arrival: Arrival) -> HTTPRefusal? {
+    guard mode == .serving else {
+      return HTTPRefusal(503, "draining", retryAfter: policy.busyRetry)
+    }
+    guard sockets.count < policy.maxSockets else {
+      return HTTPRefusal(503, "too busy", retryAfter: policy.busyRetry)
+    }
+    guard sockets.count(from: arrival.address) < policy.socketsPerAddress else {
+      return HTTPRefusal(429, "too many sockets", retryAfter: policy.busyRetry)
+    }
+    return nil
+  }
+
+  private mutating func received(
+    _ id: ConnectionID, _ message: SessionClientMessage, _ proof: Proof
+  ) {
+    guard let socket = sockets[id], socket.life.isOpen else { return }
+    metrics.messages += 1
+    if message == .ping { return send(id, .pong) }
+    guard let peer = socket.peer else {
+      guard case .connect(let connect) = message else { return refuseHandshake(id) }
+      return self.connect(id, connect, proof)
+    }
+    noteReturn(of: peer.client)
+    switch message {
+    case .ping: break
+    case .connect: fail(id, "already_connected", "This connection is connected.")
+    case .messageAck(let message): take(message, of: peer.client)
+    case .prompt(let prompt): self.prompt(id, prompt, of: peer)
+    case .subscribe(let subscription): subscribe(id, subscription)
+    case .subscribeBatch(let all): subscribe(id, all)
+    case .unsubscribe(let conversation): unsubscribe(id, conversation)
+    case .setMaxMessageSize(let kilobytes): setMaxMessageSize(id, peer, kilobytes)
+    case .killSession(let conversation): kill(conversation, for: id)
+    case .disconnect: close(id, .disconnected)
+    case .unknown(let type): fail(id, "unknown_type", "Unknown message type: \(type)")
+    }
+  }
+
+  private mutating func unreadable(_ id: ConnectionID, _ detail: String, _ field: String?) {
+    guard let socket = sockets[id], socket.life.isOpen else { return }
+    metrics.unreadable += 1
+    guard socket.peer != nil else { return refuseHandshake(id) }
+    let cursors = ["last_seq", "from_offset", "file_signature_seen", "sessions"]
+    let isCursor = field.map { cursors.contains($0) } ?? false
+    fail(id, isCursor ? "invalid_subscribe" : "invalid_message", detail)
+  }
+
+  private mutating func setMaxMessageSize(
+    _ id: ConnectionID, _ peer: SessionSocket.Peer, _ kilobytes: Int
+  ) {
+    var peer = peer
+    peer.maxBytes = min(kilobytes * 1_024, policy.maxMessageBytes)
+    sockets.change(id) { $0.stage = .connected(peer) }
+    send(id, .ack(message: "Max message size set to \(kilobytes) KB", idempotencyKey: nil))
+  }
+
+  func isOpen(_ id: ConnectionID) -> Bool { sockets.isOpen(id) }
+
+  /// Sends a message that does not wait behind responses and histories.
+  mutating func send(_ id: ConnectionID, _ message: SessionServerMessage) {
+    effects.append(.send(id, message))
+  }
+
+  /// Refuses one message.
+  mutating func fail(
+    _ id: ConnectionID, _ code: String, _ text: String, conversation: String? = nil,
+    key: String? = nil
+  ) {
+    guard isOpen(id) else { return }
+    metrics.errors[code, default: 0] += 1
+    send(
+      id,
+      .error(
+        SessionError(message: text, code: code, conversation: conversation, idempotencyKey: key)))
+  }
+
+  mutating func overflowed(_ id: ConnectionID) {
+    guard isOpen(id) else { return }
+    metrics.slowReaders += 1
+    close(id, .slowReader)
+  }
+
+  /// Handles the alarm of a socket.
+  private mutating func wake(_ id: ConnectionID) {
+    let (now, timing) = (now, policy.timing)
+    switch sockets.change(id, { $0.life.alarm(at: now, timing) }) {
+    case nil: return
+    case .unanswered: return drop(id)
+    case .silent:
+      metrics.silent += 1
+      return drop(id)
+    case .ping: effects.append(.ping(id))
+    case .early: break
+    }
+    armSocket(id)
+  }
+
+  /// Ends a connection without a close frame; asks again if its end does not follow.
+  private mutating func drop(_ id: ConnectionID) {
+    effects.append(.drop(id))
+    arm(.socket(id), after: policy.closeWait)
+  }
+
+  /// Sends the heartbeat, or ends the wait for `connect`.
+  private mutating func beat(_ id: ConnectionID) {
+    guard let socket = sockets[id], socket.life.isOpen else { return }
+    guard socket.peer != nil else { return close(id, .notConnected) }
+    send(id, .heartbeat(wall))
+    arm(.beat(id), after: policy.heartbeat)
+  }
+
+  /// Sends a close frame; from then on messages of the client are ignored.
+  private mutating func close(_ id: ConnectionID, _ closure: Closure) {
+    let (now, timing) = (now, policy.timing)
+    let begins = sockets.change(id) { socket in
+      guard socket.life.close(at: now, timing) else { return false }
+      socket.lane = SessionLane()
+      return true
+    }
+    guard begins == true else { return }
+    disarm(.beat(id))
+    effects.append(.close(id, closure))
+    armSocket(id)
+  }
+
+  private mutating func forget(_ id: ConnectionID) {
+    guard let socket = sockets.remove(id) else { return }
+    disarm(.socket(id))
+    disarm(.beat(id))
+    for conversation in socket.subscriptions.keys {
+      conversations.removeReader(id, of: conversation)
+    }
+    guard let client = socket.peer?.client else { return }
+    let seenAt = wall
+    clients[client]?.sockets.removeAll { $0 == id }
+    clients[client]?.kept.seenAt = seenAt
+  }
+
+  private mutating func armSocket(_ id: ConnectionID) {
+    guard let life = sockets[id]?.life else { return }
+    alarms.set(.socket(id), at: life.wake(policy.timing))
+  }
+}
+
+// MARK: - The store
+
+extension SessionServer {
+  /// Asks the store for changes, after those that waited.
+  mutating func store(_ changes: [SessionChange], then waits: [SessionWrites.Wait] = []) {
+    disarm(.acks)
+    guard let write = writes.begin(changes, then: waits) else { return }
+    effects.append(.store(write.token, write.changes))
+  }
+
+  /// Adds a change that is stored with the next one, or soon.
+  ///
+  /// If the store fails it, it is made again as far as it still holds.
+  mutating func delay(_ change: SessionChange) {
+    writes.delay(change)
+    let due = now.advanced(by: policy.ackDelay)
+    if !alarms.rings(.acks, by: due) { alarms.set(.acks, at: due) }
+  }
+
+  private mutating func stored(_ token: StoreToken, _ failure: StoreFailure?) {
+    guard let written = writes.finish(token, failure) else { return }
+    if failure != nil { metrics.storeFailures += 1 }
+    for wait in written {
+      switch wait {
+      case .accepted(let id): accepted(id, failure)
+      case .started(let id): started(id, failure)
+      case .answered(let id): answered(id, failure)
+      case .putOff(let id): if failure != nil { storeLater(id) }
+      case .delayed(let change):
+        guard failure != nil, let again = present(change), !writes.delayed.contains(again)
+        else { continue }
+        delay(again)
+      }
+    }
+  }
+
+  /// Returns what is left to do of a change that the store failed; others were stored meanwhile.
+  private func present(_ change: SessionChange) -> SessionChange? {
+    switch change {
+    case .taken, .endPrompt: return change
+    case .client(let client): return clients[client.id].map { .client($0.kept) }
+    case .endClient(let id): return clients[id] == nil ? change : nil
+    case .prompt(let prompt):
+      guard let turn = prompts[prompt.id] else { return nil }
+      switch turn.stage {
+      case .waiting, .starting, .running, .cancelling: return .prompt(turn.kept)
+      case .accepting, .finishing, .ended: return nil
+      }
+    // The places of one that began anew are below.
+    case .prune(let id, let below):
+      return conversations[id].flatMap { $0.first >= below ? change : nil }
+    case .endConversation(let id): return conversations[id] == nil ? change : nil
+    case .started, .answered, .conversation, .entry: return nil
+    }
+  }
+
+  /// Stores the mark of a prompt, its end or its answer again after a while.
+  mutating func storeLater(_ id: SessionPromptID) {
+    writes.retry(id)
+    arm(.store, after: policy.storeRetry)
+  }
+
+  /// Asks the store again for what it failed to keep.
+  private mutating func storePending() {
+    var changes: [SessionChange] = []
+    var waits: [SessionWrites.Wait] = []
+    for id in writes.takePending() {
+      switch prompts[id]?.stage {
+      case .finishing:
+        changes += self.changes(finishing: id)
+        waits.append(.answered(id))
+      case .starting:
+        changes.append(.started(id))
+        waits.append(.started(id))
+      case .waiting:
+        guard let kept = prompts[id]?.kept else { continue }
+        changes.append(.prompt(kept))
+        waits.append(.putOff(id))
+      case nil, .accepting, .running, .cancelling, .ended: continue
+      }
+    }
+    store(changes, then: waits)
+  }
+}
+
+// MARK: - Restoring
+
+extension SessionServer {
+  /// Takes what was kept, before anything else happens.
+  ///
+  /// A prompt whose handler was started and has no answer was interrupted: it is answered so, and
+  /// not run again. One that was only accepted runs now.
+  private mutating func restore(_ kept: SessionKept) {
+    for client in kept.clients.values { clients[client.id] = SessionClient(kept: client) }
+    for (id, conversation) in kept.conversations {
+      conversations.restore(id, conversation, at: wall)
+    }
+    let all = kept.prompts.sorted { $0.key < $1.key }.map(\.value)
+    prompts.restore(lastNumber: all.last?.id.number ?? 0)
+    let open = all.filter { !$0.isOver }
+    for prompt in open {
+      restore(prompt, prompt.stage == .started ? .running : .waiting)
+    }
+    let over = all.filter(\.isOver).sorted { ($0.endedAt, $0.id) < ($1.endedAt, $1.id) }
+    for prompt in over { restore(ended: prompt) }
+    for prompt in open where prompt.stage == .started {
+      finish(prompt.id, .failure(error: Self.interrupted))
+    }
+    for prompt in open { advance(prompt.prompt.conversation) }
+    forgetExcess()
+    forgetOld()
+    for id in conversations.ids { shorten(id) }
+  }
+
+  private mutating func restore(_ kept: KeptSessionPrompt, _ stage: SessionTurn.Stage) {
+    addIfUnknown(kept.client)
+    enter(
+      SessionTurn(
+        id: kept.id, client: kept.client, prompt: kept.prompt, at: kept.at, stage: stage))
+  }
+
+  private mutating func restore(ended kept: KeptSessionPrompt) {
+    guard case .ended(let answer) = kept.stage else { return }
+    addIfUnknown(kept.client)
+    prompts.add(
+      SessionTurn(
+        id: kept.id, client: kept.client, prompt: kept.prompt, at: kept.at, stage: .ended(answer)))
+    let last = clients[kept.client]?.kept.lastNumber ?? 0
+    clients[kept.client]?.kept.lastNumber = max(last, answer.number)
+    keepForClient(kept.id)
+  }
+
+  /// Adds a client of which only prompts are known.
+  private mutating func addIfUnknown(_ client: String) {
+    guard clients[client] == nil else { return }
+    clients[client] = SessionClient(kept: KeptSessionClient(id: client, seenAt: wall))
+  }
+
+}
+
+// MARK: - The drain
+
+extension SessionServer {
+  /// The input that begins a drain.
+  public static func drain(within window: Duration) -> Input { .drain(within: window) }
+
+  /// Whether the drain has ended.
+  public var isFinished: Bool { mode == .finished }
+
+  /// Refuses new prompts from now on and warns the clients; handlers may end during the grace.
+  private mutating func drain(within window: Duration) {
+    let isIdle = prompts.running == 0 && writes.isIdle
+    let begins = mode.drain(
+      within: window, at: now, grace: isIdle ? .zero : policy.drainGrace,
+      limit: policy.drainLimit)
+    guard begins else { return }
+    for id in sockets.ids where isOpen(id) && sockets[id]?.peer != nil {
+      send(
+        id,
+        .draining(
+          message: "The server is about to stop.", retryAfter: policy.drainRetry, window: window))
+    }
+  }
+
+  private mutating func advanceDrain() {
+    if let window = mode.leave(at: now) { leave(within: window) }
+    if mode.givesUp(at: now) { giveUp() }
+    switch mode {
+    case .serving, .draining, .finished: return
+    case .leaving: break
+    }
+    guard sockets.isEmpty, writes.isDone, mode.finish() else { return }
+    alarms = AlarmQueue()
+    effects.append(.finished)
+  }
+
+  /// Ends all handlers, whose prompts were interrupted, and begins to close all sockets.
+  private mutating func leave(within window: Duration) {
+    for id in prompts.ids {
+      switch prompts[id]?.stage {
+      case .running, .cancelling:
+        effects.append(.cancel(id))
+        finish(id, .failure(error: Self.interrupted))
+      case nil, .accepting, .waiting, .starting, .finishing, .ended: break
+      }
+    }
+    storePending()
+    for id in sockets.ids { close(id, .draining(within: window)) }
+  }
+
+  /// Drops what is left when the time of the drain is up.
+  private mutating func giveUp() {
+    for id in sockets.ids {
+      forget(id)
+      effects.append(.drop(id))
+    }
+    writes.giveUp()
+  }
+}
+
+// MARK: - Invariants
+
+extension SessionServer {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(effects.isEmpty, "session server: nothing is asked for between two inputs")
+    check.require(
+      sockets.count <= policy.maxSockets && prompts.openCount <= policy.maxPrompts
+        && prompts.ended.count <= policy.maxEnded,
+      "session server: sockets and prompts are bounded")
+    check.require(
+      prompts.openBytes >= 0 && prompts.openBytes <= policy.maxPromptsBytes
+        && prompts.endedBytes >= 0 && prompts.endedBytes <= policy.maxEndedBytes,
+      "session server: the bytes of prompts are bounded")
+    check.require(
+      prompts.running >= 0 && prompts.running <= policy.maxRunning,
+      "session server: handlers are bounded")
+    check.require(
+      writes.pending.isEmpty || alarms.rings(.store, by: .latest),
+      "session server: what the store failed has an alarm")
+    check.require(
+      writes.delayed.isEmpty || alarms.rings(.acks, by: .latest),
+      "session server: what the store is to be told later has an alarm")
+    check.require(
+      mode != .finished || (sockets.isEmpty && writes.isDone),
+      "session server: a drain ends when nothing is left to wait for")
+    check.require(
+      conversations.queue.isEmpty || prompts.running >= policy.maxRunning || mode != .serving,
+      "session server: no conversation waits while a handler is free")
+    alarms.check(&check)
+    rate.check(&check)
+    sockets.check(&check)
+    prompts.check(&check)
+    conversations.check(&check, policy)
+    guard check.isThorough else { return }
+    for (id, client) in clients { client.check(&check, id, prompts, policy) }
+    check.require(
+      clients.values.reduce(0) { $0 + $1.open } == prompts.openCount,
+      "session server: an open prompt is of a client")
+    checkPrompts(&check)
+    checkSockets(&check)
+  }
+
+  private func checkPrompts(_ check: inout InvariantCheck) {
+    check.require(
+      prompts.ids.allSatisfy { id in
+        switch prompts[id]?.stage {
+        case .running, .cancelling: alarms.rings(.turn(id), by: .latest)
+        case nil, .accepting, .waiting, .starting, .finishing, .ended: true
+        }
+      }, "session server: a handler ends in time")
+    let lines = conversations.ids.map { (id: $0, line: conversations.line(of: $0)) }
+    check.require(
+      lines.reduce(0) { $0 + $1.line.count } == prompts.openCount
+        && lines.allSatisfy { id, line in
+          line.allSatisfy { prompts[$0]?.prompt.conversation == id }
+        }, "session server: an open prompt is in the line of its conversation, once")
+    check.require(
+      lines.allSatisfy { $0.line.count { prompts[$0]?.isUnderWay ?? false } <= 1 },
+      "session server: one prompt of a conversation is under way at a time")
+  }
+
+  private func checkSockets(_ check: inout InvariantCheck) {
+    let all = sockets.ids.compactMap { id in sockets[id].map { (id: id, socket: $0) } }
+    check.require(
+      all.allSatisfy { !$0.socket.life.isOpen || alarms.rings(.beat($0.id), by: .latest) },
+      "session server: each open socket has a heartbeat")
+    check.require(
+      clients.allSatisfy { id, client in
+        client.sockets.allSatisfy { sockets[$0]?.peer?.client == id }
+      }
+        && all.allSatisfy { id, socket in
+          socket.peer.map { clients[$0.client]?.sockets.contains(id) ?? false } ?? true
+        }, "session server: a connected socket is of its client")
+    check.require(
+      all.allSatisfy {
+        // Replays, and a batch of 100 subscriptions that is taken below the bound.
+        $0.socket.lane.count <= policy.maxParcels + policy.answersPerClient + 100
+      },
+      "session server: what waits for a socket is bounded")
+    check.require(
+      all.allSatisfy { id, socket in
+        socket.subscriptions.keys.allSatisfy {
+          conversations[$0]?.readers.contains(id) ?? false
+        }
+      }
+        && conversations.ids.allSatisfy { id in
+          (conversations[id]?.readers ?? []).allSatisfy {
+            sockets[$0]?.subscriptions[id] != nil
+          }
+        }, "session server: a subscription is of its conversation")
+  }
+}
+
+extension SessionError {
+  /// A version that is too old.
+  fileprivate static func outdated(_ version: String?) -> SessionError {
+    SessionError(
+      message: "This server speaks versions from \(SessionVersion.oldest) on; update the client.",
+      code: unsupportedVersion, required: .oldest, received: version)
+  }
+}
+
+extension Instant {
+  /// The end of time.
+  fileprivate static var latest: Instant { Instant(nanoseconds: .max) }
 }

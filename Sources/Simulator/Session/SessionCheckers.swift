@@ -22,7 +22,7 @@ public struct SessionCheckers: FeatureCheckers {
     /// The messages that were acknowledged since the process began.
     var acknowledged: Set<String> = []
     /// When a prompt was handed over last, and the messages that could be acknowledged then.
-    var prompt: (at: Instant, owed: Set<String>)?
+    var prompt: (at: Instant, pending: Set<String>)?
   }
 
   private var found = Findings()
@@ -47,8 +47,8 @@ public struct SessionCheckers: FeatureCheckers {
   ) {
     // A journal leaves out too much.
     if standing.own.hasUniqueTexts {
-      connections[standing.own.phone].told(input, effects, at: standing.now, &found)
-      prompts[standing.own.phone].told(input, effects, at: standing.now, &found)
+      connections[standing.own.phone].received(input, effects, at: standing.now, &found)
+      prompts[standing.own.phone].received(input, effects, at: standing.now, &found)
     }
     for effect in effects { asked(effect, standing) }
   }
@@ -99,12 +99,12 @@ public struct SessionCheckers: FeatureCheckers {
       found.add(.unannounced, at: standing.now, "something was sent before the server's word")
     }
     if case .prompt = message {
-      let owed = standing.own.durable.subtracting(phone.acknowledged)
-      phones[standing.own.phone].prompt = (standing.now, owed)
+      let pending = standing.own.durable.subtracting(phone.acknowledged)
+      phones[standing.own.phone].prompt = (standing.now, pending)
     }
     guard case .messageAck(let id) = message else { return }
     phones[standing.own.phone].acknowledged.insert(id)
-    if let prompt = phone.prompt, prompt.at == standing.now, prompt.owed.contains(id) {
+    if let prompt = phone.prompt, prompt.at == standing.now, prompt.pending.contains(id) {
       found.add(.outranked, at: standing.now, "an acknowledgement went out behind a prompt")
     }
     if standing.own.answers.contains(id), !standing.own.durable.contains(id) {

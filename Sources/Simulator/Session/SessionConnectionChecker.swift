@@ -45,7 +45,7 @@ struct SessionConnectionChecker: Sendable {
 
   mutating func slept() { hasSlept = true }
 
-  mutating func told(
+  mutating func received(
     _ input: SessionModel.Input?, _ effects: [SessionModel.Effect], at now: Instant,
     _ found: inout Findings
   ) {

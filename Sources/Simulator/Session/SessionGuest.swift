@@ -36,7 +36,7 @@ struct SessionGuest: Sendable {
   /// What it does next.
   enum Step: Sendable {
     case say(SessionClientMessage)
-    case enter(Entrance)
+    case enter(Handshake)
     case write(String)
     /// Leave time for an answer.
     case wait(Duration)
@@ -47,7 +47,7 @@ struct SessionGuest: Sendable {
   }
 
   /// How it enters.
-  enum Entrance: Sendable {
+  enum Handshake: Sendable {
     case key(String, version: String?)
     /// With a clock that differs by so much from the server's.
     case proof(by: Duration)

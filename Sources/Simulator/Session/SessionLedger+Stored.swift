@@ -283,7 +283,7 @@ extension SessionLedger {
 
   /// Compares the metrics of a server that has nothing to do any more.
   mutating func compare(_ page: String) {
-    for (_, asked) in killers where asked.values.contains(where: { $0.told == 0 }) {
+    for (_, asked) in killers where asked.values.contains(where: { $0.reported == 0 }) {
       wrong(.untrue, "a cancellation was not answered")
     }
     var expected = counts
@@ -337,7 +337,7 @@ extension SessionLedger {
     }
   }
 
-  // MARK: The entrance
+  // MARK: The handshake
 
   /// A connection is wanted: it is accepted or refused as the bounds have it.
   mutating func knock(_ id: ConnectionID, _ arrival: SessionServer.Arrival) {
@@ -376,7 +376,7 @@ extension SessionLedger {
     _ id: ConnectionID, _ message: SessionClientMessage, _ proof: SessionServer.Proof
   ) {
     guard case .connect(let connect) = message, isProven(connect, proof) else {
-      return refuseEntrance(id)
+      return refuseHandshake(id)
     }
     sockets[id]?.connect = connect
     let numbers = (connect.version ?? "0.4.0").split(separator: ".").compactMap { Int($0) }
@@ -407,7 +407,7 @@ extension SessionLedger {
     }
   }
 
-  mutating func refuseEntrance(_ id: ConnectionID) {
+  mutating func refuseHandshake(_ id: ConnectionID) {
     unproven.insert(id)
     closings[id] = 4401
   }
@@ -417,7 +417,7 @@ extension SessionLedger {
   mutating func unreadable(_ id: ConnectionID, _ field: String?) {
     guard let socket = sockets[id], !socket.isClosing else { return }
     count("unreadable_total")
-    guard socket.stage == .connected else { return refuseEntrance(id) }
+    guard socket.stage == .connected else { return refuseHandshake(id) }
     let ofCursors: Set<String?> = ["last_seq", "from_offset", "file_signature_seen", "sessions"]
     refuse(id, ofCursors.contains(field) ? "invalid_subscribe" : "invalid_message")
   }

@@ -50,7 +50,7 @@ struct SessionLedger: Sendable {
 
   let policy: SessionServerPolicy
   var now = Instant.zero
-  /// What the server was told last of its wall clock.
+  /// The last wall clock that the server received.
   private var clock = (wall: Timestamp(nanoseconds: 0), at: Instant.zero)
   var sockets: [ConnectionID: Socket] = [:]
   var arrivals: [ConnectionID: SessionServer.Arrival] = [:]
@@ -99,8 +99,8 @@ struct SessionLedger: Sendable {
   var fresh: Set<String> = []
   /// Conversations in which something was to be cancelled.
   var kills: Set<String> = []
-  /// How many cancellations each connection asked for and was told of, by conversation.
-  var killers: [ConnectionID: [String: (asked: Int, told: Int)]] = [:]
+  /// How many cancellations each connection asked for and got a report of, by conversation.
+  var killers: [ConnectionID: [String: (asked: Int, reported: Int)]] = [:]
   /// Messages that clients acknowledged, and the number up to which each has all.
   var acknowledged: Set<String> = []
   var received: [String: UInt64] = [:]
@@ -160,9 +160,9 @@ struct SessionLedger: Sendable {
     }
   }
 
-  // MARK: What the server is told
+  // MARK: Inputs of the server
 
-  mutating func told(_ input: SessionServer.Input, at now: Instant) {
+  mutating func received(_ input: SessionServer.Input, at now: Instant) {
     pass(to: now)
     if let wall = input.wall { clock = (wall, now) }
     if case .stored = input { isStored = true }
@@ -460,10 +460,10 @@ extension SessionLedger {
 
   private mutating func cancelled(_ conversation: String, _ id: ConnectionID) {
     let known = killers[id]?[conversation] ?? (0, 0)
-    if known.told >= known.asked {
+    if known.reported >= known.asked {
       wrong(.untrue, "a cancellation was told that was not asked for")
     }
-    killers[id]?[conversation]?.told += 1
+    killers[id]?[conversation]?.reported += 1
   }
 
   private mutating func connected(

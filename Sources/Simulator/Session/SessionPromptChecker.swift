@@ -41,7 +41,7 @@ struct SessionPromptChecker: Sendable {
   mutating func launched() { self = SessionPromptChecker() }
   mutating func slept() { hasSlept = true }
 
-  mutating func told(
+  mutating func received(
     _ input: SessionModel.Input?, _ effects: [SessionModel.Effect], at now: Instant,
     _ found: inout Findings
   ) {

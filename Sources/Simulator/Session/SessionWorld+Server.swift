@@ -53,7 +53,7 @@ extension SessionWorld {
 
   mutating func feed(_ input: SessionServer.Input) {
     guard kernel.hosts[server.place].isRunning else { return }
-    backend.ledger.told(input, at: now)
+    backend.ledger.received(input, at: now)
     let effects = backend.rules.handle(input, at: now)
     kernel.examine(&backend.rules)
     perform(effects)

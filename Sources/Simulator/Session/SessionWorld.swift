@@ -568,7 +568,7 @@ extension SessionWorld {
     switch next {
     case .say(let message): say(message, id)
     case .write(let text): guestSpoke(Array(text.utf8), id)
-    case .enter(let entrance): say(.connect(connect(guest, entrance)), id)
+    case .enter(let handshake): say(.connect(connect(guest, handshake)), id)
     case .wait(let time): return later(id, after: time)
     case .read: feed(.overflowed(id))
     case .take: takeAnother(id)
@@ -590,11 +590,11 @@ extension SessionWorld {
   }
 
   private func connect(
-    _ guest: SessionGuest, _ entrance: SessionGuest.Entrance
+    _ guest: SessionGuest, _ handshake: SessionGuest.Handshake
   ) -> SessionConnect {
     var connect = SessionConnect(session: guest.name, features: guest.features)
     if guest.kind == .oldReader { connect.version = "0.4.7" }
-    switch entrance {
+    switch handshake {
     case .key(let key, let version):
       (connect.key, connect.version) = (Secret(key), version)
       connect.recentSessionsLimit = 5

@@ -56,8 +56,8 @@ import Testing
       "a prompt is kept until it ended or the user gave it up"
     ) { session, input, _ in
       if case .link(.lost, _)? = input {
-        session.queue = SendQueue(limit: 1_000)
-        session.talk = nil
+        for prompt in session.outbox.items { session.outbox.remove(prompt.id) }
+        session.connection = nil
       }
     }
   }

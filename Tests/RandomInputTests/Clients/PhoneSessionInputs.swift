@@ -254,7 +254,7 @@ extension MachineStep<SessionModel> {
   /// The prompts that have ended by this step, or were forgotten on the user's word.
   fileprivate var endedPrompts: Set<UUID128> {
     var ended: Set<UUID128> = []
-    for batch in [after.writer.waiting, after.writer.inFlight?.batch].compactMap(\.self) {
+    for batch in [after.commits.waiting, after.commits.inFlight?.batch].compactMap(\.self) {
       ended.formUnion(batch.change.forgotten)
       for news in batch.change.news {
         switch news {

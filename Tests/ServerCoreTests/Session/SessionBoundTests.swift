@@ -28,11 +28,11 @@ import Testing
       let effects = sessions.say(1, prompt("12345", "1234", key: "k\(number)"))
       #expect(effects.codes(to: 1) == [])
       _ = sessions.commitAll()
-      #expect(sessions.server.openBytes == 9)
+      #expect(sessions.server.prompts.openBytes == 9)
       #expect(sessions.say(1, prompt("1", "", key: "more")).codes(to: 1) == ["busy"])
       _ = sessions.answer(number, "hi")
-      #expect(sessions.server.openBytes == 0)
-      #expect(sessions.server.endedBytes == Int(number) * 11)
+      #expect(sessions.server.prompts.openBytes == 0)
+      #expect(sessions.server.prompts.endedBytes == Int(number) * 11)
     }
   }
 
@@ -76,8 +76,8 @@ import Testing
     sessions.ask()
     _ = sessions.take(.ended(SessionPromptID(1), .failure(error: "no"), wall: sessions.wall))
     _ = sessions.commitAll()
-    #expect(sessions.server.talks.isEmpty)
-    #expect(sessions.server.delayed == [.endConversation(Sessions.conversation)])
+    #expect(sessions.server.conversations.ids.isEmpty)
+    #expect(sessions.server.writes.delayed == [.endConversation(Sessions.conversation)])
   }
 
   @Test func `a loss is remembered over a restart until its client was told`() {

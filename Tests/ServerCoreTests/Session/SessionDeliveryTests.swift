@@ -150,18 +150,18 @@ import Testing
     var (sessions, _) = answered(1)
     _ = sessions.gone(1)
     _ = sessions.wait(.seconds(30 * 86_400 - 1)) + sessions.commitAll()
-    #expect(sessions.server.turns.count == 1)
+    #expect(sessions.server.prompts.ids.count == 1)
     _ = sessions.wait(.seconds(3_601)) + sessions.commitAll()
-    #expect(sessions.server.turns.isEmpty)
+    #expect(sessions.server.prompts.ids.isEmpty)
     #expect(sessions.kept.prompts.isEmpty)
     #expect(sessions.kept.clients.isEmpty)
   }
 
   @Test func `prompts that have ended are bounded in number and in bytes`() {
     var (sessions, _) = answered(3) { $0.maxEnded = 2 }
-    #expect(sessions.server.turns.keys.sorted() == [SessionPromptID(2), SessionPromptID(3)])
+    #expect(sessions.server.prompts.ids == [SessionPromptID(2), SessionPromptID(3)])
     let (small, _) = answered(3) { $0.maxEndedBytes = 14 }
-    #expect(small.server.turns.keys.sorted() == [SessionPromptID(2), SessionPromptID(3)])
+    #expect(small.server.prompts.ids == [SessionPromptID(2), SessionPromptID(3)])
     _ = sessions.gone(1)
     #expect(sessions.connect(2).codes(to: 2) == ["not_recovered"])
   }
@@ -317,12 +317,12 @@ import Testing
     _ = sessions.say(1, .messageAck(ids[2]))
     sessions.ask(key: "k4")
     _ = sessions.answer(4)
-    #expect(sessions.server.ended == [1, 2, 4].map { SessionPromptID($0) })
+    #expect(sessions.server.prompts.ended == [1, 2, 4].map { SessionPromptID($0) })
     // The lost answer of the first one is still that of its key.
     #expect(sessions.ask(key: "k1").responses(to: 1).map(\.id) == [ids[0]])
     sessions.ask(key: "k5")
     _ = sessions.answer(5)
-    #expect(sessions.server.ended == [2, 4, 5].map { SessionPromptID($0) })
+    #expect(sessions.server.prompts.ended == [2, 4, 5].map { SessionPromptID($0) })
     #expect(sessions.runs == [1, 2, 3, 4, 5].map { SessionPromptID($0) })
   }
 

@@ -104,8 +104,8 @@ import Testing
     _ = sessions.take(.drain(within: window))
     // The handler that was to start is free now.
     #expect(sessions.commitAll().responses(to: 1).count == 1)
-    #expect(sessions.server.running == 0)
-    #expect(sessions.server.queue == [Sessions.conversation])
+    #expect(sessions.server.prompts.running == 0)
+    #expect(sessions.server.conversations.queue == [Sessions.conversation])
     #expect(sessions.kept.prompts[SessionPromptID(2)]?.stage == .accepted)
     #expect(sessions.kept.prompts[SessionPromptID(3)]?.stage == .accepted)
   }

@@ -49,9 +49,9 @@ import Testing
     _ = sessions.commitAll()
     #expect(kept(sessions) == ["A", "B", "a", "b"])
     let next = sessions.restarted().0
-    let talk = next.server.talks[Sessions.conversation]
+    let talk = next.server.conversations[Sessions.conversation]
     #expect(talk?.entries.map(\.text) == ["a", "A", "b", "B"])
-    #expect(talk?.signature == sessions.server.talks[Sessions.conversation]?.signature)
+    #expect(talk?.signature == sessions.server.conversations[Sessions.conversation]?.signature)
   }
 
   @Test func `0 asks for all, from sequence number 1 on`() throws {
@@ -69,7 +69,7 @@ import Testing
     let history = try #require(subscribe(&sessions, .offset(1, signature: nil)).first)
     #expect(history.entries.map(\.text) == ["a1", "q2", "a2"])
     #expect(history.entries.map(\.place) == [1, 2, 3])
-    let first = sessions.server.talks[conversation]?.entries.first?.id ?? ""
+    let first = sessions.server.conversations[conversation]?.entries.first?.id ?? ""
     #expect(history.place == .offset(next: 4, signature: "2:\(first)", isReplaced: false))
   }
 
@@ -125,9 +125,9 @@ import Testing
   func `the oldest quarter goes one byte beyond the bound of all histories`(
     turns: UInt64, below: Int, left: [String]
   ) {
-    let bytes = talked(turns).server.historyBytes
+    let bytes = talked(turns).server.conversations.bytes
     let sessions = talked(turns) { $0.maxHistoryBytes = bytes - below }
-    #expect(sessions.server.talks[conversation]?.entries.map(\.text) == left)
+    #expect(sessions.server.conversations[conversation]?.entries.map(\.text) == left)
   }
 
   @Test func `an offset below what is left begins with the oldest message, behind a gap`() throws {
@@ -147,9 +147,9 @@ import Testing
     sessions.ask(1, "b", in: Sessions.other, key: "k2")
     _ = sessions.say(1, .killSession(conversation: Sessions.other))
     _ = sessions.commitAll()
-    #expect(sessions.server.queue == [Sessions.other])
+    #expect(sessions.server.conversations.queue == [Sessions.other])
     sessions.ask(1, "c", in: Sessions.other, key: "k3")
-    #expect(sessions.server.queue == [Sessions.other])
+    #expect(sessions.server.conversations.queue == [Sessions.other])
     _ = sessions.answer(1)
     #expect(sessions.runs == [SessionPromptID(1), SessionPromptID(3)])
   }
@@ -330,9 +330,9 @@ import Testing
       sessions.ask(1, in: "c\(number)", key: "k\(number)")
       _ = sessions.answer(number)
       sessions.pass(.seconds(1))
-      if number == 2 { #expect(sessions.server.talks.keys.sorted() == ["c1", "c2"]) }
+      if number == 2 { #expect(sessions.server.conversations.ids == ["c1", "c2"]) }
     }
-    #expect(sessions.server.talks.keys.sorted() == ["c2", "c3"])
+    #expect(sessions.server.conversations.ids == ["c2", "c3"])
     _ = sessions.wait(.seconds(1)) + sessions.commitAll()
     #expect(sessions.kept.conversations.keys.sorted() == ["c2", "c3"])
   }
@@ -344,6 +344,6 @@ import Testing
     #expect(subscribe(&next, .sequence(0)).first?.entries.map(\.text) == ["q1", "a1", "q2", "a2"])
     next.ask(1, "q3", key: "k3")
     _ = next.answer(3, "a3")
-    #expect(next.server.talks[conversation]?.entries.map(\.place) == [1, 2, 3, 4, 5, 6])
+    #expect(next.server.conversations[conversation]?.entries.map(\.place) == [1, 2, 3, 4, 5, 6])
   }
 }

@@ -146,7 +146,7 @@ import Testing
       if case .replay = message { true } else { false }
     }
     #expect(replays.count == 1)
-    let waiting = sessions.server.turns[SessionPromptID(2)]?.answer?.message
+    let waiting = sessions.server.prompts[SessionPromptID(2)]?.answer?.message
     _ = sessions.say(2, .messageAck(waiting ?? ""))
     #expect(sessions.take(.drained(ConnectionID(2))) == [])
   }

@@ -19,11 +19,11 @@ import Testing
     sessions.ask(key: "k2")
     _ = sessions.gone(1)
     _ = sessions.wait(.seconds(290)) + sessions.commitAll()
-    #expect(sessions.server.turns.keys.sorted() == [SessionPromptID(2)])
+    #expect(sessions.server.prompts.ids == [SessionPromptID(2)])
     #expect(sessions.server.clients.keys.sorted() == ["ann"])
     _ = sessions.answer(2)
     _ = sessions.wait(.seconds(200)) + sessions.commitAll()
-    #expect(sessions.server.clients.isEmpty && sessions.server.turns.isEmpty)
+    #expect(sessions.server.clients.isEmpty && sessions.server.prompts.ids.isEmpty)
   }
 
   @Test func `clients whose time is over are forgotten in the order of their ids`() {
@@ -48,7 +48,7 @@ import Testing
     sessions.ask(2, "other", in: Sessions.other)
     _ = sessions.answer(1)
     let answer = sessions.answer(2).responses(to: 2)
-    #expect(sessions.server.ended == [SessionPromptID(2)])
+    #expect(sessions.server.prompts.ended == [SessionPromptID(2)])
     #expect(sessions.ask(2, "other", in: Sessions.other).responses(to: 2) == answer)
     #expect(sessions.runs == [1, 2].map { SessionPromptID($0) })
   }
@@ -65,7 +65,7 @@ import Testing
     }
     sessions.ask(1, in: "c3", key: "c3")
     _ = sessions.answer(3)
-    #expect(sessions.server.talks.keys.sorted() == ["c1", "c3"])
+    #expect(sessions.server.conversations.ids == ["c1", "c3"])
   }
 
   @Test func `the wall clock of each input counts, also once it was set`() {
@@ -76,7 +76,7 @@ import Testing
     for token in sessions.writes.map({ $0.0 }) {
       _ = sessions.take(.stored(token, failure: nil, wall: stored))
     }
-    #expect(sessions.server.talks[Sessions.conversation]?.usedAt == stored)
+    #expect(sessions.server.conversations[Sessions.conversation]?.usedAt == stored)
     _ = sessions.take(.gone(ConnectionID(1), wall: gone))
     #expect(sessions.server.clients["ann"]?.kept.seenAt == gone)
   }
@@ -87,7 +87,7 @@ import Testing
     sessions.ask()
     _ = sessions.answer(1)
     _ = sessions.wait(.seconds(300)) + sessions.commitAll()
-    #expect(sessions.server.turns.isEmpty)
+    #expect(sessions.server.prompts.ids.isEmpty)
     #expect(sessions.server.clients.keys.sorted() == ["ann"])
     #expect(sessions.kept.clients.keys.sorted() == ["ann"])
   }
@@ -136,16 +136,17 @@ import Testing
   @Test func `the messages of an answered prompt are kept in its conversation alone`() {
     var sessions = Sessions.asked()
     _ = sessions.answer(1)
-    #expect(sessions.server.turns[SessionPromptID(1)]?.entries == [])
-    #expect(sessions.server.talks[Sessions.conversation]?.entries.map(\.text) == ["hello", "hi"])
+    #expect(sessions.server.prompts[SessionPromptID(1)]?.entries == [])
+    #expect(
+      sessions.server.conversations[Sessions.conversation]?.entries.map(\.text) == ["hello", "hi"])
   }
 
   @Test func `what a handler wrote is not kept beside its answer`() {
     var sessions = Sessions.asked()
     _ = sessions.take(.produced(SessionPromptID(1), "hi"))
-    #expect(sessions.server.turns[SessionPromptID(1)]?.output == "hi")
+    #expect(sessions.server.prompts[SessionPromptID(1)]?.output == "hi")
     _ = sessions.answer(1, "hi")
-    #expect(sessions.server.turns[SessionPromptID(1)]?.output == "")
+    #expect(sessions.server.prompts[SessionPromptID(1)]?.output == "")
   }
 
   @Test(arguments: [(4, 0), (5, 1)])
@@ -177,7 +178,7 @@ import Testing
       _ = sessions.answer(number)
       _ = sessions.wait(.seconds(50)) + sessions.commitAll()
     }
-    #expect(sessions.server.turns.keys.sorted() == [SessionPromptID(2)])
+    #expect(sessions.server.prompts.ids == [SessionPromptID(2)])
   }
 
   @Test func `a prompt that is remembered longer than its client is forgotten after it`() {
@@ -191,9 +192,9 @@ import Testing
     _ = sessions.answer(2)
     _ = sessions.wait(.seconds(50)) + sessions.commitAll()
     #expect(sessions.server.clients.isEmpty)
-    #expect(sessions.server.turns.keys.sorted() == [SessionPromptID(2)])
+    #expect(sessions.server.prompts.ids == [SessionPromptID(2)])
     _ = sessions.wait(.seconds(100)) + sessions.commitAll()
-    #expect(sessions.server.turns.isEmpty)
+    #expect(sessions.server.prompts.ids.isEmpty)
   }
 
   @Test func `an answer is of the moment at which its handler ended`() {
@@ -218,6 +219,6 @@ import Testing
     sessions.pass(.seconds(1))
     sessions.ask(1, in: "c3", key: "c3")
     _ = sessions.answer(4)
-    #expect(sessions.server.talks.keys.sorted() == ["c1", "c3"])
+    #expect(sessions.server.conversations.ids == ["c1", "c3"])
   }
 }

@@ -55,7 +55,7 @@ import Testing
       sessions.pass(.seconds(1))
     }
     let next = sessions.restarted { $0.maxConversations = 1 }.0
-    #expect(next.server.talks.keys.sorted() == ["c1"])
+    #expect(next.server.conversations.ids == ["c1"])
   }
 
   @Test func `a conversation without a message is none`() {
@@ -63,7 +63,7 @@ import Testing
     kept.apply(.conversation("c", signature: "1:x"))
     var server = SessionServer(seed: 2, at: .zero)
     _ = server.handle(.restored(kept, wall: Stage.dawn), at: .zero)
-    #expect(server.talks.isEmpty)
+    #expect(server.conversations.ids.isEmpty)
   }
 
   @Test func `a prompt has its number from the client that sent it first`() {
@@ -76,7 +76,7 @@ import Testing
     }
     _ = sessions.commitAll()
     let clients = sessions.server.clients
-    #expect(sessions.server.turns[Self.first]?.client == "cat")
+    #expect(sessions.server.prompts[Self.first]?.client == "cat")
     let numbers = ["ann", "bob", "cat"].map { clients[$0]?.kept.lastPrompt }
     #expect(numbers == [5, nil, nil])
   }
@@ -115,7 +115,7 @@ import Testing
     }
     var server = SessionServer(seed: 2, at: .zero)
     _ = server.handle(.restored(kept, wall: Stage.dawn), at: .zero)
-    #expect(server.talks["c"]?.entries.map(\.id) == ["m3", "m4"])
+    #expect(server.conversations["c"]?.entries.map(\.id) == ["m3", "m4"])
     #expect(server.brokenInvariants(.thorough) == [])
   }
 }

@@ -35,45 +35,52 @@ import Testing
     (
       "session server: sockets and prompts are bounded",
       { server in
+        guard let socket = server.sockets[one] else { return }
         for number in 10...2_009 as ClosedRange<UInt64> {
-          server.sockets[ConnectionID(number)] = server.sockets[one]
+          server.sockets.add(ConnectionID(number), socket)
         }
       }
     ),
-    ("session server: the bytes of prompts are bounded", { $0.openBytes = (64 << 20) + 1 }),
-    ("session server: the bytes of prompts are bounded", { $0.endedBytes = -1 }),
-    ("session server: handlers are bounded", { $0.running = 2 }),
-    ("session server: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
     // Prompts.
-    ("session server: the bytes are those of open prompts", { $0.openBytes += 1 }),
-    ("session server: a handler ends in time", { $0.alarms.clear(.turn(running)) }),
-    // Conversations.
+    ("session server: handlers are bounded", { $0.prompts.move(waiting, to: .starting) }),
     (
       "session server: one prompt of a conversation is under way at a time",
-      { $0.turns[waiting]?.stage = .starting }
+      { $0.prompts.move(waiting, to: .starting) }
     ),
+    ("session server: a handler ends in time", { $0.disarm(.turn(running)) }),
     (
-      "session server: the messages of a conversation have no hole",
-      { $0.talks[conversation]?.entries[0].place = 7 }
+      "session server: an open prompt is in the line of its conversation, once",
+      { $0.conversations.leave(waiting, in: conversation) }
     ),
-    ("session server: a conversation waits for a handler once", { $0.queue = [] }),
+    ("session server: an open prompt is of a client", { $0.clients["ann"]?.open += 1 }),
+    // Conversations.
+    (
+      "session server: no conversation waits while a handler is free",
+      { $0.prompts.move(running, to: .waiting) }
+    ),
     // Clients and sockets.
     (
-      "session server: what waits for a client was not acknowledged",
-      { $0.clients["ann"]?.outbox = [running] }
+      "session client: what waits for it was not acknowledged",
+      { $0.clients["ann"]?.keep(running, size: 0) }
     ),
-    ("session server: each open socket has a heartbeat", { $0.alarms.clear(.beat(one)) }),
+    ("session server: each open socket has a heartbeat", { $0.disarm(.beat(one)) }),
     (
       "session server: a subscription is of its conversation",
-      { $0.sockets[one]?.subscriptions["x"] = .init(next: 1, isLive: true) }
+      { $0.sockets.change(one) { $0.subscriptions["x"] = .init(next: 1, isLive: true) } }
     ),
-    // Parts.
     (
-      "token buckets: the names that are counted are bounded",
+      "session sockets: what waits for a socket waits for its drain",
+      { $0.sockets.change(one) { $0.lane.append(.response(ended)) } }
+    ),
+    // The store.
+    (
+      "session server: what the store is to be told later has an alarm",
       { server in
-        server.rate = TokenBuckets(interval: .seconds(1), burst: 1, bound: -1)
+        server.disarm(.acks)
+        server.writes.delay(.endPrompt(ended))
       }
     ),
+    ("session server: what the store failed has an alarm", { $0.writes.retry(running) }),
   ]
 
   @Test func `a broken server is found`() {
@@ -82,10 +89,12 @@ import Testing
 
   @Test func `as much as may wait for a socket is no fault, and one more is`() {
     var server = Self.busy
-    for _ in 1...5_196 { server.sockets[Self.one]?.lane.append(.response(Self.ended)) }
-    server.sockets[Self.one]?.lane.awaitsDrain = true
+    server.sockets.change(Self.one) { socket in
+      for _ in 1...5_196 { socket.lane.append(.response(Self.ended)) }
+      _ = socket.lane.sent(1, limit: 1)
+    }
     #expect(server.brokenInvariants(.thorough) == [])
-    server.sockets[Self.one]?.lane.append(.response(Self.ended))
+    server.sockets.change(Self.one) { $0.lane.append(.response(Self.ended)) }
     #expect(
       server.brokenInvariants(.thorough)
         == ["session server: what waits for a socket is bounded"])

@@ -24,7 +24,7 @@ import Testing
     _ = sessions.wait(.seconds(1))
     _ = sessions.commitAll()
     #expect(isTaken(sessions) == true)
-    #expect(sessions.server.delayed == [])
+    #expect(sessions.server.writes.delayed == [])
   }
 
   @Test func `a loss that the store failed is kept until it is stored`() {
@@ -51,7 +51,7 @@ import Testing
     _ = sessions.gone(2)
     sessions.connect(3, as: "ann")
     _ = sessions.commit(failure: .full(detail: ""))
-    #expect(sessions.server.delayed == [.endClient("bob")])
+    #expect(sessions.server.writes.delayed == [.endClient("bob")])
   }
 
   @Test func `a prompt of two clients that was not stored is in no later change`() {
@@ -77,7 +77,7 @@ import Testing
     _ = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
     _ = sessions.say(1, .prompt(Sessions.prompt(in: "c", key: "k3")))
     for _ in 1...2 { _ = sessions.commit() }
-    #expect(sessions.server.queue == ["b"])
+    #expect(sessions.server.conversations.queue == ["b"])
     #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
     #expect(sessions.commitAll().runs == [SessionPromptID(2)])
   }
@@ -105,7 +105,7 @@ import Testing
     var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt(number: 7)))
     #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
-    #expect(sessions.server.talks.isEmpty)
+    #expect(sessions.server.conversations.ids.isEmpty)
     #expect(received(sessions.connect(2), by: 2) == [nil])
     _ = sessions.say(2, .prompt(Sessions.prompt(number: 7)))
     #expect(received(sessions.connect(3), by: 3) == [nil])
@@ -161,7 +161,7 @@ import Testing
     _ = sessions.commit(failure: .full(detail: ""))
     _ = sessions.commitAll() + sessions.answer(3, "new")
     let next = sessions.restarted { $0.maxConversations = 1 }.0
-    let texts = next.server.talks[Sessions.conversation]?.entries.map(\.text)
+    let texts = next.server.conversations[Sessions.conversation]?.entries.map(\.text)
     #expect(texts == ["anew", "new"])
   }
 
@@ -172,7 +172,7 @@ import Testing
     _ = sessions.answer(2)
     _ = sessions.wait(.seconds(1))
     _ = sessions.commit(failure: .full(detail: ""))
-    #expect(sessions.server.delayed == [.endConversation(Sessions.conversation)])
+    #expect(sessions.server.writes.delayed == [.endConversation(Sessions.conversation)])
     _ = sessions.wait(.seconds(1)) + sessions.commitAll()
     #expect(sessions.kept.conversations.keys.sorted() == [Sessions.other])
   }

@@ -52,6 +52,24 @@ struct SessionSocket: Sendable {
     case .connected(let peer): peer
     }
   }
+
+  /// Returns why a connected client may not subscribe as it says; nil if it may.
+  func refusal(
+    of subscription: SessionSubscription, limit: Int
+  ) -> (code: String, text: String)? {
+    let speaksOffsets = peer.map { $0.version >= .newest } ?? false
+    switch subscription.cursor {
+    case .offset where !speaksOffsets:
+      return ("unsupported_subscribe_field", "This version subscribes with last_seq.")
+    case .sequence(1...) where speaksOffsets:
+      return ("invalid_subscribe", "This version subscribes with from_offset.")
+    case .offset, .sequence: break
+    }
+    guard
+      subscriptions.count < limit || subscriptions[subscription.conversation] != nil
+    else { return ("too_many_subscriptions", "Unsubscribe from another conversation first.") }
+    return nil
+  }
 }
 
 /// The responses and windows that wait for one socket, in order: its bulk lane.
@@ -75,9 +93,9 @@ struct SessionLane: Sendable, Equatable {
   private(set) var parcels: [Parcel] = []
   private var first = 0
   /// Bytes that were given to the socket since it was last known to have taken all.
-  var inFlight = 0
+  private var inFlight = 0
   /// Whether `noticeDrain` is unanswered.
-  var awaitsDrain = false
+  private(set) var awaitsDrain = false
   /// The conversations whose news wait, each once.
   private(set) var news: Set<String> = []
 
@@ -93,6 +111,18 @@ struct SessionLane: Sendable, Equatable {
     }
     batched += parcel.more
     parcels.append(parcel)
+  }
+
+  /// Notes that the socket has taken everything.
+  mutating func drained() { (inFlight, awaitsDrain) = (0, false) }
+
+  /// Notes that bytes were given to the socket; returns whether it is now to report its drain,
+  /// because as many are on their way as are allowed.
+  mutating func sent(_ bytes: Int, limit: Int) -> Bool {
+    inFlight += bytes
+    guard inFlight >= limit else { return false }
+    awaitsDrain = true
+    return true
   }
 
   /// Takes the next parcel.
@@ -132,6 +162,82 @@ extension SessionLane.Parcel {
   }
 }
 
+/// The sockets of a server of sessions.
+struct SessionSockets: Sendable {
+  private var table: [ConnectionID: SessionSocket] = [:]
+  /// The number of sockets of each address that has some.
+  private var addresses: [String: Int] = [:]
+
+  subscript(_ id: ConnectionID) -> SessionSocket? { table[id] }
+
+  /// How many sockets there are, closing ones included.
+  var count: Int { table.count }
+
+  /// Whether there is no socket.
+  var isEmpty: Bool { table.isEmpty }
+
+  /// The ids in order.
+  var ids: [ConnectionID] { table.keys.sorted() }
+
+  /// How many sockets an address has.
+  func count(from address: String) -> Int { addresses[address] ?? 0 }
+
+  /// Whether a socket is there and not closing.
+  func isOpen(_ id: ConnectionID) -> Bool { table[id]?.life.isOpen == true }
+
+  /// Whether a socket is sent the new messages of a conversation as they come.
+  func follows(_ id: ConnectionID, _ conversation: String) -> Bool {
+    table[id]?.subscriptions[conversation]?.isLive == true
+  }
+
+  mutating func add(_ id: ConnectionID, _ socket: SessionSocket) {
+    addresses[socket.address, default: 0] += 1
+    table[id] = socket
+  }
+
+  mutating func remove(_ id: ConnectionID) -> SessionSocket? {
+    guard let socket = table.removeValue(forKey: id) else { return nil }
+    let left = count(from: socket.address) - 1
+    addresses[socket.address] = left > 0 ? left : nil
+    return socket
+  }
+
+  /// Changes a socket in place; returns nil if it is gone.
+  @discardableResult
+  mutating func change<Value>(
+    _ id: ConnectionID, _ body: (inout SessionSocket) -> Value
+  ) -> Value? {
+    guard let index = table.index(forKey: id) else { return nil }
+    return body(&table.values[index])
+  }
+
+  /// Takes the next parcel for an open, connected socket that takes more.
+  mutating func nextParcel(
+    of id: ConnectionID
+  ) -> (parcel: SessionLane.Parcel, peer: SessionSocket.Peer)? {
+    guard let index = table.index(forKey: id), table.values[index].life.isOpen,
+      !table.values[index].lane.awaitsDrain, let peer = table.values[index].peer,
+      let parcel = table.values[index].lane.next()
+    else { return nil }
+    return (parcel, peer)
+  }
+}
+
+extension SessionSockets: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      addresses.count <= table.count,
+      "session sockets: addresses are counted only while they have sockets")
+    guard check.isThorough else { return }
+    let counts = table.values.reduce(into: [String: Int]()) { $0[$1.address, default: 0] += 1 }
+    check.require(
+      counts == addresses, "session sockets: an address's count is that of its sockets")
+    check.require(
+      table.values.allSatisfy { $0.lane.count == 0 || $0.lane.awaitsDrain },
+      "session sockets: what waits for a socket waits for its drain")
+  }
+}
+
 /// The alarms of the server of sessions.
 enum SessionAlarm: Hashable, Comparable, Sendable {
   /// A ping, silence, or an unanswered close.
@@ -140,10 +246,23 @@ enum SessionAlarm: Hashable, Comparable, Sendable {
   case beat(ConnectionID)
   /// The time of a handler is up, or that of its end.
   case turn(SessionPromptID)
-  /// What the store failed is stored again.
+  /// Changes that the store failed are stored again.
   case store
   /// Acknowledgements are stored.
   case acks
   /// The oldest answer or client is forgotten.
   case memory
+}
+
+extension Closure {
+  /// The key is wrong or missing.
+  static let unauthorized = Closure(4401, "authentication failed")
+  /// No `connect` came in time.
+  static let notConnected = Closure(4408, "no connect in time")
+  /// The client opened too many sockets; the newest ones stay.
+  static let superseded = Closure(4409, "replaced by newer connections of this client")
+  /// The client's version is not served.
+  static let upgradeRequired = Closure(4426, "unsupported protocol version")
+  /// The client said that it leaves.
+  static let disconnected = Closure(1000, "disconnected")
 }

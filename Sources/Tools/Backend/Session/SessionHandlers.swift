@@ -30,10 +30,10 @@ final class SessionHandlers: Sendable {
     for run in runs.withLock({ $0.values }) { run.kill() }
   }
 
-  /// Starts the program; `tell` is told what it produces and, once, its end.
+  /// Starts the program; `report` receives what it produces and, once, its end.
   func start(
     _ id: SessionPromptID, _ prompt: SessionPrompt,
-    tell: @escaping @Sendable (SessionServer.Input) -> Void
+    report: @escaping @Sendable (SessionServer.Input) -> Void
   ) {
     var launch = ChildLaunch("/bin/sh", ["sh", "-c", command])
     launch.additions = Self.variables(of: prompt)
@@ -41,15 +41,15 @@ final class SessionHandlers: Sendable {
     do throws(ChildFailure) {
       let run = try ChildRun(launch, input: Array(prompt.text.utf8)) { bytes in
         let piece = text.withLock { $0.take(bytes) }
-        if !piece.isEmpty { tell(.produced(id, piece)) }
+        if !piece.isEmpty { report(.produced(id, piece)) }
       } ended: { [weak self] ending, errors in
         let whole = text.withLock { $0.end() }
         self?.runs.withLock { $0[id] = nil }
-        tell(.ended(id, Self.result(ending, whole, errors), wall: BootClock().wall))
+        report(.ended(id, Self.result(ending, whole, errors), wall: BootClock().wall))
       }
       runs.withLock { $0[id] = run }
     } catch {
-      tell(
+      report(
         .ended(
           id, .failure(error: "the handler cannot be started: \(error.reason)"),
           wall: BootClock().wall))

@@ -127,8 +127,8 @@ struct SessionService: Service {
     guard let handlers else {
       return desk.feed(.ended(id, .success(text: prompt.text), wall: BootClock().wall))
     }
-    guard let tell = desk.entrance() else { return }
-    handlers.start(id, prompt, tell: tell)
+    guard let report = desk.entrance() else { return }
+    handlers.start(id, prompt, report: report)
   }
 
   /// Makes all changes durable in one commit, or none.

@@ -5,7 +5,7 @@ import Testing
 @testable import LinkServerCore
 
 /// Upgrades, keys, versions, and the life of sockets.
-@Suite struct SessionEntranceTests {
+@Suite struct SessionHandshakeTests {
   private let one = ConnectionID(1)
 
   @Test func `an upgrade is accepted and greeted with a challenge`() {

@@ -1,0 +1,156 @@
+import LinkCore
+import LinkWire
+
+/// The conversations of a session: how far each is known, and which ones are followed.
+struct SessionConversations: Sendable, Hashable {
+  private var known: [String: KnownConversation] = [:]
+  /// The conversation of prompts that name none; empty until the store was read.
+  private(set) var selected = ""
+  /// The conversation that the user named last: the server may have it from another client.
+  private var named: String?
+
+  /// How far a conversation is known; nil if it is not.
+  subscript(_ id: String) -> KnownConversation? { known[id] }
+
+  /// Takes what an earlier run stored.
+  mutating func restore(_ all: [KnownConversation]) {
+    for one in all { known[one.id] = one }
+  }
+
+  /// Replaces what is known of a conversation.
+  mutating func replace(_ one: KnownConversation) { known[one.id] = one }
+
+  /// Makes a conversation that of prompts that name none; returns it, to be stored as the one that
+  /// was used last.
+  mutating func select(_ id: String) -> KnownConversation {
+    selected = id
+    return known[id] ?? KnownConversation(id: id)
+  }
+
+  /// Notes that the user named a conversation.
+  mutating func name(_ id: String) { named = id }
+
+  /// Whether the user named a conversation of which the server has accepted no prompt.
+  func isNamedOnly(_ id: String) -> Bool { id == named && known[id]?.openedBy == nil }
+
+  /// Whether a prompt may be the first one of its conversation.
+  func isOpened(by prompt: KeptPrompt) -> Bool {
+    let opener = known[prompt.conversation]?.openedBy
+    return opener == nil || opener == prompt.id
+  }
+
+  /// Returns the conversation that the server knows by a prompt from now on; nil if it was known.
+  func opened(by prompt: KeptPrompt) -> KnownConversation? {
+    guard var one = known[prompt.conversation], one.openedBy == nil else { return nil }
+    one.openedBy = prompt.id
+    return one
+  }
+
+  /// The conversations of prompts and of the user that the server knows, or may know: a server
+  /// without keys is asked whether it has a prompt.
+  func followed(with queue: SendQueue<KeptPrompt>, asking isAsked: Bool) -> [String] {
+    var all = [selected]
+    for prompt in queue.items where prompt.waiting != nil && !all.contains(prompt.conversation) {
+      all.append(prompt.conversation)
+    }
+    let asked = isAsked ? queue.unsure : []
+    return all.filter { one in
+      known[one]?.openedBy != nil || one == named
+        || queue.items.contains { $0.conversation == one && asked.contains($0.id) }
+    }
+  }
+
+  /// From where a conversation is asked for.
+  func cursor(of id: String, _ version: SessionVersion) -> SessionCursor {
+    let one = known[id] ?? KnownConversation(id: id)
+    return version < .newest
+      ? .sequence(one.sequence) : .offset(one.offset, signature: one.signature)
+  }
+
+  /// The first place that a new message of a conversation can have.
+  func nextPlace(of id: String, _ version: SessionVersion) -> UInt64 {
+    guard let one = known[id] else { return 0 }
+    return version < .newest ? one.sequence + 1 : one.offset
+  }
+}
+
+/// What a window of a conversation does to the cursor.
+enum HistoryReach: Sendable, Hashable {
+  /// The window follows what is stored.
+  case whole
+  /// Messages before the window are missing: they are asked for again.
+  case hole
+  /// Missing messages cannot be had; the cursor begins where there are messages.
+  case gap(SessionGap)
+
+  /// Whether the conversation begins anew.
+  var isReset: Bool { self == .gap(.replaced) || self == .gap(.clientAhead) }
+}
+
+extension KnownConversation {
+  /// Whether a message stands before the cursor.
+  func isBehind(_ entry: SessionEntry, of window: SessionHistory) -> Bool {
+    guard let place = entry.place else { return false }
+    return switch window.place {
+    case .sequence: place <= sequence
+    case .offset: place < offset
+    }
+  }
+
+  /// Whether a message leaves a hole behind the cursor.
+  func leavesHole(before place: UInt64, of window: SessionHistory) -> Bool {
+    switch window.place {
+    case .sequence: place > sequence + 1
+    case .offset: place > offset
+    }
+  }
+
+  /// Moves the cursor behind a window.
+  ///
+  /// - Parameter asksForHole: Called for a hole; returns whether it is asked for. A server that
+  ///   leaves it out again has nothing there.
+  mutating func advance(behind window: SessionHistory, asksForHole: () -> Bool) -> HistoryReach {
+    switch window.place {
+    case .sequence(let first, let last, _): advance(window, first, last, asksForHole)
+    case .offset(let next, let signature, let isReplaced):
+      advance(window, next, signature, isReplaced, asksForHole)
+    }
+  }
+
+  private mutating func advance(
+    _ window: SessionHistory, _ first: UInt64?, _ last: UInt64?, _ asksForHole: () -> Bool
+  ) -> HistoryReach {
+    if let gap = window.gap {
+      sequence = max(gap.oldest, 1) - 1
+      return .gap(gap.reason == .pruned ? .pruned : .clientAhead)
+    }
+    guard let first = first ?? window.entries.first?.place,
+      let last = last ?? window.entries.last?.place
+    else { return .whole }
+    guard first > sequence + 1 else {
+      sequence = max(sequence, last)
+      return .whole
+    }
+    guard !asksForHole() else { return .hole }
+    sequence = last
+    return .gap(.hole)
+  }
+
+  private mutating func advance(
+    _ window: SessionHistory, _ next: UInt64, _ signature: String, _ isReplaced: Bool,
+    _ asksForHole: () -> Bool
+  ) -> HistoryReach {
+    if isReplaced || next < offset {
+      let isEmpty = offset == 0
+      (offset, self.signature) = (0, nil)
+      return isEmpty ? .whole : .gap(isReplaced ? .replaced : .clientAhead)
+    }
+    var reach = HistoryReach.whole
+    if let first = window.entries.first?.place, first > offset {
+      guard !asksForHole() else { return .hole }
+      reach = .gap(.hole)
+    }
+    (offset, self.signature) = (next, signature)
+    return reach
+  }
+}

@@ -1,0 +1,278 @@
+import LinkCore
+import LinkWire
+
+/// The messages of one conversation, and its prompts that have not ended.
+struct ConversationState: Sendable {
+  private(set) var signature = ""
+  /// The messages without a hole; `place` is the sequence number.
+  private(set) var entries: [SessionEntry] = []
+  /// Whether the store has the signature.
+  private(set) var isKept = false
+  /// Messages that are durable before one in front of them; empty unless the store failed.
+  private var late: [UInt64: SessionEntry] = [:]
+  /// The next sequence number, also ahead of the store.
+  private(set) var next: UInt64 = 1
+  /// The prompts that have not ended, in order.
+  fileprivate(set) var line: [SessionPromptID] = []
+  /// When the conversation was last used.
+  fileprivate(set) var usedAt = Timestamp(nanoseconds: 0)
+  /// The sockets that subscribe to the conversation.
+  fileprivate(set) var readers: Set<ConnectionID> = []
+  /// Whether the next prompt waits for a free handler.
+  fileprivate(set) var isQueued = false
+
+  init() {}
+
+  /// Creates a conversation from what was kept: the newest messages without a hole.
+  init(_ kept: KeptConversation, usedAt now: Timestamp) {
+    (signature, isKept) = (kept.signature, true)
+    // One that the store failed to keep at first stands behind later ones.
+    for entry in kept.entries.sorted(by: { ($0.place ?? 0) < ($1.place ?? 0) }) {
+      if entry.place != end { entries = [] }
+      entries.append(entry)
+    }
+    next = end
+    usedAt = entries.last?.timestamp ?? now
+  }
+
+  /// The sequence number of the oldest message that is left; the next one if there is none.
+  var first: UInt64 { entries.first?.place ?? end }
+
+  /// The sequence number behind the newest message that can be sent.
+  var end: UInt64 { entries.last?.place.map { $0 + 1 } ?? 1 }
+
+  /// The bytes of the messages.
+  var size: Int { entries.reduce(0) { $0 + $1.size } }
+
+  /// Whether there is no message, no prompt and no reader.
+  fileprivate var isEmpty: Bool { entries.isEmpty && line.isEmpty && readers.isEmpty }
+
+  /// Whether the conversation may be shortened or removed.
+  fileprivate var isIdle: Bool { line.isEmpty && readers.isEmpty && !isQueued }
+
+  /// Gives messages the next sequence numbers.
+  fileprivate mutating func reserve(_ new: inout [SessionEntry]) {
+    for index in new.indices {
+      new[index].place = next
+      next += 1
+    }
+    if let first = new.first, first.place == 1 { signature = first.signature }
+  }
+
+  /// Adds messages that are durable; returns the bytes of those that can be sent.
+  fileprivate mutating func append(_ new: [SessionEntry]) -> Int {
+    isKept = true
+    for entry in new { late[entry.place ?? 0] = entry }
+    var bytes = 0
+    while let entry = late.removeValue(forKey: end) {
+      entries.append(entry)
+      bytes += entry.size
+    }
+    return bytes
+  }
+
+  /// Removes the oldest messages; returns their bytes, and the first place that is left.
+  fileprivate mutating func prune(_ count: Int) -> (bytes: Int, below: UInt64)? {
+    let removed = entries.prefix(count)
+    guard let last = removed.last?.place else { return nil }
+    let bytes = removed.reduce(0) { $0 + $1.size }
+    entries.removeFirst(removed.count)
+    return (bytes, last + 1)
+  }
+
+  /// Returns the messages from a place on that fit, at least one of them, cut if it must be.
+  func slice(
+    from start: UInt64, budget: Int, atMost count: Int
+  ) -> (entries: [SessionEntry], size: Int) {
+    var slice: [SessionEntry] = []
+    var size = SessionText.envelope
+    let skipped = Int(clamping: max(start, first) - first)
+    for entry in entries.dropFirst(skipped).prefix(count) {
+      var entry = entry
+      var length = SessionText.length(entry.text) + SessionText.envelope
+      guard slice.isEmpty || size + length <= budget else { break }
+      if size + length > budget {
+        entry.text = SessionText.cut(entry.text, toFit: budget - SessionText.envelope)
+        length = SessionText.length(entry.text) + SessionText.envelope
+      }
+      slice.append(entry)
+      size += length
+    }
+    return (slice, size)
+  }
+
+  /// Returns messages in the form of a client's version.
+  func window(
+    _ id: String, _ slice: [SessionEntry], next: UInt64, byOffset: Bool, isReplaced: Bool = false,
+    isComplete: Bool, gap: SessionHistory.Gap? = nil
+  ) -> SessionHistory {
+    guard byOffset else {
+      // The end of an empty window is the place from where the client goes on.
+      let last = slice.last?.place ?? (gap?.reason == .pruned ? next - 1 : nil)
+      return SessionHistory(
+        conversation: id, entries: slice,
+        place: .sequence(first: slice.first?.place, last: last, next: next),
+        isComplete: isComplete, gap: gap)
+    }
+    let moved = slice.map { entry in
+      var entry = entry
+      entry.place = (entry.place ?? 1) - 1
+      return entry
+    }
+    return SessionHistory(
+      conversation: id, entries: moved,
+      place: .offset(next: next - 1, signature: signature, isReplaced: isReplaced),
+      isComplete: isComplete, gap: gap)
+  }
+}
+
+/// The conversations of a server of sessions, and those that wait for a free handler.
+struct Conversations: Sendable {
+  private var table: [String: ConversationState] = [:]
+  /// The bytes of all messages.
+  private(set) var bytes = 0
+  /// The conversations whose next prompt waits for a free handler, in order.
+  private(set) var queue: [String] = []
+
+  subscript(_ id: String) -> ConversationState? { table[id] }
+
+  /// The ids in order.
+  var ids: [String] { table.keys.sorted() }
+
+  /// The prompts of a conversation that have not ended, in order.
+  func line(of id: String) -> [SessionPromptID] { table[id]?.line ?? [] }
+
+  /// Takes what was kept of a conversation.
+  mutating func restore(_ id: String, _ kept: KeptConversation, at wall: Timestamp) {
+    let state = ConversationState(kept, usedAt: wall)
+    bytes += state.size
+    if !state.entries.isEmpty { table[id] = state }
+  }
+
+  // MARK: Prompts
+
+  /// Puts a prompt at the end of the line of its conversation.
+  mutating func enter(_ prompt: SessionPromptID, in id: String, at wall: Timestamp) {
+    table[id, default: ConversationState()].line.append(prompt)
+    table[id]?.usedAt = wall
+  }
+
+  /// Takes a prompt out of its line.
+  mutating func leave(_ prompt: SessionPromptID, in id: String) {
+    table[id]?.line.removeAll { $0 == prompt }
+  }
+
+  /// Has a conversation wait for a free handler.
+  mutating func enqueue(_ id: String) {
+    guard table[id]?.isQueued == false else { return }
+    table[id]?.isQueued = true
+    queue.append(id)
+  }
+
+  /// Takes the conversation that has waited the longest for a handler.
+  mutating func dequeue() -> String? {
+    guard !queue.isEmpty else { return nil }
+    let id = queue.removeFirst()
+    table[id]?.isQueued = false
+    return id
+  }
+
+  // MARK: Readers
+
+  /// Adds a socket that subscribes to a conversation.
+  mutating func addReader(_ reader: ConnectionID, of id: String) {
+    table[id, default: ConversationState()].readers.insert(reader)
+  }
+
+  /// Removes a socket, and the conversation if nothing is left of it.
+  mutating func removeReader(_ reader: ConnectionID, of id: String) {
+    table[id]?.readers.remove(reader)
+    removeIfEmpty(id)
+  }
+
+  /// Removes a conversation that has no message, no prompt and no reader.
+  mutating func removeIfEmpty(_ id: String) {
+    if table[id]?.isEmpty == true { table[id] = nil }
+  }
+
+  // MARK: Messages
+
+  /// Gives messages their places in a conversation.
+  mutating func reserve(_ entries: inout [SessionEntry], in id: String) {
+    table[id]?.reserve(&entries)
+  }
+
+  /// Adds messages that are durable; returns the sockets that subscribe to the conversation.
+  mutating func append(
+    _ entries: [SessionEntry], to id: String, at wall: Timestamp
+  ) -> [ConnectionID] {
+    // It is taken out, so that it is changed in place.
+    guard var state = table.removeValue(forKey: id) else { return [] }
+    bytes += state.append(entries)
+    state.usedAt = wall
+    table[id] = state
+    return state.readers.sorted()
+  }
+
+  /// Removes the oldest messages and conversations beyond the bounds; returns the changes to store.
+  mutating func shorten(_ id: String, to policy: SessionServerPolicy) -> [SessionChange] {
+    var changes: [SessionChange] = []
+    let excess = (table[id]?.entries.count ?? 0) - policy.entriesPerConversation
+    if excess > 0 { prune(id, excess, &changes) }
+    while bytes > policy.maxHistoryBytes || table.count > policy.maxConversations {
+      let oldest = table.filter { $0.value.isIdle }
+        .min { ($0.value.usedAt, $0.key) < ($1.value.usedAt, $1.key) }
+      guard let (id, state) = oldest else { break }
+      if table.count <= policy.maxConversations, state.entries.count > 1 {
+        prune(id, (state.entries.count + 3) / 4, &changes)
+      } else {
+        bytes -= state.size
+        table[id] = nil
+        changes.append(.endConversation(id))
+      }
+    }
+    return changes
+  }
+
+  private mutating func prune(_ id: String, _ count: Int, _ changes: inout [SessionChange]) {
+    guard let pruned = table[id]?.prune(count) else { return }
+    bytes -= pruned.bytes
+    changes.append(.prune(id, below: pruned.below))
+  }
+}
+
+extension Conversations {
+  /// Notes each invariant that does not hold now.
+  func check(_ check: inout InvariantCheck, _ policy: SessionServerPolicy) {
+    guard check.isThorough else { return }
+    check.require(
+      table.values.allSatisfy { state in
+        state.entries.count <= policy.entriesPerConversation
+          && state.line.count <= policy.promptsPerConversation
+      }, "conversations: what is kept of one is bounded")
+    check.require(
+      table.values.allSatisfy { state in
+        zip(state.entries, state.entries.dropFirst()).allSatisfy {
+          ($0.place ?? 0) + 1 == $1.place
+        } && state.end <= state.next
+      }, "conversations: their messages have no hole")
+    check.require(
+      table.values.allSatisfy { !$0.isEmpty },
+      "conversations: each has a message, a prompt or a reader")
+    check.require(
+      bytes == table.values.reduce(0) { $0 + $1.size },
+      "conversations: the bytes are those of their messages")
+    check.require(
+      queue.count == Set(queue).count && table.values.count { $0.isQueued } == queue.count
+        && queue.allSatisfy { table[$0]?.isQueued ?? false },
+      "conversations: each waits for a handler once")
+  }
+}
+
+extension SessionEntry {
+  /// Names a conversation by its first message: the length of its text and its id.
+  fileprivate var signature: String { "\(text.utf8.count):\(id)" }
+
+  /// The bytes that the message takes of the bounds.
+  fileprivate var size: Int { text.utf8.count + id.utf8.count }
+}

@@ -1,0 +1,85 @@
+import LinkCore
+import LinkWire
+
+/// A client that has connected, as long as it is remembered.
+struct SessionClient: Sendable {
+  var kept: KeptSessionClient
+  /// The sockets of the client, the oldest first.
+  var sockets: [ConnectionID] = []
+  /// The prompts whose answers the client did not acknowledge, in the order of the answers.
+  private(set) var outbox: [SessionPromptID] = []
+  /// The bytes of these answers.
+  private(set) var outboxBytes = 0
+  /// The prompts of the client that have not ended.
+  var open = 0
+  /// The newest loss that was reported to the client.
+  private var reportedLoss: UInt64 = 0
+
+  init(kept: KeptSessionClient) { self.kept = kept }
+
+  /// Whether the client is away and waits for nothing.
+  var isIdle: Bool { sockets.isEmpty && open == 0 }
+
+  /// Keeps an answer until the client acknowledges it.
+  mutating func keep(_ id: SessionPromptID, size: Int) {
+    outbox.append(id)
+    outboxBytes += size
+  }
+
+  /// Removes an answer that the client acknowledged, or that is lost.
+  mutating func remove(_ id: SessionPromptID, size: Int) {
+    outbox.removeAll { $0 == id }
+    outboxBytes -= size
+  }
+
+  /// Returns the oldest answer if more are kept than the bounds allow.
+  func excess(beyond count: Int, bytes: Int) -> SessionPromptID? {
+    outbox.count > count || outboxBytes > bytes ? outbox.first : nil
+  }
+
+  /// Takes the number of the last message that the client stored; returns whether the client knows
+  /// more than this store: new messages then get numbers that it does not have.
+  mutating func resume(after received: UInt64?) -> Bool {
+    guard let received, received > kept.lastNumber else { return false }
+    kept.lastNumber = received
+    return true
+  }
+
+  /// Notes what of a loss concerns a client that stored messages up to a number; returns whether a
+  /// loss is reported to it.
+  mutating func reportsLoss(after received: UInt64?) -> Bool {
+    if let received, let lost = kept.lost, lost <= received { kept.lost = nil }
+    guard let lost = kept.lost else { return false }
+    reportedLoss = lost
+    return true
+  }
+
+  /// Forgets a loss that was reported to the client; returns false if there is none.
+  mutating func forgetReportedLoss() -> Bool {
+    guard let lost = kept.lost, lost <= reportedLoss else { return false }
+    kept.lost = nil
+    return true
+  }
+}
+
+extension SessionClient {
+  /// Notes each invariant between a client and its prompts that does not hold now.
+  func check(
+    _ check: inout InvariantCheck, _ id: String, _ prompts: SessionPrompts,
+    _ policy: SessionServerPolicy
+  ) {
+    let answers = outbox.map { prompts[$0]?.answer }
+    check.require(
+      outbox.count <= policy.answersPerClient && outboxBytes <= policy.answersBytesPerClient,
+      "session client: what waits for it is bounded")
+    check.require(
+      outbox.allSatisfy { prompts[$0]?.client == id }
+        && answers.allSatisfy { $0?.isTaken == false }
+        && outboxBytes == answers.reduce(0) { $0 + ($1?.size ?? 0) },
+      "session client: what waits for it was not acknowledged")
+    check.require(open >= 0, "session client: its open prompts are counted")
+    check.require(
+      answers.allSatisfy { ($0?.number ?? 0) <= kept.lastNumber },
+      "session client: no answer has a number that was not given")
+  }
+}

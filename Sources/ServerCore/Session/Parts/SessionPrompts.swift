@@ -1,0 +1,287 @@
+import LinkCore
+import LinkWire
+
+/// The prompts of a server of sessions: those that have not ended, and those that are remembered.
+struct SessionPrompts: Sendable {
+  private var turns: [SessionPromptID: SessionTurn] = [:]
+  /// The prompts of each idempotency key, at most one of a client.
+  private var byKey: [String: [SessionPromptID]] = [:]
+  /// The prompts that have ended, by the ids of their answers.
+  private var byMessage: [String: SessionPromptID] = [:]
+  /// The prompts that have ended, the first one first.
+  private(set) var ended: [SessionPromptID] = []
+  /// The number of prompts that have not ended.
+  private(set) var openCount = 0
+  /// The bytes of the prompts that have not ended.
+  private(set) var openBytes = 0
+  /// The bytes of the prompts that have ended.
+  private(set) var endedBytes = 0
+  /// The number of handlers that run, or are about to.
+  private(set) var running = 0
+  private var lastNumber: UInt64 = 0
+
+  subscript(_ id: SessionPromptID) -> SessionTurn? { turns[id] }
+
+  /// The prompts in the order of their numbers.
+  var ids: [SessionPromptID] { turns.keys.sorted() }
+
+  /// The prompts with a key.
+  func all(withKey key: String?) -> [SessionTurn] {
+    (key.flatMap { byKey[$0] } ?? []).compactMap { turns[$0] }
+  }
+
+  /// The prompt whose answer has an id.
+  func turn(answeredBy message: String) -> SessionTurn? {
+    byMessage[message].flatMap { turns[$0] }
+  }
+
+  /// The prompts of a client whose handlers run, in order.
+  func underWay(of client: String) -> [SessionPromptID] {
+    turns.values.filter { $0.client == client && $0.stage == .running }.map(\.id).sorted()
+  }
+
+  /// Returns the number of the next prompt.
+  mutating func nextID() -> SessionPromptID {
+    lastNumber += 1
+    return SessionPromptID(lastNumber)
+  }
+
+  /// Continues behind the numbers of an earlier run.
+  mutating func restore(lastNumber: UInt64) { self.lastNumber = lastNumber }
+
+  /// Adds a prompt, which has ended or not.
+  mutating func add(_ turn: SessionTurn) {
+    turns[turn.id] = turn
+    if let key = turn.prompt.idempotencyKey { byKey[key, default: []].append(turn.id) }
+    guard let answer = turn.answer else {
+      openCount += 1
+      openBytes += turn.size
+      running += turn.isUnderWay ? 1 : 0
+      return
+    }
+    noteEnd(turn, answer)
+  }
+
+  private mutating func noteEnd(_ turn: SessionTurn, _ answer: KeptSessionAnswer) {
+    byMessage[answer.message] = turn.id
+    ended.append(turn.id)
+    endedBytes += turn.size
+  }
+
+  private mutating func noteOpenGone(_ turn: SessionTurn) {
+    openCount -= 1
+    openBytes -= turn.size
+    running -= turn.isUnderWay ? 1 : 0
+  }
+
+  /// Changes a prompt in place, except its stage.
+  mutating func change(_ id: SessionPromptID, _ body: (inout SessionTurn) -> Void) {
+    guard let index = turns.index(forKey: id) else { return }
+    body(&turns.values[index])
+  }
+
+  /// Moves a prompt to a stage before its end.
+  mutating func move(_ id: SessionPromptID, to stage: SessionTurn.Stage) {
+    guard let index = turns.index(forKey: id) else { return }
+    running -= turns.values[index].isUnderWay ? 1 : 0
+    turns.values[index].stage = stage
+    running += turns.values[index].isUnderWay ? 1 : 0
+  }
+
+  /// Ends a prompt whose answer is durable.
+  mutating func end(_ id: SessionPromptID, _ answer: KeptSessionAnswer) {
+    guard var turn = turns[id] else { return }
+    noteOpenGone(turn)
+    turn.stage = .ended(answer)
+    turns[id] = turn
+    noteEnd(turn, answer)
+  }
+
+  /// Notes that the client has the answer to a prompt, or that it was removed before that.
+  mutating func take(_ id: SessionPromptID, isLost: Bool) {
+    change(id) { turn in
+      guard var answer = turn.answer else { return }
+      answer.isTaken = true
+      turn.stage = .ended(answer)
+      if isLost { turn.isLost = true }
+    }
+  }
+
+  /// Removes a prompt with its key and its answer.
+  mutating func remove(_ id: SessionPromptID) {
+    guard let turn = turns.removeValue(forKey: id) else { return }
+    if let answer = turn.answer {
+      byMessage[answer.message] = nil
+      ended.removeAll { $0 == id }
+      endedBytes -= turn.size
+    } else {
+      noteOpenGone(turn)
+    }
+    guard let key = turn.prompt.idempotencyKey else { return }
+    byKey[key]?.removeAll { $0 == id }
+    if byKey[key]?.isEmpty == true { byKey[key] = nil }
+  }
+
+  /// Returns the prompt to forget if more are remembered than the bounds allow: those that a client
+  /// acknowledged, which it does not send again, before the others, and of each the ones that ended
+  /// first.
+  func excess(beyond count: Int, bytes: Int) -> SessionPromptID? {
+    guard ended.count > count || endedBytes > bytes else { return nil }
+    return ended.first { turns[$0]?.isAcknowledged == true } ?? ended.first
+  }
+}
+
+extension SessionPrompts: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      turns.count == openCount + ended.count && byMessage.count == ended.count,
+      "session prompts: a prompt is open or has ended")
+    guard check.isThorough else { return }
+    let open = turns.values.filter { $0.answer == nil }
+    check.require(
+      openBytes == open.reduce(0) { $0 + $1.size },
+      "session prompts: the bytes are those of open prompts")
+    check.require(
+      endedBytes == ended.reduce(0) { $0 + (turns[$1]?.size ?? 0) },
+      "session prompts: the bytes are those of ended prompts")
+    check.require(
+      running == open.count { $0.isUnderWay },
+      "session prompts: a handler is counted while it is under way")
+    check.require(
+      byKey.allSatisfy { key, ids in
+        !ids.isEmpty && ids.allSatisfy { turns[$0]?.prompt.idempotencyKey == key }
+      }, "session prompts: a key leads to its prompts")
+    check.require(
+      byMessage.allSatisfy { turns[$1]?.answer?.message == $0 },
+      "session prompts: a message leads to its prompt")
+  }
+}
+
+/// A prompt from its arrival until it is forgotten.
+///
+///     accepting ──► waiting ──► starting ──► running ──► finishing ──► ended
+///         └────────────────────────────────────▲ │ ▲         (durable answer)
+///                (its conversation is idle)      ▼ │
+///                                            cancelling
+struct SessionTurn: Sendable {
+  enum Stage: Sendable, Equatable {
+    /// The store is asked to remember it; `starts` if the same change marks it as started.
+    case accepting(starts: Bool)
+    /// It is remembered, and waits for its turn or for a free handler.
+    case waiting
+    /// The store is asked to mark it as started.
+    case starting
+    case running
+    /// Its handler is told to end; then the prompt fails with `error`.
+    case cancelling(error: String)
+    /// The store is asked to remember its answer.
+    case finishing(KeptSessionAnswer)
+    case ended(KeptSessionAnswer)
+  }
+
+  let id: SessionPromptID
+  /// The client that gets the answer: the last one that sent this prompt.
+  var client: String
+  let prompt: SessionPrompt
+  /// The connection that sent it last in this run of the process.
+  var asker: ConnectionID?
+  let at: Timestamp
+  fileprivate(set) var stage: Stage
+  /// What its handler produced so far.
+  var output = ""
+  /// What it adds to its conversation; set with its answer.
+  var entries: [SessionEntry] = []
+  /// The client that sent it first, if another one sent it too while the store was asked for it.
+  var sender: String?
+  /// Whether its answer was removed from those that wait for the client, in this process.
+  var isLost = false
+  /// Who asked for its end by `kill_session`.
+  var killers: [ConnectionID] = []
+
+  var answer: KeptSessionAnswer? {
+    switch stage {
+    case .ended(let answer): answer
+    case .accepting, .waiting, .starting, .running, .cancelling, .finishing: nil
+    }
+  }
+
+  /// Whether its client has stored the answer.
+  var isAcknowledged: Bool { answer?.isTaken == true && !isLost }
+
+  /// Whether it takes one of the handlers, or is about to.
+  var isUnderWay: Bool {
+    switch stage {
+    case .accepting(let starts): starts
+    case .starting, .running, .cancelling: true
+    case .waiting, .finishing, .ended: false
+    }
+  }
+
+  /// Whether it has neither ended nor an answer.
+  var mayBeCancelled: Bool {
+    switch stage {
+    case .accepting, .waiting, .starting, .running, .cancelling: true
+    case .finishing, .ended: false
+    }
+  }
+
+  /// As it is kept.
+  var kept: KeptSessionPrompt {
+    let stage: KeptSessionPrompt.Stage =
+      switch stage {
+      case .accepting(let starts): starts ? .started : .accepted
+      case .waiting: .accepted
+      case .starting, .running, .cancelling, .finishing: .started
+      case .ended(let answer): .ended(answer)
+      }
+    return KeptSessionPrompt(id: id, client: client, prompt: prompt, at: at, stage: stage)
+  }
+
+  /// Bytes that it takes of the bounds.
+  var size: Int {
+    prompt.text.utf8.count + (prompt.systemPrompt?.utf8.count ?? 0) + (answer?.size ?? 0)
+  }
+
+  /// Returns an answer as a response. Its number counts only for the client whose prompt it was.
+  func response(
+    _ answer: KeptSessionAnswer, _ result: SessionResponse.Result, to peer: SessionSocket.Peer,
+    parts: Int? = nil
+  ) -> SessionServerMessage {
+    .response(
+      SessionResponse(
+        id: answer.message, number: client == peer.client ? answer.number : nil,
+        conversation: prompt.conversation, idempotencyKey: prompt.idempotencyKey, result: result,
+        parts: parts))
+  }
+
+  /// Whether another prompt asks for the same.
+  func isSame(as other: SessionPrompt) -> Bool {
+    prompt.text == other.text && prompt.conversation == other.conversation
+      && prompt.workingDirectory == other.workingDirectory && prompt.provider == other.provider
+      && prompt.systemPrompt == other.systemPrompt
+  }
+}
+
+extension KeptSessionAnswer {
+  /// The text of the result, whatever it is.
+  var text: String {
+    switch result {
+    case .success(let text), .failure(let text): text
+    }
+  }
+
+  /// Bytes that it takes of the bounds.
+  var size: Int { text.utf8.count }
+}
+
+extension KeptSessionPrompt {
+  var isOver: Bool { endedAt != Timestamp(nanoseconds: .max) }
+
+  /// When it ended; the end of time if it has not.
+  var endedAt: Timestamp {
+    switch stage {
+    case .ended(let answer): answer.at
+    case .accepted, .started: Timestamp(nanoseconds: .max)
+    }
+  }
+}

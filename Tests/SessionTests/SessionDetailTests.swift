@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -302,7 +303,7 @@ import Testing
 
   @Test func `a change puts no prompt that it forgets`() {
     var writer = SessionWriter()
-    let prompt = KeptPrompt(
+    let prompt = StoredPrompt(
       id: UUID128(high: 0, low: 1), conversation: "c", text: "a", number: 1,
       createdAt: Timestamp(nanoseconds: 0))
     writer.put(prompt)

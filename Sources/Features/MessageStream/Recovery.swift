@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// Knows how far the timeline is whole, and what is being fetched to make it so.

@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 
 // What a connect brings, and what comes before it where it does not.
 extension StreamModel {

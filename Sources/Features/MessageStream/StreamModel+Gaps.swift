@@ -1,3 +1,4 @@
+import LinkStorage
 import LinkWire
 
 // Gaps: the holes in a timeline that a reader sees.

@@ -1,4 +1,5 @@
 public import LinkCore
+import LinkStorage
 import LinkWire
 
 // What always holds between the parts of a stream.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // What the store says: what was kept, what was new, what it refused.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// Hands changes to the store one at a time: what comes meanwhile waits in one batch behind.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // Prompts of a server that knows no keys: what it says is evidence, and whose it is, `PromptEvidence`
@@ -28,7 +29,7 @@ extension SessionModel {
   }
 
   /// The prompt of a conversation that a plain server may have.
-  private func open(in conversation: String) -> KeptPrompt? {
+  private func open(in conversation: String) -> StoredPrompt? {
     queue.items.first {
       $0.conversation == conversation && $0.waiting != nil && ($0.floor != nil || $0.isAccepted)
     }
@@ -40,7 +41,7 @@ extension SessionModel {
   ///
   /// The store first learns behind which place of the history its message is: only a prompt that
   /// was handed over can be there.
-  mutating func offer(_ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step) {
+  mutating func offer(_ prompt: StoredPrompt, _ attempt: AttemptID, _ step: inout Step) {
     if prompt.isAccepted || prompt.floor != nil && mayBeThere(prompt, step) {
       return wait(for: prompt, step)
     }
@@ -58,7 +59,7 @@ extension SessionModel {
   }
 
   /// The store has prompts: the one that waited for that goes, if it still may.
-  mutating func sendMarked(_ stored: [KeptPrompt], _ step: inout Step) {
+  mutating func sendMarked(_ stored: [StoredPrompt], _ step: inout Step) {
     guard let key = leaving, stored.contains(where: { $0.id == key && $0.floor != nil }) else {
       return
     }
@@ -69,17 +70,17 @@ extension SessionModel {
   }
 
   private mutating func handOverPlain(
-    _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
+    _ prompt: StoredPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
     handOver(prompt, attempt, &step)
     weigh(prompt.conversation, step) { $0.begin(prompt, isHere: true, at: step.now) }
   }
 
-  private mutating func mayBeThere(_ prompt: KeptPrompt, _ step: Step) -> Bool {
+  private mutating func mayBeThere(_ prompt: StoredPrompt, _ step: Step) -> Bool {
     weigh(prompt.conversation, step) { $0.key == prompt.id && $0.mayBeThere }
   }
 
-  private mutating func wait(for prompt: KeptPrompt, _ step: Step) {
+  private mutating func wait(for prompt: StoredPrompt, _ step: Step) {
     let patience = weigh(prompt.conversation, step) { $0.patience }
     queue.extend(prompt.id, until: step.now.advanced(by: patience))
   }
@@ -202,7 +203,7 @@ extension SessionModel {
   }
 
   private mutating func endPlain(
-    _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?, by id: String?,
+    _ prompt: StoredPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?, by id: String?,
     _ step: Step
   ) {
     let (last, open) = weigh(prompt.conversation, step) { ($0.lastEnd(by: id), $0.openTurns) }
@@ -214,7 +215,7 @@ extension SessionModel {
   }
 
   /// What became of a prompt is not known: the user is told, and it is not sent again.
-  mutating func giveUp(_ prompt: KeptPrompt, _ step: inout Step) {
+  mutating func giveUp(_ prompt: StoredPrompt, _ step: inout Step) {
     let waiting = weigh(prompt.conversation, step) { $0.giveUp(at: step.now) }
     for end in waiting {
       keep(id: end.id, number: end.number)
@@ -256,7 +257,7 @@ extension SessionModel {
     + "again if it was not answered"
 
   /// Something may be the end of a prompt.
-  mutating func doubt(_ prompt: KeptPrompt, _ step: Step) {
+  mutating func doubt(_ prompt: StoredPrompt, _ step: Step) {
     weigh(prompt.conversation, step) { if $0.key == prompt.id { $0.doubt() } }
     touch(prompt.conversation, step)
   }
@@ -302,7 +303,7 @@ extension SessionModel {
   }
 
   /// The history shows a prompt.
-  private mutating func see(_ prompt: KeptPrompt, before place: UInt64?, _ step: inout Step) {
+  private mutating func see(_ prompt: StoredPrompt, before place: UInt64?, _ step: inout Step) {
     if !prompt.isSeen || prompt.floor != place {
       var seen = prompt
       (seen.isSeen, seen.floor) = (true, place ?? prompt.floor)

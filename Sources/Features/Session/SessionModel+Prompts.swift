@@ -1,11 +1,12 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // Prompts: from the user's word to the server's answer.
 extension SessionModel {
   mutating func prompt(_ text: String, in conversation: String, _ step: inout Step) {
     lastPrompt += 1
-    let prompt = KeptPrompt(
+    let prompt = StoredPrompt(
       id: .random(using: &chance), conversation: conversation, text: text, number: lastPrompt,
       createdAt: wall(at: step.now))
     if let reason = refusal(of: prompt) {
@@ -19,7 +20,7 @@ extension SessionModel {
   }
 
   /// Adds a prompt to the queue; returns why not.
-  private mutating func refusal(of prompt: KeptPrompt) -> String? {
+  private mutating func refusal(of prompt: StoredPrompt) -> String? {
     guard client != nil, stopsAt == nil else { return "the session is closed" }
     guard !prompt.text.isEmpty else { return "the prompt is empty" }
     guard prompt.text.utf8.count <= SessionSettings.longestPrompt else {
@@ -31,13 +32,13 @@ extension SessionModel {
     return queue.add(prompt) ? nil : "too many prompts wait for an answer"
   }
 
-  private static func fits(_ prompt: KeptPrompt) -> Bool {
+  private static func fits(_ prompt: StoredPrompt) -> Bool {
     // Few are so long that they must be measured.
     guard prompt.text.utf8.count * 6 > SessionSettings.longestMessage / 2 else { return true }
     return message(of: prompt, isNew: false).bytes.count <= SessionSettings.longestMessage
   }
 
-  private static func message(of prompt: KeptPrompt, isNew: Bool) -> SessionClientMessage {
+  private static func message(of prompt: StoredPrompt, isNew: Bool) -> SessionClientMessage {
     .prompt(
       SessionPrompt(
         text: prompt.text, conversation: prompt.conversation, isNew: isNew,
@@ -45,7 +46,7 @@ extension SessionModel {
   }
 
   /// Begins to watch whether a prompt becomes stale.
-  mutating func watch(_ prompt: KeptPrompt, at now: Instant) {
+  mutating func watch(_ prompt: StoredPrompt, at now: Instant) {
     guard case .queued = prompt.state, !prompt.isAccepted else { return }
     staleTimes.append(
       StaleTime(key: prompt.id, at: now.advanced(by: SessionSettings.staleAfter)))
@@ -84,7 +85,7 @@ extension SessionModel {
 
   /// Shows a prompt's state if it is another one than before.
   mutating func show(
-    _ prompt: KeptPrompt, _ state: SessionPromptState.State, because reason: String? = nil,
+    _ prompt: StoredPrompt, _ state: SessionPromptState.State, because reason: String? = nil,
     _ step: inout Step
   ) {
     guard states.updateValue(state, forKey: prompt.id) != state || reason != nil else { return }
@@ -112,7 +113,7 @@ extension SessionModel {
 
   /// Gives a prompt that is under way on a slow line the time that it takes there: a second copy
   /// would only hold up the first.
-  private mutating func waitForUpload(of prompt: KeptPrompt, _ step: Step) {
+  private mutating func waitForUpload(of prompt: StoredPrompt, _ step: Step) {
     let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.slowestRate)
     let until = min(SessionSettings.ackTimeout + time, SessionSettings.turnLimit)
     queue.extend(prompt.id, until: step.now.advanced(by: until))
@@ -132,7 +133,7 @@ extension SessionModel {
   }
 
   mutating func handOver(
-    _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
+    _ prompt: StoredPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
     let opener = conversations[prompt.conversation]?.openedBy
     let message = Self.message(of: prompt, isNew: opener == nil || opener == prompt.id)
@@ -181,7 +182,7 @@ extension SessionModel {
   }
 
   /// The server knows the conversation of this prompt from now on.
-  private mutating func open(_ prompt: KeptPrompt) {
+  private mutating func open(_ prompt: StoredPrompt) {
     guard var known = conversations[prompt.conversation], known.openedBy == nil else { return }
     known.openedBy = prompt.id
     keep(known)
@@ -224,7 +225,7 @@ extension SessionModel {
   /// - Parameter message: The id of the message that ends it, if no key does: the store knows
   ///   whether that ended another one.
   mutating func end(
-    _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
+    _ prompt: StoredPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
     by message: String? = nil
   ) {
     // A server repeats the end that could not be stored yet.
@@ -265,7 +266,7 @@ extension SessionModel {
   }
 
   /// Takes a refusal of a prompt: later once more, or its end.
-  mutating func refused(_ prompt: KeptPrompt, _ error: SessionError, _ step: inout Step) {
+  mutating func refused(_ prompt: StoredPrompt, _ error: SessionError, _ step: inout Step) {
     guard prompt.waiting != nil, !ending.contains(prompt.id) else { return }
     talk?.forget(.prompt(prompt.id))
     talk?.sent.remove(prompt.id)
@@ -298,9 +299,9 @@ extension SessionModel {
   }
 }
 
-extension KeptPrompt {
+extension StoredPrompt {
   /// The prompt if it still waits for an answer.
-  var waiting: KeptPrompt? { if case .queued = state { self } else { nil } }
+  var waiting: StoredPrompt? { if case .queued = state { self } else { nil } }
 }
 
 extension SessionError {

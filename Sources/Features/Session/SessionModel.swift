@@ -1,5 +1,5 @@
 public import LinkCore
-public import LinkWire
+public import LinkStorage
 
 /// A two-way session with a server: prompts go out, messages come in, each exactly once.
 ///
@@ -24,7 +24,7 @@ public struct SessionModel: Journaled {
   /// When, whether and how to connect.
   public internal(set) var link: HeldLink
   /// Prompts without an answer, and those that failed.
-  public internal(set) var queue = SendQueue<KeptPrompt>(limit: SessionSettings.outboxLimit)
+  public internal(set) var queue = SendQueue<StoredPrompt>(limit: SessionSettings.outboxLimit)
   /// The conversation of prompts that name none.
   public internal(set) var conversation = ""
   /// The client's own id; `nil` until the store was read.

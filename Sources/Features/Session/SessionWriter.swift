@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 
 /// Hands changes to the store one at a time: what comes meanwhile waits in one batch behind.
 ///
@@ -25,7 +25,7 @@ struct SessionWriter: Sendable, Hashable {
   var waiting = Batch()
   /// Prompts whose last change is stored with the next one: should it be lost, the server tells it
   /// again.
-  private(set) var later: [KeptPrompt] = []
+  private(set) var later: [StoredPrompt] = []
   var retryAt: Instant?
   var failures = 0
   var lastID: UInt64 = 0
@@ -33,14 +33,14 @@ struct SessionWriter: Sendable, Hashable {
   /// Whether nothing is under way and nothing waits.
   var isDone: Bool { inFlight == nil && waiting.isEmpty }
 
-  mutating func put(_ prompt: KeptPrompt) {
+  mutating func put(_ prompt: StoredPrompt) {
     later.removeAll { $0.id == prompt.id }
     waiting.change.prompts.removeAll { $0.id == prompt.id }
     waiting.change.prompts.append(prompt)
   }
 
   /// Has a prompt stored with the next change, and asks for none.
-  mutating func putLater(_ prompt: KeptPrompt) {
+  mutating func putLater(_ prompt: StoredPrompt) {
     later.removeAll { $0.id == prompt.id }
     later.append(prompt)
   }

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // The assistants of a phone, as its user sees and ends them.

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 extension RelayServer {
@@ -210,8 +211,8 @@ extension RelayServer {
 
 extension RelayCall {
   /// What is kept of it.
-  var kept: KeptQuestion {
-    KeptQuestion(
+  var kept: StoredQuestion {
+    StoredQuestion(
       id: id, phone: phone, asker: asker, question: question, deadline: deadlineWall)
   }
 }

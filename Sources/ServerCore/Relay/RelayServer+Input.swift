@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkStorage
 public import LinkWire
 
 extension RelayServer {
@@ -7,7 +8,7 @@ extension RelayServer {
   /// `wall` is the wall clock when the input arrived: it judges and stamps what is kept.
   public enum Input: Sendable, Hashable, Codable {
     /// What the store held when the process began; said once, before anything else.
-    case restored(RelayKept, wall: Timestamp)
+    case restored(StoredRelay, wall: Timestamp)
 
     /// A well-formed upgrade of a phone arrived.
     case phoneOpened(ConnectionID, Arrival, wall: Timestamp)

@@ -1,9 +1,9 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 
 extension RelayServer {
   /// Takes what was kept, before anything else happens; what is over is forgotten there too.
-  mutating func restore(_ kept: RelayKept, wall: Timestamp) {
+  mutating func restore(_ kept: StoredRelay, wall: Timestamp) {
     var changes: [RelayChange] = []
     for phone in kept.phones.prefix(policy.maxPhones) {
       changes += restore(phone, wall: wall)
@@ -30,7 +30,7 @@ extension RelayServer {
   }
 
   /// A phone that was connected when the process ended counts as gone from now on.
-  private mutating func restore(_ kept: KeptPhone, wall: Timestamp) -> [RelayChange] {
+  private mutating func restore(_ kept: StoredPhone, wall: Timestamp) -> [RelayChange] {
     guard phones[kept.id] == nil else { return [] }
     let left = kept.leftAt.map { min(.zero, wall.duration(to: $0)) } ?? .zero
     let since = now.advanced(by: left)
@@ -54,7 +54,7 @@ extension RelayServer {
   }
 
   /// A question waits for its asker to ask it again; false when nobody could.
-  private mutating func restore(_ kept: KeptQuestion, wall: Timestamp) -> Bool {
+  private mutating func restore(_ kept: StoredQuestion, wall: Timestamp) -> Bool {
     let deadline = now.advanced(by: wall.duration(to: kept.deadline))
     guard let phone = phones[kept.phone], !phone.isOver, accesses[kept.asker] != nil,
       callsByRequest[kept.id] == nil, now < deadline,

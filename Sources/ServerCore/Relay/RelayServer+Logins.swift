@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 extension RelayServer {
@@ -59,7 +60,7 @@ extension RelayServer {
   /// The token of a login was drawn: it counts once it is kept.
   mutating func grant(_ ask: AskID, _ secret: RelaySecret) {
     guard case .login(let phone, let assistant, let wall) = pending[ask] else { return }
-    let access = KeptAccess(
+    let access = StoredAccess(
       token: secret.hash, phone: phone, expiresAt: wall.advanced(by: policy.tokenLife),
       assistant: assistant, since: time(ofLogin: wall, at: phone))
     store([.access(access)], then: .access(ask, access, secret))
@@ -81,7 +82,7 @@ extension RelayServer {
   }
 
   private mutating func granted(
-    _ ask: AskID, _ access: KeptAccess, _ secret: RelaySecret, failure: StoreFailure?
+    _ ask: AskID, _ access: StoredAccess, _ secret: RelaySecret, failure: StoreFailure?
   ) {
     guard endPending(ask) else {
       return store([.endAccess(access.token)])  // Its asker has gone.
@@ -99,7 +100,7 @@ extension RelayServer {
   }
 
   /// Lets a token ask a phone; one more than its bound ends the oldest, and says so to both ends.
-  mutating func admit(_ access: KeptAccess, until: Instant) {
+  mutating func admit(_ access: StoredAccess, until: Instant) {
     let (token, phone) = (access.token, access.phone)
     accesses[token] = Access(kept: access, expiresAt: until)
     phones[phone]?.tokens.append(token)

@@ -1,4 +1,5 @@
 public import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The relay between assistants and phones as a value: pairing, tokens, calls, leases and the end.
@@ -67,7 +68,7 @@ public struct RelayServer: ServerRules {
   /// An assistant's access to a phone.
   struct Access: Sendable {
     /// As the store has it, but for a newer `lastAsked`.
-    var kept: KeptAccess
+    var kept: StoredAccess
     /// Judged once, when it was made or restored, so that a jumping clock cuts nobody off.
     var expiresAt: Instant
 
@@ -94,7 +95,7 @@ public struct RelayServer: ServerRules {
     /// The phone is told its resume token.
     case phone(PhoneID)
     /// The assistant is told its token.
-    case access(AskID, KeptAccess, RelaySecret)
+    case access(AskID, StoredAccess, RelaySecret)
     case logout(AskID)
     case push(RequestID, PhoneID)
   }

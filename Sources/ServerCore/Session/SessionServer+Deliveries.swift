@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // Answers from their end until they are acknowledged or forgotten.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // The entrance: keys, versions, and what a client gets that was here before.
@@ -70,7 +71,7 @@ extension SessionServer {
       else { return false }
       forget(client: first.kept.id)
     }
-    clients[id] = SessionClient(kept: KeptSessionClient(id: id, seenAt: wall))
+    clients[id] = SessionClient(kept: StoredSessionClient(id: id, seenAt: wall))
     return true
   }
 

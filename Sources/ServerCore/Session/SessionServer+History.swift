@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // Conversations: what is kept of them, and who follows them.

@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkStorage
 public import LinkWire
 
 extension SessionServer {
@@ -7,7 +8,7 @@ extension SessionServer {
   /// `wall` is the wall clock when the input arrived: it stamps what is kept.
   public enum Input: Sendable, Hashable, Codable {
     /// What the store held when the process began; said once, before anything else.
-    case restored(SessionKept, wall: Timestamp)
+    case restored(StoredSessions, wall: Timestamp)
 
     /// A well-formed upgrade arrived.
     case opened(ConnectionID, Arrival, wall: Timestamp)

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // The bulk lane of each socket: answers, parts of answers and windows, as fast as it takes them.
@@ -85,7 +86,7 @@ extension SessionServer {
 
   /// The number is one of the client whose prompt it was; others do not count by it.
   private func response(
-    _ turn: SessionTurn, _ answer: KeptSessionAnswer, _ result: SessionResponse.Result,
+    _ turn: SessionTurn, _ answer: StoredSessionAnswer, _ result: SessionResponse.Result,
     _ peer: SessionSocket.Peer, parts: Int? = nil
   ) -> SessionServerMessage {
     .response(

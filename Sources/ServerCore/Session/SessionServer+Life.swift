@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 extension SessionServer {
@@ -8,7 +9,7 @@ extension SessionServer {
   ///
   /// A prompt whose handler was started and has no answer was interrupted: it is answered so, and
   /// not run again. One that was only accepted runs now.
-  mutating func restore(_ kept: SessionKept) {
+  mutating func restore(_ kept: StoredSessions) {
     for client in kept.clients.values { clients[client.id] = SessionClient(kept: client) }
     for (id, conversation) in kept.conversations { restore(id, conversation) }
     let prompts = kept.prompts.sorted { $0.key < $1.key }.map(\.value)
@@ -25,7 +26,7 @@ extension SessionServer {
   }
 
   /// Keeps the newest messages without a hole.
-  private mutating func restore(_ id: String, _ conversation: KeptConversation) {
+  private mutating func restore(_ id: String, _ conversation: StoredConversation) {
     var talk = SessionTalk()
     (talk.signature, talk.isKept) = (conversation.signature, true)
     // One that the store failed to keep at first stands behind later ones.
@@ -40,7 +41,7 @@ extension SessionServer {
   }
 
   private mutating func restore(
-    _ kept: KeptSessionPrompt, _ interrupted: inout [SessionPromptID]
+    _ kept: StoredSessionPrompt, _ interrupted: inout [SessionPromptID]
   ) {
     welcome(kept.client)
     var turn = SessionTurn(
@@ -53,7 +54,7 @@ extension SessionServer {
     reenter(turn)
   }
 
-  private mutating func restore(ended kept: KeptSessionPrompt) {
+  private mutating func restore(ended kept: StoredSessionPrompt) {
     guard case .ended(let answer) = kept.stage else { return }
     welcome(kept.client)
     let turn = SessionTurn(
@@ -71,7 +72,7 @@ extension SessionServer {
   /// A client of which only its prompts are known.
   private mutating func welcome(_ client: String) {
     guard clients[client] == nil else { return }
-    clients[client] = SessionClient(kept: KeptSessionClient(id: client, seenAt: wall))
+    clients[client] = SessionClient(kept: StoredSessionClient(id: client, seenAt: wall))
   }
 
   // MARK: The end
@@ -136,7 +137,7 @@ extension SessionServer {
   }
 }
 
-extension KeptSessionPrompt {
+extension StoredSessionPrompt {
   fileprivate var isOver: Bool { endedAt != Timestamp(nanoseconds: .max) }
 
   /// When it ended; the end of time if it has not.

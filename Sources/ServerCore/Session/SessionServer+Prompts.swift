@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // Prompts from their arrival to the start of their handlers.
@@ -38,7 +39,7 @@ extension SessionServer {
   }
 
   /// The client that sent a prompt, which has its number once the prompt is durable.
-  private func client(numbering turn: SessionTurn) -> KeptSessionClient? {
+  private func client(numbering turn: SessionTurn) -> StoredSessionClient? {
     guard var client = clients[turn.sender ?? turn.client]?.kept else { return nil }
     if let number = turn.prompt.number {
       client.lastPrompt = max(client.lastPrompt ?? 0, number)

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // Prompts from the start of their handlers to their answers.
@@ -89,7 +90,7 @@ extension SessionServer {
     if turn.isUnderWay { running -= 1 }
     let number = (clients[turn.client]?.kept.lastNumber ?? 0) + 1
     clients[turn.client]?.kept.lastNumber = number
-    let answer = KeptSessionAnswer(
+    let answer = StoredSessionAnswer(
       message: freshID(), number: number, result: result, at: wall)
     turns[id]?.stage = .finishing(answer)
     turns[id]?.output = ""

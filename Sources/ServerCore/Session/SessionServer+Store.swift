@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 
 // What is on its way to the store.
 extension SessionServer {

@@ -1,5 +1,5 @@
 public import LinkCore
-import LinkWire
+import LinkStorage
 
 /// The server of sessions as a value: entrance, prompts, answers, conversations and the end.
 ///

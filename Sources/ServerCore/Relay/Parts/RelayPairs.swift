@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 
 /// The pairs that phones show now.
 struct RelayPairs: Sendable {

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 /// One phone: from its first connection until nobody may ask it any more.
@@ -73,8 +74,8 @@ struct RelayPhone: Sendable {
   }
 
   /// What is kept of it; nothing of a plain one.
-  var kept: KeptPhone? {
-    device.map { KeptPhone(id: id, device: $0, resume: resume, push: push, leftAt: leftAt) }
+  var kept: StoredPhone? {
+    device.map { StoredPhone(id: id, device: $0, resume: resume, push: push, leftAt: leftAt) }
   }
 }
 

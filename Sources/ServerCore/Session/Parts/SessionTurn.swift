@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// A prompt from its arrival until it is forgotten.
@@ -19,8 +20,8 @@ struct SessionTurn: Sendable {
     /// Its handler is told to end; then the prompt fails with `error`.
     case cancelling(error: String)
     /// The store is asked to remember its answer.
-    case finishing(KeptSessionAnswer)
-    case ended(KeptSessionAnswer)
+    case finishing(StoredSessionAnswer)
+    case ended(StoredSessionAnswer)
   }
 
   let id: SessionPromptID
@@ -42,7 +43,7 @@ struct SessionTurn: Sendable {
   /// Who asked for its end by `kill_session`.
   var killers: [ConnectionID] = []
 
-  var answer: KeptSessionAnswer? {
+  var answer: StoredSessionAnswer? {
     switch stage {
     case .ended(let answer): answer
     case .accepting, .waiting, .starting, .running, .cancelling, .finishing: nil
@@ -70,15 +71,15 @@ struct SessionTurn: Sendable {
   }
 
   /// As it is kept.
-  var kept: KeptSessionPrompt {
-    let stage: KeptSessionPrompt.Stage =
+  var kept: StoredSessionPrompt {
+    let stage: StoredSessionPrompt.Stage =
       switch stage {
       case .accepting(let starts): starts ? .started : .accepted
       case .waiting: .accepted
       case .starting, .running, .cancelling, .finishing: .started
       case .ended(let answer): .ended(answer)
       }
-    return KeptSessionPrompt(id: id, client: client, prompt: prompt, at: at, stage: stage)
+    return StoredSessionPrompt(id: id, client: client, prompt: prompt, at: at, stage: stage)
   }
 
   /// Bytes that it takes of the bounds.
@@ -94,7 +95,7 @@ struct SessionTurn: Sendable {
   }
 }
 
-extension KeptSessionAnswer {
+extension StoredSessionAnswer {
   /// The text of the result, whatever it is.
   var text: String {
     switch result {
@@ -108,7 +109,7 @@ extension KeptSessionAnswer {
 
 /// A client that was here, as long as it is remembered.
 struct SessionClient: Sendable {
-  var kept: KeptSessionClient
+  var kept: StoredSessionClient
   /// Its sockets, the oldest first.
   var sockets: [ConnectionID] = []
   /// The prompts whose answers it did not acknowledge, in the order of the answers.

@@ -2,7 +2,7 @@ import LinkCore
 import LinkProtocols
 import LinkRuntime
 import LinkServerCore
-import LinkWire
+import LinkStorage
 import ServerSockets
 
 /// Assistants: the Model Context Protocol and the plain endpoints; each call is asked of the relay.

@@ -4,6 +4,7 @@ import LinkJSON
 import LinkProtocols
 import LinkRuntime
 public import LinkServerCore
+import LinkStorage
 import LinkWire
 import ServerSockets
 import StoreSQLite
@@ -32,7 +33,7 @@ struct RelayService: AnsweringService {
 
   var rules: RelayServer
   let store: any RelayStore
-  let kept: RelayKept
+  let kept: StoredRelay
   let doors: WebDoors
   let proxies: TrustedProxies
   let pushes: (any PushSender)?

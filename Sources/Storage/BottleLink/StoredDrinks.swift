@@ -1,11 +1,11 @@
 public import LinkCore
 public import LinkWire
 
-/// The bottle that a phone belongs to.
+/// The bottle of a phone.
 public struct KnownBottle: Sendable, Hashable, Codable {
-  /// What the phone's system knows it by.
+  /// The id that the phone's system assigned.
   public var id: PeripheralID
-  /// What it calls itself.
+  /// The name that the bottle gives itself.
   public var name: String?
 
   public init(_ id: PeripheralID, name: String? = nil) {
@@ -15,22 +15,22 @@ public struct KnownBottle: Sendable, Hashable, Codable {
 
 /// A stored record of a bottle.
 public struct Drink: Sendable, Hashable, Codable {
-  /// Counts the drinks of this store from 1, in the order in which they were stored.
+  /// The number of the drink in this store, from 1, in the order of storage.
   public var number: UInt64
-  /// What the bottle recorded.
+  /// The record of the bottle.
   public var record: BottleRecord
-  /// How it came: live, or by a later synchronisation.
+  /// The way on which it was received.
   public var via: Via
-  /// When it was stored.
+  /// The time of storage.
   public var storedAt: Timestamp
   /// Whether it was deleted on the bottle afterwards.
   public var isDeleted: Bool
 
-  /// How a drink came.
+  /// The ways on which a drink is received.
   public enum Via: String, Sendable, Hashable, Codable, CaseIterable {
-    /// While the bottle was connected.
+    /// The bottle was connected when it recorded the drink.
     case live
-    /// It had been recorded before.
+    /// The bottle had recorded the drink before it was connected.
     case sync
   }
 
@@ -42,17 +42,17 @@ public struct Drink: Sendable, Hashable, Codable {
   }
 }
 
-/// A change of what a phone keeps of a bottle; made as a whole or not at all.
+/// A change of what a phone stores of a bottle, which is stored completely or not at all.
 public struct DrinkChange: Sendable, Hashable, Codable {
-  /// The bottle from now on; `nil` for no change.
+  /// The new bottle; `nil` for no change.
   public var bottle: KnownBottle?
-  /// Records as they came; those that are stored already change nothing.
+  /// The received records; those that are stored have no effect.
   public var records: [BottleRecord] = []
-  /// How they came.
+  /// The way on which they were received.
   public var via = Drink.Via.sync
-  /// When the change is made, by the clock of the phone; new drinks are stored with it.
+  /// The time of the change by the phone's clock, and of storage of new drinks.
   public var at: Timestamp
-  /// The id of a record that was deleted on the bottle: the newest one with this id is marked.
+  /// The id of a record that was deleted on the bottle; the newest one with this id is marked.
   public var deleted: UInt32?
 
   public init(at time: Timestamp) {
@@ -60,21 +60,21 @@ public struct DrinkChange: Sendable, Hashable, Codable {
   }
 }
 
-/// What a phone needs of its store at the start.
+/// The stored data that a phone reads at its start.
 public struct DrinkSnapshot: Sendable, Hashable, Codable {
-  /// The bottle that the phone belongs to; `nil` until one was found.
+  /// The bottle of the phone; `nil` until one was found.
   public var bottle: KnownBottle?
-  /// What no run has confirmed to have shown, in order: all of it, since a number that is confirmed
-  /// later covers what is before it.
+  /// All drinks that were not confirmed as shown, in order. A confirmation covers all drinks before
+  /// it.
   public var unshown: [Drink] = []
 
   public init() {}
 }
 
-/// What a phone keeps of a bottle, as a value.
+/// Everything that a phone stores of a bottle, as a value.
 ///
-/// A record is known by everything but its flags. A bottle whose memory was erased begins its ids
-/// again, and its seconds too until a phone sets its clock.
+/// A record is identified by all of its content except its flags: a bottle whose memory was erased
+/// restarts its ids, and its seconds until a phone sets its clock.
 public struct StoredDrinks: Sendable, Hashable {
   private var bottle: KnownBottle?
   private var drinks: [Drink] = []
@@ -83,7 +83,7 @@ public struct StoredDrinks: Sendable, Hashable {
   private var shown: UInt64 = 0
   private var note: String?
 
-  /// Keeps nothing yet.
+  /// Creates an empty value.
   public init() {}
 
   /// The bottle and the drinks that were not confirmed.
@@ -94,7 +94,7 @@ public struct StoredDrinks: Sendable, Hashable {
     return snapshot
   }
 
-  /// Makes a change and returns the drinks that are new.
+  /// Applies a change and returns the new drinks.
   public mutating func commit(_ change: DrinkChange) -> [Drink] {
     if let bottle = change.bottle { self.bottle = bottle }
     var new: [Drink] = []
@@ -112,10 +112,10 @@ public struct StoredDrinks: Sendable, Hashable {
     return new
   }
 
-  /// Forgets which bottle it is.
+  /// Removes the bottle; its drinks stay.
   public mutating func forgetBottle() { bottle = nil }
 
-  /// Notes that all drinks up to this number were shown.
+  /// Records that all drinks up to this number were shown.
   public mutating func confirm(_ number: UInt64) {
     shown = max(shown, min(number, UInt64(drinks.count)))
   }
@@ -126,7 +126,7 @@ public struct StoredDrinks: Sendable, Hashable {
     return Array(drinks[..<max(end, 0)].suffix(max(limit, 0)))
   }
 
-  /// What a running program says about itself, for others to read.
+  /// The status of a running program, for other programs to read.
   public var status: String? {
     get { note }
     set { note = newValue }
@@ -134,7 +134,7 @@ public struct StoredDrinks: Sendable, Hashable {
 }
 
 extension BottleRecord {
-  /// What identifies it; its flags change.
+  /// The record without its flags, which change.
   fileprivate var withoutFlags: BottleRecord {
     var record = self
     record.flags = []

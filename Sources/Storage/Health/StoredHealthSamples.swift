@@ -18,7 +18,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
     var samples: [HealthSampleKey: HealthSample] = [:]
     /// The places of the samples, in order.
     var places: [Place] = []
-    /// The longest duration of a sample in nanoseconds: nothing that starts earlier than this
+    /// The longest duration of a sample in nanoseconds: no sample that starts earlier than this
     /// before a span reaches into it.
     var longest: Int64 = 0
     /// The number of the change that added each sample.
@@ -27,22 +27,22 @@ public struct StoredHealthSamples: Sendable, Hashable {
 
   /// The number of the newest addition or removal.
   public private(set) var newestChange: Int64 = 0
-  /// The number of the change that removed each sample that has not come back, by type.
+  /// The number of the change that removed each sample, unless it was added again, by type.
   private var deletions: [String: [HealthSampleKey: Int64]] = [:]
 
   private var shelves: [String: Shelf] = [:]
   private var covered: [HealthCoverage] = []
-  /// When the newest reading was written that was settled.
+  /// The date of the newest export that was settled.
   public private(set) var newestExport: Timestamp?
   /// The samples that the next `settle` keeps.
   fileprivate var marks: Set<HealthSamplePlace> = []
-  /// When an import ended last.
+  /// The time at which the last import ended.
   package var lastImport: Timestamp?
 
-  /// No samples.
+  /// Creates an empty value.
   public init() {}
 
-  /// Adds what is new of a batch and returns how much that was.
+  /// Adds the new samples of a batch and returns their number.
   ///
   /// - Throws: `.other` if a sample is not valid; then nothing is added.
   public mutating func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
@@ -70,7 +70,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
     }
   }
 
-  /// What is kept of each type, ordered by its identifier.
+  /// A summary of each type, ordered by identifier.
   public var summary: [HealthTypeSummary] {
     shelves.compactMap { type, shelf in
       guard let first = shelf.places.first, let last = shelf.places.last else { return nil }
@@ -81,12 +81,12 @@ public struct StoredHealthSamples: Sendable, Hashable {
 }
 
 extension StoredHealthSamples {
-  /// How many samples there are of each type.
+  /// The number of samples of each type.
   public var totals: [String: HealthCount] {
     shelves.mapValues { shelf in shelf.places.reduce(into: HealthCount()) { $0.add($1.key) } }
   }
 
-  /// Returns how many samples begin in a stretch, by `HealthCensus.stretch(of:)`.
+  /// Returns the number of samples that begin in a stretch, by `HealthCensus.stretch(of:)`.
   public func counts(_ stretch: HealthStretch) -> [Int64: HealthCount] {
     var counts: [Int64: HealthCount] = [:]
     for place in shelves[stretch.type]?.places ?? [] where stretch.contains(place.start) {
@@ -95,7 +95,7 @@ extension StoredHealthSamples {
     return counts
   }
 
-  /// What settled readings cover, by type and date.
+  /// The coverage of settled exports, by type and date.
   public var coverages: [HealthCoverage] {
     covered.sorted {
       ($0.stretch.type, $0.exported) < ($1.stretch.type, $1.exported)
@@ -110,14 +110,14 @@ extension StoredHealthSamples {
     }
   }
 
-  /// Forgets all marks.
+  /// Removes all marks.
   public mutating func clearMarks() { marks = [] }
 
   /// Marks samples for the next `settle`.
   public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.places) }
 
-  /// Removes samples of stretches that are not marked, forgets the marks and notes the date of the
-  /// reading and what it covers; returns how many samples were removed, by type.
+  /// Removes unmarked samples from stretches, removes the marks, and records the date and the
+  /// coverage of the export; returns the number of removed samples by type.
   public mutating func settle(_ settlement: HealthSettlement) -> [String: Int] {
     defer { marks = [] }
     var removed: [String: Int] = [:]
@@ -131,13 +131,13 @@ extension StoredHealthSamples {
     if !removed.isEmpty { newestChange += 1 }
     for stretch in settlement.covered { covered.note(stretch, of: settlement) }
     if let exported = settlement.exported {
-      // A reading that replaces counts from then on, whatever dates came before.
+      // The date of an export that replaces all others is the newest, even if others are later.
       newestExport = settlement.replaces ? exported : max(newestExport ?? exported, exported)
     }
     return removed
   }
 
-  /// Returns what was added and deleted of a type after an anchor, in pages.
+  /// Returns a page of the additions and deletions of a type after an anchor.
   public func changes(_ query: HealthChangeQuery) -> HealthChangePage {
     HealthWalk.page(query, of: 0, newest: newestChange) { span in
       deletions[span.type]?.values.contains { $0 > span.done } ?? false
@@ -152,7 +152,7 @@ extension StoredHealthSamples {
     }
   }
 
-  /// How fresh it is.
+  /// The times that tell how recent the samples are.
   package var stored: StoredHealth {
     StoredHealth(
       lastSamples: shelves.compactMapValues { $0.places.last?.start }, lastImport: lastImport)
@@ -160,7 +160,7 @@ extension StoredHealthSamples {
 }
 
 extension StoredHealthSamples.Shelf {
-  /// Removes what is in the stretch and not marked; returns its keys.
+  /// Removes the unmarked samples of a stretch; returns their keys.
   fileprivate mutating func remove(
     _ stretch: HealthStretch, except marks: Set<HealthSamplePlace>
   ) -> [HealthSampleKey] {
@@ -174,7 +174,7 @@ extension StoredHealthSamples.Shelf {
     return gone.map(\.key)
   }
 
-  /// Returns up to `limit` samples after a place that changes of a span added.
+  /// Returns up to `limit` samples after a place that were added by changes of a span.
   fileprivate func added(
     _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
   ) -> [KeyedHealthSample] {

@@ -4,20 +4,20 @@ public import LinkWire
 
 /// The samples that phones have synced, as a value.
 ///
-/// A sample is known by its hash. It may have several UUIDs, since equal samples are stored once;
-/// it is removed with the last of them. A UUID that was deleted is remembered, so that a batch that
-/// is older than the deletion does not bring the sample back; nor does a deletion that is older
-/// than the newest batch that named a UUID remove its sample. So batches may come late and
-/// repeatedly. How old a batch is says `SyncStamps`.
+/// A sample is identified by its hash. Equal samples are stored once, so a sample may have several
+/// UUIDs; it is removed with the last of them. Deleted UUIDs are remembered: a batch that is older
+/// than the deletion does not restore the sample, and a deletion that is older than the newest batch
+/// with a UUID does not remove its sample. Batches may therefore arrive late and repeatedly. Their
+/// age is determined by `SyncStamps`.
 public struct StoredSync: Sendable, Hashable {
-  /// One generation of what is stored: another one does not hold all that this one held.
+  /// The generation of the stored samples: another epoch may lack samples of this one.
   public private(set) var epoch: String
   private var shelves: [String: Shelf] = [:]
 
-  /// No samples.
+  /// Creates an empty value.
   public init(epoch: String = "memory") { self.epoch = epoch }
 
-  /// Begins another epoch over the same samples, after they were put back to an earlier state.
+  /// Starts another epoch with the same samples, after an earlier state was restored.
   package mutating func begin(epoch: String) { self.epoch = epoch }
 
   /// Returns the newest stamp of a batch of a phone.
@@ -25,7 +25,7 @@ public struct StoredSync: Sendable, Hashable {
     shelves[user]?.stamps.newest(of: device)
   }
 
-  /// Applies a batch: its deletions, then its samples.
+  /// Applies the deletions, then the samples of a batch.
   public mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
     shelves[delivery.user, default: Shelf()].apply(delivery)
   }
@@ -46,7 +46,7 @@ public struct StoredSync: Sendable, Hashable {
     }
   }
 
-  /// Returns what is kept of each type of a user, ordered by its identifier.
+  /// Returns a summary of each type of a user, ordered by identifier.
   public func summary(of user: String) -> [HealthTypeSummary] {
     let samples = shelves[user]?.samples.values.map(\.sample) ?? []
     return Dictionary(grouping: samples, by: \.type).compactMap { type, samples in
@@ -81,11 +81,11 @@ private struct Shelf: Sendable, Hashable {
     var uuids: Int
   }
 
-  /// What is known of a UUID.
+  /// The state of a UUID.
   enum Identity: Hashable {
-    /// Named by a batch of this time; the earliest one if it did not say.
+    /// A sample that a batch of this time contained; the earliest time if the batch had none.
     case sample(HealthSamplePlace, named: Timestamp)
-    /// By a batch of this time; the earliest one if it did not say.
+    /// Deleted by a batch of this time; the earliest time if the batch had none.
     case deleted(Timestamp)
   }
 
@@ -154,17 +154,17 @@ private struct Shelf: Sendable, Hashable {
   }
 }
 
-/// What became of a sample of a batch.
+/// The result of adding a sample of a batch.
 package enum SyncAddition: Sendable, Hashable {
   case new
-  /// It is stored already.
+  /// The sample was stored before.
   case known
-  /// A newer batch deleted it, or gave its UUID to another one.
+  /// A newer batch deleted the sample, or gave its UUID to another one.
   case refused
 }
 
 extension SyncTally {
-  /// Counts what became of a sample.
+  /// Counts the result of a sample.
   package mutating func count(_ sample: SyncSample, _ addition: SyncAddition) {
     switch addition {
     case .new: if case .workout = sample.value { workouts += 1 } else { records += 1 }

@@ -2,24 +2,24 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// A batch that a phone has written to a file, and that no server has accepted yet.
+/// A batch that a phone has written to a file and no server has accepted.
 public struct QueuedBatch: Sendable, Hashable, Codable {
-  /// The file that holds the body, relative to the directory of the queue; no two are the same.
+  /// The unique name of the file with the body, relative to the directory of the queue.
   public var file: String
-  /// HealthKit's identifier of what is synced.
+  /// HealthKit's identifier of the type.
   public var type: String
   /// The place among the batches of its type, which are sent in this order.
   public var place: UInt64
-  /// How many records and workouts it holds.
+  /// The number of its records and workouts.
   public var records: Int
-  /// How many deletions it holds.
+  /// The number of its deletions.
   public var deletions: Int
   /// The size of the file.
   public var bytes: Int
-  /// Why it is not sent any more; `nil` while it waits.
+  /// The reason why it is no longer sent; `nil` while it waits.
   public var parked: String?
 
-  /// A batch from its parts.
+  /// Creates a batch from its parts.
   public init(
     file: String, type: String, place: UInt64, records: Int, deletions: Int, bytes: Int,
     parked: String? = nil
@@ -29,24 +29,24 @@ public struct QueuedBatch: Sendable, Hashable, Codable {
     self.parked = parked
   }
 
-  /// The distance between the places of two batches, so that the halves of one fit in between.
+  /// The distance between the places of two batches, which leaves room for the halves of a split batch.
   public static let distance: UInt64 = 1 << 20
 }
 
-/// What a phone remembers of one type.
+/// The progress of a phone with one type.
 public struct SyncedType: Sendable, Hashable, Codable {
   /// HealthKit's identifier.
   public var type: String
-  /// Up to where the source was read; `nil` before the first page.
+  /// The anchor up to which the source was read; `nil` before the first page.
   public var anchor: HealthAnchor?
-  /// How many records a server has accepted since the last reset.
+  /// The number of records that a server has accepted since the last reset.
   public var synced: Int
-  /// When the last batch was accepted.
+  /// The time at which the last batch was accepted.
   public var lastAccepted: Timestamp?
   /// The earliest start of a sample that was read; `nil` before the first one.
   public var earliest: Timestamp?
 
-  /// A type from its parts; by default nothing was read.
+  /// Creates a type from its parts; by default nothing was read.
   public init(
     type: String, anchor: HealthAnchor? = nil, synced: Int = 0, lastAccepted: Timestamp? = nil,
     earliest: Timestamp? = nil
@@ -59,44 +59,44 @@ public struct SyncedType: Sendable, Hashable, Codable {
 
 /// A change of the queue of a phone.
 public enum SyncQueueStep: Sendable, Hashable, Codable {
-  /// These types, and no others, are to be synced; observers are registered for them.
+  /// Sync these types and no others. Observers are registered for them.
   case ask([String])
-  /// A type was read up to this anchor; `nil` forgets what was read and counted.
+  /// A type was read up to this anchor; `nil` resets its progress.
   case anchor(type: String, HealthAnchor?)
-  /// Samples of a type were read that start then or later; an earlier time replaces a later one.
+  /// Samples of a type that start at this time or later were read. Only an earlier time has an effect.
   case earliest(type: String, Timestamp)
   /// The progress belongs to this owner.
   ///
-  /// - again: Whether what was read and counted is forgotten, but for `earliest`.
+  /// - again: Whether the progress of all types is reset, except `earliest`.
   case own(SyncOwner, again: Bool)
-  /// Adds a batch, or replaces the one of the same file.
+  /// Add a batch, or replace the one of the same file.
   case add(QueuedBatch)
-  /// A server has the batch, which leaves the queue.
+  /// Remove a batch that a server accepted.
   case accept(file: String, at: Timestamp)
-  /// A batch leaves the queue for another reason: others hold its samples.
+  /// Remove a batch whose samples are in other batches.
   case remove(file: String)
-  /// A batch is not sent any more until it is released; `nil` releases it.
+  /// Stop sending a batch until it is released; `nil` releases it.
   case park(file: String, reason: String?)
-  /// The newest time that a batch was stamped with; an earlier one changes nothing.
+  /// The newest stamp of a batch; an earlier one has no effect.
   case stamp(Timestamp)
 }
 
-/// The queue of a phone as a value: types, batches, the newest stamp.
+/// The queue of a phone, as a value: types, batches and the newest stamp.
 public struct StoredSyncQueue: Sendable, Hashable, Codable {
   /// The types that are to be synced, in the order in which they were given.
   public private(set) var asked: [String] = []
-  /// What was read and accepted, by type.
+  /// The progress by type.
   private var kept: [String: SyncedType] = [:]
   private var queued: [String: QueuedBatch] = [:]
-  /// The newest time that a batch was stamped with.
+  /// The newest stamp of a batch.
   public private(set) var stamp = Timestamp(nanoseconds: .min)
-  /// Whose progress it is; `nil` before a server said so.
+  /// The owner of the progress; `nil` before a server named it.
   public private(set) var owner: SyncOwner?
 
-  /// An empty queue.
+  /// Creates an empty queue.
   public init() {}
 
-  /// A queue from its parts.
+  /// Creates a queue from its parts.
   public init(
     asked: [String], types: [SyncedType], batches: [QueuedBatch], stamp: Timestamp,
     owner: SyncOwner? = nil
@@ -106,7 +106,7 @@ public struct StoredSyncQueue: Sendable, Hashable, Codable {
     for batch in batches { queued[batch.file] = batch }
   }
 
-  /// What was read and accepted of each type, ordered by its identifier.
+  /// The progress of each type, ordered by identifier.
   public var types: [SyncedType] { kept.values.sorted { $0.type < $1.type } }
 
   /// The batches, ordered by type and place.
@@ -114,7 +114,7 @@ public struct StoredSyncQueue: Sendable, Hashable, Codable {
     queued.values.sorted { ($0.type, $0.place, $0.file) < ($1.type, $1.place, $1.file) }
   }
 
-  /// Makes a change. Changing what is not there changes nothing.
+  /// Applies a change. A change of something that is not stored does nothing.
   public mutating func apply(_ step: SyncQueueStep) {
     switch step {
     case .ask(let types): asked = types

@@ -2,22 +2,22 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// A batch as a store takes it: of one user, each sample with its hash.
+/// A batch of one user as given to a store, each sample with its hash.
 public struct SyncDelivery: Sendable, Hashable {
-  /// Whose samples they are.
+  /// The user whose samples they are.
   public var user: String
-  /// The phone, as it names itself.
+  /// The name that the phone gives itself.
   public var device: String
-  /// When the phone made the batch; `nil` if it does not say.
+  /// The time at which the phone created the batch; `nil` if that is not known.
   public var made: Timestamp?
-  /// When the batch came, by the clock of the server, which bounds `made`; `nil` bounds nothing.
+  /// The time of arrival by the server's clock, an upper bound of `made`; `nil` for no bound.
   public var arrived: Timestamp?
-  /// What was deleted at its source; applied before samples are added.
+  /// The UUIDs of samples deleted at the source; applied before samples are added.
   public var deleted: [UUID128]
   /// The records, then the workouts.
   public var samples: [SyncSample]
 
-  /// A delivery from its parts; empty by default.
+  /// Creates a delivery from its parts; empty by default.
   public init(
     user: String, device: String = SyncBatch.unknownDevice, made: Timestamp? = nil,
     arrived: Timestamp? = nil, deleted: [UUID128] = [], samples: [SyncSample] = []
@@ -27,10 +27,10 @@ public struct SyncDelivery: Sendable, Hashable {
     (self.deleted, self.samples) = (deleted, samples)
   }
 
-  /// Prepares what was read.
+  /// Creates a delivery from a batch that was read.
   ///
   /// - Parameters:
-  ///   - arrived: When it came; `nil` bounds nothing.
+  ///   - arrived: The time of its arrival; `nil` for no bound.
   ///   - hash: Returns the SHA-256 of a text.
   public init(
     of reading: SyncReading, user: String, arrived: Timestamp? = nil, hash: ([UInt8]) -> SyncHash
@@ -48,23 +48,23 @@ public struct SyncDelivery: Sendable, Hashable {
   }
 }
 
-/// A record or a workout as a store keeps it.
+/// A record or a workout as stored.
 public struct SyncSample: Sendable, Hashable {
-  /// What it is known by.
+  /// The hash that identifies it.
   public var hash: SyncHash
-  /// What its source knows it by, if that was sent.
+  /// The UUID of its source, if that was sent.
   public var uuid: UUID128?
   /// HealthKit's identifier; every workout has `HealthSample.workoutType`.
   public var type: String
-  /// When it began.
+  /// The start.
   public var start: Timestamp
-  /// When it ended; never before `start`.
+  /// The end; never before `start`.
   public var end: Timestamp
   /// The name of the app or device that wrote it.
   public var source: String
   /// The unit as HealthKit spells it.
   public var unit: String?
-  /// What was measured; `nil` if nothing that can be answered with, so that only `raw` is kept.
+  /// The measured value; `nil` if no answer can use it, so that only `raw` is stored.
   public var value: HealthSampleValue?
   /// The JSON object as it was sent.
   public var raw: ArraySlice<UInt8>
@@ -125,7 +125,7 @@ extension SyncSample {
     return overflow ? .max : length
   }
 
-  /// What answers are made from.
+  /// The sample from which answers are computed.
   package var sample: HealthSample? {
     value.map {
       HealthSample(type: type, value: $0, unit: unit, start: start, end: end, source: source)
@@ -134,18 +134,18 @@ extension SyncSample {
 }
 
 extension SyncHash {
-  /// The first half, by which pages are ordered.
+  /// The first half of the hash, by which pages are ordered.
   package var key: HealthSampleKey { HealthSampleKey(high: words[0], low: words[1]) }
 }
 
-/// A record as it was sent, and its place among those of its type.
+/// A record as it was sent, with its place among the records of its type.
 public struct SyncRaw: Sendable, Hashable {
-  /// The place, after which to ask for the next ones.
+  /// The place after which the next page begins.
   public var place: HealthSamplePlace
   /// The JSON object.
   public var bytes: [UInt8]
 
-  /// A record from its parts.
+  /// Creates a record from its parts.
   public init(place: HealthSamplePlace, bytes: [UInt8]) {
     (self.place, self.bytes) = (place, bytes)
   }

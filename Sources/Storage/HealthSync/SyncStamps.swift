@@ -1,29 +1,29 @@
 package import LinkCore
 import LinkWire
 
-/// The times at which the batches of one person count: their stamps, bounded by the server's clock.
+/// The effective times of the batches of one person: their stamps, bounded by the server's clock.
 ///
 /// The clock of a phone may be ahead, by minutes or by years, and a phone that reads many pages in
-/// a second stamps them ahead of its clock. A stamp that is later than the server's clock counts as
-/// of the time at which a batch with it came first, in the order of the stamps of its phone; a copy
-/// that comes later counts as of the same time.
+/// a second stamps them ahead of its clock. A stamp that is later than the server's clock gets as its
+/// effective time the arrival of the first batch with it, in the order of the stamps of its phone; a
+/// copy that arrives later has the same effective time.
 package struct SyncStamps: Sendable, Hashable {
-  /// The newest stamp of a phone, and the latest time at which one of it counts.
+  /// The newest stamp of a phone, and its latest effective time.
   private struct Newest: Sendable, Hashable {
     var made: Timestamp
     var counts: Timestamp
   }
 
   private var newest: [String: Newest] = [:]
-  /// The latest time at which a batch counts.
+  /// The latest effective time of a batch.
   private var latest: Timestamp?
-  /// The stamps that count as of another time than they say, by phone.
+  /// The effective times of the stamps that were bounded, by phone.
   private var bounded: [String: [Timestamp: Timestamp]] = [:]
 
-  /// No stamps.
+  /// Creates an empty value.
   package init() {}
 
-  /// Notes a stamp, and returns the time at which its batch counts.
+  /// Records a stamp, and returns the effective time of its batch.
   ///
   /// - Parameter arrived: The server's clock; `nil` bounds nothing.
   package mutating func note(
@@ -50,21 +50,21 @@ package struct SyncStamps: Sendable, Hashable {
   /// The newest stamp of a phone.
   package func newest(of device: String) -> Timestamp? { newest[device]?.made }
 
-  /// The last stamp whose order behind another one is heeded; ours: the clock of a phone is wrong by
-  /// hours at most, or by years. One that was years ahead and was set right says something newer
-  /// with an earlier stamp.
+  /// Returns the last stamp that is ordered after another one; ours: the clock of a phone is wrong
+  /// by hours at most, or by years. A clock that was years ahead and was corrected gives newer
+  /// batches an earlier stamp.
   package static func horizon(of made: Timestamp) -> Timestamp {
     made.advanced(by: .seconds(86_400))
   }
 
-  /// Returns the time at which a stamp counts that comes for the first time.
+  /// Returns the effective time of a stamp that arrives for the first time.
   ///
   /// - Parameters:
-  ///   - latest: The latest time at which a batch of the person counts: the server's clock may have
-  ///     gone back.
-  ///   - before: When the stamps of the phone before this one count at the latest, if they came
-  ///     before it or were bounded.
-  ///   - behind: When the next stamp of the phone counts, if it was bounded and has come already.
+  ///   - latest: The latest effective time of the person's batches: the server's clock may have gone
+  ///     back.
+  ///   - before: The latest effective time of the phone's earlier stamps that arrived before this
+  ///     one or were bounded.
+  ///   - behind: The effective time of the phone's next stamp, if that has arrived and was bounded.
   package static func counts(
     _ made: Timestamp, arrived: Timestamp?, latest: Timestamp?, before: Timestamp?,
     behind: Timestamp?

@@ -2,23 +2,23 @@ import LinkCore
 public import LinkJSON
 public import LinkWire
 
-/// What a phone keeps of an upload that a server knows, so that the next process goes on with it.
+/// What a phone stores of an upload that a server has begun, so that the next process can resume it.
 public struct UploadTicket: Sendable, Hashable, Codable {
-  /// The protocol that it was begun in.
+  /// The protocol of the upload.
   public var dialect: UploadDialect
-  /// The URL of the upload at the server.
+  /// The URL of the upload on the server.
   public var url: String
-  /// How many bytes are to be sent.
+  /// The number of bytes to send.
   public var size: Int
   /// Whether the bytes are compressed.
   public var isGzip: Bool
-  /// The sum of the bytes: others than these do not continue the upload.
+  /// The checksum of the bytes: other bytes do not continue the upload.
   public var sum: UInt64
 
   /// The longest URL that is stored, in bytes.
   public static let mostURLBytes = UploadReply.mostURLBytes
 
-  /// A ticket from its parts.
+  /// Creates a ticket from its parts.
   public init(
     _ dialect: UploadDialect, url: String, size: Int, isGzip: Bool, sum: UInt64
   ) {
@@ -26,12 +26,12 @@ public struct UploadTicket: Sendable, Hashable, Codable {
     (self.isGzip, self.sum) = (isGzip, sum)
   }
 
-  /// A ticket for these bytes.
+  /// Creates a ticket for these bytes.
   public init(_ dialect: UploadDialect, url: String, of bytes: [UInt8], isGzip: Bool) {
     self.init(dialect, url: url, size: bytes.count, isGzip: isGzip, sum: FNV1a.hash(bytes))
   }
 
-  /// Whether it continues the upload of these bytes.
+  /// Returns whether the ticket is for the upload of these bytes.
   public func isFor(_ bytes: [UInt8], isGzip: Bool) -> Bool {
     size == bytes.count && self.isGzip == isGzip && sum == FNV1a.hash(bytes)
   }

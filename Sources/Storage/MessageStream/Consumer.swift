@@ -8,7 +8,7 @@ public struct ConsumerName: Sendable, Hashable, Comparable, CustomStringConverti
   /// The name as given, letter case kept.
   public let text: String
 
-  /// Takes a name; `nil` if it is not one.
+  /// Creates a name; returns `nil` if the text is not a valid one.
   public init?(_ text: some StringProtocol) {
     guard ShopID(text) != nil else { return nil }
     self.text = String(text)
@@ -21,31 +21,31 @@ public struct ConsumerName: Sendable, Hashable, Comparable, CustomStringConverti
   public static func < (left: ConsumerName, right: ConsumerName) -> Bool { left.text < right.text }
 }
 
-/// The stored messages that a new consumer gets first. Everything that is stored later follows.
+/// The stored messages that a new consumer receives first. Messages stored later follow.
 public enum ConsumerStart: Sendable, Hashable {
-  /// The newest ones, at most this many.
+  /// The newest messages, at most this many.
   case newest(Int)
-  /// All of them.
+  /// All messages.
   case all
-  /// Those created at this time or later.
+  /// Messages created at this time or later.
   case since(Timestamp)
-  /// Those of the same epoch with a higher offset, on a server with positions.
+  /// Messages of the same epoch with a higher offset, on a server with positions.
   case after(Position)
 
-  /// The newest 50, as many as a stream shows when it is opened (seed 001).
+  /// The newest 50 messages, as many as a stream shows when it is opened (seed 001).
   public static let usual = ConsumerStart.newest(50)
 }
 
 /// A stored message on its way to a consumer.
 public struct Delivery: Sendable, Hashable {
-  /// The deliveries of one consumer count 1, 2, 3… in the order in which the messages were stored.
+  /// The number of the delivery: 1, 2, 3… for each consumer, in the order of storage.
   public var number: UInt64
-  /// The message as it is stored now: a later edit may have changed its text already.
+  /// The message as stored now, which may include a later edit.
   public var message: Message
   /// Whether the message was delivered before and its text has changed since.
   public var isEdit: Bool
 
-  /// A delivery.
+  /// Creates a delivery.
   public init(number: UInt64, message: Message, isEdit: Bool = false) {
     self.number = number
     self.message = message
@@ -59,21 +59,21 @@ public struct ConsumerState: Sendable, Hashable {
   public var name: ConsumerName
   /// The number of the last delivery that it acknowledged; 0 before the first.
   public var acknowledged: UInt64
-  /// The number of the last delivery that is there for it; 0 before the first.
+  /// The number of the last delivery in its queue; 0 before the first.
   public var last: UInt64
 
-  /// A state.
+  /// Creates a state.
   public init(name: ConsumerName, acknowledged: UInt64 = 0, last: UInt64 = 0) {
     self.name = name
     self.acknowledged = acknowledged
     self.last = last
   }
 
-  /// How many deliveries it has not acknowledged.
+  /// The number of deliveries that it has not acknowledged.
   public var waiting: UInt64 { last - acknowledged }
 }
 
-/// The deliveries of one consumer that are not acknowledged, as a value.
+/// The unacknowledged deliveries of one consumer, as a value.
 struct StoredConsumer: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
     var number: UInt64
@@ -110,9 +110,9 @@ extension StoredTimeline {
     }
   }
 
-  /// Adds a consumer; one that is there already stays as it is.
+  /// Adds a consumer; does nothing if it exists.
   ///
-  /// - Throws: `.other` for a start behind a position of an epoch that no stored message has.
+  /// - Throws: `.other` for a start after a position of an epoch that no stored message has.
   public mutating func addConsumer(
     _ name: ConsumerName, from start: ConsumerStart
   ) throws(StoreFailure) {
@@ -134,8 +134,8 @@ extension StoredTimeline {
     }
   }
 
-  /// Returns the first `limit` deliveries to a consumer after a number, and none to one that is not
-  /// there.
+  /// Returns the first `limit` deliveries to a consumer after a number; none for an unknown
+  /// consumer.
   public func deliveries(
     to name: ConsumerName, after number: UInt64, limit: Int
   ) -> [Delivery] {
@@ -148,8 +148,8 @@ extension StoredTimeline {
     }
   }
 
-  /// Forgets the deliveries up to a number. A number below the last one acknowledged, or of a
-  /// consumer that is not there, does nothing.
+  /// Removes the deliveries up to a number. Does nothing for a number below the last one
+  /// acknowledged, and for an unknown consumer.
   ///
   /// - Throws: `.other` for a number above that of the last delivery.
   public mutating func acknowledge(
@@ -167,14 +167,14 @@ extension StoredTimeline {
 }
 
 extension StoreFailure {
-  /// A position of an epoch that no stored message has.
+  /// The failure of a start after a position whose epoch no stored message has.
   package static func noEpoch(of position: Position) -> StoreFailure {
     .other(
       detail: "No stored message has a position of the epoch \(position.epoch). Name a time, or "
         + "all messages.")
   }
 
-  /// The acknowledgement of a delivery that does not exist.
+  /// The failure of an acknowledgement of a delivery that does not exist.
   package static func noDelivery(_ number: UInt64, last: UInt64) -> StoreFailure {
     .other(detail: "Delivery \(number) does not exist; the last one is \(last).")
   }

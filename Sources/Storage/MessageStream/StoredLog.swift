@@ -3,9 +3,10 @@ public import LinkWire
 
 /// A message to append to a log.
 public struct LogEntry: Sendable, Hashable {
-  /// The message; the log sets its position.
+  /// The message. The log assigns its position.
   public var message: Message
-  /// Makes a repetition of the same post known; without one, each append is a new message.
+  /// The idempotency key, which identifies repetitions of the same post. Without a key, each append
+  /// adds a message.
   public var key: UUID128?
 
   public init(message: Message, key: UUID128?) {
@@ -29,8 +30,8 @@ public struct Appended: Sendable, Hashable {
 
 /// The log of one shop, as a value.
 ///
-/// An append costs a few hash lookups, and a move of what is stamped later; a page costs its
-/// messages and a binary search.
+/// An append costs a few hash lookups, and moves the indices of messages with later stamps. A page
+/// costs its messages and a binary search.
 public struct StoredLog: Sendable, Hashable {
   private struct Use: Hashable {
     var user: String
@@ -46,7 +47,7 @@ public struct StoredLog: Sendable, Hashable {
   private var indices: [MessageID: Int] = [:]
   private var uses: [Use: Int] = [:]
 
-  /// An empty log.
+  /// Creates an empty log.
   public init(epoch: String) {
     self.epoch = epoch
   }
@@ -54,9 +55,9 @@ public struct StoredLog: Sendable, Hashable {
   /// The newest position; offset 0 while the log is empty.
   public var head: Position { Position(epoch: epoch, offset: UInt64(messages.count)) }
 
-  /// Stores a message at the next offset, or finds the one that its key stored before.
+  /// Stores a message at the next offset, or returns the message that was stored with the same key.
   ///
-  /// Fails with `.other` if the log holds another message of this id.
+  /// Fails with `.other` if the log has another message with this id.
   public mutating func append(_ entry: LogEntry) -> Result<Appended, StoreFailure> {
     let use = entry.key.map { Use(user: entry.message.user, key: $0) }
     if let use, let known = uses[use] {
@@ -67,7 +68,7 @@ public struct StoredLog: Sendable, Hashable {
     return .success(Appended(message: insert(entry.message), isNew: true))
   }
 
-  /// Begins another epoch that keeps the newest `count` messages and their keys.
+  /// Starts another epoch with the newest `count` messages and their keys.
   public mutating func begin(epoch: String, keeping count: Int) {
     let kept = messages.suffix(max(0, count))
     let removed = messages.count - kept.count
@@ -102,14 +103,14 @@ public struct StoredLog: Sendable, Hashable {
     }
   }
 
-  /// Returns the page for a position from which the log cannot go on: the newest messages.
+  /// Returns the page for a position that the log does not have: the newest messages.
   public func unrecovered(limit: Int) -> Page {
     Page(
       messages: Array(messages.suffix(max(0, limit))), hasNext: false, head: head,
       recovered: false)
   }
 
-  /// Returns how many messages a query ranges over, all pages together.
+  /// Returns the number of messages on all pages of a query.
   public func count(_ query: PageQuery) -> UInt64 {
     let count =
       switch query {
@@ -122,7 +123,7 @@ public struct StoredLog: Sendable, Hashable {
     return UInt64(count)
   }
 
-  /// The offset of a position that this log gave out; `nil` for any other.
+  /// Returns the offset of a position that this log assigned; `nil` for any other position.
   private func offset(of position: Position) -> Int? {
     guard position.epoch == epoch, position.offset <= UInt64(messages.count) else { return nil }
     return Int(position.offset)
@@ -132,7 +133,7 @@ public struct StoredLog: Sendable, Hashable {
     byTime[byTime.end { messages[$0].createdAt <= time }...]
   }
 
-  /// Cuts page `number` (from 1) out of everything that a query ranges over.
+  /// Returns page `number` (from 1) of all messages that a query selects.
   private func page(
     _ all: some RandomAccessCollection<Int>, _ number: Int, _ limit: Int
   ) -> Page {
@@ -164,7 +165,7 @@ public struct StoredLogs: Sendable, Hashable {
   private let epoch: String
   private var logs: [ShopID: StoredLog] = [:]
 
-  /// Empty logs, whose positions carry `epoch`.
+  /// Creates empty logs whose positions have the given epoch.
   public init(epoch: String) {
     self.epoch = epoch
   }
@@ -179,7 +180,7 @@ public struct StoredLogs: Sendable, Hashable {
 }
 
 extension StoreFailure {
-  /// A log refuses a second message of an id.
+  /// The failure of an append of a message whose id the log has.
   package static func known(_ id: MessageID) -> StoreFailure {
     .other(detail: "The log holds a message \(id) already.")
   }

@@ -1,33 +1,33 @@
 public import LinkCore
 public import LinkWire
 
-/// Everything that a phone keeps of one shop, as a value.
+/// Everything that a phone stores of one shop, as a value.
 ///
-/// A commit of `n` new messages costs a binary search each, and a move of what is newer.
+/// A commit costs a binary search for each new message, and moves the newer ones.
 public struct StoredTimeline: Sendable, Hashable {
   /// The messages by id.
   public private(set) var messages: [MessageID: Message] = [:]
   /// The keys of the messages in timeline order.
   public private(set) var ordered: [TimelineKey] = []
-  /// The gaps, as they were written last.
+  /// The gaps of the last change that set them.
   public private(set) var gaps: [Gap] = []
   /// The outbox in the order in which its entries were added.
   public private(set) var outbox: [OutboxEntry] = []
   private var written: Cursor?
   var readers: [ConsumerName: StoredConsumer] = [:]
 
-  /// An empty timeline.
+  /// Creates an empty timeline.
   public init() {}
 
-  /// The cursor that was written last; an empty one before.
+  /// The cursor of the last change that set it; an empty one before.
   public var cursor: Cursor { written ?? Cursor() }
 
-  /// Whether nothing is kept. A cursor that was written counts, even one that says nothing.
+  /// Whether nothing is stored. A cursor that was set counts, even an unknown one.
   public var isEmpty: Bool {
     ordered.isEmpty && written == nil && gaps.isEmpty && outbox.isEmpty && readers.isEmpty
   }
 
-  /// Returns the newest `limit` messages and everything that is kept beside them.
+  /// Returns the newest `limit` messages, and the cursor, the gaps and the outbox.
   public func load(limit: Int) -> TimelineSnapshot {
     let newest = messages(ordered.suffix(Swift.max(0, limit)))
     return TimelineSnapshot(
@@ -83,20 +83,20 @@ public struct StoredTimeline: Sendable, Hashable {
   }
 }
 
-/// The timelines of all shops that a phone keeps, as a value.
+/// The timelines of all shops of a phone, as a value.
 public struct StoredTimelines: Sendable, Hashable {
   private var timelines: [ShopID: StoredTimeline] = [:]
 
-  /// No timelines.
+  /// Creates an empty collection.
   public init() {}
 
-  /// The shops of which anything is kept, in order.
+  /// The shops with stored data, in order.
   public var shops: [ShopID] { timelines.keys.sorted() }
 
-  /// What is kept of a shop.
+  /// The timeline of a shop.
   public subscript(shop: ShopID) -> StoredTimeline { timelines[shop] ?? StoredTimeline() }
 
-  /// Changes what is kept of a shop, or does nothing.
+  /// Changes the timeline of a shop, or nothing if `body` throws.
   public mutating func change<Result>(
     _ shop: ShopID, _ body: (inout StoredTimeline) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
@@ -108,7 +108,7 @@ public struct StoredTimelines: Sendable, Hashable {
 
   /// Stores a change of one shop and returns which messages were new or edited.
   ///
-  /// - Throws: `.other` if the change holds something of another shop; then nothing is stored.
+  /// - Throws: `.other` if the change contains data of another shop; then nothing is stored.
   public mutating func commit(
     _ change: TimelineChange, to shop: ShopID
   ) throws(StoreFailure) -> TimelineCommit {
@@ -117,35 +117,35 @@ public struct StoredTimelines: Sendable, Hashable {
   }
 }
 
-/// Counts what the messages of a change did, for the answer of its commit.
+/// Collects the results of a change's messages, for the result of its commit.
 package struct TimelineTally {
   private var inserted: [TimelineKey] = []
   private var edited: [MessageID] = []
-  /// The ids that are reported already; built at the first edit, since most changes have none.
+  /// The reported ids; created at the first edit, since most changes have no edits.
   private var reported: Set<MessageID>?
 
   package init() {}
 
-  /// Notes a message that was not there before.
+  /// Records a new message.
   package mutating func insert(_ key: TimelineKey) {
     inserted.append(key)
     reported?.insert(key.id)
   }
 
-  /// Notes an edit. A message is reported once, and as inserted if this change inserted it.
+  /// Records an edit. Each message is reported once, as inserted if this change inserted it.
   package mutating func edit(_ id: MessageID) {
     if reported == nil { reported = Set(inserted.lazy.map(\.id)) }
     if reported?.insert(id).inserted == true { edited.append(id) }
   }
 
-  /// The answer: new ids in timeline order, edited ones in the order of the change.
+  /// The result: new ids in timeline order, edited ids in the order of the change.
   package var commit: TimelineCommit {
     TimelineCommit(inserted: inserted.sorted().map(\.id), edited: edited)
   }
 }
 
 extension TimelineChange {
-  /// Throws `.other` if the change holds something of another shop.
+  /// Throws `.other` if the change contains data of another shop.
   package func requireOnly(_ shop: ShopID) throws(StoreFailure) {
     guard messages.allSatisfy({ $0.shop == shop }), outboxPut.allSatisfy({ $0.shop == shop })
     else { throw .other(detail: "A change for the shop \(shop) holds something of another shop.") }
@@ -153,7 +153,7 @@ extension TimelineChange {
 }
 
 extension Message {
-  /// Takes text, time of update and mark from a later edit; returns false if `edit` is not later.
+  /// Applies the text, the time and the mark of a later edit; returns false if `edit` is not later.
   fileprivate mutating func take(_ edit: Message) -> Bool {
     guard let later = edit.updatedAt, later > updatedAt ?? createdAt else { return false }
     (text, updatedAt, isEdited) = (edit.text, later, edit.isEdited)

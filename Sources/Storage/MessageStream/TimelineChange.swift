@@ -1,62 +1,62 @@
 public import LinkCore
 public import LinkWire
 
-// What a phone keeps of a shop. The model decides it, a store writes it down: both speak these
-// words.
+// What a phone stores of a shop: the model decides about it, and a store writes it.
 
-/// How far the timeline is known to be whole.
+/// The point up to which the timeline is known to be complete.
 public struct Cursor: Sendable, Hashable, Codable {
-  /// Everything up to here is stored (server with positions).
+  /// The position up to which every message is stored, on a server with positions.
   public var position: Position?
-  /// Everything created up to here was fetched when it was last whole (any server).
+  /// The time of creation up to which every message had been fetched when the timeline was last
+  /// complete, on any server.
   public var time: Timestamp?
-  /// Wall time when the timeline was last known to be whole.
+  /// The wall time at which the timeline was last known to be complete.
   public var wholeAt: Timestamp?
 
-  /// A cursor; nothing is known by default.
+  /// Creates a cursor; nothing is known by default.
   public init(position: Position? = nil, time: Timestamp? = nil, wholeAt: Timestamp? = nil) {
     self.position = position
     self.time = time
     self.wholeAt = wholeAt
   }
 
-  /// Whether it says anything about the server.
+  /// Whether anything is known.
   public var isKnown: Bool { position != nil || time != nil || wholeAt != nil }
 }
 
-/// A hole that the reader sees: messages between two neighbours were not loaded.
+/// A visible gap: messages between two neighbours were not loaded.
 public struct Gap: Sendable, Hashable, Codable {
-  /// The last message before the hole; `nil` when nothing older is kept.
+  /// The last message before the gap; `nil` if nothing older is stored.
   public var after: TimelineKey?
-  /// The first message behind the hole.
+  /// The first message after the gap.
   public var before: TimelineKey
 
-  /// A hole between two neighbours.
+  /// Creates a gap between two neighbours.
   public init(after: TimelineKey?, before: TimelineKey) {
     self.after = after
     self.before = before
   }
 }
 
-/// A message that waits to be sent, or failed to be.
+/// A message of the user that the server has not confirmed, or that failed.
 public struct OutboxEntry: Sendable, Hashable, Codable {
-  /// The idempotency key: made once, sent with every try.
+  /// The idempotency key: created once, sent with every try.
   public var id: UUID128
-  /// Where it goes.
+  /// The shop that it is sent to.
   public var shop: ShopID
-  /// As the user wrote it.
+  /// The text as the user wrote it.
   public var text: String
-  /// The message that it answers.
+  /// The message that it replies to.
   public var parent: MessageID?
-  /// When the user sent it, by the phone's wall clock; orders the optimistic entries.
+  /// The time at which the user sent it, by the phone's wall clock; orders the entries on screen.
   public var createdAt: Timestamp
-  /// Whether it is still tried.
+  /// Whether it is still retried.
   public var state: State
 
-  /// Whether the entry is still tried; the user can retry or discard one that failed.
+  /// Whether the entry is still retried; the user can retry or discard a failed one.
   public typealias State = SendState
 
-  /// An entry that was not tried yet, by default.
+  /// Creates an entry; by default it has not been tried.
   public init(
     id: UUID128, shop: ShopID, text: String, parent: MessageID? = nil, createdAt: Timestamp,
     state: State = .queued(tries: 0)
@@ -70,20 +70,21 @@ public struct OutboxEntry: Sendable, Hashable, Codable {
   }
 }
 
-/// What must become durable together, or not at all.
+/// A change of a timeline, which is stored completely or not at all.
 public struct TimelineChange: Sendable, Hashable, Codable {
-  /// Stored unless already there; an edit (a later `updatedAt`) replaces its text.
+  /// The messages to add. A stored message is changed only by an edit, which has a later
+  /// `updatedAt`.
   public var messages: [Message]
-  /// The new cursor; `nil` leaves it as it is.
+  /// The new cursor; `nil` for no change.
   public var cursor: Cursor?
-  /// The whole list of gaps from now on; `nil` leaves it as it is.
+  /// The new list of all gaps; `nil` for no change.
   public var gaps: [Gap]?
   /// Entries to add, or to replace by id.
   public var outboxPut: [OutboxEntry]
-  /// Ids of entries to forget.
+  /// Ids of entries to remove.
   public var outboxRemove: [UUID128]
 
-  /// A change of nothing, by default.
+  /// Creates a change; empty by default.
   public init(
     messages: [Message] = [], cursor: Cursor? = nil, gaps: [Gap]? = nil,
     outboxPut: [OutboxEntry] = [], outboxRemove: [UUID128] = []
@@ -95,40 +96,40 @@ public struct TimelineChange: Sendable, Hashable, Codable {
     self.outboxRemove = outboxRemove
   }
 
-  /// Whether there is nothing to write down.
+  /// Whether there is nothing to store.
   public var isEmpty: Bool {
     messages.isEmpty && cursor == nil && gaps == nil && outboxPut.isEmpty && outboxRemove.isEmpty
   }
 }
 
-/// What a store did with the messages of a change.
+/// The result of storing the messages of a change.
 public struct TimelineCommit: Sendable, Hashable, Codable {
-  /// Ids that were not there before, in timeline order.
+  /// Ids of new messages, in timeline order.
   public var inserted: [MessageID]
-  /// Ids whose text was replaced by a later edit.
+  /// Ids of messages whose text was replaced by a later edit.
   public var edited: [MessageID]
 
-  /// A commit that changed nothing, by default.
+  /// Creates a result; empty by default.
   public init(inserted: [MessageID] = [], edited: [MessageID] = []) {
     self.inserted = inserted
     self.edited = edited
   }
 }
 
-/// What a store holds of a shop when it is opened.
+/// The stored data of a shop, as read when its store is opened.
 public struct TimelineSnapshot: Sendable, Hashable, Codable {
   /// The newest messages, oldest first.
   public var messages: [Message]
-  /// Whether older messages are kept than `messages` shows.
+  /// Whether messages older than `messages` are stored.
   public var hasOlder: Bool
-  /// How far the timeline is whole.
+  /// The point up to which the timeline is complete.
   public var cursor: Cursor
-  /// The holes, in timeline order.
+  /// The gaps, in timeline order.
   public var gaps: [Gap]
-  /// In the order in which they were put.
+  /// The outbox, in the order in which entries were added.
   public var outbox: [OutboxEntry]
 
-  /// An empty snapshot, by default.
+  /// Creates a snapshot; empty by default.
   public init(
     messages: [Message] = [], hasOlder: Bool = false, cursor: Cursor = Cursor(),
     gaps: [Gap] = [], outbox: [OutboxEntry] = []

@@ -2,15 +2,15 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-// What the relay keeps of phones, assistants and waiting questions. The rules decide it, a store
-// writes it down: both speak these words. No answer, and no secret but as a hash, is among them.
+// What the relay stores of phones, assistants and waiting questions: the rules decide about it, and a
+// store writes it. Answers are not stored, and tokens only as hashes.
 
-/// Names one pairing's phone; drawn at random, so that a stranger cannot guess one.
+/// The id of a paired phone, drawn at random so that it cannot be guessed.
 public struct PhoneID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-  /// The name itself.
+  /// The id as a UUID.
   public var uuid: UUID128
 
-  /// The phone of this name.
+  /// Creates an id from a UUID.
   public init(_ uuid: UUID128) {
     self.uuid = uuid
   }
@@ -22,12 +22,12 @@ public struct PhoneID: Sendable, Hashable, Comparable, Codable, CustomStringConv
   public var description: String { uuid.description }
 }
 
-/// The SHA-256 of a token (FIPS 180-4): what is kept in its place.
+/// The SHA-256 of a token (FIPS 180-4), which is stored instead of the token.
 public struct TokenHash: Sendable, Hashable, Comparable, Codable {
-  /// 32 bytes.
+  /// The 32 bytes.
   public let bytes: [UInt8]
 
-  /// A hash; `nil` unless it has 32 bytes.
+  /// Creates a hash; returns `nil` unless it has 32 bytes.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     self.bytes = bytes
@@ -39,20 +39,20 @@ public struct TokenHash: Sendable, Hashable, Comparable, Codable {
   }
 }
 
-/// A phone that can come back: its resume token, and where a push reaches it.
+/// A phone that can resume its pairings, with the address of its pushes.
 public struct StoredPhone: Sendable, Hashable, Codable {
-  /// Which phone.
+  /// The id of the phone.
   public var id: PhoneID
-  /// As the phone names itself.
+  /// The id that the phone gives itself.
   public var device: UUID128
-  /// The hash of the token that resumes it.
+  /// The hash of its resume token.
   public var resume: TokenHash
-  /// Where it is woken; a secret.
+  /// The address of pushes that wake it; a secret.
   public var push: PushAddress?
-  /// When it was last seen; `nil` while it is connected.
+  /// The time at which it was last connected; `nil` while it is connected.
   public var leftAt: Timestamp?
 
-  /// A phone from its parts.
+  /// Creates a phone from its parts.
   public init(
     id: PhoneID, device: UUID128, resume: TokenHash, push: PushAddress? = nil,
     leftAt: Timestamp? = nil
@@ -69,18 +69,18 @@ public struct StoredPhone: Sendable, Hashable, Codable {
 public struct StoredAccess: Sendable, Hashable, Codable {
   /// The hash of its bearer token.
   public var token: TokenHash
-  /// The phone that it may ask.
+  /// The phone that the assistant may ask.
   public var phone: PhoneID
-  /// From then on the token is worth nothing.
+  /// The time at which the token expires.
   public var expiresAt: Timestamp
-  /// What the assistant calls itself; `nil` if it did not say.
+  /// The name that the assistant gave; `nil` if it gave none.
   public var assistant: AssistantName?
-  /// When it was paired; `nil` if that is not known.
+  /// The time of pairing; `nil` if that is not known.
   public var since: Timestamp?
-  /// When it asked last, to a minute; `nil` if it has not.
+  /// The time of its last question, to a minute; `nil` before the first.
   public var lastAsked: Timestamp?
 
-  /// An access from its parts.
+  /// Creates an access from its parts.
   public init(
     token: TokenHash, phone: PhoneID, expiresAt: Timestamp, assistant: AssistantName? = nil,
     since: Timestamp? = nil, lastAsked: Timestamp? = nil
@@ -95,7 +95,7 @@ public struct StoredAccess: Sendable, Hashable, Codable {
 }
 
 extension TokenHash {
-  /// Names an access to its phone: the first 48 bits in hexadecimal. Tells nothing of the token.
+  /// The name of an access on its phone: the first 48 bits in hexadecimal. Does not reveal the token.
   public var shortName: String {
     bytes.prefix(6).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
   }
@@ -103,18 +103,18 @@ extension TokenHash {
 
 /// A question that waits for its phone.
 public struct StoredQuestion: Sendable, Hashable, Codable {
-  /// As the phone is told it, also after a restart of the backend.
+  /// The id in the message to the phone, which stays the same after a restart of the backend.
   public var id: RelayRequestID
   /// The phone that is asked.
   public var phone: PhoneID
   /// The hash of the bearer token of the assistant that asks.
   public var asker: TokenHash
-  /// What is asked.
+  /// The question.
   public var question: HealthQuestion
-  /// The time after which no assistant waits for the answer.
+  /// The time at which the assistant stops waiting for the answer.
   public var deadline: Timestamp
 
-  /// A question from its parts.
+  /// Creates a question from its parts.
   public init(
     id: RelayRequestID, phone: PhoneID, asker: TokenHash, question: HealthQuestion,
     deadline: Timestamp
@@ -127,16 +127,16 @@ public struct StoredQuestion: Sendable, Hashable, Codable {
   }
 }
 
-/// Everything that the relay keeps.
+/// Everything that the relay stores.
 public struct StoredRelay: Sendable, Hashable, Codable {
-  /// By id.
+  /// The phones by id.
   public var phones: [StoredPhone]
-  /// By token.
+  /// The accesses by token.
   public var accesses: [StoredAccess]
-  /// In the order in which they were first kept.
+  /// The questions in the order in which they were first stored.
   public var questions: [StoredQuestion]
 
-  /// Nothing, by default.
+  /// Creates a value; empty by default.
   public init(
     phones: [StoredPhone] = [], accesses: [StoredAccess] = [], questions: [StoredQuestion] = []
   ) {
@@ -147,7 +147,7 @@ public struct StoredRelay: Sendable, Hashable, Codable {
 }
 
 extension StoredRelay {
-  /// Makes one change.
+  /// Applies a change.
   public mutating func apply(_ change: RelayChange) {
     switch change {
     case .phone(let phone): phones.put(phone, by: \.id)
@@ -168,7 +168,7 @@ extension StoredRelay {
 }
 
 extension Array {
-  /// Puts an element into a list that is ordered by `name`, in place of one of the same name.
+  /// Inserts an element into a list that is ordered by `name`, or replaces the one of the same name.
   fileprivate mutating func put<Name: Comparable>(_ element: Element, by name: (Element) -> Name) {
     let place = end { name($0) < name(element) }
     if place < endIndex, name(self[place]) == name(element) {
@@ -178,25 +178,25 @@ extension Array {
     }
   }
 
-  /// Removes the element of this name, if there is one, from a list that is ordered by `name`.
+  /// Removes the element of this name, if any, from a list that is ordered by `name`.
   fileprivate mutating func remove<Name: Comparable>(_ wanted: Name, by name: (Element) -> Name) {
     let place = end { name($0) < wanted }
     if place < endIndex, name(self[place]) == wanted { remove(at: place) }
   }
 }
 
-/// One change of what the relay keeps; what is not there is not an error to end.
+/// A change of what the relay stores. Removing something that is not stored does nothing.
 public enum RelayChange: Sendable, Hashable, Codable {
-  /// Keep a phone, in place of what was kept of it.
+  /// Store a phone, or replace it.
   case phone(StoredPhone)
-  /// Forget a phone and the questions to it; accesses stay, so that askers can be told why.
+  /// Remove a phone and the questions to it. Accesses stay, so that assistants receive a reason.
   case endPhone(PhoneID)
-  /// Keep an access, in place of one of the same token.
+  /// Store an access, or replace the one with the same token.
   case access(StoredAccess)
-  /// Forget an access.
+  /// Remove an access.
   case endAccess(TokenHash)
-  /// Keep a question; one of the same id keeps its place.
+  /// Store a question; one that replaces another with the same id keeps its place.
   case question(StoredQuestion)
-  /// Forget a question.
+  /// Remove a question.
   case endQuestion(RelayRequestID)
 }

@@ -1,9 +1,9 @@
 public import LinkCore
 public import LinkWire
 
-/// What a client of a session keeps, as a value.
+/// Everything that a client of a session stores, as a value.
 public struct StoredClientSession: Sendable, Hashable {
-  /// An entry of a conversation; the user's own ones are not news.
+  /// An entry of a conversation; the user's own entries are not news.
   struct Entry: Sendable, Hashable {
     var entry: SessionEntry
     var via: SessionVia
@@ -17,18 +17,19 @@ public struct StoredClientSession: Sendable, Hashable {
   private var received: UInt64 = 0
   private var shown: UInt64 = 0
   private var lastNews: UInt64 = 0
-  /// By number; the messages, and the endings that were not shown yet.
+  /// The messages by number.
   private var entries: [UInt64: Entry] = [:]
+  /// The endings that have not been shown, by number.
   private var endings: [UInt64: SessionEnding] = [:]
   private var numbers: [String: UInt64] = [:]
   /// The ids of messages that ended a prompt.
   private var ends: Set<String> = []
   private var dayTable: [Int: SessionDay] = [:]
 
-  /// Keeps nothing yet.
+  /// Creates an empty value.
   public init() {}
 
-  /// Returns what is kept; a store without a client belongs to this one from now on.
+  /// Returns what is stored. A store without a client is assigned to this one.
   public mutating func open(as new: UUID128) -> ClientSessionSnapshot {
     let client = self.client ?? new
     self.client = client
@@ -40,7 +41,7 @@ public struct StoredClientSession: Sendable, Hashable {
     return snapshot
   }
 
-  /// Makes a change and returns what of its news is new.
+  /// Applies a change and returns those of its news that are new.
   public mutating func commit(_ change: ClientSessionChange) -> [NumberedSessionNews] {
     for prompt in change.prompts { put(prompt) }
     for key in change.rolledBack { rollBack(key) }
@@ -73,7 +74,7 @@ public struct StoredClientSession: Sendable, Hashable {
     }
   }
 
-  /// The connections of each day in numbers, the oldest day first.
+  /// The statistics of connections for each day, the oldest day first.
   public var days: [SessionDay] { dayTable.values.sorted { $0.day < $1.day } }
 
   private var unshown: [NumberedSessionNews] {
@@ -89,7 +90,7 @@ public struct StoredClientSession: Sendable, Hashable {
       prompts[prompt.id] = prompt
       return
     }
-    // The entry of a prompt that has ended is there.
+    // The prompt has ended, and its entry remains.
     if let number = numbers[prompt.id.description], entries[number]?.isOwn == true { return }
     lastPrompt = max(lastPrompt, prompt.number)
     prompts[prompt.id] = prompt
@@ -114,7 +115,7 @@ public struct StoredClientSession: Sendable, Hashable {
     case .ended(let ending):
       if let message = ending.message, !ends.insert(message).inserted { return [] }
       guard prompts[ending.key] != nil else { return [] }
-      // It stays until it is sent again or discarded.
+      // The prompt stays until it is sent again or discarded.
       if ending.outcome.isKept {
         prompts[ending.key]?.state = .failed(reason: ending.reason ?? ending.outcome.rawValue)
       } else {
@@ -139,29 +140,28 @@ public struct StoredClientSession: Sendable, Hashable {
   }
 }
 
-// What a client of a session keeps. The model decides it, a store writes it down: both speak these
-// words.
+// What a client of a session stores: the model decides about it, and a store writes it.
 
 /// A prompt in a client's outbox.
 public struct StoredPrompt: QueuedItem, Codable {
-  /// The idempotency key: made once, sent with every try.
+  /// The idempotency key: created once, sent with every try.
   public var id: UUID128
-  /// Where it belongs.
+  /// The id of its conversation.
   public var conversation: String
-  /// What was asked.
+  /// The text of the prompt.
   public var text: String
   /// The number among all prompts of this client, from 1.
   public var number: UInt64
-  /// When the user gave it, by the client's wall clock; a hint for people, never for order.
+  /// The time at which the user entered it, by the client's wall clock; for display, never for order.
   public var createdAt: Timestamp
-  /// Whether it is still tried.
+  /// Whether it is still retried.
   public var state: SendState
-  /// Whether the server said that it has the prompt, or may have said it.
+  /// Whether the server has confirmed the prompt, or may have confirmed it.
   public var isAccepted: Bool
-  /// The first place in its conversation that its message can have, on a server that knows no keys;
-  /// `nil` while it was handed to none.
+  /// The lowest place in the conversation that its message can have, on a server without idempotency
+  /// keys; `nil` until it was sent to one.
   public var floor: UInt64?
-  /// Whether the history of such a server shows its message, before `floor`.
+  /// Whether the history of such a server contains its message, before `floor`.
   public var isSeen: Bool
 
   public init(
@@ -174,26 +174,26 @@ public struct StoredPrompt: QueuedItem, Codable {
     (self.isAccepted, self.floor, self.isSeen) = (isAccepted, floor, isSeen)
   }
 
-  /// The conversation: one prompt of it is under way at a time.
+  /// The conversation, in which one prompt is in progress at a time.
   public var lane: String { conversation }
 }
 
-/// How far a conversation is known.
+/// The progress of a client in a conversation.
 public struct KnownConversation: Sendable, Hashable, Codable {
   public var id: String
-  /// The prompt that opened it (`new_session_id`); `nil` while the server has accepted none.
+  /// The prompt that opened it (`new_session_id`); `nil` until the server accepted one.
   public var openedBy: UUID128?
   /// The last sequence number that is stored (0.4).
   public var sequence: UInt64
-  /// The offset behind the last entry that is stored, and the signature of its file (0.5).
+  /// The offset after the last stored entry (0.5).
   public var offset: UInt64
   /// The signature of the file that the offset belongs to (0.5).
   public var signature: String?
-  /// The number of turns of other clients, and of prompts that were given up, that may not be over
-  /// on a server without keys: no text of the assistant follows them.
+  /// The number of turns that may still be in progress on a server without keys, since no text of
+  /// the assistant follows them: turns of other clients, and of abandoned prompts.
   public var openTurns: Int
-  /// The id of the message that ended the last prompt of this client on such a server, while the
-  /// history has shown neither; empty if that end had no id.
+  /// The id of the message that ended the last prompt of this client on such a server, until the
+  /// history contains one of them; empty if that message had no id.
   public var lastEnd: String?
 
   public init(
@@ -206,7 +206,7 @@ public struct KnownConversation: Sendable, Hashable, Codable {
   }
 }
 
-/// How a message came to a client.
+/// The way on which a message reached a client.
 public enum SessionVia: String, Sendable, Hashable, Codable, CaseIterable {
   case live, replay, history
 }
@@ -217,19 +217,19 @@ public struct SessionEnding: Sendable, Hashable, Codable {
   public var key: UUID128
   /// The conversation's id.
   public var conversation: String
-  /// What was asked.
+  /// The text of the prompt.
   public var text: String
-  /// How it ended.
+  /// The outcome.
   public var outcome: Outcome
-  /// Why it was not answered, for people.
+  /// The reason why it was not answered, for people.
   public var reason: String?
-  /// The id of the message that ended it, which ends no other prompt; `nil` if its key did.
+  /// The id of the message that ended it, which ends no other prompt; `nil` if its key ended it.
   public var message: String?
 
-  /// The ends of a prompt.
+  /// The outcomes of a prompt.
   public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
     case answered, failed, interrupted
-    /// The server may have it, and did not say what became of it.
+    /// The server may have received it, and did not report an outcome.
     case unsure
 
     /// Whether the prompt stays stored until it is sent again or discarded.
@@ -245,18 +245,18 @@ public struct SessionEnding: Sendable, Hashable, Codable {
   }
 }
 
-/// What the user is shown once, over all runs.
+/// News that the user is shown once, across restarts.
 public enum SessionNews: Sendable, Hashable, Codable {
   case message(SessionEntry, via: SessionVia)
-  /// The end of a prompt, unless that has ended before, or its message ended one. A prompt that
-  /// failed, or of which the end is unsure, stays stored with the reason as its state.
+  /// The end of a prompt that has not ended before, by a message that has ended no other. A prompt
+  /// that failed, or whose outcome is unsure, stays stored with the reason as its state.
   case ended(SessionEnding)
 }
 
-/// News as stored: in the order of their numbers, which count up without repetition.
+/// Stored news. Numbers increase and are never reused.
 public struct NumberedSessionNews: Sendable, Hashable, Codable {
   public var number: UInt64
-  /// What is new.
+  /// The news.
   public var news: SessionNews
 
   public init(number: UInt64, news: SessionNews) {
@@ -264,30 +264,30 @@ public struct NumberedSessionNews: Sendable, Hashable, Codable {
   }
 }
 
-/// The connections of one day (UTC) in numbers.
+/// Statistics of the connections of one day (UTC).
 public struct SessionDay: Sendable, Hashable, Codable {
   /// Days since 1970-01-01.
   public var day: Int
-  /// Connections that were tried, and those of them that were established.
+  /// The number of attempts.
   public var tries = 0
-  /// Those that were connected.
+  /// The number of attempts that connected.
   public var connects = 0
-  /// Losses that were made good, and how long that took together.
+  /// The number of losses after which the link reconnected.
   public var reconnects = 0
-  /// How long reconnecting took, all together.
+  /// The total time that reconnecting took.
   public var reconnecting = Duration.zero
-  /// Round trips that were measured: how many, their sum and the longest one.
+  /// The number of measured round trips.
   public var roundTrips = 0
-  /// Their sum.
+  /// The sum of the round trips.
   public var roundTripSum = Duration.zero
-  /// The longest of them.
+  /// The longest round trip.
   public var longestRoundTrip = Duration.zero
 
   public init(day: Int) {
     self.day = day
   }
 
-  /// Adds the numbers of the same day.
+  /// Adds other statistics of the same day.
   public mutating func add(_ other: SessionDay) {
     tries += other.tries
     connects += other.connects
@@ -299,53 +299,54 @@ public struct SessionDay: Sendable, Hashable, Codable {
   }
 }
 
-/// What must become durable together, or not at all.
+/// A change of a client's session, which is stored completely or not at all.
 public struct ClientSessionChange: Sendable, Hashable, Codable {
-  /// Prompts to add, or to replace by id, first of all. One that is added is also an entry of its
-  /// conversation, under its key, which is never news; one that has ended is not added again.
+  /// Prompts to add, or to replace by id, before anything else. An added prompt also becomes an
+  /// entry of its conversation, with its key as id, which is never news. A prompt that has ended is
+  /// not added again.
   public var prompts: [StoredPrompt] = []
-  /// Prompts to forget, after the news.
+  /// Prompts to remove, after the news were added.
   public var forgotten: [UUID128] = []
-  /// Prompts whose entries of their conversations are removed: the server refused them.
+  /// Prompts whose entries are removed from their conversations, since the server rejected them.
   public var rolledBack: [UUID128] = []
-  /// Stored in this order. A message whose id is known is not stored again.
+  /// News to store, in this order. A message with a known id is not stored again.
   public var news: [SessionNews] = []
-  /// Messages that end a prompt of another client, or none: they end no other one.
+  /// Messages that end a prompt of another client, or no prompt, and therefore end no other one.
   public var ends: [String] = []
-  /// Conversations to add, or to replace by id; the last one was used last.
+  /// Conversations to add, or to replace by id, the most recently used last.
   public var conversations: [KnownConversation] = []
-  /// The number of the last message of the server up to which all are stored.
+  /// The number of the server's message up to which all are stored.
   public var received: UInt64?
-  /// News up to this number were shown.
+  /// The number up to which news were shown.
   public var shown: UInt64?
-  /// Numbers to add to those of their days.
+  /// Statistics to add to those of their days.
   public var days: [SessionDay] = []
 
-  /// A change of nothing.
+  /// Creates an empty change.
   public init() {}
 
-  /// Whether there is nothing to write down.
+  /// Whether there is nothing to store.
   public var isEmpty: Bool { self == ClientSessionChange() }
 }
 
-/// What a store holds of a client when it is opened.
+/// The stored data of a client, as read when its store is opened.
 public struct ClientSessionSnapshot: Sendable, Hashable, Codable {
   /// The client's own id.
   public var client: UUID128
-  /// In the order of their numbers.
+  /// The prompts in the order of their numbers.
   public var prompts: [StoredPrompt] = []
-  /// The newest 10,000, the one that was used last at the end.
+  /// The newest 10,000 conversations, the most recently used last.
   public var conversations: [KnownConversation] = []
   /// The highest number of a prompt so far.
   public var lastPrompt: UInt64 = 0
   public var received: UInt64 = 0
-  /// What was stored and not shown.
+  /// News that were stored and not shown.
   public var unshown: [NumberedSessionNews] = []
 
   public init(client: UUID128) {
     self.client = client
   }
 
-  /// How many conversations a client remembers how far it knows them.
+  /// The number of conversations whose progress a client remembers.
   public static let conversationLimit = 10_000
 }

@@ -1,15 +1,15 @@
 public import LinkCore
 public import LinkWire
 
-// What the server of sessions keeps of clients, prompts and conversations. The rules decide it, a
-// store writes it down: both use these types. The key of the server is not among them.
+// What the server of sessions stores of clients, prompts and conversations: the rules decide about
+// it, and a store writes it. The key of the server is not among it.
 
 /// The number of a prompt on its server; an earlier prompt has a smaller one.
 public struct SessionPromptID: NumberedID {
-  /// Given by the server when the prompt arrives; never used again.
+  /// The number that the server assigned when the prompt arrived; never reused.
   public var number: UInt64
 
-  /// The name that stands for a number.
+  /// Creates an id from a number.
   public init(_ number: UInt64) {
     self.number = number
   }
@@ -17,18 +17,18 @@ public struct SessionPromptID: NumberedID {
 
 /// A client and the numbers of what it was sent.
 public struct StoredSessionClient: Sendable, Hashable, Codable {
-  /// As the client names itself in `connect`.
+  /// The id that the client gives in `connect`.
   public var id: String
   /// The number of the newest message to it; 0 if there was none.
   public var lastNumber: UInt64
-  /// The number of the newest prompt of it; `nil` if it numbers none.
+  /// The number of its newest prompt; `nil` if it does not number them.
   public var lastPrompt: UInt64?
   /// The number of the newest message that was removed before the client acknowledged it.
   public var lost: UInt64?
-  /// When it was last connected.
+  /// The time at which it was last connected.
   public var seenAt: Timestamp
 
-  /// A client from its parts.
+  /// Creates a client from its parts.
   public init(
     id: String, lastNumber: UInt64 = 0, lastPrompt: UInt64? = nil, lost: UInt64? = nil,
     seenAt: Timestamp
@@ -44,14 +44,14 @@ public struct StoredSessionAnswer: Sendable, Hashable, Codable {
   public var message: String
   /// The number among all messages to the client.
   public var number: UInt64
-  /// What came of the prompt.
+  /// The result of the prompt.
   public var result: SessionResponse.Result
-  /// When the prompt ended.
+  /// The time at which the prompt ended.
   public var at: Timestamp
-  /// Whether the client acknowledged it, or it was removed before that.
+  /// Whether the client acknowledged it, or it was removed without an acknowledgement.
   public var isTaken: Bool
 
-  /// An answer from its parts.
+  /// Creates an answer from its parts.
   public init(
     message: String, number: UInt64, result: SessionResponse.Result, at: Timestamp,
     isTaken: Bool = false
@@ -61,29 +61,29 @@ public struct StoredSessionAnswer: Sendable, Hashable, Codable {
   }
 }
 
-/// A prompt, from its arrival to long after its end.
+/// A prompt, which stays stored for some time after its end.
 public struct StoredSessionPrompt: Sendable, Hashable, Codable {
   /// The phases of a prompt.
   public enum Stage: Sendable, Hashable, Codable {
     /// Its handler has not started.
     case accepted
-    /// Its handler was started; without an answer after a restart, it was interrupted.
+    /// Its handler was started. A started prompt is interrupted by a restart.
     case started
     case ended(StoredSessionAnswer)
   }
 
-  /// Which prompt.
+  /// The id of the prompt.
   public var id: SessionPromptID
-  /// The client that gets the answer.
+  /// The client that receives the answer.
   public var client: String
-  /// What was asked.
+  /// The prompt as the client sent it.
   public var prompt: SessionPrompt
-  /// When it arrived.
+  /// The time of its arrival.
   public var at: Timestamp
-  /// How far it came.
+  /// Its phase.
   public var stage: Stage
 
-  /// A prompt from its parts.
+  /// Creates a prompt from its parts.
   public init(
     id: SessionPromptID, client: String, prompt: SessionPrompt, at: Timestamp,
     stage: Stage = .accepted
@@ -93,27 +93,27 @@ public struct StoredSessionPrompt: Sendable, Hashable, Codable {
   }
 }
 
-/// What is left of a conversation: its newest messages, without a hole.
+/// The newest messages of a conversation, without a gap.
 public struct StoredConversation: Sendable, Hashable, Codable {
-  /// Names the first message that the conversation ever had: `length:id`.
+  /// Identifies the first message that the conversation ever had: `length:id`.
   public var signature: String
-  /// In order; `place` is the sequence number, which counts from 1 in each conversation.
+  /// The messages in order; `place` is the sequence number, from 1 in each conversation.
   public var entries: [SessionEntry]
 
-  /// A conversation from its parts.
+  /// Creates a conversation from its parts.
   public init(signature: String, entries: [SessionEntry] = []) {
     (self.signature, self.entries) = (signature, entries)
   }
 }
 
-/// One change of what the server of sessions keeps.
+/// A change of what the server of sessions stores.
 ///
-/// Changing or ending what is not there changes nothing.
+/// A change of something that is not stored does nothing.
 public enum SessionChange: Sendable, Hashable, Codable {
-  /// Keep a client, in place of what was kept of it.
+  /// Store a client, or replace it.
   case client(StoredSessionClient)
   case endClient(String)
-  /// Keep a prompt, in place of one of the same number.
+  /// Store a prompt, or replace the one with the same number.
   case prompt(StoredSessionPrompt)
   /// The handler of a prompt is about to start.
   case started(SessionPromptID)
@@ -121,25 +121,25 @@ public enum SessionChange: Sendable, Hashable, Codable {
   /// The client acknowledged the answer to a prompt.
   case taken(SessionPromptID)
   case endPrompt(SessionPromptID)
-  /// Begin a conversation with this signature; one that is there stays as it is.
+  /// Begin a conversation with this signature; one with the same signature stays as it is.
   case conversation(String, signature: String)
-  /// Append a message to its conversation; nothing happens if there is no such conversation.
+  /// Append a message to its conversation, if that is stored.
   case entry(SessionEntry)
   /// Remove the messages of a conversation below this sequence number.
   case prune(String, below: UInt64)
   case endConversation(String)
 }
 
-/// Everything that the server of sessions keeps.
+/// Everything that the server of sessions stores.
 public struct StoredSessions: Sendable, Hashable, Codable {
-  /// By id.
+  /// The clients by id.
   public var clients: [String: StoredSessionClient]
-  /// By number.
+  /// The prompts by number.
   public var prompts: [SessionPromptID: StoredSessionPrompt]
-  /// By id.
+  /// The conversations by id.
   public var conversations: [String: StoredConversation]
 
-  /// Nothing, by default.
+  /// Creates a value; empty by default.
   public init(
     clients: [String: StoredSessionClient] = [:],
     prompts: [SessionPromptID: StoredSessionPrompt] = [:],
@@ -149,7 +149,7 @@ public struct StoredSessions: Sendable, Hashable, Codable {
     self.conversations = conversations
   }
 
-  /// Makes one change.
+  /// Applies a change.
   public mutating func apply(_ change: SessionChange) {
     switch change {
     case .client(let client): clients[client.id] = client
@@ -171,7 +171,7 @@ public struct StoredSessions: Sendable, Hashable, Codable {
 }
 
 extension StoredSessionPrompt {
-  /// Notes that the client has the answer.
+  /// Marks the answer as received by the client.
   fileprivate mutating func take() {
     guard case .ended(var answer) = stage else { return }
     answer.isTaken = true

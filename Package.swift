@@ -69,22 +69,31 @@ let pure: [Target] = [
   played("LinkJSON", at: "JSON", uses: ["LinkCore"]),
   played("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
   played("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
+  // What stores hold of the features; messages do not know it.
+  played(
+    "LinkStorage", at: "Storage", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   played("BottleFirmware", at: "Firmware"),
   played("VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
-  played("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
+  played(
+    "MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire", "LinkStorage"]),
   played("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   played("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
-  library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
-  played("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
-  played("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
-  played("HealthSync", at: "Features/HealthSync", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
+  library(
+    "SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
+  played("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire", "LinkStorage"]),
+  played("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire", "LinkStorage"]),
   played(
-    "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
+    "HealthSync", at: "Features/HealthSync",
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage"]),
+  played(
+    "LinkServerCore", at: "ServerCore",
+    uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage"]),
   played(
     "LinkSimulator", at: "Simulator",
     uses: [
-      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay",
+      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "MessageStream",
+      "HealthRelay",
       "HeldSocket", "LinkServerCore", "Session", "HealthSync", "BottleFirmware", "BottleLink",
       "VirtualBottle",
     ]),
@@ -95,7 +104,8 @@ let runtime: [Target] = [
   library("LinkDriver", at: "Driver", uses: ["LinkCore"]),
   // The features' ports; exports the driver.
   library(
-    "LinkRuntime", at: "Runtime", uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkDriver"]),
+    "LinkRuntime", at: "Runtime",
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkDriver"]),
 ]
 
 // 3. Adapters: one folder, one outside thing.
@@ -114,7 +124,9 @@ let adapters: [Target] = [
     uses: ["LinkCore", "LinkDriver", "LinkProtocols", "CCurl", "CLinux"]),
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
+    uses: [
+      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime", "OwnerFiles", "CSQLite",
+    ]),
   library(
     "RadioSocket", at: "Adapters/RadioSocket", uses: ["LinkCore", "LinkWire", "LinkRuntime"]),
   library(
@@ -161,7 +173,8 @@ let doors: [Target] = [
   library(
     "Holdfast", at: "Holdfast",
     uses: [
-      "HoldfastSocket", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkDriver",
+      "HoldfastSocket", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage",
+      "LinkDriver",
       "LinkRuntime", "MessageStream", "HealthRelay", "Session", "HealthSync", "BottleLink",
       "LinkProtocols", "StoreSQLite", "KeyedHashing", "ExportFiles", "OwnerFiles",
     ] + onLinux("NotificationsDBus", "RadioSocket", "BluetoothBlueZ"),
@@ -170,14 +183,16 @@ let doors: [Target] = [
   library("HoldfastUI", at: "HoldfastUI", uses: ["Holdfast", "LinkHealth"]),
   library(
     "HoldfastTestKit", at: "TestKit",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime"] + onLinux("HoldfastLab")),
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime"]
+      + onLinux("HoldfastLab")),
   // Seeds of the simulator's worlds, played on all cores.
   library("HoldfastSimulator", at: "Simulation", uses: ["LinkSimulator"]),
   library("HoldfastLab", at: "NetworkLab", uses: ["ChildProcesses"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
-      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols",
+      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime",
+      "LinkProtocols",
       "LinkServerCore", "ServerSockets", "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs",
       "PushHook", "OwnerFiles", "ChildProcesses", "KeyedHashing",
     ]),
@@ -195,7 +210,8 @@ let doors: [Target] = [
     name: "HoldfastCommand",
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
-      "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream", "LinkProtocols",
+      "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime", "MessageStream",
+      "LinkProtocols",
       "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit", "LinkServerCore",
       "OwnerFiles", "ChildProcesses", "KeyedHashing", "COpenSSL", "BottleFirmware", "VirtualBottle",
       "BottleLink", "RadioSocket",
@@ -216,7 +232,8 @@ let measures: [Target] = [
     name: "HoldfastHerd", dependencies: ["LinkCore"], path: "Benchmarks/Herd",
     swiftSettings: strict),
   .target(
-    name: "HoldfastEngineBench", dependencies: ["LinkCore", "LinkWire", "MessageStream"],
+    name: "HoldfastEngineBench",
+    dependencies: ["LinkCore", "LinkWire", "LinkStorage", "MessageStream"],
     path: "Benchmarks/Engine", swiftSettings: strict),
   .executableTarget(
     name: "EngineLoop", dependencies: ["HoldfastEngineBench"], path: "Benchmarks/EngineLoop",
@@ -228,7 +245,8 @@ let measures: [Target] = [
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [
-      "CommandKit", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkProtocols",
+      "CommandKit", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage",
+      "LinkProtocols",
       "LinkRuntime", "MessageStream", "Session", "CurlNetwork", "ServerSockets", "StoreSQLite",
       "CSQLite", "Holdfast", "HoldfastTestKit", "HoldfastBackend", "LinkServerCore",
       "HoldfastEngineBench", "HoldfastHerd", "HealthSync", "LinkSimulator",
@@ -240,13 +258,20 @@ let checks: [Target] = [
   tests("CoreTests", uses: ["LinkCore", "HoldfastTestKit"]),
   tests(
     "WireTests",
-    uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "HoldfastTestKit"]),
+    uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "HoldfastTestKit"]),
+  tests(
+    "StorageTests",
+    uses: [
+      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime",
+      "HoldfastTestKit",
+    ]),
   tests("JSONTests", uses: ["LinkCore", "LinkJSON", "HoldfastTestKit"]),
   // Random input to every machine, with all invariants checked after each step.
   tests(
     "RandomInputTests",
     uses: [
-      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay",
+      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "MessageStream",
+      "HealthRelay",
       "HeldSocket", "Session", "HealthSync", "BottleLink", "BottleFirmware", "VirtualBottle",
       "LinkServerCore",
     ]),
@@ -254,7 +279,9 @@ let checks: [Target] = [
     "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"],
     besides: ["Answers/Kept", "Export/Kept"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
-  tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream", "HoldfastTestKit"]),
+  tests(
+    "MessageStreamTests",
+    uses: ["LinkCore", "LinkWire", "LinkStorage", "MessageStream", "HoldfastTestKit"]),
   tests(
     "HealthRelayTests",
     uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "HoldfastTestKit"]),
@@ -265,16 +292,21 @@ let checks: [Target] = [
   tests(
     "BottleLinkTests",
     uses: [
-      "LinkCore", "LinkWire", "BottleFirmware", "VirtualBottle", "BottleLink", "HoldfastTestKit",
+      "LinkCore", "LinkWire", "LinkStorage", "BottleFirmware", "VirtualBottle", "BottleLink",
+      "HoldfastTestKit",
     ]),
   tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
-  tests("SessionTests", uses: ["LinkCore", "LinkWire", "Session", "HoldfastTestKit"]),
+  tests(
+    "SessionTests", uses: ["LinkCore", "LinkWire", "LinkStorage", "Session", "HoldfastTestKit"]),
   tests(
     "HealthSyncTests",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "HealthSync", "HoldfastTestKit"]),
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "HealthSync", "HoldfastTestKit"]),
   tests(
     "ServerCoreTests",
-    uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkServerCore", "HoldfastTestKit"]),
+    uses: [
+      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkStorage", "LinkServerCore",
+      "HoldfastTestKit",
+    ]),
   tests(
     "RuntimeTests",
     uses: ["LinkCore", "LinkWire", "LinkDriver", "HoldfastSocket", "HoldfastTestKit"]),
@@ -284,7 +316,8 @@ let checks: [Target] = [
   tests(
     "StoreSQLiteTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "StoreSQLite", "OwnerFiles",
+      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime", "StoreSQLite",
+      "OwnerFiles",
       "HoldfastTestKit",
     ]),
   tests("ExportFilesTests", uses: ["ExportFiles", "HoldfastTestKit"]),
@@ -292,7 +325,8 @@ let checks: [Target] = [
   tests(
     "HealthImportTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkProtocols", "LinkRuntime", "Holdfast",
+      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkProtocols", "LinkRuntime",
+      "Holdfast",
       "HoldfastTestKit",
     ]),
   tests(
@@ -312,14 +346,16 @@ let checks: [Target] = [
     "BackendTests",
     uses: [
       "Holdfast", "HealthRelay", "LinkProtocols", "ServerSockets", "HoldfastBackend",
-      "LinkServerCore", "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "CLinux",
+      "LinkServerCore", "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime",
+      "CLinux",
       "HoldfastTestKit", "LinkJSON",
     ],
     besides: ["MCP/SDK"]),
   tests(
     "HoldfastTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "MessageStream",
+      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime", "LinkProtocols",
+      "MessageStream",
       "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastSocket", "HoldfastBackend",
       "HoldfastTestKit", "CommandKit", "HoldfastDemo", "HoldfastLab", "LinkServerCore",
       "ServerSockets", "HealthSync",
@@ -337,7 +373,8 @@ let checks: [Target] = [
   tests(
     "FuzzTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkDriver",
+      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkStorage", "LinkProtocols",
+      "LinkDriver",
       "LinkRuntime", "LinkServerCore", "MessageStream", "HeldSocket", "BottleFirmware",
       "BottleLink", "VirtualBottle", "StoreSQLite", "HealthSync", "ReachabilityNetlink",
       "HoldfastBackend", "HoldfastTestKit",
@@ -346,7 +383,8 @@ let checks: [Target] = [
   tests(
     "SimulatorTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
+      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "MessageStream", "HealthRelay",
+      "HeldSocket",
       "LinkServerCore", "LinkSimulator", "HoldfastSimulator", "Session", "HealthSync", "BottleLink",
     ],
     besides: ["Corpus"]),

@@ -1,6 +1,7 @@
 public import HoldfastSocket
 public import LinkCore
 public import LinkRuntime
+import LinkStorage
 import OwnerFiles
 import StoreSQLite
 
@@ -138,7 +139,7 @@ extension Platform {
   }
 
   /// Timelines that are kept while the process lives, and no longer.
-  public static func memoryStore() -> any TimelineStore { MemoryStore(KeptTimelines()) }
+  public static func memoryStore() -> any TimelineStore { MemoryStore(StoredTimelines()) }
 
   /// Shows notifications on the desktop, and otherwise where the app says.
   ///

@@ -1,6 +1,7 @@
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import Testing
 

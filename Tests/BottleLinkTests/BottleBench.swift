@@ -1,6 +1,7 @@
 import BottleFirmware
 import HoldfastTestKit
 import LinkCore
+import LinkStorage
 import LinkWire
 import Testing
 import VirtualBottle
@@ -25,7 +26,7 @@ struct BottleBench {
 
   var model: BottleModel
   var bottle: VirtualBottle
-  var store = KeptDrinks()
+  var store = StoredDrinks()
   var now = Instant.zero
   var isInRange = true
   var adapter = AdapterState.on

@@ -1,5 +1,6 @@
 import BottleFirmware
 import LinkCore
+import LinkStorage
 import LinkWire
 import Testing
 import VirtualBottle

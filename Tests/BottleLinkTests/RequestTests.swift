@@ -1,4 +1,5 @@
 import BottleFirmware
+import LinkStorage
 import LinkWire
 import Testing
 import VirtualBottle

@@ -4,6 +4,7 @@ import LinkCore
 import LinkHealth
 import LinkProtocols
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import Synchronization
 import Testing

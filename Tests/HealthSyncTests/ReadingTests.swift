@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
 
   @Test func `observers are registered at each start, from what was asked for`() {
     var bench = SyncBench()
-    let kept = KeptSyncQueue(
+    let kept = StoredSyncQueue(
       asked: [Self.heart], types: [], batches: [], stamp: SyncBench.time(0))
     let effects = bench.give(.restored(kept, running: [], missing: []))
     #expect(effects.contains(.observe([Self.heart])))
@@ -232,7 +233,7 @@ import Testing
 
   @Test func `a type that is asked for twice is one`() {
     var bench = SyncBench()
-    let kept = KeptSyncQueue(
+    let kept = StoredSyncQueue(
       asked: [Self.steps, Self.steps], types: [], batches: [], stamp: SyncBench.time(0))
     bench.give(.restored(kept, running: [], missing: []))
     #expect(bench.model.lanes.map(\.type) == [Self.steps])
@@ -253,7 +254,7 @@ import Testing
     let batches = (1...left).map { SyncBench.batch("b\($0)", Self.steps, UInt64($0)) }
     bench.give(
       .restored(
-        KeptSyncQueue(asked: [Self.steps], types: [], batches: batches, stamp: SyncBench.time(0)),
+        StoredSyncQueue(asked: [Self.steps], types: [], batches: batches, stamp: SyncBench.time(0)),
         running: [], missing: []))
     bench.fire(wake: 1)
     bench.pass(.seconds(1))

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
     var bench = SyncBench()
     bench.give(
       .restored(
-        KeptSyncQueue(asked: [], types: [], batches: Self.three, stamp: SyncBench.time(0)),
+        StoredSyncQueue(asked: [], types: [], batches: Self.three, stamp: SyncBench.time(0)),
         running: ["a"], missing: []))
     #expect(bench.sent == ["c"])
     bench.accept("a")
@@ -223,7 +224,7 @@ import Testing
     var bench = SyncBench()
     bench.give(
       .restored(
-        KeptSyncQueue(
+        StoredSyncQueue(
           asked: [], types: [], batches: Array(Self.three.prefix(2)), stamp: SyncBench.time(0)),
         running: [], missing: ["a"]))
     #expect(bench.states(of: "a") == [.parked])
@@ -329,7 +330,7 @@ import Testing
 
   @Test func `without a network nothing is sent, and with one at once`() {
     var bench = SyncBench()
-    bench.give(.restored(KeptSyncQueue(), running: [], missing: []))
+    bench.give(.restored(StoredSyncQueue(), running: [], missing: []))
     bench.give(.device(.reachability(.unreachable)))
     var other = SyncBench()
     other.give(SyncBench.waiting([SyncBench.batch("a")]))

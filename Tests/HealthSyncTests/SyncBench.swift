@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -42,7 +43,7 @@ struct SyncBench {
     _ types: [String] = [steps], _ settings: SyncSettings = SyncSettings(policy: plain)
   ) -> SyncBench {
     var bench = SyncBench(settings)
-    bench.give(.restored(KeptSyncQueue(), running: [], missing: []))
+    bench.give(.restored(StoredSyncQueue(), running: [], missing: []))
     bench.give(.ask(types))
     bench.finishCommits()
     bench.log = []
@@ -68,7 +69,7 @@ struct SyncBench {
   /// One with batches of types that were stored and wait, none handed over yet.
   static func waiting(_ batches: [QueuedBatch]) -> SyncModel.Input {
     .restored(
-      KeptSyncQueue(asked: [], types: [], batches: batches, stamp: time(0)), running: [],
+      StoredSyncQueue(asked: [], types: [], batches: batches, stamp: time(0)), running: [],
       missing: [])
   }
 

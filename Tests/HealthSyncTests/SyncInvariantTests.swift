@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import LinkCore
 import LinkHealth
-import LinkWire
+import LinkStorage
 import Testing
 
 @testable import HealthSync

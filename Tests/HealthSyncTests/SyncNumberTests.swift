@@ -1,6 +1,6 @@
 import LinkCore
 import LinkHealth
-import LinkWire
+import LinkStorage
 import Testing
 
 @testable import HealthSync

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
     _ owner: SyncOwner? = owner, batches: [QueuedBatch] = [], stamp: Int64 = 100
   ) -> SyncModel.Input {
     .restored(
-      KeptSyncQueue(
+      StoredSyncQueue(
         asked: [steps],
         types: [
           SyncedType(
@@ -76,7 +77,7 @@ import Testing
     var bench = SyncBench()
     bench.identity = nil
     // The bench names an owner for queues without one.
-    let kept = KeptSyncQueue(
+    let kept = StoredSyncQueue(
       asked: [Self.steps], types: [], batches: [SyncBench.batch("a")], stamp: SyncBench.time(0))
     bench.log += bench.model.handle(.restored(kept, running: [], missing: []), at: bench.now)
     bench.give(.identified(Self.identity()))

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -180,7 +181,7 @@ import Testing
 
   @Test func `a network that is lost ends no wait for a source`() throws {
     var bench = SyncBench()
-    let kept = KeptSyncQueue(
+    let kept = StoredSyncQueue(
       asked: [SyncBench.steps], types: [], batches: [SyncBench.batch("a")],
       stamp: SyncBench.time(0))
     bench.give(.restored(kept, running: [], missing: []))

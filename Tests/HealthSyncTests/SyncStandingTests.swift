@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
     var bench = SyncBench()
     bench.give(
       .restored(
-        KeptSyncQueue(
+        StoredSyncQueue(
           asked: [SyncBench.steps], types: [], batches: batches, stamp: SyncBench.time(0)),
         running: [], missing: []))
     bench.fire()

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -43,7 +44,7 @@ import Testing
   @Test func `a start shows what is kept, parks what is missing, and sends the rest`() {
     let (lost, waits) = (SyncBench.batch("a", Self.steps, 1), SyncBench.batch("b", Self.steps, 2))
     var bench = SyncBench()
-    let kept = KeptSyncQueue(
+    let kept = StoredSyncQueue(
       asked: [Self.heart, Self.steps],
       types: [SyncedType(type: Self.heart, anchor: HealthAnchor([1]), synced: 7)],
       batches: [lost, waits], stamp: SyncBench.time(3))
@@ -69,7 +70,7 @@ import Testing
     var bench = SyncBench()
     bench.give(
       .restored(
-        KeptSyncQueue(asked: [], types: [], batches: batches, stamp: SyncBench.time(0)),
+        StoredSyncQueue(asked: [], types: [], batches: batches, stamp: SyncBench.time(0)),
         running: ["a", "b"], missing: []))
     #expect(bench.model.sending == ["a"])
     #expect(bench.sent == [])
@@ -87,12 +88,12 @@ import Testing
     #expect(!bench.model.canWork)
     #expect(bench.give(.stop) == [])
     #expect(bench.model.isStopped)
-    #expect(bench.give(.restored(KeptSyncQueue(), running: [], missing: [])) == [])
+    #expect(bench.give(.restored(StoredSyncQueue(), running: [], missing: [])) == [])
   }
 
   @Test func `what is asked for is stored and observed`() {
     var bench = SyncBench()
-    bench.give(.restored(KeptSyncQueue(), running: [], missing: []))
+    bench.give(.restored(StoredSyncQueue(), running: [], missing: []))
     #expect(
       bench.give(.ask([Self.heart])) == [
         .commit(SyncCommitID(1), [.ask([Self.heart])]), .observe([Self.heart]),
@@ -264,7 +265,7 @@ import Testing
 
   @Test func `what is asked for and cannot be stored is told`() throws {
     var bench = SyncBench()
-    bench.give(.restored(KeptSyncQueue(), running: [], missing: []))
+    bench.give(.restored(StoredSyncQueue(), running: [], missing: []))
     bench.give(.ask([Self.steps]))
     #expect(
       bench.give(.notCommitted(SyncCommitID(1), .locked(detail: "busy")))

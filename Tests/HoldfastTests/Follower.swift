@@ -1,5 +1,6 @@
 import Holdfast
 import LinkCore
+import LinkStorage
 import LinkWire
 import MessageStream
 

@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import MessageStream
 import Testing

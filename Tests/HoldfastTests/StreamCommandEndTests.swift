@@ -3,6 +3,7 @@ import HoldfastBackend
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import Testing
 

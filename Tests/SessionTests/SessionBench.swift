@@ -1,5 +1,6 @@
 import HoldfastTestKit
 import LinkCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 struct SessionBench {
   var model: SessionModel
   var now = Instant.zero
-  var store = KeptSession()
+  var store = StoredClientSession()
   /// Whether changes wait for `commit()`.
   var holdsStore = false
   var changes: [(id: SessionCommitID, change: ClientSessionChange)] = []

@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 import Testing
 
 @testable import Session

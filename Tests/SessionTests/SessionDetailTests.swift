@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -238,7 +239,7 @@ import Testing
 
   @Test func `a prompt that is stored along with others is in the next change once`() {
     var batch = SessionBatch()
-    var prompt = KeptPrompt(
+    var prompt = StoredPrompt(
       id: UUID128(high: 0, low: 1), conversation: "c", text: "a", number: 1,
       createdAt: Timestamp(nanoseconds: 0))
     batch.put(prompt)
@@ -288,7 +289,7 @@ import Testing
 
   @Test func `a change puts no prompt that it forgets`() {
     var batch = SessionBatch()
-    let prompt = KeptPrompt(
+    let prompt = StoredPrompt(
       id: UUID128(high: 0, low: 1), conversation: "c", text: "a", number: 1,
       createdAt: Timestamp(nanoseconds: 0))
     batch.put(prompt)

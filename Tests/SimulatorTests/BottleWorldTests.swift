@@ -1,6 +1,7 @@
 import BottleLink
 import LinkCore
 import LinkSimulator
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -126,7 +127,7 @@ private struct BottleTape {
 
   var model = BottleModel(BottleSettings(policy: .bottleLink), seed: 1)
   var recorded: Recorded<BottleFeature>
-  var disk = KeptDrinks()
+  var disk = StoredDrinks()
   let change: (BottleModel.Effect) -> [BottleModel.Effect]
 
   init(change: @escaping (BottleModel.Effect) -> [BottleModel.Effect]) {

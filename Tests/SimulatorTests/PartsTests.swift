@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -90,7 +91,7 @@ import Testing
         id: UUID128(high: 0, low: UInt64(number)), shop: shop, user: "u", username: nil,
         text: "\(number)", createdAt: Timestamp(nanoseconds: Int64(number)))
     }
-    var disk = KeptTimeline()
+    var disk = StoredTimeline()
     let first = disk.commit(TimelineChange(messages: [message(5), message(2)]))
     #expect(first.inserted == [message(2).id, message(5).id])
     var edited = message(5)
@@ -109,7 +110,7 @@ import Testing
     let first = Message(
       id: UUID128(high: 0, low: 1), shop: shop, user: "ann", username: "Ann", text: "one",
       createdAt: Timestamp(nanoseconds: 1))
-    var disk = KeptTimeline()
+    var disk = StoredTimeline()
     _ = disk.commit(TimelineChange(messages: [first]))
     var edit = first
     (edit.user, edit.username, edit.text) = ("bob", nil, "two")

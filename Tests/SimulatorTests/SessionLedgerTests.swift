@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -126,7 +127,7 @@ private struct LedgerScript {
 
   private var server: SessionServer
   private var ledger: SessionLedger
-  private var kept = SessionKept()
+  private var kept = StoredSessions()
   private var now = Instant.zero
   private var writes: [StoreToken] = []
   private var messages: [String] = []

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import Session
 import Testing
@@ -85,7 +86,7 @@ private struct PhoneScript {
 
   private var model = SessionModel(SessionSettings(policy: .session), seed: 1)
   private var checkers = SessionCheckers()
-  private var disk = KeptSession()
+  private var disk = StoredClientSession()
   private var now = Instant.zero
   /// Whether the next change is refused.
   private var isFull = false
@@ -110,7 +111,7 @@ private struct PhoneScript {
     _ = disk.open(as: Self.client)
     var change = ClientSessionChange()
     change.prompts = [
-      KeptPrompt(
+      StoredPrompt(
         id: UUID128(high: 7, low: 1), conversation: Self.conversation, text: "0.1.1 ", number: 1,
         createdAt: Self.wall)
     ]

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkSimulator
+import LinkStorage
 import LinkWire
 import Session
 import Testing
@@ -142,7 +143,7 @@ private struct Tape {
 
   var model = SessionModel(SessionSettings(policy: .session), seed: 1)
   var recorded: Recorded<SessionsFeature>
-  var disk = KeptSession()
+  var disk = StoredClientSession()
   var key: String?
   let change: (SessionModel.Effect) -> [SessionModel.Effect]
 

@@ -2,6 +2,7 @@ import HealthSync
 import LinkCore
 import LinkHealth
 import LinkSimulator
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -306,7 +307,7 @@ private struct SyncTape {
   }
 
   mutating func play() {
-    give(.restored(KeptSyncQueue(), running: [], missing: []), at: 0)
+    give(.restored(StoredSyncQueue(), running: [], missing: []), at: 0)
     give(.ask(made.keys.sorted()), at: 0)
     give(.fired(made.keys.sorted(), WakeID(1), budget: .seconds(10)), at: 1)
     while let due = model.deadline, due < .second(20) { tick(at: due) }

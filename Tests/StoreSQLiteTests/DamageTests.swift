@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
-import LinkWire
+import LinkStorage
 import Testing
 
 @testable import StoreSQLite

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
-import LinkWire
+import LinkStorage
 import Testing
 
 @testable import StoreSQLite
@@ -11,8 +11,8 @@ import Testing
 @Suite struct RelayStoreTests {
   private let secret = "a-word-that-must-go-away-0123456789"
 
-  private func phone() throws -> KeptPhone {
-    KeptPhone(
+  private func phone() throws -> StoredPhone {
+    StoredPhone(
       id: PhoneID(UUID128(high: 1, low: 1)), device: UUID128(high: 2, low: 2),
       resume: try #require(TokenHash([UInt8](repeating: 7, count: 32))), push: .hook(secret))
   }
@@ -24,7 +24,7 @@ import Testing
     try await store.apply([.phone(phone)])
     await store.close()
     let again = try await SQLiteRelayStore.open(in: scratch.path)
-    #expect(try await again.kept() == RelayKept(phones: [phone]))
+    #expect(try await again.kept() == StoredRelay(phones: [phone]))
     await again.close()
   }
 
@@ -77,9 +77,9 @@ import Testing
     await store.close()
   }
 
-  private func access(_ number: Int) throws -> KeptAccess {
+  private func access(_ number: Int) throws -> StoredAccess {
     let bytes = [UInt8](repeating: 7, count: 30) + [UInt8(number >> 8), UInt8(number & 255)]
-    return KeptAccess(
+    return StoredAccess(
       token: try #require(TokenHash(bytes)), phone: PhoneID(UUID128(high: 1, low: 1)),
       expiresAt: Timestamp(nanoseconds: 9))
   }
@@ -92,7 +92,7 @@ import Testing
       path: scratch("relay.sqlite"), access: .read, busyTimeout: .zero, schema: RelayTables.schema)
     try foreign.execute("BEGIN; SELECT count(*) FROM phones")
     try await store.apply([.endPhone(try phone().id)])
-    #expect(try await store.kept() == RelayKept())
+    #expect(try await store.kept() == StoredRelay())
     #expect(try await failure { try await store.check() } == .locked)
     try foreign.execute("COMMIT")
     try await store.check()

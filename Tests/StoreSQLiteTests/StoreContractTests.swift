@@ -1,6 +1,7 @@
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import StoreSQLite
 import Testing
@@ -204,7 +205,7 @@ private struct TimelyLog: ForwardingLog {
 private struct HoardingStore: RelayStore {
   let store = MemoryRelayStore()
 
-  func kept() async throws(StoreFailure) -> RelayKept { try await store.kept() }
+  func kept() async throws(StoreFailure) -> StoredRelay { try await store.kept() }
 
   func apply(_ changes: [RelayChange]) async throws(StoreFailure) {
     let kept = changes.filter {

@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
-import LinkWire
+import LinkStorage
 import Testing
 
 @testable import StoreSQLite

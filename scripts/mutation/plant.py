@@ -14,16 +14,16 @@ TOOLS = os.path.join(ROOT, "scripts", "mutation")
 # it imports.
 MODULES = {
     "Core": "LinkCore", "JSON": "LinkJSON", "Health": "LinkHealth", "Wire": "LinkWire",
-    "Protocols": "LinkProtocols", "Features/MessageStream": "MessageStream",
-    "Features/HealthRelay": "HealthRelay", "Features/HeldSocket": "HeldSocket",
-    "Features/Session": "Session", "Features/HealthSync": "HealthSync",
-    "Features/BottleLink": "BottleLink", "Firmware": "BottleFirmware",
-    "Tools/Audit": "SessionAudit", "ServerCore": "LinkServerCore",
+    "Storage": "LinkStorage", "Protocols": "LinkProtocols",
+    "Features/MessageStream": "MessageStream", "Features/HealthRelay": "HealthRelay",
+    "Features/HeldSocket": "HeldSocket", "Features/Session": "Session",
+    "Features/HealthSync": "HealthSync", "Features/BottleLink": "BottleLink",
+    "Firmware": "BottleFirmware", "Tools/Audit": "SessionAudit", "ServerCore": "LinkServerCore",
 }
 # The parts of shared modules that are counted by themselves: each is a feature's.
 PARTS = (
-    "Wire/Session", "Wire/HealthSync", "Wire/BottleLink", "ServerCore/Session",
-    "ServerCore/HealthSync",
+    "Wire/Session", "Wire/HealthSync", "Wire/BottleLink", "Storage/Session", "Storage/HealthSync",
+    "Storage/BottleLink", "ServerCore/Session", "ServerCore/HealthSync",
 )
 # The only worlds that play a feature; shared modules are in all of them.
 WORLDS = {
@@ -32,11 +32,14 @@ WORLDS = {
     "Wire/Session": ["session"], "ServerCore/Session": ["session"],
     "Features/HealthSync": ["sync"], "Features/BottleLink": ["bottle"], "Firmware": ["bottle"],
     "Wire/HealthSync": ["sync"], "ServerCore/HealthSync": ["sync"], "Wire/BottleLink": ["bottle"],
+    "Storage/Session": ["session"], "Storage/HealthSync": ["sync"],
+    "Storage/BottleLink": ["bottle"],
 }
 SUITES = [
-    "CoreTests", "JSONTests", "WireTests", "HealthTests", "ProtocolsTests", "MessageStreamTests",
-    "HealthRelayTests", "HeldSocketTests", "SessionTests", "HealthSyncTests", "BottleLinkTests",
-    "FirmwareTests", "AuditTests", "ServerCoreTests", "FuzzTests", "RandomInputTests",
+    "CoreTests", "JSONTests", "WireTests", "StorageTests", "HealthTests", "ProtocolsTests",
+    "MessageStreamTests", "HealthRelayTests", "HeldSocketTests", "SessionTests", "HealthSyncTests",
+    "BottleLinkTests", "FirmwareTests", "AuditTests", "ServerCoreTests", "FuzzTests",
+    "RandomInputTests",
 ]
 # The only suites that reach a feature. SimulatorTests are in no run: most of their tests play the
 # worlds that the simulator plays anyway, for minutes.
@@ -48,13 +51,17 @@ REACHING = {
     "Wire/Session": [
         "WireTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
         "RandomInputTests"],
+    "Storage/Session": ["StorageTests", "SessionTests", "ServerCoreTests", "RandomInputTests"],
     "ServerCore/Session": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
     "Features/HealthSync": ["HealthSyncTests", "FuzzTests", "RandomInputTests"],
     "Wire/HealthSync": [
         "WireTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests", "RandomInputTests"],
+    "Storage/HealthSync": [
+        "StorageTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests", "RandomInputTests"],
     "ServerCore/HealthSync": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
     "Features/BottleLink": ["BottleLinkTests", "FuzzTests", "RandomInputTests"],
     "Wire/BottleLink": ["WireTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
+    "Storage/BottleLink": ["StorageTests", "BottleLinkTests", "RandomInputTests"],
     "Firmware": ["FirmwareTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
     "Tools/Audit": ["AuditTests"],
 }

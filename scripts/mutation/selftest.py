@@ -351,10 +351,8 @@ def adds_up():
             paths = []
         if paths != (text.split(",") if expected is None else expected):
             yield f"--modules {text} means {paths}"
-    package = plant.Package(["Features/Session", "Wire/Session/KeptSession.swift"])
-    expected = [
-        "WireTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
-        "RandomInputTests"]
+    package = plant.Package(["Features/Session", "Storage/Session/StoredClientSession.swift"])
+    expected = ["StorageTests", "SessionTests", "ServerCoreTests", "RandomInputTests"]
     if package.suites != expected:
         yield f"the suites of a feature are {package.suites}"
     if package.worlds(["relay", "session"]) != ["session"]:

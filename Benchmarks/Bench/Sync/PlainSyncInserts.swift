@@ -2,6 +2,7 @@ import CSQLite
 import HoldfastTestKit
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 /// The limit of a sync's backend: the same rows in the same batches into the same tables with the

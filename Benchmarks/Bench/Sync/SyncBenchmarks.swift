@@ -6,6 +6,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkHealth
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import StoreSQLite
 

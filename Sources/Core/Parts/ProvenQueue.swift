@@ -189,7 +189,7 @@ extension ProvenQueue: SelfChecking {
 }
 
 /// The messages of a durable outbox, as a store keeps them.
-public struct KeptOutbox: Sendable, Hashable {
+public struct StoredOutbox: Sendable, Hashable {
   private var entries: [UInt64: ProvenQueue.Entry] = [:]
 
   /// An empty outbox.

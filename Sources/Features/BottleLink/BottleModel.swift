@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkStorage
 public import LinkWire
 
 /// A bottle that reconnects by itself, and whose drinks are stored, each once.

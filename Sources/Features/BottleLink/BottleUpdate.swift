@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkStorage
 public import LinkWire
 
 /// What the user sees of a bottle's link.

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 /// One type: how far its source was read, and the batches that wait.

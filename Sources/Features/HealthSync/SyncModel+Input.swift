@@ -1,12 +1,13 @@
 public import LinkCore
 public import LinkHealth
+public import LinkStorage
 public import LinkWire
 
 extension SyncModel {
   /// Everything that can happen to a sync.
   public enum Input: Sendable, Equatable, Codable {
     /// What is kept; uploads of earlier processes that still run; files that are not there. First.
-    case restored(KeptSyncQueue, running: Set<String>, missing: Set<String>)
+    case restored(StoredSyncQueue, running: Set<String>, missing: Set<String>)
     /// Sync these types and no others.
     case ask([String])
     /// Something changed at the source of these types; there is so much time to store it.

@@ -1,5 +1,5 @@
 public import LinkCore
-import LinkWire
+import LinkStorage
 
 // What always holds between the fields of a sync.
 extension SyncModel {

@@ -1,5 +1,5 @@
 public import LinkCore
-import LinkWire
+import LinkStorage
 
 // How far a sync has come, for who watches over it.
 extension SyncModel {

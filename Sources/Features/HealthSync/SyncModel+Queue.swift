@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 
 // The transactions of the queue.
 extension SyncModel {

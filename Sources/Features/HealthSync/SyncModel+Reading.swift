@@ -1,11 +1,12 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 // What is kept, what fires, and the runs that read sources.
 extension SyncModel {
   mutating func restore(
-    _ queue: KeptSyncQueue, running: Set<String>, missing: Set<String>, at now: Instant,
+    _ queue: StoredSyncQueue, running: Set<String>, missing: Set<String>, at now: Instant,
     _ effects: inout [Effect]
   ) {
     guard stage == .new else { return }

@@ -1,4 +1,5 @@
 public import LinkCore
+import LinkStorage
 import LinkWire
 
 /// A phone that syncs health samples to a server: reads sources, queues batches, sends them.

@@ -1,5 +1,6 @@
 public import LinkCore
 public import LinkHealth
+import LinkStorage
 public import LinkWire
 
 /// What the user of a sync sees happen, in order.

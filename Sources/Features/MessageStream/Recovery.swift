@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// Knows how far the timeline is complete, and what is done to complete it.

@@ -1,5 +1,5 @@
 public import LinkCore
-public import LinkWire
+public import LinkStorage
 
 /// One shop's messages on a phone: ordered, complete, and kept, whatever happens to the link.
 ///

@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkStorage
 public import LinkWire
 
 /// What the user of a stream sees happen, in order.

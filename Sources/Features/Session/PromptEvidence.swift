@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// What a server without keys has shown of the turns of one conversation, and what that proves.
@@ -146,7 +147,7 @@ struct PromptEvidence: Sendable, Hashable {
   // MARK: Prompts
 
   /// A prompt is under way from now on.
-  mutating func begin(_ prompt: KeptPrompt, isHere: Bool, at now: Instant) {
+  mutating func begin(_ prompt: StoredPrompt, isHere: Bool, at now: Instant) {
     guard own?.key != prompt.id else {
       own?.isHere = isHere
       own?.isAccepted = prompt.isAccepted

@@ -19,7 +19,7 @@ struct SessionBatch: CommitBatch {
   var prompts: [UUID128] = []
   /// Prompts whose last change is stored along with other changes: if it is lost, the server
   /// repeats what it follows from.
-  private var later: [KeptPrompt] = []
+  private var later: [StoredPrompt] = []
 
   var isEmpty: Bool { change.isEmpty && acks.isEmpty && prompts.isEmpty }
 
@@ -29,14 +29,14 @@ struct SessionBatch: CommitBatch {
   }
 
   /// Stores a prompt in place of its earlier state.
-  mutating func put(_ prompt: KeptPrompt) {
+  mutating func put(_ prompt: StoredPrompt) {
     later.removeAll { $0.id == prompt.id }
     change.prompts.removeAll { $0.id == prompt.id }
     change.prompts.append(prompt)
   }
 
   /// Stores a prompt along with the next change, and causes no change by itself.
-  mutating func putLater(_ prompt: KeptPrompt) {
+  mutating func putLater(_ prompt: StoredPrompt) {
     later.removeAll { $0.id == prompt.id }
     later.append(prompt)
   }

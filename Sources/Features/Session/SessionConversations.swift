@@ -34,13 +34,13 @@ struct SessionConversations: Sendable, Hashable {
   func isNamedOnly(_ id: String) -> Bool { id == named && known[id]?.openedBy == nil }
 
   /// Whether a prompt may be the first one of its conversation.
-  func isOpened(by prompt: KeptPrompt) -> Bool {
+  func isOpened(by prompt: StoredPrompt) -> Bool {
     let opener = known[prompt.conversation]?.openedBy
     return opener == nil || opener == prompt.id
   }
 
   /// Returns the conversation that the server knows by a prompt from now on; nil if it was known.
-  func opened(by prompt: KeptPrompt) -> KnownConversation? {
+  func opened(by prompt: StoredPrompt) -> KnownConversation? {
     guard var one = known[prompt.conversation], one.openedBy == nil else { return nil }
     one.openedBy = prompt.id
     return one
@@ -48,7 +48,7 @@ struct SessionConversations: Sendable, Hashable {
 
   /// The conversations of prompts and of the user that the server knows, or may know: a server
   /// without keys is asked whether it has a prompt.
-  func followed(with queue: SendQueue<KeptPrompt>, asking isAsked: Bool) -> [String] {
+  func followed(with queue: SendQueue<StoredPrompt>, asking isAsked: Bool) -> [String] {
     var all = [selected]
     for prompt in queue.items where prompt.waiting != nil && !all.contains(prompt.conversation) {
       all.append(prompt.conversation)

@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 
 /// The numbers of connections that are not yet handed to the store, by day.
 struct SessionMetrics: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // Prompts: from the user to the server's answer.
@@ -15,7 +16,7 @@ extension SessionModel {
   }
 
   /// Adds a draft to the outbox; returns why not.
-  private mutating func refusal(of draft: KeptPrompt) -> String? {
+  private mutating func refusal(of draft: StoredPrompt) -> String? {
     guard client != nil, !isStopping else { return "the session is closed" }
     guard !draft.text.isEmpty else { return "the prompt is empty" }
     guard draft.text.utf8.count <= SessionSettings.longestPrompt else {
@@ -27,13 +28,13 @@ extension SessionModel {
     return outbox.add(draft) ? nil : "too many prompts wait for an answer"
   }
 
-  private static func fits(_ prompt: KeptPrompt) -> Bool {
+  private static func fits(_ prompt: StoredPrompt) -> Bool {
     // Few are so long that they must be measured.
     guard prompt.text.utf8.count * 6 > SessionSettings.longestMessage / 2 else { return true }
     return message(of: prompt, isNew: false).bytes.count <= SessionSettings.longestMessage
   }
 
-  private static func message(of prompt: KeptPrompt, isNew: Bool) -> SessionClientMessage {
+  private static func message(of prompt: StoredPrompt, isNew: Bool) -> SessionClientMessage {
     .prompt(
       SessionPrompt(
         text: prompt.text, conversation: prompt.conversation, isNew: isNew,
@@ -81,7 +82,7 @@ extension SessionModel {
   }
 
   private mutating func send(
-    _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
+    _ prompt: StoredPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
     let message = Self.message(of: prompt, isNew: conversations.isOpened(by: prompt))
     if connection?.isIdempotent == true { waitForUpload(of: prompt, step) }
@@ -92,7 +93,7 @@ extension SessionModel {
 
   /// Gives a prompt that is under way on a slow line the time that it takes there: a second copy
   /// would only delay the first.
-  private mutating func waitForUpload(of prompt: KeptPrompt, _ step: Step) {
+  private mutating func waitForUpload(of prompt: StoredPrompt, _ step: Step) {
     let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.slowestRate)
     let until = min(SessionSettings.ackTimeout + time, SessionSettings.turnLimit)
     outbox.extend(prompt.id, until: step.now.advanced(by: until))
@@ -163,7 +164,7 @@ extension SessionModel {
   /// - Parameter message: The id of the message that ends it, if no key does: the store knows
   ///   whether that ended another one.
   private mutating func end(
-    _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
+    _ prompt: StoredPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
     by message: String? = nil
   ) {
     // A server repeats the end that could not be stored yet.
@@ -197,7 +198,7 @@ extension SessionModel {
   }
 
   /// Takes a refusal of a prompt, which is sent again later or has failed.
-  mutating func refused(_ prompt: KeptPrompt, _ error: SessionError, _ step: inout Step) {
+  mutating func refused(_ prompt: StoredPrompt, _ error: SessionError, _ step: inout Step) {
     guard prompt.waiting != nil, !outbox.isEnding(prompt.id) else { return }
     connection?.forget(.prompt(prompt.id))
     connection?.forgetSent(prompt.id)
@@ -250,7 +251,7 @@ extension SessionModel {
   /// The prompt of a conversation that the server may have.
   private static func open(
     in conversation: String, of outbox: SessionOutbox
-  ) -> KeptPrompt? {
+  ) -> StoredPrompt? {
     outbox.items.first {
       $0.conversation == conversation && $0.waiting != nil && ($0.floor != nil || $0.isAccepted)
     }
@@ -263,7 +264,7 @@ extension SessionModel {
   /// The store first learns behind which place of the history its message is: only a prompt that
   /// was sent can be there.
   private mutating func offer(
-    _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
+    _ prompt: StoredPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
     if prompt.isAccepted || prompt.floor != nil && mayBeThere(prompt, step) {
       return wait(for: prompt, step)
@@ -277,7 +278,7 @@ extension SessionModel {
   }
 
   /// Sends the prompt that waited for the store, if it was stored and may still go.
-  mutating func sendMarked(_ stored: [KeptPrompt], _ step: inout Step) {
+  mutating func sendMarked(_ stored: [StoredPrompt], _ step: inout Step) {
     guard let key = outbox.takeMarked(of: stored), let connection,
       let prompt = outbox[key]?.waiting, outbox.isSending(key)
     else { return }
@@ -286,17 +287,17 @@ extension SessionModel {
   }
 
   private mutating func sendPlain(
-    _ prompt: KeptPrompt, _ attempt: AttemptID, _ step: inout Step
+    _ prompt: StoredPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
     send(prompt, attempt, &step)
     weigh(prompt.conversation, step) { $0.begin(prompt, isHere: true, at: step.now) }
   }
 
-  private mutating func mayBeThere(_ prompt: KeptPrompt, _ step: Step) -> Bool {
+  private mutating func mayBeThere(_ prompt: StoredPrompt, _ step: Step) -> Bool {
     weigh(prompt.conversation, step) { $0.key == prompt.id && $0.mayBeThere }
   }
 
-  private mutating func wait(for prompt: KeptPrompt, _ step: Step) {
+  private mutating func wait(for prompt: StoredPrompt, _ step: Step) {
     let patience = weigh(prompt.conversation, step) { $0.patience }
     outbox.extend(prompt.id, until: step.now.advanced(by: patience))
   }
@@ -415,7 +416,7 @@ extension SessionModel {
   }
 
   private mutating func endPlain(
-    _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?, by id: String?,
+    _ prompt: StoredPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?, by id: String?,
     _ step: Step
   ) {
     let (last, open) = weigh(prompt.conversation, step) { ($0.lastEnd(by: id), $0.openTurns) }
@@ -428,7 +429,7 @@ extension SessionModel {
 
   /// Gives up a prompt of which it is not known what became: the user is told, and it is not sent
   /// again.
-  private mutating func giveUp(_ prompt: KeptPrompt, _ step: inout Step) {
+  private mutating func giveUp(_ prompt: StoredPrompt, _ step: inout Step) {
     let waiting = weigh(prompt.conversation, step) { $0.giveUp(at: step.now) }
     for end in waiting {
       keep(id: end.id, number: end.number)
@@ -467,7 +468,7 @@ extension SessionModel {
     + "again if it was not answered"
 
   /// Notes that something may be the end of a prompt.
-  private mutating func doubt(_ prompt: KeptPrompt, _ step: Step) {
+  private mutating func doubt(_ prompt: StoredPrompt, _ step: Step) {
     weigh(prompt.conversation, step) { if $0.key == prompt.id { $0.doubt() } }
     touch(prompt.conversation, step)
   }
@@ -515,7 +516,7 @@ extension SessionModel {
   }
 
   /// Notes that the history shows a prompt.
-  private mutating func see(_ prompt: KeptPrompt, before place: UInt64?, _ step: inout Step) {
+  private mutating func see(_ prompt: StoredPrompt, before place: UInt64?, _ step: inout Step) {
     if !prompt.isSeen || prompt.floor != place {
       var seen = prompt
       (seen.isSeen, seen.floor) = (true, place ?? prompt.floor)

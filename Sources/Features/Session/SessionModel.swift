@@ -1,5 +1,5 @@
 public import LinkCore
-public import LinkWire
+public import LinkStorage
 
 /// A two-way session with a server: prompts go out, messages come in, each exactly once.
 ///
@@ -85,7 +85,7 @@ public struct SessionModel: Journaled {
   }
 
   /// Prompts without an answer, and those that failed.
-  public var queue: SendQueue<KeptPrompt> { outbox.queue }
+  public var queue: SendQueue<StoredPrompt> { outbox.queue }
 
   /// The conversation of prompts that name none.
   public var conversation: String { conversations.selected }
@@ -358,7 +358,7 @@ extension SessionModel {
 
   /// Shows a prompt's state if it is another one than before.
   mutating func show(
-    _ prompt: KeptPrompt, _ state: SessionPromptState.State, because reason: String? = nil,
+    _ prompt: StoredPrompt, _ state: SessionPromptState.State, because reason: String? = nil,
     _ step: inout Step
   ) {
     guard shown.note(state, of: prompt.id) || reason != nil else { return }

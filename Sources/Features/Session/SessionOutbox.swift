@@ -13,7 +13,7 @@ struct SessionOutbox: Sendable, Hashable {
   }
 
   /// The prompts, oldest first.
-  private(set) var queue = SendQueue<KeptPrompt>(limit: SessionSettings.outboxLimit)
+  private(set) var queue = SendQueue<StoredPrompt>(limit: SessionSettings.outboxLimit)
   /// The number of the last prompt.
   private var lastNumber: UInt64 = 0
   /// Prompts whose end is on its way to the store: nothing is done for them meanwhile.
@@ -28,10 +28,10 @@ struct SessionOutbox: Sendable, Hashable {
   init(_ chance: Chance) { self.chance = chance }
 
   /// The prompt with a key.
-  subscript(_ key: UUID128) -> KeptPrompt? { queue[key] }
+  subscript(_ key: UUID128) -> StoredPrompt? { queue[key] }
 
   /// The prompts, oldest first.
-  var items: [KeptPrompt] { queue.items }
+  var items: [StoredPrompt] { queue.items }
 
   /// How many prompts have no end yet.
   var unanswered: Int { queue.items.count { $0.waiting != nil } }
@@ -52,8 +52,8 @@ struct SessionOutbox: Sendable, Hashable {
 
   /// Takes what an earlier run left; returns the prompts without an end.
   mutating func restore(
-    _ prompts: [KeptPrompt], lastNumber: UInt64, at now: Instant
-  ) -> [KeptPrompt] {
+    _ prompts: [StoredPrompt], lastNumber: UInt64, at now: Instant
+  ) -> [StoredPrompt] {
     self.lastNumber = lastNumber
     queue.restore(prompts)
     for prompt in prompts { watch(prompt, at: now) }
@@ -63,34 +63,34 @@ struct SessionOutbox: Sendable, Hashable {
   /// Returns a prompt with a new key and the next number, which is not in the outbox.
   mutating func draft(
     _ text: String, in conversation: String, createdAt: Timestamp
-  ) -> KeptPrompt {
-    KeptPrompt(
+  ) -> StoredPrompt {
+    StoredPrompt(
       id: freshID(), conversation: conversation, text: text, number: lastNumber + 1,
       createdAt: createdAt)
   }
 
   /// Adds a draft; returns false if the outbox is full.
-  mutating func add(_ draft: KeptPrompt) -> Bool {
+  mutating func add(_ draft: StoredPrompt) -> Bool {
     guard queue.add(draft) else { return false }
     lastNumber = draft.number
     return true
   }
 
   /// Notes that the store has a prompt; returns it if it waits to be sent since then.
-  mutating func stored(_ key: UUID128, at now: Instant) -> KeptPrompt? {
+  mutating func stored(_ key: UUID128, at now: Instant) -> StoredPrompt? {
     guard let prompt = queue.stored(key) else { return nil }
     watch(prompt, at: now)
     return prompt
   }
 
   /// Replaces a prompt by a newer state of it.
-  mutating func replace(_ prompt: KeptPrompt) { queue.replace(prompt) }
+  mutating func replace(_ prompt: StoredPrompt) { queue.replace(prompt) }
 
   /// Removes a prompt.
   mutating func remove(_ key: UUID128) { queue.remove(key) }
 
   /// The oldest failed prompt if there are more than are kept.
-  var excessFailure: KeptPrompt? {
+  var excessFailure: StoredPrompt? {
     let failed = queue.items.filter { $0.waiting == nil }
     return failed.count > SessionSettings.failedLimit ? failed.first : nil
   }
@@ -103,7 +103,7 @@ struct SessionOutbox: Sendable, Hashable {
   /// Returns the prompt to send now, which is under way from now on.
   mutating func next(
     on connection: ServerConnection, at now: Instant, timeout: Duration
-  ) -> KeptPrompt? {
+  ) -> StoredPrompt? {
     let held = held(by: connection)
     return queue.take(at: now, timeout: timeout) { !held.contains($0.id) }
   }
@@ -135,7 +135,7 @@ struct SessionOutbox: Sendable, Hashable {
   }
 
   /// Ends a try that the server refused for now; returns the prompt if it is tried again.
-  mutating func retryLater(_ prompt: KeptPrompt, at now: Instant) -> KeptPrompt? {
+  mutating func retryLater(_ prompt: StoredPrompt, at now: Instant) -> StoredPrompt? {
     queue.retryLater(
       prompt.id, isUnsure: prompt.isAccepted, wish: nil, at: now,
       schedule: SessionSettings.retries, chance: &chance)?.waiting
@@ -148,13 +148,13 @@ struct SessionOutbox: Sendable, Hashable {
   func expired(at now: Instant) -> UUID128? { queue.expired(at: now) }
 
   /// Stores a prompt with the place from which on it can be in the history, before it is sent.
-  mutating func mark(_ prompt: KeptPrompt) {
+  mutating func mark(_ prompt: StoredPrompt) {
     queue.replace(prompt)
     marked = prompt.id
   }
 
   /// Takes the prompt that waited for the store, if it is among those that are stored now.
-  mutating func takeMarked(of stored: [KeptPrompt]) -> UUID128? {
+  mutating func takeMarked(of stored: [StoredPrompt]) -> UUID128? {
     guard let key = marked, stored.contains(where: { $0.id == key && $0.floor != nil }) else {
       return nil
     }
@@ -178,7 +178,7 @@ struct SessionOutbox: Sendable, Hashable {
 
   // MARK: Stale prompts
 
-  private mutating func watch(_ prompt: KeptPrompt, at now: Instant) {
+  private mutating func watch(_ prompt: StoredPrompt, at now: Instant) {
     guard prompt.waiting != nil, !prompt.isAccepted else { return }
     staleTimes.append(
       StaleTime(key: prompt.id, at: now.advanced(by: SessionSettings.staleAfter)))
@@ -208,7 +208,7 @@ extension SessionOutbox: SelfChecking {
   }
 }
 
-extension KeptPrompt {
+extension StoredPrompt {
   /// The prompt if it still waits for an answer.
-  var waiting: KeptPrompt? { if case .queued = state { self } else { nil } }
+  var waiting: StoredPrompt? { if case .queued = state { self } else { nil } }
 }

@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkStorage
 public import LinkWire
 
 /// What the user of a session sees happen, in order.
@@ -7,7 +8,7 @@ public enum SessionUpdate: Sendable, Hashable, Codable {
   /// How well the server answers, when that changes, and at the first round trip of a connection.
   case quality(LinkQuality, roundTrip: Duration?)
   /// Prompts that an earlier run left unanswered; at the start, if there are any.
-  case pending([KeptPrompt])
+  case pending([StoredPrompt])
   /// A prompt came into another state; with a number if it ended.
   case prompt(SessionPromptState, news: UInt64?)
   /// A message that was not shown before, over all runs; its number is to be confirmed.
@@ -54,7 +55,7 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
     (self.state, self.reason) = (state, reason)
   }
 
-  init(_ prompt: KeptPrompt, _ state: State, _ reason: String? = nil) {
+  init(_ prompt: StoredPrompt, _ state: State, _ reason: String? = nil) {
     self.init(
       key: prompt.id, conversation: prompt.conversation, text: prompt.text, state: state,
       reason: reason)

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// What a server without keys said when a turn of a conversation was over: which turn, it does not

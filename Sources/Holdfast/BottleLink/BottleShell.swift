@@ -2,6 +2,7 @@ import BottleLink
 import HoldfastSocket
 import LinkCore
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import Synchronization
 

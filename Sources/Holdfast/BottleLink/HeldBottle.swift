@@ -2,7 +2,7 @@ public import BottleLink
 public import HoldfastSocket
 public import LinkCore
 public import LinkRuntime
-public import LinkWire
+public import LinkStorage
 import Synchronization
 
 /// A drinking bottle that reconnects by itself: iterate it for what happens.

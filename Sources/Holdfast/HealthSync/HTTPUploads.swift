@@ -3,6 +3,7 @@ import HoldfastSocket
 import LinkCore
 import LinkProtocols
 import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// Uploads by tasks of this process. What it leaves is found in the queue by the next one.

@@ -1,6 +1,6 @@
 import Foundation
 import LinkCore
-import LinkWire
+import LinkStorage
 import OwnerFiles
 
 /// The files of batches that wait, below a data directory.

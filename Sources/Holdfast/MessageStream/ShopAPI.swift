@@ -1,6 +1,7 @@
 import HoldfastSocket
 import LinkCore
 import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// The shop's REST interface: requests out of values, values out of answers.

@@ -1,6 +1,7 @@
 public import LinkCore
 import LinkRuntime
-public import LinkWire
+public import LinkStorage
+import LinkWire
 import Synchronization
 
 /// The stored messages of a shop for one program that must read each of them, across restarts.

@@ -1,6 +1,7 @@
 public import HoldfastSocket
 public import LinkCore
 public import LinkRuntime
+public import LinkStorage
 public import LinkWire
 public import MessageStream
 

@@ -1,6 +1,7 @@
 import HoldfastSocket
 import LinkCore
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import MessageStream
 

@@ -3,6 +3,7 @@ import KeyedHashing
 import LinkCore
 import LinkJSON
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import Session
 

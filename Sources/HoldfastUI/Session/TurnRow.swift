@@ -28,7 +28,7 @@ public struct TurnRow: Sendable, Hashable, Identifiable {
     date = entry.timestamp.map { Date($0) }
   }
 
-  init(_ prompt: KeptPrompt) {
+  init(_ prompt: StoredPrompt) {
     (id, role, text) = (prompt.id.description, .user, prompt.text)
     (conversation, date) = (prompt.conversation, Date(prompt.createdAt))
     switch prompt.state {

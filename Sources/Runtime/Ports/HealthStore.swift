@@ -1,7 +1,7 @@
 public import LinkCore
 public import LinkDriver
 public import LinkHealth
-public import LinkWire
+public import LinkStorage
 
 /// Reads the health samples of a person: a store, or HealthKit, to which nothing is added.
 ///
@@ -84,9 +84,9 @@ extension HealthStore {
 }
 
 /// A health store in memory.
-public typealias MemoryHealthStore = MemoryStore<KeptHealth>
+public typealias MemoryHealthStore = MemoryStore<StoredHealthSamples>
 
-extension MemoryStore: HealthReading where Value == KeptHealth {
+extension MemoryStore: HealthReading where Value == StoredHealthSamples {
   public func samples(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
     try use { $0.samples(query) }
   }
@@ -96,9 +96,9 @@ extension MemoryStore: HealthReading where Value == KeptHealth {
   public func stored() throws(StoreFailure) -> StoredHealth { try use { $0.stored } }
 }
 
-extension MemoryStore: HealthStore where Value == KeptHealth {
+extension MemoryStore: HealthStore where Value == StoredHealthSamples {
   /// An empty store.
-  public init() { self.init(KeptHealth()) }
+  public init() { self.init(StoredHealthSamples()) }
 
   public func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
     try use { samples throws(StoreFailure) in try samples.add(batch) }

@@ -1,4 +1,5 @@
-public import LinkWire
+public import LinkStorage
+import LinkWire
 
 /// Where an assistant's request goes.
 public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {

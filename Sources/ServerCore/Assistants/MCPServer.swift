@@ -1,6 +1,7 @@
 public import LinkCore
 import LinkHealth
-public import LinkWire
+public import LinkStorage
+import LinkWire
 
 /// The assistants' side of the relay: MCP sessions, versions and calls, and the plain endpoints.
 ///

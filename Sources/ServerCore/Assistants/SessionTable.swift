@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// Sessions by an identifier that only their clients know; bounded, and removed when unused.

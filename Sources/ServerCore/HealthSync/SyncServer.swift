@@ -21,7 +21,7 @@ public struct SyncServer: ServerRules {
     case done(StoreToken, SyncOutcome)
     case drain(within: Duration)
     /// The uploads of an earlier process; first, if there are any.
-    case restored([KeptUpload])
+    case restored([StoredUpload])
     /// The head of a request came, and its body follows.
     case announced(RequestID, SyncCall, user: SyncUser?)
     /// A request that was announced ended before its body was whole; the call has what came of it.
@@ -495,7 +495,7 @@ extension SyncServer {
 // Uploads that go on where they were cut.
 extension SyncServer {
   /// Knows the uploads of an earlier process.
-  mutating func restore(_ kept: [KeptUpload]) {
+  mutating func restore(_ kept: [StoredUpload]) {
     for upload in kept.sorted(by: { ($0.age, $0.id) < ($1.age, $1.id) }) {
       guard upload.age < SyncUploads.age, uploads.all.count < SyncUploads.most else {
         frame.emit(.forget(upload.id))

@@ -50,7 +50,7 @@ public struct SyncUploadRecord: Sendable, Hashable, Codable {
 }
 
 /// An upload that an earlier process has left.
-public struct KeptUpload: Sendable, Hashable, Codable {
+public struct StoredUpload: Sendable, Hashable, Codable {
   /// Its name.
   public var id: UUID128
   /// What its file says.

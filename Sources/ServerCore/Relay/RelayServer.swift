@@ -152,7 +152,7 @@ extension RelayServer {
   /// `wall` is the wall clock when the input arrived: it judges and stamps what is kept.
   public enum Input: Sendable, Hashable, Codable {
     /// What the store held when the process began; said once, before anything else.
-    case restored(RelayKept, wall: Timestamp)
+    case restored(StoredRelay, wall: Timestamp)
 
     /// A well-formed upgrade of a phone arrived.
     case phoneOpened(ConnectionID, Arrival, wall: Timestamp)
@@ -266,7 +266,7 @@ extension Closure {
 // What was stored, and the drain.
 extension RelayServer {
   /// Takes what was kept, before anything else happens; what is over is forgotten there too.
-  private mutating func restore(_ kept: RelayKept, wall: Timestamp) {
+  private mutating func restore(_ kept: StoredRelay, wall: Timestamp) {
     var changes: [RelayChange] = []
     for phone in kept.phones.prefix(policy.maxPhones) {
       changes += restore(phone, wall: wall)
@@ -294,7 +294,7 @@ extension RelayServer {
   }
 
   /// A phone that was connected when the process ended counts as gone from now on.
-  private mutating func restore(_ kept: KeptPhone, wall: Timestamp) -> [RelayChange] {
+  private mutating func restore(_ kept: StoredPhone, wall: Timestamp) -> [RelayChange] {
     guard phones[kept.id] == nil else { return [] }
     let left = kept.leftAt.map { min(.zero, wall.duration(to: $0)) } ?? .zero
     let phone = RelayPhone(kept, since: now.advanced(by: left), wall: wall)
@@ -303,7 +303,7 @@ extension RelayServer {
   }
 
   /// A question waits for its assistant to ask it again; returns false when none could.
-  private mutating func restore(_ kept: KeptQuestion, wall: Timestamp) -> Bool {
+  private mutating func restore(_ kept: StoredQuestion, wall: Timestamp) -> Bool {
     let deadline = now.advanced(by: wall.duration(to: kept.deadline))
     guard let phone = phones[kept.phone], !phone.isOver, tokens[kept.asker] != nil,
       now < deadline, let id = questions.restore(kept, until: deadline, at: now)
@@ -426,7 +426,7 @@ extension RelayServer {
   /// The token of a login was drawn: it counts once it is kept.
   mutating func grant(_ call: RequestID, _ secret: RelaySecret) {
     guard case .login(let phone, let assistant, let wall) = tokens.login(call) else { return }
-    let access = KeptAccess(
+    let access = StoredAccess(
       token: secret.hash, phone: phone, expiresAt: wall.advanced(by: policy.tokenLife),
       assistant: assistant, since: time(ofLogin: wall, at: phone))
     store([.access(access)], then: .access(call, access, secret))
@@ -441,7 +441,7 @@ extension RelayServer {
   }
 
   private mutating func granted(
-    _ call: RequestID, _ access: KeptAccess, _ secret: RelaySecret, failure: StoreFailure?
+    _ call: RequestID, _ access: StoredAccess, _ secret: RelaySecret, failure: StoreFailure?
   ) {
     guard endWaiting(call) else {
       return store([.endAccess(access.token)])  // Its assistant has gone.
@@ -459,7 +459,7 @@ extension RelayServer {
   }
 
   /// Lets a token ask a phone; one more than its bound ends the oldest, and says so to both ends.
-  private mutating func admit(_ access: KeptAccess, until: Instant) {
+  private mutating func admit(_ access: StoredAccess, until: Instant) {
     tokens.admit(access, until: until)
     alarms.set(.access(access.token), at: until.advanced(by: policy.tokenMemory))
     let all = tokens.tokens(of: access.phone)

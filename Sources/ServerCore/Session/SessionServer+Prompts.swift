@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // Prompts, from their arrival to the acknowledgement of their answers, and conversations.
@@ -42,7 +43,7 @@ extension SessionServer {
   }
 
   /// The client that sent a prompt, which has its number once the prompt is durable.
-  private func client(numbering turn: SessionTurn) -> KeptSessionClient? {
+  private func client(numbering turn: SessionTurn) -> StoredSessionClient? {
     guard var client = clients[turn.sender ?? turn.client]?.kept else { return nil }
     if let number = turn.prompt.number {
       client.lastPrompt = max(client.lastPrompt ?? 0, number)
@@ -321,7 +322,7 @@ extension SessionServer {
     disarm(.turn(id))
     let number = (clients[turn.client]?.kept.lastNumber ?? 0) + 1
     clients[turn.client]?.kept.lastNumber = number
-    let answer = KeptSessionAnswer(
+    let answer = StoredSessionAnswer(
       message: freshID(), number: number, result: result, at: wall)
     prompts.move(id, to: .finishing(answer))
     prompts.change(id) { $0.output = "" }

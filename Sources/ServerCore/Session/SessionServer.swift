@@ -139,7 +139,7 @@ extension SessionServer {
   /// `wall` is the wall clock when the input arrived: it stamps what is kept.
   public enum Input: Sendable, Hashable, Codable {
     /// What the store held when the process began; said once, before anything else.
-    case restored(SessionKept, wall: Timestamp)
+    case restored(StoredSessions, wall: Timestamp)
 
     /// A well-formed upgrade arrived.
     case opened(ConnectionID, Arrival, wall: Timestamp)
@@ -289,7 +289,7 @@ extension SessionServer {
       guard let idle else { return false }
       forget(client: idle.kept.id)
     }
-    clients[id] = SessionClient(kept: KeptSessionClient(id: id, seenAt: wall))
+    clients[id] = SessionClient(kept: StoredSessionClient(id: id, seenAt: wall))
     return true
   }
 
@@ -578,7 +578,7 @@ extension SessionServer {
   ///
   /// A prompt whose handler was started and has no answer was interrupted: it is answered so, and
   /// not run again. One that was only accepted runs now.
-  private mutating func restore(_ kept: SessionKept) {
+  private mutating func restore(_ kept: StoredSessions) {
     for client in kept.clients.values { clients[client.id] = SessionClient(kept: client) }
     for (id, conversation) in kept.conversations {
       conversations.restore(id, conversation, at: wall)
@@ -600,14 +600,14 @@ extension SessionServer {
     for id in conversations.ids { shorten(id) }
   }
 
-  private mutating func restore(_ kept: KeptSessionPrompt, _ stage: SessionTurn.Stage) {
+  private mutating func restore(_ kept: StoredSessionPrompt, _ stage: SessionTurn.Stage) {
     addIfUnknown(kept.client)
     enter(
       SessionTurn(
         id: kept.id, client: kept.client, prompt: kept.prompt, at: kept.at, stage: stage))
   }
 
-  private mutating func restore(ended kept: KeptSessionPrompt) {
+  private mutating func restore(ended kept: StoredSessionPrompt) {
     guard case .ended(let answer) = kept.stage else { return }
     addIfUnknown(kept.client)
     prompts.add(
@@ -621,7 +621,7 @@ extension SessionServer {
   /// Adds a client of which only prompts are known.
   private mutating func addIfUnknown(_ client: String) {
     guard clients[client] == nil else { return }
-    clients[client] = SessionClient(kept: KeptSessionClient(id: client, seenAt: wall))
+    clients[client] = SessionClient(kept: StoredSessionClient(id: client, seenAt: wall))
   }
 
 }

@@ -1,5 +1,6 @@
 import BottleLink
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The checkers of a bottle's own promises.

@@ -1,5 +1,6 @@
 import BottleLink
 import LinkCore
+import LinkStorage
 import LinkWire
 
 extension BottleFeature {

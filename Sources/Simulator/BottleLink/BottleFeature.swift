@@ -1,6 +1,7 @@
 public import BottleFirmware
 public import BottleLink
 public import LinkCore
+public import LinkStorage
 public import LinkWire
 
 /// A bottle and its phone in a world.

@@ -1,5 +1,6 @@
 public import BottleLink
 import LinkCore
+import LinkStorage
 import LinkWire
 
 extension BottleFeature: ReplayedFeature {

@@ -1,6 +1,7 @@
 import BottleFirmware
 import BottleLink
 import LinkCore
+import LinkStorage
 import LinkWire
 import VirtualBottle
 

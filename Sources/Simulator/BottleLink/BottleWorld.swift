@@ -1,6 +1,7 @@
 import BottleFirmware
 import BottleLink
 import LinkCore
+import LinkStorage
 import LinkWire
 import VirtualBottle
 
@@ -16,7 +17,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   /// When the bottle wants to be called.
   var bottleDue: Instant?
   /// What the disk of the phone holds, and when the last of the changes under way is written.
-  var disk = KeptDrinks()
+  var disk = StoredDrinks()
   private var diskFree = Instant.zero
   /// The drinks that any run of the app has shown.
   private var shown: Set<UInt64> = []

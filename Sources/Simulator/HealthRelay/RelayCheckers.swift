@@ -2,6 +2,7 @@ public import HealthRelay
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 /// The checkers of a relay's own promises: they know what each assistant asked and may know.
@@ -152,7 +153,7 @@ public struct RelayCheckers: FeatureCheckers {
 
   /// Whether an assistant waits for a question: asked again after a restart it has a later
   /// deadline, which the store may have failed to keep.
-  private func isOpen(_ kept: KeptQuestion) -> Bool {
+  private func isOpen(_ kept: StoredQuestion) -> Bool {
     open.values.contains { call in
       call.facts.question == kept.question.number
         && call.facts.token.map { TokenHash.of($0) == kept.asker } ?? false
@@ -160,7 +161,7 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   /// A question is kept as that of the assistant that asks it.
-  private mutating func checkFiled(_ ask: RequestID, _ kept: KeptQuestion, _ now: Instant) {
+  private mutating func checkFiled(_ ask: RequestID, _ kept: StoredQuestion, _ now: Instant) {
     guard let facts = open[ask]?.facts, facts.question == kept.question.number,
       let token = facts.token, TokenHash.of(token) != kept.asker
     else { return }

@@ -2,6 +2,7 @@ import HealthRelay
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 /// A deliberate defect of a relay.
@@ -121,8 +122,8 @@ struct RelaySeam {
     return changed
   }
 
-  func restored(_ kept: RelayKept) -> RelayKept {
-    defect == .forgetsPairings ? RelayKept() : kept
+  func restored(_ kept: StoredRelay) -> StoredRelay {
+    defect == .forgetsPairings ? StoredRelay() : kept
   }
 
   mutating func toBackend(_ input: RelayServer.Input) -> [RelayServer.Input] {

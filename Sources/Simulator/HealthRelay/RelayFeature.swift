@@ -1,6 +1,7 @@
 public import HealthRelay
 public import LinkCore
 public import LinkServerCore
+public import LinkStorage
 public import LinkWire
 
 /// HealthRelay in a world: two phones, a backend, and three assistants that ask.
@@ -111,13 +112,13 @@ public enum RelayFact: Sendable, Equatable {
   /// The backend heard that an assistant had gone.
   case left(RequestID)
   /// The backend keeps a question as that of an assistant, while the assistant asks it.
-  case filed(RequestID, KeptQuestion)
+  case filed(RequestID, StoredQuestion)
   /// The backend sent a phone its pair over a socket.
   case greeted(phone: Int, AttemptID, isResumed: Bool)
   /// The pairings of a phone may have ended: it began anew, or was away for too long.
   case unpaired(phone: Int)
   /// The questions that are durable at the backend, and its wall clock.
-  case kept([KeptQuestion], wall: Timestamp)
+  case kept([StoredQuestion], wall: Timestamp)
   /// The backend told a phone its pair over a connection, and knows that the connection ended.
   case joined(phone: Int, over: TrafficID)
   case parted(phone: Int, over: TrafficID)

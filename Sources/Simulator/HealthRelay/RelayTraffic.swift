@@ -2,6 +2,7 @@ public import HealthRelay
 public import LinkCore
 public import LinkHealth
 public import LinkServerCore
+public import LinkStorage
 public import LinkWire
 
 // What passes between the hosts of the world.

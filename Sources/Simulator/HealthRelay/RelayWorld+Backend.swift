@@ -2,6 +2,7 @@ import HealthRelay
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 // The backend: the real rules over a store that is a value.
@@ -10,7 +11,7 @@ extension RelayWorld {
     let policy: RelayServerPolicy
     var rules: RelayServer
     /// The state on disk.
-    var kept = RelayKept()
+    var kept = StoredRelay()
     /// When the last of the changes under way is written: one after the other.
     var storeFree = Instant.zero
     /// When the store last refused a change.

@@ -2,6 +2,7 @@ import HealthRelay
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 /// Phones, a backend with its store, and assistants.

@@ -1,6 +1,7 @@
 public import HealthSync
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 /// The checkers of a sync's own promises.
@@ -76,7 +77,7 @@ public struct SyncCheckers: FeatureCheckers {
 /// The inputs and effects of one phone, observed in one run of its process.
 struct SyncObserved: Sendable {
   /// The queue on disk once all transactions under way are written.
-  private var queue = KeptSyncQueue()
+  private var queue = StoredSyncQueue()
   private var commits: [SyncCommitID: [SyncQueueStep]] = [:]
   /// What was read and not stored of each type: its batches, and the anchor behind them.
   private var pages: [String: (anchor: HealthAnchor, files: [String])] = [:]

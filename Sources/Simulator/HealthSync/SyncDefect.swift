@@ -2,6 +2,7 @@ import HealthSync
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 extension SyncFeature {
@@ -181,10 +182,10 @@ struct SyncSeam {
   }
 
   private func restored(
-    _ queue: KeptSyncQueue, _ running: Set<String>, _ missing: Set<String>
+    _ queue: StoredSyncQueue, _ running: Set<String>, _ missing: Set<String>
   ) -> SyncModel.Input {
     if defect == .forgetsQueue {
-      let rest = KeptSyncQueue(
+      let rest = StoredSyncQueue(
         asked: queue.asked, types: queue.types, batches: [], stamp: queue.stamp,
         owner: queue.owner)
       return .restored(rest, running: [], missing: [])

@@ -1,12 +1,13 @@
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 /// The backend of a run beside that run: the same rules and samples, and nothing takes time.
 struct SyncDesk {
   var server: SyncServer
-  var kept: KeptSync
+  var kept: StoredSync
   var defect: SyncFeature.Defect?
   var zone: SyncZone
   var now: Instant
@@ -30,7 +31,7 @@ struct SyncDesk {
   private var lastRequest: UInt64 = 1 << 50
 
   init(
-    _ server: SyncServer, _ kept: KeptSync, _ defect: SyncFeature.Defect?, _ zone: SyncZone,
+    _ server: SyncServer, _ kept: StoredSync, _ defect: SyncFeature.Defect?, _ zone: SyncZone,
     at now: Instant, _ wall: Timestamp
   ) {
     (self.server, self.kept, self.defect, self.zone) = (server, kept, defect, zone)
@@ -133,7 +134,7 @@ struct SyncDesk {
   /// Computes an answer from what is stored.
   static func tell(
     _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp,
-    from kept: KeptSync, _ zone: SyncZone, _ defect: SyncFeature.Defect?
+    from kept: StoredSync, _ zone: SyncZone, _ defect: SyncFeature.Defect?
   ) -> SyncOutcome {
     var report = SyncReport(
       path, span, zone: zone.rules, now: wall, stored: kept.summary(of: user.name))

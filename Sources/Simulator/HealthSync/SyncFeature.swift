@@ -2,6 +2,7 @@ public import HealthSync
 public import LinkCore
 import LinkHealth
 public import LinkServerCore
+public import LinkStorage
 public import LinkWire
 
 /// Data that are put back to an earlier state.

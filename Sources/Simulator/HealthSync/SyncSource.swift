@@ -1,6 +1,7 @@
 import HealthSync
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 /// The health data of one phone: what is there, and the numbered changes that led to it.

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 /// A client of another make, which knows the protocols and not this server: it makes odd requests
@@ -544,8 +545,8 @@ extension SyncStranger {
     desk.feed(
       .other(
         .restored([
-          KeptUpload(id: old, record: record, offset: 9, age: age),
-          KeptUpload(id: young, record: record, offset: 9, age: age - .seconds(5)),
+          StoredUpload(id: old, record: record, offset: 9, age: age),
+          StoredUpload(id: young, record: record, offset: 9, age: age - .seconds(5)),
         ])))
     let state = desk.ask(call("HEAD", .upload, words.fields(), id: young), of: owner)
     expect(state, 204, ["upload-limit": "max-size=4194304, max-age=5"], "a restored upload")

@@ -1,6 +1,7 @@
 import HealthSync
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 extension SyncFeature {

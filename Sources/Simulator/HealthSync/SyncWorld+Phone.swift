@@ -2,6 +2,7 @@ import HealthSync
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 // The shell of the app on a phone: its source, its disk, its uploads.
@@ -423,7 +424,7 @@ extension SyncWorld {
   /// Tells the server what an earlier process has left; removes what is none.
   mutating func restoreUploads() {
     guard numbers.resumesFrom > 0 else { return }
-    var kept: [KeptUpload] = []
+    var kept: [StoredUpload] = []
     for (id, file) in backend.files.sorted(by: { $0.key < $1.key }) {
       let head = Array(file.bytes.prefix(SyncUploadRecord.mostBytes))
       guard let (record, line) = SyncUploadRecord.read(head),
@@ -434,7 +435,7 @@ extension SyncWorld {
       }
       let end = seam.defect == .appendsBehind ? max(line, file.told) : file.bytes.count
       kept.append(
-        KeptUpload(
+        StoredUpload(
           id: id, record: record, offset: end - line,
           age: max(.zero, file.wall.duration(to: wall(server)))))
     }

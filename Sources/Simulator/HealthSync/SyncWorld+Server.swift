@@ -1,6 +1,7 @@
 import HealthSync
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 // The server: the real rules over a store that is a value.
@@ -8,9 +9,9 @@ extension SyncWorld {
   struct Backend {
     var server = SyncServer(epoch: "epoch-1", at: .zero)
     /// The state on disk.
-    var kept = KeptSync(epoch: "epoch-1")
+    var kept = StoredSync(epoch: "epoch-1")
     /// What was there when its process began.
-    var old = KeptSync(epoch: "epoch-1")
+    var old = StoredSync(epoch: "epoch-1")
     /// How often that changed.
     var changes = 0
     /// When the last of the changes under way is written: one after the other.

@@ -2,6 +2,7 @@ import HealthSync
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 /// Phones with a sync, their systems, and a backend.
@@ -20,7 +21,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   struct Phone {
     var source: SyncSource
     // The disk.
-    private(set) var queue = KeptSyncQueue()
+    private(set) var queue = StoredSyncQueue()
     var files: [String: [UInt8]] = [:]
     /// The hashes of all batches that ever were there.
     var written: Set<SyncHash> = []
@@ -51,7 +52,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     /// The request of this run that asks whose progress it is.
     var identifying: TrafficID?
     /// What was on the disk when the app was launched last.
-    private(set) var backup = (queue: KeptSyncQueue(), files: [String: [UInt8]]())
+    private(set) var backup = (queue: StoredSyncQueue(), files: [String: [UInt8]]())
     /// What this run knows of the server; `nil` until it was asked.
     var offer: Offer?
     var takesGzip: Bool?

@@ -10,7 +10,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   /// The lines whose phone has resumed.
   private var listeners: [TrafficID] = []
   /// The outbox on the phone's disk.
-  private var disk = KeptOutbox()
+  private var disk = StoredOutbox()
   private var said = 0
 
   init(

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import MessageStream
 
@@ -17,7 +18,7 @@ struct Absent: Sendable {
   private(set) var lowestKept: TimelineKey?
 
   /// Begins again with the messages of a log.
-  mutating func reset(to log: [Message], isByStamp: Bool, keeping disk: KeptTimeline) {
+  mutating func reset(to log: [Message], isByStamp: Bool, keeping disk: StoredTimeline) {
     self = Absent()
     self.isByStamp = isByStamp
     for message in log { accept(message, isKept: disk.messages[message.id] != nil) }

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import MessageStream
 
@@ -81,7 +82,7 @@ struct Durability: StreamChecker {
   }
 
   /// Whether the log ends before the cursor: it was put back, and the client will see that.
-  private func isBehindCursor(_ disk: KeptTimeline) -> Bool {
+  private func isBehindCursor(_ disk: StoredTimeline) -> Bool {
     guard let cursor = disk.cursor.position, let end = log.last?.position else { return false }
     return cursor.epoch == end.epoch && cursor.offset > end.offset
   }
@@ -116,7 +117,7 @@ struct Durability: StreamChecker {
   /// Whether a gap ends at the next message above it in the log that is kept: the reader's pages
   /// lead down from there. The lower end of the gap may be a message that the log forgot when it
   /// was put back, so that stamps do not tell.
-  private func isBelowGap(_ message: Message, _ disk: KeptTimeline) -> Bool {
+  private func isBelowGap(_ message: Message, _ disk: StoredTimeline) -> Bool {
     guard message.position != nil, let place = log.firstIndex(where: { $0.id == message.id }),
       let above = log[place...].first(where: { disk.messages[$0.id] != nil })
     else { return false }
@@ -124,7 +125,7 @@ struct Durability: StreamChecker {
   }
 }
 
-extension KeptTimeline {
+extension StoredTimeline {
   /// Whether it is the user's own message, and its answer has not come.
   fileprivate func awaitsAnswer(to message: Message) -> Bool {
     message.user == "me"

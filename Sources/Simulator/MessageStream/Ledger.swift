@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import MessageStream
 
@@ -137,7 +138,7 @@ struct Ledger: StreamChecker {
   }
 }
 
-extension KeptTimeline {
+extension StoredTimeline {
   /// Whether a place is among the newest `count`, which memory holds.
   func isNewest(_ key: TimelineKey, of count: Int) -> Bool {
     ordered.suffix(count).first.map { $0 <= key } ?? false

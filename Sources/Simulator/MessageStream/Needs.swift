@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import MessageStream
 
@@ -185,7 +186,7 @@ extension Needs {
   /// The message above a gap may be one that the log forgot when it was put back, and one that
   /// was kept before the log began anew is kept with the position that it had then.
   private static func ends(
-    _ gap: Gap, above id: MessageID, at position: Position, _ disk: KeptTimeline
+    _ gap: Gap, above id: MessageID, at position: Position, _ disk: StoredTimeline
   ) -> Bool {
     gap.before.id == id || disk.messages[gap.before.id]?.position == position
   }

@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 import MessageStream
 
 /// Finds a post that could have been sent and is left lying.
@@ -80,7 +80,7 @@ struct Progress: StreamChecker {
   }
 }
 
-extension KeptTimeline {
+extension StoredTimeline {
   /// Whether an entry of the outbox waits for its turn or its next try.
   fileprivate var hasUnsent: Bool {
     outbox.contains { if case .queued = $0.state { true } else { false } }

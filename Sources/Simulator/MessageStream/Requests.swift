@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import MessageStream
 
@@ -100,7 +101,7 @@ struct Requests: StreamChecker {
   /// Whether a page leads down through a gap to what memory holds no more: the phone cannot tell
   /// that it is kept.
   private func leadsDown(
-    _ page: Page, _ query: PageQuery, _ disk: KeptTimeline, _ facts: Facts
+    _ page: Page, _ query: PageQuery, _ disk: StoredTimeline, _ facts: Facts
   ) -> Bool {
     guard !disk.gaps.isEmpty, query != answered, case .before(let asked, _) = query,
       !page.messages.isEmpty

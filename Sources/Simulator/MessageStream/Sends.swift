@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkStorage
 import MessageStream
 
 /// Finds a message that is sent while a try of one is under way.

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 /// The durable log of a simulated shop, with what only plain servers and failing ones do.
@@ -10,7 +11,7 @@ struct ShopLog {
   let ignoresSince: Bool
   /// The most messages in a page; 0 for no limit.
   let pageCap: Int
-  private var kept = KeptLog(epoch: "epoch-1")
+  private var kept = StoredLog(epoch: "epoch-1")
   private var epochs = 1
   /// The server cannot recover a client whose offset is below this.
   private var forgotten: UInt64 = 0
@@ -59,7 +60,7 @@ struct ShopLog {
   /// Forgets the newest messages, and goes on from there under the same epoch.
   mutating func putBack(by count: Int) {
     let left = kept.messages.dropLast(max(0, count))
-    kept = KeptLog(epoch: kept.epoch)
+    kept = StoredLog(epoch: kept.epoch)
     for message in left { _ = append(message, key: keys[message.id]) }
     forgotten = min(forgotten, UInt64(left.count))
   }

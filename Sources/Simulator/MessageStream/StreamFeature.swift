@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkStorage
 public import LinkWire
 public import MessageStream
 
@@ -154,7 +155,7 @@ public struct StreamState: Sendable {
   public var isWhole = false
   public var memoryUse: MemoryUse
   /// What is durable on the phone.
-  public var disk = KeptTimeline()
+  public var disk = StoredTimeline()
 
   public init(settings: StreamSettings, server: ServerKind, memoryUse: MemoryUse) {
     self.settings = settings

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import MessageStream
 
@@ -17,7 +18,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   var backend: Backend
   var screen = Screen()
   /// How the store looks to a client that is answered before anything is durable.
-  var shadow: KeptTimeline?
+  var shadow: StoredTimeline?
 
   let phoneID: HostID
   let server: HostID
@@ -108,7 +109,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
       policy: setup.policy, status: clients[0].status, own: state)
     standing.secrets.insert(token.secret)
     kernel.bench.views = [PhoneView(standing)]
-    if seam.acknowledgesEarly { shadow = KeptTimeline() }
+    if seam.acknowledgesEarly { shadow = StoredTimeline() }
   }
 
   // Processes.
@@ -135,7 +136,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
 
   var phoneWall: Timestamp { wall(phoneID) }
   var serverWall: Timestamp { wall(server) }
-  var disk: KeptTimeline { kernel.bench.views[0].standing.own.disk }
+  var disk: StoredTimeline { kernel.bench.views[0].standing.own.disk }
   var isServerRunning: Bool { kernel.hosts[server.place].isRunning }
 
   // Defects.

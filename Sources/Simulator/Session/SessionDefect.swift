@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Session
 
@@ -135,7 +136,7 @@ struct SessionSeam {
     return less
   }
 
-  func restored(_ kept: SessionKept) -> SessionKept {
+  func restored(_ kept: StoredSessions) -> StoredSessions {
     guard defect == .forgetsKeys else { return kept }
     var less = kept
     less.prompts = [:]

@@ -1,10 +1,11 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 // What the server stores, what its windows show of that, and what it counts.
 extension SessionLedger {
-  mutating func check(_ change: SessionChange, _ kept: SessionKept) {
+  mutating func check(_ change: SessionChange, _ kept: StoredSessions) {
     switch change {
     case .prompt(let prompt):
       guard prompts.insert(prompt.id).inserted else { return }
@@ -30,7 +31,7 @@ extension SessionLedger {
   }
 
   private mutating func answered(
-    _ id: SessionPromptID, _ answer: KeptSessionAnswer, _ kept: SessionKept
+    _ id: SessionPromptID, _ answer: StoredSessionAnswer, _ kept: StoredSessions
   ) {
     guard let prompt = kept.prompts[id] else {
       return wrong(.untrue, "an answer to a prompt that is not durable")
@@ -73,7 +74,7 @@ extension SessionLedger {
     return result == late && isLate || result == tooLong && length > longest
   }
 
-  private mutating func taken(_ id: SessionPromptID, _ kept: SessionKept) {
+  private mutating func taken(_ id: SessionPromptID, _ kept: StoredSessions) {
     guard let answer = answers[id], let prompt = kept.prompts[id] else {
       return wrong(.untrue, "a message was taken that is not durable")
     }
@@ -92,7 +93,7 @@ extension SessionLedger {
   }
 
   /// The messages of an answer stand behind those that are there: the prompt, then what was said.
-  mutating func checkEntries(_ changes: [SessionChange], _ kept: SessionKept) {
+  mutating func checkEntries(_ changes: [SessionChange], _ kept: StoredSessions) {
     for (index, change) in changes.enumerated() {
       guard case .answered(let id, let answer) = change, let prompt = kept.prompts[id],
         !settled.contains(id)
@@ -148,7 +149,7 @@ extension SessionLedger {
     }
   }
 
-  private mutating func acknowledgeSoon(_ prompt: KeptSessionPrompt) {
+  private mutating func acknowledgeSoon(_ prompt: StoredSessionPrompt) {
     guard table[prompt.id]?.isKnown == false else { return }
     table[prompt.id]?.isKnown = true
     if let number = prompt.prompt.number {
@@ -166,7 +167,7 @@ extension SessionLedger {
     due.insert(key)
   }
 
-  private mutating func settle(_ id: SessionPromptID, _ answer: KeptSessionAnswer) {
+  private mutating func settle(_ id: SessionPromptID, _ answer: StoredSessionAnswer) {
     guard settled.insert(id).inserted else { return }
     fresh.insert(answer.message)
     switch answer.result {
@@ -187,7 +188,7 @@ extension SessionLedger {
   // MARK: Windows
 
   /// A window shows what is durable, from the place that was asked for, without a hole.
-  mutating func window(_ window: SessionHistory, _ id: ConnectionID, _ kept: SessionKept) {
+  mutating func window(_ window: SessionHistory, _ id: ConnectionID, _ kept: StoredSessions) {
     guard let socket = sockets[id] else { return }
     let name = window.conversation
     let isNew = socket.version >= .newest
@@ -224,7 +225,7 @@ extension SessionLedger {
 
   /// The place from which a window is due, and whether it is of another file than its reader has.
   private mutating func beginning(
-    of name: String, _ id: ConnectionID, _ kept: SessionKept
+    of name: String, _ id: ConnectionID, _ kept: StoredSessions
   ) -> (place: UInt64?, isReplaced: Bool) {
     guard let first = sockets[id]?.asked[name]?.first else {
       return (sockets[id]?.next[name], false)
@@ -249,7 +250,7 @@ extension SessionLedger {
     }
   }
 
-  private func isKept(_ entry: SessionEntry, _ place: UInt64, _ kept: SessionKept) -> Bool {
+  private func isKept(_ entry: SessionEntry, _ place: UInt64, _ kept: StoredSessions) -> Bool {
     let all = kept.conversations[entry.conversation]?.entries ?? []
     guard let stored = all.last(where: { $0.place == place }) else { return false }
     return stored.id == entry.id && stored.role == entry.role
@@ -259,7 +260,7 @@ extension SessionLedger {
 
   /// The place behind a window, as it says.
   private mutating func end(
-    of window: SessionHistory, _ isNew: Bool, _ mayReplace: Bool, _ kept: SessionKept
+    of window: SessionHistory, _ isNew: Bool, _ mayReplace: Bool, _ kept: StoredSessions
   ) -> UInt64 {
     switch window.place {
     case .sequence(let first, let last, let next):
@@ -504,7 +505,7 @@ extension SessionLedger {
   }
 
   /// A new prompt is to be stored.
-  mutating func take(_ prompt: KeptSessionPrompt) {
+  mutating func take(_ prompt: StoredSessionPrompt) {
     if let expected, expected.prompt == prompt.prompt, expected.client == prompt.client,
       prompt.at == wall, prompt.id.number > lastPrompt
     {

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 
 /// The books of the server that the world keeps: what it says, stores and counts is compared
@@ -92,7 +93,7 @@ struct SessionLedger: Sendable {
   var written: [SessionPromptID: Int] = [:]
   /// The client that each message belongs to.
   var owners: [String: String] = [:]
-  var answers: [SessionPromptID: KeptSessionAnswer] = [:]
+  var answers: [SessionPromptID: StoredSessionAnswer] = [:]
   /// Prompts whose answer the store has taken in this run.
   var settled: Set<SessionPromptID> = []
   /// The answers that became known to be durable in this step.
@@ -132,7 +133,7 @@ struct SessionLedger: Sendable {
   mutating func count(_ name: String) { counts[name, default: 0] += 1 }
 
   /// A run of the process begins with what it finds on its disk.
-  mutating func boot(_ kept: SessionKept, at now: Instant) {
+  mutating func boot(_ kept: StoredSessions, at now: Instant) {
     let clock = clock
     self = SessionLedger(policy)
     (self.now, self.clock) = (now, clock)
@@ -311,7 +312,7 @@ extension Finding.Kind {
 // What the server asks for, before the books.
 extension SessionLedger {
   /// - Parameter kept: What is durable now.
-  mutating func asked(_ effect: SessionServer.Effect, _ kept: SessionKept) {
+  mutating func asked(_ effect: SessionServer.Effect, _ kept: StoredSessions) {
     switch effect {
     case .accept(let id): accept(id)
     case .refuse(let id, let answer): refuse(id, answer)
@@ -375,7 +376,7 @@ extension SessionLedger {
   }
 
   private mutating func run(
-    _ id: SessionPromptID, _ prompt: SessionPrompt, _ kept: SessionKept
+    _ id: SessionPromptID, _ prompt: SessionPrompt, _ kept: StoredSessions
   ) {
     count("started_total")
     if kept.prompts[id]?.stage != .started || kept.prompts[id]?.prompt != prompt {
@@ -391,7 +392,7 @@ extension SessionLedger {
   // MARK: What it says
 
   private mutating func sent(
-    _ message: SessionServerMessage, to id: ConnectionID, _ kept: SessionKept
+    _ message: SessionServerMessage, to id: ConnectionID, _ kept: StoredSessions
   ) {
     guard let socket = sockets[id], !socket.isClosing else {
       return wrong(.untrue, "something was said behind the end of a connection")
@@ -518,7 +519,7 @@ extension SessionLedger {
   }
 
   private mutating func acknowledged(
-    _ key: String?, _ id: ConnectionID, _ kept: SessionKept
+    _ key: String?, _ id: ConnectionID, _ kept: StoredSessions
   ) {
     guard let key else {
       sockets[id]?.sizes -= 1
@@ -532,7 +533,7 @@ extension SessionLedger {
   }
 
   private mutating func response(
-    _ response: SessionResponse, _ id: ConnectionID, _ kept: SessionKept
+    _ response: SessionResponse, _ id: ConnectionID, _ kept: StoredSessions
   ) {
     let message = response.id ?? ""
     guard let (prompt, answer) = self.answer(message, kept) else {
@@ -564,8 +565,8 @@ extension SessionLedger {
   }
 
   private func answer(
-    _ message: String, _ kept: SessionKept
-  ) -> (KeptSessionPrompt, KeptSessionAnswer)? {
+    _ message: String, _ kept: StoredSessions
+  ) -> (StoredSessionPrompt, StoredSessionAnswer)? {
     for prompt in kept.prompts.values {
       if case .ended(let answer) = prompt.stage, answer.message == message {
         return (prompt, answer)
@@ -585,7 +586,7 @@ extension SessionLedger {
 
   private mutating func replayed(
     _ message: String, _ entry: SessionEntry, _ number: UInt64?, _ socket: Socket,
-    _ kept: SessionKept
+    _ kept: StoredSessions
   ) {
     guard let (prompt, answer) = self.answer(message, kept),
       case .success(let text) = answer.result, let client = socket.connect?.session

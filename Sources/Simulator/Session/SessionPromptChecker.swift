@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import Session
 
@@ -27,7 +28,7 @@ struct SessionPromptChecker: Sendable {
 
   private var prompts: [UUID128: Prompt] = [:]
   /// The prompts that the disk holds.
-  private var stored: [UUID128: KeptPrompt] = [:]
+  private var stored: [UUID128: StoredPrompt] = [:]
   /// The prompt that others wait for, and until when.
   private var upload: (key: String, until: Instant)?
   /// The change that the store has not confirmed.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 public import Session
 
@@ -89,7 +90,7 @@ extension SessionNews {
   }
 }
 
-extension KeptPrompt {
+extension StoredPrompt {
   /// Whether it waits for its user.
   var isFailed: Bool { if case .failed = state { true } else { false } }
 }

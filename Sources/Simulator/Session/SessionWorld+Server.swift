@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Session
 
@@ -9,7 +10,7 @@ extension SessionWorld {
     let policy: SessionServerPolicy
     var rules: SessionServer
     /// The state on disk.
-    var kept = SessionKept()
+    var kept = StoredSessions()
     /// The prompts for which the program runs.
     var handlers: Set<SessionPromptID> = []
     /// Those of them that do not end by themselves.

@@ -1,6 +1,7 @@
 import LinkCore
 import LinkJSON
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Session
 
@@ -13,7 +14,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   var backend: Backend
   var seam: SessionSeam
   /// What the disk of each phone holds.
-  private var disks: [KeptSession]
+  private var disks: [StoredClientSession]
   /// How many prompts each user has given.
   private var given: [Int]
   /// The program is quick, so that all prompts end in time.
@@ -33,7 +34,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     kernel = Kernel(plan, setup, watch: watch)
     seam = SessionSeam(setup.defect)
     backend = Backend(policy: SessionServerPolicy(plan.numbers))
-    disks = Array(repeating: KeptSession(), count: SessionsFeature.phones)
+    disks = Array(repeating: StoredClientSession(), count: SessionsFeature.phones)
     given = Array(repeating: 0, count: SessionsFeature.phones)
     let model = SessionModel(SessionSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: SessionsFeature.phones)

@@ -1,5 +1,6 @@
 public import LinkCore
 public import LinkServerCore
+public import LinkStorage
 public import LinkWire
 public import Session
 

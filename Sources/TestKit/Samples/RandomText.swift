@@ -41,6 +41,34 @@ extension Chance {
   }
 }
 
+extension Chance {
+  /// Draws one of the values, of which there is at least one.
+  package mutating func one<Value>(_ values: [Value]) -> Value {
+    values[Int.random(in: values.indices, using: &self)]
+  }
+
+  /// Draws a Boolean value.
+  package mutating func flag() -> Bool { Bool.random(using: &self) }
+
+  /// Draws a value, or none.
+  package mutating func maybe<Value>(_ value: (inout Chance) -> Value) -> Value? {
+    flag() ? value(&self) : nil
+  }
+
+  /// Draws up to three values.
+  package mutating func few<Value>(_ value: (inout Chance) -> Value) -> [Value] {
+    (0..<Int.random(in: 0...3, using: &self)).map { _ in value(&self) }
+  }
+
+  /// Draws an id of 1 to 64 bytes.
+  package mutating func id() -> String { "i" + text(upTo: 3) }
+
+  /// Draws a number of up to 53 bits, more often a small one or the largest.
+  package mutating func number() -> UInt64 {
+    one([0, 1, (1 << 53) - 1, UInt64.random(in: 0..<1 << 53, using: &self)])
+  }
+}
+
 extension Array where Element == UInt8 {
   /// The UTF-8 of a text.
   package init(text: String) {

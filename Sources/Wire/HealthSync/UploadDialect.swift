@@ -52,25 +52,6 @@ public enum UploadDialect: Sendable, Hashable, Codable {
   /// Draft-01 says whether an upload is incomplete, later ones whether it is complete.
   var saysIncomplete: Bool { self == .iOS }
 
-  /// The word by which tickets name it.
-  var word: String {
-    switch self {
-    case .draft(let version): "\(version)"
-    case .tus: "tus"
-    }
-  }
-
-  init?(word: String) {
-    if word == "tus" {
-      self = .tus
-    } else {
-      guard let version = Int(word), Self.versions.contains(version), "\(version)" == word else {
-        return nil
-      }
-      self = .draft(version)
-    }
-  }
-
   /// The names of header fields.
   enum Name {
     static let version = "Upload-Draft-Interop-Version"

@@ -1,5 +1,5 @@
 public import LinkHealth
-import LinkJSON
+public import LinkJSON
 
 /// What the backend says to a phone.
 public enum BackendMessage: Sendable, Hashable, Codable {
@@ -96,6 +96,26 @@ extension JSONFields {
 
   /// In the order in which they count.
   static let idNames = ["request_id", "requestId", "id"]
+}
+
+/// The reason why bytes are not a message of the relay, with what a reply about it needs.
+public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
+  /// The id of the request, if it was read.
+  public var id: RelayRequestID?
+  /// The kind of the question, if it was read.
+  public var kind: HealthQuestion.Kind?
+  /// What is wrong.
+  public var fault: FieldFault
+
+  /// Creates an error. `id` and `kind` are `nil` if the fault came before they were read.
+  public init(_ fault: FieldFault, id: RelayRequestID? = nil, kind: HealthQuestion.Kind? = nil) {
+    self.id = id
+    self.kind = kind
+    self.fault = fault
+  }
+
+  /// The error in a few words, for people.
+  public var description: String { fault.description }
 }
 
 extension RelayWireError {

@@ -164,3 +164,44 @@ extension PairedAssistants.Assistant {
     writer.entry("expires_at", RFC3339.format(expiresAt))
   }
 }
+
+/// The name that an assistant gives itself in its handshake; it is not verified.
+public struct AssistantName: Sendable, Hashable, Codable, CustomStringConvertible {
+  /// Such as `claude-ai`.
+  public var name: String
+  /// Such as `1.4.2`.
+  public var version: String?
+
+  /// The most characters of either that are kept; ours.
+  public static let maxLength = 64
+
+  /// A name without control characters, cut to `maxLength`; `nil` if nothing is left of it.
+  public init?(_ name: String?, version: String? = nil) {
+    guard let name = name.flatMap(Self.plain) else { return nil }
+    self.name = name
+    self.version = version.flatMap(Self.plain)
+  }
+
+  private static func plain(_ text: String) -> String? {
+    let kept = text.unicodeScalars.lazy.filter { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse,
+        .unassigned:
+        false
+      case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+        .nonspacingMark, .spacingMark, .enclosingMark, .decimalNumber, .letterNumber, .otherNumber,
+        .connectorPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation,
+        .initialPunctuation, .finalPunctuation, .otherPunctuation, .mathSymbol, .currencySymbol,
+        .modifierSymbol, .otherSymbol, .spaceSeparator:
+        true
+      @unknown default: false
+      }
+    }
+    var text = ""
+    text.unicodeScalars.append(contentsOf: kept.prefix(maxLength))
+    return text.allSatisfy { $0 == " " } ? nil : text
+  }
+
+  /// The name with the version.
+  public var description: String { version.map { "\(name) \($0)" } ?? name }
+}

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 import LinkServerCore
-import LinkWire
+import LinkStorage
 
 /// What assistants do to the backend in any order: requests of sessions, calls that wait, streams,
 /// batches, clients that leave, outcomes, time that passes, and a drain.

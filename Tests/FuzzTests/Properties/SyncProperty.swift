@@ -1,5 +1,6 @@
 import LinkCore
 import LinkProtocols
+import LinkStorage
 
 @testable import LinkWire
 
@@ -30,7 +31,7 @@ enum SyncProperty {
         && reading.workoutRanges.count == batch.workouts?.count ?? 0,
       "each record has its bytes")
     let delivery = SyncDelivery(of: reading, user: "u") { SyncHash(words: fold($0)) }
-    var kept = KeptSync()
+    var kept = StoredSync()
     let first = kept.apply(delivery)
     try hold(
       first.records + first.workouts + first.skippedDuplicates + first.refused

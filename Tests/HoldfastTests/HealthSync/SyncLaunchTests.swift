@@ -5,6 +5,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkHealth
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -67,7 +68,7 @@ import Testing
       batches.append(
         QueuedBatch(file: file, type: "a", place: place, records: 1, deletions: 0, bytes: 2))
     }
-    let kept = KeptSyncQueue(
+    let kept = StoredSyncQueue(
       asked: [], types: [], batches: batches, stamp: Timestamp(nanoseconds: 0))
     var configuration = SyncConfiguration(
       "https://health.example", source: NoSource(), queue: MemoryStore(kept),

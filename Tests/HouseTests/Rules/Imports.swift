@@ -5,13 +5,17 @@ extension Rules {
     ("Sources/JSON", ["LinkCore"]),
     ("Sources/Health", ["LinkCore", "LinkJSON"]),
     ("Sources/Wire", ["LinkCore", "LinkJSON", "LinkHealth"]),
+    ("Sources/Storage", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
     ("Sources/Firmware", []),
     ("Sources/VirtualBottle", ["BottleFirmware", "LinkCore", "LinkWire"]),
     ("Sources/Protocols", ["CZlib"]),
-    ("Sources/Features", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
+    ("Sources/Features", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage"]),
     ("Sources/Tools/Audit", ["LinkCore", "LinkJSON", "LinkWire"]),
-    ("Sources/ServerCore", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
-    ("Sources/Simulator", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkServerCore"]),
+    ("Sources/ServerCore", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage"]),
+    (
+      "Sources/Simulator",
+      ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "LinkServerCore"]
+    ),
   ]
 
   /// Whether a file stands in a folder that holds values only.

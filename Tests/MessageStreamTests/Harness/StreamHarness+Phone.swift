@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 @testable import MessageStream
@@ -18,7 +19,7 @@ struct Phone {
 
 /// The state that survives a kill: a disk that can also fail and be slow.
 struct Disk {
-  var kept = KeptTimeline()
+  var kept = StoredTimeline()
   /// Every call fails so while it is set.
   var failure: StoreFailure?
   /// The duration of a commit.

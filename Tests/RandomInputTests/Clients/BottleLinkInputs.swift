@@ -1,11 +1,12 @@
 @testable import BottleLink
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// Random inputs for the link to a bottle, with a radio, a bottle and a store that answer at will.
 struct BottleLinkInputs: LinkedGenerator {
   var run: RandomRun<BottleModel>
-  private var disk = KeptDrinks()
+  private var disk = StoredDrinks()
   // What was asked for and is not answered yet.
   private var connects: [(attempt: AttemptID, id: PeripheralID)] = []
   private var discovering: AttemptID?

@@ -1,11 +1,12 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 @testable import Session
 
 /// Random inputs for a client of sessions, whose server has any features and is not always right.
 struct PhoneSessionInputs: LinkedGenerator {
   var run: RandomRun<SessionModel>
-  private var disk = KeptSession()
+  private var disk = StoredClientSession()
   private var commit: (id: SessionCommitID, change: ClientSessionChange)?
   private var features: Set<SessionFeature> = []
   private var lastNumber: UInt64 = 0
@@ -197,7 +198,7 @@ extension PhoneSessionInputs {
     return lastNumber
   }
 
-  private mutating func response(_ prompt: KeptPrompt?) -> SessionResponse {
+  private mutating func response(_ prompt: StoredPrompt?) -> SessionResponse {
     let errors = ["failed", "interrupted", "cancelled"]
     return SessionResponse(
       id: oneIn(4) ? nil : id(), number: serverNumber(),
@@ -207,7 +208,7 @@ extension PhoneSessionInputs {
       parts: oneIn(3) ? number(0...2) : nil)
   }
 
-  private mutating func error(_ prompt: KeptPrompt?) -> SessionError {
+  private mutating func error(_ prompt: StoredPrompt?) -> SessionError {
     let codes = [nil, "busy", "busy", "store_failed", "draining", "too_long", "not_recovered"]
     var error = SessionError(message: oneIn(4) ? "Unknown message type: x" : "no")
     error.code = oneIn(60) ? "unsupported_protocol_version" : one(codes)
@@ -216,7 +217,7 @@ extension PhoneSessionInputs {
     return error
   }
 
-  private mutating func entry(_ name: String, _ prompt: KeptPrompt?) -> SessionEntry {
+  private mutating func entry(_ name: String, _ prompt: StoredPrompt?) -> SessionEntry {
     let isOwn = oneIn(3)
     let text = isOwn ? prompt?.text ?? "ask 1" : "re \(number(0...5))"
     return SessionEntry(
@@ -224,7 +225,7 @@ extension PhoneSessionInputs {
       conversation: name, timestamp: nil)
   }
 
-  private mutating func window(_ name: String, _ prompt: KeptPrompt?) -> SessionHistory {
+  private mutating func window(_ name: String, _ prompt: StoredPrompt?) -> SessionHistory {
     let isOld = oneIn(2)
     let first = oneIn(5) ? UInt64(number(0...12)) : nextPlace[name] ?? 0
     var entries: [SessionEntry] = []

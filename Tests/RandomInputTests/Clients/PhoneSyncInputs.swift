@@ -1,6 +1,7 @@
 @testable import HealthSync
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 /// Random inputs for a sync, with a disk and a network that do what they like.
@@ -109,7 +110,7 @@ extension PhoneSyncInputs {
     let files = batches.map(\.file)
     let running = Set(files.filter { _ in oneIn(3) } + ["gone"])
     return .restored(
-      KeptSyncQueue(
+      StoredSyncQueue(
         asked: oneIn(2) ? ["b", "a"] : [], types: types, batches: batches,
         stamp: wall.advanced(by: .seconds(one([-9, 0, 9])))),
       running: running, missing: Set(files.filter { !running.contains($0) && oneIn(6) }))

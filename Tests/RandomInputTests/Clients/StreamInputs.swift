@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 @testable import MessageStream
 
@@ -7,7 +8,7 @@ struct StreamInputs: LinkedGenerator {
   var run: RandomRun<StreamModel>
   private var server: StreamServer
   private let settings: StreamSettings
-  private var disk = KeptTimeline()
+  private var disk = StoredTimeline()
   // What was asked for and is not answered yet.
   private var commit: (id: CommitID, change: TimelineChange)?
   private var isLoading = false

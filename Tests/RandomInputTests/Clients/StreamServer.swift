@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import MessageStream
 
@@ -7,7 +8,7 @@ struct StreamServer: RandomSource {
   var chance: Chance
   let isPlain: Bool
   private let shop: ShopID
-  private var log = KeptLog(epoch: "e")
+  private var log = StoredLog(epoch: "e")
   private var edits: [MessageID: Message] = [:]
   private var count: UInt64 = 0
   /// How far behind its clock is, in seconds.
@@ -54,7 +55,7 @@ struct StreamServer: RandomSource {
     case 1:
       let lost = number(1...6)
       let kept = messages.dropLast(lost)
-      log = KeptLog(epoch: log.epoch)
+      log = StoredLog(epoch: log.epoch)
       for message in kept { _ = log.append(LogEntry(message: message, key: nil)) }
       for _ in 0..<lost where !oneIn(4) { write(at: wall) }
     case 2: lag = one([0, 0, 6, 60])

@@ -1,6 +1,7 @@
 import LinkCore
 import LinkHealth
 import LinkJSON
+import LinkStorage
 import LinkWire
 
 @testable import LinkServerCore

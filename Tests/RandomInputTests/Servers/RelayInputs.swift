@@ -1,6 +1,7 @@
 import LinkCore
 import LinkHealth
 import LinkJSON
+import LinkStorage
 import LinkWire
 
 @testable import LinkServerCore
@@ -12,7 +13,7 @@ struct RelayInputs: ServerInputs {
   let policy: RelayServerPolicy
   var drainLimit: Duration { policy.workable.drainLimit }
 
-  var kept = RelayKept()
+  var kept = StoredRelay()
   /// Calls without an outcome, and when they must have one.
   var asks: [RequestID: (ask: RelayCall, bearer: TokenHash?, until: Instant)] = [:]
   /// Pulls without a reply, and who made them.

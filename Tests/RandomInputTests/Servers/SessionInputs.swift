@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 @testable import LinkServerCore
@@ -10,7 +11,7 @@ struct SessionInputs: ServerInputs {
   let policy: SessionServerPolicy
   var drainLimit: Duration { policy.workable.drainLimit }
 
-  var kept = SessionKept()
+  var kept = StoredSessions()
   /// Sockets of which it is to be told that they took all.
   var full: [ConnectionID] = []
   var handlers: Set<SessionPromptID> = []
@@ -117,7 +118,7 @@ extension SessionInputs {
     (full, handlers, writes) = ([], [], [])
   }
 
-  private mutating func restore(_ kept: SessionKept) {
+  private mutating func restore(_ kept: StoredSessions) {
     self.kept = kept
     ran = ran.filter { kept.prompts[$0.value] != nil }
     answers = []

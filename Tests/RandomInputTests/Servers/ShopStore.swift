@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 @testable import LinkServerCore
@@ -21,14 +22,14 @@ struct ShopStore {
     var isAppend: Bool { if case .append = question { true } else { false } }
   }
 
-  private var logs: [ShopID: KeptLog] = [:]
+  private var logs: [ShopID: StoredLog] = [:]
   private(set) var open: [Open] = []
   private var written: UInt64 = 0
   let isPlain: Bool
 
   init(isPlain: Bool) { self.isPlain = isPlain }
 
-  func log(_ shop: ShopID) -> KeptLog { logs[shop] ?? KeptLog(epoch: "e") }
+  func log(_ shop: ShopID) -> StoredLog { logs[shop] ?? StoredLog(epoch: "e") }
 
   mutating func ask(_ token: StoreToken, _ shop: ShopID, _ question: Question, atOnce: Bool) {
     var asked = Open(token: token, shop: shop, question: question)

@@ -151,7 +151,7 @@ extension SyncInputs {
   /// Another process begins over the files of this one.
   private mutating func beginAnew() {
     let kept = files.sorted { $0.key < $1.key }.map { id, file in
-      KeptUpload(
+      StoredUpload(
         id: id, record: file.record, offset: file.count,
         age: .seconds(one([0, 5, 86_399, 86_400, 86_401])))
     }

@@ -10,8 +10,8 @@ import Testing
 
   private static func name(_ number: Int) -> UUID128 { UUID128(high: 9, low: UInt64(number)) }
 
-  private static func kept(_ number: Int, of user: String, age: Int) -> KeptUpload {
-    KeptUpload(
+  private static func kept(_ number: Int, of user: String, age: Int) -> StoredUpload {
+    StoredUpload(
       id: name(number), record: SyncUploadRecord(user: user, length: 10, isGzip: false), offset: 4,
       age: .seconds(age))
   }

@@ -1,6 +1,7 @@
 import HoldfastTestKit
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -38,7 +39,7 @@ import Testing
     _ path: SyncPath, from: String? = nil, to: String? = nil, records: [SyncRecord] = [],
     workouts: [SyncWorkout] = []
   ) throws -> String {
-    var store = KeptSync()
+    var store = StoredSync()
     _ = store.apply(try SyncSamples.delivery(records, workouts: workouts))
     let span = try #require(SyncSpan(from: from, to: to))
     var report = SyncReport(

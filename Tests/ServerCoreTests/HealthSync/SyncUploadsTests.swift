@@ -303,7 +303,7 @@ extension SyncAnswer {
   @Test func `uploads of an earlier process go on, unless they are too old`() {
     var stage = SyncStage()
     let old = UUID128(high: 2, low: 2)
-    let kept = KeptUpload(id: SyncStage.name, record: Self.record, offset: 4, age: .seconds(60))
+    let kept = StoredUpload(id: SyncStage.name, record: Self.record, offset: 4, age: .seconds(60))
     var tooOld = kept
     (tooOld.id, tooOld.age) = (old, SyncUploads.age)
     #expect(stage.feed(.restored([kept, tooOld])) == [.forget(old)])
@@ -331,7 +331,7 @@ extension SyncAnswer {
     func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }
     let record = SyncUploadRecord(user: "ben", length: 10, isGzip: false)
     let kept = (0..<UInt64(SyncUploads.most)).map { number in
-      KeptUpload(id: name(number), record: record, offset: 4, age: .seconds(number))
+      StoredUpload(id: name(number), record: record, offset: 4, age: .seconds(number))
     }
     #expect(stage.feed(.restored(kept)) == [])
     let oldest = name(UInt64(SyncUploads.most) - 1)

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 import LinkServerCore
-import LinkWire
+import LinkStorage
 import Testing
 
 /// A server of assistants in a test: requests in, answers out, and the relay as the test wants it.

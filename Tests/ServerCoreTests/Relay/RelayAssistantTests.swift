@@ -1,6 +1,7 @@
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -176,7 +177,7 @@ struct RelayAssistantTests {
     relay.pass(.milliseconds(57_999))
     #expect(relay.tick(at: relay.now).changes.isEmpty)
     relay.pass(.milliseconds(1))
-    var found: KeptAccess?
+    var found: StoredAccess?
     for change in relay.tick(at: relay.now).changes {
       if case .access(let access) = change { found = access }
     }

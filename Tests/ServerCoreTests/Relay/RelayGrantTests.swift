@@ -1,6 +1,6 @@
 import LinkCore
 import LinkServerCore
-import LinkWire
+import LinkStorage
 import Testing
 
 /// Logins that wait for the store.
@@ -11,7 +11,7 @@ struct RelayGrantTests {
     for number in UInt64(1)...2 {
       let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(number).code))
       let secret = RelayStage.secret("token-\(number)")
-      let access = KeptAccess(
+      let access = StoredAccess(
         token: secret.hash, phone: RelayStage.phone(number),
         expiresAt: relay.wall.advanced(by: .seconds(7_200)), since: relay.wall)
       #expect(relay.take(.minted(.access(ask, secret))).changes == [.access(access)])

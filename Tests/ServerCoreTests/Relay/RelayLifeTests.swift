@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -8,10 +9,10 @@ struct RelayLifeTests {
   private let phone = RelayStage.phone(1)
   private let one = ConnectionID(1)
 
-  private func kept(leftAt: Timestamp? = RelayStage.dawn, push: PushAddress? = nil) -> RelayKept {
-    RelayKept(
+  private func kept(leftAt: Timestamp? = RelayStage.dawn, push: PushAddress? = nil) -> StoredRelay {
+    StoredRelay(
       phones: [
-        KeptPhone(
+        StoredPhone(
           id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
           push: push, leftAt: leftAt)
       ],
@@ -19,19 +20,19 @@ struct RelayLifeTests {
       questions: [question()])
   }
 
-  private func access(expiresAt: Duration) -> KeptAccess {
-    KeptAccess(
+  private func access(expiresAt: Duration) -> StoredAccess {
+    StoredAccess(
       token: RelayStage.hash("token-1"), phone: phone,
       expiresAt: RelayStage.dawn.advanced(by: expiresAt))
   }
 
-  private func question() -> KeptQuestion {
-    KeptQuestion(
+  private func question() -> StoredQuestion {
+    StoredQuestion(
       id: RelayStage.request("old-1"), phone: phone, asker: RelayStage.hash("token-1"),
       question: RelayStage.question(), deadline: RelayStage.dawn.advanced(by: .seconds(45)))
   }
 
-  private func restored(_ kept: RelayKept, after time: Duration = .zero) -> (
+  private func restored(_ kept: StoredRelay, after time: Duration = .zero) -> (
     Relayed, [Relayed.Effect]
   ) {
     var relay = Relayed(life: "b")
@@ -55,7 +56,7 @@ struct RelayLifeTests {
     isLast: Bool
   ) {
     var old = kept()
-    let new = KeptPhone(
+    let new = StoredPhone(
       id: RelayStage.phone(2), device: RelayStage.device(1), resume: RelayStage.hash("resume-2"),
       push: nil, leftAt: RelayStage.dawn)
     old.phones.insert(new, at: isLast ? 1 : 0)
@@ -122,7 +123,7 @@ struct RelayLifeTests {
   @Test func `another assistant that asks the same does not get a question of before`() {
     var before = kept()
     before.accesses.append(
-      KeptAccess(
+      StoredAccess(
         token: RelayStage.hash("token-2"), phone: phone,
         expiresAt: RelayStage.dawn.advanced(by: .seconds(7_200))))
     var (relay, _) = restored(before)
@@ -174,7 +175,7 @@ struct RelayLifeTests {
   }
 
   @Test func `an access to a phone that is no more says so`() {
-    var (relay, _) = restored(RelayKept(accesses: [access(expiresAt: .seconds(100))]))
+    var (relay, _) = restored(StoredRelay(accesses: [access(expiresAt: .seconds(100))]))
     relay.pass(.seconds(3))
     let (id, effects) = relay.question()
     #expect(effects == [.answer(id, .refused(.phoneAway(since: .seconds(3), .pairAgain)))])
@@ -207,7 +208,7 @@ struct RelayLifeTests {
     relay.pass(.seconds(100))
     let back = relay.open(2, device: 1, resume: "resume-1")
     let isHere = RelayChange.phone(
-      KeptPhone(
+      StoredPhone(
         id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1")))
     #expect(back.changes == [isHere])
     _ = relay.settle(back, failure: .locked(detail: "another process has it"))
@@ -282,7 +283,7 @@ struct RelayLifeTests {
         .send(one, .cancel(RelayStage.request("a-1"))),
         .close(one, .draining(within: .seconds(5))),
       ])
-    let access = KeptAccess(
+    let access = StoredAccess(
       token: RelayStage.hash("token-1"), phone: RelayStage.phone(1),
       expiresAt: asked.advanced(by: .seconds(7_200)), since: asked, lastAsked: asked)
     #expect(effects.changes == [.access(access)])

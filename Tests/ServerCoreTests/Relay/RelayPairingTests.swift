@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -11,7 +12,7 @@ struct RelayPairingTests {
   @Test func `a phone is told its pair and its resume token once that is kept`() {
     var relay = Relayed()
     #expect(relay.open(1) == [.accept(one), .mint(.phone(one))])
-    let kept = KeptPhone(
+    let kept = StoredPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume"))
     let minted = relay.take(
       .minted(.phone(one, phone, RelayStage.secret("resume"), RelayStage.pair(7))))
@@ -68,7 +69,7 @@ struct RelayPairingTests {
     let (id, effects) = relay.ask(.login(word: "anchor", code: "000001"))
     #expect(effects == [.mint(.access(id)), .mint(.pair(phone))])
     let minted = relay.take(.minted(.access(id, RelayStage.secret("token"))))
-    let access = KeptAccess(
+    let access = StoredAccess(
       token: RelayStage.hash("token"), phone: phone,
       expiresAt: relay.wall.advanced(by: .seconds(7_200)), since: relay.wall)
     #expect(minted == [.store(StoreToken(2), [.access(access)])])

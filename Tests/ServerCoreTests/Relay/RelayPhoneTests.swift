@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -15,8 +16,8 @@ struct RelayPhoneTests {
     return relay
   }
 
-  private func kept(push: PushAddress? = nil, leftAt: Timestamp? = nil) -> KeptPhone {
-    KeptPhone(
+  private func kept(push: PushAddress? = nil, leftAt: Timestamp? = nil) -> StoredPhone {
+    StoredPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"), push: push,
       leftAt: leftAt)
   }
@@ -55,7 +56,7 @@ struct RelayPhoneTests {
     var relay = paired()
     let (id, asked) = relay.question()
     let left = relay.gone(1)
-    let question = KeptQuestion(
+    let question = StoredQuestion(
       id: RelayStage.request("a-1"), phone: phone, asker: RelayStage.hash("token-1"),
       question: RelayStage.question(), deadline: relay.wall.advanced(by: .seconds(45)))
     #expect(left.unstored == [])

@@ -1,6 +1,7 @@
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -39,7 +40,7 @@ struct RelayPullTests {
   @Test func `an address is kept before that is said`() {
     var relay = Relayed.withPhone()
     let (id, effects) = relay.pull(.push(address))
-    let kept = KeptPhone(
+    let kept = StoredPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
       push: address)
     #expect(effects == [.store(StoreToken(2), [.phone(kept)])])
@@ -308,7 +309,7 @@ struct RelayPullTests {
     var relay = away()
     _ = relay.question(1)
     let effects = relay.take(.pushed(phone, to: address, .gone))
-    let kept = KeptPhone(
+    let kept = StoredPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
       leftAt: relay.wall)
     #expect(effects.changes == [.phone(kept)])

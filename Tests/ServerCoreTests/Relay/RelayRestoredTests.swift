@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -11,34 +12,35 @@ struct RelayRestoredTests {
 
   private static func phone(
     _ number: UInt64 = 1, resume: String? = nil, push: PushAddress? = nil, left: Int = 0
-  ) -> KeptPhone {
-    KeptPhone(
+  ) -> StoredPhone {
+    StoredPhone(
       id: RelayStage.phone(number), device: RelayStage.device(1),
       resume: RelayStage.hash(resume ?? "resume-\(number)"), push: push,
       leftAt: RelayStage.dawn.advanced(by: .seconds(left)))
   }
 
-  private static func access(_ number: Int = 1) -> KeptAccess {
-    KeptAccess(
+  private static func access(_ number: Int = 1) -> StoredAccess {
+    StoredAccess(
       token: RelayStage.hash("token-\(number)"), phone: RelayStage.phone(1),
       expiresAt: RelayStage.dawn.advanced(by: .seconds(7_200)))
   }
 
   private static func question(
     _ number: Int = 1, within time: Duration = .seconds(100)
-  ) -> KeptQuestion {
-    KeptQuestion(
+  ) -> StoredQuestion {
+    StoredQuestion(
       id: RelayStage.request("old-\(number)"), phone: RelayStage.phone(1),
       asker: RelayStage.hash("token-1"), question: RelayStage.question(number),
       deadline: RelayStage.dawn.advanced(by: time))
   }
 
   private func restored(
-    _ phones: [KeptPhone], _ accesses: [KeptAccess] = [access()], _ questions: [KeptQuestion] = [],
+    _ phones: [StoredPhone], _ accesses: [StoredAccess] = [access()],
+    _ questions: [StoredQuestion] = [],
     _ change: (inout RelayServerPolicy) -> Void = { _ in }
   ) -> (Relayed, [Relayed.Effect]) {
     var relay = Relayed(life: "b", change)
-    let kept = RelayKept(phones: phones, accesses: accesses, questions: questions)
+    let kept = StoredRelay(phones: phones, accesses: accesses, questions: questions)
     let effects = relay.take(.restored(kept, wall: relay.wall))
     return (relay, effects)
   }

@@ -23,7 +23,7 @@ import Testing
     return relayed.server
   }
 
-  private static let access = KeptAccess(
+  private static let access = StoredAccess(
     token: token, phone: phone, expiresAt: RelayStage.dawn.advanced(by: .seconds(60)))
 
   private static let plants: [PlantedFault<RelayServer>] = [

@@ -1,6 +1,7 @@
 import LinkCore
 import LinkHealth
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Testing
 

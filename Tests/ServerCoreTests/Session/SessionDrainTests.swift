@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -201,8 +202,8 @@ import Testing
   }
 }
 
-extension KeptSessionPrompt.Stage {
-  fileprivate var answer: KeptSessionAnswer? {
+extension StoredSessionPrompt.Stage {
+  fileprivate var answer: StoredSessionAnswer? {
     switch self {
     case .ended(let answer): answer
     case .accepted, .started: nil

@@ -1,4 +1,4 @@
-import LinkWire
+import LinkStorage
 import Testing
 
 @testable import LinkServerCore

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -59,7 +60,7 @@ import Testing
   }
 
   @Test func `a conversation without a message is none`() {
-    var kept = SessionKept()
+    var kept = StoredSessions()
     kept.apply(.conversation("c", signature: "1:x"))
     var server = SessionServer(seed: 2, at: .zero)
     _ = server.handle(.restored(kept, wall: Stage.dawn), at: .zero)
@@ -89,7 +90,7 @@ import Testing
     for (number, name) in [(2, "c"), (3, "d")] as [(UInt64, String)] {
       kept.apply(
         .prompt(
-          KeptSessionPrompt(
+          StoredSessionPrompt(
             id: SessionPromptID(number), client: "ann",
             prompt: Sessions.prompt(in: name, key: "k\(number)"), at: sessions.wall,
             stage: .accepted)))
@@ -105,7 +106,7 @@ import Testing
   }
 
   @Test func `of a conversation with a hole the messages behind it are left`() {
-    var kept = SessionKept()
+    var kept = StoredSessions()
     kept.apply(.conversation("c", signature: "1:x"))
     for place in [4, 1, 3] as [UInt64] {
       let id = "m\(place)"

@@ -1,5 +1,6 @@
 import HoldfastTestKit
 import LinkCore
+import LinkStorage
 import LinkWire
 import Testing
 

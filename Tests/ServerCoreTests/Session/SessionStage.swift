@@ -1,5 +1,6 @@
 import LinkCore
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Testing
 
@@ -14,7 +15,7 @@ struct Sessions {
   var server: SessionServer
   private(set) var now = Instant.zero
   /// What the store holds.
-  private(set) var kept = SessionKept()
+  private(set) var kept = StoredSessions()
   /// Changes that the store has not answered for.
   private(set) var writes: [(StoreToken, [SessionChange])] = []
   /// Prompts whose handlers were started, in order.
@@ -22,7 +23,7 @@ struct Sessions {
 
   init(_ change: (inout SessionServerPolicy) -> Void = { _ in }) {
     server = SessionServer(policy: Self.policy(change), seed: 1, at: .zero)
-    _ = server.handle(.restored(SessionKept(), wall: wall), at: now)
+    _ = server.handle(.restored(StoredSessions(), wall: wall), at: now)
   }
 
   /// One with a connected client, ann.

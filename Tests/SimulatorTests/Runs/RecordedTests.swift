@@ -1,5 +1,6 @@
 import LinkCore
 import LinkSimulator
+import LinkStorage
 import LinkWire
 import Testing
 

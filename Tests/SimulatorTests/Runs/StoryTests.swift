@@ -1,5 +1,6 @@
 import LinkCore
 @testable import LinkSimulator
+import LinkStorage
 import LinkWire
 import MessageStream
 import Testing

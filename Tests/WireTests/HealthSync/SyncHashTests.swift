@@ -70,19 +70,3 @@ import Testing
     #expect(!(hash < hash))
   }
 }
-
-@Suite struct SyncReplyTests {
-  @Test func `replies are those of the contract`() {
-    func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-    #expect(
-      text(SyncTally(records: 2, workouts: 1, skippedDuplicates: 3).bytes)
-        == #"{"success":true,"inserted":{"records":2,"workouts":1},"skippedDuplicates":3}"#)
-    #expect(text(SyncReply.ready) == #"{"status":"ok","endpoint":"sync"}"#)
-    #expect(
-      text(SyncReply.refreshed(in: .milliseconds(12))) == #"{"success":true,"refreshedIn":12}"#)
-    #expect(
-      text(SyncReply.error("Bad request", details: "x"))
-        == #"{"error":"Bad request","details":"x"}"#)
-    #expect(text(SyncReply.error("Unauthorized")) == #"{"error":"Unauthorized"}"#)
-  }
-}

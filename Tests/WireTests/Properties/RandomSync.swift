@@ -58,12 +58,6 @@ extension Chance {
       skippedDuplicates: one([0, 3, .max]), refused: one([0, 4, .max]))
   }
 
-  mutating func ticket() -> UploadTicket {
-    UploadTicket(
-      one([.tus, .draft(3), .draft(8)]), url: id(), size: one([0, 1, 1 << 40]), isGzip: flag(),
-      sum: one([0, .max, next()]))
-  }
-
   mutating func claims() -> Claims {
     func second(_ chance: inout Chance) -> Timestamp {
       Timestamp(

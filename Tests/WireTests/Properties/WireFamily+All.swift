@@ -91,6 +91,5 @@ extension WireFamily {
       "batch", namesMembers: false, read: SyncBatch.read, write: \.bytes,
       random: { $0.syncBatch() }),
     WireFamily("tally", read: SyncTally.read, write: \.bytes, random: { $0.tally() }),
-    WireFamily("ticket", read: UploadTicket.read, write: \.bytes, random: { $0.ticket() }),
   ]
 }

@@ -1,3 +1,4 @@
+import HoldfastTestKit
 import LinkCore
 import Testing
 

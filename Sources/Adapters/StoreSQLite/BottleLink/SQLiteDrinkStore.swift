@@ -1,6 +1,7 @@
 package import LinkCore
 import LinkRuntime
-package import LinkWire
+package import LinkStorage
+import LinkWire
 
 /// The statements of a store of drinks.
 ///

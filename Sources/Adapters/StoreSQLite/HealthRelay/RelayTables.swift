@@ -1,6 +1,7 @@
 package import LinkCore
 import LinkRuntime
-package import LinkWire
+package import LinkStorage
+import LinkWire
 
 /// The statements of the relay's store.
 package final class RelayTables: Tables {
@@ -54,8 +55,8 @@ package final class RelayTables: Tables {
 
   package func finish() { clean() }
 
-  func kept() throws(StoreFailure) -> RelayKept {
-    RelayKept(phones: try phones(), accesses: try accesses(), questions: try questions())
+  func kept() throws(StoreFailure) -> StoredRelay {
+    StoredRelay(phones: try phones(), accesses: try accesses(), questions: try questions())
   }
 
   func apply(_ change: RelayChange) throws(StoreFailure) {
@@ -74,7 +75,7 @@ package final class RelayTables: Tables {
     }
   }
 
-  private func keep(_ phone: KeptPhone) throws(StoreFailure) {
+  private func keep(_ phone: StoredPhone) throws(StoreFailure) {
     try database.run(
       "INSERT OR REPLACE INTO phones(id, device, resume, push, left_at) VALUES (?, ?, ?, ?, ?)",
       [
@@ -83,7 +84,7 @@ package final class RelayTables: Tables {
       ])
   }
 
-  private func keep(_ access: KeptAccess) throws(StoreFailure) {
+  private func keep(_ access: StoredAccess) throws(StoreFailure) {
     try database.run(
       """
       INSERT OR REPLACE INTO accesses(token, phone, expires_at, name, version, since, asked)
@@ -97,7 +98,7 @@ package final class RelayTables: Tables {
       ])
   }
 
-  private func keep(_ question: KeptQuestion) throws(StoreFailure) {
+  private func keep(_ question: StoredQuestion) throws(StoreFailure) {
     // As the phone is told it: one spelling, read and tested in one place.
     let text = BackendMessage.question(question.id, question.question).bytes
     try database.run(
@@ -112,33 +113,33 @@ package final class RelayTables: Tables {
       ])
   }
 
-  private func phones() throws(StoreFailure) -> [KeptPhone] {
+  private func phones() throws(StoreFailure) -> [StoredPhone] {
     try database.query("SELECT id, device, resume, push, left_at FROM phones ORDER BY id") {
       row throws(StoreFailure) in
-      KeptPhone(
+      StoredPhone(
         id: PhoneID(try row.uuid(0)), device: try row.uuid(1), resume: try hash(row, 2),
         push: try push(row, 3), leftAt: try row.optionalTime(4))
     }
   }
 
-  private func accesses() throws(StoreFailure) -> [KeptAccess] {
+  private func accesses() throws(StoreFailure) -> [StoredAccess] {
     try database.query(
       "SELECT token, phone, expires_at, name, version, since, asked FROM accesses ORDER BY token"
     ) { row throws(StoreFailure) in
-      KeptAccess(
+      StoredAccess(
         token: try hash(row, 0), phone: PhoneID(try row.uuid(1)), expiresAt: try row.time(2),
         assistant: AssistantName(try row.optionalText(3), version: try row.optionalText(4)),
         since: try row.optionalTime(5), lastAsked: try row.optionalTime(6))
     }
   }
 
-  private func questions() throws(StoreFailure) -> [KeptQuestion] {
+  private func questions() throws(StoreFailure) -> [StoredQuestion] {
     try database.query("SELECT phone, asker, question, deadline FROM questions ORDER BY number") {
       row throws(StoreFailure) in
       guard let text = try row.optionalBlob(2),
         case .question(let id, let question)? = try? BackendMessage.read(text)
       else { throw row.garbage(2, expected: "a question") }
-      return KeptQuestion(
+      return StoredQuestion(
         id: id, phone: PhoneID(try row.uuid(0)), asker: try hash(row, 1), question: question,
         deadline: try row.time(3))
     }
@@ -169,7 +170,7 @@ package final class RelayTables: Tables {
 package typealias SQLiteRelayStore = SQLiteFile<RelayTables>
 
 extension SQLiteFile: RelayStore where T == RelayTables {
-  package func kept() throws(StoreFailure) -> RelayKept {
+  package func kept() throws(StoreFailure) -> StoredRelay {
     try read { tables throws(StoreFailure) in try tables.kept() }
   }
 

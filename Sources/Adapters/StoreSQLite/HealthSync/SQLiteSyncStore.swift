@@ -1,6 +1,7 @@
 package import LinkCore
 package import LinkHealth
 import LinkRuntime
+package import LinkStorage
 package import LinkWire
 
 /// The synced samples of all users in one SQLite file, `sync.sqlite`.

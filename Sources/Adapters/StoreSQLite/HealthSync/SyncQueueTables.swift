@@ -1,7 +1,8 @@
 package import LinkCore
 import LinkHealth
 import LinkRuntime
-package import LinkWire
+package import LinkStorage
+import LinkWire
 
 /// The statements of the queue of a phone that syncs.
 package struct SyncQueueTables: Tables {
@@ -30,7 +31,7 @@ package struct SyncQueueTables: Tables {
     self.database = database
   }
 
-  func kept() throws(StoreFailure) -> KeptSyncQueue {
+  func kept() throws(StoreFailure) -> StoredSyncQueue {
     let asked = try database.query("SELECT type FROM asked ORDER BY place") {
       row throws(StoreFailure) in try row.text(0)
     }
@@ -59,7 +60,7 @@ package struct SyncQueueTables: Tables {
         owner: try row.optionalText(1).map { SyncOwner(server: $0, user: user, epoch: epoch) }
       )
     }.first
-    return KeptSyncQueue(
+    return StoredSyncQueue(
       asked: asked, types: types, batches: batches,
       stamp: state?.stamp ?? Timestamp(nanoseconds: .min), owner: state?.owner)
   }
@@ -141,7 +142,7 @@ package struct SyncQueueTables: Tables {
 package typealias SQLiteSyncQueueStore = SQLiteFile<SyncQueueTables>
 
 extension SQLiteFile: SyncQueueStore where T == SyncQueueTables {
-  package func kept() throws(StoreFailure) -> KeptSyncQueue {
+  package func kept() throws(StoreFailure) -> StoredSyncQueue {
     try read { tables throws(StoreFailure) in try tables.kept() }
   }
 

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 
 /// The statements of the store of synced samples.

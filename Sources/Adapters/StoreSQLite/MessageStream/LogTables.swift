@@ -1,4 +1,5 @@
 package import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The statements of the backend's log.

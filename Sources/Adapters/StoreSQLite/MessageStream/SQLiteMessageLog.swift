@@ -1,5 +1,6 @@
 package import LinkCore
 import LinkRuntime
+package import LinkStorage
 package import LinkWire
 
 /// The backend's message log in one SQLite file, `messages.sqlite`.

@@ -1,5 +1,6 @@
 package import LinkCore
 import LinkRuntime
+package import LinkStorage
 package import LinkWire
 
 /// The phone's timelines in one SQLite file, `timeline.sqlite`.

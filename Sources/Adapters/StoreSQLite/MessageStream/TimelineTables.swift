@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The statements of the phone's store; every one names the shop.

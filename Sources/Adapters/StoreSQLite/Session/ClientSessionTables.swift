@@ -1,6 +1,7 @@
 package import LinkCore
 import LinkRuntime
-package import LinkWire
+package import LinkStorage
+import LinkWire
 
 /// The statements of a client's store of sessions.
 ///
@@ -99,7 +100,7 @@ package struct ClientSessionTables: Tables {
 
   // MARK: Prompts
 
-  private func prompts() throws(StoreFailure) -> [KeptPrompt] {
+  private func prompts() throws(StoreFailure) -> [StoredPrompt] {
     try database.query(
       """
       SELECT number, key, conversation, text, created_at, tries, failure, is_accepted, floor,
@@ -113,7 +114,7 @@ package struct ClientSessionTables: Tables {
       } else {
         state = .failed(reason: try row.text(6))
       }
-      return KeptPrompt(
+      return StoredPrompt(
         id: try row.uuid(1), conversation: try row.text(2), text: try row.text(3),
         number: try row.unsigned(0), createdAt: try row.time(4), state: state,
         isAccepted: try row.flag(7),
@@ -121,7 +122,7 @@ package struct ClientSessionTables: Tables {
     }
   }
 
-  private func put(_ prompt: KeptPrompt) throws(StoreFailure) {
+  private func put(_ prompt: StoredPrompt) throws(StoreFailure) {
     let number = Int64(clamping: prompt.number)
     let isKnown = try keeps(prompt.id)
     // The entry of a prompt that has ended is there.

@@ -1,6 +1,7 @@
 package import LinkCore
 import LinkRuntime
-package import LinkWire
+package import LinkStorage
+import LinkWire
 
 /// The statements of the store of sessions.
 package final class SessionTables: Tables {
@@ -31,12 +32,12 @@ package final class SessionTables: Tables {
     self.database = database
   }
 
-  func kept() throws(StoreFailure) -> SessionKept {
-    var kept = SessionKept()
+  func kept() throws(StoreFailure) -> StoredSessions {
+    var kept = StoredSessions()
     for client in try clients() { kept.clients[client.id] = client }
     for prompt in try prompts() { kept.prompts[prompt.id] = prompt }
     try database.query("SELECT id, signature FROM conversations") { row throws(StoreFailure) in
-      (try row.text(0), KeptConversation(signature: try row.text(1)))
+      (try row.text(0), StoredConversation(signature: try row.text(1)))
     }.forEach { kept.conversations[$0] = $1 }
     for entry in try entries() { kept.apply(.entry(entry)) }
     return kept
@@ -73,7 +74,7 @@ package final class SessionTables: Tables {
     }
   }
 
-  private func keep(_ client: KeptSessionClient) throws(StoreFailure) {
+  private func keep(_ client: StoredSessionClient) throws(StoreFailure) {
     try database.run(
       """
       INSERT OR REPLACE INTO clients(id, last_number, last_prompt, lost, seen_at)
@@ -85,7 +86,7 @@ package final class SessionTables: Tables {
       ])
   }
 
-  private func keep(_ kept: KeptSessionPrompt) throws(StoreFailure) {
+  private func keep(_ kept: StoredSessionPrompt) throws(StoreFailure) {
     let prompt = kept.prompt
     try database.run(
       """
@@ -104,7 +105,7 @@ package final class SessionTables: Tables {
   }
 
   private func keep(
-    _ answer: KeptSessionAnswer, of id: SessionPromptID
+    _ answer: StoredSessionAnswer, of id: SessionPromptID
   ) throws(StoreFailure) {
     let (isSuccess, text) =
       switch answer.result {
@@ -138,17 +139,17 @@ package final class SessionTables: Tables {
 // MARK: - Reading
 
 extension SessionTables {
-  private func clients() throws(StoreFailure) -> [KeptSessionClient] {
+  private func clients() throws(StoreFailure) -> [StoredSessionClient] {
     try database.query("SELECT id, last_number, last_prompt, lost, seen_at FROM clients") {
       row throws(StoreFailure) in
-      KeptSessionClient(
+      StoredSessionClient(
         id: try row.text(0), lastNumber: try row.unsigned(1),
         lastPrompt: try row.optionalUnsigned(2), lost: try row.optionalUnsigned(3),
         seenAt: try row.time(4))
     }
   }
 
-  private func prompts() throws(StoreFailure) -> [KeptSessionPrompt] {
+  private func prompts() throws(StoreFailure) -> [StoredSessionPrompt] {
     try database.query(
       """
       SELECT id, client, conversation, is_new, key, number, text, directory, provider, system, at,
@@ -161,16 +162,16 @@ extension SessionTables {
         idempotencyKey: try row.optionalText(4), number: try row.optionalUnsigned(5),
         workingDirectory: try row.optionalText(7), provider: try row.optionalText(8),
         systemPrompt: try row.optionalText(9))
-      var stage: KeptSessionPrompt.Stage = try row.flag(11) ? .started : .accepted
+      var stage: StoredSessionPrompt.Stage = try row.flag(11) ? .started : .accepted
       if let message = try row.optionalText(12) {
         let text = try row.text(15)
         stage = .ended(
-          KeptSessionAnswer(
+          StoredSessionAnswer(
             message: message, number: try row.unsigned(13),
             result: try row.flag(14) ? .success(text: text) : .failure(error: text),
             at: try row.time(16), isTaken: try row.flag(17)))
       }
-      return KeptSessionPrompt(
+      return StoredSessionPrompt(
         id: SessionPromptID(try row.unsigned(0)), client: try row.text(1), prompt: prompt,
         at: try row.time(10), stage: stage)
     }
@@ -208,7 +209,7 @@ extension Row {
 package typealias SQLiteSessionStore = SQLiteFile<SessionTables>
 
 extension SQLiteFile: SessionStore where T == SessionTables {
-  package func kept() throws(StoreFailure) -> SessionKept {
+  package func kept() throws(StoreFailure) -> StoredSessions {
     try read { tables throws(StoreFailure) in try tables.kept() }
   }
 

@@ -11,11 +11,11 @@ public protocol OutboxStore: Store {
 }
 
 /// An outbox in memory.
-public typealias MemoryOutbox = MemoryStore<KeptOutbox>
+public typealias MemoryOutbox = MemoryStore<StoredOutbox>
 
-extension MemoryStore: OutboxStore where Value == KeptOutbox {
+extension MemoryStore: OutboxStore where Value == StoredOutbox {
   /// An empty outbox.
-  public init() { self.init(KeptOutbox()) }
+  public init() { self.init(StoredOutbox()) }
 
   public func load() throws(StoreFailure) -> [ProvenQueue.Entry] { try use { $0.all } }
 

@@ -1,6 +1,6 @@
 public import LinkCore
 public import LinkDriver
-public import LinkWire
+public import LinkStorage
 
 /// A store of what a phone keeps of its bottle: which one it is, and its drinks, each once.
 ///
@@ -23,11 +23,11 @@ public protocol DrinkStore: Store {
 }
 
 /// Drinks in memory.
-public typealias MemoryDrinkStore = MemoryStore<KeptDrinks>
+public typealias MemoryDrinkStore = MemoryStore<StoredDrinks>
 
-extension MemoryStore: DrinkStore where Value == KeptDrinks {
+extension MemoryStore: DrinkStore where Value == StoredDrinks {
   /// An empty store.
-  public init() { self.init(KeptDrinks()) }
+  public init() { self.init(StoredDrinks()) }
 
   public func open() throws(StoreFailure) -> DrinkSnapshot { try use { $0.snapshot } }
 

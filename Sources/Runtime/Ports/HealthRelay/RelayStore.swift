@@ -1,6 +1,6 @@
 public import LinkCore
 public import LinkDriver
-public import LinkWire
+public import LinkStorage
 
 /// A store of what a backend's relay needs after a restart: phones, accesses, questions.
 ///
@@ -10,20 +10,20 @@ public import LinkWire
 public protocol RelayStore: Store {
   /// Returns everything that is kept: phones by id, accesses by token, questions in the order in
   /// which they came.
-  func kept() async throws(StoreFailure) -> RelayKept
+  func kept() async throws(StoreFailure) -> StoredRelay
 
   /// Makes changes in this order. Removing what is not there changes nothing.
   func apply(_ changes: [RelayChange]) async throws(StoreFailure)
 }
 
 /// A relay store in memory.
-public typealias MemoryRelayStore = MemoryStore<RelayKept>
+public typealias MemoryRelayStore = MemoryStore<StoredRelay>
 
-extension MemoryStore: RelayStore where Value == RelayKept {
+extension MemoryStore: RelayStore where Value == StoredRelay {
   /// An empty store.
-  public init() { self.init(RelayKept()) }
+  public init() { self.init(StoredRelay()) }
 
-  public func kept() throws(StoreFailure) -> RelayKept { try use { $0 } }
+  public func kept() throws(StoreFailure) -> StoredRelay { try use { $0 } }
 
   public func apply(_ changes: [RelayChange]) throws(StoreFailure) {
     try use { kept in

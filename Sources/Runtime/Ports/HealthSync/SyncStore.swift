@@ -1,12 +1,13 @@
 public import LinkCore
 public import LinkDriver
 public import LinkHealth
+public import LinkStorage
 public import LinkWire
 
 /// A store of the samples that phones sync, for all users of a backend.
 ///
 /// `apply` is atomic, and durable when it returns; after a failure nothing of it is visible. What a
-/// batch does to what is kept says `KeptSync`. Calls may come from any task; the store puts them in
+/// batch does to what is kept says `StoredSync`. Calls may come from any task; the store puts them in
 /// order.
 public protocol SyncStore: Store {
   /// Returns the epoch: one generation of what is stored, in 1 to 64 printable characters.
@@ -35,11 +36,11 @@ public protocol SyncStore: Store {
 }
 
 /// A sync store in memory.
-public typealias MemorySyncStore = MemoryStore<KeptSync>
+public typealias MemorySyncStore = MemoryStore<StoredSync>
 
-extension MemoryStore: SyncStore where Value == KeptSync {
+extension MemoryStore: SyncStore where Value == StoredSync {
   /// An empty store.
-  public init() { self.init(KeptSync()) }
+  public init() { self.init(StoredSync()) }
 
   public func epoch() throws(StoreFailure) -> String { try use { $0.epoch } }
 
@@ -96,23 +97,23 @@ public protocol HealthSource: Sendable {
 /// A store of what a phone must not forget of its sync: anchors, batches that wait, parked ones.
 ///
 /// Changes are durable, all or none, when `apply` returns, in the order of the calls. What a step
-/// does says `KeptSyncQueue`.
+/// does says `StoredSyncQueue`.
 public protocol SyncQueueStore: Store {
   /// Returns everything that is kept.
-  func kept() async throws(StoreFailure) -> KeptSyncQueue
+  func kept() async throws(StoreFailure) -> StoredSyncQueue
 
   /// Makes changes in this order, in one transaction.
   func apply(_ steps: [SyncQueueStep]) async throws(StoreFailure)
 }
 
 /// A queue in memory.
-public typealias MemorySyncQueueStore = MemoryStore<KeptSyncQueue>
+public typealias MemorySyncQueueStore = MemoryStore<StoredSyncQueue>
 
-extension MemoryStore: SyncQueueStore where Value == KeptSyncQueue {
+extension MemoryStore: SyncQueueStore where Value == StoredSyncQueue {
   /// An empty queue.
-  public init() { self.init(KeptSyncQueue()) }
+  public init() { self.init(StoredSyncQueue()) }
 
-  public func kept() throws(StoreFailure) -> KeptSyncQueue { try use { $0 } }
+  public func kept() throws(StoreFailure) -> StoredSyncQueue { try use { $0 } }
 
   public func apply(_ steps: [SyncQueueStep]) throws(StoreFailure) {
     try use { queue in

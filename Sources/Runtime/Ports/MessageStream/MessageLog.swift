@@ -1,5 +1,6 @@
 public import LinkCore
 public import LinkDriver
+public import LinkStorage
 public import LinkWire
 
 /// A store of the backend's messages: one log for each shop, each message at the next offset.
@@ -42,11 +43,11 @@ extension StoreFailure {
 }
 
 /// A message log in memory.
-public typealias MemoryMessageLog = MemoryStore<KeptLogs>
+public typealias MemoryMessageLog = MemoryStore<StoredLogs>
 
-extension MemoryStore: MessageLog where Value == KeptLogs {
+extension MemoryStore: MessageLog where Value == StoredLogs {
   /// An empty log, whose positions carry `epoch`.
-  public init(epoch: String = "memory") { self.init(KeptLogs(epoch: epoch)) }
+  public init(epoch: String = "memory") { self.init(StoredLogs(epoch: epoch)) }
 
   public func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {
     do throws(StoreFailure) {

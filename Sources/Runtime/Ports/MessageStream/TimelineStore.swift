@@ -1,5 +1,6 @@
 public import LinkCore
 public import LinkDriver
+public import LinkStorage
 public import LinkWire
 
 /// A store of the timelines of a phone.
@@ -52,11 +53,11 @@ public protocol TimelineStore: Store {
 }
 
 /// The timelines of a phone in memory.
-public typealias MemoryTimelineStore = MemoryStore<KeptTimelines>
+public typealias MemoryTimelineStore = MemoryStore<StoredTimelines>
 
-extension MemoryStore: TimelineStore where Value == KeptTimelines {
+extension MemoryStore: TimelineStore where Value == StoredTimelines {
   /// An empty store.
-  public init() { self.init(KeptTimelines()) }
+  public init() { self.init(StoredTimelines()) }
 
   public func load(_ shop: ShopID, limit: Int) throws(StoreFailure) -> TimelineSnapshot {
     try use { $0[shop].load(limit: limit) }
@@ -109,7 +110,7 @@ extension MemoryStore: TimelineStore where Value == KeptTimelines {
   }
 
   private func change<Result>(
-    _ shop: ShopID, _ body: (inout KeptTimeline) throws(StoreFailure) -> Result
+    _ shop: ShopID, _ body: (inout StoredTimeline) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
     try use { timelines throws(StoreFailure) in try timelines.change(shop, body) }
   }

@@ -1,6 +1,6 @@
 public import LinkCore
 public import LinkDriver
-public import LinkWire
+public import LinkStorage
 
 /// A store of what a client of sessions must not forget: its id, prompts, messages, cursors.
 ///
@@ -23,11 +23,11 @@ public protocol ClientSessionStore: Store {
 }
 
 /// A client's store in memory.
-public typealias MemoryClientSessionStore = MemoryStore<KeptSession>
+public typealias MemoryClientSessionStore = MemoryStore<StoredClientSession>
 
-extension MemoryStore: ClientSessionStore where Value == KeptSession {
+extension MemoryStore: ClientSessionStore where Value == StoredClientSession {
   /// An empty store.
-  public init() { self.init(KeptSession()) }
+  public init() { self.init(StoredClientSession()) }
 
   public func open(as client: UUID128) throws(StoreFailure) -> ClientSessionSnapshot {
     try use { $0.open(as: client) }
@@ -51,20 +51,20 @@ extension MemoryStore: ClientSessionStore where Value == KeptSession {
 /// Changes are durable, all or none, when `apply` returns, in the order of the calls.
 public protocol SessionStore: Store {
   /// Returns everything that is kept.
-  func kept() async throws(StoreFailure) -> SessionKept
+  func kept() async throws(StoreFailure) -> StoredSessions
 
   /// Makes changes in this order. Changing what is not there changes nothing.
   func apply(_ changes: [SessionChange]) async throws(StoreFailure)
 }
 
 /// A store of sessions in memory.
-public typealias MemorySessionStore = MemoryStore<SessionKept>
+public typealias MemorySessionStore = MemoryStore<StoredSessions>
 
-extension MemoryStore: SessionStore where Value == SessionKept {
+extension MemoryStore: SessionStore where Value == StoredSessions {
   /// An empty store.
-  public init() { self.init(SessionKept()) }
+  public init() { self.init(StoredSessions()) }
 
-  public func kept() throws(StoreFailure) -> SessionKept { try use { $0 } }
+  public func kept() throws(StoreFailure) -> StoredSessions { try use { $0 } }
 
   public func apply(_ changes: [SessionChange]) throws(StoreFailure) {
     try use { kept in

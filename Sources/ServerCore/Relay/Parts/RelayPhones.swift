@@ -48,7 +48,7 @@ struct RelayPhone: Sendable {
 
   /// A stored phone, which is away since `since`; one that was connected when it was stored left at
   /// `wall`.
-  init(_ stored: KeptPhone, since: Instant, wall: Timestamp) {
+  init(_ stored: StoredPhone, since: Instant, wall: Timestamp) {
     (id, device, resume) = (stored.id, stored.device, stored.resume)
     presence = .away(since: since)
     wakePush.address = stored.push
@@ -84,9 +84,9 @@ struct RelayPhone: Sendable {
   }
 
   /// What is stored of it; nothing of a plain one.
-  var kept: KeptPhone? {
+  var kept: StoredPhone? {
     guard let device, let resume else { return nil }
-    return KeptPhone(
+    return StoredPhone(
       id: id, device: device, resume: resume, push: wakePush.address, leftAt: leftAt)
   }
 

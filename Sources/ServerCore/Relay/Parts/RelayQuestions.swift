@@ -75,8 +75,8 @@ struct RelayQuestion: Sendable {
   }
 
   /// What is stored of it.
-  var kept: KeptQuestion {
-    KeptQuestion(id: id, phone: phone, asker: caller, question: question, deadline: deadlineWall)
+  var kept: StoredQuestion {
+    StoredQuestion(id: id, phone: phone, asker: caller, question: question, deadline: deadlineWall)
   }
 
   /// Goes back into the line; what came of an answer is thrown away.
@@ -186,7 +186,7 @@ extension RelayQuestions {
   /// Adds a stored question, which waits for its assistant to ask it again; returns `nil` if there
   /// is no room, or it is known.
   mutating func restore(
-    _ kept: KeptQuestion, until deadline: Instant, at now: Instant
+    _ kept: StoredQuestion, until deadline: Instant, at now: Instant
   ) -> QuestionID? {
     guard byName[kept.id] == nil, !isFull(kept.phone), all.count < policy.maxCalls else {
       return nil

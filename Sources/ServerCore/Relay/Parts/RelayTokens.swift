@@ -4,7 +4,7 @@ import LinkWire
 /// An assistant's access to a phone.
 struct RelayAccess: Sendable {
   /// As the store has it, but for a newer `lastAsked`.
-  fileprivate(set) var kept: KeptAccess
+  fileprivate(set) var kept: StoredAccess
   /// Judged once, when it was made or restored, so that a jump of the wall clock ends no access.
   let expiresAt: Instant
 
@@ -46,7 +46,7 @@ struct RelayTokens: Sendable {
 
   // MARK: From the login to the end
 
-  mutating func admit(_ access: KeptAccess, until expiresAt: Instant) {
+  mutating func admit(_ access: StoredAccess, until expiresAt: Instant) {
     all[access.token] = RelayAccess(kept: access, expiresAt: expiresAt)
     byPhone[access.phone, default: []].append(access.token)
   }

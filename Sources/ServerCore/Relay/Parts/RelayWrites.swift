@@ -16,7 +16,7 @@ struct RelayWrites: Sendable {
     /// The phone is told its resume token.
     case phone(PhoneID)
     /// The assistant is told its token.
-    case access(RequestID, KeptAccess, RelaySecret)
+    case access(RequestID, StoredAccess, RelaySecret)
     case logout(RequestID)
     case push(RequestID, PhoneID)
   }

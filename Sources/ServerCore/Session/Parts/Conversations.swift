@@ -24,7 +24,7 @@ struct ConversationState: Sendable {
   init() {}
 
   /// Creates a conversation from what was kept: the newest messages without a hole.
-  init(_ kept: KeptConversation, usedAt now: Timestamp) {
+  init(_ kept: StoredConversation, usedAt now: Timestamp) {
     (signature, isKept) = (kept.signature, true)
     // One that the store failed to keep at first stands behind later ones.
     for entry in kept.entries.sorted(by: { ($0.place ?? 0) < ($1.place ?? 0) }) {
@@ -143,7 +143,7 @@ struct Conversations: Sendable {
   func line(of id: String) -> [SessionPromptID] { table[id]?.line ?? [] }
 
   /// Takes what was kept of a conversation.
-  mutating func restore(_ id: String, _ kept: KeptConversation, at wall: Timestamp) {
+  mutating func restore(_ id: String, _ kept: StoredConversation, at wall: Timestamp) {
     let state = ConversationState(kept, usedAt: wall)
     bytes += state.size
     if !state.entries.isEmpty { table[id] = state }

@@ -3,7 +3,7 @@ import LinkWire
 
 /// A client that has connected, as long as it is remembered.
 struct SessionClient: Sendable {
-  var kept: KeptSessionClient
+  var kept: StoredSessionClient
   /// The sockets of the client, the oldest first.
   var sockets: [ConnectionID] = []
   /// The prompts whose answers the client did not acknowledge, in the order of the answers.
@@ -15,7 +15,7 @@ struct SessionClient: Sendable {
   /// The newest loss that was reported to the client.
   private var reportedLoss: UInt64 = 0
 
-  init(kept: KeptSessionClient) { self.kept = kept }
+  init(kept: StoredSessionClient) { self.kept = kept }
 
   /// Whether the client is away and waits for nothing.
   var isIdle: Bool { sockets.isEmpty && open == 0 }

@@ -62,7 +62,7 @@ struct SessionPrompts: Sendable {
     noteEnd(turn, answer)
   }
 
-  private mutating func noteEnd(_ turn: SessionTurn, _ answer: KeptSessionAnswer) {
+  private mutating func noteEnd(_ turn: SessionTurn, _ answer: StoredSessionAnswer) {
     byMessage[answer.message] = turn.id
     ended.append(turn.id)
     endedBytes += turn.size
@@ -89,7 +89,7 @@ struct SessionPrompts: Sendable {
   }
 
   /// Ends a prompt whose answer is durable.
-  mutating func end(_ id: SessionPromptID, _ answer: KeptSessionAnswer) {
+  mutating func end(_ id: SessionPromptID, _ answer: StoredSessionAnswer) {
     guard var turn = turns[id] else { return }
     noteOpenGone(turn)
     turn.stage = .ended(answer)
@@ -175,8 +175,8 @@ struct SessionTurn: Sendable {
     /// Its handler is told to end; then the prompt fails with `error`.
     case cancelling(error: String)
     /// The store is asked to remember its answer.
-    case finishing(KeptSessionAnswer)
-    case ended(KeptSessionAnswer)
+    case finishing(StoredSessionAnswer)
+    case ended(StoredSessionAnswer)
   }
 
   let id: SessionPromptID
@@ -198,7 +198,7 @@ struct SessionTurn: Sendable {
   /// Who asked for its end by `kill_session`.
   var killers: [ConnectionID] = []
 
-  var answer: KeptSessionAnswer? {
+  var answer: StoredSessionAnswer? {
     switch stage {
     case .ended(let answer): answer
     case .accepting, .waiting, .starting, .running, .cancelling, .finishing: nil
@@ -226,15 +226,15 @@ struct SessionTurn: Sendable {
   }
 
   /// As it is kept.
-  var kept: KeptSessionPrompt {
-    let stage: KeptSessionPrompt.Stage =
+  var kept: StoredSessionPrompt {
+    let stage: StoredSessionPrompt.Stage =
       switch stage {
       case .accepting(let starts): starts ? .started : .accepted
       case .waiting: .accepted
       case .starting, .running, .cancelling, .finishing: .started
       case .ended(let answer): .ended(answer)
       }
-    return KeptSessionPrompt(id: id, client: client, prompt: prompt, at: at, stage: stage)
+    return StoredSessionPrompt(id: id, client: client, prompt: prompt, at: at, stage: stage)
   }
 
   /// Bytes that it takes of the bounds.
@@ -244,7 +244,7 @@ struct SessionTurn: Sendable {
 
   /// Returns an answer as a response. Its number counts only for the client whose prompt it was.
   func response(
-    _ answer: KeptSessionAnswer, _ result: SessionResponse.Result, to peer: SessionSocket.Peer,
+    _ answer: StoredSessionAnswer, _ result: SessionResponse.Result, to peer: SessionSocket.Peer,
     parts: Int? = nil
   ) -> SessionServerMessage {
     .response(
@@ -262,7 +262,7 @@ struct SessionTurn: Sendable {
   }
 }
 
-extension KeptSessionAnswer {
+extension StoredSessionAnswer {
   /// The text of the result, whatever it is.
   var text: String {
     switch result {
@@ -274,7 +274,7 @@ extension KeptSessionAnswer {
   var size: Int { text.utf8.count }
 }
 
-extension KeptSessionPrompt {
+extension StoredSessionPrompt {
   var isOver: Bool { endedAt != Timestamp(nanoseconds: .max) }
 
   /// When it ended; the end of time if it has not.

@@ -1,5 +1,6 @@
 import LinkCore
 public import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// Checks what `DrinkStore` promises; works with any implementation and any test library.

@@ -1,6 +1,7 @@
 import LinkCore
 import LinkHealth
 public import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// Checks what `RelayStore` promises; works with any implementation and any test library.
@@ -22,17 +23,17 @@ public func relayStoreContract(make: () async throws -> any RelayStore) async th
 /// The nouns of the relay's store.
 private enum RelaySamples {
   static func phone(_ number: UInt64, push: PushAddress? = nil, leftAt: Int64? = nil) throws
-    -> KeptPhone
+    -> StoredPhone
   {
-    KeptPhone(
+    StoredPhone(
       id: id(number), device: UUID128(high: 2, low: number), resume: try token(number, 1),
       push: push, leftAt: leftAt.map { Timestamp(nanoseconds: $0) })
   }
 
   static func id(_ number: UInt64) -> PhoneID { PhoneID(UUID128(high: 1, low: number)) }
 
-  static func access(_ number: UInt64, until: Int64 = 9) throws -> KeptAccess {
-    KeptAccess(
+  static func access(_ number: UInt64, until: Int64 = 9) throws -> StoredAccess {
+    StoredAccess(
       token: try token(number, 2), phone: id(number),
       expiresAt: Timestamp(nanoseconds: until))
   }
@@ -45,7 +46,7 @@ private enum RelaySamples {
 
   static func question(
     _ number: UInt64, phone: UInt64 = 1, deadline: Int64 = 5
-  ) throws -> KeptQuestion {
+  ) throws -> StoredQuestion {
     guard let id = RelayRequestID("q-\(number)") else {
       throw ContractViolation("a request id is not empty")
     }
@@ -55,14 +56,14 @@ private enum RelaySamples {
     let query = SummaryQuery(
       start: moment(1), end: moment(2),
       metrics: [SummaryMetric(valueType: .sleep), SummaryMetric(valueType: .steps)])
-    return KeptQuestion(
+    return StoredQuestion(
       id: id, phone: self.id(phone), asker: try token(number, 2), question: .summary(query),
       deadline: Timestamp(nanoseconds: deadline))
   }
 }
 
 private func relayStartsEmpty(_ store: any RelayStore) async throws {
-  try ContractViolation.unless(try await store.kept(), is: RelayKept(), "it begins empty")
+  try ContractViolation.unless(try await store.kept(), is: StoredRelay(), "it begins empty")
 }
 
 private func keepsInOrder(_ store: any RelayStore) async throws {
@@ -81,7 +82,7 @@ private func keepsInOrder(_ store: any RelayStore) async throws {
   try await store.apply(changes)
   try ContractViolation.unless(
     try await store.kept(),
-    is: RelayKept(phones: phones, accesses: accesses, questions: questions),
+    is: StoredRelay(phones: phones, accesses: accesses, questions: questions),
     "phones by id, accesses by token, questions as they came")
 }
 
@@ -96,7 +97,7 @@ private func keepsTheNewest(_ store: any RelayStore) async throws {
   try await store.apply([.phone(phone), .access(access), .question(question)])
   try ContractViolation.unless(
     try await store.kept(),
-    is: RelayKept(
+    is: StoredRelay(
       phones: [phone], accesses: [access], questions: [question, try RelaySamples.question(2)]),
     "what is kept again takes the place of the former")
 }
@@ -113,7 +114,7 @@ private func endsOnlyWhatItNames(_ store: any RelayStore) async throws {
   ])
   try ContractViolation.unless(
     try await store.kept(),
-    is: RelayKept(
+    is: StoredRelay(
       phones: [try RelaySamples.phone(1)], accesses: [try RelaySamples.access(2)],
       questions: [try RelaySamples.question(1)]),
     "what is ended goes, the rest stays")
@@ -125,7 +126,7 @@ private func endsWhatIsNotThere(_ store: any RelayStore) async throws {
     .endQuestion(try RelaySamples.question(1).id),
   ])
   try ContractViolation.unless(
-    try await store.kept(), is: RelayKept(), "to end what is not there changes nothing")
+    try await store.kept(), is: StoredRelay(), "to end what is not there changes nothing")
 }
 
 private func endsQuestionsWithTheirPhone(_ store: any RelayStore) async throws {
@@ -136,7 +137,7 @@ private func endsQuestionsWithTheirPhone(_ store: any RelayStore) async throws {
   ])
   try ContractViolation.unless(
     try await store.kept(),
-    is: RelayKept(
+    is: StoredRelay(
       accesses: [try RelaySamples.access(1)],
       questions: [try RelaySamples.question(2, phone: 2)]),
     "questions end with their phone, accesses do not")

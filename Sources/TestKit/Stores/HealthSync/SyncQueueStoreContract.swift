@@ -1,6 +1,7 @@
 import LinkCore
 import LinkHealth
 public import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// Checks what `SyncQueueStore` promises; works with any implementation and any test library.
@@ -31,7 +32,7 @@ private func time(_ nanoseconds: Int64) -> Timestamp { Timestamp(nanoseconds: na
 private func expect(
   _ store: any SyncQueueStore, _ steps: [SyncQueueStep], _ promise: String
 ) async throws {
-  var wanted = KeptSyncQueue()
+  var wanted = StoredSyncQueue()
   for step in steps { wanted.apply(step) }
   try ContractViolation.unless(try await store.kept(), is: wanted, promise)
 }
@@ -39,7 +40,7 @@ private func expect(
 private func queueStartsEmpty(_ store: any SyncQueueStore) async throws {
   try await store.apply([])
   try ContractViolation.unless(
-    try await store.kept(), is: KeptSyncQueue(), "a new queue holds nothing")
+    try await store.kept(), is: StoredSyncQueue(), "a new queue holds nothing")
 }
 
 private func queueKeepsEveryField(_ store: any SyncQueueStore) async throws {
@@ -146,7 +147,7 @@ private func queueIgnoresWhatIsNotThere(_ store: any SyncQueueStore) async throw
     .anchor(type: "x", nil),
   ])
   try ContractViolation.unless(
-    try await store.kept(), is: KeptSyncQueue(), "changing what is not there changes nothing")
+    try await store.kept(), is: StoredSyncQueue(), "changing what is not there changes nothing")
   try await store.apply([.add(batch("a")), .remove(file: "a")])
   try ContractViolation.unless(try await store.kept().batches, is: [], "what was removed is gone")
 }

@@ -1,6 +1,7 @@
 package import LinkCore
 package import LinkHealth
 public import LinkRuntime
+package import LinkStorage
 package import LinkWire
 
 /// Checks what `SyncStore` promises; works with any implementation and any test library.

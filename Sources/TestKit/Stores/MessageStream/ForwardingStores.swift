@@ -1,5 +1,6 @@
 package import LinkCore
 package import LinkRuntime
+package import LinkStorage
 package import LinkWire
 
 /// A timeline store that does one thing differently and passes every other call to another store.

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// The checks of what `TimelineStore` promises to consumers.

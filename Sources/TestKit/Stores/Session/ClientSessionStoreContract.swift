@@ -1,5 +1,6 @@
 import LinkCore
 public import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// Checks what `ClientSessionStore` promises; works with any implementation and any test library.
@@ -29,8 +30,8 @@ private enum SessionSamples {
 
   static func key(_ number: UInt64) -> UUID128 { UUID128(high: 2, low: number) }
 
-  static func prompt(_ number: UInt64, text: String = "text") -> KeptPrompt {
-    KeptPrompt(
+  static func prompt(_ number: UInt64, text: String = "text") -> StoredPrompt {
+    StoredPrompt(
       id: key(number), conversation: "c", text: text, number: number,
       createdAt: Timestamp(nanoseconds: Int64(number)))
   }

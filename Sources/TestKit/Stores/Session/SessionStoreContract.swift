@@ -1,5 +1,6 @@
 import LinkCore
 public import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// Checks what `SessionStore` promises; works with any implementation and any test library.
@@ -9,8 +10,8 @@ import LinkWire
 public func sessionStoreContract(make: () async throws -> any SessionStore) async throws {
   for (name, steps) in SessionSamples.scripts {
     let store = try await make()
-    try ContractViolation.unless(try await store.kept(), is: SessionKept(), "it begins empty")
-    var expected = SessionKept()
+    try ContractViolation.unless(try await store.kept(), is: StoredSessions(), "it begins empty")
+    var expected = StoredSessions()
     for changes in steps {
       try await store.apply(changes)
       for change in changes { expected.apply(change) }
@@ -70,30 +71,30 @@ private enum SessionSamples {
 
   private static func client(
     _ id: String, last: UInt64 = 0, prompt: UInt64? = nil, lost: UInt64? = nil
-  ) -> KeptSessionClient {
-    KeptSessionClient(
+  ) -> StoredSessionClient {
+    StoredSessionClient(
       id: id, lastNumber: last, lastPrompt: prompt, lost: lost, seenAt: Timestamp(nanoseconds: 5))
   }
 
   private static func prompt(
-    _ number: UInt64, client: String = "ann", stage: KeptSessionPrompt.Stage = .accepted,
+    _ number: UInt64, client: String = "ann", stage: StoredSessionPrompt.Stage = .accepted,
     isFull: Bool = false
-  ) -> KeptSessionPrompt {
+  ) -> StoredSessionPrompt {
     var prompt = SessionPrompt(
       text: "text \(number) \"\u{E9}\"", conversation: "c", isNew: isFull, idempotencyKey: nil)
     if isFull {
       (prompt.idempotencyKey, prompt.number, prompt.provider) = ("key", 7, "provider")
       (prompt.workingDirectory, prompt.systemPrompt) = ("/tmp", "be brief")
     }
-    return KeptSessionPrompt(
+    return StoredSessionPrompt(
       id: SessionPromptID(number), client: client, prompt: prompt,
       at: Timestamp(nanoseconds: Int64(number)), stage: stage)
   }
 
   private static func answer(
     _ number: UInt64, _ result: SessionResponse.Result
-  ) -> KeptSessionAnswer {
-    KeptSessionAnswer(
+  ) -> StoredSessionAnswer {
+    StoredSessionAnswer(
       message: "m\(number)", number: number, result: result, at: Timestamp(nanoseconds: 9))
   }
 

@@ -5,6 +5,7 @@ import LinkJSON
 import LinkProtocols
 import LinkRuntime
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import ServerSockets
 import StoreSQLite

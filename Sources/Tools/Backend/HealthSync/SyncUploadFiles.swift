@@ -23,7 +23,7 @@ struct SyncUploadFiles: Sendable {
   private func path(_ id: UUID128) -> String { "\(directory)/\(id)" }
 
   /// Returns the uploads of earlier processes; removes what is none.
-  func kept(at wall: Timestamp) -> [KeptUpload] {
+  func kept(at wall: Timestamp) -> [StoredUpload] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     return names.sorted().compactMap { name in
       guard let id = UUID128(name), let kept = kept(id, at: wall) else {
@@ -34,7 +34,7 @@ struct SyncUploadFiles: Sendable {
     }
   }
 
-  private func kept(_ id: UUID128, at wall: Timestamp) -> KeptUpload? {
+  private func kept(_ id: UUID128, at wall: Timestamp) -> StoredUpload? {
     guard let file = FileHandle(forReadingAtPath: path(id)) else { return nil }
     defer { try? file.close() }
     guard let head = try? file.read(upToCount: SyncUploadRecord.mostBytes),
@@ -48,7 +48,7 @@ struct SyncUploadFiles: Sendable {
     }
     let changed = Timestamp(
       seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
-    return KeptUpload(
+    return StoredUpload(
       id: id, record: record, offset: offset, age: max(.zero, changed.duration(to: wall)))
   }
 

@@ -2,7 +2,7 @@ import COpenSSL
 import LinkCore
 import LinkJSON
 import LinkServerCore
-import LinkWire
+import LinkStorage
 
 /// Draws the relay's secrets from the system's generator, and hashes tokens.
 enum RelaySecrets {

@@ -4,6 +4,7 @@ import LinkJSON
 import LinkProtocols
 import LinkRuntime
 public import LinkServerCore
+import LinkStorage
 import LinkWire
 import ServerSockets
 import StoreSQLite
@@ -36,7 +37,7 @@ struct RelayService: Service {
 
   var rules: RelayRules
   let store: any RelayStore
-  private let kept: RelayKept
+  private let kept: StoredRelay
   private let originPolicy: OriginPolicy
   private let proxies: TrustedProxies
   private let pushes: (any PushSender)?
@@ -50,7 +51,7 @@ struct RelayService: Service {
     configuration.relay.maxSockets
   }
 
-  private init(_ setup: BackendSetup, _ store: any RelayStore, _ kept: RelayKept) {
+  private init(_ setup: BackendSetup, _ store: any RelayStore, _ kept: StoredRelay) {
     let configuration = setup.configuration
     let now = BootClock().now
     rules = RelayRules(

@@ -2,6 +2,7 @@ import ChildProcesses
 import LinkCore
 import LinkRuntime
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import Synchronization
 

@@ -3,6 +3,7 @@ import LinkJSON
 import LinkProtocols
 import LinkRuntime
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import ServerSockets
 import StoreSQLite
@@ -19,7 +20,7 @@ struct SessionService: Service {
 
   var rules: SessionServer
   let store: any SessionStore
-  let kept: SessionKept
+  let kept: StoredSessions
   let key: SessionKey
   /// `nil` answers each prompt with its own text.
   let handlers: SessionHandlers?

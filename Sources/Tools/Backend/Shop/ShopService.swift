@@ -2,6 +2,7 @@ import LinkCore
 import LinkProtocols
 import LinkRuntime
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import ServerSockets
 import StoreSQLite

@@ -4,7 +4,7 @@ import Holdfast
 import LinkCore
 import LinkJSON
 import LinkRuntime
-import LinkWire
+import LinkStorage
 
 /// `holdfast bottle`: a drinking bottle that reconnects by itself.
 enum BottleCommands {

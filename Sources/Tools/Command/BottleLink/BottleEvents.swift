@@ -4,7 +4,7 @@ import Holdfast
 import LinkCore
 import LinkJSON
 import LinkRuntime
-import LinkWire
+import LinkStorage
 
 extension BottleUpdate: ShownUpdate {
   /// The paragraph of a help text that describes the JSON events.

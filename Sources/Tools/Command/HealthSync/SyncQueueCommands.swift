@@ -6,6 +6,7 @@ import LinkCore
 import LinkHealth
 import LinkJSON
 import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// `holdfast health status`, `reset` and `retry`: the queue of `health sync`.
@@ -146,7 +147,7 @@ enum SyncQueueCommands {
   /// Changes the queue, and says what was done.
   private static func change(
     _ call: Invocation,
-    _ steps: (KeptSyncQueue) throws(CommandFailure) -> ([SyncQueueStep], say: () -> Void)
+    _ steps: (StoredSyncQueue) throws(CommandFailure) -> ([SyncQueueStep], say: () -> Void)
   ) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
     // A reader does not create a queue that is not there.
@@ -165,7 +166,7 @@ enum SyncQueueCommands {
     say()
   }
 
-  private static func kept(in directory: String) async throws(CommandFailure) -> KeptSyncQueue {
+  private static func kept(in directory: String) async throws(CommandFailure) -> StoredSyncQueue {
     try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.syncQueue(in: directory, forReading: true)
       return try await store.closing { () throws(StoreFailure) in try await store.kept() }
@@ -174,7 +175,7 @@ enum SyncQueueCommands {
 
   /// Returns the counts of each type that was read or has batches.
   private static func reports(
-    of queue: KeptSyncQueue
+    of queue: StoredSyncQueue
   ) -> [(type: SyncedType, report: SyncTypeReport)] {
     let named = Set(queue.types.map(\.type) + queue.batches.map(\.type) + queue.asked)
     return named.sorted().map { name in

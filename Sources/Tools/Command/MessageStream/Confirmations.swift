@@ -1,4 +1,4 @@
-import LinkWire
+import LinkStorage
 import Synchronization
 
 /// The delivery numbers that a consumer confirms, and the wait for them.

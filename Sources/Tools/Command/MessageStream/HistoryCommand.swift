@@ -3,6 +3,7 @@ import Holdfast
 import LinkCore
 import LinkJSON
 import LinkRuntime
+import LinkStorage
 import LinkWire
 import MessageStream
 

@@ -1,6 +1,7 @@
 import CommandKit
 import Holdfast
 import LinkCore
+import LinkStorage
 import LinkWire
 import MessageStream
 import Synchronization

@@ -2,6 +2,7 @@ import CommandKit
 import Holdfast
 import LinkCore
 import LinkRuntime
+import LinkStorage
 import LinkWire
 
 /// The options of `stream` that select a durable consumer, and the printing of its deliveries.

@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import LinkStorage
 import LinkWire
 import MessageStream
 

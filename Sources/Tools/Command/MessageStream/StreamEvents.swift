@@ -1,6 +1,7 @@
 import CommandKit
 import LinkCore
 import LinkJSON
+import LinkStorage
 import LinkWire
 import MessageStream
 

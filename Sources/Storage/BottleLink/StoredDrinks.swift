@@ -1,0 +1,143 @@
+public import LinkCore
+public import LinkWire
+
+/// The bottle of a phone.
+public struct KnownBottle: Sendable, Hashable, Codable {
+  /// The id that the phone's system assigned.
+  public var id: PeripheralID
+  /// The name that the bottle gives itself.
+  public var name: String?
+
+  public init(_ id: PeripheralID, name: String? = nil) {
+    (self.id, self.name) = (id, name)
+  }
+}
+
+/// A stored record of a bottle.
+public struct Drink: Sendable, Hashable, Codable {
+  /// The number of the drink in this store, from 1, in the order of storage.
+  public var number: UInt64
+  /// The record of the bottle.
+  public var record: BottleRecord
+  /// The way on which it was received.
+  public var via: Via
+  /// The time of storage.
+  public var storedAt: Timestamp
+  /// Whether it was deleted on the bottle afterwards.
+  public var isDeleted: Bool
+
+  /// The ways on which a drink is received.
+  public enum Via: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The bottle was connected when it recorded the drink.
+    case live
+    /// The bottle had recorded the drink before it was connected.
+    case sync
+  }
+
+  public init(
+    number: UInt64, record: BottleRecord, via: Via, storedAt: Timestamp, isDeleted: Bool = false
+  ) {
+    (self.number, self.record, self.via) = (number, record, via)
+    (self.storedAt, self.isDeleted) = (storedAt, isDeleted)
+  }
+}
+
+/// A change of what a phone stores of a bottle, which is stored completely or not at all.
+public struct DrinkChange: Sendable, Hashable, Codable {
+  /// The new bottle; `nil` for no change.
+  public var bottle: KnownBottle?
+  /// The received records; those that are stored have no effect.
+  public var records: [BottleRecord] = []
+  /// The way on which they were received.
+  public var via = Drink.Via.sync
+  /// The time of the change by the phone's clock, and of storage of new drinks.
+  public var at: Timestamp
+  /// The id of a record that was deleted on the bottle; the newest one with this id is marked.
+  public var deleted: UInt32?
+
+  public init(at time: Timestamp) {
+    at = time
+  }
+}
+
+/// The stored data that a phone reads at its start.
+public struct DrinkSnapshot: Sendable, Hashable, Codable {
+  /// The bottle of the phone; `nil` until one was found.
+  public var bottle: KnownBottle?
+  /// All drinks that were not confirmed as shown, in order. A confirmation covers all drinks before
+  /// it.
+  public var unshown: [Drink] = []
+
+  public init() {}
+}
+
+/// Everything that a phone stores of a bottle, as a value.
+///
+/// A record is identified by all of its content except its flags: a bottle whose memory was erased
+/// restarts its ids, and its seconds until a phone sets its clock.
+public struct StoredDrinks: Sendable, Hashable {
+  private var bottle: KnownBottle?
+  private var drinks: [Drink] = []
+  /// The stored records, without flags.
+  private var known: Set<BottleRecord> = []
+  private var shown: UInt64 = 0
+  private var note: String?
+
+  /// Creates an empty value.
+  public init() {}
+
+  /// The bottle and the drinks that were not confirmed.
+  public var snapshot: DrinkSnapshot {
+    var snapshot = DrinkSnapshot()
+    snapshot.bottle = bottle
+    snapshot.unshown = Array(drinks[Int(clamping: shown)...])
+    return snapshot
+  }
+
+  /// Applies a change and returns the new drinks.
+  public mutating func commit(_ change: DrinkChange) -> [Drink] {
+    if let bottle = change.bottle { self.bottle = bottle }
+    var new: [Drink] = []
+    for record in change.records where known.insert(record.withoutFlags).inserted {
+      new.append(
+        Drink(
+          number: UInt64(drinks.count + new.count + 1), record: record, via: change.via,
+          storedAt: change.at))
+    }
+    drinks += new
+    if let id = change.deleted {
+      let newest = drinks.lastIndex { $0.record.id == id }
+      if let newest { drinks[newest].isDeleted = true }
+    }
+    return new
+  }
+
+  /// Removes the bottle; its drinks stay.
+  public mutating func forgetBottle() { bottle = nil }
+
+  /// Records that all drinks up to this number were shown.
+  public mutating func confirm(_ number: UInt64) {
+    shown = max(shown, min(number, UInt64(drinks.count)))
+  }
+
+  /// Returns up to `limit` drinks before a number, or the newest, oldest first.
+  public func drinks(before number: UInt64?, limit: Int) -> [Drink] {
+    let end = min(number.map { Int(clamping: $0) - 1 } ?? drinks.count, drinks.count)
+    return Array(drinks[..<max(end, 0)].suffix(max(limit, 0)))
+  }
+
+  /// The status of a running program, for other programs to read.
+  public var status: String? {
+    get { note }
+    set { note = newValue }
+  }
+}
+
+extension BottleRecord {
+  /// The record without its flags, which change.
+  fileprivate var withoutFlags: BottleRecord {
+    var record = self
+    record.flags = []
+    return record
+  }
+}

@@ -1,0 +1,275 @@
+public import LinkCore
+public import LinkHealth
+
+/// The health samples of a person, as a value.
+public struct StoredHealthSamples: Sendable, Hashable {
+  /// A sample's place among those of its type.
+  fileprivate struct Place: Hashable, Comparable {
+    var start: Timestamp
+    var key: HealthSampleKey
+
+    static func < (left: Self, right: Self) -> Bool {
+      (left.start, left.key) < (right.start, right.key)
+    }
+  }
+
+  /// The samples of one type.
+  fileprivate struct Shelf: Hashable {
+    var samples: [HealthSampleKey: HealthSample] = [:]
+    /// The places of the samples, in order.
+    var places: [Place] = []
+    /// The longest duration of a sample in nanoseconds: no sample that starts earlier than this
+    /// before a span reaches into it.
+    var longest: Int64 = 0
+    /// The number of the change that added each sample.
+    var additions: [HealthSampleKey: Int64] = [:]
+  }
+
+  /// The number of the newest addition or removal.
+  public private(set) var newestChange: Int64 = 0
+  /// The number of the change that removed each sample, unless it was added again, by type.
+  private var deletions: [String: [HealthSampleKey: Int64]] = [:]
+
+  private var shelves: [String: Shelf] = [:]
+  private var covered: [HealthCoverage] = []
+  /// The date of the newest export that was settled.
+  public private(set) var newestExport: Timestamp?
+  /// The samples that the next `settle` keeps.
+  fileprivate var marks: Set<HealthSamplePlace> = []
+  /// The time at which the last import ended.
+  package var lastImport: Timestamp?
+
+  /// Creates an empty value.
+  public init() {}
+
+  /// Adds the new samples of a batch and returns their number.
+  ///
+  /// - Throws: `.other` if a sample is not valid; then nothing is added.
+  public mutating func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
+    var durations: [Int64] = []
+    for row in batch.rows { durations.append(try row.checkedDuration()) }
+    var addition = HealthAddition()
+    for (row, duration) in zip(batch.rows, durations) {
+      let sample = batch[row]
+      if shelves[sample.type, default: Shelf()].insert(sample, row.key, lasting: duration) {
+        addition.added += 1
+        shelves[sample.type]?.additions[row.key] = newestChange + 1
+        deletions[sample.type]?[row.key] = nil
+      } else {
+        addition.known += 1
+      }
+    }
+    if addition.added > 0 { newestChange += 1 }
+    return addition
+  }
+
+  /// Returns one page of samples that lie in a span, at least in part.
+  public func samples(_ query: HealthSampleQuery) -> HealthSamplePage {
+    query.page { type, after, limit in
+      shelves[type]?.samples(query, after: after, limit: limit) ?? []
+    }
+  }
+
+  /// A summary of each type, ordered by identifier.
+  public var summary: [HealthTypeSummary] {
+    shelves.compactMap { type, shelf in
+      guard let first = shelf.places.first, let last = shelf.places.last else { return nil }
+      return HealthTypeSummary(
+        type: type, count: shelf.places.count, first: first.start, last: last.start)
+    }.sorted { $0.type < $1.type }
+  }
+}
+
+extension StoredHealthSamples {
+  /// The number of samples of each type.
+  public var totals: [String: HealthCount] {
+    shelves.mapValues { shelf in shelf.places.reduce(into: HealthCount()) { $0.add($1.key) } }
+  }
+
+  /// Returns the number of samples that begin in a stretch, by `HealthCensus.stretch(of:)`.
+  public func counts(_ stretch: HealthStretch) -> [Int64: HealthCount] {
+    var counts: [Int64: HealthCount] = [:]
+    for place in shelves[stretch.type]?.places ?? [] where stretch.contains(place.start) {
+      counts[HealthCensus.stretch(of: place.start), default: HealthCount()].add(place.key)
+    }
+    return counts
+  }
+
+  /// The coverage of settled exports, by type and date.
+  public var coverages: [HealthCoverage] {
+    covered.sorted {
+      ($0.stretch.type, $0.exported) < ($1.stretch.type, $1.exported)
+    }
+  }
+
+  /// Returns the places of the rows that begin in the stretches and are not stored.
+  public func missing(_ batch: HealthBatch, in stretches: [HealthStretch]) -> [Int] {
+    batch.rows(in: stretches).filter { place in
+      let row = batch.rows[place]
+      return shelves[batch.names[Int(row.type)].text]?.samples[row.key] == nil
+    }
+  }
+
+  /// Removes all marks.
+  public mutating func clearMarks() { marks = [] }
+
+  /// Marks samples for the next `settle`.
+  public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.places) }
+
+  /// Removes unmarked samples from stretches, removes the marks, and records the date and the
+  /// coverage of the export; returns the number of removed samples by type.
+  public mutating func settle(_ settlement: HealthSettlement) -> [String: Int] {
+    defer { marks = [] }
+    var removed: [String: Int] = [:]
+    for stretch in settlement.stretches {
+      let type = stretch.type
+      let gone = shelves[type]?.remove(stretch, except: marks) ?? []
+      for key in gone { deletions[type, default: [:]][key] = newestChange + 1 }
+      if !gone.isEmpty { removed[type, default: 0] += gone.count }
+      if shelves[type]?.places.isEmpty == true { shelves[type] = nil }
+    }
+    if !removed.isEmpty { newestChange += 1 }
+    for stretch in settlement.covered { covered.note(stretch, of: settlement) }
+    if let exported = settlement.exported {
+      // The date of an export that replaces all others is the newest, even if others are later.
+      newestExport = settlement.replaces ? exported : max(newestExport ?? exported, exported)
+    }
+    return removed
+  }
+
+  /// Returns a page of the additions and deletions of a type after an anchor.
+  public func changes(_ query: HealthChangeQuery) -> HealthChangePage {
+    HealthWalk.page(query, of: 0, newest: newestChange) { span in
+      deletions[span.type]?.values.contains { $0 > span.done } ?? false
+        || shelves[span.type]?.additions.values.contains { $0 > span.done } ?? false
+    } deletions: { span, key, limit in
+      let found = deletions[span.type]?.lazy.filter { one in
+        span.done < one.value && one.value <= span.until && key.map { $0 < one.key } ?? true
+      }.map(\.key)
+      return Array((found.map { $0.sorted() } ?? []).prefix(limit))
+    } additions: { span, place, limit in
+      shelves[span.type]?.added(span, after: place, limit: limit) ?? []
+    }
+  }
+
+  /// The times that tell how recent the samples are.
+  package var stored: StoredHealth {
+    StoredHealth(
+      lastSamples: shelves.compactMapValues { $0.places.last?.start }, lastImport: lastImport)
+  }
+}
+
+extension StoredHealthSamples.Shelf {
+  /// Removes the unmarked samples of a stretch; returns their keys.
+  fileprivate mutating func remove(
+    _ stretch: HealthStretch, except marks: Set<HealthSamplePlace>
+  ) -> [HealthSampleKey] {
+    let gone = places.filter {
+      stretch.contains($0.start)
+        && !marks.contains(HealthSamplePlace(type: stretch.type, start: $0.start, key: $0.key))
+    }
+    for place in gone { (samples[place.key], additions[place.key]) = (nil, nil) }
+    let left = samples
+    places.removeAll { left[$0.key] == nil }
+    return gone.map(\.key)
+  }
+
+  /// Returns up to `limit` samples after a place that were added by changes of a span.
+  fileprivate func added(
+    _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
+  ) -> [KeyedHealthSample] {
+    let begin = places.end { ($0.start, $0.key) <= (place.start, place.key) }
+    return places[begin...].lazy.filter { place in
+      additions[place.key].map { span.done < $0 && $0 <= span.until } ?? false
+    }.prefix(limit).compactMap { place in
+      samples[place.key].map { KeyedHealthSample(key: place.key, sample: $0) }
+    }
+  }
+
+  /// Adds a sample; returns false if it is known.
+  fileprivate mutating func insert(
+    _ sample: HealthSample, _ key: HealthSampleKey, lasting duration: Int64
+  ) -> Bool {
+    guard samples[key] == nil else { return false }
+    samples[key] = sample
+    let place = StoredHealthSamples.Place(start: sample.start, key: key)
+    if let last = places.last, place < last {
+      places.insert(place, at: places.end { $0 < place })
+    } else {
+      places.append(place)
+    }
+    longest = max(longest, duration)
+    return true
+  }
+
+  fileprivate func samples(
+    _ query: HealthSampleQuery, after: HealthSamplePlace?, limit: Int
+  ) -> [(key: HealthSampleKey, sample: HealthSample)] {
+    let begin =
+      if let after {
+        places.end { ($0.start, $0.key) <= (after.start, after.key) }
+      } else {
+        places.end { $0.start < query.earliestStart(longest: longest) }
+      }
+    var found: [(key: HealthSampleKey, sample: HealthSample)] = []
+    for place in places[begin...] {
+      guard found.count < limit, place.start < query.to else { break }
+      guard let sample = samples[place.key], query.covers(start: sample.start, end: sample.end)
+      else { continue }
+      found.append((place.key, sample))
+    }
+    return found
+  }
+}
+
+extension HealthSampleQuery {
+  /// Builds one page, type by type.
+  ///
+  /// - Parameter read: Returns up to `limit` samples of a type, in order, after a place or from the
+  ///   first one.
+  package func page<Failure: Error>(
+    read: (_ type: String, _ after: HealthSamplePlace?, _ limit: Int) throws(Failure) ->
+      [(key: HealthSampleKey, sample: HealthSample)]
+  ) throws(Failure) -> HealthSamplePage {
+    guard from < to else { return HealthSamplePage(samples: []) }
+    // One more says whether a page follows; SQLite counts to 2^31 - 1.
+    let wanted = min(max(1, limit), Int(Int32.max) - 1)
+    var samples: [HealthSample] = []
+    var last: HealthSamplePlace?
+    for type in typesLeft {
+      let place = after.flatMap { $0.type == type ? $0 : nil }
+      for (key, sample) in try read(type, place, wanted - samples.count + 1) {
+        guard samples.count < wanted else {
+          return HealthSamplePage(samples: samples, next: last ?? after)
+        }
+        samples.append(sample)
+        last = HealthSamplePlace(type: type, start: sample.start, key: key)
+      }
+    }
+    return HealthSamplePage(samples: samples)
+  }
+
+  /// The earliest start of a sample that reaches into the span if none lasts longer than `longest`
+  /// nanoseconds.
+  package func earliestStart(longest: Int64) -> Timestamp {
+    let (first, overflow) = from.nanoseconds.subtractingReportingOverflow(longest)
+    return Timestamp(nanoseconds: overflow ? .min : first)
+  }
+}
+
+extension HealthRow {
+  /// Returns the duration in nanoseconds.
+  ///
+  /// - Throws: `.other` if no store keeps the row: it ends before it begins, lasts longer than
+  ///   2^63 ns (292 years), or its quantity is not finite.
+  package func checkedDuration() throws(StoreFailure) -> Int64 {
+    let (duration, overflow) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)
+    guard !overflow, duration >= 0 else {
+      throw .other(detail: "A sample ends before it begins, or lasts for centuries.")
+    }
+    if case .quantity(let quantity) = value, !quantity.isFinite {
+      throw .other(detail: "A quantity is not finite.")
+    }
+    return duration
+  }
+}

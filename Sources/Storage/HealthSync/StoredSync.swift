@@ -1,0 +1,175 @@
+public import LinkCore
+public import LinkHealth
+public import LinkWire
+
+/// The samples that phones have synced, as a value.
+///
+/// A sample is identified by its hash. Equal samples are stored once, so a sample may have several
+/// UUIDs; it is removed with the last of them. Deleted UUIDs are remembered: a batch that is older
+/// than the deletion does not restore the sample, and a deletion that is older than the newest batch
+/// with a UUID does not remove its sample. Batches may therefore arrive late and repeatedly. Their
+/// age is determined by `SyncStamps`.
+public struct StoredSync: Sendable, Hashable {
+  /// The generation of the stored samples: another epoch may lack samples of this one.
+  public private(set) var epoch: String
+  private var shelves: [String: Shelf] = [:]
+
+  /// Creates an empty value.
+  public init(epoch: String = "memory") { self.epoch = epoch }
+
+  /// Starts another epoch with the same samples, after an earlier state was restored.
+  package mutating func begin(epoch: String) { self.epoch = epoch }
+
+  /// Returns the newest stamp of a batch of a phone.
+  public func newestStamp(of user: String, device: String) -> Timestamp? {
+    shelves[user]?.stamps.newest(of: device)
+  }
+
+  /// Applies the deletions, then the samples of a batch.
+  public mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
+    shelves[delivery.user, default: Shelf()].apply(delivery)
+  }
+
+  /// Returns one page of samples that lie in a span, at least in part.
+  public func samples(_ query: HealthSampleQuery, of user: String) -> HealthSamplePage {
+    query.page { type, after, limit in
+      let places = shelves[user]?.places(of: type) ?? []
+      let found = places.lazy.filter { place in
+        after.map {
+          $0.start < place.start
+            || ($0.start == place.start && $0.key < place.key)
+        } ?? true
+      }
+      .compactMap { place in shelves[user]?.samples[place]?.sample.sample.map { (place, $0) } }
+      .filter { query.covers(start: $0.1.start, end: $0.1.end) }
+      return found.prefix(limit).map { (key: $0.0.key, sample: $0.1) }
+    }
+  }
+
+  /// Returns a summary of each type of a user, ordered by identifier.
+  public func summary(of user: String) -> [HealthTypeSummary] {
+    let samples = shelves[user]?.samples.values.map(\.sample) ?? []
+    return Dictionary(grouping: samples, by: \.type).compactMap { type, samples in
+      let starts = samples.map(\.start)
+      guard let first = starts.min(), let last = starts.max() else { return nil }
+      return HealthTypeSummary(type: type, count: samples.count, first: first, last: last)
+    }.sorted { $0.type < $1.type }
+  }
+
+  /// Returns the places of all samples of a user.
+  package func places(of user: String) -> Set<HealthSamplePlace> {
+    shelves[user].map { Set($0.samples.keys) } ?? []
+  }
+
+  /// Returns records of a type as they were sent, by start, after a place or from the first one.
+  public func raw(
+    _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
+  ) -> [SyncRaw] {
+    let places = shelves[user]?.places(of: type) ?? []
+    return places.lazy.filter { place in
+      after.map { ($0.start, $0.key) < (place.start, place.key) } ?? true
+    }.prefix(max(1, limit)).compactMap { place in
+      shelves[user]?.samples[place].map { SyncRaw(place: place, bytes: Array($0.sample.raw)) }
+    }
+  }
+}
+
+/// The samples of one user.
+private struct Shelf: Sendable, Hashable {
+  struct Entry: Hashable {
+    var sample: SyncSample
+    var uuids: Int
+  }
+
+  /// The state of a UUID.
+  enum Identity: Hashable {
+    /// A sample that a batch of this time contained; the earliest time if the batch had none.
+    case sample(HealthSamplePlace, named: Timestamp)
+    /// Deleted by a batch of this time; the earliest time if the batch had none.
+    case deleted(Timestamp)
+  }
+
+  var samples: [HealthSamplePlace: Entry] = [:]
+  var identities: [UUID128: Identity] = [:]
+  var stamps = SyncStamps()
+
+  func places(of type: String) -> [HealthSamplePlace] {
+    samples.keys.filter { $0.type == type }.sorted { ($0.start, $0.key) < ($1.start, $1.key) }
+  }
+
+  mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
+    let made = delivery.made.map {
+      stamps.note($0, of: delivery.device, arrived: delivery.arrived)
+    }
+    for uuid in delivery.deleted { delete(uuid, made: made) }
+    var tally = SyncTally()
+    for sample in delivery.samples { tally.count(sample, add(sample, made: made)) }
+    return tally
+  }
+
+  private mutating func delete(_ uuid: UUID128, made: Timestamp?) {
+    let time = made ?? Timestamp(nanoseconds: .min)
+    switch identities[uuid] {
+    case .sample(let place, let named)?:
+      if let made, made < named { return }
+      release(place)
+      identities[uuid] = .deleted(max(named, time))
+    case .deleted(let before)?: identities[uuid] = .deleted(max(before, time))
+    case nil: identities[uuid] = .deleted(time)
+    }
+  }
+
+  private mutating func release(_ place: HealthSamplePlace) {
+    samples[place]?.uuids -= 1
+    if let uuids = samples[place]?.uuids, uuids <= 0 { samples[place] = nil }
+  }
+
+  private mutating func add(_ sample: SyncSample, made: Timestamp?) -> SyncAddition {
+    let place = sample.place
+    let isNew = samples[place] == nil
+    let refusal: SyncAddition = isNew ? .refused : .known
+    var time = made ?? Timestamp(nanoseconds: .min)
+    var former: HealthSamplePlace?
+    if let uuid = sample.uuid {
+      switch identities[uuid] {
+      case .deleted(let deleted)?: if let made, made < deleted { return refusal }
+      case .sample(let other, let named)?:
+        if let made, made < named { return refusal }
+        time = max(named, time)
+        former = other
+      case nil: break
+      }
+    }
+    if isNew {
+      var kept = sample
+      kept.uuid = nil
+      samples[place] = Entry(sample: kept, uuids: 0)
+    }
+    if let uuid = sample.uuid {
+      samples[place]?.uuids += 1
+      identities[uuid] = .sample(place, named: time)
+    }
+    if let former { release(former) }
+    return isNew ? .new : .known
+  }
+}
+
+/// The result of adding a sample of a batch.
+package enum SyncAddition: Sendable, Hashable {
+  case new
+  /// The sample was stored before.
+  case known
+  /// A newer batch deleted the sample, or gave its UUID to another one.
+  case refused
+}
+
+extension SyncTally {
+  /// Counts the result of a sample.
+  package mutating func count(_ sample: SyncSample, _ addition: SyncAddition) {
+    switch addition {
+    case .new: if case .workout = sample.value { workouts += 1 } else { records += 1 }
+    case .known: skippedDuplicates += 1
+    case .refused: refused += 1
+    }
+  }
+}

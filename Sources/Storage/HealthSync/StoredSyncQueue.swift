@@ -1,0 +1,142 @@
+public import LinkCore
+public import LinkHealth
+public import LinkWire
+
+/// A batch that a phone has written to a file and no server has accepted.
+public struct QueuedBatch: Sendable, Hashable, Codable {
+  /// The unique name of the file with the body, relative to the directory of the queue.
+  public var file: String
+  /// HealthKit's identifier of the type.
+  public var type: String
+  /// The place among the batches of its type, which are sent in this order.
+  public var place: UInt64
+  /// The number of its records and workouts.
+  public var records: Int
+  /// The number of its deletions.
+  public var deletions: Int
+  /// The size of the file.
+  public var bytes: Int
+  /// The reason why it is no longer sent; `nil` while it waits.
+  public var parked: String?
+
+  /// Creates a batch from its parts.
+  public init(
+    file: String, type: String, place: UInt64, records: Int, deletions: Int, bytes: Int,
+    parked: String? = nil
+  ) {
+    (self.file, self.type, self.place) = (file, type, place)
+    (self.records, self.deletions, self.bytes) = (records, deletions, bytes)
+    self.parked = parked
+  }
+
+  /// The distance between the places of two batches, which leaves room for the halves of a split batch.
+  public static let distance: UInt64 = 1 << 20
+}
+
+/// The progress of a phone with one type.
+public struct SyncedType: Sendable, Hashable, Codable {
+  /// HealthKit's identifier.
+  public var type: String
+  /// The anchor up to which the source was read; `nil` before the first page.
+  public var anchor: HealthAnchor?
+  /// The number of records that a server has accepted since the last reset.
+  public var synced: Int
+  /// The time at which the last batch was accepted.
+  public var lastAccepted: Timestamp?
+  /// The earliest start of a sample that was read; `nil` before the first one.
+  public var earliest: Timestamp?
+
+  /// Creates a type from its parts; by default nothing was read.
+  public init(
+    type: String, anchor: HealthAnchor? = nil, synced: Int = 0, lastAccepted: Timestamp? = nil,
+    earliest: Timestamp? = nil
+  ) {
+    (self.type, self.anchor) = (type, anchor)
+    (self.synced, self.lastAccepted) = (synced, lastAccepted)
+    self.earliest = earliest
+  }
+}
+
+/// A change of the queue of a phone.
+public enum SyncQueueStep: Sendable, Hashable, Codable {
+  /// Sync these types and no others. Observers are registered for them.
+  case ask([String])
+  /// A type was read up to this anchor; `nil` resets its progress.
+  case anchor(type: String, HealthAnchor?)
+  /// Samples of a type that start at this time or later were read. Only an earlier time has an effect.
+  case earliest(type: String, Timestamp)
+  /// The progress belongs to this owner.
+  ///
+  /// - again: Whether the progress of all types is reset, except `earliest`.
+  case own(SyncOwner, again: Bool)
+  /// Add a batch, or replace the one of the same file.
+  case add(QueuedBatch)
+  /// Remove a batch that a server accepted.
+  case accept(file: String, at: Timestamp)
+  /// Remove a batch whose samples are in other batches.
+  case remove(file: String)
+  /// Stop sending a batch until it is released; `nil` releases it.
+  case park(file: String, reason: String?)
+  /// The newest stamp of a batch; an earlier one has no effect.
+  case stamp(Timestamp)
+}
+
+/// The queue of a phone, as a value: types, batches and the newest stamp.
+public struct StoredSyncQueue: Sendable, Hashable, Codable {
+  /// The types that are to be synced, in the order in which they were given.
+  public private(set) var asked: [String] = []
+  /// The progress by type.
+  private var kept: [String: SyncedType] = [:]
+  private var queued: [String: QueuedBatch] = [:]
+  /// The newest stamp of a batch.
+  public private(set) var stamp = Timestamp(nanoseconds: .min)
+  /// The owner of the progress; `nil` before a server named it.
+  public private(set) var owner: SyncOwner?
+
+  /// Creates an empty queue.
+  public init() {}
+
+  /// Creates a queue from its parts.
+  public init(
+    asked: [String], types: [SyncedType], batches: [QueuedBatch], stamp: Timestamp,
+    owner: SyncOwner? = nil
+  ) {
+    (self.asked, self.stamp, self.owner) = (asked, stamp, owner)
+    for type in types { kept[type.type] = type }
+    for batch in batches { queued[batch.file] = batch }
+  }
+
+  /// The progress of each type, ordered by identifier.
+  public var types: [SyncedType] { kept.values.sorted { $0.type < $1.type } }
+
+  /// The batches, ordered by type and place.
+  public var batches: [QueuedBatch] {
+    queued.values.sorted { ($0.type, $0.place, $0.file) < ($1.type, $1.place, $1.file) }
+  }
+
+  /// Applies a change. A change of something that is not stored does nothing.
+  public mutating func apply(_ step: SyncQueueStep) {
+    switch step {
+    case .ask(let types): asked = types
+    case .anchor(let type, let anchor?):
+      kept[type, default: SyncedType(type: type)].anchor = anchor
+    case .anchor(let type, nil): kept[type] = nil
+    case .earliest(let type, let time):
+      let known = kept[type]?.earliest ?? time
+      kept[type, default: SyncedType(type: type)].earliest = min(known, time)
+    case .own(let owner, let again):
+      self.owner = owner
+      if again { kept = kept.mapValues { SyncedType(type: $0.type, earliest: $0.earliest) } }
+    case .add(let batch): queued[batch.file] = batch
+    case .accept(let file, let time):
+      guard let batch = queued.removeValue(forKey: file) else { return }
+      var type = kept[batch.type] ?? SyncedType(type: batch.type)
+      type.synced += batch.records
+      type.lastAccepted = time
+      kept[batch.type] = type
+    case .remove(let file): queued[file] = nil
+    case .park(let file, let reason): queued[file]?.parked = reason
+    case .stamp(let time): stamp = max(stamp, time)
+    }
+  }
+}

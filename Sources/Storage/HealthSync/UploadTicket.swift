@@ -1,0 +1,88 @@
+import LinkCore
+public import LinkJSON
+public import LinkWire
+
+/// What a phone stores of an upload that a server has begun, so that the next process can resume it.
+public struct UploadTicket: Sendable, Hashable, Codable {
+  /// The protocol of the upload.
+  public var dialect: UploadDialect
+  /// The URL of the upload on the server.
+  public var url: String
+  /// The number of bytes to send.
+  public var size: Int
+  /// Whether the bytes are compressed.
+  public var isGzip: Bool
+  /// The checksum of the bytes: other bytes do not continue the upload.
+  public var sum: UInt64
+
+  /// The longest URL that is stored, in bytes.
+  public static let mostURLBytes = UploadReply.mostURLBytes
+
+  /// Creates a ticket from its parts.
+  public init(
+    _ dialect: UploadDialect, url: String, size: Int, isGzip: Bool, sum: UInt64
+  ) {
+    (self.dialect, self.url, self.size) = (dialect, url, size)
+    (self.isGzip, self.sum) = (isGzip, sum)
+  }
+
+  /// Creates a ticket for these bytes.
+  public init(_ dialect: UploadDialect, url: String, of bytes: [UInt8], isGzip: Bool) {
+    self.init(dialect, url: url, size: bytes.count, isGzip: isGzip, sum: FNV1a.hash(bytes))
+  }
+
+  /// Returns whether the ticket is for the upload of these bytes.
+  public func isFor(_ bytes: [UInt8], isGzip: Bool) -> Bool {
+    size == bytes.count && self.isGzip == isGzip && sum == FNV1a.hash(bytes)
+  }
+
+  /// The content of its file.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: 200)
+    writer.object {
+      $0.entry("protocol", dialect.word)
+      $0.entry("url", url)
+      $0.entry("size", size)
+      $0.entry("gzip", isGzip)
+      $0.entry("sum", String(sum, radix: 16))
+    }
+    return writer.bytes
+  }
+
+  /// Reads the content of its file.
+  public static func read(_ bytes: [UInt8]) throws(FieldFault) -> UploadTicket {
+    let fields = JSONFields(bytes, keeping: ["protocol", "url", "size", "gzip", "sum"])
+    try fields.check()
+    guard let dialect = UploadDialect(word: try fields.string("protocol", atMost: 8)) else {
+      throw .missing(field: "protocol")
+    }
+    guard let sum = UInt64(try fields.string("sum", atMost: 16), radix: 16) else {
+      throw .missing(field: "sum")
+    }
+    guard let isGzip = try fields.optionalBool("gzip") else { throw .missing(field: "gzip") }
+    return UploadTicket(
+      dialect, url: try fields.string("url", atMost: mostURLBytes),
+      size: try fields.int("size", in: 0...(1 << 40)), isGzip: isGzip, sum: sum)
+  }
+}
+
+extension UploadDialect {
+  /// The name of the protocol in a ticket.
+  fileprivate var word: String {
+    switch self {
+    case .draft(let version): "\(version)"
+    case .tus: "tus"
+    }
+  }
+
+  fileprivate init?(word: String) {
+    if word == "tus" {
+      self = .tus
+    } else {
+      guard let version = Int(word), Self.versions.contains(version), "\(version)" == word else {
+        return nil
+      }
+      self = .draft(version)
+    }
+  }
+}

@@ -1,0 +1,181 @@
+public import LinkCore
+public import LinkWire
+
+/// The name of a consumer: a program that reads each message of a shop and confirms what it read.
+///
+/// 1 to 128 of the characters `A-Z a-z 0-9 . _ -`, as for a shop's id.
+public struct ConsumerName: Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// The name as given, letter case kept.
+  public let text: String
+
+  /// Creates a name; returns `nil` if the text is not a valid one.
+  public init?(_ text: some StringProtocol) {
+    guard ShopID(text) != nil else { return nil }
+    self.text = String(text)
+  }
+
+  /// The name as given.
+  public var description: String { text }
+
+  /// By text.
+  public static func < (left: ConsumerName, right: ConsumerName) -> Bool { left.text < right.text }
+}
+
+/// The stored messages that a new consumer receives first. Messages stored later follow.
+public enum ConsumerStart: Sendable, Hashable {
+  /// The newest messages, at most this many.
+  case newest(Int)
+  /// All messages.
+  case all
+  /// Messages created at this time or later.
+  case since(Timestamp)
+  /// Messages of the same epoch with a higher offset, on a server with positions.
+  case after(Position)
+
+  /// The newest 50 messages, as many as a stream shows when it is opened (seed 001).
+  public static let usual = ConsumerStart.newest(50)
+}
+
+/// A stored message on its way to a consumer.
+public struct Delivery: Sendable, Hashable {
+  /// The number of the delivery: 1, 2, 3… for each consumer, in the order of storage.
+  public var number: UInt64
+  /// The message as stored now, which may include a later edit.
+  public var message: Message
+  /// Whether the message was delivered before and its text has changed since.
+  public var isEdit: Bool
+
+  /// Creates a delivery.
+  public init(number: UInt64, message: Message, isEdit: Bool = false) {
+    self.number = number
+    self.message = message
+    self.isEdit = isEdit
+  }
+}
+
+/// The progress of a consumer.
+public struct ConsumerState: Sendable, Hashable {
+  /// The consumer.
+  public var name: ConsumerName
+  /// The number of the last delivery that it acknowledged; 0 before the first.
+  public var acknowledged: UInt64
+  /// The number of the last delivery in its queue; 0 before the first.
+  public var last: UInt64
+
+  /// Creates a state.
+  public init(name: ConsumerName, acknowledged: UInt64 = 0, last: UInt64 = 0) {
+    self.name = name
+    self.acknowledged = acknowledged
+    self.last = last
+  }
+
+  /// The number of deliveries that it has not acknowledged.
+  public var waiting: UInt64 { last - acknowledged }
+}
+
+/// The unacknowledged deliveries of one consumer, as a value.
+struct StoredConsumer: Sendable, Hashable {
+  struct Entry: Sendable, Hashable {
+    var number: UInt64
+    var id: MessageID
+    var isEdit: Bool
+  }
+
+  var entries: [Entry] = []
+  var acknowledged: UInt64 = 0
+  var last: UInt64 = 0
+
+  mutating func add(_ id: MessageID, isEdit: Bool) {
+    last += 1
+    entries.append(Entry(number: last, id: id, isEdit: isEdit))
+  }
+
+  mutating func add(_ commit: TimelineCommit) {
+    for id in commit.inserted { add(id, isEdit: false) }
+    for id in commit.edited { add(id, isEdit: true) }
+  }
+
+  mutating func acknowledge(through number: UInt64) {
+    guard number > acknowledged else { return }
+    acknowledged = number
+    entries.removeFirst(entries.end { $0.number <= number })
+  }
+}
+
+extension StoredTimeline {
+  /// The consumers, by name.
+  public var consumers: [ConsumerState] {
+    readers.sorted { $0.key < $1.key }.map {
+      ConsumerState(name: $0.key, acknowledged: $0.value.acknowledged, last: $0.value.last)
+    }
+  }
+
+  /// Adds a consumer; does nothing if it exists.
+  ///
+  /// - Throws: `.other` for a start after a position of an epoch that no stored message has.
+  public mutating func addConsumer(
+    _ name: ConsumerName, from start: ConsumerStart
+  ) throws(StoreFailure) {
+    guard readers[name] == nil else { return }
+    var reader = StoredConsumer()
+    for key in try first(for: start) { reader.add(key.id, isEdit: false) }
+    readers[name] = reader
+  }
+
+  private func first(for start: ConsumerStart) throws(StoreFailure) -> [TimelineKey] {
+    switch start {
+    case .newest(let count): return Array(ordered.suffix(Swift.max(0, count)))
+    case .all: return ordered
+    case .since(let time): return ordered.filter { $0.createdAt >= time }
+    case .after(let position):
+      let known = ordered.filter { messages[$0.id]?.position?.epoch == position.epoch }
+      guard !known.isEmpty else { throw .noEpoch(of: position) }
+      return known.filter { (messages[$0.id]?.position?.offset ?? 0) > position.offset }
+    }
+  }
+
+  /// Returns the first `limit` deliveries to a consumer after a number; none for an unknown
+  /// consumer.
+  public func deliveries(
+    to name: ConsumerName, after number: UInt64, limit: Int
+  ) -> [Delivery] {
+    guard let reader = readers[name] else { return [] }
+    let rest = reader.entries[reader.entries.end { $0.number <= number }...]
+    return rest.prefix(Swift.max(0, limit)).compactMap { entry in
+      messages[entry.id].map {
+        Delivery(number: entry.number, message: $0, isEdit: entry.isEdit)
+      }
+    }
+  }
+
+  /// Removes the deliveries up to a number. Does nothing for a number below the last one
+  /// acknowledged, and for an unknown consumer.
+  ///
+  /// - Throws: `.other` for a number above that of the last delivery.
+  public mutating func acknowledge(
+    _ name: ConsumerName, through number: UInt64
+  ) throws(StoreFailure) {
+    guard let last = readers[name]?.last else { return }
+    guard number <= last else { throw .noDelivery(number, last: last) }
+    readers[name]?.acknowledge(through: number)
+  }
+
+  /// Removes a consumer and its deliveries; returns false if there is none.
+  public mutating func removeConsumer(_ name: ConsumerName) -> Bool {
+    readers.removeValue(forKey: name) != nil
+  }
+}
+
+extension StoreFailure {
+  /// The failure of a start after a position whose epoch no stored message has.
+  package static func noEpoch(of position: Position) -> StoreFailure {
+    .other(
+      detail: "No stored message has a position of the epoch \(position.epoch). Name a time, or "
+        + "all messages.")
+  }
+
+  /// The failure of an acknowledgement of a delivery that does not exist.
+  package static func noDelivery(_ number: UInt64, last: UInt64) -> StoreFailure {
+    .other(detail: "Delivery \(number) does not exist; the last one is \(last).")
+  }
+}

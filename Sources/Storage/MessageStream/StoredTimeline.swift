@@ -1,0 +1,162 @@
+public import LinkCore
+public import LinkWire
+
+/// Everything that a phone stores of one shop, as a value.
+///
+/// A commit costs a binary search for each new message, and moves the newer ones.
+public struct StoredTimeline: Sendable, Hashable {
+  /// The messages by id.
+  public private(set) var messages: [MessageID: Message] = [:]
+  /// The keys of the messages in timeline order.
+  public private(set) var ordered: [TimelineKey] = []
+  /// The gaps of the last change that set them.
+  public private(set) var gaps: [Gap] = []
+  /// The outbox in the order in which its entries were added.
+  public private(set) var outbox: [OutboxEntry] = []
+  private var written: Cursor?
+  var readers: [ConsumerName: StoredConsumer] = [:]
+
+  /// Creates an empty timeline.
+  public init() {}
+
+  /// The cursor of the last change that set it; an empty one before.
+  public var cursor: Cursor { written ?? Cursor() }
+
+  /// Whether nothing is stored. A cursor that was set counts, even an unknown one.
+  public var isEmpty: Bool {
+    ordered.isEmpty && written == nil && gaps.isEmpty && outbox.isEmpty && readers.isEmpty
+  }
+
+  /// Returns the newest `limit` messages, and the cursor, the gaps and the outbox.
+  public func load(limit: Int) -> TimelineSnapshot {
+    let newest = messages(ordered.suffix(Swift.max(0, limit)))
+    return TimelineSnapshot(
+      messages: newest, hasOlder: ordered.count > newest.count, cursor: cursor, gaps: gaps,
+      outbox: outbox)
+  }
+
+  /// Returns up to `limit` messages before `key`, oldest first.
+  public func older(than key: TimelineKey, limit: Int) -> [Message] {
+    messages(ordered[..<ordered.end { $0 < key }].suffix(Swift.max(0, limit)))
+  }
+
+  /// Stores a change and returns which messages were new or edited.
+  public mutating func commit(_ change: TimelineChange) -> TimelineCommit {
+    var tally = TimelineTally()
+    for message in change.messages {
+      if messages[message.id] == nil {
+        insert(message)
+        tally.insert(message.key)
+      } else if messages[message.id]?.take(message) == true {
+        tally.edit(message.id)
+      }
+    }
+    if let cursor = change.cursor { written = cursor }
+    if let gaps = change.gaps { self.gaps = gaps }
+    for entry in change.outboxPut { put(entry) }
+    outbox.removeAll { change.outboxRemove.contains($0.id) }
+    let commit = tally.commit
+    for name in readers.keys { readers[name]?.add(commit) }
+    return commit
+  }
+
+  private func messages(_ keys: ArraySlice<TimelineKey>) -> [Message] {
+    keys.compactMap { messages[$0.id] }
+  }
+
+  private mutating func insert(_ message: Message) {
+    messages[message.id] = message
+    let key = message.key
+    if let last = ordered.last, key < last {
+      ordered.insert(key, at: ordered.end { $0 < key })
+    } else {
+      ordered.append(key)
+    }
+  }
+
+  private mutating func put(_ entry: OutboxEntry) {
+    if let place = outbox.firstIndex(where: { $0.id == entry.id }) {
+      outbox[place] = entry
+    } else {
+      outbox.append(entry)
+    }
+  }
+}
+
+/// The timelines of all shops of a phone, as a value.
+public struct StoredTimelines: Sendable, Hashable {
+  private var timelines: [ShopID: StoredTimeline] = [:]
+
+  /// Creates an empty collection.
+  public init() {}
+
+  /// The shops with stored data, in order.
+  public var shops: [ShopID] { timelines.keys.sorted() }
+
+  /// The timeline of a shop.
+  public subscript(shop: ShopID) -> StoredTimeline { timelines[shop] ?? StoredTimeline() }
+
+  /// Changes the timeline of a shop, or nothing if `body` throws.
+  public mutating func change<Result>(
+    _ shop: ShopID, _ body: (inout StoredTimeline) throws(StoreFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    var timeline = self[shop]
+    let result = try body(&timeline)
+    timelines[shop] = timeline.isEmpty ? nil : timeline
+    return result
+  }
+
+  /// Stores a change of one shop and returns which messages were new or edited.
+  ///
+  /// - Throws: `.other` if the change contains data of another shop; then nothing is stored.
+  public mutating func commit(
+    _ change: TimelineChange, to shop: ShopID
+  ) throws(StoreFailure) -> TimelineCommit {
+    try change.requireOnly(shop)
+    return try self.change(shop) { $0.commit(change) }
+  }
+}
+
+/// Collects the results of a change's messages, for the result of its commit.
+package struct TimelineTally {
+  private var inserted: [TimelineKey] = []
+  private var edited: [MessageID] = []
+  /// The reported ids; created at the first edit, since most changes have no edits.
+  private var reported: Set<MessageID>?
+
+  package init() {}
+
+  /// Records a new message.
+  package mutating func insert(_ key: TimelineKey) {
+    inserted.append(key)
+    reported?.insert(key.id)
+  }
+
+  /// Records an edit. Each message is reported once, as inserted if this change inserted it.
+  package mutating func edit(_ id: MessageID) {
+    if reported == nil { reported = Set(inserted.lazy.map(\.id)) }
+    if reported?.insert(id).inserted == true { edited.append(id) }
+  }
+
+  /// The result: new ids in timeline order, edited ids in the order of the change.
+  package var commit: TimelineCommit {
+    TimelineCommit(inserted: inserted.sorted().map(\.id), edited: edited)
+  }
+}
+
+extension TimelineChange {
+  /// Throws `.other` if the change contains data of another shop.
+  package func requireOnly(_ shop: ShopID) throws(StoreFailure) {
+    guard messages.allSatisfy({ $0.shop == shop }), outboxPut.allSatisfy({ $0.shop == shop })
+    else { throw .other(detail: "A change for the shop \(shop) holds something of another shop.") }
+  }
+}
+
+extension Message {
+  /// Applies the text, the time and the mark of a later edit; returns false if `edit` is not later.
+  fileprivate mutating func take(_ edit: Message) -> Bool {
+    guard let later = edit.updatedAt, later > updatedAt ?? createdAt else { return false }
+    (text, updatedAt, isEdited) = (edit.text, later, edit.isEdited)
+    return true
+  }
+}

@@ -1,0 +1,202 @@
+public import LinkCore
+public import LinkHealth
+public import LinkWire
+
+// What the relay stores of phones, assistants and waiting questions: the rules decide about it, and a
+// store writes it. Answers are not stored, and tokens only as hashes.
+
+/// The id of a paired phone, drawn at random so that it cannot be guessed.
+public struct PhoneID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  /// The id as a UUID.
+  public var uuid: UUID128
+
+  /// Creates an id from a UUID.
+  public init(_ uuid: UUID128) {
+    self.uuid = uuid
+  }
+
+  /// By the digits, first to last.
+  public static func < (left: PhoneID, right: PhoneID) -> Bool { left.uuid < right.uuid }
+
+  /// The 36-character lower-case form.
+  public var description: String { uuid.description }
+}
+
+/// The SHA-256 of a token (FIPS 180-4), which is stored instead of the token.
+public struct TokenHash: Sendable, Hashable, Comparable, Codable {
+  /// The 32 bytes.
+  public let bytes: [UInt8]
+
+  /// Creates a hash; returns `nil` unless it has 32 bytes.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == 32 else { return nil }
+    self.bytes = bytes
+  }
+
+  /// By the bytes, first to last.
+  public static func < (left: TokenHash, right: TokenHash) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+}
+
+/// A phone that can resume its pairings, with the address of its pushes.
+public struct StoredPhone: Sendable, Hashable, Codable {
+  /// The id of the phone.
+  public var id: PhoneID
+  /// The id that the phone gives itself.
+  public var device: UUID128
+  /// The hash of its resume token.
+  public var resume: TokenHash
+  /// The address of pushes that wake it; a secret.
+  public var push: PushAddress?
+  /// The time at which it was last connected; `nil` while it is connected.
+  public var leftAt: Timestamp?
+
+  /// Creates a phone from its parts.
+  public init(
+    id: PhoneID, device: UUID128, resume: TokenHash, push: PushAddress? = nil,
+    leftAt: Timestamp? = nil
+  ) {
+    self.id = id
+    self.device = device
+    self.resume = resume
+    self.push = push
+    self.leftAt = leftAt
+  }
+}
+
+/// An assistant's access to one phone.
+public struct StoredAccess: Sendable, Hashable, Codable {
+  /// The hash of its bearer token.
+  public var token: TokenHash
+  /// The phone that the assistant may ask.
+  public var phone: PhoneID
+  /// The time at which the token expires.
+  public var expiresAt: Timestamp
+  /// The name that the assistant gave; `nil` if it gave none.
+  public var assistant: AssistantName?
+  /// The time of pairing; `nil` if that is not known.
+  public var since: Timestamp?
+  /// The time of its last question, to a minute; `nil` before the first.
+  public var lastAsked: Timestamp?
+
+  /// Creates an access from its parts.
+  public init(
+    token: TokenHash, phone: PhoneID, expiresAt: Timestamp, assistant: AssistantName? = nil,
+    since: Timestamp? = nil, lastAsked: Timestamp? = nil
+  ) {
+    self.token = token
+    self.phone = phone
+    self.expiresAt = expiresAt
+    self.assistant = assistant
+    self.since = since
+    self.lastAsked = lastAsked
+  }
+}
+
+extension TokenHash {
+  /// The name of an access on its phone: the first 48 bits in hexadecimal. Does not reveal the token.
+  public var shortName: String {
+    bytes.prefix(6).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+  }
+}
+
+/// A question that waits for its phone.
+public struct StoredQuestion: Sendable, Hashable, Codable {
+  /// The id in the message to the phone, which stays the same after a restart of the backend.
+  public var id: RelayRequestID
+  /// The phone that is asked.
+  public var phone: PhoneID
+  /// The hash of the bearer token of the assistant that asks.
+  public var asker: TokenHash
+  /// The question.
+  public var question: HealthQuestion
+  /// The time at which the assistant stops waiting for the answer.
+  public var deadline: Timestamp
+
+  /// Creates a question from its parts.
+  public init(
+    id: RelayRequestID, phone: PhoneID, asker: TokenHash, question: HealthQuestion,
+    deadline: Timestamp
+  ) {
+    self.id = id
+    self.phone = phone
+    self.asker = asker
+    self.question = question
+    self.deadline = deadline
+  }
+}
+
+/// Everything that the relay stores.
+public struct StoredRelay: Sendable, Hashable, Codable {
+  /// The phones by id.
+  public var phones: [StoredPhone]
+  /// The accesses by token.
+  public var accesses: [StoredAccess]
+  /// The questions in the order in which they were first stored.
+  public var questions: [StoredQuestion]
+
+  /// Creates a value; empty by default.
+  public init(
+    phones: [StoredPhone] = [], accesses: [StoredAccess] = [], questions: [StoredQuestion] = []
+  ) {
+    self.phones = phones
+    self.accesses = accesses
+    self.questions = questions
+  }
+}
+
+extension StoredRelay {
+  /// Applies a change.
+  public mutating func apply(_ change: RelayChange) {
+    switch change {
+    case .phone(let phone): phones.put(phone, by: \.id)
+    case .endPhone(let id):
+      phones.remove(id, by: \.id)
+      questions.removeAll { $0.phone == id }
+    case .access(let access): accesses.put(access, by: \.token)
+    case .endAccess(let token): accesses.remove(token, by: \.token)
+    case .question(let question):
+      if let known = questions.firstIndex(where: { $0.id == question.id }) {
+        questions[known] = question
+      } else {
+        questions.append(question)
+      }
+    case .endQuestion(let id): questions.removeAll { $0.id == id }
+    }
+  }
+}
+
+extension Array {
+  /// Inserts an element into a list that is ordered by `name`, or replaces the one of the same name.
+  fileprivate mutating func put<Name: Comparable>(_ element: Element, by name: (Element) -> Name) {
+    let place = end { name($0) < name(element) }
+    if place < endIndex, name(self[place]) == name(element) {
+      self[place] = element
+    } else {
+      insert(element, at: place)
+    }
+  }
+
+  /// Removes the element of this name, if any, from a list that is ordered by `name`.
+  fileprivate mutating func remove<Name: Comparable>(_ wanted: Name, by name: (Element) -> Name) {
+    let place = end { name($0) < wanted }
+    if place < endIndex, name(self[place]) == wanted { remove(at: place) }
+  }
+}
+
+/// A change of what the relay stores. Removing something that is not stored does nothing.
+public enum RelayChange: Sendable, Hashable, Codable {
+  /// Store a phone, or replace it.
+  case phone(StoredPhone)
+  /// Remove a phone and the questions to it. Accesses stay, so that assistants receive a reason.
+  case endPhone(PhoneID)
+  /// Store an access, or replace the one with the same token.
+  case access(StoredAccess)
+  /// Remove an access.
+  case endAccess(TokenHash)
+  /// Store a question; one that replaces another with the same id keeps its place.
+  case question(StoredQuestion)
+  /// Remove a question.
+  case endQuestion(RelayRequestID)
+}

@@ -1,0 +1,352 @@
+public import LinkCore
+public import LinkWire
+
+/// Everything that a client of a session stores, as a value.
+public struct StoredClientSession: Sendable, Hashable {
+  /// An entry of a conversation; the user's own entries are not news.
+  struct Entry: Sendable, Hashable {
+    var entry: SessionEntry
+    var via: SessionVia
+    var isOwn: Bool
+  }
+
+  private var client: UUID128?
+  private var prompts: [UUID128: StoredPrompt] = [:]
+  private var conversations: [KnownConversation] = []
+  private var lastPrompt: UInt64 = 0
+  private var received: UInt64 = 0
+  private var shown: UInt64 = 0
+  private var lastNews: UInt64 = 0
+  /// The messages by number.
+  private var entries: [UInt64: Entry] = [:]
+  /// The endings that have not been shown, by number.
+  private var endings: [UInt64: SessionEnding] = [:]
+  private var numbers: [String: UInt64] = [:]
+  /// The ids of messages that ended a prompt.
+  private var ends: Set<String> = []
+  private var dayTable: [Int: SessionDay] = [:]
+
+  /// Creates an empty value.
+  public init() {}
+
+  /// Returns what is stored. A store without a client is assigned to this one.
+  public mutating func open(as new: UUID128) -> ClientSessionSnapshot {
+    let client = self.client ?? new
+    self.client = client
+    var snapshot = ClientSessionSnapshot(client: client)
+    snapshot.prompts = prompts.values.sorted { $0.number < $1.number }
+    snapshot.conversations = conversations.suffix(ClientSessionSnapshot.conversationLimit)
+    (snapshot.lastPrompt, snapshot.received) = (lastPrompt, received)
+    snapshot.unshown = unshown
+    return snapshot
+  }
+
+  /// Applies a change and returns those of its news that are new.
+  public mutating func commit(_ change: ClientSessionChange) -> [NumberedSessionNews] {
+    for prompt in change.prompts { put(prompt) }
+    for key in change.rolledBack { rollBack(key) }
+    let added = change.news.flatMap { add($0) }
+    ends.formUnion(change.ends)
+    for key in change.forgotten { prompts[key] = nil }
+    for conversation in change.conversations {
+      conversations.removeAll { $0.id == conversation.id }
+      conversations.append(conversation)
+    }
+    received = change.received ?? received
+    if let through = change.shown { noteShown(through) }
+    for day in change.days {
+      dayTable[day.day, default: SessionDay(day: day.day)].add(day)
+    }
+    return added
+  }
+
+  /// Returns up to `limit` entries of a conversation before a number, or the newest; oldest first.
+  public func history(
+    of conversation: String, before number: UInt64?, limit: Int
+  ) -> [NumberedSessionNews] {
+    let found = entries.filter {
+      $0.value.entry.conversation == conversation && $0.key < number ?? .max
+    }
+    return found.keys.sorted().suffix(max(0, limit)).compactMap { number in
+      entries[number].map {
+        NumberedSessionNews(number: number, news: .message($0.entry, via: $0.via))
+      }
+    }
+  }
+
+  /// The statistics of connections for each day, the oldest day first.
+  public var days: [SessionDay] { dayTable.values.sorted { $0.day < $1.day } }
+
+  private var unshown: [NumberedSessionNews] {
+    let messages = entries.filter { $0.key > shown && !$0.value.isOwn }.map {
+      NumberedSessionNews(number: $0.key, news: .message($0.value.entry, via: $0.value.via))
+    }
+    let ends = endings.map { NumberedSessionNews(number: $0.key, news: .ended($0.value)) }
+    return (messages + ends).sorted { $0.number < $1.number }
+  }
+
+  private mutating func put(_ prompt: StoredPrompt) {
+    if prompts[prompt.id] != nil {
+      prompts[prompt.id] = prompt
+      return
+    }
+    // The prompt has ended, and its entry remains.
+    if let number = numbers[prompt.id.description], entries[number]?.isOwn == true { return }
+    lastPrompt = max(lastPrompt, prompt.number)
+    prompts[prompt.id] = prompt
+    guard numbers[prompt.id.description] == nil else { return }
+    let entry = SessionEntry(
+      id: prompt.id.description, role: .user, text: prompt.text,
+      conversation: prompt.conversation, timestamp: prompt.createdAt)
+    store(entry, via: .live, isOwn: true)
+  }
+
+  private mutating func rollBack(_ key: UUID128) {
+    guard let number = numbers[key.description], entries[number]?.isOwn == true else { return }
+    numbers[key.description] = nil
+    entries[number] = nil
+  }
+
+  private mutating func add(_ news: SessionNews) -> [NumberedSessionNews] {
+    switch news {
+    case .message(let entry, let via):
+      guard numbers[entry.id] == nil else { return [] }
+      store(entry, via: via, isOwn: false)
+    case .ended(let ending):
+      if let message = ending.message, !ends.insert(message).inserted { return [] }
+      guard prompts[ending.key] != nil else { return [] }
+      // The prompt stays until it is sent again or discarded.
+      if ending.outcome.isKept {
+        prompts[ending.key]?.state = .failed(reason: ending.reason ?? ending.outcome.rawValue)
+      } else {
+        prompts[ending.key] = nil
+      }
+      lastNews += 1
+      endings[lastNews] = ending
+    }
+    return [NumberedSessionNews(number: lastNews, news: news)]
+  }
+
+  private mutating func store(_ entry: SessionEntry, via: SessionVia, isOwn: Bool) {
+    lastNews += 1
+    numbers[entry.id] = lastNews
+    entries[lastNews] = Entry(entry: entry, via: via, isOwn: isOwn)
+  }
+
+  private mutating func noteShown(_ through: UInt64) {
+    shown = max(shown, min(through, lastNews))
+    let upTo = shown
+    endings = endings.filter { $0.key > upTo }
+  }
+}
+
+// What a client of a session stores: the model decides about it, and a store writes it.
+
+/// A prompt in a client's outbox.
+public struct StoredPrompt: QueuedItem, Codable {
+  /// The idempotency key: created once, sent with every try.
+  public var id: UUID128
+  /// The id of its conversation.
+  public var conversation: String
+  /// The text of the prompt.
+  public var text: String
+  /// The number among all prompts of this client, from 1.
+  public var number: UInt64
+  /// The time at which the user entered it, by the client's wall clock; for display, never for order.
+  public var createdAt: Timestamp
+  /// Whether it is still retried.
+  public var state: SendState
+  /// Whether the server has confirmed the prompt, or may have confirmed it.
+  public var isAccepted: Bool
+  /// The lowest place in the conversation that its message can have, on a server without idempotency
+  /// keys; `nil` until it was sent to one.
+  public var floor: UInt64?
+  /// Whether the history of such a server contains its message, before `floor`.
+  public var isSeen: Bool
+
+  public init(
+    id: UUID128, conversation: String, text: String, number: UInt64, createdAt: Timestamp,
+    state: SendState = .queued(tries: 0), isAccepted: Bool = false, floor: UInt64? = nil,
+    isSeen: Bool = false
+  ) {
+    (self.id, self.conversation, self.text, self.number) = (id, conversation, text, number)
+    (self.createdAt, self.state) = (createdAt, state)
+    (self.isAccepted, self.floor, self.isSeen) = (isAccepted, floor, isSeen)
+  }
+
+  /// The conversation, in which one prompt is in progress at a time.
+  public var lane: String { conversation }
+}
+
+/// The progress of a client in a conversation.
+public struct KnownConversation: Sendable, Hashable, Codable {
+  public var id: String
+  /// The prompt that opened it (`new_session_id`); `nil` until the server accepted one.
+  public var openedBy: UUID128?
+  /// The last sequence number that is stored (0.4).
+  public var sequence: UInt64
+  /// The offset after the last stored entry (0.5).
+  public var offset: UInt64
+  /// The signature of the file that the offset belongs to (0.5).
+  public var signature: String?
+  /// The number of turns that may still be in progress on a server without keys, since no text of
+  /// the assistant follows them: turns of other clients, and of abandoned prompts.
+  public var openTurns: Int
+  /// The id of the message that ended the last prompt of this client on such a server, until the
+  /// history contains one of them; empty if that message had no id.
+  public var lastEnd: String?
+
+  public init(
+    id: String, openedBy: UUID128? = nil, sequence: UInt64 = 0, offset: UInt64 = 0,
+    signature: String? = nil, openTurns: Int = 0, lastEnd: String? = nil
+  ) {
+    (self.id, self.openedBy, self.sequence) = (id, openedBy, sequence)
+    (self.offset, self.signature, self.openTurns) = (offset, signature, openTurns)
+    self.lastEnd = lastEnd
+  }
+}
+
+/// The way on which a message reached a client.
+public enum SessionVia: String, Sendable, Hashable, Codable, CaseIterable {
+  case live, replay, history
+}
+
+/// The end of a prompt.
+public struct SessionEnding: Sendable, Hashable, Codable {
+  /// The idempotency key of the prompt.
+  public var key: UUID128
+  /// The conversation's id.
+  public var conversation: String
+  /// The text of the prompt.
+  public var text: String
+  /// The outcome.
+  public var outcome: Outcome
+  /// The reason why it was not answered, for people.
+  public var reason: String?
+  /// The id of the message that ended it, which ends no other prompt; `nil` if its key ended it.
+  public var message: String?
+
+  /// The outcomes of a prompt.
+  public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
+    case answered, failed, interrupted
+    /// The server may have received it, and did not report an outcome.
+    case unsure
+
+    /// Whether the prompt stays stored until it is sent again or discarded.
+    public var isKept: Bool { self == .failed || self == .unsure }
+  }
+
+  public init(
+    key: UUID128, conversation: String, text: String, outcome: Outcome, reason: String? = nil,
+    message: String? = nil
+  ) {
+    (self.key, self.conversation, self.text) = (key, conversation, text)
+    (self.outcome, self.reason, self.message) = (outcome, reason, message)
+  }
+}
+
+/// News that the user is shown once, across restarts.
+public enum SessionNews: Sendable, Hashable, Codable {
+  case message(SessionEntry, via: SessionVia)
+  /// The end of a prompt that has not ended before, by a message that has ended no other. A prompt
+  /// that failed, or whose outcome is unsure, stays stored with the reason as its state.
+  case ended(SessionEnding)
+}
+
+/// Stored news. Numbers increase and are never reused.
+public struct NumberedSessionNews: Sendable, Hashable, Codable {
+  public var number: UInt64
+  /// The news.
+  public var news: SessionNews
+
+  public init(number: UInt64, news: SessionNews) {
+    (self.number, self.news) = (number, news)
+  }
+}
+
+/// Statistics of the connections of one day (UTC).
+public struct SessionDay: Sendable, Hashable, Codable {
+  /// Days since 1970-01-01.
+  public var day: Int
+  /// The number of attempts.
+  public var tries = 0
+  /// The number of attempts that connected.
+  public var connects = 0
+  /// The number of losses after which the link reconnected.
+  public var reconnects = 0
+  /// The total time that reconnecting took.
+  public var reconnecting = Duration.zero
+  /// The number of measured round trips.
+  public var roundTrips = 0
+  /// The sum of the round trips.
+  public var roundTripSum = Duration.zero
+  /// The longest round trip.
+  public var longestRoundTrip = Duration.zero
+
+  public init(day: Int) {
+    self.day = day
+  }
+
+  /// Adds other statistics of the same day.
+  public mutating func add(_ other: SessionDay) {
+    tries += other.tries
+    connects += other.connects
+    reconnects += other.reconnects
+    reconnecting += other.reconnecting
+    roundTrips += other.roundTrips
+    roundTripSum += other.roundTripSum
+    longestRoundTrip = max(longestRoundTrip, other.longestRoundTrip)
+  }
+}
+
+/// A change of a client's session, which is stored completely or not at all.
+public struct ClientSessionChange: Sendable, Hashable, Codable {
+  /// Prompts to add, or to replace by id, before anything else. An added prompt also becomes an
+  /// entry of its conversation, with its key as id, which is never news. A prompt that has ended is
+  /// not added again.
+  public var prompts: [StoredPrompt] = []
+  /// Prompts to remove, after the news were added.
+  public var forgotten: [UUID128] = []
+  /// Prompts whose entries are removed from their conversations, since the server rejected them.
+  public var rolledBack: [UUID128] = []
+  /// News to store, in this order. A message with a known id is not stored again.
+  public var news: [SessionNews] = []
+  /// Messages that end a prompt of another client, or no prompt, and therefore end no other one.
+  public var ends: [String] = []
+  /// Conversations to add, or to replace by id, the most recently used last.
+  public var conversations: [KnownConversation] = []
+  /// The number of the server's message up to which all are stored.
+  public var received: UInt64?
+  /// The number up to which news were shown.
+  public var shown: UInt64?
+  /// Statistics to add to those of their days.
+  public var days: [SessionDay] = []
+
+  /// Creates an empty change.
+  public init() {}
+
+  /// Whether there is nothing to store.
+  public var isEmpty: Bool { self == ClientSessionChange() }
+}
+
+/// The stored data of a client, as read when its store is opened.
+public struct ClientSessionSnapshot: Sendable, Hashable, Codable {
+  /// The client's own id.
+  public var client: UUID128
+  /// The prompts in the order of their numbers.
+  public var prompts: [StoredPrompt] = []
+  /// The newest 10,000 conversations, the most recently used last.
+  public var conversations: [KnownConversation] = []
+  /// The highest number of a prompt so far.
+  public var lastPrompt: UInt64 = 0
+  public var received: UInt64 = 0
+  /// News that were stored and not shown.
+  public var unshown: [NumberedSessionNews] = []
+
+  public init(client: UUID128) {
+    self.client = client
+  }
+
+  /// The number of conversations whose progress a client remembers.
+  public static let conversationLimit = 10_000
+}

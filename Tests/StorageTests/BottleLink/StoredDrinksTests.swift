@@ -1,0 +1,113 @@
+import LinkCore
+import LinkStorage
+import LinkWire
+import Testing
+
+/// What a phone keeps of a bottle, as a value.
+@Suite struct StoredDrinksTests {
+  private static let time = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
+
+  private static func record(_ id: UInt32, at time: UInt32 = 9) -> BottleRecord {
+    BottleRecord(id: id, time: time, amount: 40, level: 500)
+  }
+
+  private static func change(
+    _ records: [BottleRecord] = [], via: Drink.Via = .sync, deleting deleted: UInt32? = nil
+  ) -> DrinkChange {
+    var change = DrinkChange(at: time)
+    (change.records, change.via, change.deleted) = (records, via, deleted)
+    return change
+  }
+
+  private static func drink(
+    _ number: UInt64, _ record: BottleRecord, via: Drink.Via = .sync, isDeleted: Bool = false
+  ) -> Drink {
+    Drink(number: number, record: record, via: via, storedAt: time, isDeleted: isDeleted)
+  }
+
+  @Test func `a change says nothing that was not set`() {
+    let change = DrinkChange(at: Self.time)
+    #expect((change.bottle, change.records, change.via) == (nil, [], .sync))
+    #expect(change.deleted == nil)
+    #expect(
+      Self.drink(1, Self.record(1))
+        == Drink(number: 1, record: Self.record(1), via: .sync, storedAt: Self.time))
+  }
+
+  @Test func `a record is known by its id and its time together`() {
+    var kept = StoredDrinks()
+    let all = [Self.record(1), Self.record(1, at: 10), Self.record(2), Self.record(1)]
+    #expect(
+      kept.commit(Self.change(all))
+        == [
+          Self.drink(1, all[0]), Self.drink(2, all[1]), Self.drink(3, all[2]),
+        ])
+    #expect(kept.commit(Self.change(all, via: .live)) == [])
+    #expect(
+      kept.commit(Self.change([Self.record(3)], via: .live))
+        == [Self.drink(4, Self.record(3), via: .live)])
+    #expect(kept.drinks(before: nil, limit: 9).map(\.number) == [1, 2, 3, 4])
+  }
+
+  @Test func `a deletion marks the newest drink of its id alone`() {
+    var kept = StoredDrinks()
+    _ = kept.commit(Self.change([Self.record(1), Self.record(2), Self.record(1, at: 10)]))
+    #expect(kept.commit(Self.change(deleting: 1)) == [])
+    #expect(kept.drinks(before: nil, limit: 9).map(\.isDeleted) == [false, false, true])
+    _ = kept.commit(Self.change([Self.record(3)], deleting: 9))
+    #expect(kept.drinks(before: nil, limit: 9).map(\.isDeleted) == [false, false, true, false])
+  }
+
+  @Test func `the bottle stays until another one is set`() {
+    var kept = StoredDrinks()
+    #expect(kept.snapshot == DrinkSnapshot())
+    var change = Self.change()
+    change.bottle = KnownBottle(PeripheralID(UUID128(high: 1, low: 2)), name: "Bottle")
+    _ = kept.commit(change)
+    _ = kept.commit(Self.change())
+    #expect(kept.snapshot.bottle == change.bottle)
+    change.bottle = KnownBottle(PeripheralID(UUID128(high: 3, low: 4)))
+    _ = kept.commit(change)
+    #expect(kept.snapshot.bottle == change.bottle)
+  }
+
+  @Test func `what was confirmed is not shown again, whatever is confirmed later`() {
+    var kept = StoredDrinks()
+    _ = kept.commit(Self.change((1...4).map { Self.record($0) }))
+    func unshown() -> [UInt64] { kept.snapshot.unshown.map(\.number) }
+    #expect(unshown() == [1, 2, 3, 4])
+    kept.confirm(2)
+    #expect(unshown() == [3, 4])
+    kept.confirm(1)
+    #expect(unshown() == [3, 4])
+    kept.confirm(99)
+    #expect(unshown() == [])
+    _ = kept.commit(Self.change([Self.record(5)]))
+    #expect(unshown() == [5], "what did not exist cannot have been shown")
+  }
+
+  @Test func `a snapshot has all drinks that were not shown`() {
+    var kept = StoredDrinks()
+    _ = kept.commit(Self.change((1...1_801).map { Self.record($0) }))
+    kept.confirm(1)
+    #expect(kept.snapshot.unshown.map(\.number) == (2...1_801).map(\.self))
+  }
+
+  @Test(
+    arguments: [
+      (nil, 2, [3, 4]), (nil, 9, [1, 2, 3, 4]), (nil, 0, []), (nil, -1, []), (3, 9, [1, 2]),
+      (3, 1, [2]), (1, 9, []), (0, 9, []), (5, 1, [4]), (99, 1, [4]), (.max, 1, [4]),
+    ] as [(UInt64?, Int, [UInt64])])
+  func `drinks are listed before a number`(before: UInt64?, limit: Int, numbers: [UInt64]) {
+    var kept = StoredDrinks()
+    _ = kept.commit(Self.change((1...4).map { Self.record($0) }))
+    #expect(kept.drinks(before: before, limit: limit).map(\.number) == numbers)
+  }
+
+  @Test func `a program may leave a note`() {
+    var kept = StoredDrinks()
+    #expect(kept.status == nil)
+    kept.status = "it runs"
+    #expect(kept.status == "it runs")
+  }
+}

@@ -1,0 +1,27 @@
+import LinkStorage
+import Testing
+
+/// The names of consumers, and where they begin.
+@Suite struct ConsumerTests {
+  @Test(arguments: [("a", true), ("a.b_C-9", true), ("", false), ("a/b", false), ("é", false)])
+  func `a consumer is named like a shop`(text: String, isName: Bool) {
+    #expect(ConsumerName(text)?.text == (isName ? text : nil))
+  }
+
+  @Test func `names have up to 128 characters`() {
+    for count in [128, 129] {
+      let text = String(repeating: "c", count: count)
+      #expect(ConsumerName(text)?.text == (count == 128 ? text : nil))
+    }
+  }
+
+  @Test func `names are ordered by their text, and none comes before itself`() throws {
+    let (first, second) = (try #require(ConsumerName("a")), try #require(ConsumerName("b")))
+    let order = [first < second, second < first, first < first]
+    #expect(order == [true, false, false])
+  }
+
+  @Test func `a consumer begins with the newest 50 messages unless it says otherwise`() {
+    #expect(ConsumerStart.usual == .newest(50))
+  }
+}

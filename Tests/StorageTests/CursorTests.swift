@@ -1,0 +1,15 @@
+import LinkCore
+import LinkStorage
+import LinkWire
+import Testing
+
+/// How far a timeline is known.
+@Suite struct CursorTests {
+  @Test(arguments: [
+    (Cursor(), false), (Cursor(position: Position(epoch: "e", offset: 0)), true),
+    (Cursor(time: Sample.time), true), (Cursor(wholeAt: Sample.time), true),
+  ])
+  func `a cursor that says anything is known`(cursor: Cursor, isKnown: Bool) {
+    #expect(cursor.isKnown == isKnown)
+  }
+}

@@ -1,0 +1,50 @@
+import HoldfastTestKit
+import LinkStorage
+import LinkWire
+import Testing
+
+/// The samples that phones have synced as a value, batch by batch.
+@Suite struct StoredSyncTests {
+  @Test(arguments: [[100, 200], [200, 100]] as [[Int64]])
+  func `of several deletions of a sample the latest one counts`(times: [Int64]) throws {
+    var kept = StoredSync()
+    for made in times { _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: made)) }
+    for (made, tally) in [
+      (199, SyncTally(refused: 1)), (200, SyncTally(records: 1)),
+    ] as [(Int64, SyncTally)] {
+      let late = try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made)
+      #expect(kept.apply(late) == tally)
+    }
+  }
+
+  @Test(arguments: [(200, 200), (nil, 100)] as [(Int64?, Int64)])
+  func `no batch that is older than a deletion, or than what it deleted, brings a sample back`(
+    deleted: Int64?, earliest: Int64
+  ) throws {
+    func batch(_ made: Int64) throws -> SyncDelivery {
+      try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made)
+    }
+    var kept = StoredSync()
+    _ = kept.apply(try batch(100))
+    _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: deleted))
+    #expect(kept.apply(try batch(earliest - 1)) == SyncTally(refused: 1))
+    #expect(kept.apply(try batch(earliest)) == SyncTally(records: 1))
+  }
+
+  @Test(arguments: [0, 1, 2]) func `a page of records has one at least`(limit: Int) throws {
+    var kept = StoredSync()
+    let records = [SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2)]
+    _ = kept.apply(try SyncSamples.delivery(records))
+    let page = kept.raw(SyncSamples.steps, after: nil, limit: limit, of: "ann")
+    #expect(page.count == max(1, limit))
+  }
+
+  @Test func `a batch without a time leaves a sample as late as it was named`() throws {
+    var kept = StoredSync()
+    for made in [100, nil] as [Int64?] {
+      _ = kept.apply(try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made))
+    }
+    _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: 99))
+    #expect(kept.places(of: "ann").count == 1)
+  }
+}

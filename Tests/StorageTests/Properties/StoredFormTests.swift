@@ -1,0 +1,161 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import LinkStorage
+import LinkWire
+import Testing
+
+/// The coded form in which stores and journals hold a value, with a generator of random values.
+struct StoredForm: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  /// Draws a value in its form.
+  let draw: @Sendable (inout Chance) throws -> [UInt8]
+  /// Reads a form and writes it again; throws if it is none.
+  let rewritten: @Sendable ([UInt8]) throws -> [UInt8]
+
+  init<Value: Codable & Equatable & Sendable>(
+    _ name: String, random: @escaping @Sendable (inout Chance) -> Value
+  ) {
+    self.init(
+      name, read: { try JSONDecoder().decode(Value.self, from: Data($0)) },
+      write: { [UInt8](try JSONEncoder().encode($0)) }, random: random)
+  }
+
+  init<Value: Equatable & Sendable>(
+    _ name: String, read: @escaping @Sendable ([UInt8]) throws -> Value,
+    write: @escaping @Sendable (Value) throws -> [UInt8],
+    random: @escaping @Sendable (inout Chance) -> Value
+  ) {
+    testDescription = name
+    draw = { chance in
+      let value = random(&chance)
+      let bytes = try write(value)
+      #expect(try read(bytes) == value)
+      return bytes
+    }
+    rewritten = { try write(read($0)) }
+  }
+
+  static let all = [
+    StoredForm("change of a session's client") { $0.clientSessionChange() },
+    StoredForm("client of a session") { chance in
+      var snapshot = ClientSessionSnapshot(client: .random(using: &chance))
+      let change = chance.clientSessionChange()
+      (snapshot.prompts, snapshot.conversations) = (change.prompts, change.conversations)
+      snapshot.unshown = change.news.map { NumberedSessionNews(number: 1, news: $0) }
+      return snapshot
+    },
+    StoredForm("session") { chance in
+      var kept = StoredSessions()
+      for _ in 0..<6 { kept.apply(chance.sessionChange()) }
+      return kept
+    },
+    StoredForm("relay") { chance in
+      var kept = StoredRelay()
+      for _ in 0..<8 { kept.apply(chance.relayChange()) }
+      return kept
+    },
+    StoredForm("change of a relay") { $0.relayChange() },
+    StoredForm("queue of a sync") { chance in
+      var queue = StoredSyncQueue()
+      for _ in 0..<8 { queue.apply(chance.syncStep()) }
+      return queue
+    },
+    StoredForm("step of a sync") { $0.syncStep() },
+    StoredForm(
+      "ticket of an upload", read: UploadTicket.read, write: \.bytes, random: { $0.ticket() }),
+    StoredForm("change of a timeline") { $0.timelineChange() },
+    StoredForm("change of drinks") { chance in
+      var change = DrinkChange(at: chance.timestamp())
+      change.bottle = chance.maybe {
+        KnownBottle(PeripheralID(.random(using: &$0)), name: $0.maybe { $0.text(upTo: 2) })
+      }
+      change.records = chance.few {
+        BottleRecord(id: UInt32($0.number() & 0xFFFF), time: 7, amount: -30, level: 1, flags: [])
+      }
+      (change.via, change.deleted) = (chance.one(Drink.Via.allCases), chance.maybe { _ in 7 })
+      return change
+    },
+  ]
+}
+
+@Suite struct StoredFormTests {
+  @Test(arguments: StoredForm.all)
+  func `a form that ends too early is refused`(form: StoredForm) throws {
+    var chance = Chance(seed: 30)
+    for _ in 0..<20 {
+      let bytes = try form.draw(&chance)
+      for _ in 0..<4 {
+        let end = Int.random(in: 0..<bytes.count, using: &chance)
+        #expect(throws: (any Error).self) { try form.rewritten(Array(bytes[..<end])) }
+      }
+    }
+  }
+
+  @Test(arguments: StoredForm.all)
+  func `a value of another kind is refused, and one that is missing unless it may be`(
+    form: StoredForm
+  ) throws {
+    var chance = Chance(seed: 31)
+    for _ in 0..<20 {
+      let tree = try JSONTree(form.draw(&chance))
+      guard let retyped = tree.damaged(by: &chance, isDropped: false) else { continue }
+      let text = retyped.spelled(by: &chance, isExtended: false)
+      #expect(throws: (any Error).self, "\(text)") { try form.rewritten(Array(text: text)) }
+      guard let dropped = tree.damaged(by: &chance, isDropped: true) else { continue }
+      let rest = Array(text: dropped.spelled(by: &chance, isExtended: false))
+      guard let written = try? form.rewritten(rest) else { continue }
+      #expect(try JSONTree(written) == dropped)
+    }
+  }
+
+  @Test func `changes leave a relay sorted, and what was put last`() {
+    var chance = Chance(seed: 32)
+    var kept = StoredRelay()
+    var phones: [PhoneID: StoredPhone] = [:]
+    var accesses: [TokenHash: StoredAccess] = [:]
+    for _ in 0..<500 {
+      let change = chance.relayChange()
+      kept.apply(change)
+      switch change {
+      case .phone(let phone): phones[phone.id] = phone
+      case .endPhone(let id): phones[id] = nil
+      case .access(let access): accesses[access.token] = access
+      case .endAccess(let token): accesses[token] = nil
+      case .question, .endQuestion: break
+      }
+      #expect(kept.phones == phones.values.sorted { $0.id < $1.id })
+      #expect(kept.accesses == accesses.values.sorted { $0.token < $1.token })
+      let ids = kept.questions.map(\.id)
+      #expect(Set(ids).count == ids.count)
+      if case .endPhone(let id) = change { #expect(!kept.questions.map(\.phone).contains(id)) }
+    }
+  }
+}
+
+extension JSONTree {
+  /// Returns the value with one member somewhere inside left out or of another kind.
+  fileprivate func damaged(by chance: inout Chance, isDropped: Bool) -> JSONTree? {
+    switch self {
+    case .object(var members):
+      guard let name = members.keys.sorted().randomElement(using: &chance) else { return nil }
+      if chance.flag(), let inner = members[name]?.damaged(by: &chance, isDropped: isDropped) {
+        members[name] = inner
+      } else if isDropped {
+        members[name] = nil
+      } else {
+        members[name] = members[name]?.kind == "string" ? .int(7) : .string("odd")
+      }
+      return .object(members)
+    case .array(var elements):
+      let places = elements.indices.filter { elements[$0].kind == "object" }
+      guard let place = places.randomElement(using: &chance),
+        let inner = elements[place].damaged(by: &chance, isDropped: isDropped)
+      else { return nil }
+      elements[place] = inner
+      return .array(elements)
+    case .string, .int, .double, .bool, .null: return nil
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import LinkCore
+import LinkWire
+
+/// Values that the tests share.
+enum Sample {
+  static let shop = shopID("123e4567-e89b-12d3-a456-426614174000")
+  /// 2026-01-03T15:30:00Z.
+  static let time = Timestamp(nanoseconds: 1_767_454_200_000_000_000)
+  static let message = Message(
+    id: UUID128(high: 0, low: 1), shop: shop, user: "uid-7", username: nil, text: "Hi",
+    createdAt: time)
+
+  private static func shopID(_ text: String) -> ShopID {
+    // A literal of allowed characters.
+    ShopID(text) ?? { preconditionFailure("no shop id: \(text)") }()
+  }
+}

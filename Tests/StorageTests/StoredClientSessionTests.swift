@@ -1,0 +1,66 @@
+import LinkCore
+import LinkStorage
+import LinkWire
+import Testing
+
+/// What a client of a session keeps, change by change.
+@Suite struct StoredClientSessionTests {
+  private static let id = UUID128(high: 1, low: 2)
+  private static let prompt = StoredPrompt(
+    id: id, conversation: "c", text: "hi", number: 3, createdAt: Sample.time)
+  private static let own = SessionEntry(
+    id: id.description, role: .user, text: "hi", conversation: "c", timestamp: Sample.time)
+
+  /// Makes changes of an empty store, one after the other.
+  private static func kept(_ changes: ((inout ClientSessionChange) -> Void)...)
+    -> StoredClientSession
+  {
+    var kept = StoredClientSession()
+    for fill in changes {
+      var change = ClientSessionChange()
+      fill(&change)
+      _ = kept.commit(change)
+    }
+    return kept
+  }
+
+  private static func snapshot(_ kept: StoredClientSession) -> ClientSessionSnapshot {
+    var kept = kept
+    return kept.open(as: id)
+  }
+
+  @Test func `10,000 conversations are remembered`() {
+    #expect(ClientSessionSnapshot.conversationLimit == 10_000)
+  }
+
+  @Test func `the first news is not shown before it was`() {
+    let entry = SessionEntry(id: "m", role: .assistant, text: "hi", conversation: "c")
+    let kept = Self.kept({ $0.news = [.message(entry, via: .live)] })
+    #expect(
+      Self.snapshot(kept).unshown
+        == [NumberedSessionNews(number: 1, news: .message(entry, via: .live))])
+  }
+
+  @Test func `a prompt is kept though its own text came from the server already`() {
+    let kept = Self.kept(
+      { $0.news = [.message(Self.own, via: .history)] }, { $0.prompts = [Self.prompt] })
+    #expect(Self.snapshot(kept).prompts == [Self.prompt])
+    #expect(Self.snapshot(kept).lastPrompt == 3)
+    #expect(
+      kept.history(of: "c", before: nil, limit: 9).map(\.news)
+        == [.message(Self.own, via: .history)])
+  }
+
+  @Test func `a prompt that was refused is an entry again when it is given again`() {
+    let refused: (inout ClientSessionChange) -> Void = {
+      ($0.rolledBack, $0.forgotten) = ([Self.id], [Self.id])
+    }
+    let put: (inout ClientSessionChange) -> Void = { $0.prompts = [Self.prompt] }
+    #expect(Self.kept(put, refused).history(of: "c", before: nil, limit: 9) == [])
+    let again = Self.kept(put, refused, put)
+    #expect(
+      again.history(of: "c", before: nil, limit: 9).map(\.news)
+        == [.message(Self.own, via: .live)])
+    #expect(Self.snapshot(again).prompts == [Self.prompt])
+  }
+}

@@ -1,0 +1,84 @@
+import LinkCore
+import LinkHealth
+import LinkStorage
+import Testing
+
+/// The health samples of a person as a value, change by change.
+@Suite struct StoredHealthSamplesTests {
+  private static func sample(
+    _ type: String, _ start: Int64, to end: Int64? = nil
+  ) -> HealthSample {
+    HealthSample(
+      type: type, value: .quantity(1), start: Timestamp(nanoseconds: start),
+      end: Timestamp(nanoseconds: end ?? start), source: "Phone")
+  }
+
+  private static func batch(_ type: String, _ start: Int64) -> HealthBatch {
+    HealthBatch([sample(type, start)])
+  }
+
+  /// Removes what begins in a stretch, and all of it.
+  private static func removal(_ type: String, _ from: Int64, _ to: Int64) -> HealthSettlement {
+    let (first, last) = (Timestamp(nanoseconds: from), Timestamp(nanoseconds: to))
+    return HealthSettlement(stretches: [HealthStretch(type: type, from: first, to: last)])
+  }
+
+  @Test func `changes are counted from 1, and what changes nothing is none`() throws {
+    var kept = StoredHealthSamples()
+    var numbers = [kept.newestChange]
+    for _ in 0..<2 {
+      _ = try kept.add(Self.batch("a", 1))
+      numbers.append(kept.newestChange)
+    }
+    for (from, to) in [(5, 9), (0, 2)] as [(Int64, Int64)] {
+      _ = kept.settle(Self.removal("a", from, to))
+      numbers.append(kept.newestChange)
+    }
+    #expect(numbers == [0, 1, 1, 1, 2])
+  }
+
+  @Test func `a deletion is told once, though others change later`() throws {
+    var kept = StoredHealthSamples()
+    _ = try kept.add(Self.batch("a", 1))
+    var query = HealthChangeQuery(type: "a", from: Timestamp(nanoseconds: 0), limit: 10)
+    query.after = kept.changes(query).anchor
+    _ = kept.settle(Self.removal("a", 0, 2))
+    let gone = kept.changes(query)
+    #expect(
+      gone == HealthChangePage(deleted: [Self.sample("a", 1).key], anchor: gone.anchor))
+    query.after = gone.anchor
+    _ = try kept.add(Self.batch("b", 2))
+    #expect(kept.changes(query) == HealthChangePage(anchor: gone.anchor))
+    _ = try kept.add(Self.batch("a", 3))
+    let later = kept.changes(query)
+    #expect(later.added.map(\.sample) == [Self.sample("a", 3)])
+    #expect(later.deleted == [])
+  }
+
+  @Test func `a type of which nothing is left is counted no more`() throws {
+    var kept = StoredHealthSamples()
+    for type in ["a", "b"] { _ = try kept.add(Self.batch(type, 1)) }
+    #expect(kept.settle(Self.removal("a", 0, 2)) == ["a": 1])
+    var left = HealthCount()
+    left.add(Self.sample("b", 1).key)
+    #expect(kept.totals == ["b": left])
+  }
+
+  @Test func `a reading at the first moment of a span lies in it`() throws {
+    var kept = StoredHealthSamples()
+    _ = try kept.add(Self.batch("a", 5))
+    let query = HealthSampleQuery(
+      types: ["a"], from: Timestamp(nanoseconds: 5), to: Timestamp(nanoseconds: 9))
+    #expect(kept.samples(query) == HealthSamplePage(samples: [Self.sample("a", 5)]))
+  }
+
+  @Test(arguments: [(1, .min), (.min, .max), (1, 0)] as [(Int64, Int64)])
+  func `a sample that ends before it begins, or lasts for centuries, is refused`(
+    start: Int64, end: Int64
+  ) {
+    #expect(throws: StoreFailure.self) {
+      var kept = StoredHealthSamples()
+      _ = try kept.add(HealthBatch([Self.sample("a", start, to: end)]))
+    }
+  }
+}

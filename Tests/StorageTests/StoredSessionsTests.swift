@@ -1,0 +1,39 @@
+import LinkStorage
+import LinkWire
+import Testing
+
+/// What a server of sessions keeps, change by change.
+@Suite struct StoredSessionsTests {
+  private static func entry(_ place: UInt64?) -> SessionEntry {
+    SessionEntry(id: "m", role: .user, text: "hi", conversation: "c", place: place)
+  }
+
+  private static func kept(_ changes: SessionChange...) -> StoredSessions {
+    var kept = StoredSessions()
+    for change in changes { kept.apply(change) }
+    return kept
+  }
+
+  @Test(arguments: [("1:m", [entry(1)]), ("1:n", [])] as [(String, [SessionEntry])])
+  func `a conversation begins anew with another signature, and with no other`(
+    signature: String, entries: [SessionEntry]
+  ) {
+    let kept = Self.kept(
+      .conversation("c", signature: "1:m"), .entry(Self.entry(1)),
+      .conversation("c", signature: signature))
+    #expect(
+      kept.conversations == ["c": StoredConversation(signature: signature, entries: entries)])
+  }
+
+  @Test(arguments: [(nil, []), (1, []), (2, [entry(2)])] as [(UInt64?, [SessionEntry])])
+  func `what is below a place goes, and first what has none`(
+    place: UInt64?, left: [SessionEntry]
+  ) {
+    for below in [1, 2] as [UInt64] where place == nil || below == 2 {
+      let kept = Self.kept(
+        .conversation("c", signature: "s"), .entry(Self.entry(place)),
+        .prune("c", below: below))
+      #expect(kept.conversations["c"]?.entries == left)
+    }
+  }
+}

@@ -26,8 +26,7 @@ extension SyncWorld {
     case .upload(let all): for upload in all { begin(upload.file, phone) }
     case .halve(let file): halve(file, phone)
     case .askSecret:
-      phones[index].usedSecret = phones[index].secret
-      let isNew = phones[index].secret != phones[index].refused
+      let isNew = phones[index].secrets.renew(phones[index].secret)
       kernel.answerLater(.input(.secret(isNew: isNew)), to: phone, after: .milliseconds(5))
     case .identify:
       phones[index].identifying = ask(
@@ -330,11 +329,12 @@ extension SyncWorld {
 
   /// The answer as a server of the plan's kind gives it.
   func disguised(_ answer: SyncAnswer, to id: TrafficID) -> SyncAnswer {
+    var answer = answer
+    if numbers.coded == 0 { answer.tellsEncodings = false }
     guard let place = exchange(id),
       case .part(_, _, let request) = kernel.exchanges[place].question,
       request.method == "OPTIONS"
     else { return answer }
-    var answer = answer
     let draft = ["Accept-Patch", "Upload-Draft-Interop-Version", "Upload-Limit"]
     answer.fields.removeAll { field in
       let isDraft = draft.contains(field.name)

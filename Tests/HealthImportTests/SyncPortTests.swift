@@ -2,7 +2,6 @@ import Foundation
 import HoldfastTestKit
 import LinkCore
 import LinkHealth
-import LinkProtocols
 import LinkRuntime
 import LinkStorage
 import LinkWire
@@ -160,23 +159,21 @@ import Testing
     await uploads.stop()
   }
 
-  /// What a phone asks for that finds a ticket, at a server that answers no questions about itself.
-  private static func continued(
-    isGzip: Bool, question: Result<HTTPAnswer, LinkFailure>
-  ) async throws -> [String] {
+  @Test func `an upload goes on by the ticket in its file, which is removed at the end`()
+    async throws
+  {
     let scratch = try Scratch()
     let files = PayloadFiles(in: scratch.path)
     let body = [UInt8](repeating: UInt8(ascii: "1"), count: 100)
-    let upload = FileUpload(file: try files.write(body), type: steps, bytes: body.count)
-    let sent = try isGzip ? #require(GzipBody.deflate(body)) : body
+    let upload = FileUpload(file: try files.write(body), type: Self.steps, bytes: body.count)
     let url = "https://server.example/api/sync/upload?id=1"
-    files.keep(UploadTicket(.current, url: url, of: sent, isGzip: isGzip), of: upload.file)
+    files.keep(UploadTicket(.current, url: url, of: body, isGzip: false), of: upload.file)
     let asked = Mutex<[String]>([])
     let network = FakeNetwork(clock: TestClock())
     network.serve(requests: { request in
       asked.withLock { $0.append("\(request.method) \(request.body.count)") }
       switch request.method {
-      case "OPTIONS", "GET": return question
+      case "OPTIONS": return .failure(.reset)
       case "HEAD":
         let fields = ["upload-offset": "7", "upload-complete": "?0"]
         return .success(HTTPAnswer(status: 204, headers: fields, body: []))
@@ -191,22 +188,33 @@ import Testing
     await uploads.enqueue([upload])
     let event = await events.first { _ in true }
     #expect(event == UploadEvent(file: upload.file, outcome: .accepted))
+    #expect(asked.withLock(\.self) == ["OPTIONS 0", "HEAD 0", "PATCH 93"])
+    #expect(files.ticket(of: upload.file) == nil)
     await uploads.stop()
-    return asked.withLock(\.self)
   }
 
-  @Test(arguments: [
-    Result<HTTPAnswer, LinkFailure>.failure(.reset),
-    .success(HTTPAnswer(status: 502, headers: [:], body: [])),
-  ])
-  func `an upload goes on by its ticket if the server does not say what it offers`(
-    question: Result<HTTPAnswer, LinkFailure>
-  ) async throws {
-    let plain = try await Self.continued(isGzip: false, question: question)
-    #expect(plain == ["OPTIONS 0", "GET 0", "HEAD 0", "PATCH 93"])
-    let packed = try #require(GzipBody.deflate([UInt8](repeating: UInt8(ascii: "1"), count: 100)))
-    let gzip = try await Self.continued(isGzip: true, question: question)
-    #expect(gzip == ["OPTIONS 0", "GET 0", "HEAD 0", "PATCH \(packed.count - 7)"])
+  @Test func `uploads that ask the same at once share one request`() async throws {
+    let scratch = try Scratch()
+    let files = PayloadFiles(in: scratch.path)
+    let all = try (0..<3).map { _ in
+      FileUpload(file: try files.write(Array("{\"a\":1}".utf8)), type: Self.steps, bytes: 7)
+    }
+    let questions = Mutex(0)
+    let network = FakeNetwork(clock: TestClock())
+    network.serve(requests: { request in
+      if request.method == "OPTIONS" { questions.withLock { $0 += 1 } }
+      return .success(HTTPAnswer(status: 200, headers: [:], body: []))
+    })
+    let uploads = HTTPUploads(
+      server: "https://server.example", http: network, files: files, resumesFrom: 1
+    ) { () throws(LinkFailure) in "secret" }
+    let (events, continuation) = AsyncStream.makeStream(of: UploadEvent.self)
+    await uploads.events { continuation.yield($0) }
+    await uploads.enqueue(all)
+    var ends = events.makeAsyncIterator()
+    for _ in all { #expect(await ends.next()?.outcome == .accepted) }
+    #expect(questions.withLock(\.self) == 1)
+    await uploads.stop()
   }
 
   @Test func `fake uploads keep the contract, and end when a test says so`() async throws {

@@ -65,11 +65,11 @@ import Testing
   @Test func `a transaction that failed moves nothing, and the page is read again`() throws {
     var bench = SyncBench.fetching()
     try bench.page(1, anchor: 1)
-    let id = try #require(bench.model.commits.keys.first)
+    let id = try #require(bench.model.commits.underWay.keys.first)
     bench.give(.notCommitted(id, .full(detail: "full")))
     #expect(bench.deleted == ["f1"])
     #expect(bench.givenBack == [WakeID(1): [.later]])
-    #expect(bench.model.lanes[0].anchor == nil)
+    #expect(bench.model.queues[0].anchor == nil)
     bench.pass(.seconds(1))
     #expect(bench.lastStart == .last(.seconds(30 * 86_400)))
     try bench.read(1, anchor: 1)
@@ -228,7 +228,7 @@ import Testing
     var bench = try SyncBench.read(1)
     try bench.page(1, anchor: 1)
     bench.finishCommits()
-    #expect(bench.model.lanes.flatMap(\.batches).map(\.queued.file) == ["f1", "f2"])
+    #expect(bench.model.queues.flatMap(\.batches).map(\.queued.file) == ["f1", "f2"])
   }
 
   @Test func `a type that is asked for twice is one`() {
@@ -236,7 +236,7 @@ import Testing
     let kept = StoredSyncQueue(
       asked: [Self.steps, Self.steps], types: [], batches: [], stamp: SyncBench.time(0))
     bench.give(.restored(kept, running: [], missing: []))
-    #expect(bench.model.lanes.map(\.type) == [Self.steps])
+    #expect(bench.model.queues.map(\.type) == [Self.steps])
   }
 
   @Test func `stamps never go back, whatever the clock does`() throws {

@@ -56,7 +56,7 @@ import Testing
     bench.finishCommits()
     #expect(bench.deleted == ["a"])
     #expect(bench.states(of: "a") == [.sending, .accepted])
-    #expect(bench.model.lanes[0].synced == 10)
+    #expect(bench.model.queues[0].synced == 10)
     bench.pass(.seconds(100_000))
     #expect(bench.sent == ["a"])
   }
@@ -64,7 +64,7 @@ import Testing
   @Test func `what the server has is not sent again if that cannot be stored`() throws {
     var bench = Self.started([SyncBench.batch("a"), SyncBench.batch("b", Self.heart)])
     bench.accept("a")
-    let id = try #require(bench.model.commits.keys.first)
+    let id = try #require(bench.model.commits.underWay.keys.first)
     bench.give(.notCommitted(id, .full(detail: "full")))
     bench.accept("b")
     bench.pass(.milliseconds(999))
@@ -103,7 +103,7 @@ import Testing
     }
     bench.accept("a")
     bench.finishCommits()
-    #expect(bench.model.lanes[0].batches == [])
+    #expect(bench.model.queues[0].batches == [])
   }
 
   @Test func `after a success the other schedule counts`() {
@@ -208,7 +208,7 @@ import Testing
   {
     var bench = Self.started(Array(Self.three.prefix(1)))
     bench.fail("a", SyncBench.http(410))
-    let id = try #require(bench.model.commits.keys.first)
+    let id = try #require(bench.model.commits.underWay.keys.first)
     bench.give(.notCommitted(id, .full(detail: "full")))
     #expect(bench.model.parked == 0)
     bench.pass(.milliseconds(999))
@@ -238,13 +238,13 @@ import Testing
   @Test func `413 divides the batch in one transaction, and its parts keep its place`() throws {
     var bench = Self.started(Array(Self.three.prefix(2)))
     bench.fail("a", SyncBench.http(413))
-    #expect(bench.log.contains(.halve("a")))
+    #expect(bench.log.contains(.split("a")))
     bench.pass(.seconds(100))
     #expect(bench.sent == ["a"])
     let drafts = ["x", "y"].map {
       PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
     }
-    bench.give(.halved("a", drafts))
+    bench.give(.split("a", drafts))
     let first = drafts[0].queued(Self.steps, at: QueuedBatch.distance)
     let second = drafts[1].queued(Self.steps, at: QueuedBatch.distance * 3 / 2)
     #expect(bench.steps == [[.remove(file: "a"), .add(first), .add(second)]])
@@ -262,7 +262,7 @@ import Testing
     let drafts = ["x", "y"].map {
       PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
     }
-    bench.give(.halved("f1", drafts))
+    bench.give(.split("f1", drafts))
     // The page has the places behind: two and three times the distance.
     let first = drafts[0].queued(Self.steps, at: QueuedBatch.distance)
     let second = drafts[1].queued(Self.steps, at: QueuedBatch.distance * 3 / 2)
@@ -272,12 +272,12 @@ import Testing
   @Test func `what cannot be divided is parked, and what was not written is tried again`() {
     var bench = Self.started([SyncBench.batch("a")])
     bench.fail("a", SyncBench.http(413))
-    bench.give(.notHalved("a", .full(detail: "full")))
+    bench.give(.notSplit("a", .full(detail: "full")))
     #expect(bench.states(of: "a") == [.sending])
     bench.pass(.seconds(1))
     #expect(bench.sent == ["a", "a"])
     bench.fail("a", SyncBench.http(413))
-    bench.give(.notHalved("a", nil))
+    bench.give(.notSplit("a", nil))
     #expect(bench.states(of: "a").last == .parked)
   }
 

@@ -176,7 +176,7 @@ struct SyncBench {
 
   /// Makes all transactions under way durable.
   mutating func finishCommits() {
-    while let id = model.commits.keys.min() { give(.committed(id)) }
+    while let id = model.commits.underWay.keys.min() { give(.committed(id)) }
   }
 
   /// Something changed at the source.

@@ -20,25 +20,44 @@ import Testing
     return bench.model
   }
 
+  /// Replaces the queue of steps by one that also has another run or other batches.
+  private static func replace(
+    _ model: inout SyncModel, run: TypeQueue.Run = .idle,
+    _ change: (inout [TypeQueue.Batch]) -> Void = { _ in }
+  ) {
+    var batches = model.queues[0].batches
+    change(&batches)
+    model.queues[0] = TypeQueue(SyncBench.steps, batches, run: run)
+  }
+
   private static let plants: [PlantedFault<SyncModel>] = [
     ("sync: nothing is done before the queue was read", { $0.stage = .new }),
-    ("sync: only what was accepted is stored later", { $0.saveAt = .zero }),
-    ("sync: a refused secret is not used", { $0.isSecretRefused = true }),
-    ("sync: a server that is given up has failed", { $0.server.exhausted = .refused }),
-    ("sync: a type has one run at a time", { $0.lanes[0].run = .full }),
-    ("sync: the batches of a type are in order", { $0.lanes[0].batches.reverse() }),
-    ("sync: a parked batch is not sent", { $0.lanes[0].batches[1].queued.parked = "x" }),
-    ("sync: what the server has is being stored", { $0.commits = [:] }),
+    ("sync: a type has one run at a time", { replace(&$0, run: .full) }),
+    ("sync: the batches of a type are in order", { replace(&$0) { $0.reverse() } }),
+    (
+      "sync: a parked batch is not sent",
+      {
+        replace(&$0) {
+          $0[1].state = .splitting
+          $0[1].queued.parked = "x"
+        }
+      }
+    ),
+    ("sync: new batches come behind all others", { $0.numbers = SyncNumbers() }),
+    ("sync: what the server has is being stored", { $0.commits = SyncCommits() }),
     (
       "sync: time waits for runs that have not ended",
-      { $0.wakes[WakeID(1)] = SyncWake(needs: ["unknown": 0], until: .zero) }
+      { $0.wakes.add(WakeID(1), needs: ["unknown": 0], until: .zero) }
     ),
-    ("gate: it is left only in the background", { $0.gate.leavesAt = .zero }),
+    (
+      "sync: time is kept only for runs that come",
+      { $0.wakes.add(WakeID(1), needs: [:], until: .zero) }
+    ),
     (
       "windows: events are remembered in order",
       {
-        $0.server.retry.noteAttempt(at: .second(2))
-        $0.server.retry.noteAttempt(at: .second(1))
+        _ = $0.server.mayTry(at: .second(2))
+        _ = $0.server.mayTry(at: .second(1))
       }
     ),
   ]
@@ -49,10 +68,10 @@ import Testing
 
   @Test func `as many records as may wait are no fault, and one more is`() {
     var model = Self.sending
-    let others = model.lanes[0].batches.reduce(0) { $0 + $1.queued.records + $1.queued.deletions }
-    model.lanes[0].batches[1].queued.records += 130_000 - others
+    let others = model.queues[0].batches.reduce(0) { $0 + $1.queued.records + $1.queued.deletions }
+    Self.replace(&model) { $0[1].queued.records += 130_000 - others }
     #expect(model.brokenInvariants(.thorough) == [])
-    model.lanes[0].batches[1].queued.records += 1
+    Self.replace(&model) { $0[1].queued.records += 1 }
     #expect(model.brokenInvariants(.thorough) == ["sync: the batches of a type are bounded"])
   }
 }

@@ -46,37 +46,55 @@ import Testing
     }
   }
 
-  @Test func `a lane gives what may be sent, in order`() {
-    var lane = SyncLane("t")
-    lane.batches = (0..<5).map { SyncLane.Batch(queued: SyncBench.batch("\($0)")) }
-    #expect(lane.ready(depth: 1) == [0])
-    #expect(lane.ready(depth: 3) == [0, 1, 2])
-    #expect(lane.ready(depth: 9) == [0, 1, 2, 3, 4])
-    lane.batches[0].state = .sending(since: .zero)
-    lane.batches[1].queued.parked = "400"
-    lane.batches[3].state = .halving
-    #expect((lane.sending, lane.parked, lane.pending) == (1, 1, 4))
-    #expect(lane.ready(depth: 1) == [])
-    #expect(lane.ready(depth: 9) == [2], "the parts of the next one come first")
-    lane.failures = 1
-    #expect(lane.ready(depth: 9) == [], "one try at a time")
-    lane.batches[0].state = .acknowledged
-    #expect(lane.ready(depth: 9) == [2])
-    #expect(lane.pending == 3)
-    lane.retryAt = .second(5)
-    #expect(lane.ready(depth: 9) == [], "it waits")
+  @Test func `a queue gives what may be sent, in order`() {
+    var queue = TypeQueue("t", (0..<5).map { TypeQueue.Batch(queued: SyncBench.batch("\($0)")) })
+    #expect(queue.ready(depth: 1) == [0])
+    #expect(queue.ready(depth: 3) == [0, 1, 2])
+    #expect(queue.ready(depth: 9) == [0, 1, 2, 3, 4])
+    #expect(queue.hand(over: 0, at: .zero).file == "0")
+    queue.park(1, "400")
+    #expect(queue.split(3) == "3")
+    #expect(queue.sending == ["0"])
+    #expect((queue.parked, queue.pending) == (1, 4))
+    #expect(queue.ready(depth: 1) == [])
+    #expect(queue.ready(depth: 9) == [2], "the parts of the next one come first")
+    #expect(queue.note(.refused) == 1)
+    #expect(queue.ready(depth: 9) == [], "one try at a time")
+    queue.acknowledge(0)
+    #expect(queue.ready(depth: 9) == [2])
+    #expect(queue.pending == 3)
+    queue.wait(until: .second(5))
+    #expect(queue.ready(depth: 9) == [], "it waits")
+    queue.endWait(at: .second(4))
+    #expect(queue.ready(depth: 9) == [])
+    queue.endWait(at: .second(5))
+    #expect(queue.ready(depth: 9) == [2])
   }
 
-  @Test func `a lane is read once a run has ended, and nothing fired since`() {
-    var lane = SyncLane("t")
-    #expect(lane.isRead, "it is not asked for")
-    lane.isAsked = true
-    #expect(!lane.isRead)
-    (lane.begun, lane.ended) = (1, 1)
-    #expect(lane.isRead)
-    lane.isAgain = true
-    #expect(!lane.isRead)
-    (lane.isAgain, lane.run) = (false, .full)
-    #expect(!lane.isRead)
+  @Test func `the end of a schedule is told once, until it is tried again`() {
+    var queue = TypeQueue("t")
+    #expect(queue.note(.refused) == 1)
+    #expect(!queue.isExhausted)
+    #expect([queue.exhaust(), queue.exhaust()] == [true, false])
+    #expect(queue.note(.reset) == 2)
+    #expect(queue.trouble == TypeQueue.Trouble(failures: 2, last: .reset, isExhausted: true))
+    queue.tryNow(at: .zero, earliest: .zero)
+    #expect([queue.exhaust(), queue.exhaust()] == [true, false])
+  }
+
+  @Test func `a type is read once a run has ended, and nothing fired since`() {
+    var queue = TypeQueue("t")
+    #expect(queue.isRead, "it is not asked for")
+    queue.ask(true)
+    #expect(!queue.isRead)
+    #expect(queue.fire(at: .zero) == 1)
+    #expect(queue.advance(at: .second(1), isUnlocked: false) == nil)
+    #expect(queue.advance(at: .second(1), isUnlocked: true) == .fetch)
+    #expect(!queue.isRead)
+    queue.endRun(at: .second(1))
+    #expect(queue.isRead)
+    #expect(queue.hasEnded(1) && !queue.hasEnded(2))
+    #expect(queue.fire(at: .second(2)) == 2)
+    #expect(!queue.isRead)
   }
 }

@@ -83,7 +83,7 @@ import Testing
     bench.give(.identified(Self.identity()))
     #expect(bench.steps == [[.own(Self.owner, again: false)]])
     #expect(bench.sent == [])
-    let id = try #require(bench.model.commits.keys.first)
+    let id = try #require(bench.model.commits.underWay.keys.first)
     bench.give(.notCommitted(id, .full(detail: "full")))
     bench.pass(.seconds(1))
     #expect(bench.log.count { $0 == .identify } == 2)
@@ -105,14 +105,14 @@ import Testing
     #expect(bench.log.contains(.update(.notice(.readsAgain(owner)))))
     #expect(bench.steps == [[.own(owner, again: true)]])
     #expect(bench.sent == [], "not before it is stored")
-    #expect(bench.model.lanes.map(\.synced) == [0])
+    #expect(bench.model.queues.map(\.synced) == [0])
     bench.finishCommits()
     #expect(bench.sent == ["a"])
     #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
     let least = max(100, told.stamp.map { $0.nanoseconds / 1_000_000_000 } ?? 0) + 1
     #expect(bench.lastStamp == SyncBench.time(least), "behind all that was ever said")
     try bench.read(1, anchor: 2)
-    #expect(bench.model.lanes.map(\.anchor) == [HealthAnchor([2])])
+    #expect(bench.model.queues.map(\.anchor) == [HealthAnchor([2])])
   }
 
   @Test(arguments: [
@@ -124,7 +124,7 @@ import Testing
     let bench = Self.started(told, batches: [SyncBench.batch("a")])
     #expect(bench.steps == [])
     #expect(bench.sent == ["a"])
-    #expect(bench.model.owner == Self.owner)
+    #expect(bench.model.ownership.owner == Self.owner)
   }
 
   @Test func `an answer that names another epoch reads all again`() {
@@ -138,7 +138,7 @@ import Testing
     bench.give(.epoch("e2"))
     bench.finishCommits()
     #expect(bench.fetches.count == 1)
-    #expect(bench.model.owner == other)
+    #expect(bench.model.ownership.owner == other)
     #expect(bench.steps.count == 2, "once, and what was accepted")
   }
 
@@ -164,13 +164,13 @@ import Testing
     bench.give(.epoch("e2"))
     bench.finishCommits()
     for (wait, epoch) in [(1, "e3"), (2, "e4"), (4, "e5")] {
-      let before = bench.model.owner
+      let before = bench.model.ownership.owner
       bench.give(.epoch(epoch))
       if !bench.fetches.isEmpty { try bench.page(0, anchor: 1) }
       bench.pass(.seconds(wait) - .milliseconds(1))
-      #expect(bench.model.owner == before)
+      #expect(bench.model.ownership.owner == before)
       bench.pass(.milliseconds(1))
-      #expect(bench.model.owner?.epoch == epoch)
+      #expect(bench.model.ownership.owner?.epoch == epoch)
       bench.finishCommits()
     }
   }
@@ -180,12 +180,12 @@ import Testing
     bench.fire()
     bench.pass(.seconds(1))
     try bench.page(1, anchor: 2)
-    let page = try #require(bench.model.commits.keys.first)
+    let page = try #require(bench.model.commits.underWay.keys.first)
     bench.give(.epoch("e2"))
     #expect(bench.steps.count == 1)
     bench.give(.committed(page))
     #expect(bench.steps.count == 2)
-    #expect(bench.model.lanes.map(\.anchor) == [nil])
+    #expect(bench.model.queues.map(\.anchor) == [nil])
     #expect(bench.model.pending == 1, "its batch waits")
     bench.finishCommits()
     #expect(bench.fetches.count == 2)
@@ -198,11 +198,11 @@ import Testing
     var bench = Self.started(
       Self.identity(Self.owner.server, "bob"), batches: [SyncBench.batch("a")])
     for wait in [1, 2] {
-      let id = try #require(bench.model.commits.keys.first)
+      let id = try #require(bench.model.commits.underWay.keys.first)
       bench.give(.notCommitted(id, .full(detail: "full")))
-      #expect(bench.model.commits.isEmpty)
+      #expect(bench.model.commits.underWay.isEmpty)
       bench.pass(.seconds(wait) - .milliseconds(1))
-      #expect(bench.model.commits.isEmpty)
+      #expect(bench.model.commits.underWay.isEmpty)
       bench.pass(.milliseconds(1))
       #expect(bench.sent == [])
       #expect(bench.fetches.isEmpty)
@@ -227,7 +227,7 @@ import Testing
       #expect(bench.steps.last?.contains(step) == steps)
       bench.finishCommits()
     }
-    #expect(bench.model.lanes.map(\.earliest) == [SyncBench.time(40)])
+    #expect(bench.model.queues.map(\.earliest) == [SyncBench.time(40)])
   }
 
   @Test func `a server that does not answer is asked by the schedule`() {
@@ -271,7 +271,7 @@ import Testing
   @Test func `what the server said to the secret before the present one is asked again`() {
     var bench = Self.started(nil, batches: [SyncBench.batch("a")])
     bench.give(.uploaded("a", .failed(.reset), at: SyncBench.time(5)))
-    bench.model.refuseSecret(since: bench.now, at: bench.now, &bench.log)
+    bench.model.gate.refuseSecret(since: bench.now, at: bench.now, &bench.log)
     bench.pass(.seconds(1))
     bench.give(.secret(isNew: true))
     let count = bench.log.count { $0 == .identify }

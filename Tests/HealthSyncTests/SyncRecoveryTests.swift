@@ -102,7 +102,7 @@ import Testing
   @Test func `a late success counts although the refusal before it could not be stored`() throws {
     var bench = try Self.started()
     bench.fail("a", SyncBench.http(400))
-    let refusal = try #require(bench.model.commits.keys.first)
+    let refusal = try #require(bench.model.commits.underWay.keys.first)
     bench.accept("a")
     bench.give(.notCommitted(refusal, .full(detail: "full")))
     bench.finishCommits()
@@ -114,8 +114,8 @@ import Testing
   @Test func `parts that could not be stored are deleted, and the whole is sent again`() throws {
     var bench = try Self.started()
     bench.fail("a", SyncBench.http(413))
-    bench.give(.halved("a", Self.parts))
-    let id = try #require(bench.model.commits.keys.first)
+    bench.give(.split("a", Self.parts))
+    let id = try #require(bench.model.commits.underWay.keys.first)
     bench.give(.notCommitted(id, .full(detail: "full")))
     #expect(bench.deleted == ["x", "y"])
     bench.pass(.seconds(1))
@@ -129,7 +129,7 @@ import Testing
     }
     var bench = try Self.started(batches)
     bench.fail("a", SyncBench.http(413))
-    bench.give(.halved("a", Self.parts))
+    bench.give(.split("a", Self.parts))
     #expect(bench.deleted == ["x", "y"])
     #expect(bench.states(of: "a").last == .parked)
   }
@@ -148,7 +148,7 @@ import Testing
     for (file, wait) in [("a", 1), ("b", 2)] {
       let effects = bench.give(
         .uploaded(file, .failed(SyncBench.http(413)), at: SyncBench.time(5)))
-      #expect(!effects.contains(.halve(file)))
+      #expect(!effects.contains(.split(file)))
       #expect(bench.steps.last == [.park(file: file, reason: words)])
       bench.finishCommits()
       let sent = bench.sent
@@ -158,7 +158,7 @@ import Testing
     }
     #expect(bench.sent == ["d", "a", "b", "c"])
     bench.accept("c")
-    #expect(bench.model.lanes.map(\.failures) == [0, 0])
+    #expect(bench.model.queues.map(\.failures) == [0, 0])
   }
 
   @Test func `a late success ends the wait of its type`() throws {
@@ -173,7 +173,7 @@ import Testing
     let failure = StoreFailure.full(detail: "full")
     var bench = try Self.started()
     bench.fail("a", SyncBench.http(413))
-    let effects = bench.give(.notHalved("a", failure))
+    let effects = bench.give(.notSplit("a", failure))
     #expect(effects.contains(.update(.notice(.store(failure)))))
     bench.pass(.seconds(1))
     #expect(bench.sent == ["a", "a"])

@@ -23,7 +23,7 @@ import Testing
         running: [], missing: []))
     bench.fire()
     bench.pass(.seconds(1))
-    #expect(bench.model.lanes.map(\.run) == [.full])
+    #expect(bench.model.queues.map(\.run) == [.full])
     return bench
   }
 

@@ -143,7 +143,7 @@ import Testing
     let end = FetchedPage(drafts: [], anchor: HealthAnchor([1]), made: SyncBench.time(11))
     #expect(bench.give(.fetched(next, end)) == [.giveBack(WakeID(1), .done)])
     #expect(bench.give(.fetched(next, page)) == [.delete(["f"])], "late")
-    #expect(bench.model.stamp == SyncBench.time(9), "an empty page is not sent")
+    #expect(bench.model.numbers.stamp == SyncBench.time(9), "an empty page is not sent")
   }
 
   @Test func `a page without samples moves the anchor, and stamps nothing`() throws {
@@ -237,7 +237,7 @@ import Testing
     bench.give(SyncBench.waiting([SyncBench.batch("a")]))
     bench.accept("a")
     for wait in [1, 2, 4] {
-      let id = try #require(bench.model.commits.keys.first)
+      let id = try #require(bench.model.commits.underWay.keys.first)
       let effects = bench.give(.notCommitted(id, .full(detail: "full")))
       #expect(effects == [.update(.notice(.store(.full(detail: "full"))))])
       #expect(bench.give(.notCommitted(id, .full(detail: "full"))) == [], "told twice")
@@ -246,10 +246,11 @@ import Testing
       #expect(bench.pass(.seconds(wait) - .milliseconds(1)) == [])
       #expect(bench.pass(.milliseconds(1)).count == 1)
     }
-    bench.give(.notCommitted(try #require(bench.model.commits.keys.first), .full(detail: "full")))
+    bench.give(
+      .notCommitted(try #require(bench.model.commits.underWay.keys.first), .full(detail: "full")))
     #expect(bench.model.standing == .unwritable(.full(detail: "full")))
     #expect(bench.give(.again).count == 1, "it is tried at once")
-    let id = try #require(bench.model.commits.keys.first)
+    let id = try #require(bench.model.commits.underWay.keys.first)
     var accepted = SyncBench.batch("a")
     accepted.parked = nil
     #expect(

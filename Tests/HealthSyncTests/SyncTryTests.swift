@@ -53,7 +53,7 @@ import Testing
     bench.pass(.seconds(1))
     #expect(bench.sent == ["c", "a", "c"])
     let due = bench.now.advanced(by: .seconds(60))
-    #expect(bench.model.lanes.map(\.retryAt) == [nil, due])
+    #expect(bench.model.queues.map(\.retryAt) == [nil, due])
     #expect(bench.model.server.heldUntil == nil)
     #expect(bench.model.deadline == due)
     bench.accept("c")
@@ -72,7 +72,7 @@ import Testing
     #expect(bench.sent == ["c", "a", "a"])
     bench.give(.again)
     let halves = ["x", "y"].map { PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50) }
-    bench.give(.halved("c", halves))
+    bench.give(.split("c", halves))
     bench.finishCommits()
     #expect(bench.sent == ["c", "a", "a", "x"])
   }
@@ -96,6 +96,6 @@ import Testing
       bench.fail("c", SyncBench.http(501))
       bench.pass(.seconds(2))
     }
-    #expect(bench.model.standing == .unreachable(SyncBench.http(501)), "lanes are in order")
+    #expect(bench.model.standing == .unreachable(SyncBench.http(501)), "types are in order")
   }
 }

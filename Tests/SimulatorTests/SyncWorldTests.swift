@@ -338,7 +338,7 @@ private struct SyncTape {
     case .upload(let all): all.map { .uploaded($0.file, .accepted, at: Self.wall) }
     case .refresh: [.refreshed(nil)]
     case .identify: [.identified(SyncIdentity(SyncOwner(server: "https://a.example")))]
-    case .observe, .delete, .halve, .askSecret, .giveBack, .update: []
+    case .observe, .delete, .split, .askSecret, .giveBack, .update: []
     }
   }
 

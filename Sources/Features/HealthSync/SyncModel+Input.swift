@@ -25,9 +25,9 @@ extension SyncModel {
     /// An upload ended, at this time of the wall clock.
     case uploaded(String, UploadOutcome, at: Timestamp)
     /// A batch was written again as two files.
-    case halved(String, [PayloadDraft])
+    case split(String, [PayloadDraft])
     /// A batch was not divided: it cannot be if there is no failure.
-    case notHalved(String, StoreFailure?)
+    case notSplit(String, StoreFailure?)
     /// The server said whose progress this is.
     case identified(SyncIdentity)
     /// It did not say so.
@@ -59,7 +59,7 @@ extension SyncModel {
     /// Begin uploads, all at once.
     case upload([FileUpload])
     /// Write a batch again as two files.
-    case halve(String)
+    case split(String)
     /// Ask the server who it is, and who is meant by the secret.
     case identify
     /// Read the secret again.
@@ -113,4 +113,31 @@ public struct FetchedPage: Sendable, Hashable, Codable {
     (self.drafts, self.anchor, self.made) = (drafts, anchor, made)
     self.earliest = earliest
   }
+}
+
+/// Names one reading of a source.
+public struct SyncFetchID: NumberedID {
+  /// Counted from the start.
+  public let number: UInt64
+
+  /// The name that stands for a number.
+  public init(_ number: UInt64) { self.number = number }
+}
+
+/// Names one transaction of the queue.
+public struct SyncCommitID: NumberedID {
+  /// Counted from the start.
+  public let number: UInt64
+
+  /// The name that stands for a number.
+  public init(_ number: UInt64) { self.number = number }
+}
+
+/// Names one grant of time.
+public struct WakeID: NumberedID {
+  /// Counted by the shell.
+  public let number: UInt64
+
+  /// The name that stands for a number.
+  public init(_ number: UInt64) { self.number = number }
 }

@@ -7,9 +7,9 @@ import LinkWire
 ///     source ─▶ fetch ─▶ files ─▶ commit: anchor and batches ─▶ upload ─▶ stored ─▶ commit: accepted
 ///                                   │                            │  ▲
 ///                                   ▼                            ▼  │
-///                           the wake is given back        retry, divide, park, ask for a secret
+///                           the wake is given back        retry, split, park, ask for a secret
 ///
-/// The reading of each type is in `SyncLane`. An anchor moves in the transaction that stores the
+/// The reading of each type is in `TypeQueue`. An anchor moves in the transaction that stores the
 /// batches up to it, so that a kill at any moment repeats work and loses nothing. A batch leaves
 /// the queue when the server says that it has stored it, and by no other failure than a refusal is
 /// it put aside. Nothing is sent before the server has said whose progress this is.
@@ -17,44 +17,21 @@ import LinkWire
 /// Values of samples never come here: the shell packs pages into files, and reports their counts.
 public struct SyncModel: Machine {
   let settings: SyncSettings
-  var chance: Chance
   var stage = Stage.new
-  var gate: Gate
-  var conditions = SyncConditions()
+  var numbers = SyncNumbers()
+  var gate: SyncGate
   /// By type, in the order in which they were asked for.
-  var lanes: [SyncLane] = []
-  var wakes: [WakeID: SyncWake] = [:]
+  var queues: [TypeQueue] = []
+  var wakes = SyncWakes()
   var server: SyncServerState
-  var commits: [SyncCommitID: Commit] = [:]
-  /// Batches that the server has, in no commit yet.
-  var unsaved: [Accepted] = []
-  var saveAt: Instant?
-  var storeFailures = 0
-  var storeFailure: StoreFailure?
-  /// The newest stamp of a batch.
-  var stamp = Timestamp(nanoseconds: .min)
-  var nextPlace = QueuedBatch.distance
-  var lastNumber: UInt64 = 0
-  /// When a refused secret is read again.
-  var askAt: Instant?
-  var isSecretRefused = false
-  /// When the secret was replaced last.
-  var renewedAt: Instant?
-  var refresh = Refresh.none
-  /// Whose progress it is; `nil` before a server said so for the first time.
-  var owner: SyncOwner?
-  var introduction = SyncIntroduction.unknown
-  /// The next owner, with whom all is read again.
-  var change: SyncChange?
-  /// The number of changes of the owner in this process.
-  var changes = 0
+  var commits = SyncCommits()
+  var ownership = SyncOwnership()
 
   /// A sync that was not told yet what is kept.
   public init(_ settings: SyncSettings, seed: UInt64) {
     self.settings = settings
-    chance = Chance(seed: seed)
-    gate = Gate(settings.policy.gate)
-    server = SyncServerState(settings.policy.retry)
+    gate = SyncGate(settings.policy.gate)
+    server = SyncServerState(settings.policy, seed: seed)
   }
 
   enum Stage: Sendable, Hashable {
@@ -62,31 +39,6 @@ public struct SyncModel: Machine {
     case running
     case stopping(until: Instant)
     case stopped
-  }
-
-  /// What a transaction will have done.
-  enum Commit: Sendable, Hashable {
-    case page(type: String, [QueuedBatch], FetchedPage)
-    case accepted([Accepted])
-    case halves(of: String, [QueuedBatch])
-    case park(String)
-    case ask
-    case own(SyncOwner, again: Bool)
-  }
-
-  struct Accepted: Sendable, Hashable {
-    var file: String
-    var at: Timestamp
-  }
-
-  /// Telling the server that all was sent.
-  enum Refresh: Sendable, Hashable {
-    case none
-    /// Something was accepted since the last time.
-    case owed
-    case running
-    /// Something was accepted while the server was told.
-    case runningAndOwed
   }
 
   /// Takes one input.
@@ -120,18 +72,21 @@ public struct SyncModel: Machine {
     case .notCommitted(let id, let failure): notCommitted(id, failure, at: now, &effects)
     case .uploaded(let file, let outcome, let time):
       uploaded(file, outcome, time, at: now, &effects)
-    case .halved(let file, let drafts): halved(file, drafts, at: now, &effects)
-    case .notHalved(let file, let failure): notHalved(file, failure, at: now, &effects)
+    case .split(let file, let drafts): wasSplit(file, drafts, at: now, &effects)
+    case .notSplit(let file, let failure): notSplit(file, failure, at: now, &effects)
     case .identified(let identity): identified(identity, at: now, &effects)
     case .notIdentified(let failure): notIdentified(failure, at: now, &effects)
     case .epoch(let epoch): told(epoch: epoch, at: now, &effects)
-    case .secret(let isNew): secret(isNew: isNew, at: now, &effects)
+    case .secret(let isNew):
+      // It may be that of another person.
+      if gate.renew(isNew: isNew, at: now, &effects) { ownership.forgetIntroduction() }
     case .refreshed(let failure): refreshed(failure, &effects)
-    case .device(let change): device(change, at: now)
-    case .conditions(let conditions): changed(conditions, at: now)
+    case .device(let change):
+      if gate.note(change, isFailing: server.isFailing) { tryNow(at: now) }
+    case .conditions(let conditions): gate.note(conditions)
     case .again:
       // A person may know that the server was put back. While it fails, one try is enough.
-      if introduction == .known, server.failures == 0 { introduction = .unknown }
+      if ownership.introduction == .known, !server.isFailing { ownership.distrust() }
       tryNow(at: now)
     case .stop: stop(at: now, &effects)
     }
@@ -139,105 +94,685 @@ public struct SyncModel: Machine {
 
   /// Does all that is due. Done twice, the second time changes nothing.
   private mutating func settle(at now: Instant, _ effects: inout [Effect]) {
-    giveBackExpired(at: now, &effects)
+    wakes.expire(at: now, &effects)
     switch stage {
     case .new, .stopped: return
     case .stopping(let until):
       save(at: now, &effects)
-      if commits.isEmpty || now >= until { stage = .stopped }
+      if commits.underWay.isEmpty || now >= until { stage = .stopped }
     case .running:
-      endWaits(at: now)
+      server.endWait(at: now)
+      for index in queues.indices { queues[index].endWait(at: now) }
       readAgain(at: now, &effects)
-      for place in lanes.indices { advance(place, at: now, &effects) }
+      for index in queues.indices { advance(index, at: now, &effects) }
       save(at: now, &effects)
-      watchSecret(at: now, &effects)
+      gate.watchSecret(at: now, &effects)
       introduce(at: now, &effects)
       send(at: now, &effects)
-      if refresh == .owed, isSent {
-        refresh = .running
-        effects.append(.refresh)
-      }
+      if isSent, server.tell() { effects.append(.refresh) }
     }
   }
 
   /// The next instant at which something is due.
   public var deadline: Instant? {
-    var due = wakes.values.map(\.until)
+    var due = [wakes.deadline, commits.deadline]
     switch stage {
     case .new, .stopped: return nil
     case .stopping(let until): due.append(until)
     case .running:
-      for lane in lanes {
-        switch lane.run {
+      for queue in queues {
+        switch queue.run {
         case .gathering(let until), .resting(let until):
-          if conditions.isUnlocked, mayRead { due.append(until) }
+          if gate.conditions.isUnlocked, ownership.allowsReading { due.append(until) }
         case .idle, .fetching, .committing, .full: break
         }
-        if let retryAt = lane.retryAt { due.append(retryAt) }
+        due.append(queue.retryAt)
       }
-      due += [gate.credentials.deadline, askAt, change?.notBefore].compactMap(\.self)
-      if let held = server.heldUntil { due.append(held) }
+      due += gate.deadlines + [ownership.deadline, server.heldUntil]
     }
-    if let saveAt { due.append(saveAt) }
-    return due.min()
+    return due.lazy.compactMap(\.self).min()
   }
 
-  /// Whether nothing follows any more.
-  public var isStopped: Bool { stage == .stopped }
-
-  mutating func newNumber() -> UInt64 {
-    lastNumber += 1
-    return lastNumber
+  private mutating func stop(at now: Instant, _ effects: inout [Effect]) {
+    switch stage {
+    case .new: stage = .stopped
+    case .running: stage = .stopping(until: now.advanced(by: SyncSettings.flushTimeout))
+    case .stopping, .stopped: return
+    }
+    wakes.giveBackAll(&effects)
   }
 
-  func lane(_ type: String) -> Int? { lanes.firstIndex { $0.type == type } }
+  /// Ends all waits of ours; windows and the server's wishes still count.
+  private mutating func tryNow(at now: Instant) {
+    server.tryNow(at: now)
+    gate.tryNow(at: now)
+    commits.tryNow(at: now)
+    ownership.tryNow(at: now)
+    let earliest = server.earliest(at: now)
+    for index in queues.indices { queues[index].tryNow(at: now, earliest: earliest) }
+  }
 
-  /// Returns the place of a batch: its lane, and where it is there.
-  func find(_ file: String) -> (lane: Int, batch: Int)? {
-    for (place, lane) in lanes.enumerated() {
-      if let batch = lane.place(of: file) { return (place, batch) }
+  /// Returns the indices of a batch: its queue, and where it is there.
+  private func find(_ file: String) -> (queue: Int, batch: Int)? {
+    for (index, queue) in queues.enumerated() {
+      if let batch = queue.place(of: file) { return (index, batch) }
     }
     return nil
   }
 
-  mutating func report(_ place: Int, _ effects: inout [Effect]) {
-    effects.append(.update(.type(lanes[place].report)))
+  private func queue(of type: String) -> Int? { queues.firstIndex { $0.type == type } }
+
+  private func report(_ index: Int, _ effects: inout [Effect]) {
+    effects.append(.update(.type(queues[index].report)))
   }
 }
 
-/// Names one reading of a source.
-public struct SyncFetchID: NumberedID {
-  /// Counted from the start.
-  public let number: UInt64
+// What is kept, what fires, and the runs that read sources.
+extension SyncModel {
+  private mutating func restore(
+    _ kept: StoredSyncQueue, running: Set<String>, missing: Set<String>, at now: Instant,
+    _ effects: inout [Effect]
+  ) {
+    guard stage == .new else { return }
+    stage = .running
+    gate.open(at: now)
+    numbers.note(stamp: kept.stamp)
+    ownership.restore(kept.owner)
+    for type in kept.asked where queue(of: type) == nil { queues.append(TypeQueue(type)) }
+    for type in kept.types { queues[queueOrNew(of: type.type)].restore(type) }
+    for batch in kept.batches {
+      let isRunning = running.contains(batch.file) && batch.parked == nil
+      queues[queueOrNew(of: batch.type)].restore(
+        batch, isRunning ? .sending(since: now) : .waiting)
+      numbers.note(place: batch.place)
+    }
+    for file in missing.sorted() { park(file, Self.missingFile, &effects) }
+    observe(kept.asked, &effects)
+    for index in queues.indices { report(index, &effects) }
+  }
 
-  /// The name that stands for a number.
-  public init(_ number: UInt64) { self.number = number }
+  private static let missingFile =
+    SyncBatchReport.Reason.words(
+      "its file is missing; reset the type to read its last 30 days again")
+
+  private mutating func queueOrNew(of type: String) -> Int {
+    if let index = queue(of: type) { return index }
+    queues.append(TypeQueue(type))
+    return queues.count - 1
+  }
+
+  private mutating func ask(_ types: [String], _ effects: inout [Effect]) {
+    guard stage == .running else { return }
+    commit(.ask, [.ask(types)], &effects)
+    observe(types, &effects)
+  }
+
+  private mutating func observe(_ types: [String], _ effects: inout [Effect]) {
+    for index in queues.indices { queues[index].ask(types.contains(queues[index].type)) }
+    for type in types { queues[queueOrNew(of: type)].ask(true) }
+    if !types.isEmpty { effects.append(.observe(types)) }
+  }
+
+  private mutating func fired(
+    _ types: [String], _ wake: WakeID, _ budget: Duration, at now: Instant,
+    _ effects: inout [Effect]
+  ) {
+    guard stage == .running, !wakes.ids.contains(wake) else {
+      return effects.append(.giveBack(wake, .later))
+    }
+    var needs: [String: UInt64] = [:]
+    var isPutOff = false
+    for type in types {
+      guard let index = queue(of: type), queues[index].isAsked else { continue }
+      if let run = queues[index].fire(at: now) {
+        needs[type] = run
+      } else {
+        // What changed is read once there is room; the time that was granted is too short for that.
+        isPutOff = true
+      }
+    }
+    let result = isPutOff ? WakeResult.later : .done
+    guard !needs.isEmpty else { return effects.append(.giveBack(wake, result)) }
+    let until = now.advanced(by: budget - SyncSettings.margin(of: budget))
+    wakes.add(wake, needs: needs, until: until, result)
+  }
+
+  /// Begins or continues what is due of a type.
+  private mutating func advance(_ index: Int, at now: Instant, _ effects: inout [Effect]) {
+    guard ownership.allowsReading,
+      let turn = queues[index].advance(at: now, isUnlocked: gate.conditions.isUnlocked)
+    else { return }
+    take(turn, index, &effects)
+  }
+
+  private mutating func take(
+    _ turn: TypeQueue.Turn, _ index: Int, _ effects: inout [Effect]
+  ) {
+    switch turn {
+    case .fetch:
+      let id = SyncFetchID(numbers.next())
+      let start = queues[index].fetch(id)
+      effects.append(
+        .fetch(
+          id, queues[index].type, start, limit: SyncSettings.pageLimit,
+          notBefore: numbers.nextStamp))
+    case .full: conclude(index, .later, &effects)
+    }
+  }
+
+  private func reading(_ id: SyncFetchID) -> Int? {
+    queues.firstIndex { $0.run == .fetching(id) }
+  }
+
+  private mutating func fetched(
+    _ id: SyncFetchID, _ page: FetchedPage, at now: Instant, _ effects: inout [Effect]
+  ) {
+    guard stage == .running, let index = reading(id) else {  // late
+      return effects.append(.delete(page.drafts.map(\.file)))
+    }
+    guard !ownership.isChanging else {
+      effects.append(.delete(page.drafts.map(\.file)))
+      return begin(anew: index, at: now, &effects)
+    }
+    guard !queues[index].isEnd(page) else {
+      queues[index].endRun(at: now)
+      return conclude(index, .done, &effects)
+    }
+    if !page.drafts.isEmpty { numbers.note(stamp: page.made) }
+    let type = queues[index].type
+    let batches = page.drafts.map { $0.queued(type, at: numbers.takePlace()) }
+    var steps =
+      batches.map { SyncQueueStep.add($0) }
+      + [.anchor(type: type, page.anchor), .stamp(numbers.stamp)]
+    if let earliest = page.earliest, queues[index].isEarlier(earliest) {
+      steps.append(.earliest(type: type, earliest))
+    }
+    let id = commit(.page(type: type, batches, page), steps, &effects)
+    queues[index].commit(id)
+  }
+
+  /// Continues behind a page that is stored.
+  private mutating func stored(
+    _ type: String, _ batches: [QueuedBatch], _ page: FetchedPage, _ effects: inout [Effect]
+  ) {
+    guard let index = queue(of: type) else { return }
+    queues[index].store(page, batches)
+    for batch in batches { effects.append(.update(.batch(SyncBatchReport(batch, .queued)))) }
+    report(index, &effects)
+    guard stage == .running, !ownership.isChanging else { return }
+    take(queues[index].proceed(), index, &effects)
+  }
+
+  /// Puts a run off: it is tried again later, and was not empty.
+  private mutating func put(
+    off id: SyncFetchID, _ trouble: SyncSourceTrouble, at now: Instant, _ effects: inout [Effect]
+  ) {
+    guard stage == .running, let index = reading(id) else { return }  // late
+    rest(index, trouble, at: now, &effects)
+  }
+
+  private mutating func rest(
+    _ index: Int, _ trouble: SyncSourceTrouble, at now: Instant, _ effects: inout [Effect]
+  ) {
+    queues[index].rest(trouble, at: now)
+    switch trouble {
+    case .source(let failure):
+      effects.append(.update(.notice(.source(type: queues[index].type, failure))))
+    case .store(let failure): effects.append(.update(.notice(.store(failure))))
+    }
+    conclude(index, .later, &effects)
+  }
+
+  /// Ends a run whose pages are of no use, so that another one begins.
+  private mutating func begin(anew index: Int, at now: Instant, _ effects: inout [Effect]) {
+    queues[index].beginAnew(at: now)
+    conclude(index, .later, &effects)
+  }
+
+  /// Gives back the time of wakes that waited for the present run of a type and no other.
+  private mutating func conclude(
+    _ index: Int, _ result: WakeResult, _ effects: inout [Effect]
+  ) {
+    wakes.conclude(queues[index].type, queues[index].currentRun, result, &effects)
+  }
 }
 
-/// Names one transaction of the queue.
-public struct SyncCommitID: NumberedID {
-  /// Counted from the start.
-  public let number: UInt64
+// Whose progress it is.
+extension SyncModel {
+  /// Whether the server is needed: a batch waits, or it has not said whose progress this is.
+  private var needsServer: Bool {
+    hasWaiting || (ownership.introduction != .known && !queues.isEmpty)
+  }
 
-  /// The name that stands for a number.
-  public init(_ number: UInt64) { self.number = number }
+  /// Asks the server who it is, and who is meant by the secret.
+  private mutating func introduce(at now: Instant, _ effects: inout [Effect]) {
+    guard ownership.introduction == .unknown, needsServer, gate.allowsSending,
+      server.heldUntil == nil
+    else { return }
+    if server.isFailing, !server.mayTry(at: now) { return }
+    ownership.ask(at: now)
+    effects.append(.identify)
+  }
+
+  private mutating func identified(
+    _ identity: SyncIdentity, at now: Instant, _ effects: inout [Effect]
+  ) {
+    guard let since = ownership.answered(isKnown: true) else { return }  // late
+    server.answered(at: now)
+    // It was told about an earlier secret, perhaps of another person.
+    if gate.isOfEarlierSecret(since: since) { return ownership.distrust() }
+    // A stamp that the server knows and the queue does not: the queue was put back to an earlier
+    // state, and what it says from now on is newer than all that it has said.
+    let isPutBack = identity.stamp.map { $0 > numbers.stamp } ?? false
+    if let newest = identity.stamp { numbers.note(stamp: newest) }
+    heed(identity.owner, isPutBack: isPutBack, at: now, &effects)
+  }
+
+  /// Takes the epoch that an answer names.
+  private mutating func told(epoch: String, at now: Instant, _ effects: inout [Effect]) {
+    guard let owner = ownership.owner(epoch: epoch) else { return }
+    heed(owner, isPutBack: false, at: now, &effects)
+  }
+
+  private mutating func heed(
+    _ told: SyncOwner, isPutBack: Bool, at now: Instant, _ effects: inout [Effect]
+  ) {
+    if let first = ownership.heed(told, isPutBack: isPutBack, at: now, &effects) {
+      own(first, again: false, &effects)
+    }
+  }
+
+  private mutating func own(_ owner: SyncOwner, again: Bool, _ effects: inout [Effect]) {
+    ownership.store(owner)
+    commit(.own(owner, again: again), [.own(owner, again: again)], &effects)
+  }
+
+  private mutating func notIdentified(
+    _ failure: LinkFailure, at now: Instant, _ effects: inout [Effect]
+  ) {
+    guard let since = ownership.answered(isKnown: false) else { return }  // late
+    if case .http(401, _, _) = failure {
+      gate.refuseSecret(since: since, at: now, &effects)
+    } else {
+      holdAll(failure, since: since, at: now, &effects)
+    }
+  }
+
+  /// Forgets how far was read, in one transaction with the new owner. It waits for what is being
+  /// read or stored, which belongs to the previous owner.
+  private mutating func readAgain(at now: Instant, _ effects: inout [Effect]) {
+    guard ownership.isChangeDue(at: now), !commits.isStoringBatches else { return }
+    for queue in queues { if case .fetching = queue.run { return } }
+    guard let owner = ownership.takeChange() else { return }
+    for index in queues.indices {
+      if queues[index].forgetProgress(at: now) { begin(anew: index, at: now, &effects) }
+      report(index, &effects)
+    }
+    own(owner, again: true, &effects)
+  }
 }
 
-/// Names one grant of time.
-public struct WakeID: NumberedID {
-  /// Counted by the shell.
-  public let number: UInt64
+// The transactions of the queue.
+extension SyncModel {
+  @discardableResult
+  private mutating func commit(
+    _ commit: SyncCommits.Commit, _ steps: [SyncQueueStep], _ effects: inout [Effect]
+  ) -> SyncCommitID {
+    let id = SyncCommitID(numbers.next())
+    commits.begin(commit, id)
+    effects.append(.commit(id, steps))
+    return id
+  }
 
-  /// The name that stands for a number.
-  public init(_ number: UInt64) { self.number = number }
+  /// Stores what the server has, one transaction at a time; what comes meanwhile goes together.
+  private mutating func save(at now: Instant, _ effects: inout [Effect]) {
+    guard let all = commits.takeUnsaved(at: now) else { return }
+    commit(.accepted(all), all.map { .accept(file: $0.file, at: $0.at) }, &effects)
+  }
+
+  private mutating func committed(
+    _ id: SyncCommitID, at now: Instant, _ effects: inout [Effect]
+  ) {
+    switch commits.committed(id) {
+    case .page(let type, let batches, let page)?: stored(type, batches, page, &effects)
+    case .accepted(let all)?: saved(all, &effects)
+    case .parts(let file, let batches)?: replaced(file, by: batches, &effects)
+    case .park(let file)?:
+      guard let (index, _) = find(file) else { return }
+      report(index, &effects)
+    case .own?: ownership.stored()
+    case .ask?, nil: return
+    }
+  }
+
+  /// Lets go of batches that the server has, and of their files.
+  private mutating func saved(_ all: [SyncCommits.Accepted], _ effects: inout [Effect]) {
+    var changed: Set<Int> = []
+    for accepted in all {
+      guard let (index, batch) = find(accepted.file) else { continue }
+      let removed = queues[index].remove(batch)
+      changed.insert(index)
+      effects.append(.update(.batch(SyncBatchReport(removed, .accepted))))
+    }
+    effects.append(.delete(all.map(\.file)))
+    for index in changed.sorted() { report(index, &effects) }
+  }
+
+  private mutating func notCommitted(
+    _ id: SyncCommitID, _ failure: StoreFailure, at now: Instant, _ effects: inout [Effect]
+  ) {
+    switch commits.failed(id, failure) {
+    case .page(let type, let batches, _)?:
+      effects.append(.delete(batches.map(\.file)))
+      guard let index = queue(of: type) else { return }
+      return rest(index, .store(failure), at: now, &effects)
+    case .accepted(let all)?: commits.putBack(all, at: now)
+    case .parts(let file, let batches)?:
+      effects.append(.delete(batches.map(\.file)))
+      putBack(file, at: now)
+    case .park(let file)?: sendAgain(file, at: now)
+    case .own(let owner, let again)?:
+      let retryAt = now.advanced(by: commits.pause)
+      if ownership.notStored(owner, again: again, retryAt: retryAt) { server.hold(until: retryAt) }
+    case .ask?: break
+    case nil: return
+    }
+    effects.append(.update(.notice(.store(failure))))
+  }
+
+  /// Puts a batch aside, visibly.
+  private mutating func park(
+    _ file: String, _ reason: SyncBatchReport.Reason, _ effects: inout [Effect]
+  ) {
+    guard let (index, batch) = find(file) else { return }
+    let words = reason.words
+    queues[index].park(batch, words)
+    let queued = queues[index].batches[batch].queued
+    effects.append(.update(.batch(SyncBatchReport(queued, .parked, reason))))
+    commit(.park(file), [.park(file: file, reason: words)], &effects)
+  }
+
+  /// Lets a batch wait again whose refusal could not be stored: no other process would
+  /// see that it is parked, or could have it sent again.
+  private mutating func sendAgain(_ file: String, at now: Instant) {
+    guard let (index, batch) = find(file), queues[index].batches[batch].queued.parked != nil
+    else { return }
+    queues[index].park(batch, nil)
+    putBack(file, at: now)
+  }
+
+  private mutating func putBack(_ file: String, at now: Instant) {
+    guard let (index, batch) = find(file) else { return }
+    queues[index].putBack(batch, until: now.advanced(by: commits.pause))
+  }
+
+  // MARK: Batches that are larger than the server takes
+
+  private mutating func wasSplit(
+    _ file: String, _ drafts: [PayloadDraft], at now: Instant, _ effects: inout [Effect]
+  ) {
+    guard let (index, batch) = find(file), queues[index].batches[batch].state == .splitting else {
+      return effects.append(.delete(drafts.map(\.file)))
+    }
+    let batches = queues[index].batches
+    let first = batches[batch].queued.place
+    let type = queues[index].type
+    let next =
+      batch + 1 < batches.count
+      ? batches[batch + 1].queued.place : commits.firstPlace(of: type) ?? numbers.nextPlace
+    let middle = first + (next - first) / 2
+    guard middle > first, drafts.count == 2 else {
+      effects.append(.delete(drafts.map(\.file)))
+      return park(file, Self.tooLarge, &effects)
+    }
+    let parts = [drafts[0].queued(type, at: first), drafts[1].queued(type, at: middle)]
+    commit(.parts(of: file, parts), [.remove(file: file)] + parts.map { .add($0) }, &effects)
+  }
+
+  private mutating func replaced(
+    _ file: String, by parts: [QueuedBatch], _ effects: inout [Effect]
+  ) {
+    guard let (index, batch) = find(file) else { return }
+    queues[index].replace(batch, by: parts)
+    effects += [.delete([file]), .update(.notice(.divided(file: file)))]
+    for part in parts { effects.append(.update(.batch(SyncBatchReport(part, .queued)))) }
+    report(index, &effects)
+  }
+
+  private mutating func notSplit(
+    _ file: String, _ failure: StoreFailure?, at now: Instant, _ effects: inout [Effect]
+  ) {
+    guard let (index, batch) = find(file), queues[index].batches[batch].state == .splitting else {
+      return
+    }
+    guard let failure else { return park(file, Self.tooLarge, &effects) }
+    effects.append(.update(.notice(.store(failure))))
+    putBack(file, at: now)
+  }
+
+  private static let tooLarge = SyncBatchReport.Reason.words(
+    "413: the server does not take it, and it cannot be divided")
 }
 
-/// Time that was granted, and the runs that it waits for.
-struct SyncWake: Sendable, Hashable {
-  /// The number of the run of each type whose end is awaited.
-  var needs: [String: UInt64]
-  var until: Instant
-  var result = WakeResult.done
+// Uploads and their answers.
+extension SyncModel {
+  /// Whether a batch waits to be sent.
+  private var hasWaiting: Bool { queues.contains(where: \.hasWaiting) }
+
+  /// Whether everything that was queued is accepted or parked, and that is stored.
+  private var isSent: Bool { queues.allSatisfy { $0.pending == 0 } && commits.isDone }
+
+  /// Hands over what may be sent now, all at once.
+  private mutating func send(at now: Instant, _ effects: inout [Effect]) {
+    guard ownership.allowsSending, gate.allowsSending, hasWaiting, server.heldUntil == nil else {
+      return
+    }
+    var uploads: [FileUpload] = []
+    if server.isFailing {
+      // One try shows whether the server is back.
+      guard queues.allSatisfy(\.sending.isEmpty), let index = nextToTry else { return }
+      guard server.mayTry(at: now) else { return }
+      server.tries(queues[index].type)
+      if let batch = queues[index].ready(depth: 1).first {
+        uploads.append(hand(over: batch, of: index, at: now, &effects))
+      }
+    } else {
+      for index in queues.indices {
+        let ready = queues[index].ready(depth: settings.depth)
+        guard !ready.isEmpty else { continue }
+        if queues[index].failures > 0, !server.mayTry(at: now) {
+          queues[index].wait(until: server.earliest(at: now))
+          continue
+        }
+        uploads += ready.map { hand(over: $0, of: index, at: now, &effects) }
+      }
+    }
+    if !uploads.isEmpty { effects.append(.upload(uploads)) }
+  }
+
+  /// The type after the one that was tried last that has something to send.
+  private var nextToTry: Int? {
+    let last = server.lastTried.flatMap { queue(of: $0) } ?? queues.count - 1
+    return (1...queues.count).lazy.map { (last + $0) % queues.count }
+      .first { !queues[$0].ready(depth: 1).isEmpty }
+  }
+
+  private mutating func hand(
+    over batch: Int, of index: Int, at now: Instant, _ effects: inout [Effect]
+  ) -> FileUpload {
+    let queued = queues[index].hand(over: batch, at: now)
+    effects.append(.update(.batch(SyncBatchReport(queued, .sending))))
+    return FileUpload(file: queued.file, type: queued.type, bytes: queued.bytes)
+  }
+
+  private mutating func uploaded(
+    _ file: String, _ outcome: UploadOutcome, _ time: Timestamp, at now: Instant,
+    _ effects: inout [Effect]
+  ) {
+    guard let (index, batch) = find(file) else { return }
+    switch (outcome, queues[index].batches[batch].state) {
+    // It may be the late answer of an earlier upload: the server has the batch.
+    case (.accepted, .waiting), (.accepted, .sending):
+      queues[index].acknowledge(batch)
+      commits.add(file, at: time)
+      server.accepted(at: now)
+    case (.failed(let failure), .sending(let since)):
+      failed(index, batch, failure, since: since, at: now, &effects)
+    case (.unreadable(let detail), .sending): park(file, .words(detail), &effects)
+    case (.accepted, .acknowledged), (.accepted, .splitting), (.failed, .waiting),
+      (.failed, .acknowledged), (.failed, .splitting), (.unreadable, .waiting),
+      (.unreadable, .acknowledged), (.unreadable, .splitting):
+      return  // late
+    }
+  }
+
+  private mutating func failed(
+    _ index: Int, _ batch: Int, _ failure: LinkFailure, since: Instant, at now: Instant,
+    _ effects: inout [Effect]
+  ) {
+    let queued = queues[index].batches[batch].queued
+    switch Consequence(failure) {
+    case .park: park(queued.file, .failure(failure), &effects)
+    case .split:
+      guard queued.records + queued.deletions <= 1 else {
+        return effects.append(.split(queues[index].split(batch)))
+      }
+      park(queued.file, Self.tooLarge, &effects)
+      // A server that takes not even one may take none: the next batch waits.
+      hold(index, failure, at: now, &effects)
+    case .newSecret:
+      retry(index, batch, failure, &effects)
+      gate.refuseSecret(since: since, at: now, &effects)
+    case .retryAll:
+      retry(index, batch, failure, &effects)
+      holdAll(failure, since: since, at: now, &effects)
+    case .retryType:
+      retry(index, batch, failure, &effects)
+      hold(index, failure, at: now, &effects)
+    }
+  }
+
+  private mutating func retry(
+    _ index: Int, _ batch: Int, _ failure: LinkFailure, _ effects: inout [Effect]
+  ) {
+    let queued = queues[index].retry(batch)
+    effects.append(.update(.batch(SyncBatchReport(queued, .retrying, .failure(failure)))))
+  }
+
+  /// Waits with all types.
+  private mutating func holdAll(
+    _ failure: LinkFailure, since: Instant, at now: Instant, _ effects: inout [Effect]
+  ) {
+    if server.failed(failure, since: since, at: now) {
+      effects.append(.update(.notice(.unreachable(failure))))
+    }
+  }
+
+  /// Waits with one type.
+  private mutating func hold(
+    _ index: Int, _ failure: LinkFailure, at now: Instant, _ effects: inout [Effect]
+  ) {
+    server.failedOneType(failure, at: now)
+    let (due, isLast) = server.next(after: queues[index].note(failure), failure, at: now)
+    queues[index].wait(until: due)
+    if isLast, queues[index].exhaust() {
+      effects.append(.update(.notice(.unreachable(failure))))
+    }
+  }
+
+  private mutating func refreshed(_ failure: LinkFailure?, _ effects: inout [Effect]) {
+    guard server.told(), let failure else { return }
+    effects.append(.update(.notice(.notRefreshed(failure))))
+  }
+}
+
+// How far a sync has come, for who watches over it.
+extension SyncModel {
+  /// Whether nothing follows any more.
+  public var isStopped: Bool { stage == .stopped }
+
+  /// The policy that it follows.
+  public var policy: LinkPolicy { settings.policy }
+
+  /// How many uploads of one type are handed over at once.
+  package var depth: Int { settings.depth }
+
+  /// Where the sync stands, for a user who waits for its end.
+  public var standing: SyncStanding {
+    guard stage != .new else { return .working }
+    if gate.isSecretRefused, needsServer { return .secretRefused }
+    if let exhausted = server.exhausted, needsServer { return .unreachable(exhausted) }
+    if commits.isFailing, let failure = commits.failure { return .unwritable(failure) }
+    for queue in queues where !queue.isRead && !queue.isStuck { return .working }
+    if needsServer, let obstacle = gate.obstacle { return .unreachable(obstacle.failure) }
+    let pending = queues.filter { $0.pending > 0 }
+    if let trouble = pending.first?.trouble, pending.allSatisfy(\.isExhausted) {
+      return .unreachable(trouble.last)
+    }
+    guard isSent, server.isTold, !needsServer, !ownership.isChanging else { return .working }
+    for queue in queues where queue.isStuck {
+      switch queue.sourceFailure {
+      case .source(let failure): return .unreadable(failure)
+      case .store(let failure): return .unwritable(failure)
+      case nil: continue
+      }
+    }
+    return .done(parked: parked)
+  }
+
+  /// Whether all that fired was read, all that was read is accepted or parked, and the server was
+  /// told so.
+  package var isComplete: Bool {
+    stage == .running && server.isTold && isSent && queues.allSatisfy(\.isRead)
+      && !needsServer && !ownership.isChanging
+  }
+
+  /// Whether it has work that nothing outside keeps it from doing now.
+  package var canWork: Bool {
+    guard stage == .running else { return false }
+    if needsServer, gate.allowsSending { return true }
+    if commits.hasUnsaved || ownership.isChanging { return true }
+    return queues.contains { $0.canRead(isUnlocked: gate.conditions.isUnlocked) }
+  }
+
+  /// The batches that are handed over.
+  package var sending: [String] { queues.flatMap(\.sending) }
+
+  /// The batches that wait or are on their way, of all types.
+  package var pending: Int { queues.reduce(0) { $0 + $1.pending } }
+
+  /// The batches that are parked, of all types.
+  package var parked: Int { queues.reduce(0) { $0 + $1.parked } }
+
+  /// Notes each invariant that does not hold now.
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      stage != .new || (queues.isEmpty && commits.underWay.isEmpty),
+      "sync: nothing is done before the queue was read")
+    check.require(
+      !ownership.isChanging || stage != .new, "sync: nothing is read again before it was read")
+    for queue in queues { queue.check(&check, before: numbers.nextPlace) }
+    commits.check(&check) {
+      Set(
+        queues.flatMap { queue in
+          queue.batches.lazy.filter { $0.state == .acknowledged }.map(\.queued.file)
+        })
+    }
+    wakes.check(&check) { type, run in queue(of: type).map { !queues[$0].hasEnded(run) } ?? false }
+    gate.check(&check)
+    server.check(&check)
+  }
+}
+
+extension Obstacle {
+  /// The failure that a try would have met.
+  fileprivate var failure: LinkFailure {
+    switch self {
+    case .unreachable: .unreachable(detail: "this device is offline")
+    case .captivePortal: .captivePortal
+    case .background: .local(detail: "the app is in background")
+    }
+  }
 }
 
 extension SyncModel: Journaled {

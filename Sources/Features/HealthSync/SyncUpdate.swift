@@ -119,3 +119,15 @@ public enum SyncStanding: Sendable, Hashable {
   /// Files or the queue cannot be written.
   case unwritable(StoreFailure)
 }
+
+extension SyncBatchReport.Reason {
+  /// The reason as it is kept, for people.
+  var words: String {
+    switch self {
+    case .words(let words): words
+    case .failure(.http(let status, _, let detail)):
+      detail.isEmpty ? "\(status)" : "\(status): \(detail)"
+    case .failure(let failure): failure.failureClass.rawValue
+    }
+  }
+}

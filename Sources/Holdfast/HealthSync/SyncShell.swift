@@ -64,7 +64,7 @@ actor SyncShell: FeatureShell {
     case .commit(let id, let steps): commit(id, steps)
     case .delete(let paths): files.delete(paths)
     case .upload(let all): await uploads.enqueue(all)
-    case .halve(let path): halve(path)
+    case .split(let path): split(path)
     case .identify: identify()
     case .askSecret:
       jobs.start { [uploads] in .secret(isNew: await uploads.renewSecret()) }
@@ -134,14 +134,14 @@ actor SyncShell: FeatureShell {
     }
   }
 
-  private func halve(_ path: String) {
+  private func split(_ path: String) {
     jobs.start { [files] () throws(StoreFailure) in
       guard let halves = SyncPacking.halves(of: try files.read(path)) else {
-        return .notHalved(path, nil)
+        return .notSplit(path, nil)
       }
-      return .halved(path, try files.write(halves))
+      return .split(path, try files.write(halves))
     } failing: {
-      .notHalved(path, $0)
+      .notSplit(path, $0)
     }
   }
 }

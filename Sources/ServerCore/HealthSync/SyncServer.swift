@@ -69,15 +69,15 @@ public struct SyncServer: ServerRules {
 
   let policy: SyncServerPolicy
   /// The epoch of the store, which is told with each answer to a known user.
-  let epoch: String
+  private let epoch: String
   var frame: ServerFrame<Effect>
-  var requests: [RequestID: Pending] = [:]
+  private var requests: [RequestID: Pending] = [:]
   /// The requests whose work is under way, also those whose client has left.
   var work: [StoreToken: RequestID] = [:]
   var lastToken: UInt64 = 0
   /// Why the store failed last; `nil` once it did not.
-  var storeFailure: StoreFailure?
-  var metrics = SyncMetrics()
+  private var storeFailure: StoreFailure?
+  private var metrics = SyncMetrics()
   var uploads = SyncUploads()
 
   /// A server that begins at `now`.

@@ -150,8 +150,8 @@ struct SyncObserved: Sendable {
     case .uploaded(let file, let outcome, _):
       sending.remove(file)
       note(outcome, of: file)
-    case .notHalved(let file, nil): refused.insert(file)
-    case .ask, .halved, .notHalved, .identified, .notIdentified, .epoch, .secret, .refreshed,
+    case .notSplit(let file, nil): refused.insert(file)
+    case .ask, .split, .notSplit, .identified, .notIdentified, .epoch, .secret, .refreshed,
       .device, .conditions, .again, .stop:
       return
     }
@@ -209,7 +209,7 @@ struct SyncObserved: Sendable {
       pace.sent(all, standing, &found)
     case .giveBack(let id, let result): giveBack(id, result, now, &found)
     case .identify: pace.asked(standing, &found)
-    case .observe, .halve, .askSecret, .refresh, .update: return
+    case .observe, .split, .askSecret, .refresh, .update: return
     }
   }
 

@@ -173,8 +173,8 @@ struct SyncSeam {
     case .conditions(var conditions) where defect == .ignoresConditions:
       (conditions.isConstrained, conditions.isLowPower) = (false, false)
       return [.conditions(conditions)]
-    case .ask, .fetched, .notFetched, .notWritten, .committed, .notCommitted, .uploaded, .halved,
-      .notHalved, .notIdentified, .epoch, .secret, .refreshed, .device, .conditions, .again,
+    case .ask, .fetched, .notFetched, .notWritten, .committed, .notCommitted, .uploaded, .split,
+      .notSplit, .notIdentified, .epoch, .secret, .refreshed, .device, .conditions, .again,
       .stop:
       break
     }
@@ -213,7 +213,7 @@ struct SyncSeam {
     case .upload(let all): return upload(all, phone)
     case .update(.batch(let report)) where defect == .parksFailures && report.state == .retrying:
       return [effect] + [commit([.park(file: report.file, reason: "failed")], phone)]
-    case .delete, .halve, .identify, .askSecret, .refresh, .update: return [effect]
+    case .delete, .split, .identify, .askSecret, .refresh, .update: return [effect]
     }
   }
 

@@ -56,7 +56,7 @@ public enum SyncFeature: SimulatedFeature {
     case input(SyncModel.Input)
     case reads(SyncFetchID, String, HealthPageStart, limit: Int, notBefore: Timestamp)
     case writes(SyncFetchID, FetchedPage, [[UInt8]])
-    case halves(String, [PayloadDraft], [[UInt8]])
+    case splits(String, [PayloadDraft], [[UInt8]])
     case commits(SyncCommitID, [SyncQueueStep])
     // Systems.
     case fires(phone: Int)
@@ -325,10 +325,10 @@ extension SyncFeature {
       digest.mix(file)
       digest.mix(wall)
       mix(outcome, into: &digest)
-    case .halved(let file, let drafts):
+    case .split(let file, let drafts):
       digest.mix(file)
       digest.mix(UInt64(drafts.count))
-    case .notHalved(let file, _): digest.mix(file)
+    case .notSplit(let file, _): digest.mix(file)
     case .identified(let identity):
       digest.mix(identity.owner.epoch ?? "")
       if let stamp = identity.stamp { digest.mix(stamp) }
@@ -362,7 +362,7 @@ extension SyncFeature {
     case .commit(let id, let steps): digest.mix(3, id.number, UInt64(steps.count))
     case .delete(let files): digest.mix(4, UInt64(files.count))
     case .upload(let all): for upload in all { digest.mix(upload.file) }
-    case .halve(let file): digest.mix(file)
+    case .split(let file): digest.mix(file)
     case .identify: digest.mix(10)
     case .askSecret: digest.mix(5)
     case .refresh: digest.mix(6)

@@ -23,8 +23,8 @@ extension SyncModel: SimulatedModel {
     case .device(let change): LinkEvent.device(change).role
     case .again: .trigger
     case .conditions: .changed
-    case .fetched, .notFetched, .notWritten, .committed, .notCommitted, .uploaded, .halved,
-      .notHalved, .identified, .notIdentified, .epoch, .secret, .refreshed:
+    case .fetched, .notFetched, .notWritten, .committed, .notCommitted, .uploaded, .split,
+      .notSplit, .identified, .notIdentified, .epoch, .secret, .refreshed:
       .answered(isTrigger: false)
     case .ask, .fired: .other
     }
@@ -32,7 +32,7 @@ extension SyncModel: SimulatedModel {
 
   public static func role(of effect: Effect) -> EffectRole {
     switch effect {
-    case .fetch, .upload, .halve, .identify, .askSecret, .refresh: .request
+    case .fetch, .upload, .split, .identify, .askSecret, .refresh: .request
     case .commit: .store
     case .update(.notice): .notice
     case .observe, .delete, .giveBack, .update: .other

@@ -28,7 +28,7 @@ struct SyncPace: Sendable {
     case .secret(isNew: true): (isRefused, renewedAt) = (false, standing.now)
     case .device(.lifecycle(let lifecycle)): isInBackground = lifecycle == .background
     case .uploaded(_, .unreadable, _), .epoch, .secret, .conditions, .restored, .ask, .fired,
-      .fetched, .notFetched, .notWritten, .committed, .notCommitted, .halved, .notHalved,
+      .fetched, .notFetched, .notWritten, .committed, .notCommitted, .split, .notSplit,
       .refreshed, .device, .again,
       .stop:
       return

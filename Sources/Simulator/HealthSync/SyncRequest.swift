@@ -1,3 +1,4 @@
+import HealthSync
 import LinkCore
 import LinkServerCore
 import LinkWire
@@ -44,12 +45,22 @@ public struct SyncRequest: Sendable {
       candidate: candidate, body: Array(body.prefix(count ?? body.count)))
   }
 
-  /// Stands for gzip: it can be undone, and is no JSON before.
-  static func packed(_ bytes: [UInt8]) -> [UInt8] { [0x1F, 0x8B] + bytes.map { ~$0 } }
+  private static let gzipMark: [UInt8] = [0x1F, 0x8B]
+  private static let beginning = Array(#"{"dataType":"#.utf8)
+
+  /// Stands for gzip: it can be undone, is no JSON before, and makes batches smaller by their
+  /// beginning, which all of them share.
+  static func packed(_ bytes: [UInt8]) -> [UInt8] {
+    let isBatch = bytes.starts(with: beginning)
+    let rest = isBatch ? bytes[beginning.count...] : bytes[...]
+    return gzipMark + [isBatch ? 1 : 0] + rest.map { ~$0 }
+  }
 
   /// Undoes `packed`; `nil` for other bytes.
   static func unpacked(_ bytes: [UInt8]) -> [UInt8]? {
-    bytes.starts(with: [0x1F, 0x8B]) ? bytes.dropFirst(2).map { ~$0 } : nil
+    guard bytes.starts(with: gzipMark), bytes.count > gzipMark.count else { return nil }
+    let rest = bytes.dropFirst(gzipMark.count + 1).map { ~$0 }
+    return bytes[gzipMark.count] == 1 ? beginning + rest : rest
   }
 }
 
@@ -63,9 +74,12 @@ extension SyncFeature.Reply {
       detail: SyncReply.reason(of: answer.body) ?? "", body: answer.body)
   }
 
-  /// Reads it as the answer to a request of an upload.
-  func read(_ dialect: UploadDialect, of url: String) -> UploadReply {
-    UploadReply(status, dialect, of: url, body: body) { fields.value(of: $0.lowercased()) }
+  /// The answer as a phone reads it.
+  var answer: UploadAnswer {
+    let headers = fields.map { ($0.name.lowercased(), $0.value) }
+    return UploadAnswer(
+      status, Dictionary(headers) { first, _ in first }, body,
+      .http(status: status, retryAfter: retryAfter, detail: detail))
   }
 
   /// The epoch that it names.

@@ -26,8 +26,8 @@ extension SyncFeature {
       (.disk, "keeps nothing: \(failure)")
     case .committed: (.disk, "has kept it")
     case .uploaded(let file, let outcome, _): (.network, "\(file): \(words(outcome))")
-    case .halved(let file, _): (.disk, "has divided \(file)")
-    case .notHalved(let file, _): (.disk, "has not divided \(file)")
+    case .split(let file, _): (.disk, "has divided \(file)")
+    case .notSplit(let file, _): (.disk, "has not divided \(file)")
     case .identified(let identity):
       (.server, "names the epoch \(identity.owner.epoch ?? "of none")")
     case .notIdentified(let failure):
@@ -65,8 +65,8 @@ extension SyncFeature {
     switch input {
     case .committed, .ask: !consequences.isEmpty
     case .fetched(_, let page): !page.drafts.isEmpty
-    case .restored, .fired, .notFetched, .notWritten, .notCommitted, .uploaded, .halved,
-      .notHalved, .identified, .notIdentified, .secret, .refreshed, .device, .conditions, .again,
+    case .restored, .fired, .notFetched, .notWritten, .notCommitted, .uploaded, .split,
+      .notSplit, .identified, .notIdentified, .secret, .refreshed, .device, .conditions, .again,
       .stop:
       true
     case .epoch: !consequences.isEmpty
@@ -79,7 +79,7 @@ extension SyncFeature {
     case .giveBack(let wake, let result): (.app, "gives wake \(wake.number) back: \(result)")
     case .delete(let files):
       files.isEmpty ? nil : (.app, "deletes \(files.joined(separator: ", "))")
-    case .halve(let file): (.app, "divides \(file)")
+    case .split(let file): (.app, "divides \(file)")
     case .identify: (.app, "asks the server who it is")
     case .askSecret: (.app, "reads the secret again")
     case .refresh: (.app, "tells the server that all was sent")

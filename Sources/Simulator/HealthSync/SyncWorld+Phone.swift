@@ -25,10 +25,9 @@ extension SyncWorld {
         phones[index].tickets[file] = nil
       }
     case .upload(let all): for upload in all { begin(upload.file, phone) }
-    case .halve(let file): halve(file, phone)
+    case .split(let file): split(file, phone)
     case .askSecret:
-      phones[index].usedSecret = phones[index].secret
-      let isNew = phones[index].secret != phones[index].refused
+      let isNew = phones[index].secrets.renew(phones[index].secret)
       kernel.answerLater(.input(.secret(isNew: isNew)), to: phone, after: .milliseconds(5))
     case .identify:
       phones[index].identifying = ask(
@@ -84,14 +83,14 @@ extension SyncWorld {
     }
   }
 
-  private mutating func halve(_ file: String, _ phone: HostID) {
+  private mutating func split(_ file: String, _ phone: HostID) {
     let halves = phones[phone.index].files[file].flatMap { SyncPacking.halves(of: $0) }
     guard let halves else {
       return kernel.answerLater(
-        .input(.notHalved(file, nil)), to: phone, after: .milliseconds(2))
+        .input(.notSplit(file, nil)), to: phone, after: .milliseconds(2))
     }
     let drafts = name(halves, phone)
-    writeInOrder(.halves(file, drafts, halves.map(\.bytes)), phone)
+    writeInOrder(.splits(file, drafts, halves.map(\.bytes)), phone)
   }
 
   // The disk.
@@ -101,9 +100,9 @@ extension SyncWorld {
     case .writes(let id, let page, let bodies):
       keep(page.drafts, bodies, host)
       return .input(.fetched(id, page))
-    case .halves(let file, let drafts, let bodies):
+    case .splits(let file, let drafts, let bodies):
       keep(drafts, bodies, host)
-      return .input(.halved(file, drafts))
+      return .input(.split(file, drafts))
     case .commits(let id, let steps):
       for step in steps { phones[host.index].apply(step) }
       return .input(.committed(id))
@@ -127,7 +126,7 @@ extension SyncWorld {
       isFull ? .full(detail: "no space left") : .locked(detail: "another process has it")
     switch change {
     case .writes(let id, _, _): return .input(.notWritten(id, failure))
-    case .halves(let file, _, _): return .input(.notHalved(file, failure))
+    case .splits(let file, _, _): return .input(.notSplit(file, failure))
     case .commits(let id, _): return .input(.notCommitted(id, failure))
     case .stores(let token, _, let end):
       return .done(token, end.map { .unfinished($0, failure) } ?? .failed(failure))
@@ -161,7 +160,7 @@ extension SyncWorld {
     case .done(let token, let outcome): feed(.other(.done(token, outcome)))
     case .repeats(let question): repeated(question)
     case .looks(let phone): look(at: phone)
-    case .writes, .halves, .commits, .stores, .keeps: return  // become durable instead
+    case .writes, .splits, .commits, .stores, .keeps: return  // become durable instead
     }
   }
 
@@ -331,11 +330,12 @@ extension SyncWorld {
 
   /// The answer as a server of the plan's kind gives it.
   func disguised(_ answer: SyncAnswer, to id: TrafficID) -> SyncAnswer {
+    var answer = answer
+    if numbers.coded == 0 { answer.tellsEncodings = false }
     guard let place = exchange(id),
       case .part(_, _, let request) = kernel.exchanges[place].question,
       request.method == "OPTIONS"
     else { return answer }
-    var answer = answer
     let draft = ["Accept-Patch", "Upload-Draft-Interop-Version", "Upload-Limit"]
     answer.fields.removeAll { field in
       let isDraft = draft.contains(field.name)

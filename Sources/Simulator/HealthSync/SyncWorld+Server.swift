@@ -235,99 +235,48 @@ extension SyncFeature.Question {
   }
 }
 
-// Uploads that resume in the middle: by the app in pieces, as its shell sends them, or by the
-// system, which sends the whole and goes on where that was cut.
+// Uploads: by the app as `UploadTry` has them sent, or by the system, which sends the whole and goes
+// on where that was cut.
 extension SyncWorld {
-  /// How the server lets uploads resume, as the app or the system knows it.
-  enum Offer {
-    case absent
-    case made(UploadOffer)
-  }
-
-  /// An upload that is sent in pieces.
-  struct Course {
-    var payload: [UInt8]
-    var isGzip: Bool
-    var dialect: UploadDialect
-    var upload: ResumableUpload
-    /// What the last answer means if it ends the try.
-    var refusal = LinkFailure.protocolError(detail: "no answer")
-  }
-
   var numbers: Feature.Numbers { kernel.plan.numbers }
 
   func resumes(_ body: [UInt8]) -> Bool {
     numbers.resumesFrom > 0 && body.count >= numbers.resumesFrom
   }
 
-  /// Begins a try of the app's: asks what is not known of the server, then sends.
-  mutating func tryPieces(_ file: String, _ body: [UInt8], _ phone: HostID) {
+  /// Begins a try of the app's.
+  mutating func tryByApp(_ file: String, _ body: [UInt8], _ phone: HostID) {
     let index = phone.index
-    guard let task = phones[index].tasks[file] else { return }
-    if !task.asked.contains("OPTIONS"), phones[index].offer == nil {
-      return askFirst("OPTIONS", file, phone)
-    }
-    let kept = seam.defect == .losesTickets ? nil : kept(file, index)
-    let offer = offer(kept, index)
-    let isTus = offer?.dialect == .tus
-    if numbers.coded == 1, !isTus, !task.asked.contains("GET"), phones[index].takesGzip == nil {
-      return askFirst("GET", file, phone)
-    }
-    let takesGzip = phones[index].takesGzip ?? kept?.isGzip ?? false
-    let isGzip = !isTus && numbers.coded == 1 && takesGzip
-    let payload = isGzip ? SyncRequest.packed(body) : body
-    guard let offer else { return sendWhole(file, payload, isGzip: isGzip, phone) }
-    let ticket = ticket(of: file, offer, payload, isGzip: isGzip, index)
-    phones[index].tasks[file]?.course = Course(
-      payload: payload, isGzip: isGzip, dialect: offer.dialect,
-      upload: ResumableUpload(size: payload.count, offer, url: ticket?.url))
+    let kept = phones[index].tickets[file].flatMap { try? UploadTicket.read($0) }
+    let upload = UploadTry(
+      body, to: SyncRequest.endpoint, ticket: seam.defect == .losesTickets ? nil : kept,
+      resumesFrom: numbers.resumesFrom > 0 ? numbers.resumesFrom : .max, phones[index].support)
+    phones[index].tasks[file]?.sending = upload
     goOn(file, phone)
   }
 
-  private func kept(_ file: String, _ index: Int) -> UploadTicket? {
-    phones[index].tickets[file].flatMap { try? UploadTicket.read($0) }
-  }
-
-  /// What the server offers; if it did not answer, what it offered when an upload was begun.
-  private func offer(_ kept: UploadTicket?, _ index: Int) -> UploadOffer? {
-    switch phones[index].offer {
-    case .made(let offer)?: offer
-    case .absent?: nil
-    case nil: kept.map { UploadOffer($0.dialect) }
+  /// Carries out the next step of the app's try.
+  private mutating func goOn(_ file: String, _ phone: HostID) {
+    guard let task = phones[phone.index].tasks[file], let upload = task.sending else { return }
+    switch upload.step {
+    case .compress: take(.compressed(task.body.map { SyncRequest.packed($0) }), of: file, phone)
+    case .send(let request):
+      notePiece(upload, file, phone)
+      send(
+        SyncRequest(
+          request.method, request.url, request.fields, body: request.body,
+          secret: request.showsSecret ? task.secret : 0),
+        of: file, phone)
+    case .ended(let outcome, let epoch):
+      phones[phone.index].tasks[file]?.epoch = epoch
+      ended(file, outcome, phone)
     }
-  }
-
-  private mutating func askFirst(_ method: String, _ file: String, _ phone: HostID) {
-    guard let secret = phones[phone.index].tasks[file]?.secret else { return }
-    phones[phone.index].tasks[file]?.asked.insert(method)
-    send(SyncRequest(method, SyncRequest.endpoint, secret: secret), of: file, phone)
-  }
-
-  private mutating func ticket(
-    of file: String, _ offer: UploadOffer, _ payload: [UInt8], isGzip: Bool, _ index: Int
-  ) -> UploadTicket? {
-    let kept = kept(file, index)
-    if seam.defect != .losesTickets, let kept, kept.dialect == offer.dialect,
-      kept.isFor(payload, isGzip: isGzip)
-    {
-      return kept
-    }
-    phones[index].tickets[file] = nil
-    return nil
-  }
-
-  private mutating func sendWhole(
-    _ file: String, _ payload: [UInt8], isGzip: Bool, _ phone: HostID
-  ) {
-    guard let secret = phones[phone.index].tasks[file]?.secret else { return }
-    phones[phone.index].tasks[file]?.course = nil
-    let coding = isGzip ? [UploadField("Content-Encoding", "gzip")] : []
-    send(
-      SyncRequest("POST", SyncRequest.endpoint, coding, body: payload, secret: secret), of: file,
-      phone)
   }
 
   mutating func send(_ request: SyncRequest, of file: String, _ phone: HostID) {
+    guard numbers.resumesFrom > 0 || !request.fields.isEmpty else {
+      return sendWhole(request, file, phone)
+    }
     let from = isOwnedBySystem ? kernel.host(.system, phone.index) : phone
     let number = ask(
       .part(phone: phone.index, file: file, request), from: from, to: server,
@@ -335,119 +284,77 @@ extension SyncWorld {
     phones[phone.index].tasks[file]?.exchange = number
   }
 
-  /// Makes the request of the next step.
-  private mutating func goOn(_ file: String, _ phone: HostID) {
-    guard let task = phones[phone.index].tasks[file], let course = task.course else { return }
-    var fields = course.upload.fields
-    switch course.upload.step {
-    case .create:
-      note(.upload(phone: phone.index, file: file, .begins(isGzip: course.isGzip)))
-      if course.isGzip { fields.append(UploadField("Content-Encoding", "gzip")) }
-      send(SyncRequest("POST", SyncRequest.endpoint, fields, secret: task.secret), of: file, phone)
-    case .offset(let url):
-      send(SyncRequest("HEAD", url, fields, secret: task.secret), of: file, phone)
-    case .append(let url, let from, let count, _):
-      let bytes = Array(course.payload[from..<(from + count)])
+  private mutating func notePiece(_ upload: UploadTry, _ file: String, _ phone: HostID) {
+    switch upload.piece {
+    case .create?:
+      note(.upload(phone: phone.index, file: file, .begins(isGzip: upload.isGzip)))
+    case .append(let url, let from, let count, _)?:
       note(.upload(phone: phone.index, file: file, .appends(place: url, from: from, count: count)))
-      send(
-        SyncRequest("PATCH", url, fields, body: bytes, secret: task.secret), of: file, phone)
-    case .whole:
-      if !course.upload.isUnderstood { phones[phone.index].offer = .absent }
-      sendWhole(file, course.payload, isGzip: course.isGzip, phone)
-    case .ended(let status):
-      ended(file, 200..<300 ~= status ? .accepted : .failed(course.refusal), phone)
+    case .offset?, .whole?, .ended?, nil: return
     }
   }
 
   // Answers.
 
-  mutating func answered(
-    _ request: SyncRequest, of file: String,
-    _ result: Result<Feature.Reply, LinkFailure>, _ phone: HostID
-  ) {
-    guard let task = phones[phone.index].tasks[file], task.outcome == nil else { return }
-    if isOwnedBySystem { return answeredSystem(request, of: file, result, phone) }
-    switch request.method {
-    case "OPTIONS": learn(result, of: file, phone)
-    case "GET":
-      if case .success(let reply) = result, !ResumableUpload.isPassing(reply.status) {
-        phones[phone.index].takesGzip = reply.fields.value(of: "accept-encoding") == "gzip"
-      }
-      tryUpload(file, phone)
-    case _: take(result, request, of: file, phone)
-    }
-  }
-
-  private mutating func learn(
+  /// Takes the answer to the request of the app's try.
+  mutating func take(
     _ result: Result<Feature.Reply, LinkFailure>, of file: String, _ phone: HostID
   ) {
-    if case .success(let reply) = result, !ResumableUpload.isPassing(reply.status) {
-      let offer = UploadOffer { reply.fields.value(of: $0.lowercased()) }
-      phones[phone.index].offer =
-        200..<300 ~= reply.status ? offer.map { .made($0) } ?? .absent : .absent
+    guard let task = phones[phone.index].tasks[file], task.outcome == nil,
+      let upload = task.sending, case .send(let request) = upload.step
+    else { return }
+    switch result {
+    case .failure(let failure): take(.failed(failure), of: file, phone)
+    case .success(var reply):
+      if let dialect = upload.dialect {
+        noteTold(
+          reply.answer.reply(dialect, of: request.url), request.method, request.url,
+          upload.payload.count, file, phone.index)
+        if seam.defect == .resumesBlindly, request.method == "HEAD" { reply.forgetOffset() }
+      }
+      take(.answer(reply.answer), of: file, phone)
     }
-    tryUpload(file, phone)
   }
 
-  private mutating func take(
-    _ result: Result<Feature.Reply, LinkFailure>, _ request: SyncRequest, of file: String,
-    _ phone: HostID
-  ) {
+  private mutating func take(_ input: UploadTry.Input, of file: String, _ phone: HostID) {
     let index = phone.index
-    guard var course = phones[index].tasks[file]?.course else {
-      return ended(file, result.outcome, phone)
-    }
-    switch result {
-    case .failure(let failure): ended(file, .failed(failure), phone)
-    case .success(var reply):
-      course.refusal = .http(
-        status: reply.status, retryAfter: reply.retryAfter, detail: reply.detail)
-      noteTold(reply.read(course.dialect, of: request.url), request, file, index)
-      if seam.defect == .resumesBlindly, request.method == "HEAD" { reply.forgetOffset() }
-      let keep = course.upload.take(reply.read(course.dialect, of: request.url))
-      phones[index].tasks[file]?.course = course
-      carryOut(keep, of: file, course, phone)
-      goOn(file, phone)
-    }
+    guard var upload = phones[index].tasks[file]?.sending else { return }
+    let change = upload.take(input, &phones[index].support)
+    phones[index].tasks[file]?.sending = upload
+    carryOut(change, of: file, phone)
+    goOn(file, phone)
   }
 
   private mutating func noteTold(
-    _ answer: UploadReply, _ request: SyncRequest, _ file: String, _ index: Int
+    _ answer: UploadReply, _ method: String, _ url: String, _ size: Int, _ file: String,
+    _ index: Int
   ) {
-    let place = request.method == "POST" ? answer.url : request.url
-    guard let place else { return }
+    guard let place = method == "POST" ? answer.url : url else { return }
+    // tus has no field for the completion.
+    let isWhole = method != "POST" && answer.fields.dialect == .tus && answer.fields.offset == size
     note(
       .upload(
         phone: index, file: file,
         .told(
           place: place, status: answer.status,
-          offset: request.method == "POST" ? answer.fields.offset ?? 0 : answer.fields.offset,
-          isComplete: answer.fields.isComplete == true || isWhole(answer, request, file, index))))
-  }
-
-  /// Whether all is there, which tus has no word for.
-  private func isWhole(
-    _ answer: UploadReply, _ request: SyncRequest, _ file: String, _ index: Int
-  ) -> Bool {
-    guard request.method != "POST", answer.fields.dialect == .tus else { return false }
-    return answer.fields.offset == phones[index].tasks[file]?.course?.payload.count
+          offset: method == "POST" ? answer.fields.offset ?? 0 : answer.fields.offset,
+          isComplete: answer.fields.isComplete == true || isWhole)))
   }
 
   private mutating func carryOut(
-    _ keep: ResumableUpload.Keep, of file: String, _ course: Course, _ phone: HostID
+    _ change: UploadTry.TicketChange?, of file: String, _ phone: HostID
   ) {
     let index = phone.index
-    switch keep {
-    case .nothing: return
-    case .forget: phones[index].tickets[file] = nil
-    case .ticket(let url):
+    switch change {
+    case nil: return
+    case .forget?: phones[index].tickets[file] = nil
+    case .keep(let ticket)?:
       switch kernel.hosts[phone.place].conditions.disk {
       case .full, .locked: return  // It begins anew, which costs its bytes.
       case .works, .slow: break
       }
-      phones[index].tickets[file] =
-        UploadTicket(course.dialect, url: url, of: course.payload, isGzip: course.isGzip).bytes
-      note(.upload(phone: index, file: file, .kept(place: url, isGzip: course.isGzip)))
+      phones[index].tickets[file] = ticket.bytes
+      note(.upload(phone: index, file: file, .kept(place: ticket.url, isGzip: ticket.isGzip)))
     }
   }
 
@@ -483,21 +390,21 @@ extension SyncWorld {
     phones[phone.index].tasks[file]?.place = reply.url
   }
 
-  private mutating func answeredSystem(
+  mutating func answeredSystem(
     _ request: SyncRequest, of file: String,
     _ result: Result<Feature.Reply, LinkFailure>, _ phone: HostID
   ) {
     let index = phone.index
-    guard case .success(let reply) = result, let body = phones[index].tasks[file]?.body else {
+    guard let task = phones[index].tasks[file], task.outcome == nil else { return }
+    guard case .success(let reply) = result, let body = task.body else {
       return tryLater(file, result.outcome, phone)
     }
-    let answer = reply.read(dialect, of: request.url)
+    let answer = reply.answer.reply(dialect, of: request.url)
     guard request.method != "POST" else { return ended(file, result.outcome, phone) }
-    noteTold(answer, request, file, index)
+    noteTold(answer, request.method, request.url, body.count, file, index)
     let isOpen = answer.fields.isComplete != true
     if request.method == "HEAD", 200..<300 ~= answer.status, isOpen,
-      let offset = answer.fields.offset, offset <= body.count,
-      let task = phones[index].tasks[file], let place = task.place
+      let offset = answer.fields.offset, offset <= body.count, let place = task.place
     {
       let rest = Array(body[offset...])
       note(

@@ -30,10 +30,9 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var lastFile = 0
     /// When the last of the changes under way is written.
     var diskFree = Instant.zero
-    /// The number of the secret in its file, and the one that was refused in this run.
+    /// The number of the secret in its file, and the secrets of this run.
     var secret = 1
-    var refused: Int?
-    var usedSecret = 1
+    var secrets = UploadSecret<Int>()
     // The system.
     var tasks: [String: Upload] = [:]
     /// Types that changed and whose observers were not called yet.
@@ -53,12 +52,14 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var identifying: TrafficID?
     /// What was on the disk when the app was launched last.
     private(set) var backup = (queue: StoredSyncQueue(), files: [String: [UInt8]]())
-    /// What this run knows of the server; `nil` until it was asked.
-    var offer: Offer?
-    var takesGzip: Bool?
+    /// What the server has said in this run about uploads.
+    var support = UploadSupport()
     /// How often source and store were compared.
     var compared: (source: Int64, store: Int)?
     var difference = (missing: 0, extra: 0)
+
+    /// The secret that the app shows.
+    var usedSecret: Int { secrets.current ?? secret }
 
     mutating func apply(_ step: SyncQueueStep) { queue.apply(step) }
 
@@ -94,10 +95,8 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var secret: Int
     var exchange: TrafficID?
     var tries = 0
-    /// The methods of questions about the server that this try has made.
-    var asked: Set<String> = []
-    /// What is sent in pieces.
-    var course: Course?
+    /// The try of the app; `nil` where the system uploads.
+    var sending: UploadTry?
     /// Where the system goes on with it.
     var place: String?
     /// How it ended, while the app does not run.
@@ -152,8 +151,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     phones[host.index].observed = []
     phones[host.index].refreshing = nil
     phones[host.index].identifying = nil
-    phones[host.index].refused = nil
-    (phones[host.index].offer, phones[host.index].takesGzip) = (nil, nil)
+    (phones[host.index].secrets, phones[host.index].support) = (UploadSecret(), UploadSupport())
     phones[host.index].conditions = SyncConditions()
     kernel.bench.views[host.index].standing.own.conditions = SyncConditions()
     if !isOwnedBySystem { phones[host.index].tasks = [:] }
@@ -176,7 +174,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
       phones[index].tickets[file] = nil
     }
     phones[index].backUp()
-    phones[index].usedSecret = phones[index].secret
+    phones[index].secrets = UploadSecret(phones[index].secret)
     let running = isOwnedBySystem ? Set(phones[index].tasks.keys) : []
     give(.restored(phones[index].queue, running: running, missing: missing), to: phone)
     give(.ask(phones[index].source.types), to: phone)
@@ -432,15 +430,20 @@ extension SyncWorld {
     guard let body = task.body else {
       return ended(file, .unreadable(detail: "the file is not there"), phone)
     }
-    if resumes(body), isOwnedBySystem ? numbers.dialect > 1 : true {
-      if isOwnedBySystem { trySystem(file, body, phone) } else { tryPieces(file, body, phone) }
-      return
-    }
+    guard isOwnedBySystem else { return tryByApp(file, body, phone) }
+    if resumes(body), numbers.dialect > 1 { return trySystem(file, body, phone) }
+    sendWhole(
+      SyncRequest("POST", SyncRequest.endpoint, body: body, secret: task.secret), file, phone)
+  }
+
+  /// Sends a payload in one request, in worlds where uploads do not resume, or by the system.
+  mutating func sendWhole(_ request: SyncRequest, _ file: String, _ phone: HostID) {
     let from = isOwnedBySystem ? kernel.host(.system, phone.index) : phone
     let question = Feature.Question.upload(
-      phone: phone.index, file: file, body: body, secret: task.secret)
+      phone: phone.index, file: file, body: request.body, secret: request.secret)
     let number = ask(
-      question, from: from, to: server, patience: .seconds(30) + .seconds(body.count / 16_384))
+      question, from: from, to: server,
+      patience: .seconds(30) + .seconds(request.body.count / 16_384))
     phones[phone.index].tasks[file]?.exchange = number
   }
 
@@ -454,17 +457,17 @@ extension SyncWorld {
     case .identify(let phone, let secret):
       phones[phone].identifying = nil
       give(identity(result, secret, phone), to: kernel.phones[phone])
-    case .part(let phone, let file, let request):
-      answered(request, of: file, result, kernel.phones[phone])
-    case .upload(let phone, let file, _, _):
+    case .part(let phone, let file, let request) where isOwnedBySystem:
+      answeredSystem(request, of: file, result, kernel.phones[phone])
+    case .upload(let phone, let file, _, _) where isOwnedBySystem:
       phones[phone].tasks[file]?.epoch = result.epoch
-      let failure = result.failure
-      let outcome = failure.map { UploadOutcome.failed($0) } ?? .accepted
-      if host.kind == .system, let failure, failure.isOfTransport {
-        tryLater(file, outcome, kernel.phones[phone])
+      if let failure = result.failure, failure.isOfTransport {
+        tryLater(file, result.outcome, kernel.phones[phone])
       } else {
-        ended(file, outcome, kernel.phones[phone])
+        ended(file, result.outcome, kernel.phones[phone])
       }
+    case .part(let phone, let file, _), .upload(let phone, let file, _, _):
+      take(result, of: file, kernel.phones[phone])
     }
   }
 
@@ -472,19 +475,14 @@ extension SyncWorld {
   private mutating func identity(
     _ result: Result<Feature.Reply, LinkFailure>, _ secret: Int, _ phone: Int
   ) -> SyncModel.Input {
-    switch result {
-    case .failure(let failure): return .notIdentified(failure)
-    case .success(let reply):
-      let failure = LinkFailure.http(
-        status: reply.status, retryAfter: reply.retryAfter, detail: reply.detail)
-      if ResumableUpload.isPassing(reply.status) || SyncReply.isDenied(reply.body) {
-        heed(failure, secret, phone)
-        return .notIdentified(failure)
-      }
-      guard 200..<300 ~= reply.status else {
-        return .identified(SyncIdentity(SyncOwner(server: SyncRequest.endpoint)))
-      }
-      return .identified(SyncIdentity(reply.body, server: SyncRequest.endpoint))
+    let told = result.flatMap { reply in
+      phones[phone].support.identified(reply.answer, server: SyncRequest.endpoint)
+    }
+    switch told {
+    case .failure(let failure):
+      heed(failure, secret, phone)
+      return .notIdentified(failure)
+    case .success(let identity): return .identified(identity)
     }
   }
 
@@ -519,7 +517,7 @@ extension SyncWorld {
   }
 
   private mutating func heed(_ failure: LinkFailure, _ secret: Int, _ phone: Int) {
-    if case .http(401, _, _) = failure { phones[phone].refused = secret }
+    phones[phone].secrets.note(failure, of: secret)
     guard let wish = kernel.setup.policy.retry.obeyed(failure.serverWish) else { return }
     let until = now.advanced(by: wish)
     let before = kernel.bench.views[phone].standing.own.restsUntil
@@ -561,11 +559,7 @@ extension Result<SyncFeature.Reply, LinkFailure> {
   /// Why the answer is not one of success.
   fileprivate var failure: LinkFailure? {
     switch self {
-    case .success(let reply)
-    where 200..<300 ~= reply.status && SyncReply.isSuccess(reply.body):
-      nil
-    case .success(let reply):
-      .http(status: reply.status, retryAfter: reply.retryAfter, detail: reply.detail)
+    case .success(let reply): reply.answer.refusal
     case .failure(let failure): failure
     }
   }

@@ -83,23 +83,6 @@ import Testing
     }
   }
 
-  @Test func `payloads below the bound go in one request`() async throws {
-    let rig = try await Self.many()
-    let server = try await rig.serve()
-    let run = try await rig.sync(server.url)
-    #expect(run.status == 0, "\(run.errors)")
-    let metrics = await CommandProcess.outcome(
-      of: try LabProcess([
-        "python3", "-c",
-        "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())",
-        "\(server.url)/metrics",
-      ]))
-    let paths = metrics.output.filter { $0.contains("sync_upload\"") }
-    #expect(paths == [])
-    #expect(metrics.output.contains { $0.contains("sync_batches_total 1") })
-    try await Self.end(server.process)
-  }
-
   private static func end(_ process: LabProcess) async throws {
     process.signal(SIGTERM)
     _ = await process.exit()

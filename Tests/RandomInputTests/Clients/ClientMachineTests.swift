@@ -51,11 +51,11 @@ import Testing
   @Test func `a sync keeps its promises`() {
     RandomInputs<PhoneSyncInputs>(seeds: 0..<50, acts: 300).expectSound(
       inputs: """
-        again ask committed conditions device epoch fetched fired halved identified notCommitted
-        notFetched notHalved notIdentified notWritten refreshed restored secret stop uploaded
+        again ask committed conditions device epoch fetched fired identified notCommitted
+        notFetched notIdentified notSplit notWritten refreshed restored secret split stop uploaded
         """,
       effects: """
-        askSecret commit delete fetch giveBack halve identify observe refresh update upload
+        askSecret commit delete fetch giveBack identify observe refresh split update upload
         """)
   }
 

@@ -57,7 +57,7 @@ struct PhoneSyncInputs: InputGenerator {
       case .fetch(let id, let type, _, _, let least): reads.append((id, type, least))
       case .commit(let id, _): writes.append(id)
       case .upload(let all): uploads += all.map(\.file)
-      case .halve(let file): splits.append(file)
+      case .split(let file): splits.append(file)
       case .identify: isIdentifying = true
       case .askSecret: isAsked = true
       case .refresh: isRefreshing = true
@@ -72,7 +72,7 @@ struct PhoneSyncInputs: InputGenerator {
     case .fetch(let id, _, _, _, _): "fetch \(id)"
     case .commit(let id, _): "commit \(id)"
     case .giveBack(let wake, _): "give back \(wake)"
-    case .observe, .delete, .upload, .halve, .identify, .askSecret, .refresh, .update: nil
+    case .observe, .delete, .upload, .split, .identify, .askSecret, .refresh, .update: nil
     }
   }
 
@@ -82,10 +82,10 @@ struct PhoneSyncInputs: InputGenerator {
         && step.uploading(after: generator.uploading).isDisjoint(with: step.uploads)
     },
     MachineProperty("granted time is given back or waits for what it was granted for") { _, step in
-      var open = Set(step.before.wakes.keys)
+      var open = step.before.wakes.ids
       if case .fired(_, let wake, _)? = step.input { open.insert(wake) }
       for case .giveBack(let wake, _) in step.effects { open.remove(wake) }
-      return open == Set(step.after.wakes.keys)
+      return open == step.after.wakes.ids
     },
   ]
 }
@@ -148,8 +148,8 @@ extension PhoneSyncInputs {
     case 1: return .notFetched(SyncFetchID(9_999_999), .failed(detail: "late"))
     case 2: return .notWritten(SyncFetchID(9_999_999), .full(detail: "late"))
     case 3: return .committed(SyncCommitID(9_999_999))
-    case 4: return .halved(file, [draft(), draft()])
-    case 5: return .notHalved(file, oneIn(2) ? nil : .full(detail: "late"))
+    case 4: return .split(file, [draft(), draft()])
+    case 5: return .notSplit(file, oneIn(2) ? nil : .full(detail: "late"))
     case 6: return oneIn(2) ? .secret(isNew: oneIn(2)) : .refreshed(nil)
     case 7: return oneIn(2) ? .identified(identity()) : .epoch(one(["e1", "e2"]))
     case _: return .uploaded(file, outcome(), at: wall)
@@ -227,10 +227,10 @@ extension PhoneSyncInputs {
 
   private mutating func split(_ file: String) -> SyncModel.Input {
     switch number(0...7) {
-    case 0: .notHalved(file, nil)
-    case 1: .notHalved(file, .full(detail: "full"))
-    case 2: .halved(file, (0..<number(0...3)).map { _ in draft() })
-    case _: .halved(file, [draft(), draft()])
+    case 0: .notSplit(file, nil)
+    case 1: .notSplit(file, .full(detail: "full"))
+    case 2: .split(file, (0..<number(0...3)).map { _ in draft() })
+    case _: .split(file, [draft(), draft()])
     }
   }
 

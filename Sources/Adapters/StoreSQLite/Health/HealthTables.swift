@@ -44,27 +44,23 @@ package final class HealthTables: Tables {
         PRIMARY KEY (type, key)) STRICT, WITHOUT ROWID;
       """)
 
-  /// How many texts are remembered at once; more are looked up again.
-  private static let mostTexts = 20_000
-
   package static let kind = StoreKind(
     name: "health", schema: schema,
     // 8 MiB hold the ends of many types at once. Marks need no memory in a file.
     settings: "PRAGMA cache_size = -8192; PRAGMA temp_store = FILE")
 
   package let database: Database
-  private var numbers: [HealthSampleKey: Int64] = [:]
-  private var texts: [Int64: String] = [:]
+  private var names: NameTable<HealthSampleKey>
   /// The number of the newest change, and whether deletions are remembered; `nil` if not known.
   var changeState: ChangeState?
 
   package init(_ database: Database) {
     self.database = database
+    names = NameTable(database)
   }
 
   package func forget() {
-    numbers = [:]
-    texts = [:]
+    names.forget()
     changeState = nil
   }
 
@@ -72,7 +68,6 @@ package final class HealthTables: Tables {
 
   /// Adds what is new. A stretch whose digest is known holds nothing new.
   func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
-    if numbers.count > Self.mostTexts { numbers = [:] }
     let insertion = try database.statement(Self.insertion)
     var addition = HealthAddition()
     var stored = StoredNames(count: batch.names.count)
@@ -202,35 +197,8 @@ package final class HealthTables: Tables {
   }
 
   /// The store's number of a name, which gets one.
-  func number(_ name: HealthName) throws(StoreFailure) -> Int64 {
-    if let known = numbers[name.key] { return known }
-    var number = try number(of: name.text)
-    if number == nil {
-      try database.run("INSERT INTO names(text) VALUES (?)", [.text(name.text)])
-      number = try self.number(of: name.text)
-    }
-    guard let number else { throw .corrupt(detail: "A name that was stored is not there.") }
-    numbers[name.key] = number
-    return number
-  }
-
-  /// The store's number of a text; `nil` if it has none.
-  func number(of text: String) throws(StoreFailure) -> Int64? {
-    try database.query(
-      "SELECT id FROM names WHERE text = ?", [.text(text)]
-    ) { row throws(StoreFailure) in try row.integer(0) }.first
-  }
-
-  /// The text of a stored number.
-  func text(_ number: Int64) throws(StoreFailure) -> String {
-    if let known = texts[number] { return known }
-    let found = try database.query(
-      "SELECT text FROM names WHERE id = ?", [.integer(number)]
-    ) { row throws(StoreFailure) in try row.text(0) }
-    guard let text = found.first else { throw .corrupt(detail: "The name \(number) is missing.") }
-    if texts.count > Self.mostTexts { texts = [:] }
-    texts[number] = text
-    return text
+  private func number(_ name: HealthName) throws(StoreFailure) -> Int64 {
+    try names.number(of: name.text, key: name.key)
   }
 
   // MARK: Reading
@@ -307,7 +275,7 @@ package final class HealthTables: Tables {
     guard !overflow else { throw .corrupt(detail: "A sample ends after the end of time.") }
     func optionalText(_ column: Int32) throws(StoreFailure) -> String? {
       guard let number = try row.optionalInteger(column) else { return nil }
-      return try text(number)
+      return try names.text(of: number)
     }
     let value: HealthSampleValue =
       if let quantity = try row.optionalReal(7) {
@@ -319,7 +287,7 @@ package final class HealthTables: Tables {
       }
     return HealthSample(
       type: type, value: value, unit: try optionalText(4), start: start,
-      end: Timestamp(nanoseconds: end), source: try text(try row.integer(3)),
+      end: Timestamp(nanoseconds: end), source: try names.text(of: try row.integer(3)),
       device: try optionalText(5), zone: try optionalText(6))
   }
 
@@ -328,7 +296,7 @@ package final class HealthTables: Tables {
       "SELECT activity, duration, distance, energy, steps FROM workouts WHERE key = ?", [.key(key)]
     ) { row throws(StoreFailure) in
       WorkoutValue(
-        activity: try text(try row.integer(0)),
+        activity: try names.text(of: try row.integer(0)),
         duration: try row.optionalInteger(1).map { .nanoseconds($0) },
         distance: try row.optionalReal(2), energy: try row.optionalReal(3),
         steps: try row.optionalReal(4))
@@ -429,7 +397,7 @@ extension HealthTables {
     let owner = UInt64(bitPattern: store)
     let query = try query.checked(of: owner) { change throws(StoreFailure) in try mark(of: change) }
     // A type without samples and deletions has no number, and none has the number 0.
-    let type = try number(of: query.type) ?? 0
+    let type = try names.find(query.type) ?? 0
     return try HealthWalk.page(
       query, of: owner, newest: newest, mark: try mark(of: newest)
     ) { span throws(StoreFailure) in
@@ -554,7 +522,7 @@ extension HealthTables {
       let row = batch.rows[place]
       if types[row.type] == nil {
         // No type has the number 0.
-        types[row.type] = try number(of: batch.names[Int(row.type)].text) ?? 0
+        types[row.type] = try names.find(batch.names[Int(row.type)].text) ?? 0
       }
       let found = try database.query(
         "SELECT 1 FROM samples WHERE type = ? AND start = ? AND key = ?",
@@ -579,7 +547,7 @@ extension HealthTables {
   }
 
   func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: HealthCount] {
-    guard let type = try number(of: stretch.type) else { return [:] }
+    guard let type = try names.find(stretch.type) else { return [:] }
     return try counts(type, from: stretch.from, to: stretch.to)
   }
 
@@ -637,7 +605,7 @@ extension HealthTables {
     var known: (text: String, number: Int64)?
     for place in marks.places {
       if known?.text != place.type {
-        known = try number(of: place.type).map { (place.type, $0) }
+        known = try names.find(place.type).map { (place.type, $0) }
       }
       // What is of a type that the store does not have cannot be removed either.
       guard let known else { continue }
@@ -684,7 +652,7 @@ extension HealthTables {
   private func remove(
     _ stretch: HealthStretch, at newest: Int64
   ) throws(StoreFailure) -> Int {
-    guard let type = try number(of: stretch.type) else { return 0 }
+    guard let type = try names.find(stretch.type) else { return 0 }
     let place: [SQLValue] = [.integer(type), .time(stretch.from), .time(stretch.to)]
     if stretch.type == HealthSample.workoutType {
       try database.run(

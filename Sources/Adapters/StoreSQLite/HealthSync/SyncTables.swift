@@ -42,23 +42,24 @@ package final class SyncTables: Tables {
   package static let kind = StoreKind(
     name: "sync", schema: schema, settings: "PRAGMA cache_size = -16384")
 
-  /// How many texts are remembered at once; more are looked up again.
-  private static let mostTexts = 20_000
-
   package let database: Database
   /// The number of the next row; `nil` until it is read.
   private var nextRow: Int64?
-  private var numbers: [String: Int64] = [:]
-  private var texts: [Int64: String] = [:]
+  private var names: NameTable<String>
 
-  package init(_ database: Database) { self.database = database }
+  package init(_ database: Database) {
+    self.database = database
+    names = NameTable(database)
+  }
 
-  package func forget() { (nextRow, numbers, texts) = (nil, [:], [:]) }
+  package func forget() {
+    nextRow = nil
+    names.forget()
+  }
 
   /// Applies a batch: its deletions, then its samples.
   func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> SyncTally {
-    if numbers.count > Self.mostTexts { numbers = [:] }
-    let user = try number(delivery.user)
+    let user = try names.number(of: delivery.user)
     let made = try delivery.made.map { made throws(StoreFailure) in
       try note(made, of: user, delivery)
     }
@@ -92,7 +93,7 @@ package final class SyncTables: Tables {
   private func add(
     _ sample: SyncSample, _ work: inout Work
   ) throws(StoreFailure) -> SyncAddition {
-    let type = try number(sample.type)
+    let type = try names.number(of: sample.type)
     let row = try next()
     guard try insert(sample, type: type, row: row, &work) else {
       if let uuid = sample.uuid { try name(uuid, known: sample, type: type, &work) }
@@ -119,14 +120,15 @@ package final class SyncTables: Tables {
     insertion.bind(sample.start.nanoseconds, at: 4)
     insertion.bind(sample.hash.words, at: 5)
     insertion.bind(sample.duration, at: 6)
-    insertion.bind(try number(sample.source), at: 7)
-    insertion.bind(try sample.unit.map { text throws(StoreFailure) in try number(text) }, at: 8)
+    insertion.bind(try names.number(of: sample.source), at: 7)
+    insertion.bind(
+      try sample.unit.map { text throws(StoreFailure) in try names.number(of: text) }, at: 8)
     for place in Int32(9)...13 { insertion.bindNothing(at: place) }
     switch sample.value {
     case .quantity(let quantity)?: insertion.bind(quantity, at: 9)
-    case .category(let name)?: insertion.bind(try number(name), at: 10)
+    case .category(let name)?: insertion.bind(try names.number(of: name), at: 10)
     case .workout(let workout)?:
-      insertion.bind(try number(workout.activity), at: 10)
+      insertion.bind(try names.number(of: workout.activity), at: 10)
       insertion.bind(workout.duration?.nanoseconds, at: 11)
       if let distance = workout.distance { insertion.bind(distance, at: 12) }
       if let energy = workout.energy { insertion.bind(energy, at: 13) }
@@ -263,7 +265,7 @@ package final class SyncTables: Tables {
       [.integer(user), .integer(type)])
   }
 
-  // MARK: Names
+  // MARK: Rows
 
   private func next() throws(StoreFailure) -> Int64 {
     if let nextRow { return nextRow }
@@ -273,36 +275,6 @@ package final class SyncTables: Tables {
     let row = found.first ?? 1
     nextRow = row
     return row
-  }
-
-  /// The number of a text, which gets one.
-  func number(_ text: String) throws(StoreFailure) -> Int64 {
-    if let known = numbers[text] { return known }
-    try database.run("INSERT INTO names(text) VALUES (?) ON CONFLICT DO NOTHING", [.text(text)])
-    guard let number = try find(text) else {
-      throw .corrupt(detail: "A name that was stored is not there.")
-    }
-    numbers[text] = number
-    return number
-  }
-
-  /// The number of a text; `nil` if it has none.
-  func find(_ text: String) throws(StoreFailure) -> Int64? {
-    try database.query(
-      "SELECT id FROM names WHERE text = ?", [.text(text)]
-    ) { row throws(StoreFailure) in try row.integer(0) }.first
-  }
-
-  /// The text of a number.
-  func text(_ number: Int64) throws(StoreFailure) -> String {
-    if let known = texts[number] { return known }
-    let found = try database.query(
-      "SELECT text FROM names WHERE id = ?", [.integer(number)]
-    ) { row throws(StoreFailure) in try row.text(0) }
-    guard let text = found.first else { throw .corrupt(detail: "The name \(number) is missing.") }
-    if texts.count > Self.mostTexts { texts = [:] }
-    texts[number] = text
-    return text
   }
 }
 
@@ -341,7 +313,7 @@ private struct Work {
 extension SyncTables {
   /// What is kept of each type of a user.
   func summary(of user: String) throws(StoreFailure) -> [HealthTypeSummary] {
-    guard let user = try find(user) else { return [] }
+    guard let user = try names.find(user) else { return [] }
     return try database.query(
       """
       SELECT text, count, first, last FROM types JOIN names ON id = type WHERE user = ?
@@ -358,7 +330,7 @@ extension SyncTables {
   func page(
     _ query: HealthSampleQuery, of user: String
   ) throws(StoreFailure) -> HealthSamplePage {
-    guard let user = try find(user) else { return HealthSamplePage(samples: []) }
+    guard let user = try names.find(user) else { return HealthSamplePage(samples: []) }
     return try query.page { type, after, limit throws(StoreFailure) in
       try samples(type, query, of: user, after: after, limit: limit)
     }
@@ -368,7 +340,7 @@ extension SyncTables {
     _ type: String, _ query: HealthSampleQuery, of user: Int64, after: HealthSamplePlace?,
     limit: Int
   ) throws(StoreFailure) -> [(key: HealthSampleKey, sample: HealthSample)] {
-    guard let number = try find(type) else { return [] }
+    guard let number = try names.find(type) else { return [] }
     let longest = try database.query(
       "SELECT longest FROM types WHERE user = ? AND type = ?", [.integer(user), .integer(number)]
     ) { row throws(StoreFailure) in try row.integer(0) }
@@ -412,7 +384,7 @@ extension SyncTables {
     guard !overflow else { throw .corrupt(detail: "A sample ends after the end of time.") }
     func optionalText(_ column: Int32) throws(StoreFailure) -> String? {
       guard let number = try row.optionalInteger(column) else { return nil }
-      return try text(number)
+      return try names.text(of: number)
     }
     let name = try optionalText(6)
     let value: HealthSampleValue
@@ -428,14 +400,14 @@ extension SyncTables {
     }
     return HealthSample(
       type: type, value: value, unit: try optionalText(4), start: start,
-      end: Timestamp(nanoseconds: end), source: try text(try row.integer(3)))
+      end: Timestamp(nanoseconds: end), source: try names.text(of: try row.integer(3)))
   }
 
   /// Records of a type as they were sent.
   func raw(
     _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
   ) throws(StoreFailure) -> [SyncRaw] {
-    guard let user = try find(user), let number = try find(type) else { return [] }
+    guard let user = try names.find(user), let number = try names.find(type) else { return [] }
     return try database.query(
       """
       SELECT start, hash, raw FROM samples INDEXED BY places
@@ -472,7 +444,7 @@ extension SyncTables {
   }
 
   func newestStamp(of user: String, device: String) throws(StoreFailure) -> Timestamp? {
-    guard let user = try find(user), let device = try find(device) else { return nil }
+    guard let user = try names.find(user), let device = try names.find(device) else { return nil }
     return try time(
       "SELECT made FROM devices WHERE user = ? AND device = ?", [.integer(user), .integer(device)])
   }
@@ -481,7 +453,9 @@ extension SyncTables {
   func note(
     _ made: Timestamp, of user: Int64, _ delivery: SyncDelivery
   ) throws(StoreFailure) -> Timestamp {
-    let key: [SQLValue] = [.integer(user), .integer(try number(delivery.device)), .time(made)]
+    let key: [SQLValue] = [
+      .integer(user), .integer(try names.number(of: delivery.device)), .time(made),
+    ]
     let known = try time(
       "SELECT counts FROM stamps WHERE user = ? AND device = ? AND made = ?", key)
     let counts: Timestamp

@@ -1,0 +1,60 @@
+import LinkCore
+
+/// The table `names(id, text)`, in which a store keeps each text once, under a number.
+///
+/// Texts and numbers that were used lately are cached. The key of a text is the text itself, or a
+/// shorter value that stands for it alone.
+struct NameTable<Key: Hashable> {
+  /// How many texts are cached at once; at the bound the cache is emptied.
+  private static var mostTexts: Int { 20_000 }
+
+  private let database: Database
+  private var numbers: [Key: Int64] = [:]
+  private var texts: [Int64: String] = [:]
+
+  /// Uses the table of a database.
+  init(_ database: Database) { self.database = database }
+
+  /// Empties the cache, since what it holds may not be stored.
+  mutating func forget() { (numbers, texts) = ([:], [:]) }
+
+  /// Returns the number of a text, which is stored if it is new.
+  mutating func number(of text: String, key: Key) throws(StoreFailure) -> Int64 {
+    if let known = numbers[key] { return known }
+    var number = try find(text)
+    if number == nil {
+      try database.run("INSERT INTO names(text) VALUES (?)", [.text(text)])
+      number = try find(text)
+    }
+    guard let number else { throw .corrupt(detail: "A name that was stored is not there.") }
+    if numbers.count > Self.mostTexts { numbers = [:] }
+    numbers[key] = number
+    return number
+  }
+
+  /// Returns the number of a text; nil if it has none.
+  func find(_ text: String) throws(StoreFailure) -> Int64? {
+    try database.query(
+      "SELECT id FROM names WHERE text = ?", [.text(text)]
+    ) { row throws(StoreFailure) in try row.integer(0) }.first
+  }
+
+  /// Returns the text of a number.
+  mutating func text(of number: Int64) throws(StoreFailure) -> String {
+    if let known = texts[number] { return known }
+    let found = try database.query(
+      "SELECT text FROM names WHERE id = ?", [.integer(number)]
+    ) { row throws(StoreFailure) in try row.text(0) }
+    guard let text = found.first else { throw .corrupt(detail: "The name \(number) is missing.") }
+    if texts.count > Self.mostTexts { texts = [:] }
+    texts[number] = text
+    return text
+  }
+}
+
+extension NameTable<String> {
+  /// Returns the number of a text, which is stored if it is new.
+  mutating func number(of text: String) throws(StoreFailure) -> Int64 {
+    try number(of: text, key: text)
+  }
+}

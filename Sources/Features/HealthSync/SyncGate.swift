@@ -1,0 +1,120 @@
+import LinkCore
+import LinkWire
+
+/// Whether anything may be sent now: network, app, cost of uploads, and the secret.
+///
+/// A refused secret is read again from time to time, until there is another one.
+struct SyncGate: Sendable, Hashable {
+  private(set) var conditions = SyncConditions()
+  /// Whether the server refused the secret, and there was no other one yet.
+  private(set) var isSecretRefused = false
+  private var gate: Gate
+  /// When a refused secret is read again.
+  private var askAt: Instant?
+  /// When the secret was replaced last.
+  private var renewedAt: Instant?
+
+  /// Creates a gate that nothing was reported to.
+  init(_ policy: GatePolicy) { gate = Gate(policy) }
+
+  /// Lets uploads begin, with a secret that was not refused yet.
+  mutating func open(at now: Instant) {
+    gate.wish = .live
+    gate.credentials.renewed(expiresIn: nil, at: now)
+  }
+
+  /// Whether uploads may begin.
+  var allowsSending: Bool {
+    gate.isOpen && (gate.lifecycle == .foreground || conditions.allowsBackground)
+  }
+
+  /// What is in the way of uploads, beside the secret.
+  var obstacle: Obstacle? { gate.obstacle }
+
+  /// The instants at which the secret is read again, or its reading is given up.
+  var deadlines: [Instant?] { [gate.credentials.deadline, askAt] }
+
+  /// Notes what uploads cost.
+  mutating func note(_ conditions: SyncConditions) { self.conditions = conditions }
+
+  /// Notes a change of the device.
+  ///
+  /// - Parameter isFailing: Whether the last tries failed.
+  /// - Returns: Whether to try at once.
+  mutating func note(_ change: DeviceChange, isFailing: Bool) -> Bool {
+    switch change {
+    case .reachability(let reachability):
+      let wasOpen = gate.obstacle == nil
+      gate.reachability = reachability
+      return (!wasOpen || isFailing) && gate.obstacle == nil
+    case .lifecycle(let lifecycle):
+      gate.lifecycle = lifecycle
+      return lifecycle == .foreground
+    case .woke, .again: return true
+    }
+  }
+
+  /// Ends the wait for the next reading of a refused secret.
+  mutating func tryNow(at now: Instant) {
+    if askAt != nil { askAt = now }
+  }
+
+  /// Whether a request began before the secret was replaced.
+  func isOfEarlierSecret(since: Instant) -> Bool { renewedAt.map { since < $0 } ?? false }
+
+  /// Has the secret read again that a request was refused with.
+  ///
+  /// - Parameter since: When the request began.
+  mutating func refuseSecret(
+    since: Instant, at now: Instant, _ effects: inout [SyncModel.Effect]
+  ) {
+    // The refusal of several uploads asks once, also of those that were handed over before the
+    // secret was replaced.
+    guard gate.credentials.state == .available, !isOfEarlierSecret(since: since) else { return }
+    gate.credentials.forget()
+    ask(at: now, &effects)
+  }
+
+  private mutating func ask(at now: Instant, _ effects: inout [SyncModel.Effect]) {
+    if gate.credentials.refresh(at: now) { effects.append(.askSecret) }
+  }
+
+  /// Takes the result of reading the secret again; returns whether there is another one.
+  mutating func renew(
+    isNew: Bool, at now: Instant, _ effects: inout [SyncModel.Effect]
+  ) -> Bool {
+    guard gate.credentials.isRefreshing else { return false }  // late
+    guard isNew else {
+      keepRefused(at: now, &effects)
+      return false
+    }
+    gate.credentials.renewed(expiresIn: nil, at: now)
+    renewedAt = now
+    if isSecretRefused { effects.append(.update(.notice(.secretRenewed))) }
+    isSecretRefused = false
+    return true
+  }
+
+  private mutating func keepRefused(at now: Instant, _ effects: inout [SyncModel.Effect]) {
+    gate.credentials.refreshRejected()
+    askAt = now.advanced(by: SyncSettings.secretPause)
+    if !isSecretRefused { effects.append(.update(.notice(.secretRefused))) }
+    isSecretRefused = true
+  }
+
+  /// Reads a refused secret again once that is due.
+  mutating func watchSecret(at now: Instant, _ effects: inout [SyncModel.Effect]) {
+    if let deadline = gate.credentials.deadline, now >= deadline { keepRefused(at: now, &effects) }
+    guard let due = askAt, now >= due else { return }
+    askAt = nil
+    ask(at: now, &effects)
+  }
+
+  /// Notes each invariant that does not hold now.
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      !isSecretRefused || gate.credentials.state == .missing,
+      "sync: a refused secret is not used")
+    gate.check(&check)
+  }
+}

@@ -1,0 +1,77 @@
+import LinkCore
+import LinkWire
+
+/// Time that the system granted, and the runs that each grant waits for.
+///
+/// Each grant is given back once: when its runs have ended, or shortly before it expires.
+struct SyncWakes: Sendable, Hashable {
+  private struct Grant: Sendable, Hashable {
+    /// The number of the run of each type whose end is awaited.
+    var needs: [String: UInt64]
+    var until: Instant
+    var result = WakeResult.done
+  }
+
+  private var grants: [WakeID: Grant] = [:]
+
+  /// Creates a value without grants.
+  init() {}
+
+  /// The grants that were not given back yet.
+  var ids: Set<WakeID> { Set(grants.keys) }
+
+  /// Keeps a grant until its runs have ended.
+  mutating func add(
+    _ id: WakeID, needs: [String: UInt64], until: Instant, _ result: WakeResult = .done
+  ) {
+    grants[id] = Grant(needs: needs, until: until, result: result)
+  }
+
+  /// Gives back the grants that waited for a run of a type and no other.
+  mutating func conclude(
+    _ type: String, _ run: UInt64, _ result: WakeResult, _ effects: inout [SyncModel.Effect]
+  ) {
+    for (id, grant) in grants.sorted(by: { $0.key < $1.key }) {
+      guard let need = grant.needs[type], need <= run else { continue }
+      grants[id]?.needs[type] = nil
+      if result == .later { grants[id]?.result = .later }
+      guard let left = grants[id], left.needs.isEmpty else { continue }
+      grants[id] = nil
+      effects.append(.giveBack(id, left.result))
+    }
+  }
+
+  /// Gives back the grants that expire.
+  mutating func expire(at now: Instant, _ effects: inout [SyncModel.Effect]) {
+    giveBack(grants.filter { now >= $0.value.until }.keys.sorted(), &effects)
+  }
+
+  /// Gives back all grants.
+  mutating func giveBackAll(_ effects: inout [SyncModel.Effect]) {
+    giveBack(grants.keys.sorted(), &effects)
+  }
+
+  private mutating func giveBack(_ ids: [WakeID], _ effects: inout [SyncModel.Effect]) {
+    for id in ids {
+      grants[id] = nil
+      effects.append(.giveBack(id, .later))
+    }
+  }
+
+  /// The next instant at which a grant expires.
+  var deadline: Instant? { grants.values.map(\.until).min() }
+
+  /// Notes each invariant that does not hold now.
+  ///
+  /// - Parameter isOutstanding: Whether a run of a type has not ended.
+  func check(_ check: inout InvariantCheck, isOutstanding: (String, UInt64) -> Bool) {
+    check.require(
+      grants.values.allSatisfy { !$0.needs.isEmpty }, "sync: time is kept only for runs that come")
+    guard check.isThorough else { return }
+    for grant in grants.values {
+      check.require(
+        grant.needs.allSatisfy { isOutstanding($0.key, $0.value) },
+        "sync: time waits for runs that have not ended")
+    }
+  }
+}

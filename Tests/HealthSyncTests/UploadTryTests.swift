@@ -1,0 +1,328 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import HealthSync
+
+/// The requests of one try to upload a payload, and what follows from each answer.
+@Suite struct UploadTryTests {
+  private static let endpoint = "https://a.example/api/sync"
+  private static let place = "https://a.example/up?id=1"
+  private static let body = [UInt8](repeating: 7, count: 100)
+  private static let packed = [UInt8](repeating: 8, count: 40)
+  private static let offered = UploadSupport(resumption: .offered(UploadOffer(.current)))
+
+  /// A try with what the server has said.
+  private struct Bench {
+    var upload: UploadTry
+    var support: UploadSupport
+
+    /// - Parameter resumesFrom: Of 1 000 bytes by default, so that the payload goes in one request.
+    init(
+      resumesFrom: Int = 1_000, _ support: UploadSupport = UploadSupport(),
+      ticket: UploadTicket? = nil
+    ) {
+      self.support = support
+      upload = UploadTry(
+        UploadTryTests.body, to: UploadTryTests.endpoint, ticket: ticket, resumesFrom: resumesFrom,
+        support)
+    }
+
+    @discardableResult
+    mutating func answer(
+      _ status: Int, _ headers: [String: String] = [:], _ body: String = ""
+    ) -> UploadTry.TicketChange? {
+      upload.take(
+        .answer(UploadTryTests.answer(status, headers, body)), &support)
+    }
+
+    @discardableResult
+    mutating func take(_ input: UploadTry.Input) -> UploadTry.TicketChange? {
+      upload.take(input, &support)
+    }
+
+    /// The method of the present request, and how many bytes it sends; with `+` if in gzip.
+    var request: String? {
+      guard case .send(let request) = upload.step else { return nil }
+      let isGzip = request.fields.contains(UploadField("Content-Encoding", "gzip"))
+      return "\(request.method) \(request.body.count)\(isGzip ? "+" : "")"
+    }
+  }
+
+  private static func answer(
+    _ status: Int, _ headers: [String: String] = [:], _ body: String = ""
+  ) -> UploadAnswer {
+    UploadAnswer(status, headers, Array(body.utf8), failure(status))
+  }
+
+  private static func failure(_ status: Int) -> LinkFailure {
+    .http(status: status, retryAfter: nil, detail: "words")
+  }
+
+  private static func ticket(
+    _ dialect: UploadDialect = .current, of bytes: [UInt8] = body, isGzip: Bool = false
+  ) -> UploadTicket {
+    UploadTicket(dialect, url: place, of: bytes, isGzip: isGzip)
+  }
+
+  private static let options = Dictionary(
+    uniqueKeysWithValues: UploadOffer.options(maxSize: 1_000_000).map {
+      ($0.name.lowercased(), $0.value)
+    })
+
+  // MARK: In one request
+
+  @Test func `a payload below the bound goes in one request without a question`() {
+    let bench = Bench()
+    #expect(bench.upload.step == .send(UploadRequest("POST", Self.endpoint, [], Self.body)))
+    #expect(bench.upload.piece == nil)
+  }
+
+  @Test(arguments: [
+    (200, "", true), (299, #"{"success":true}"#, true), (200, #"{"success":false}"#, false),
+    (200, "<html>", false), (199, "", false), (300, "", false), (401, "", false), (413, "", false),
+    (500, "", false),
+  ])
+  func `an answer accepts the payload by its status and its body`(
+    status: Int, body: String, isAccepted: Bool
+  ) {
+    var bench = Bench()
+    bench.answer(status, ["sync-epoch": "e1"], body)
+    let refused = UploadTry.Step.ended(.failed(Self.failure(status)), epoch: nil)
+    #expect(bench.upload.step == (isAccepted ? .ended(.accepted, epoch: "e1") : refused))
+  }
+
+  @Test func `a request that fails ends the try`() {
+    var bench = Bench()
+    #expect(bench.take(.failed(.reset)) == nil)
+    #expect(bench.upload.step == .ended(.failed(.reset), epoch: nil))
+  }
+
+  @Test func `results of other steps change nothing`() {
+    var bench = Bench()
+    let before = bench.upload
+    bench.take(.compressed([1]))
+    #expect(bench.upload == before)
+    bench.answer(200)
+    let ended = bench.upload
+    bench.answer(500)
+    bench.take(.failed(.reset))
+    bench.take(.compressed(nil))
+    #expect(bench.upload == ended)
+  }
+
+  // MARK: Compression
+
+  @Test func `a payload is compressed for a server that takes gzip`() {
+    var bench = Bench(UploadSupport(takesGzip: true))
+    #expect(bench.upload.step == .compress)
+    bench.take(.compressed(Self.packed))
+    #expect(bench.request == "POST 40+")
+    bench.answer(200)
+    #expect(bench.upload.step == .ended(.accepted, epoch: nil))
+  }
+
+  @Test(arguments: [nil, body, body + [1]] as [[UInt8]?])
+  func `a payload that does not get smaller goes as it is`(packed: [UInt8]?) {
+    var bench = Bench(UploadSupport(takesGzip: true))
+    bench.take(.compressed(packed))
+    #expect(bench.request == "POST 100")
+  }
+
+  @Test func `a refused coding is followed by the payload as it is, and is remembered`() {
+    var bench = Bench(UploadSupport(takesGzip: true))
+    bench.take(.compressed(Self.packed))
+    bench.answer(415)
+    #expect(bench.request == "POST 100")
+    #expect(bench.support.takesGzip == false)
+    bench.answer(415)
+    #expect(bench.upload.step == .ended(.failed(Self.failure(415)), epoch: nil))
+  }
+
+  @Test func `a page for people with status 415 is the refusal of a coding, too`() {
+    var bench = Bench(UploadSupport(takesGzip: true))
+    bench.take(.compressed(Self.packed))
+    bench.take(.failed(Self.failure(415)))
+    #expect(bench.request == "POST 100")
+  }
+
+  @Test func `a coding that is refused for pieces is followed by pieces of the payload as it is`() {
+    let support = UploadSupport(resumption: Self.offered.resumption, takesGzip: true)
+    var bench = Bench(resumesFrom: 10, support, ticket: Self.ticket(of: Self.packed, isGzip: true))
+    bench.take(.compressed(Self.packed))
+    #expect(bench.request == "HEAD 0")
+    bench.answer(204, ["upload-offset": "30", "upload-complete": "?0"])
+    #expect(bench.request == "PATCH 10")
+    #expect(bench.answer(415, ["upload-complete": "?1"]) == .forget)
+    #expect(bench.request == "POST 0", "its ticket was of the compressed payload")
+    #expect(bench.support.takesGzip == false)
+  }
+
+  @Test func `tus has no coding, and a compressed payload below the bound goes in one request`() {
+    let tus = UploadSupport(resumption: .offered(UploadOffer(.tus)), takesGzip: true)
+    #expect(Bench(resumesFrom: 10, tus).request == "POST 0")
+    let draft = UploadSupport(resumption: .offered(UploadOffer(.current)), takesGzip: true)
+    var bench = Bench(resumesFrom: 41, draft)
+    bench.take(.compressed(Self.packed))
+    #expect(bench.request == "POST 40+")
+  }
+
+  // MARK: The offer
+
+  @Test func `the server is asked once how uploads resume, without the secret`() {
+    var bench = Bench(resumesFrom: 100)
+    let question = UploadRequest("OPTIONS", Self.endpoint, showsSecret: false)
+    #expect(bench.upload.step == .send(question))
+    bench.answer(204, Self.options)
+    #expect(bench.support.resumption == .offered(UploadOffer(.current, maxSize: 1_000_000)))
+    #expect(bench.request == "POST 0")
+    #expect(Bench(resumesFrom: 100, bench.support).request == "POST 0")
+    #expect(Bench(resumesFrom: 101).request == "POST 100")
+  }
+
+  @Test(arguments: [200, 404, 405, 501])
+  func `a server that offers nothing gets the payload in one request`(status: Int) {
+    var bench = Bench(resumesFrom: 10)
+    bench.answer(status)
+    #expect(bench.request == "POST 100")
+    #expect(bench.support.resumption == .absent)
+  }
+
+  @Test(
+    arguments: [
+      (LinkFailure.reset, nil), (.captivePortal, nil), (failure(502), nil), (failure(404), .absent),
+      (failure(200), .absent),
+    ] as [(LinkFailure, UploadSupport.Resumption?)])
+  func `a question without an answer is asked again, and a page for people is an answer`(
+    failure: LinkFailure, known: UploadSupport.Resumption?
+  ) {
+    var bench = Bench(resumesFrom: 10)
+    bench.take(.failed(failure))
+    #expect(bench.support.resumption == known)
+    #expect(bench.request == "POST 100")
+  }
+
+  @Test(arguments: [
+    UploadTry.Input.failed(.reset), .answer(answer(502)), .answer(answer(429)),
+  ])
+  func `an upload goes on by its ticket if the server does not say what it offers`(
+    input: UploadTry.Input
+  ) {
+    var plain = Bench(resumesFrom: 10, ticket: Self.ticket(.tus))
+    plain.take(input)
+    #expect(plain.upload.dialect == .tus)
+    #expect(plain.request == "HEAD 0")
+    var gzip = Bench(resumesFrom: 10, ticket: Self.ticket(of: Self.packed, isGzip: true))
+    gzip.take(input)
+    #expect(gzip.upload.step == .compress)
+    gzip.take(.compressed(Self.packed))
+    #expect(gzip.request == "HEAD 0")
+    gzip.answer(204, ["upload-offset": "7", "upload-complete": "?0"])
+    #expect(gzip.request == "PATCH 33")
+  }
+
+  @Test func `a server that refuses to begin an upload is not asked again in this process`() {
+    var bench = Bench(resumesFrom: 10, Self.offered)
+    bench.answer(404)
+    #expect(bench.support.resumption == .absent)
+    #expect(bench.request == "POST 100")
+  }
+
+  @Test func `a payload that is larger than the offer goes in one request, and the offer stays`() {
+    let small = UploadSupport(resumption: .offered(UploadOffer(.current, maxSize: 99)))
+    let bench = Bench(resumesFrom: 10, small)
+    #expect(bench.request == "POST 100")
+    #expect(bench.support == small)
+  }
+
+  // MARK: Tickets
+
+  @Test func `a ticket is kept before the first piece, and forgotten after the last`() {
+    let offer = UploadOffer(.current, maxAppend: 60)
+    var bench = Bench(resumesFrom: 10, UploadSupport(resumption: .offered(offer)))
+    #expect(bench.answer(201, ["location": "/up?id=1"]) == .keep(Self.ticket()))
+    #expect(bench.request == "PATCH 60")
+    #expect(bench.answer(204, ["upload-offset": "60", "upload-complete": "?0"]) == nil)
+    #expect(bench.request == "PATCH 40")
+    #expect(bench.answer(200, ["upload-complete": "?1", "sync-epoch": "e2"]) == .forget)
+    #expect(bench.upload.step == .ended(.accepted, epoch: "e2"))
+  }
+
+  @Test func `a cut keeps the ticket, by which the next try goes on`() {
+    var bench = Bench(resumesFrom: 10, Self.offered, ticket: Self.ticket())
+    #expect(bench.request == "HEAD 0")
+    bench.answer(204, ["upload-offset": "70", "upload-complete": "?0"])
+    #expect(bench.request == "PATCH 30")
+    #expect(bench.take(.failed(.ended)) == nil)
+    #expect(bench.upload.step == .ended(.failed(.ended), epoch: nil))
+  }
+
+  @Test(arguments: [
+    ticket(.tus), ticket(isGzip: true), ticket(of: packed), ticket(of: packed + packed + [1]),
+  ])
+  func `a ticket of another protocol, coding or payload is not used`(ticket: UploadTicket) {
+    let plain = UploadSupport(resumption: Self.offered.resumption, takesGzip: false)
+    #expect(Bench(resumesFrom: 10, plain, ticket: ticket).request == "POST 0")
+  }
+
+  @Test(arguments: [404, 410])
+  func `an expired ticket is forgotten, and the upload begins anew`(status: Int) {
+    var bench = Bench(resumesFrom: 10, Self.offered, ticket: Self.ticket())
+    #expect(bench.answer(status) == .forget)
+    #expect(bench.request == "POST 0")
+  }
+
+  @Test func `all bytes without a stored batch are no success, and keep the ticket`() {
+    var bench = Bench(resumesFrom: 10, Self.offered, ticket: Self.ticket())
+    bench.answer(204, ["upload-offset": "0", "upload-complete": "?0"])
+    #expect(bench.answer(200, ["upload-complete": "?1"], #"{"success":false}"#) == nil)
+    #expect(bench.upload.step == .ended(.failed(Self.failure(200)), epoch: nil))
+  }
+
+  // MARK: Identity and secret
+
+  @Test(
+    arguments: [
+      (200, #"{"epoch":"e1"}"#, "e1"), (200, "", nil), (404, #"{"epoch":"e1"}"#, nil),
+    ] as [(Int, String, String?)])
+  func `a server is identified by what it says of itself`(
+    status: Int, body: String, epoch: String?
+  ) {
+    var support = UploadSupport()
+    let identity = support.identified(Self.answer(status, [:], body), server: "s")
+    #expect(identity == .success(SyncIdentity(SyncOwner(server: "s", epoch: epoch))))
+    #expect(support.takesGzip == false)
+  }
+
+  @Test(arguments: [(401, ""), (503, ""), (429, ""), (200, #"{"success":false}"#)])
+  func `a failure that may pass identifies no server`(status: Int, body: String) {
+    var support = UploadSupport(takesGzip: true)
+    let answer = Self.answer(status, ["accept-encoding": "br"], body)
+    #expect(support.identified(answer, server: "s") == .failure(Self.failure(status)))
+    #expect(support.takesGzip == true)
+  }
+
+  @Test(arguments: [
+    ("gzip", true), ("br, GZIP;q=0.5", true), ("br,gzip ; q=1", true), ("gzip;q=0", false),
+    ("br", false), ("", false), ("xgzip", false),
+  ])
+  func `gzip is taken if the server offers it`(offer: String, isTaken: Bool) {
+    var support = UploadSupport()
+    _ = support.identified(Self.answer(200, ["accept-encoding": offer]), server: "s")
+    #expect(support.takesGzip == isTaken)
+  }
+
+  @Test func `a secret is another one unless the server refused it`() {
+    var secret = UploadSecret("old")
+    func renewed(_ value: String) -> Bool { secret.renew(value) }
+    #expect(renewed("old"), "the server did not refuse it")
+    secret.note(Self.failure(403), of: "old")
+    secret.note(.reset, of: "old")
+    #expect(renewed("old"))
+    secret.note(Self.failure(401), of: "old")
+    #expect(!renewed("old"))
+    #expect(renewed("new"))
+    #expect(secret.current == "new")
+    #expect(UploadSecret<String>().current == nil)
+  }
+}

@@ -162,7 +162,8 @@ struct LoadTests {
   }
 
   @Test(arguments: [
-    StreamModel.Input.reachability(.reachable(path: PathID("b"))), .close,
+    StreamModel.Input.link(
+      .device(.reachability(.reachable(path: PathID("b")))), at: Hand.wall), .close,
     .link(.device(.lifecycle(.background)), at: Hand.wall),
   ])
   func `whoever asked for older messages is told, also when the request is dropped`(

@@ -57,7 +57,9 @@ public final class Relay: Sendable, AsyncSequence {
   public func stop() { running.command(.stop) }
 
   /// Reports whether the app is in front, where there is no lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) { running.command(.lifecycle(lifecycle)) }
+  public func turn(_ lifecycle: Lifecycle) {
+    running.command(.link(.device(.lifecycle(lifecycle))))
+  }
 
   /// The token of the pairing, to be kept for `resume(_:)` in the next run; `nil` without one.
   public var resumeToken: Secret? {

@@ -67,7 +67,7 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// Reports whether the app is in front, where there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
-    running.command(.lifecycle(lifecycle, at: clock.wall))
+    running.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
   /// Signs out: the token is forgotten, and nothing more is tried until the stream is opened anew.

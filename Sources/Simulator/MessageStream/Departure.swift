@@ -17,9 +17,9 @@ struct Departure: StreamChecker {
       isTold = false
     case .commitFailed: isRefused = true
     case .committed: isRefused = false
-    case .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong, .oversized, .lost,
-      .fetched, .fetchFailed, .posted, .postFailed, .loaded, .loadFailed, .older, .olderFailed:
+    case .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard, .link,
+      .credentials, .user, .opened, .frame, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
+      .loadFailed, .older, .olderFailed:
       return
     }
   }

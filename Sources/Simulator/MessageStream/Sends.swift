@@ -16,9 +16,9 @@ struct Sends: StreamChecker {
     case .posted(let id, _): if current?.entry == id { current = nil }
     case .postFailed(_, let number, _): if current?.number == number { current = nil }
     case .close, .discard: current = nil
-    case .open, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .reachability,
-      .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong, .oversized, .lost,
-      .fetched, .fetchFailed, .loaded, .loadFailed, .committed, .commitFailed, .older,
+    case .open, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .link,
+      .credentials, .user, .opened, .frame, .fetched, .fetchFailed, .loaded, .loadFailed,
+      .committed, .commitFailed, .older,
       .olderFailed:
       return
     }

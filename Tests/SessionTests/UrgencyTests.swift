@@ -25,6 +25,20 @@ import Testing
     #expect(prompt.text == "a")
   }
 
+  @Test func `acknowledgements go before a prompt whose mark was stored with their messages`() {
+    var bench = SessionBench.connected([])
+    bench.holdsStore = true
+    bench.prompt("a")
+    bench.say(.replay(id: "m1", .one("m1", .user, at: nil), number: nil))
+    bench.commit()
+    let before = bench.sent.count
+    bench.commit()
+    let sent = Array(bench.sent[before...])
+    #expect(sent.first == .messageAck("m1"))
+    #expect(bench.prompts.map(\.text) == ["a"])
+    #expect(sent.count == 2, "\(sent)")
+  }
+
   @Test func `acknowledgements and pings do not wait behind a large prompt, other prompts do`() {
     var bench = SessionBench.connected()
     bench.prompt(String(repeating: "x", count: 10 * 16_384))

@@ -343,6 +343,8 @@ extension SessionModel {
     for key in batch.prompts {
       if let prompt = outbox.stored(key, at: step.now) { show(prompt, .queued, &step) }
     }
+    // Acknowledgements go before the prompt that waited for the same change.
+    if isConnected { sendAcks(&step) }
     sendMarked(batch.change.prompts, &step)
     settle(batch.change.news, news)
     for one in news { show(one, &step) }

@@ -34,6 +34,11 @@ import Testing
     #expect(SessionsFeature.play(.drawn(.swarm, seed: seed)).findings == [])
   }
 
+  @Test(arguments: [954, 1_542, 2_188] as [UInt64])
+  func `phones wait for what the server runs before they leave`(seed: UInt64) {
+    #expect(SessionsFeature.play(.drawn(.swarm, seed: seed)).findings == [])
+  }
+
   @Test func `a server that dies while the program runs runs it for no prompt twice`() {
     var plan = SessionsFeature.Plan(seed: 3, acts: [], length: .seconds(120))
     plan.numbers.work = .seconds(20)

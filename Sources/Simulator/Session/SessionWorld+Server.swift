@@ -31,6 +31,13 @@ extension SessionWorld {
       rules = SessionServer(policy: policy, seed: 0, at: .zero)
       ledger = SessionLedger(policy)
     }
+
+    /// Whether prompts of phones have no answer yet; the names of other clients' begin with "g".
+    var hasTurns: Bool {
+      kept.prompts.values.contains { prompt in
+        if case .ended = prompt.stage { false } else { !prompt.prompt.text.hasPrefix("g") }
+      }
+    }
   }
 
   mutating func bootBackend() {

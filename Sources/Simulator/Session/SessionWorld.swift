@@ -21,6 +21,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   private(set) var isCalm = false
   /// When the users gave their last prompts.
   private var lastSaid: Instant?
+  /// When a phone sent a prompt last.
+  private var lastSent = Instant.zero
 
   /// A conversation in which nothing was ever said.
   static let new = "00000000-0000-4000-8000-0000000000ff"
@@ -120,6 +122,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   private mutating func send(
     _ message: SessionClientMessage, on attempt: AttemptID, of phone: HostID
   ) {
+    if case .prompt = message { lastSent = now }
     let bytes = seam.written(message)
     send(phone, attempt, .up(bytes, message), bytes: bytes.count)
   }
@@ -301,13 +304,18 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   // Calm.
 
   var isComplete: Bool {
-    // The server still runs what it was given last, and tells both phones.
-    let isTold = lastSaid.map { kernel.now >= $0.advanced(by: .seconds(30)) } ?? true
-    return clients.indices.allSatisfy {
+    clients.indices.allSatisfy {
       clients[$0].isConnected
         && (clients[$0].isSettled || kernel.bench.views[$0].standing.own.waitsForSign && isTold)
         && SessionsFeature.isHealed(kernel.bench.views[$0].standing)
     }
+  }
+
+  /// Whether the server has told both phones of everything that they said and sent last.
+  private var isTold: Bool {
+    guard let lastSaid else { return true }
+    let isOld = kernel.now >= lastSaid.advanced(by: .seconds(30))
+    return isOld && kernel.now >= lastSent.advanced(by: .seconds(5)) && !backend.hasTurns
   }
 
   mutating func prepareCalm() {

@@ -233,12 +233,18 @@ extension SessionServerPolicy {
 
 extension String {
   /// The first two words: an answer and the name of its prompt.
-  var firstWords: String { split(separator: " ").prefix(2).joined(separator: " ") }
+  var firstWords: String { words.prefix(2).joined(separator: " ") }
 
   /// The name of the prompt that it is, or that it answers.
   var promptName: String {
-    let words = split(separator: " ", maxSplits: 2)
+    let words = words
     return words.first == "re" && words.count > 1 ? String(words[1]) : firstWord
+  }
+
+  /// The words in its first 100 bytes: a text may have 600 KiB.
+  private var words: [Substring] {
+    let end = utf8.index(utf8.startIndex, offsetBy: 100, limitedBy: utf8.endIndex) ?? utf8.endIndex
+    return self[..<end].split(separator: " ")
   }
 
   /// What stands before the first space: the name of a prompt.

@@ -16,11 +16,12 @@ import Testing
   }
 
   /// A full bottle whose number stays the same, a request that looks on after a loss, a bottle that
-  /// marks what it did not send, a loss in the moment of suspension, a crash of an evicted app.
+  /// marks what it did not send, a loss in the moment of suspension, a crash of an evicted app, a
+  /// discovery that is reported again with its old state.
   @Test(
     arguments: [
-      1_022, 1_408, 1_937, 3_091, 3_906, 3_954, 3_964, 5_014, 5_022, 5_134, 5_326, 5_740, 6_436,
-      6_971, 8_068, 8_733, 9_086, 9_109, 9_534, 9_974,
+      1_022, 1_070, 1_408, 1_937, 2_026, 2_378, 2_456, 3_091, 3_906, 3_954, 3_964, 5_014, 5_022,
+      5_134, 5_326, 5_740, 6_436, 6_971, 8_068, 8_733, 9_086, 9_109, 9_534, 9_974,
     ] as [UInt64])
   func `lives in which a bottle or a checker erred are clean`(seed: UInt64) {
     let others = BottleFeature.presets.filter { $0 != .swarm }

@@ -49,8 +49,12 @@ struct BottleIdling: Sendable {
     _ input: BottleFeature.Input, isLate: Bool, _ standing: Standing<BottleFeature>
   ) {
     switch input {
-    case .discovered(_, _, let state, _), .heard(_, .state(let state), _):
+    case .discovered(let attempt, _, let state, _):
+      // A repeated callback of a connection that is discovered has an old state.
+      guard !isLate, attempt == standing.currentAttempt, phase != .connected else { return }
       unsynced = state.unsynced
+    case .heard(let attempt, .state(let state), _):
+      if !isLate, attempt == standing.currentAttempt { unsynced = state.unsynced }
     case .central(.connected):
       guard !isLate, let rested, case .queuedConnect(let queue) = standing.policy.standby else {
         return

@@ -49,11 +49,14 @@ struct SyncLook {
   private var amounts: [String: [Int64: Double]] = [:]
   let zone: SyncZone
   let today: Int64
+  /// The second of the server's clock in which people look.
+  private let now: Int64
 
   init(_ samples: [HealthSample], _ zone: SyncZone, at wall: Timestamp) {
     self.samples = samples.map { Sample($0) }
     self.zone = zone
-    today = zone.day(SyncSamples.floorDivide(wall.nanoseconds, 1_000_000_000))
+    now = SyncSamples.floorDivide(wall.nanoseconds, 1_000_000_000)
+    today = zone.day(now)
     for type in [Self.kinds[0], Self.kinds[3]] { amounts[type] = amounts(of: type) }
   }
 
@@ -145,14 +148,13 @@ struct SyncLook {
   }
 
   private func showRates(_ days: ClosedRange<Int64>, _ shown: inout [String: Shown]) {
-    let rates = samples.filter { $0.type == Self.kinds[1] }
-    let latest = rates.map(\.start).max()
+    let latest = latestRates
     shown["latestAt"] =
-      latest.map {
-        .text(RFC3339.format(Timestamp(nanoseconds: $0 * 1_000_000_000)))
+      latest.first.map {
+        .text(RFC3339.format(Timestamp(nanoseconds: $0.start * 1_000_000_000)))
       } ?? .nothing
     // Of several at one moment any may be the last.
-    shown["latest"] = Shown(rates.filter { $0.start == latest }.map(\.number).max())
+    shown["latest"] = Shown(latest.map(\.number).max())
     shown["avg_7d"] = Shown(rate(in: today - 6...today))
     let daily = readings(Self.kinds[1], in: days).sorted { $0.key < $1.key }
     for (place, day) in daily.enumerated() {
@@ -163,12 +165,20 @@ struct SyncLook {
     }
   }
 
-  /// Whether several rates are the latest, so that any of them may be shown.
-  var hasManyLatest: Bool {
+  /// The rates of the last moment that is not in the future; if there are some in the future, which
+  /// a clock that is ahead has made, only those of a week count.
+  private var latestRates: [Sample] {
     let rates = samples.filter { $0.type == Self.kinds[1] }
-    guard let latest = rates.map(\.start).max() else { return false }
-    return Set(rates.filter { $0.start == latest }.map(\.number)).count > 1
+    let isAhead = rates.contains { $0.start > now }
+    let past = rates.filter {
+      $0.start <= now && (!isAhead || zone.day($0.start) >= today - 6)
+    }
+    let last = past.map(\.start).max()
+    return past.filter { $0.start == last }
   }
+
+  /// Whether several rates are the latest, so that any of them may be shown.
+  var hasManyLatest: Bool { Set(latestRates.map(\.number)).count > 1 }
 
   private func showPeriods(_ shown: inout [String: Shown]) {
     for (name, type) in [("steps", Self.kinds[0]), ("energy", Self.kinds[3])] {

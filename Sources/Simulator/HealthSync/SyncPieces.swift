@@ -75,9 +75,11 @@ struct SyncPieces: Sendable {
       most[place] = offset
       known[file] = Known(place: place, offset: offset)
     }
-    // After a conflict, and after refusals that are no matter of time, it may begin anew.
+    // After a conflict, after refusals that are no matter of time, and after successes that do not
+    // tell the offset, such as those of a proxy, it may begin anew.
     let isPassing = [401, 408, 425, 429].contains(status) || (500..<600 ~= status && status != 501)
-    if !isPassing, !(200..<300 ~= status) { tickets[file] = nil }
+    let isOffset = 200..<300 ~= status && offset != nil
+    if !isPassing, !isOffset { tickets[file] = nil }
   }
 }
 

@@ -278,7 +278,9 @@ extension SyncWorld {
     }
     guard let head = request.received(0, candidate: candidate) else { return }
     let isCut = !isCalm && kernel.happens(numbers.cuts)
-    let whole = kernel.hosts[server.place].chance.duration(below: .seconds(3))
+    // A payload may take a hundred requests; a calm has time for them.
+    let longest = isCalm ? Duration.milliseconds(200) : .seconds(3)
+    let whole = kernel.hosts[server.place].chance.duration(below: longest)
     backend.coming[id] = Coming(
       request: request, phone: phone, began: now, whole: whole, candidate: candidate,
       isCut: isCut)

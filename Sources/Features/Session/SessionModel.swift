@@ -343,8 +343,7 @@ extension SessionModel {
     for key in batch.prompts {
       if let prompt = outbox.stored(key, at: step.now) { show(prompt, .queued, &step) }
     }
-    // Acknowledgements go before the prompt that waited for the same change.
-    if isConnected { sendAcks(&step) }
+    if isConnected { sendAcks(&step) }  // before the prompt that waited for the same change
     sendMarked(batch.change.prompts, &step)
     settle(batch.change.news, news)
     for one in news { show(one, &step) }

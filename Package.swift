@@ -394,7 +394,7 @@ let checks: [Target] = [
       "Holdfast", "HoldfastUI", "HoldfastTestKit", "LinkCore", "LinkHealth", "LinkRuntime",
       "LinkWire",
     ]),
-  tests("HouseTests", uses: []),
+  tests("ArchitectureTests", uses: []),
 ]
 
 /// What imports parts of Linux, and all that is built on it. A Mac declares none of these.

@@ -58,16 +58,14 @@ extension Rules {
     Ban("print(", "return an effect, or let the journal tell it"),
   ]
 
-  /// Folders that hold values only neither look at the clock nor roll dice nor start anything.
-  static func purity(_ file: SourceFile) -> [Breach] {
-    isPure(file) ? find(impure, in: file.code, of: file) : []
-  }
+  /// Finds uses of clocks, random sources, tasks and system libraries in a file of a pure module.
+  static func purity(_ file: SourceFile) -> [Breach] { find(impure, in: file.code, of: file) }
 
-  /// Pure folders name each case of an enum, so that a new one is an error wherever it matters.
+  /// Finds wildcards over enumerations in a file of a pure module: each case is named, so that a new
+  /// one is an error wherever it matters.
   ///
-  /// Found by the lines of a switch, which `swift format` begins in one column.
+  /// `swift format` begins the lines of a switch in one column.
   static func wildcards(_ file: SourceFile) -> [Breach] {
-    guard isPure(file) else { return [] }
     var switchesOverCases: Set<Int> = []
     return file.code.indices.compactMap { line in
       let text = file.code[line].drop { $0 == " " }
@@ -85,7 +83,6 @@ extension Rules {
   static let unsafe = [
     Ban("@unchecked Sendable", "an actor, a `Mutex` or a value"),
     Ban("nonisolated(unsafe)", "an actor, a `Mutex` or a value"),
-    Ban("try!", "a typed error"),
     Ban("as!", "`as?` and an answer for the other case"),
     Ban("fatalError", "a typed error, or `preconditionFailure` with the proof in a comment"),
   ]

@@ -26,4 +26,17 @@ import Testing
     #expect(users.contains("HoldfastSimulator"))
     #expect(users.subtracting(Self.simulating).sorted() == [])
   }
+
+  @Test func `features, adapters and the server's rules use no other feature`() throws {
+    let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
+    let features = Set(graph.folders.filter { $0.value.hasPrefix("Features/") }.keys)
+    #expect(features.contains("MessageStream"))
+    for (name, folder) in graph.folders {
+      guard ["Features/", "Adapters/", "ServerCore"].contains(where: folder.hasPrefix) else {
+        continue
+      }
+      let others = graph.closure(of: [name]).subtracting([name]).intersection(features)
+      #expect(others == [], "\(name)")
+    }
+  }
 }

@@ -5,6 +5,8 @@
 struct BuildGraph {
   /// The targets that each target uses.
   private(set) var uses: [String: Set<String>] = [:]
+  /// The folder of each target of ours under `Sources`, such as `Core`.
+  private(set) var folders: [String: String] = [:]
   /// The targets of each product.
   private(set) var products: [String: Set<String>] = [:]
 
@@ -20,6 +22,8 @@ struct BuildGraph {
       for (name, parts) in Self.calls(of: maker, in: text) {
         let used = parts.filter { $0.hasPrefix("uses:") || $0.hasPrefix("dependencies:") }
         uses[name, default: []].formUnion(used.flatMap(Self.literals))
+        let folder = parts.first { $0.hasPrefix("at:") }.flatMap { Self.literals($0).first }
+        folders[name] = folder ?? folders[name]
       }
     }
     for maker in Self.productMakers {
@@ -27,6 +31,14 @@ struct BuildGraph {
         let targets = parts.filter { $0.hasPrefix("targets:") }.flatMap(Self.literals)
         products[name, default: []].formUnion(targets)
       }
+    }
+  }
+
+  /// Returns the folders of the modules that the manifest calls pure, such as `Sources/Core`.
+  static func pureFolders(in manifest: SourceFile) -> [String] {
+    let lines = manifest.lines.drop { !$0.hasPrefix("let pure: ") }.prefix { $0 != "]" }
+    return lines.joined(separator: " ").split(separator: "at: \"").dropFirst().compactMap { part in
+      part.split(separator: "\"").first.map { "Sources/" + String($0) }
     }
   }
 

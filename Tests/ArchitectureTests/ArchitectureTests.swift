@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The rules of the house, held against every file of the package.
-@Suite struct HouseTests {
+/// Rules of this package that neither the compiler nor the formatter checks, applied to every file.
+@Suite struct ArchitectureTests {
   let tree = Tree.here
 
   @Test func `the whole tree is read`() {
@@ -10,32 +10,17 @@ import Testing
     #expect(tree.swift.contains { $0.isUnder("Sources/Core") })
   }
 
-  @Test func `pure folders hold values only`() {
-    #expect(tree.swift.flatMap(Rules.purity) == [])
-  }
-
-  @Test func `pure folders import only what they stand on`() throws {
+  @Test func `pure modules hold values only, and name each case of an enumeration`() throws {
     let manifest = try #require(tree.file("Package.swift"))
-    let features = Rules.features(in: manifest)
-    #expect(tree.swift.flatMap { Rules.pureImports($0, features: features) } == [])
-    let rooms = Rules.pureRooms(in: manifest)
-    #expect(rooms.contains("Sources/Core") && rooms.contains("Sources/Simulator"))
-    let folders = Rules.pureImports.map { $0.folder + "/" }
-    #expect(rooms.filter { room in !folders.contains { (room + "/").hasPrefix($0) } } == [])
+    let folders = BuildGraph.pureFolders(in: manifest)
+    #expect(folders.contains("Sources/Core") && folders.contains("Sources/Simulator"))
+    let pure = tree.swift.filter { file in folders.contains { file.isUnder($0) } }
+    #expect(pure.flatMap(Rules.purity) == [])
+    #expect(pure.flatMap(Rules.wildcards) == [])
   }
 
-  @Test func `pure folders name each case of an enum`() {
-    #expect(tree.swift.flatMap(Rules.wildcards) == [])
-  }
-
-  @Test func `shared rooms name no feature`() {
+  @Test func `shared modules name no feature`() {
     #expect(tree.swift.flatMap(Rules.featuresNamed) == [])
-  }
-
-  @Test func `adapters import no feature`() throws {
-    let features = Rules.features(in: try #require(tree.file("Package.swift")))
-    #expect(features.contains("MessageStream"))
-    #expect(tree.swift.flatMap { Rules.adapterImports($0, features: features) } == [])
   }
 
   @Test func `files have at most 800 lines`() {
@@ -88,7 +73,7 @@ import Testing
     #expect(tree.files.flatMap(Rules.noWorkplace) == [])
   }
 
-  @Test func `every room is on the map`() throws {
+  @Test func `ARCHITECTURE.md names every module`() throws {
     let map = try #require(tree.file("ARCHITECTURE.md"))
     let rooms = tree.folders(in: "Sources")
     let inner = ["Features", "Adapters", "Tools"].flatMap { room in

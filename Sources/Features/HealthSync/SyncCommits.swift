@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The transactions of the queue that are under way, and what waits to be stored.

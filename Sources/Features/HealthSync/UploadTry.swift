@@ -1,4 +1,5 @@
 package import LinkCore
+package import LinkStorage
 package import LinkWire
 
 /// One try to upload the payload of a file: in one request, or in pieces where an earlier try ended.

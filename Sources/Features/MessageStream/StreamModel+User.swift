@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 // Scrolling back: gaps on the screen first, then what is kept, then what the server has.

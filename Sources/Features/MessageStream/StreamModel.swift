@@ -1,5 +1,6 @@
 public import LinkCore
 public import LinkStorage
+import LinkWire
 
 /// One shop's messages on a phone: ordered, complete, and kept, whatever happens to the link.
 ///

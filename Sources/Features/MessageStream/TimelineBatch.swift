@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The changes of a stream that wait for the store, and the change at the store.

@@ -1,4 +1,5 @@
 public import LinkCore
+import LinkStorage
 import LinkWire
 
 /// Names one change that the store was given.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The conversations of a session: how far each is known, and which ones are followed.

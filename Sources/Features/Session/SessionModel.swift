@@ -1,5 +1,6 @@
 public import LinkCore
 public import LinkStorage
+public import LinkWire
 
 /// A two-way session with a server: prompts go out, messages come in, each exactly once.
 ///

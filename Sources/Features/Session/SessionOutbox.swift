@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The prompts of a session: those without an answer, and those that failed.

@@ -1,3 +1,4 @@
+public import LinkStorage
 public import LinkWire
 
 /// A token and its hash; the token is said once to whom it is for, and never kept.

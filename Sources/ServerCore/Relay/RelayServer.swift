@@ -1,5 +1,6 @@
 public import LinkCore
 import LinkHealth
+public import LinkStorage
 public import LinkWire
 
 /// The relay between assistants and phones as a value: pairing, tokens, questions, leases, the end.

@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkStorage
 public import LinkWire
 
 /// The server of sessions as a value: handshakes, prompts, answers, conversations and the drain.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The pairs that phones show now, and the limit of wrong ones.

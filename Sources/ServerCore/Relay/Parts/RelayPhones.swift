@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// One phone: from its first connection until nobody may ask it any more.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The prompts of a server of sessions: those that have not ended, and those that are remembered.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkStorage
 import LinkWire
 
 /// The changes of a server of sessions that are on their way to the store, or wait for that.

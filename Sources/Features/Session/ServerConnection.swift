@@ -49,7 +49,7 @@ struct ServerConnection: Sendable, Hashable {
   /// Whether the server announced that it stops.
   private(set) var isDraining = false
   /// Whether the socket is not read, because the app leaves messages unread.
-  private var isPaused = false
+  private(set) var isPaused = false
   private var malformed = 0
   private var hasReportedSkew = false
   private var pings: [Ping] = []

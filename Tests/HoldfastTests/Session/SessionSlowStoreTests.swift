@@ -35,13 +35,13 @@ import Testing
         sent.withLock { $0 += 1 }
       }
     }
-    await session.settled { $0.talk?.isPaused == true }
+    await session.settled { $0.connection?.isPaused == true }
     // It is not judged by its silence meanwhile, and the refused change is handed over again.
     clock.advance(by: .seconds(600))
     await session.settled { $0.deadline.map { $0 > clock.now } ?? true }
     #expect((1_000..<2_000).contains(sent.withLock(\.self)))
     #expect(await session.snapshot.link.status.phase == .connected)
-    if refuses { await session.settled { $0.writer.failures == 2 } }
+    if refuses { await session.settled { $0.commits.failures == 2 } }
     await store.release()
     clock.advance(by: .seconds(60))
     var shown: [String] = []

@@ -4,6 +4,7 @@
 @testable import HealthSync
 @testable import HeldSocket
 @testable import LinkCore
+import LinkStorage
 import LinkWire
 @testable import MessageStream
 @testable import Session

@@ -1,6 +1,7 @@
 import LinkCore
 import LinkProtocols
 import LinkServerCore
+import LinkStorage
 import LinkWire
 import ServerSockets
 

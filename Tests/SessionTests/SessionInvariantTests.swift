@@ -1,4 +1,5 @@
 import HoldfastTestKit
+import LinkStorage
 import LinkWire
 import Testing
 

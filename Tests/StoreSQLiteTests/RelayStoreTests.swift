@@ -3,6 +3,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkStorage
+import LinkWire
 import Testing
 
 @testable import StoreSQLite

@@ -2,6 +2,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkStorage
+import LinkWire
 import Testing
 
 @testable import StoreSQLite

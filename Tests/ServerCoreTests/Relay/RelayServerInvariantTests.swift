@@ -1,6 +1,7 @@
 import HoldfastTestKit
 import LinkCore
 import LinkHealth
+import LinkStorage
 import LinkWire
 import Testing
 

@@ -1,4 +1,4 @@
-/// The head of an HTTP answer, as far as it says who wrote it and where it points.
+/// The parts of an HTTP response's head that show who sent it and where it redirects.
 public struct AnswerHead: Sendable, Hashable {
   /// The status code (RFC 9110 section 15).
   public var status: Int
@@ -11,25 +11,26 @@ public struct AnswerHead: Sendable, Hashable {
     (self.status, self.contentType, self.location) = (status, contentType, location)
   }
 
-  /// Whether a network that wants a login first wrote it in the place of the server of a URL: 511
-  /// (RFC 6585 section 6), a redirect to another host, or a page for people.
+  /// Returns whether a login page of the network answered in place of the server of `url`.
   ///
-  /// Over TLS nobody else can write an answer, and no network is between this device and itself.
+  /// The signs are status 511 (RFC 6585 section 6), a redirect to another host, and an HTML page.
+  /// The result is always false over TLS, where nobody else can answer, and for a loopback host,
+  /// which is reached without a network.
   public func isLoginPage(from url: String) -> Bool {
     guard !Self.isSecure(url), let host = Self.host(of: url),
       !NetworkAddress.isLoopback(host: host)
     else { return false }
-    // A server also sends visitors on to itself: from http to https, for example.
+    // A server may also redirect to itself, for example from http to https.
     if isRedirect { return location.flatMap(Self.host).map { $0 != host } ?? false }
     return status == 511 || isPage
   }
 
-  /// Whether it is no answer to a program: a redirect, or a page for people.
+  /// Whether the response is meant for a browser: a redirect or an HTML page.
   public var isForPeople: Bool { isRedirect || isPage }
 
-  /// Where it points, or that it is a page, for people; `nil` for an answer to a program.
+  /// A description of the redirect's target or of the page; `nil` for any other response.
   ///
-  /// A target stands there without user, query and fragment, which may hold secrets.
+  /// The target is given without its user, query and fragment, which may contain secrets.
   public var words: String? {
     if isPage { return "a web page" }
     guard isRedirect, let location, !location.isEmpty else { return nil }
@@ -47,7 +48,7 @@ public struct AnswerHead: Sendable, Hashable {
     return scheme == "https" || scheme == "wss"
   }
 
-  /// The host of an absolute URL in lower case, without brackets; `nil` for a relative one.
+  /// Returns the host of an absolute URL in lower case, without brackets; `nil` for a relative URL.
   private static func host(of url: String) -> String? {
     let url = url.lowercased()
     guard let authority = authority(in: url) else { return nil }
@@ -56,10 +57,10 @@ public struct AnswerHead: Sendable, Hashable {
     return String(name.prefix { $0 != ":" })
   }
 
-  /// The place of user, host and port in an absolute URL; `nil` in a relative one.
+  /// Returns the range of user, host and port in an absolute URL; `nil` for a relative URL.
   private static func authority(in url: String) -> Range<String.Index>? {
     guard let slashes = url[...].range(of: "//") else { return nil }
-    // What is before it is a scheme, or nothing: a relative URL may name another one in its query.
+    // Only a scheme, or nothing, may precede it: a relative URL can contain `//` in its query.
     let scheme = url[..<slashes.lower]
     guard scheme.last ?? ":" == ":", !scheme.contains(where: { "/?#".contains($0) }) else {
       return nil

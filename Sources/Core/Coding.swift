@@ -1,7 +1,7 @@
-// The coders that are written by hand, and what stands in their place in Embedded Swift, which has
-// no coding: the one file of this module that differs there.
+// Hand-written coders, and their replacements in Embedded Swift, which has no `Codable`. This is
+// the only file of the module that differs there.
 #if hasFeature(Embedded)
-  /// Stands for the standard library's protocol of this name, so that declarations are the same.
+  /// A replacement for the standard library's protocol, so that declarations stay the same.
   public protocol Codable {}
 
   extension LinkPolicy: Codable {}
@@ -51,12 +51,12 @@
   }
 
   extension NumberedID {
-    /// Reads the bare number.
+    /// Decodes the bare number.
     public init(from decoder: any Decoder) throws {
       self.init(try decoder.singleValueContainer().decode(UInt64.self))
     }
 
-    /// Writes the bare number.
+    /// Encodes the bare number.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()
       try container.encode(number)
@@ -79,13 +79,13 @@
   }
 
   extension Secret {
-    /// Reads any text as the empty one.
+    /// Decodes any text as the empty text.
     public init(from decoder: any Decoder) throws {
       _ = try decoder.singleValueContainer().decode(String.self)
       self.init("")
     }
 
-    /// Writes an empty text.
+    /// Encodes an empty text.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()
       try container.encode("")
@@ -98,7 +98,7 @@
     public init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       isText = try container.decode(Bool.self, forKey: .isText)
-      // Far above any limit of messages, so that sums of counts stay in range.
+      // `UInt32` is far above any message limit, and sums of counts stay in range.
       count = Int(try container.decode(UInt32.self, forKey: .count))
       bytes = nil
     }
@@ -119,10 +119,10 @@
       init?(intValue: Int) { nil }
     }
 
-    /// Reads a flat object of keys and values as `encode` writes it.
+    /// Decodes a flat object of keys and values, as written by `encode(to:)`.
     ///
-    /// `preset` names the preset that it starts from; a key that is absent keeps that preset's
-    /// value, so a hand-written policy states only what differs.
+    /// `preset` names the preset to start from. An absent key keeps that preset's value, so a
+    /// hand-written policy contains only the differences.
     public init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: Key.self)
       let name = try container.decode(String.self, forKey: Key(stringValue: "preset"))
@@ -130,7 +130,8 @@
         throw DecodingError.dataCorrupted(
           .init(codingPath: decoder.codingPath, debugDescription: "no preset is named \(name)"))
       }
-      // In the order of the table: what a key moves besides itself is put right by those behind it.
+      // In the order of the table: a key may also change the values of later keys, which then
+      // correct them.
       let known = PolicyKey.all.map { $0.name }
       let given = container.allKeys.map { $0.stringValue }.filter { $0 != "preset" }
       let keys = known.filter(given.contains) + given.filter { !known.contains($0) }.sorted()
@@ -158,10 +159,11 @@
   }
 #endif
 
-/// A text that must not reach a journal or a log: it is encoded and described as nothing.
+/// A text that must not reach a journal or a log.
 ///
-/// A journal holds the inputs of a machine; this type keeps codes and tokens out of it. A replay
-/// reads the empty text on both sides, so the values compare equal.
+/// It is encoded as an empty text and its description hides it. A journal contains a machine's
+/// inputs, and this type keeps codes and tokens out of them. In a replay both sides decode the
+/// empty text, so the values compare equal.
 public struct Secret: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The text itself.
   public let text: String
@@ -171,6 +173,6 @@ public struct Secret: Sendable, Hashable, Codable, CustomStringConvertible {
     self.text = text
   }
 
-  /// Never the text.
+  /// A placeholder that never contains the text.
   public var description: String { "[secret]" }
 }

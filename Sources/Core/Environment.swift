@@ -1,14 +1,14 @@
-/// What the device says about its way out.
+/// The device's network connectivity.
 public enum Reachability: Sendable, Hashable, Codable {
-  /// No usable path.
+  /// There is no usable path.
   case unreachable
-  /// A path exists. Two different values of `path` mean that traffic goes another way now; what
-  /// it costs may change without that.
+  /// There is a path. A different `path` means that traffic takes another route; `traits` can
+  /// change while the route stays the same.
   case reachable(path: PathID, traits: PathTraits = [])
-  /// A path exists, but a login page answers in the server's place.
+  /// There is a path, but a login page answers in place of the server.
   case captivePortal
 
-  /// What the path costs; nothing is known of it without one.
+  /// The cost of the path; empty if no path is usable.
   public var traits: PathTraits {
     switch self {
     case .reachable(_, let traits): traits
@@ -16,7 +16,7 @@ public enum Reachability: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether traffic goes the same way, whatever it costs.
+  /// Returns whether traffic takes the same route, regardless of its cost.
   func isSameWay(as other: Reachability?) -> Bool {
     switch (self, other) {
     case (.reachable(let path, _), .reachable(let before, _)): path == before
@@ -26,27 +26,27 @@ public enum Reachability: Sendable, Hashable, Codable {
   }
 }
 
-/// What a way out costs. Long uploads and prefetching wait for a cheap one; a link does not.
+/// The cost of a path. Long uploads and prefetching wait for a cheap path; a link does not.
 public struct PathTraits: OptionSet, Sendable, Hashable, Codable {
-  /// One bit for each trait.
+  /// The traits as bits, one for each trait.
   public let rawValue: UInt8
 
-  /// Traits from their bits.
+  /// Creates traits from their bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// It goes over a mobile network.
+  /// The path uses a mobile network.
   public static let cellular = PathTraits(rawValue: 1)
-  /// Each byte costs: a mobile network, or another phone's hotspot.
+  /// Data is charged by volume: a mobile network, or another phone's hotspot.
   public static let expensive = PathTraits(rawValue: 2)
-  /// The user asks apps to use little of it: Low Data Mode on Apple's platforms.
+  /// The user asks apps to use little data: Low Data Mode on Apple's platforms.
   public static let constrained = PathTraits(rawValue: 4)
-  /// It is set up by the first packet: a VPN on demand.
+  /// The first packet sets up the path: an on-demand VPN.
   public static let onDemand = PathTraits(rawValue: 8)
 }
 
-/// Names one way out of the device: interface, its address and its gateway, in one opaque word.
+/// An opaque identifier of a network path, made from the interface, its address and its gateway.
 public struct PathID: Sendable, Hashable, Codable {
-  /// The word itself; compared, never taken apart.
+  /// The identifier itself, which is only compared and never parsed.
   public var name: String
 
   public init(_ name: String) {
@@ -54,7 +54,7 @@ public struct PathID: Sendable, Hashable, Codable {
   }
 }
 
-/// Whether a person looks at the app.
+/// Whether the app is in the foreground or in the background.
 public enum Lifecycle: String, Sendable, Hashable, Codable {
   case foreground
   case background

@@ -1,58 +1,58 @@
-/// Why an attempt failed or a link was lost, told apart as far as the adapter can see.
+/// The reason why an attempt failed or a link was lost, as precisely as the adapter can tell.
 ///
-/// One taxonomy for sockets, REST and, later, radios. Details are for people; they never hold a
-/// token, a query string or a header that carries one.
+/// The same cases serve sockets, REST and radios. Details are for people; they never contain a
+/// token, a query string, or a header that carries either.
 public enum LinkFailure: Error, Sendable, Hashable, Codable {
   /// No path: the network is down, or no route to the host (ENETUNREACH, EHOSTUNREACH).
   case unreachable(detail: String)
-  /// The name does not resolve.
+  /// The host name could not be resolved.
   case dns(detail: String)
-  /// The host answered that the port is closed (ECONNREFUSED).
+  /// The host refused the connection because the port is closed (ECONNREFUSED).
   case refused
-  /// Nothing came in time.
+  /// The time-out of a phase elapsed.
   case timeout(Phase)
-  /// The TLS handshake failed or the certificate was refused.
+  /// The TLS handshake failed or the certificate was rejected.
   case tls(TLSReason, detail: String)
   /// The connection was reset (ECONNRESET, EPIPE, ECONNABORTED).
   case reset
-  /// The peer ended the stream without a close frame or before the answer was whole.
+  /// The peer ended the stream without a close frame, or before the response was complete.
   case ended
-  /// The peer closed the WebSocket with a code (RFC 6455 section 7.4; 1005 when it named none).
+  /// The peer closed the WebSocket with a code (RFC 6455 section 7.4; 1005 if it sent none).
   case closed(code: UInt16, reason: String)
-  /// The server answered with an HTTP status that is not success (or refused the upgrade with it).
+  /// The server responded with a status other than success, to a request or to the upgrade.
   case http(status: Int, retryAfter: Duration?, detail: String)
-  /// The peer broke the protocol; we closed with the code that says how.
+  /// The peer violated the protocol; this end closed the connection with the matching close code.
   case protocolError(detail: String)
-  /// The proxy could not be reached or refused.
+  /// The proxy could not be reached or refused the connection.
   case proxy(detail: String)
-  /// Something between us and the server answers in its place (a login page).
+  /// A login page of the network answers in place of the server.
   case captivePortal
-  /// This device could not do its part (no descriptors, no memory, a bad URL).
+  /// A local error, such as no free descriptors, no memory, or an invalid URL.
   case local(detail: String)
 
-  /// What was being waited for when time ran out.
+  /// The phase in which a time-out elapsed.
   public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
     case resolve, connect, tls, upgrade, establish, response, silence, pong, write
   }
 
-  /// Why TLS was refused; each ends the trying, none is retried.
+  /// The reason why TLS failed. By default none of them is retried.
   public enum TLSReason: String, Sendable, Hashable, Codable, CaseIterable {
     case expired, notYetValid, wrongHost, selfSigned, unknownAuthority, revoked, version, handshake
-    /// The peer answers, and not with TLS.
+    /// The peer responded, but not with TLS.
     case notSpoken
     case other
   }
 }
 
 extension LinkFailure {
-  /// Whether something else than the server's program answered: a redirect, or a page for people.
+  /// Whether something other than the server program responded: a redirect, or a page for people.
   public var isElsewhere: Bool {
     if case .http(let status, _, _) = self { (200..<400).contains(status) } else { false }
   }
 }
 
 extension LinkFailure {
-  /// The same failure with each text that stands in it changed.
+  /// Returns the same failure with `change` applied to each text that it contains.
   public func mapText(_ change: (String) -> String) -> LinkFailure {
     switch self {
     case .unreachable(let detail): .unreachable(detail: change(detail))
@@ -69,22 +69,22 @@ extension LinkFailure {
   }
 }
 
-/// The reason why a store did not carry out a request. Nothing of the request was written.
+/// The reason why a store did not carry out a request. No part of the request was written.
 public enum StoreFailure: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// The disk or a quota is full.
   case full(detail: String)
-  /// Another process holds the store, or the device is locked. A later try may succeed.
+  /// Another process holds the store, or the device is locked. A later attempt may succeed.
   case locked(detail: String)
   /// The file is not a database, or is damaged.
   case corrupt(detail: String)
-  /// Written by a newer version of this software.
+  /// The store was written by a newer version of this software.
   case fromTheFuture(found: Int, supported: Int)
   /// The file cannot be read or written (permissions, a read-only disk).
   case denied(detail: String)
-  /// Any other reason: a closed store, a request that is not valid.
+  /// Any other reason, such as a closed store or an invalid request.
   case other(detail: String)
 
-  /// The failure in words for people.
+  /// A description of the failure for people.
   public var description: String {
     switch self {
     case .full(let detail), .locked(let detail), .corrupt(let detail), .denied(let detail),
@@ -95,7 +95,7 @@ public enum StoreFailure: Error, Sendable, Hashable, Codable, CustomStringConver
     }
   }
 
-  /// The failure of every call after a store was closed.
+  /// The failure of every call after the store was closed.
   package static let closed = StoreFailure.other(detail: "The store is closed.")
 
   /// The failure of every call between `suspend` and `resume`.

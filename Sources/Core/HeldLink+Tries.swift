@@ -1,6 +1,6 @@
-// How tries begin, succeed and fail.
+// How attempts begin, succeed and fail.
 extension HeldLink {
-  /// Goes on with a series when nothing is open: now, later, or not at all.
+  /// Continues a series when nothing is open: now, later, or not at all.
   mutating func proceed(_ series: Series, after failure: LinkFailure?, _ step: inout Step) {
     guard mayTry(series, after: failure, &step) else { return }
     guard let at = retry.plan(series, at: step.now, chance: &chance) else {
@@ -14,7 +14,7 @@ extension HeldLink {
     }
   }
 
-  /// Tries now, or as soon as the windows and the server's wish allow.
+  /// Makes an attempt as soon as the windows and the server's retry-after allow.
   mutating func expedite(_ series: Series, after failure: LinkFailure?, _ step: inout Step) {
     guard mayTry(series, after: failure, &step) else { return }
     let at = retry.earliest(at: step.now)
@@ -34,7 +34,8 @@ extension HeldLink {
       Waiting(until: time, series: series, failure: failure, isLimited: isLimited))
   }
 
-  /// Whether the user, the gate and the server allow tries; otherwise goes where the link waits.
+  /// Returns whether the user, the gate and the server allow attempts; if not, enters the state in
+  /// which the link waits.
   private mutating func mayTry(
     _ series: Series, after failure: LinkFailure?, _ step: inout Step
   ) -> Bool {
@@ -50,7 +51,7 @@ extension HeldLink {
     return true
   }
 
-  /// In background with a policy that leaves only the standby armed.
+  /// Whether the app is in the background and the policy keeps only the standby active there.
   var isLeftForStandby: Bool {
     guard case .leave(_, .standby) = policy.gate.background else { return false }
     return gate.lifecycle == .background && gate.leavesAt == nil
@@ -126,12 +127,13 @@ extension HeldLink {
   mutating func become(ready trying: Trying, _ step: inout Step) {
     if case .queued(let queued) = standby.state { step.effects.append(.disarm(queued)) }
     standby.pause()
-    // A try with older ones shows nothing of those that replaced them meanwhile.
+    // An attempt with older credentials proves nothing about newer ones that have replaced them.
     if trying.generation == gate.credentials.generation { gate.credentials.noteAccepted() }
     state = .ready(Ready(trying, policy: policy, at: step.now))
   }
 
-  /// The attempt or link named is over; `closing` says why we end a transport that still stands.
+  /// Ends the named attempt or link; `closing` is the reason for closing a transport that is still
+  /// open.
   mutating func lost(
     _ attempt: AttemptID, _ failure: LinkFailure, closing: CloseReason?, _ step: inout Step
   ) {
@@ -142,7 +144,7 @@ extension HeldLink {
     guard currentAttempt == attempt else { return }  // late
     if let closing { step.effects.append(.close(attempt, closing)) }
     over(failure, &step)
-    // The system's queued connect takes over: nothing is left for which the app would stay.
+    // The system's queued connect takes over, so the app has no reason to stay awake.
     if case .leave(_, .standby) = policy.gate.background, gate.leavesAt != nil,
       currentAttempt == nil
     {
@@ -150,7 +152,7 @@ extension HeldLink {
     }
   }
 
-  /// The attempt that counts is over.
+  /// Ends the current attempt or link.
   private mutating func over(_ failure: LinkFailure, _ step: inout Step) {
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
@@ -160,7 +162,7 @@ extension HeldLink {
       standby.noteLink(stood: ready.since.duration(to: step.now))
       var series = isStable ? .reconnect : ready.series
       series.hadLink = true
-      // Credentials that a link has stood with have worked: their end is a cause of its own.
+      // Credentials with which a link has lasted were valid: their expiry is a new cause.
       if ready.since.duration(to: step.now) >= Credentials.proof { series.refreshed = false }
       fail(
         series, failure, window: ready.drainWindow, generation: ready.generation,
@@ -170,7 +172,7 @@ extension HeldLink {
     }
   }
 
-  /// What follows a failed try or a lost link.
+  /// Applies the policy's failure action after a failed attempt or a lost link.
   private mutating func fail(
     _ failed: Series, _ failure: LinkFailure, window: Duration?, generation: UInt64, counts: Bool,
     _ step: inout Step
@@ -202,7 +204,7 @@ extension HeldLink {
     proceed(series, after: failure, &step)
   }
 
-  /// Credentials were refused: refresh once, unless newer ones are there already.
+  /// Refreshes rejected credentials once, unless newer ones are already available.
   private mutating func refreshAndRetry(
     _ refused: Series, _ failure: LinkFailure, generation: UInt64, _ step: inout Step
   ) {
@@ -218,12 +220,12 @@ extension HeldLink {
     }
   }
 
-  /// No try is left in the schedule.
+  /// Goes to standby because the schedule has no attempt left.
   private mutating func exhaust(_ failure: LinkFailure?, _ step: inout Step) {
     rest(failure, slow: false, &step)
   }
 
-  /// Stops for good until the user acts.
+  /// Stops until the user acts.
   mutating func end(_ reason: LinkStatus.Reason, _ step: inout Step) {
     dropStandby(&step)
     gate.leavesAt = nil
@@ -231,7 +233,7 @@ extension HeldLink {
   }
 }
 
-// What the user wants and what the device allows.
+// The user's intent and the device's conditions.
 extension HeldLink {
   mutating func want(_ wish: Wish, _ step: inout Step) {
     let isNew = gate.wish != wish
@@ -247,7 +249,7 @@ extension HeldLink {
       closeCurrent(.leaving, &step)
       proceed(.first, after: nil, &step)
     case .live:
-      // What the queue brought, while only the standby was wanted, stays.
+      // A link that the queued connect opened while only the standby was wanted is kept.
       guard isNew || isEnded, currentAttempt == nil else { return }
       proceed(.first, after: nil, &step)
     }
@@ -262,7 +264,7 @@ extension HeldLink {
     }
   }
 
-  /// Closes what is open or under way; the caller decides what follows.
+  /// Closes the current attempt or link; the caller decides what follows.
   mutating func closeCurrent(_ reason: CloseReason, _ step: inout Step) {
     if let attempt = currentAttempt { step.effects.append(.close(attempt, reason)) }
   }
@@ -280,7 +282,7 @@ extension HeldLink {
     }
   }
 
-  /// Pauses for an obstacle, which costs no try. What the background holds back stays held.
+  /// Pauses for a blocked reason, which costs no attempt. A link held in the background stays held.
   private mutating func hold(by obstacle: Obstacle, _ step: inout Step) {
     switch state {
     case .ready:
@@ -308,7 +310,7 @@ extension HeldLink {
     }
   }
 
-  /// There is a way out again: a fresh series, once it has settled.
+  /// Starts a fresh series once the path that has returned is stable.
   private mutating func pathReturned(_ step: inout Step) {
     switch state {
     case .held(let held): settle(held.series.fresh, for: policy.gate.settle, &step)
@@ -319,7 +321,7 @@ extension HeldLink {
     }
   }
 
-  /// Traffic goes another way than before.
+  /// Applies the policy's rule for a change of route.
   private mutating func pathChanged(_ step: inout Step) {
     guard policy.gate.networkChange != .ignore else { return }
     switch state {
@@ -348,7 +350,7 @@ extension HeldLink {
     }
   }
 
-  /// Asks a connection that something may have cut for a sign of life.
+  /// Verifies with a ping that a connection is alive after an event that may have cut it.
   mutating func probeSuspect(_ step: inout Step) {
     guard case .ready(var ready) = state else { return }
     let id = ready.liveness.suspect(at: step.now)
@@ -356,7 +358,7 @@ extension HeldLink {
     if let id { step.effects.append(.ping(ready.attempt, id)) }
   }
 
-  /// Waits for the network or the app to settle, then tries.
+  /// Waits for the network or the app to become stable, then makes an attempt.
   mutating func settle(_ series: Series, for time: Duration, _ step: inout Step) {
     if time > .zero {
       state = .settling(Settling(until: step.now.advanced(by: time), series: series))
@@ -422,14 +424,14 @@ extension HeldLink {
       settle(.first, for: after, &step)
     case .ready: probeSuspect(&step)
     case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .failed:
-      return  // under way already, or only the user's wish helps
+      return  // already under way, or only the user's intent can change it
     }
   }
 }
 
-// What happens while the link is not tried.
+// How a link waits without attempts.
 extension HeldLink {
-  /// Leaves the work to the standby; without one the link has failed.
+  /// Leaves the work to the standby; without a standby the link has failed.
   mutating func rest(_ failure: LinkFailure?, slow: Bool, _ step: inout Step) {
     let last = failure ?? .local(detail: "no try was allowed")
     switch policy.standby {
@@ -443,15 +445,16 @@ extension HeldLink {
     state = .resting(failure.map { .failure($0) } ?? restingReason)
   }
 
-  /// Why nothing is tried although nothing has failed just now: the user's switch, the background,
-  /// or a server that refused the link before and is believed.
+  /// The reason for resting without a new failure: the user's switch, the background, or an earlier
+  /// refusal by the server that still applies.
   private var restingReason: LinkStatus.Reason {
     if isLeftForStandby { return .ended(.background) }
     guard gate.wish == .live, let failure = standby.failure else { return .ended(.leaving) }
     return .failure(failure)
   }
 
-  /// A wait that is longer than one between polls leaves the reader nothing but polls.
+  /// Arms polls for a wait that is longer than the poll interval, since the app has no other source
+  /// of data meanwhile.
   mutating func pollMeanwhile(
     until at: Instant, after failure: LinkFailure?, _ step: inout Step
   ) {
@@ -467,7 +470,7 @@ extension HeldLink {
     switch state {
     case .settling, .waiting, .refreshing, .preparing, .opening, .resting: break
     case .held:
-      // Without a radio the system has dropped it.
+      // The system has dropped it together with the radio.
       dropStandby(&step)
       return
     case .establishing, .ready, .idle, .failed: return
@@ -485,13 +488,14 @@ extension HeldLink {
     step.effects.append(.arm(attempt, after: rest))
   }
 
-  /// Takes back whatever is armed.
+  /// Disarms whatever is armed.
   mutating func dropStandby(_ step: inout Step) {
     if case .queued(let attempt) = standby.state { step.effects.append(.disarm(attempt)) }
     standby.forget()
   }
 
-  /// The OS's queued connect opened: it wins over a try that is under way.
+  /// Takes over the link that the system's queued connect opened; it supersedes an attempt under
+  /// way.
   mutating func openedByQueue(_ attempt: AttemptID, _ step: inout Step) {
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
@@ -499,7 +503,7 @@ extension HeldLink {
     case .settling, .waiting, .refreshing, .resting:
       break
     case .idle, .held, .ready, .failed:
-      return  // no queue is armed in these
+      return  // no queued connect is armed in these states
     }
     standby.disarm()
     let time = policy.establish.timeout - policy.establish.openTimeout
@@ -522,14 +526,14 @@ extension HeldLink {
     if isTime, case .resting = state, gate.wish == .live { probe(&step) }
   }
 
-  /// One try out of standby.
+  /// Makes a single attempt out of standby.
   mutating func probe(_ step: inout Step) {
     var series = Series.reconnect
     series.isProbe = true
     expedite(series, after: nil, &step)
   }
 
-  /// Something is a reason to try now.
+  /// Handles an event that is a reason to make an attempt now.
   mutating func pull(_ trigger: Trigger, _ step: inout Step) {
     switch state {
     case .ready(let ready):
@@ -548,12 +552,12 @@ extension HeldLink {
     case .failed(.exhausted) where trigger == .userRefresh:
       expedite(.first, after: nil, &step)
     case .idle, .held, .settling, .refreshing, .preparing, .opening, .establishing, .failed:
-      return  // under way already, or only the user's wish helps
+      return  // already under way, or only the user's intent can change it
     }
   }
 }
 
-// Credentials: refreshed before they expire, once for each refusal, never in a loop.
+// Credentials: refreshed before they expire, once for each rejection, never in a loop.
 extension HeldLink {
   mutating func credentials(_ event: CredentialsEvent, _ step: inout Step) {
     switch event {
@@ -573,7 +577,7 @@ extension HeldLink {
     }
   }
 
-  /// A refresh took too long, or one is due.
+  /// Handles a refresh that timed out or is due.
   mutating func expireCredentials(_ step: inout Step) {
     if gate.credentials.isRefreshing {
       credentials(.refreshFailed, &step)
@@ -594,7 +598,7 @@ extension HeldLink {
     case .failed(.signIn):
       proceed(.first, after: nil, &step)
     case .resting:
-      // A poll that was refused asks again with the new ones.
+      // A poll that was rejected is repeated with the new credentials.
       standby.hurry(at: step.now)
     case .idle, .held, .settling, .waiting, .preparing, .opening, .establishing, .ready, .failed:
       return
@@ -619,7 +623,7 @@ extension HeldLink {
     end(.signIn, &step)
   }
 
-  /// A request beside the link was answered.
+  /// Notes the result of a request outside the link.
   mutating func requested(_ failure: LinkFailure?, _ step: inout Step) {
     guard let failure else {
       gate.credentials.noteAccepted()
@@ -645,16 +649,15 @@ extension HeldLink {
   }
 }
 
-// A transport that exists though this link did not open it: a peripheral that the system restored,
-// an upload of an earlier process.
+// Adopted transports: those that this link did not open, such as a peripheral that the system
+// restored or an upload of an earlier process.
 extension HeldLink {
-  /// The name under which a found transport is told of.
+  /// The identifier under which an adopted transport must be reported.
   public var nextAttempt: AttemptID { AttemptID(lastAttempt + 1) }
 
-  /// Takes a found transport as its own, in the place of a try under way; closes one that it has no
-  /// use for.
+  /// Adopts a transport in place of an attempt under way, or closes it if it is not needed.
   mutating func found(_ attempt: AttemptID, established: Bool, _ step: inout Step) {
-    guard attempt.number > lastAttempt else { return }  // the name of an attempt that began since
+    guard attempt.number > lastAttempt else { return }  // an attempt has used this identifier since
     note(found: attempt)
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):

@@ -1,8 +1,9 @@
-/// A link that is kept alive by a policy.
+/// The state machine of a link, which keeps it alive according to a policy.
 ///
-/// It decides everything and does nothing: inputs say what happened, effects say what to do, and
-/// `deadline` is the one instant to be woken at. While it is wanted something is always
-/// outstanding (a deadline, an attempt, a poll, a queued connect), or its status says why not.
+/// A link decides everything and performs nothing: inputs are events, effects are instructions, and
+/// `deadline` is the next time at which it must be called. While the link is wanted, something is
+/// always outstanding (a deadline, an attempt, a poll, a queued connect), or its status contains
+/// the reason why not.
 ///
 ///             want                     gate open
 ///     idle ─────────▶ held ◀──────────────────────────── any wanted state
@@ -24,10 +25,10 @@
 ///      ├────────────────── resting ◀───────────────────┤
 ///      └─────────────────── failed ◀───────────────────┘ terminal answer
 ///
-/// Every (state, input) pair is written in the `Link+*` files; pairs that change nothing are named
-/// in the last arm of their switch.
+/// Every pair of state and input is written in this file or in `HeldLink+Tries.swift`; pairs that
+/// change nothing are listed in the last arm of their switch.
 public struct HeldLink: Machine, Hashable {
-  /// The numbers that it goes by.
+  /// The policy that the link follows.
   public let policy: LinkPolicy
   var chance: Chance
   var state = State.idle(nil)
@@ -35,10 +36,13 @@ public struct HeldLink: Machine, Hashable {
   var retry: Retry
   var standby: Standby
   private(set) var lastAttempt: UInt64 = 0
-  /// What the user was shown last.
+  /// The status that was last reported to the user.
   public private(set) var status = LinkStatus(phase: .disconnected)
 
-  /// - Parameter seed: the start of its chance; the same seed and inputs make the same effects.
+  /// Creates an idle link.
+  ///
+  /// - Parameter seed: The seed of its random source; the same seed and inputs give the same
+  ///   effects.
   public init(policy: LinkPolicy, seed: UInt64) {
     self.policy = policy
     chance = Chance(seed: seed)
@@ -59,8 +63,8 @@ public struct HeldLink: Machine, Hashable {
     var rounds = 0
     while let due = deadline, due <= now {
       expire(&step)
-      // Few waits can end together, and what follows each ends later: one that does not move on
-      // would spin here for ever.
+      // Few waits can end together, and each is followed by a later one. A deadline that does not
+      // advance would loop forever.
       rounds += 1
       precondition(rounds < 100, "a deadline comes again and again: \(state)")
     }
@@ -74,7 +78,7 @@ public struct HeldLink: Machine, Hashable {
       Instant.earlier(stateDeadline, standbyDeadline))
   }
 
-  /// Polls that fell due go out, and the status follows the state, after every step.
+  /// Completes every step: hands out a due poll and updates the status.
   private mutating func finish(_ step: inout Step) {
     keepQueue(&step)
     if runsStandby, let poll = standby.takePoll(at: step.now) {
@@ -87,7 +91,7 @@ public struct HeldLink: Machine, Hashable {
     }
   }
 
-  /// One call: its time, and what it asks for so far.
+  /// The time of one call and the effects collected so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -127,10 +131,10 @@ extension HeldLink {
     }
   }
 
-  /// Whether the link is wanted in any form.
+  /// Whether the user wants the live link or its standby.
   public var isWanted: Bool { gate.wish != .none }
 
-  /// The attempt whose events count; `nil` when none is under way.
+  /// The attempt whose events are valid; `nil` if none is under way.
   public var currentAttempt: AttemptID? {
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying): trying.attempt
@@ -139,12 +143,12 @@ extension HeldLink {
     }
   }
 
-  /// The system's queued connect while one is armed; its events count as well.
+  /// The system's queued connect while one is armed; its events are valid as well.
   public var queuedAttempt: AttemptID? {
     if case .queued(let attempt) = standby.state { attempt } else { nil }
   }
 
-  /// Credentials are kept fresh only while the link is wanted and a person looks.
+  /// When credentials need attention; `nil` while the link is not wanted or held in the background.
   var credentialsDeadline: Instant? {
     switch state {
     case .idle, .failed: return nil
@@ -165,7 +169,7 @@ extension HeldLink {
     }
   }
 
-  /// Whether what standby has armed may act: it pauses while the gate is closed.
+  /// Whether the standby may act; it pauses while the gate is closed.
   var runsStandby: Bool {
     switch state {
     case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting: true
@@ -177,7 +181,7 @@ extension HeldLink {
     guard runsStandby else { return nil }
     switch standby.state {
     case .polling(let polling):
-      // In background with only the standby left, a probe would come to nothing again and again.
+      // In the background with only the standby active, each probe would be futile.
       guard case .resting = state, gate.wish == .live, !isLeftForStandby else {
         return polling.nextPoll
       }
@@ -189,29 +193,32 @@ extension HeldLink {
 }
 
 extension HeldLink {
-  /// Where a link stands. `mayTry`, `proceed`, `rest` and `end` are the ways between them.
+  /// The state of a link. `mayTry`, `proceed`, `rest` and `end` make the transitions.
   enum State: Sendable, Hashable {
     /// Not wanted, or ended by a rule. Exits: settling, preparing, opening, held, resting.
     case idle(LinkStatus.Reason?)
     /// Wanted, but the gate is closed. Exits: settling, preparing, opening, idle, failed.
     case held(Held)
-    /// Waits for the network to settle or the app to come up. Exits: preparing, opening, held.
+    /// Waits for the network or the app to become stable. Exits: preparing, opening, held.
     case settling(Settling)
-    /// Waits for the time of the next try. Exits: preparing, opening, held, settling, idle.
+    /// Waits for the time of the next attempt. Exits: preparing, opening, held, settling, idle.
     case waiting(Waiting)
     /// Waits for credentials. Exits: preparing, opening, waiting, failed, held.
     case refreshing(Refreshing)
-    /// The feature does what comes before a connect. Exits: opening, waiting, resting, failed.
+    /// The feature prepares the connection. Exits: opening, waiting, resting, failed.
     case preparing(Trying)
-    /// The transport opens. Exits: establishing, ready, waiting, resting, refreshing, failed.
+    /// The transport is being opened. Exits: establishing, ready, waiting, resting, refreshing,
+    /// failed.
     case opening(Trying)
-    /// Open, but the milestone is not reached. Exits: ready, waiting, resting, refreshing, failed.
+    /// The transport is open; the milestone is pending. Exits: ready, waiting, resting, refreshing,
+    /// failed.
     case establishing(Trying)
     /// Connected. Exits: waiting, settling, held, resting, refreshing, failed, idle.
     case ready(Ready)
-    /// Not tried; the standby works. Exits: preparing, opening, establishing, held, failed, idle.
+    /// No attempts; the standby is active. Exits: preparing, opening, establishing, held, failed,
+    /// idle.
     case resting(LinkStatus.Reason)
-    /// Ended until the user wants it again. Exits: preparing, opening, held, idle.
+    /// Ended until the user requests it again. Exits: preparing, opening, held, idle.
     case failed(LinkStatus.Reason)
   }
 
@@ -228,9 +235,9 @@ extension HeldLink {
   struct Waiting: Sendable, Hashable {
     var until: Instant
     var series: Series
-    /// What the wait follows.
+    /// The failure that caused the wait.
     var failure: LinkFailure?
-    /// Whether the try is put off only by the windows or the breaker.
+    /// Whether only the windows or the breaker delay the attempt.
     var isLimited: Bool
 
     var reason: LinkStatus.Reason? { isLimited ? .limited : failure.map { .failure($0) } }
@@ -243,15 +250,15 @@ extension HeldLink {
 
   struct Trying: Sendable, Hashable {
     let attempt: AttemptID
-    /// When the present step has taken too long.
+    /// When the present step times out.
     var until: Instant
-    /// When the whole attempt has taken too long.
+    /// When the whole attempt times out.
     var establishBy: Instant
     var series: Series
-    /// Which credentials it uses.
+    /// The generation of the credentials that the attempt uses.
     let generation: UInt64
 
-    /// The same attempt; if it fails, the waits begin anew.
+    /// The same attempt with a restarted series: if it fails, the waits begin with the first.
     var restarted: Trying {
       var trying = self
       trying.series = series.restarted
@@ -263,13 +270,13 @@ extension HeldLink {
     let attempt: AttemptID
     let generation: UInt64
     var liveness: Liveness
-    /// When it became ready.
+    /// When the link became ready.
     let since: Instant
-    /// When it counts as recovered; `nil` once it does.
+    /// When the link counts as stable; `nil` once it does.
     var stableAt: Instant?
-    /// The series that it ended; goes on when it is lost before it is stable.
+    /// The series that led to this link; it continues if the link is lost before it is stable.
     var series: Series
-    /// The window that the server announced for everyone's return.
+    /// The window over which the server wants all clients to reconnect.
     var drainWindow: Duration?
 
     init(_ trying: Trying, policy: LinkPolicy, at now: Instant) {
@@ -284,96 +291,96 @@ extension HeldLink {
 }
 
 extension HeldLink {
-  /// Everything that can happen to a link.
+  /// An event that a link handles.
   public enum Input: Sendable, Equatable, Codable {
-    /// The user wants it, wants only its standby, or wants it no more. Wanting it again ends a
-    /// failure.
+    /// The user wants the link, wants only its standby, or no longer wants it. Setting an intent
+    /// again also ends a failure.
     case want(Wish)
-    /// The device's way out changed.
+    /// The device's connectivity changed.
     case reachability(Reachability)
-    /// The app went to the front or to the background.
+    /// The app went to the foreground or to the background.
     case lifecycle(Lifecycle)
-    /// Credentials were stored, renewed, refused by their issuer, or cleared.
+    /// Credentials were stored, renewed, rejected by their issuer, or cleared.
     case credentials(CredentialsEvent)
-    /// Something that is a reason to try now.
+    /// An event that is a reason to make an attempt now.
     case trigger(Trigger)
-    /// The feature did what comes before a connect.
+    /// The feature finished preparing the connection.
     case prepared(AttemptID)
     /// The transport is open.
     case opened(AttemptID)
-    /// A transport exists that this link did not open, named by `nextAttempt`; whether it has
-    /// reached the feature's milestone.
+    /// A transport was adopted that this link did not open, identified by `nextAttempt`;
+    /// `established` is whether it has reached the feature's milestone.
     case found(AttemptID, established: Bool)
-    /// The feature's own milestone was reached.
+    /// The feature's milestone was reached.
     case established(AttemptID)
-    /// Any byte came in.
+    /// The link received any byte.
     case heard(AttemptID)
-    /// Valid application data came in.
+    /// The link received valid application data.
     case validData(AttemptID)
-    /// A pong came in.
+    /// The link received a pong.
     case pong(AttemptID, UInt64)
-    /// The attempt failed or its link was lost; the transport is gone.
+    /// The attempt failed or its link was lost; the transport is closed.
     case lost(AttemptID, LinkFailure)
-    /// The feature will not go on with this link; the transport is still there.
+    /// The feature rejects this link; the transport is still open.
     case reject(AttemptID, LinkFailure)
-    /// The server said that it will close all links, spread over a window.
+    /// The server announced that it will close all links, spread over a window.
     case draining(AttemptID, within: Duration)
-    /// What had to be done before leaving for the background is done.
+    /// The work that had to be finished before leaving for the background is done.
     case flushed
-    /// The answer to a poll of the standby.
+    /// The result of a poll of the standby.
     case polled(UInt64, LinkFailure?)
-    /// A request beside the link was accepted or refused; tells about credentials and membership.
+    /// A request outside the link was accepted or rejected, which shows the state of credentials.
     case requested(LinkFailure?)
   }
 
-  /// What became of credentials.
+  /// A change of credentials.
   public enum CredentialsEvent: Sendable, Equatable, Codable {
-    /// There are new ones; `expiresIn` is `nil` when that is not known.
+    /// New credentials are available; `expiresIn` is `nil` if their lifetime is unknown.
     case available(expiresIn: Duration?)
-    /// A refresh did not work out this time.
+    /// A refresh failed for now.
     case refreshFailed
-    /// They cannot be refreshed: the user must sign in.
+    /// The credentials cannot be refreshed: the user must sign in.
     case rejected
     /// The user signed out.
     case cleared
   }
 
-  /// Reasons to try at once.
+  /// A reason to make an attempt at once.
   public enum Trigger: String, Sendable, Equatable, Codable, CaseIterable {
-    /// The user pulled to refresh or pressed retry: the waits begin anew, too.
+    /// The user pulled to refresh or pressed retry, which also restarts the waits.
     case userRefresh
-    /// A message went out beside the link, so the server is there.
+    /// A message was sent outside the link, so the server is reachable.
     case messageSent
-    /// The device woke from sleep: whatever was open is suspect.
+    /// The device woke from sleep, so an open link must be verified.
     case woke
   }
 }
 
 extension HeldLink {
-  /// Everything a link can ask for; carried out in order.
+  /// An instruction of a link. The caller carries out effects in order.
   public enum Effect: Sendable, Equatable, Codable {
-    /// Do what comes before a connect, then say `.prepared`, or `.reject` with what went wrong.
+    /// Prepare the connection, then report `.prepared`, or `.reject` with the failure.
     case prepare(AttemptID)
     /// Open the transport.
     case open(AttemptID)
-    /// Close the transport, or give up opening it; nothing more is heard of the attempt.
+    /// Close the transport or stop opening it; later events of the attempt are ignored.
     case close(AttemptID, CloseReason)
     /// Send a ping.
     case ping(AttemptID, UInt64)
-    /// Get new credentials.
+    /// Refresh the credentials.
     case refreshCredentials
-    /// Ask the other way to the data once.
+    /// Poll the standby's source of data once.
     case poll(UInt64)
-    /// Queue a connect with the OS that opens whenever the peer appears; first the OS leaves the
-    /// peer alone for a while, so that one with which nothing is left to do can rest.
+    /// Queue a connect with the OS, which opens whenever the peer appears. The OS first ignores the
+    /// peer for `after`, so that a peer with no work left can sleep.
     case arm(AttemptID, after: Duration = .zero)
-    /// Take the queued connect back.
+    /// Cancel the queued connect.
     case disarm(AttemptID)
-    /// What the user sees changed.
+    /// Report a changed status to the user.
     case status(LinkStatus)
   }
 
-  /// Why a link closes its transport.
+  /// The reason why a link closes its transport.
   public enum CloseReason: String, Sendable, Equatable, Codable {
     case leaving, background, networkChanged, timeout, silent, idle, rejected, superseded
 
@@ -388,21 +395,21 @@ extension HeldLink {
   }
 }
 
-/// What the user, a log or a screen sees of a link; the one projection of its inner state.
+/// The state of a link as shown to users, logs and screens.
 public struct LinkStatus: Sendable, Hashable, Codable {
-  /// Where it stands.
+  /// The phase of the link.
   public var phase: Phase
-  /// The number of the try that runs or waits, from 1; 0 when none does.
+  /// The number of the attempt that runs or waits, from 1; 0 if there is none.
   public var attempt: Int
-  /// How many tries there are before standby; `nil` without end or when none runs.
+  /// The number of attempts before standby; `nil` if unlimited or if no attempt runs.
   public var of: Int?
-  /// When the next try is made, if it waits for a time.
+  /// When the next attempt is made, if it waits for a time.
   public var retryAt: Instant?
-  /// How data comes in now.
+  /// How data arrives now.
   public var mode: Mode
-  /// Why it is not connected.
+  /// The reason why the link is not connected.
   public var reason: Reason?
-  /// How well the peer answers, while connected.
+  /// How well the peer responds, while connected.
   public var quality: LinkQuality?
 
   public init(
@@ -418,21 +425,21 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     self.quality = quality
   }
 
-  /// Where the link stands.
+  /// The phase of a link.
   public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Not wanted.
+    /// The link is not wanted.
     case disconnected
-    /// Wanted, and held back by a reason that stands beside it.
+    /// The link is wanted but blocked; `reason` says by what.
     case held
-    /// First tries.
+    /// The first attempts are being made.
     case connecting
-    /// Connected by the policy's milestone, never before.
+    /// The policy's milestone is reached.
     case connected
-    /// Lost, and tried again.
+    /// The link was lost and is being retried.
     case reconnecting
-    /// Tries are exhausted or were refused; the standby does the work.
+    /// Attempts are exhausted or were refused; the standby is active.
     case standby
-    /// Ended; the user must act.
+    /// The link has ended; the user must act.
     case failed
   }
 
@@ -443,24 +450,24 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     case none
   }
 
-  /// Why.
+  /// The reason why a link is not connected.
   public enum Reason: Sendable, Hashable, Codable {
     case obstacle(Obstacle)
     case failure(LinkFailure)
     /// The user must sign in.
     case signIn
-    /// All tries failed, the last one so.
+    /// All attempts failed, the last one with this failure.
     case exhausted(LinkFailure)
-    /// Ended by the idle rule or by going to the background.
+    /// The link was closed by this side, for example when idle or in the background.
     case ended(HeldLink.CloseReason)
-    /// The network changed and is left to settle.
+    /// The link waits for a changed network to become stable.
     case settling
-    /// So many tries were made that the next one waits, whoever asks for it.
+    /// The limit of attempts is reached, so the next one waits, whoever requests it.
     case limited
   }
 }
 
-// The one projection of the inner state that anybody sees.
+// The projection of the state to the status.
 extension HeldLink {
   var observed: LinkStatus {
     var status = bareStatus
@@ -500,9 +507,9 @@ extension HeldLink {
   }
 }
 
-// What happens when a wait is over, and what proves life.
+// What follows when a wait ends, and what shows that a link is alive.
 extension HeldLink {
-  /// Moves on from the earliest wait that is over.
+  /// Handles the earliest deadline that has passed.
   mutating func expire(_ step: inout Step) {
     let now = step.now
     if let at = gate.leavesAt, at <= now {
@@ -530,7 +537,7 @@ extension HeldLink {
     case .establishing(let trying):
       lost(trying.attempt, .timeout(.establish), closing: .timeout, &step)
     case .ready(let ready): expireReady(ready, &step)
-    case .idle, .held, .refreshing, .resting, .failed: return  // have no deadline of their own
+    case .idle, .held, .refreshing, .resting, .failed: return  // no deadline of their own
     }
   }
 
@@ -557,7 +564,7 @@ extension HeldLink {
     }
   }
 
-  /// The link proved itself: the next loss starts a new series.
+  /// Marks the link as stable, so that the next loss starts a new series.
   private mutating func settleDown(_ ready: inout Ready) {
     ready.stableAt = nil
     standby.disarm()
@@ -577,7 +584,7 @@ extension HeldLink {
     }
   }
 
-  /// Something came in on the link.
+  /// Notes activity on the link.
   mutating func hear(
     _ attempt: AttemptID, _ step: inout Step, _ note: (inout Liveness, Instant) -> Void
   ) {
@@ -600,7 +607,7 @@ extension HeldLink {
   }
 }
 
-// What always holds between the fields of a link.
+// The invariants of a link's fields.
 extension HeldLink {
   public func check(_ check: inout InvariantCheck) {
     checkWish(&check)
@@ -616,7 +623,7 @@ extension HeldLink {
     standby.check(&check)
   }
 
-  /// Whether only time or the answer of a peer ends the present state.
+  /// Whether only time or a response of the peer can end the present state.
   private var waits: Bool {
     switch state {
     case .idle, .failed, .held: return false
@@ -627,7 +634,7 @@ extension HeldLink {
     }
   }
 
-  /// What the user wants and what the gate allows, beside the state.
+  /// Checks the user's intent and the gate against the state.
   private func checkWish(_ check: inout InvariantCheck) {
     check.require(
       isIdle == (gate.wish == .none), "link: it is idle exactly while it is not wanted")
@@ -635,7 +642,7 @@ extension HeldLink {
       gate.leavesAt == nil || gate.wish != .none, "link: it leaves only what is wanted")
     switch state {
     case .held(let held):
-      // Where the user connects again after the background, the hold outlives its reason.
+      // Where only the user reconnects after the background, the link stays held in the foreground.
       check.require(
         held.obstacle == gate.obstacle
           || (held.obstacle == .background && policy.gate.foreground == .wait),
@@ -659,7 +666,8 @@ extension HeldLink {
     }
   }
 
-  /// Also behind a closed gate: the system's queued connect opens when the peer appears.
+  /// Whether it is establishing, which happens behind a closed gate too: the system's queued
+  /// connect opens when the peer appears.
   private var isEstablishing: Bool {
     switch state {
     case .establishing: true
@@ -678,7 +686,7 @@ extension HeldLink {
     }
   }
 
-  /// The attempt under way and its limits.
+  /// Checks the current attempt and its limits.
   private func checkAttempts(_ check: inout InvariantCheck) {
     if let current = currentAttempt {
       check.require(current.number <= lastAttempt, "link: the current attempt was numbered")
@@ -735,7 +743,7 @@ extension HeldLink {
     }
   }
 
-  /// What stays armed beside the state.
+  /// Checks what is armed against the state.
   private func checkStandby(_ check: inout InvariantCheck) {
     if case .queued(let queued) = standby.state {
       check.require(queued.number <= lastAttempt, "link: the queued attempt was numbered")

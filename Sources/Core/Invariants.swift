@@ -1,17 +1,17 @@
-/// A value that states what always holds between its fields.
+/// A value that states the invariants of its fields.
 ///
-/// A type states all of its invariants in `check`, and gives the check on to its parts. Drivers,
+/// A type states all of its invariants in `check` and passes the check on to its parts. Drivers,
 /// simulated worlds, explorations and tests run the check after every step (decision 0032).
 public protocol SelfChecking {
-  /// Notes each invariant that does not hold now.
+  /// Notes each invariant that is broken now.
   func check(_ check: inout InvariantCheck)
 }
 
-/// One check of a value and its parts: how much of them it reads, and which invariants are broken.
+/// A check of a value and its parts, with its depth and the invariants found broken.
 public struct InvariantCheck: Sendable {
   /// How much of a value a check reads.
   public enum Depth: Sendable, Hashable {
-    /// Only what costs the same however much the value holds; also on in release builds.
+    /// Only what takes constant time, however large the value is; also used in release builds.
     case quick
     /// Every element of every collection.
     case thorough
@@ -31,14 +31,13 @@ public struct InvariantCheck: Sendable {
   /// The names of the invariants that do not hold, in the order in which they were checked.
   public private(set) var broken: [String] = []
 
-  /// Creates a check that found nothing yet.
+  /// Creates a check without findings.
   public init(_ depth: Depth) {
     isThorough = depth == .thorough
   }
 
   /// Notes an invariant as broken unless it holds.
-  ///
-  /// - Parameter name: The type, a colon, and what always holds; unique in the package.
+  /// - Parameter name: The type, a colon, and the invariant; unique in the package.
   @inlinable
   public mutating func require(_ holds: Bool, _ name: StaticString) {
     if !holds { note(name) }
@@ -49,13 +48,13 @@ public struct InvariantCheck: Sendable {
 }
 
 extension Machine {
-  /// Notes nothing: a machine without invariants.
+  /// Checks nothing, for machines without invariants.
   public func check(_ check: inout InvariantCheck) {}
 
   /// Returns the names of the invariants that do not hold; empty if all hold.
   ///
-  /// It changes nothing; it is mutating so that a machine inside another value is read in place and
-  /// not copied.
+  /// The method changes nothing. It is mutating so that a machine inside another value is read in
+  /// place and not copied.
   @inlinable
   public mutating func brokenInvariants(_ depth: InvariantCheck.Depth) -> [String] {
     var check = InvariantCheck(depth)

@@ -1,15 +1,15 @@
-/// What any device and any socket can tell the model of a link.
+/// An event of the device or of a socket that every model of a link handles.
 public enum LinkEvent: Sendable, Hashable, Codable {
   case device(DeviceChange)
-  /// A WebSocket ping of the server.
+  /// The server sent a WebSocket ping.
   case ping(AttemptID)
   case pong(AttemptID, UInt64)
-  /// A message over the limit was dropped unread.
+  /// A message over the size limit was dropped unread.
   case oversized(AttemptID, bytes: UInt64)
   /// The attempt failed, or its connection ended.
   case lost(AttemptID, LinkFailure)
 
-  /// The attempt that it belongs to; `nil` for the device.
+  /// The attempt to which the event belongs; `nil` for a change of the device.
   public var attempt: AttemptID? {
     switch self {
     case .device: nil
@@ -19,7 +19,7 @@ public enum LinkEvent: Sendable, Hashable, Codable {
     }
   }
 
-  /// The same event of another attempt.
+  /// Returns the same event for another attempt.
   public func moved(to attempt: AttemptID) -> LinkEvent {
     switch self {
     case .device: self
@@ -31,13 +31,13 @@ public enum LinkEvent: Sendable, Hashable, Codable {
   }
 }
 
-/// The inputs of a model that drives a link.
+/// The input of a model that drives a link.
 public protocol LinkInput: Sendable {
-  /// Tells the model of an event.
+  /// Creates an input from an event.
   ///
-  /// - Parameter wall: the device's wall clock.
+  /// - Parameter wall: The device's wall-clock time.
   init(_ event: LinkEvent, at wall: Timestamp)
-  /// The event that the input holds as it is; `nil` for another input.
+  /// The event that the input was made from; `nil` for any other input.
   var event: LinkEvent? { get }
 }
 
@@ -46,7 +46,7 @@ extension LinkInput {
 }
 
 extension HeldLink.Input {
-  /// What an event means for a link that is wanted.
+  /// Creates the input that reports an event to a wanted link.
   public init(_ event: LinkEvent) {
     switch event {
     case .device(let change): self.init(change)
@@ -57,17 +57,17 @@ extension HeldLink.Input {
   }
 }
 
-/// A change of the device that machines are told.
+/// A change of the device that is reported to machines.
 public enum DeviceChange: Sendable, Hashable, Codable {
   case reachability(Reachability)
   case lifecycle(Lifecycle)
   case woke
-  /// Another try is asked for, by SIGHUP for example.
+  /// A new attempt was requested, for example by SIGHUP.
   case again
 }
 
 extension HeldLink.Input {
-  /// What a change of the device means for a link that is wanted.
+  /// Creates the input that reports a change of the device to a wanted link.
   public init(_ change: DeviceChange) {
     switch change {
     case .reachability(let reachability): self = .reachability(reachability)
@@ -78,41 +78,41 @@ extension HeldLink.Input {
   }
 }
 
-/// A message of a WebSocket: a text or bytes (RFC 6455 section 5.6).
+/// A WebSocket message: a text or bytes (RFC 6455 section 5.6).
 ///
-/// Its coded form states the kind and the byte count only, so that a journal of any protocol holds
-/// no content. A replay meets messages without content on both sides, which compare equal.
+/// Its encoded form contains only the kind and the byte count, so that a journal of any protocol
+/// contains no content. In a replay both sides have messages without content, which compare equal.
 public struct SocketMessage: Sendable, Hashable, Codable {
-  /// Whether it is a text, or binary.
+  /// Whether the message is a text and not binary.
   public let isText: Bool
-  /// How many bytes it has.
+  /// The number of bytes.
   public let count: Int
-  /// The content, UTF-8 for a text; `nil` in a message that was read from a journal.
+  /// The content, which is UTF-8 for a text; `nil` in a message that was read from a journal.
   public let bytes: [UInt8]?
 
-  /// A text whose bytes are valid UTF-8.
+  /// Creates a text from valid UTF-8.
   public init(text bytes: [UInt8]) {
     (isText, self.bytes, count) = (true, bytes, bytes.count)
   }
 
-  /// A binary message.
+  /// Creates a binary message.
   public init(binary bytes: [UInt8]) {
     (isText, self.bytes, count) = (false, bytes, bytes.count)
   }
 
-  /// A text.
+  /// Creates a text message.
   public static func text(_ text: String) -> SocketMessage { SocketMessage(text: Array(text.utf8)) }
 
-  /// The content of a text; `nil` for a binary message.
+  /// The content of a text as a string; `nil` for a binary message.
   public var text: String? {
     isText ? bytes.map { String(decoding: $0, as: UTF8.self) } : nil
   }
 }
 
-/// The result of a background wake, reported to the system when its time is given back.
+/// The result of a background wake, reported to the system at the end of the wake.
 public enum WakeResult: String, Sendable, Hashable, Codable {
-  /// All that there was is stored.
+  /// Everything available was stored.
   case done
-  /// Something is left for the next time.
+  /// Some work is left for the next wake.
   case later
 }

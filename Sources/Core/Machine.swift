@@ -1,37 +1,37 @@
-/// A value that takes what happened and `now`, and answers with what to do.
+/// A value that takes inputs and the current time, and returns effects.
 ///
-/// The link and every feature's model have this shape, so one runtime, one journal, one replay and
-/// one simulator serve them all. After every call all of its invariants hold.
+/// The link and every feature's model are machines, so they share one runtime, one journal, one
+/// replay and one simulator. All invariants of a machine hold after every call.
 public protocol Machine: Sendable, SelfChecking {
-  /// Everything that can happen to it.
+  /// An event that the machine handles.
   associatedtype Input: Sendable, Equatable, Codable
-  /// Everything it can ask for. Effects are carried out in order.
+  /// An instruction to the caller, which carries out effects in order.
   associatedtype Effect: Sendable, Equatable, Codable
 
-  /// Takes one input. `now` never goes back between calls.
+  /// Handles one input. `now` never decreases between calls.
   mutating func handle(_ input: Input, at now: Instant) -> [Effect]
 
-  /// Lets time pass; call it when `deadline` has come. Calling early or twice changes nothing.
+  /// Handles the deadlines that have passed by `now`. An early or repeated call changes nothing.
   mutating func tick(at now: Instant) -> [Effect]
 
-  /// The one instant to be woken at; `nil` when only an input can change anything.
+  /// The next time at which `tick` must be called; `nil` if only an input can change anything.
   var deadline: Instant? { get }
 }
 
 /// A machine whose runs can be journaled and replayed.
 public protocol Journaled: Machine {
-  /// What the machine is made from, besides its seed; never a secret.
+  /// The values from which the machine is created, except its seed; never a secret.
   ///
-  /// Its properties become fields of the journal's header. They must not be named like the
-  /// header's own: `journal`, `machine`, `part`, `seed`, `startedAt`.
+  /// Its properties become fields of the journal's header. They must not have the names of the
+  /// header's own fields: `journal`, `machine`, `part`, `seed`, `startedAt`.
   associatedtype Birth: Codable & Sendable & Hashable
 
   /// The machine's name in journals.
   static var journalName: String { get }
 
-  /// Makes the same machine from the same values.
+  /// Creates the machine. The same values make the same machine.
   ///
-  /// - Parameter seed: the start of its random numbers.
+  /// - Parameter seed: The seed of its random source.
   init(_ birth: Birth, seed: UInt64)
 }
 
@@ -55,7 +55,7 @@ extension HeldLink: Journaled {
 extension RandomAccessCollection {
   /// Returns the first index whose element does not satisfy `precedes`, by binary search.
   ///
-  /// The elements that satisfy it must come before all others, as in a sorted list.
+  /// The elements that satisfy `precedes` must come before all others, as in a sorted list.
   @inlinable
   package func end(where precedes: (Element) -> Bool) -> Index {
     var (low, high) = (startIndex, endIndex)

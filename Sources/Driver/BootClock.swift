@@ -10,16 +10,16 @@ public import LinkCore
   import Darwin
 #endif
 
-/// The device's clock since it booted; counts while the device sleeps.
+/// The device's clock since boot, which keeps counting while the device sleeps.
 ///
 /// Reads `CLOCK_BOOTTIME` on Linux and `mach_continuous_time` on Apple.
 public struct BootClock: LinkClock {
-  /// Every boot clock of a device shows the same time.
+  /// Creates a clock. All boot clocks of a device show the same time.
   public init() {}
 
   public var now: Instant {
     #if canImport(Darwin)
-      // The clock of `mach_continuous_time`.
+      // The clock behind `mach_continuous_time`.
       let time = Self.read(CLOCK_MONOTONIC_RAW)
     #else
       let time = Self.read(CLOCK_BOOTTIME)
@@ -32,15 +32,17 @@ public struct BootClock: LinkClock {
     return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
   }
 
-  /// One sleep is never longer. The continuous clock's timers count through sleep (on Linux they
-  /// are timerfds on `CLOCK_BOOTTIME`); should one stand still, it is late by this at the most.
+  /// The longest single sleep.
+  ///
+  /// Timers of the continuous clock count while the device sleeps (on Linux they are timerfds on
+  /// `CLOCK_BOOTTIME`). If one does not, the wait is late by at most this time.
   static let longestSleep = Duration.seconds(30)
 
   public func wait(until deadline: Instant) async throws(CancellationError) {
     repeat {
       let left = max(now.duration(to: deadline), .zero)
       do {
-        // The tolerance of zero matters for pongs and windows; there are few timers.
+        // Pongs and windows need a tolerance of zero, and there are few timers.
         try await Task.sleep(
           for: min(left, Self.longestSleep), tolerance: .zero, clock: .continuous)
       } catch {
@@ -51,7 +53,7 @@ public struct BootClock: LinkClock {
 
   private static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
-    // Fails only for an unknown clock or a bad address; both are excluded here.
+    // Fails only for an unknown clock or a bad address, neither of which is possible here.
     guard unsafe clock_gettime(clock, &time) == 0 else {
       preconditionFailure("the system has no clock \(clock)")
     }
@@ -59,16 +61,16 @@ public struct BootClock: LinkClock {
   }
 }
 
-/// The one source of time: a clock that counts through sleep, and the wall clock beside it.
+/// The source of time: a clock that counts while the device sleeps, and the wall clock.
 public protocol LinkClock: Sendable {
-  /// This moment; never goes back.
+  /// The current moment, which never decreases.
   var now: Instant { get }
 
-  /// The wall clock's time, for stamps only: it may jump.
+  /// The time of the wall clock, for time stamps only since it can jump.
   var wall: Timestamp { get }
 
-  /// Returns when `now` is at or past `deadline`, never before.
+  /// Suspends until `now` is at or past `deadline`.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled first, also for a past deadline.
+  /// - Throws: `CancellationError` if the task is cancelled, even if `deadline` has passed.
   func wait(until deadline: Instant) async throws(CancellationError)
 }

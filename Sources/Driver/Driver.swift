@@ -1,27 +1,27 @@
 import Foundation
 package import LinkCore
 
-/// The loop of one machine: waits for an input or the deadline, and performs the effects.
+/// The loop of one machine, which waits for an input or the deadline and performs the effects.
 ///
 ///     loop:  deadline due? ─▶ tick ─┐
 ///            input in line? ─▶ handle ─▶ journal ─▶ effects, one after another ─▶ loop
 ///            neither? ─▶ wait for an input or the deadline, whichever comes first
 ///
-/// The deadline is checked before every input, so a stream of inputs delays no tick; at most one
+/// The deadline is checked before every input, so a stream of inputs delays no tick. At most one
 /// tick precedes each input, so ticks delay no input.
 ///
-/// After each step it checks the machine's invariants; a broken one ends the process before an
-/// effect of the step is performed (decision 0032).
+/// After each step the driver checks the machine's invariants. A broken invariant ends the process
+/// before any effect of the step is performed (decision 0032).
 package actor Driver<M: Journaled> {
-  /// Performs one effect; the next one waits until it returns.
+  /// A function that performs one effect; the next effect waits until it returns.
   ///
-  /// It must return quickly: it starts long work, which posts an input when it is done. It must not
-  /// await `post`, which waits for room that only this driver can make; it may use `tryPost`, or
-  /// post from the work that it started.
+  /// It must return quickly: it starts long work, which posts an input when it completes. It must
+  /// not await `post`, which waits for room that only this driver can make. It may use `tryPost`,
+  /// or post from the work that it started.
   package typealias Perform = @Sendable (M.Effect, Instant) async -> Void
 
   private var machine: M
-  /// The machine's deadline after the last step; read once, since generic code copies the machine.
+  /// The machine's deadline after the last step, read once because generic code copies the machine.
   private var deadline: Instant?
   private let clock: any LinkClock
   private let inbox: Inbox<M.Input>
@@ -29,7 +29,7 @@ package actor Driver<M: Journaled> {
   private let perform: Perform
   private var phase = Phase.new
   private var last: Instant
-  /// The number of inputs whose effects were all performed.
+  /// The number of inputs whose effects have all been performed.
   private var handled: UInt64 = 0
   private var settling: [Settling] = []
   private var lastTicket: UInt64 = 0
@@ -43,6 +43,8 @@ package actor Driver<M: Journaled> {
 
   private enum Phase { case new, running, ended }
 
+  /// Creates a driver.
+  ///
   /// - Parameters:
   ///   - inboxLimit: The number of queued inputs at which `post` waits.
   ///   - journal: Records every step before its effects are performed.
@@ -59,38 +61,42 @@ package actor Driver<M: Journaled> {
     last = clock.now
   }
 
-  /// How many calls of `settle` wait.
+  /// The number of calls of `settle` that are waiting.
   package var settlingCount: Int { settling.count }
 
-  /// The machine between two steps.
+  /// A copy of the machine between two steps.
   package var snapshot: M { machine }
 
   /// The counts of inputs so far.
   package nonisolated var counters: InboxCounters { inbox.counters }
 
-  /// Queues an input when there is room for it; also before `run`.
+  /// Queues an input as soon as there is room. May be called before `run`.
   ///
-  /// - Returns: False if it was not taken: the driver has ended, or the task was cancelled.
+  /// - Returns: False if the input was not queued because the driver has ended or the task was
+  ///   cancelled.
   @discardableResult
   package nonisolated func post(_ input: M.Input) async -> Bool {
     await inbox.post(input)
   }
 
-  /// Queues inputs in order, each when there is room for it.
+  /// Queues inputs in order, each as soon as there is room.
   ///
-  /// - Returns: False if not all were taken: the driver has ended, or the task was cancelled.
+  /// - Returns: False if not all were queued because the driver has ended or the task was
+  ///   cancelled.
   @discardableResult
   package nonisolated func post(contentsOf inputs: [M.Input]) async -> Bool {
     await inbox.post(contentsOf: inputs)
   }
 
-  /// Queues an input if there is room now; returns false otherwise.
+  /// Queues an input if there is room now. Returns false otherwise.
   package nonisolated func tryPost(_ input: M.Input) -> Bool {
     inbox.tryPost(input)
   }
 
-  /// Returns when all inputs posted before were handled and `isSettled` holds, or the driver has
-  /// ended, or the task is cancelled. The driver must run, now or soon.
+  /// Waits until all inputs posted before are handled and `isSettled` holds.
+  ///
+  /// It also returns when the driver has ended or the task is cancelled. The driver must be running
+  /// or start soon.
   package func settle(_ isSettled: @escaping @Sendable (M) -> Bool) async {
     let target = inbox.counters.accepted
     guard phase != .ended, handled < target || !isSettled(machine) else { return }
@@ -98,7 +104,7 @@ package actor Driver<M: Journaled> {
     let ticket = lastTicket
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // Cancelled before: the handler below has run already and found nothing to wake.
+        // If the task was already cancelled, the handler below has run and found nothing to resume.
         guard !Task.isCancelled else { return continuation.resume() }
         settling.append(
           Settling(
@@ -109,12 +115,13 @@ package actor Driver<M: Journaled> {
     }
   }
 
-  /// Drives the machine until the task is cancelled; then it finishes the step under way and takes
-  /// no further input. Call it once.
+  /// Drives the machine until the task is cancelled. Must be called once.
+  ///
+  /// On cancellation it completes the current step and accepts no further input.
   package func run() async {
     precondition(phase == .new, "a driver runs once")
     phase = .running
-    /// A deadline that its own tick left in place; it is not used again.
+    /// The deadline that its own tick left in place; it is not handled again.
     var spent: Instant?
     while !Task.isCancelled {
       let now = moment()
@@ -155,7 +162,7 @@ package actor Driver<M: Journaled> {
     return due <= moment()
   }
 
-  /// Returns the clock's time, or the last one if the clock went back.
+  /// Returns the clock's time, or the previous one if the clock went back.
   private func moment() -> Instant {
     last = max(last, clock.now)
     return last
@@ -171,7 +178,7 @@ package actor Driver<M: Journaled> {
     journal?.record(JournalStep(at: now, cause: cause, effects: effects))
     let broken = machine.brokenInvariants(.ofDrivers)
     if let name = broken.first {
-      // The journal ends with the step that broke it, whose effects are not performed.
+      // The journal ends with the step that broke the invariant, whose effects are not performed.
       await journal?.flush()
       BrokenInvariant.stop(name, in: M.journalName)
     }
@@ -193,18 +200,18 @@ package actor Driver<M: Journaled> {
 
 /// The end of a process whose machine broke one of its invariants.
 ///
-/// What the machine does from then on cannot be foreseen: it could acknowledge what was not stored.
-/// What was stored survives the end, as it survives any kill, and the next start begins from there
+/// The machine's further behavior is unpredictable: it could acknowledge data that were not stored.
+/// Stored data survive the end, as they survive any kill, and the next start continues from them
 /// (decision 0032).
 package enum BrokenInvariant {
-  /// Writes which invariant is broken to standard error, and traps.
+  /// Writes the name of the broken invariant to standard error, and traps.
   ///
   /// - Parameters:
   ///   - name: The name of the invariant.
-  ///   - machine: The name of the machine, as the journal has it.
+  ///   - machine: The name of the machine, as in the journal.
   package static func stop(_ name: String, in machine: String) -> Never {
     let text = "holdfast: the machine \(machine) broke an invariant: \(name)"
-    // Release builds leave the message of a trap out.
+    // Release builds omit the message of a trap.
     try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     preconditionFailure(text)
   }
@@ -212,13 +219,13 @@ package enum BrokenInvariant {
 
 /// Suspends the task until its continuation is resumed.
 ///
-/// Both closures return what resumes continuations, so that it runs outside of their lock. `enter`
-/// asks under that lock whether the task is cancelled: `leave` may have run before and found
-/// nothing to remove.
+/// Both closures return a function that resumes continuations, so that it runs outside of their
+/// lock. `enter` checks under that lock whether the task is cancelled, since `leave` may have run
+/// before and found nothing to remove.
 ///
 /// - Parameters:
 ///   - enter: Stores the continuation.
-///   - leave: Removes it, when the task is cancelled.
+///   - leave: Removes the continuation when the task is cancelled.
 package func suspended<Value: Sendable>(
   _ enter: (CheckedContinuation<Value, Never>) -> () -> Void,
   onCancel leave: @Sendable () -> () -> Void

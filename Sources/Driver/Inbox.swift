@@ -1,13 +1,15 @@
 import Synchronization
 
-/// The bounded queue in front of a driver: first in, first out, from any task.
+/// The bounded FIFO queue of a driver, which any task can use.
 ///
-/// At the bound `post` waits for room, in the order of the calls, which slows a fast source down;
-/// `tryPost` is refused and counted. Nothing is dropped or merged: equal neighbours may mean
-/// different things to a machine, and a journal must replay each of them.
+/// At the limit `post` waits for room, in the order of the calls, which slows a fast source down.
+/// `tryPost` is refused and counted. No input is dropped or merged: equal neighbors may have
+/// different meanings for a machine, and a journal must replay each of them.
 package final class Inbox<Input: Sendable>: Sendable {
   private let state: Mutex<State>
 
+  /// Creates a queue.
+  ///
   /// - Parameter limit: The number of inputs that may be queued; at least 1.
   package init(limit: Int) {
     precondition(limit >= 1, "an inbox holds at least one input")
@@ -17,17 +19,17 @@ package final class Inbox<Input: Sendable>: Sendable {
   /// The counts so far.
   package var counters: InboxCounters { state.withLock(\.counters) }
 
-  /// Queues an input when there is room for it.
+  /// Queues an input as soon as there is room.
   ///
-  /// - Returns: False if it was not taken: the inbox is closed, or the task was cancelled while
-  ///   it waited.
+  /// - Returns: False if the input was not queued because the inbox is closed or the task was
+  ///   cancelled while waiting.
   @discardableResult
   package func post(_ input: Input) async -> Bool { await post(contentsOf: [input]) }
 
-  /// Queues inputs in order, each when there is room for it.
+  /// Queues inputs in order, each as soon as there is room.
   ///
-  /// - Returns: False if not all were taken: the inbox is closed, or the task was cancelled while
-  ///   the rest waited.
+  /// - Returns: False if not all were queued because the inbox is closed or the task was cancelled
+  ///   while waiting.
   @discardableResult
   package func post(contentsOf inputs: [Input]) async -> Bool {
     let ticket = state.withLock { $0.ticket() }
@@ -51,16 +53,16 @@ package final class Inbox<Input: Sendable>: Sendable {
     return taken
   }
 
-  /// Removes and returns the oldest input; only the driver calls this.
+  /// Removes and returns the oldest input. Only the driver calls this.
   func take() -> Input? {
     let (input, wake) = state.withLock { $0.take() }
     wake()
     return input
   }
 
-  /// Returns when an input is queued, the inbox is closed, or the task is cancelled.
+  /// Waits until an input is queued, the inbox is closed, or the task is cancelled.
   ///
-  /// One caller at a time: the driver.
+  /// Only one caller may wait at a time: the driver.
   func waitForInput() async {
     await suspended { continuation in
       state.withLock { $0.read(continuation, unless: Task.isCancelled) }
@@ -69,7 +71,7 @@ package final class Inbox<Input: Sendable>: Sendable {
     }
   }
 
-  /// Refuses further inputs and those that wait for room; queued ones can still be taken.
+  /// Refuses further inputs and those that wait for room. Queued inputs can still be taken.
   func close() {
     let wake = state.withLock { $0.close() }
     wake()
@@ -78,20 +80,20 @@ package final class Inbox<Input: Sendable>: Sendable {
 
 /// The counts of an inbox.
 package struct InboxCounters: Sendable, Hashable, Codable {
-  /// Inputs that were queued.
+  /// The number of inputs that were queued.
   package var accepted: UInt64 = 0
-  /// Inputs that had to wait for room first.
+  /// The number of inputs that had to wait for room.
   package var delayed: UInt64 = 0
-  /// Inputs that were not taken.
+  /// The number of inputs that were not queued.
   package var refused: UInt64 = 0
-  /// The most inputs that were queued at once.
+  /// The highest number of inputs that were queued at once.
   package var longest = 0
 
   package init() {}
 }
 
 extension Inbox {
-  /// Called after the lock was released.
+  /// A function that is called after the lock was released.
   typealias Wake = () -> Void
 
   /// A call of `post` that waits for room.
@@ -106,7 +108,8 @@ extension Inbox {
     let limit: Int
     var counters = InboxCounters()
     private var arriving: [Input] = []
-    /// Oldest last. Refilled from `arriving`, so that both ends of the queue are cheap.
+    /// Inputs with the oldest last, refilled from `arriving`, so that both ends of the queue are
+    /// cheap.
     private var leaving: [Input] = []
     private var waiting: [Waiting] = []
     private var reader: CheckedContinuation<Void, Never>?
@@ -129,7 +132,7 @@ extension Inbox {
         counters.refused += UInt64(poster.inputs.count)
         return { poster.continuation.resume(returning: false) }
       }
-      // Nothing fits while others wait: the queue is full.
+      // Nothing fits while other calls wait, since the queue is full.
       let fitting = poster.inputs.prefix(limit - count)
       let wake = append(fitting)
       guard fitting.count < poster.inputs.count else {
@@ -162,7 +165,7 @@ extension Inbox {
 
     mutating func take() -> (Input?, Wake) {
       if leaving.isEmpty {
-        // Swapped and reversed in place, so that no input is copied.
+        // Swaps and reverses in place, so that no input is copied.
         swap(&leaving, &arriving)
         leaving.reverse()
       }

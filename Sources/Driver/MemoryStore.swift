@@ -1,8 +1,9 @@
 public import LinkCore
 
-/// A store in memory: an actor around a value. A test can plan failures.
+/// A store in memory: an actor around a value. Tests can plan failures.
 ///
-/// Its conformances are beside the ports. Streams that must leave no trace use one for timelines.
+/// Its conformances are declared with the ports. Streams that must leave no data on disk use it for
+/// timelines.
 public actor MemoryStore<Value: Sendable>: Store {
   private var value: Value
   private var isClosed = false
@@ -10,7 +11,7 @@ public actor MemoryStore<Value: Sendable>: Store {
   private var failuresLeft = 0
   private var failure = StoreFailure.closed
 
-  /// A store that holds `value`.
+  /// Creates a store of `value`.
   public init(_ value: Value) {
     self.value = value
   }

@@ -1,16 +1,15 @@
 public import Dispatch
 
-/// An executor that runs an actor on a serial queue of its own, so that waiting for a disk blocks
-/// no other task.
+/// An executor that runs an actor on its own serial queue, so that disk I/O blocks no other task.
 public final class QueueExecutor: SerialExecutor {
   private let queue: DispatchQueue
 
-  /// An executor over a new queue; `label` names it in a debugger.
+  /// Creates an executor with a new queue; `label` names the queue in a debugger.
   public convenience init(label: String) {
     self.init(DispatchQueue(label: label))
   }
 
-  /// An executor over a serial queue, on which other code may run as well.
+  /// Creates an executor with a serial queue that other code may use as well.
   public init(_ queue: DispatchQueue) {
     self.queue = queue
   }

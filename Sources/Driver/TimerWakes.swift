@@ -1,12 +1,13 @@
 package import LinkCore
 import Synchronization
 
-/// Wakes a process that the system never suspends: tasks fall due by the clock while it lives, and
-/// a host hands in what else happened.
+/// A source of wakes for a process that is never suspended.
+///
+/// Tasks become due by the clock while the process runs. The host reports all other wakes.
 package final class TimerWakes: WakeSource {
   private struct State {
     var handler: (@Sendable (WakeCause, Wake) -> Void)?
-    /// Wakes that came before a handler, the newest 16.
+    /// The wakes before a handler was registered, the newest 16.
     var early: [(WakeCause, Wake)] = []
     var tasks: [String: Waiting] = [:]
     var last: UInt64 = 0
@@ -17,14 +18,14 @@ package final class TimerWakes: WakeSource {
     let task: Task<Void, Never>
   }
 
-  /// The most tasks that wait at a time, as on iOS.
+  /// The most tasks that may wait at a time, as on iOS.
   package static let mostTasks = 10
   private static let mostEarly = 16
   private let clock: any LinkClock
   private let budget: Duration
   private let state = Mutex(State())
 
-  /// A source without tasks.
+  /// Creates a source without tasks.
   ///
   /// - Parameter budget: The time that each wake grants.
   package init(clock: any LinkClock = BootClock(), budget: Duration = .seconds(30)) {
@@ -66,9 +67,9 @@ package final class TimerWakes: WakeSource {
     state.withLock { $0.tasks.removeValue(forKey: identifier) }?.task.cancel()
   }
 
-  /// Hands a wake over: for what a host knows, a push or an upload that ended.
+  /// Delivers a wake that the host has detected, such as a push or a completed upload.
   ///
-  /// - Parameter done: Called exactly once, when the wake is given back.
+  /// - Parameter done: Called exactly once, when the wake ends.
   package func wake(
     for cause: WakeCause, done: @escaping @Sendable (WakeResult) -> Void = { _ in }
   ) {
@@ -84,7 +85,7 @@ package final class TimerWakes: WakeSource {
 
   private func fire(_ identifier: String, _ number: UInt64) {
     let isDue = state.withLock { state in
-      // One that was taken back or replaced meanwhile wakes nobody.
+      // A task that was cancelled or replaced in the meantime causes no wake.
       guard state.tasks[identifier]?.number == number else { return false }
       state.tasks[identifier] = nil
       return true

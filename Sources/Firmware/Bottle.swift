@@ -1,4 +1,4 @@
-/// The rules of a bottle: when it is awake and advertises, what it records, how it synchronises.
+/// The rules of a bottle: when it wakes and advertises, what it records, how it synchronizes.
 ///
 ///             moved, tapped, power
 ///     asleep ───────────────────────▶ awake ──connected──▶ awake, connected
@@ -8,47 +8,47 @@
 ///        │   in a backpack: never still for a long while               │
 ///     asleep deeply ◀──────────────────────────────────────────────────┘
 ///
-/// A value without allocations: it compiles for microcontrollers and is the same on a host. Time is
-/// a counter of milliseconds that may wrap around; whoever holds it calls `tick` at its deadline.
-/// Effects are bits, and what they are about is read from the value.
+/// A bottle is a value without allocations, so it compiles for microcontrollers and is the same on
+/// a host. Time is a counter of milliseconds that may wrap around. The owner calls `tick` at the
+/// deadline. Effects are bits, and their data are read from the value.
 public struct Bottle<Storage: RecordStorage> {
-  /// The timers and rules of its firmware version.
+  /// The timers and rules of the firmware version.
   public let profile: TimerProfile
-  /// The drinks and refills that it keeps, oldest first.
+  /// The stored drinks and refills, oldest first.
   public internal(set) var ring: RecordRing<Storage>
-  /// The synchronisation with the phone, if one runs.
+  /// The synchronization with the phone.
   public internal(set) var sync = SyncResponder()
-  /// The depth of its sleep, or `awake`.
+  /// Whether the bottle is awake, or how deeply it sleeps.
   public internal(set) var power = Power.asleep
-  /// Whether a phone is connected; there is room for one.
+  /// Whether a phone is connected; only one can be.
   public internal(set) var isConnected = false
-  /// Whether a phone can find it: only while it is awake and not connected.
+  /// Whether a phone can find the bottle: only while it is awake and not connected.
   public internal(set) var isAdvertising = false
-  /// The time in seconds, with which records are stamped.
+  /// The clock whose time is stored in records.
   public internal(set) var clock: BottleClock
-  /// What is in the bottle, in millilitres.
+  /// The amount of water in the bottle, in milliliters.
   public internal(set) var level: UInt16
-  /// The millilitres that were drunk today, without refills.
+  /// The milliliters drunk today, without refills.
   public internal(set) var dailyTotal: UInt16 = 0
-  /// The charge of the battery when it was measured last, 0 to 100 percent.
+  /// The charge of the battery at its last measurement, 0 to 100 percent.
   public internal(set) var battery: UInt8 = 100
-  /// Whether it stands upright and still.
+  /// Whether the bottle stands upright and still.
   public internal(set) var isStill = false
-  /// Whether the battery is too low to wake, until it reaches `profile.recovery` percent.
+  /// Whether the battery is too low to wake; applies until it reaches `profile.recovery` percent.
   public internal(set) var isLocked = false
   /// The scale factor, tare, capacity and daily goal (characteristic 0002).
   public internal(set) var configuration: FirmwareConfiguration
-  /// Whether shaking it means that it was emptied (characteristic 0006).
+  /// Whether shaking the bottle means that it was emptied (characteristic 0006).
   public internal(set) var shakeToEmpty = true
   /// The progress of a calibration (characteristic 0008).
   public internal(set) var calibration = CalibrationProgress()
-  /// How often it was woken by motion or a tap.
+  /// The number of wakes by motion or a tap.
   public internal(set) var motionWakes: UInt16 = 0
-  /// How often the health check came due in its sleep.
+  /// The number of health checks that became due during sleep.
   public internal(set) var timerWakes: UInt16 = 0
-  /// How often it went into deep sleep, since it took itself for being in a backpack.
+  /// The number of times the bottle assumed that it was in a backpack and went into deep sleep.
   public internal(set) var backpacks: UInt16 = 0
-  /// Whether it counts and marks deleted records as bottles did until now.
+  /// Whether deleted records are counted and marked, as by older firmware.
   public var countsDeleted = false
 
   var wokeAt: UInt32
@@ -61,12 +61,12 @@ public struct Bottle<Storage: RecordStorage> {
   var notifiedLevel: UInt16
   var day: UInt32 = 0
 
-  /// Whether it is awake.
+  /// The power state of a bottle.
   public enum Power: UInt8, Sendable, Equatable {
     case awake, asleep, deep
   }
 
-  /// A bottle that was just switched on, and sleeps until its first input.
+  /// Creates a bottle that was just switched on and sleeps until its first input.
   public init(
     _ profile: TimerProfile, ring: RecordRing<Storage>,
     configuration: FirmwareConfiguration = .usual, level: UInt16 = 0, at now: UInt32 = 0
@@ -79,10 +79,10 @@ public struct Bottle<Storage: RecordStorage> {
     checkAt = now &+ profile.healthCheck
   }
 
-  /// How many records it says to be unsynchronised.
+  /// The number of records that the bottle reports as unsynchronized.
   public var unsynced: UInt16 { ring.unsynced(withDeleted: countsDeleted) }
 
-  /// Takes one input.
+  /// Handles one input.
   public mutating func handle(_ input: BottleInput, at now: UInt32) -> BottleEffects {
     clock.advance(to: now)
     let wasAdvertising = isAdvertising
@@ -99,7 +99,7 @@ public struct Bottle<Storage: RecordStorage> {
     case .sync, .acknowledged, .command, .settings, .configuration:
       effects.add(isConnected ? written(input, at: now) : .reject)
     }
-    // The input can cancel effects of timers that expired in this call.
+    // The input may cancel effects of timers that expired in this call.
     if power == .awake {
       effects.remove(.sleep)
       effects.remove(.sleepDeeply)
@@ -111,13 +111,13 @@ public struct Bottle<Storage: RecordStorage> {
     return effects
   }
 
-  /// Lets time pass; call it at `deadline`.
+  /// Handles the timers that have expired; call it at `deadline`.
   public mutating func tick(at now: UInt32) -> BottleEffects {
     clock.advance(to: now)
     return expire(at: now)
   }
 
-  /// When it wants to be called; `nil` while only an input can change anything.
+  /// When `tick` must be called; `nil` while only an input can change anything.
   public var deadline: UInt32? {
     guard power == .awake else { return profile.healthCheck > 0 ? checkAt : nil }
     var due = sleepsAt
@@ -127,14 +127,14 @@ public struct Bottle<Storage: RecordStorage> {
   }
 }
 
-/// Whether one time of the counter is before another, across its wrap.
+/// Returns whether one time of the counter is before another, across a wrap.
 func isBefore(_ left: UInt32, _ right: UInt32) -> Bool { Int32(bitPattern: left &- right) < 0 }
 
-/// The bottle's clock: seconds since it was switched on, or since 1970 once the phone has set it.
+/// The bottle's clock: seconds since it was switched on, or since 1970 once a phone has set it.
 public struct BottleClock: Sendable, Equatable {
-  /// Seconds since 1970, or since it was switched on while `isValid` is false.
+  /// The seconds since 1970, or since the bottle was switched on while `isValid` is false.
   public private(set) var seconds: UInt32 = 0
-  /// Whether it was set.
+  /// Whether a phone has set the clock.
   public private(set) var isValid = false
   private var counter: UInt32
   private var rest: UInt32 = 0
@@ -153,14 +153,14 @@ public struct BottleClock: Sendable, Equatable {
   }
 }
 
-/// Where a calibration stands, with the numbers of its characteristic.
+/// The progress of a calibration, with the numbers of its characteristic.
 public struct CalibrationProgress: Sendable, Equatable {
-  /// 0 idle, 3 waits for the empty bottle, 6 for the full one, 8 both measured, 9 complete, 10
-  /// error.
+  /// The step: 0 idle, 3 waits for the empty bottle, 6 waits for the full one, 8 both measured, 9
+  /// complete, 10 error.
   public internal(set) var step: UInt8 = 0
-  /// The raw value of the scale with the empty bottle; 0 until it is measured.
+  /// The raw value of the scale with the empty bottle; 0 until measured.
   public internal(set) var empty: Int32 = 0
-  /// The raw value of the scale with the full bottle; 0 until it is measured.
+  /// The raw value of the scale with the full bottle; 0 until measured.
   public internal(set) var full: Int32 = 0
   /// Whether this calibration has measured a raw value.
   public internal(set) var hasResult = false
@@ -170,9 +170,9 @@ public struct CalibrationProgress: Sendable, Equatable {
 
 extension Bottle: Sendable where Storage: Sendable {}
 
-// When a bottle wakes, advertises and sleeps.
+// Waking, advertising and sleeping.
 extension Bottle {
-  /// When it sleeps if nothing happens.
+  /// When the bottle falls asleep if nothing happens.
   var sleepsAt: UInt32 {
     let isWaiting =
       profile.countsNewRecordsOnly ? unsynced > unsyncedAtWake : unsynced > 0
@@ -181,7 +181,7 @@ extension Bottle {
     return profile.waitsForStable && !hasStood ? backpackAt : at
   }
 
-  /// When it takes itself for being in a backpack.
+  /// When the bottle assumes that it is in a backpack.
   var backpackAt: UInt32 {
     (profile.backpackCountsFromStable ? stableAt : wokeAt) &+ profile.backpack
   }
@@ -209,7 +209,7 @@ extension Bottle {
     return BottleEffects()
   }
 
-  /// Wakes it, or notes the activity of a bottle that is awake.
+  /// Wakes the bottle, or counts the activity of one that is awake.
   mutating func wake(byTap: Bool, at now: UInt32) -> BottleEffects {
     switch power {
     case .awake: break
@@ -267,7 +267,7 @@ extension Bottle {
     return .advertise
   }
 
-  /// A connection alone keeps nothing awake.
+  /// Puts the bottle to sleep; a connection alone does not keep it awake.
   private mutating func fallAsleep(deeply: Bool, at now: UInt32) -> BottleEffects {
     var effects = deeply ? BottleEffects.sleepDeeply : BottleEffects.sleep
     if isConnected { effects.add(.disconnect) }
@@ -280,20 +280,20 @@ extension Bottle {
     return effects
   }
 
-  /// The phone is told of the new state, if there is one.
+  /// The notification of a new state to the phone, if one is connected.
   var notifiesState: BottleEffects { isConnected ? .notifyState : BottleEffects() }
 }
 
-// What a bottle records, and what the phone writes.
+// Recording, and writes of the phone.
 extension Bottle {
-  /// The least drink that is recorded, in millilitres, and the least refill.
+  /// The smallest drink that is recorded, in milliliters, and the smallest refill.
   static var leastDrink: Int16 { 30 }
   static var leastRefill: Int16 { -100 }
-  /// A smaller change of the level is not notified, in millilitres.
+  /// The smallest change of the level that is notified, in milliliters.
   static var notifiedChange: UInt16 { 10 }
 
   mutating func pour(_ amount: Int16, at now: UInt32) -> BottleEffects {
-    // A bottle is moved to be drunk from.
+    // A bottle is moved when somebody drinks from it.
     var effects = wake(byTap: false, at: now)
     guard power == .awake else { return effects }
     let after = Int32(level) &- Int32(amount)
@@ -334,7 +334,7 @@ extension Bottle {
     return effects
   }
 
-  /// Takes what the phone wrote.
+  /// Handles a write of the phone.
   mutating func written(_ input: BottleInput, at now: UInt32) -> BottleEffects {
     var effects = BottleEffects()
     switch input {
@@ -349,7 +349,7 @@ extension Bottle {
       configuration = new
       effects = .persist
     case .command(.setTime(let time)):
-      // It does not count as activity: every connection begins with it.
+      // Setting the time does not count as activity, since every connection begins with it.
       clock.set(time)
       return notifiesState
     case .command(let command): effects = obey(command)
@@ -384,7 +384,7 @@ extension Bottle {
       dailyTotal = 0
       return changed
     case .delete(let id):
-      // The phone is answered for an unknown id too.
+      // The phone gets a response for an unknown id too.
       return ring.delete(id) ? changed : .notifyState
     case .activitySummary: return .notifyActivity
     case .startCalibration:
@@ -421,9 +421,9 @@ extension Bottle {
     return progressed
   }
 
-  /// What the scale shows without a calibration.
+  /// The value of the scale without a calibration.
   public var rawValue: Int32 {
-    // Only the conversion from `Int` is free of allocations on 32-bit targets.
+    // Only the conversion from `Int` needs no allocation on 32-bit targets.
     100_000 &+ Int32(Float(Int(level)) * configuration.scale)
   }
 

@@ -1,18 +1,18 @@
 /// A record of a drink or a refill, 16 bytes as in the bottle's flash.
 public struct DrinkRecord: Sendable, Equatable {
-  /// Grows by 1.
+  /// The number of the record, which increases by 1.
   public var id: UInt32
-  /// Seconds since 1970, or since the start if the clock was never set.
+  /// The seconds since 1970, or since the start if the clock was not set.
   public var time: UInt32
-  /// In millilitres; negative for a refill.
+  /// The amount in milliliters; negative for a refill.
   public var amount: Int16
-  /// In millilitres, afterwards.
+  /// The level afterwards, in milliliters.
   public var level: UInt16
-  /// 0 for less than 100 ml, 1 otherwise.
+  /// The kind: 0 for less than 100 ml, 1 otherwise.
   public var kind: UInt8
-  /// 1 synchronised, 2 begins a day, 4 deleted.
+  /// The flags: 1 synchronized, 2 begins a day, 4 deleted.
   public var flags: UInt8
-  /// Fills the record to 16 bytes.
+  /// The padding to 16 bytes.
   public var padding: UInt16 = 0
 
   public init(
@@ -22,47 +22,47 @@ public struct DrinkRecord: Sendable, Equatable {
     (self.level, self.kind, self.flags) = (level, kind, flags)
   }
 
-  /// A record of zeros, for memory that holds none yet.
+  /// A record of zeros, for memory without a record.
   public static var blank: DrinkRecord {
     DrinkRecord(id: 0, time: 0, amount: 0, level: 0, kind: 0)
   }
 
-  /// Whether a phone has acknowledged it: flag 1.
+  /// Whether a phone has acknowledged the record: flag 1.
   public var isSynced: Bool { flags & 1 != 0 }
-  /// Whether it was deleted: flag 4.
+  /// Whether the record was deleted: flag 4.
   public var isDeleted: Bool { flags & 4 != 0 }
-  /// Whether a phone still has to get it.
+  /// Whether the record is still to be sent to a phone.
   public var isWaiting: Bool { flags & 5 == 0 }
 }
 
-/// The memory in which a ring keeps its records: flash on a bottle, an array on a host.
+/// The memory of a ring's records: flash on a bottle, an array on a host.
 public protocol RecordStorage {
-  /// How many records it holds.
+  /// The number of records that fit.
   var capacity: Int { get }
-  /// A record by its place.
+  /// Accesses a record by its index.
   subscript(place: Int) -> DrinkRecord { get set }
 }
 
-/// The newest records of a bottle, oldest first; a new record replaces the oldest one.
+/// The newest records of a bottle, oldest first; a new record replaces the oldest one when full.
 public struct RecordRing<Storage: RecordStorage> {
-  /// The records of a bottle's flash.
+  /// The number of records in a bottle's flash.
   public static var usualCapacity: Int { 600 }
 
-  /// The memory of the records, a place for each.
+  /// The memory of the records.
   public internal(set) var storage: Storage
-  /// The place of the oldest record.
+  /// The index of the oldest record in the memory.
   public internal(set) var first: Int
-  /// How many records it holds.
+  /// The number of records.
   public internal(set) var count: Int
   /// The id of the next record.
   public internal(set) var nextID: UInt32
 
-  /// A ring as it was found in memory; an empty one by default.
+  /// Creates a ring from the state in memory; by default an empty one.
   public init(_ storage: Storage, first: Int = 0, count: Int = 0, nextID: UInt32 = 1) {
     (self.storage, self.first, self.count, self.nextID) = (storage, first, count, nextID)
   }
 
-  /// The record at a place, from 0 for the oldest.
+  /// Accesses a record, from 0 for the oldest.
   public subscript(index: Int) -> DrinkRecord {
     get { storage[place(index)] }
     set { storage[place(index)] = newValue }
@@ -73,7 +73,7 @@ public struct RecordRing<Storage: RecordStorage> {
     return place >= storage.capacity ? place &- storage.capacity : place
   }
 
-  /// Adds a record under the next id, and returns that.
+  /// Adds a record with the next id and returns the id.
   public mutating func add(
     time: UInt32, amount: Int16, level: UInt16, beginsDay: Bool
   ) -> UInt32 {
@@ -90,7 +90,8 @@ public struct RecordRing<Storage: RecordStorage> {
     return id
   }
 
-  /// How many records a phone still has to get; with deleted ones as older bottles count them.
+  /// Returns the number of records to be sent; `withDeleted` counts deleted ones as older firmware
+  /// does.
   public func unsynced(withDeleted: Bool) -> UInt16 {
     var found: UInt16 = 0
     var index = 0
@@ -102,7 +103,7 @@ public struct RecordRing<Storage: RecordStorage> {
     return found
   }
 
-  /// Returns the place of the first waiting record behind an id; `count` if there is none.
+  /// Returns the index of the first waiting record after an id; `count` if there is none.
   func firstWaiting(after id: UInt32, upTo last: UInt32) -> Int {
     var index = 0
     while index < count {
@@ -113,7 +114,7 @@ public struct RecordRing<Storage: RecordStorage> {
     return count
   }
 
-  /// Marks all waiting records up to an id as synchronised.
+  /// Marks all waiting records up to an id as synchronized.
   mutating func markSynced(upTo last: UInt32) {
     var index = 0
     while index < count {
@@ -122,7 +123,7 @@ public struct RecordRing<Storage: RecordStorage> {
     }
   }
 
-  /// Marks the first records as synchronised, deleted ones among them, as older bottles do.
+  /// Marks the first records as synchronized, including deleted ones, as older firmware does.
   mutating func markFirst(_ number: UInt16) {
     var left = number
     var index = 0
@@ -135,7 +136,7 @@ public struct RecordRing<Storage: RecordStorage> {
     }
   }
 
-  /// Deletes a record; returns whether it was there and not deleted yet.
+  /// Deletes a record. Returns whether it existed and was not deleted yet.
   mutating func delete(_ id: UInt32) -> Bool {
     var index = 0
     while index < count {
@@ -148,7 +149,7 @@ public struct RecordRing<Storage: RecordStorage> {
     return false
   }
 
-  /// Forgets all records; ids go on.
+  /// Removes all records; ids continue to increase.
   mutating func clear() { count = 0 }
 }
 

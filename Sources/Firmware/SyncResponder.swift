@@ -1,31 +1,31 @@
-/// The bottle's side of a synchronisation: one chunk after each acknowledgement.
+/// The bottle's side of a synchronization, which sends one chunk after each acknowledgement.
 ///
 ///     idle ──START──▶ sending ──ACK──▶ sending … ──last ACK──▶ idle, records marked
 ///                        │ START: begins anew       │ disconnect: idle, nothing marked
 ///                        └──────────────────────────┘
 ///
-/// It remembers only ids, so a record that comes, is deleted or is overwritten meanwhile shifts
-/// nothing.
+/// It stores only ids, so records that are added, deleted or overwritten in the meantime do not
+/// shift the others.
 public struct SyncResponder: Sendable, Equatable {
-  /// Whether a synchronisation runs.
+  /// Whether a synchronization is running.
   public private(set) var isSending = false
-  /// The number of the chunk that was sent last, from 0.
+  /// The number of the last chunk sent, from 0.
   public private(set) var index: UInt16 = 0
-  /// The number of chunks of the synchronisation, of up to 20 records each.
+  /// The number of chunks of the synchronization, of up to 20 records each.
   public private(set) var total: UInt16 = 0
-  /// How many records a chunk has at most.
+  /// The most records in a chunk.
   private var size: UInt16 = 0
-  /// The last id that belongs to the synchronisation.
+  /// The last id of the synchronization.
   private var last: UInt32 = 0
-  /// The id behind which the present chunk begins, and the last one in it.
+  /// The id after which the present chunk begins, and the last id in it.
   private var before: UInt32 = 0
   private var sent: UInt32 = 0
-  /// How many records were asked for and are there.
+  /// The number of records to send.
   private var asked: UInt16 = 0
 
   public init() {}
 
-  /// Begins with a snapshot of up to `count` records; returns whether there is a chunk to send.
+  /// Begins with a snapshot of up to `count` records. Returns whether there is a chunk to send.
   mutating func start<Storage>(
     count: UInt16, chunkSize: UInt16, in ring: borrowing RecordRing<Storage>
   ) -> Bool {
@@ -46,8 +46,7 @@ public struct SyncResponder: Sendable, Equatable {
     return true
   }
 
-  /// Takes an acknowledgement of the chunk that was sent last; returns whether another one is to be
-  /// sent.
+  /// Handles the acknowledgement of the last chunk. Returns whether another chunk is to be sent.
   mutating func acknowledge<Storage>(
     in ring: inout RecordRing<Storage>, marksFirst: Bool
   ) -> Bool {
@@ -64,7 +63,7 @@ public struct SyncResponder: Sendable, Equatable {
 
   mutating func stop() { self = SyncResponder() }
 
-  /// The number of records in the present chunk.
+  /// Returns the number of records in the present chunk.
   public func recordCount<Storage>(in ring: borrowing RecordRing<Storage>) -> Int {
     var found = 0
     var place = ring.firstWaiting(after: before, upTo: sent)
@@ -75,7 +74,7 @@ public struct SyncResponder: Sendable, Equatable {
     return found
   }
 
-  /// A record of the present chunk.
+  /// Returns a record of the present chunk.
   public func record<Storage>(
     _ number: Int, in ring: borrowing RecordRing<Storage>
   ) -> DrinkRecord {

@@ -1,35 +1,38 @@
-/// The timers of a bottle, in milliseconds, as its plans changed them.
+/// The timers of a bottle in milliseconds, as changed by its firmware plans.
 ///
-/// A profile is data: the rules are the same for all. Where a number is 0 there is no such timer.
+/// A profile is data; the rules are the same for all profiles. The value 0 turns a timer off.
 public struct TimerProfile: Sendable, Equatable {
   /// The number of the plan.
   public var plan: UInt16
-  /// How long it stays awake after the last activity.
+  /// How long the bottle stays awake after the last activity.
   public var awake: UInt32
-  /// The same while it has unsynchronised records.
+  /// How long the bottle stays awake while it has unsynchronized records.
   public var awakeUnsynced: UInt32
-  /// Whether only records that were made since it woke count for `awakeUnsynced`.
+  /// Whether only records made since the last wake count for `awakeUnsynced`.
   public var countsNewRecordsOnly: Bool
-  /// How long it advertises; 0 for as long as it is awake.
+  /// How long the bottle advertises; 0 for as long as it is awake.
   public var advertising: UInt32
-  /// The same while it has unsynchronised records.
+  /// How long the bottle advertises while it has unsynchronized records.
   public var advertisingUnsynced: UInt32
-  /// Whether writes of the phone count as activity. A connection alone never does, and neither does
-  /// setting the clock.
+  /// Whether writes of the phone count as activity.
+  ///
+  /// A connection alone and setting the clock never do.
   public var dataIsActivity: Bool
-  /// After this long without standing upright and still it takes itself for being in a backpack.
+  /// The time without standing upright and still after which the bottle assumes that it is in a
+  /// backpack.
   public var backpack: UInt32
-  /// Whether that time begins anew each time it stands still; otherwise it is counted from waking.
+  /// Whether that time restarts whenever the bottle stands still; otherwise it counts from the
+  /// wake.
   public var backpackCountsFromStable: Bool
-  /// Whether writes of the phone begin that time anew, too.
+  /// Whether writes of the phone restart that time too.
   public var dataEndsBackpack: Bool
-  /// Whether a bottle that did not stand still since it woke stays awake until `backpack` is over.
+  /// Whether a bottle that has not stood still since its wake stays awake until `backpack` is over.
   public var waitsForStable: Bool
-  /// How often a timer wakes it from any sleep, to look after itself.
+  /// The interval of health checks, for which a timer wakes the bottle from any sleep.
   public var healthCheck: UInt32
-  /// Below this many percent it sleeps and nothing wakes it; 0 for no such rule.
+  /// The battery percentage below which the bottle sleeps and cannot wake; 0 for no limit.
   public var lockout: UInt8
-  /// From this many percent on it can be woken again.
+  /// The battery percentage from which the bottle can wake again.
   public var recovery: UInt8
 
   public init(
@@ -54,7 +57,8 @@ public struct TimerProfile: Sendable, Equatable {
     self.recovery = recovery
   }
 
-  /// The seed: 30 s, and 120 s with unsynchronised records, for advertising and being awake.
+  /// The required timers: 30 s, or 120 s with unsynchronized records, for advertising and being
+  /// awake.
   public static var plan028: TimerProfile {
     TimerProfile(
       plan: 28, awake: 30_000, awakeUnsynced: 120_000, countsNewRecordsOnly: false,
@@ -62,7 +66,8 @@ public struct TimerProfile: Sendable, Equatable {
       backpack: 300_000, backpackCountsFromStable: false)
   }
 
-  /// Two timers instead of six: it advertises as long as it is awake, 30 s after any activity.
+  /// Two timers instead of six: the bottle advertises as long as it is awake, 30 s after any
+  /// activity.
   public static var plan034: TimerProfile {
     TimerProfile(
       plan: 34, awake: 30_000, awakeUnsynced: 30_000, countsNewRecordsOnly: false,
@@ -70,7 +75,8 @@ public struct TimerProfile: Sendable, Equatable {
       backpack: 180_000, backpackCountsFromStable: true)
   }
 
-  /// The same, with 240 s for records that were made since it woke, and what later plans added.
+  /// The timers of plan 034 with 240 s for records made since the wake, and the additions of later
+  /// plans.
   public static var plan035: TimerProfile {
     TimerProfile(
       plan: 35, awake: 30_000, awakeUnsynced: 240_000, countsNewRecordsOnly: true,

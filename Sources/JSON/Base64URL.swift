@@ -1,6 +1,6 @@
 /// Base64 with the URL-safe alphabet and without padding (RFC 4648 section 5, RFC 7515 section 2).
 package enum Base64URL {
-  /// Writes four letters for three bytes, fewer for the last one or two.
+  /// Encodes every three bytes as four letters, and one or two last bytes as fewer.
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count * 4 + 2) / 3)
@@ -20,14 +20,15 @@ package enum Base64URL {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Reads what `encode` writes.
+  /// Decodes the form that `encode` returns.
   ///
-  /// `nil` for padding, other characters, impossible lengths and bits left over that are not zero.
+  /// Returns `nil` for padding, other characters, impossible lengths, and remaining bits that are
+  /// not zero.
   package static func decode(_ text: some StringProtocol) -> [UInt8]? {
     decode(letters: text.utf8)
   }
 
-  /// The same for the bytes of a text.
+  /// Decodes the UTF-8 of a text.
   package static func decode(letters: some Collection<UInt8>) -> [UInt8]? {
     guard letters.count % 4 != 1 else { return nil }
     var bytes: [UInt8] = []

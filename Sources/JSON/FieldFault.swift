@@ -1,21 +1,21 @@
-/// A fault in a member of a message; members are named as on the wire, without their values.
+/// A fault in a member of a message. Members are named as on the wire, without their values.
 public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-  /// No JSON, or not of the expected form.
+  /// The message is not JSON, or does not have the expected form.
   case malformed(detail: String)
   /// A required member is absent, `null` or empty.
   case missing(field: String)
-  /// A member holds another kind of JSON value than the contract says.
+  /// A member has another kind of JSON value than specified.
   case wrongType(field: String)
-  /// None of the words that the contract has for this member.
+  /// A member has a value outside of its fixed set.
   case unknownWord(field: String, known: [String])
-  /// No ISO 8601 time, or one outside the years 1677 to 2262.
+  /// A member is not an ISO 8601 time, or is outside the years 1677 to 2262.
   case badDate(field: String)
-  /// Beyond a bound of this member.
+  /// A member exceeds one of its bounds.
   case outOfBounds(field: String)
-  /// The whole message is longer than allowed.
+  /// The whole message is too long.
   case tooLong(bytes: Int)
 
-  /// The fault in a few words for people.
+  /// A short description of the fault for people.
   public var description: String {
     switch self {
     case .malformed(let detail): detail
@@ -29,7 +29,7 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
     }
   }
 
-  /// The member at fault, if it is a single one.
+  /// The member with the fault, if there is a single one.
   package var field: String? {
     switch self {
     case .malformed, .tooLong: nil
@@ -40,14 +40,14 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
   }
 }
 
-/// A fault in a JSON text (RFC 8259) and its place.
+/// A fault in a JSON text (RFC 8259) with its position.
 public struct JSONError: Error, Sendable, Hashable {
-  /// The fault in a few words for people, without a part of the text.
+  /// A short description of the fault for people, without any part of the text.
   public var detail: String
-  /// The place in bytes, from 0.
+  /// The position in bytes, from 0.
   public var offset: Int
 
-  /// A fault at `offset`.
+  /// Creates a fault at `offset`.
   public init(_ detail: String, at offset: Int) {
     self.detail = detail
     self.offset = offset

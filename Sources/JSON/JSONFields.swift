@@ -1,11 +1,11 @@
-/// The members of one JSON object, each by the bytes of its value.
+/// The members of one JSON object, with the bytes of each value.
 ///
-/// Members come in any order. Members read before a fault stay readable, so that an error can name
-/// its request.
+/// Members may have any order. Members read before a fault stay readable, so that an error can
+/// identify its request.
 package struct JSONFields: Sendable {
   private let bytes: [UInt8]
   private var values: [String: Value] = [:]
-  /// Why and where the text is not a JSON object.
+  /// The reason and position if the text is not a JSON object.
   package private(set) var fault: JSONError?
 
   private struct Value {
@@ -13,7 +13,7 @@ package struct JSONFields: Sendable {
     var range: Range<Int>
   }
 
-  /// Reads an object and keeps the members of these names; of repeated ones the last counts.
+  /// Reads an object and keeps the members with these names; the last of repeated members is used.
   package init(_ bytes: [UInt8], keeping names: [String]) {
     self.bytes = bytes
     var reader = JSONReader(bytes)
@@ -38,12 +38,12 @@ package struct JSONFields: Sendable {
     throw .malformed(detail: "\(fault.detail) at byte \(fault.offset)")
   }
 
-  /// Whether the member is present and not `null`.
+  /// Returns whether the member is present and not `null`.
   package func has(_ name: String) -> Bool {
     values[name].map { $0.kind != .null } ?? false
   }
 
-  /// The member's value; `nil` if it is absent or `null`.
+  /// Returns the member's value; `nil` if it is absent or `null`.
   private func value(
     _ name: String, _ kind: JSONReader.Kind
   ) throws(FieldFault) -> Value? {
@@ -52,7 +52,7 @@ package struct JSONFields: Sendable {
     return value
   }
 
-  /// The member's value, as it was checked when the object was read.
+  /// Reads the member's value, which was validated when the object was read.
   private func read<Found>(
     _ value: Value, _ body: (inout JSONReader) throws(JSONError) -> Found
   ) throws(FieldFault) -> Found {
@@ -70,7 +70,7 @@ package struct JSONFields: Sendable {
     return try read(value) { (reader) throws(JSONError) in try reader.string() }
   }
 
-  /// A string of at least one byte.
+  /// Returns a string of at least one byte.
   package func string(_ name: String, atMost limit: Int) throws(FieldFault) -> String {
     guard let text = try optionalString(name), !text.isEmpty else { throw .missing(field: name) }
     guard text.utf8.count <= limit else { throw .outOfBounds(field: name) }
@@ -82,7 +82,7 @@ package struct JSONFields: Sendable {
     return try read(value) { (reader) throws(JSONError) in try reader.bool() }
   }
 
-  /// A whole number within bounds.
+  /// Returns a whole number within bounds; `nil` if it is absent or `null`.
   package func optionalInt(
     _ name: String, in bounds: ClosedRange<Int>
   ) throws(FieldFault) -> Int? {
@@ -105,13 +105,13 @@ package struct JSONFields: Sendable {
     return try read(value) { (reader) throws(JSONError) in try reader.double() }
   }
 
-  /// The bytes of an object.
+  /// Returns the bytes of an object.
   package func object(_ name: String) throws(FieldFault) -> [UInt8] {
     guard let value = try value(name, .object) else { throw .missing(field: name) }
     return Array(bytes[value.range])
   }
 
-  /// The bytes of each element of an array; none if it is absent.
+  /// Returns the bytes of each element of an array; empty if it is absent.
   package func elements(
     _ name: String, atMost limit: Int
   ) throws(FieldFault) -> [[UInt8]] {
@@ -131,7 +131,7 @@ package struct JSONFields: Sendable {
     return elements
   }
 
-  /// A word of a closed list in either letter case; `nil` if it is absent or empty.
+  /// Returns a label of a fixed set, in either letter case; `nil` if it is absent or empty.
   package func optionalWord<Word: RawRepresentable<String> & CaseIterable>(
     _ name: String, of: Word.Type = Word.self
   ) throws(FieldFault) -> Word? {

@@ -1,17 +1,17 @@
 extension JSONWriter {
-  /// Writes a member whose value is a string, or `null` for none.
+  /// Writes a member whose value is a string, or `null` if there is none.
   public mutating func entry(_ name: String, _ text: String?) {
     key(name)
     string(text)
   }
 
-  /// Writes a member whose value is a whole number, or `null` for none.
+  /// Writes a member whose value is a whole number, or `null` if there is none.
   public mutating func entry(_ name: String, _ number: (some BinaryInteger)?) {
     key(name)
     if let number { int(number) } else { null() }
   }
 
-  /// Writes a member whose value is a number, or `null` for none.
+  /// Writes a member whose value is a number, or `null` if there is none.
   public mutating func entry(_ name: String, _ number: Double?) {
     key(name)
     if let number { double(number) } else { null() }
@@ -28,7 +28,7 @@ extension JSONWriter {
     array(name) { for text in texts { $0.string(text) } }
   }
 
-  /// Writes a member whose value is an array; `elements` writes what stands between its brackets.
+  /// Writes a member whose value is an array; `elements` writes its elements.
   public mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
     key(name)
     beginArray()
@@ -36,13 +36,13 @@ extension JSONWriter {
     endArray()
   }
 
-  /// Writes a member whose value is an object; `members` writes what stands between its braces.
+  /// Writes a member whose value is an object; `members` writes its members.
   public mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
     key(name)
     object(members)
   }
 
-  /// Writes an object; `members` writes what stands between its braces.
+  /// Writes an object; `members` writes its members.
   public mutating func object(_ members: (inout JSONWriter) -> Void) {
     beginObject()
     members(&self)

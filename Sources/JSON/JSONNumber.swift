@@ -1,6 +1,6 @@
 extension JSONReader {
-  /// Takes a whole number that fits 64 bits, however it is written: `5000`, `5000.0` and `5e3` are
-  /// the same number (RFC 8259 section 6).
+  /// Reads a whole number that fits 64 bits, in any form: `5000`, `5000.0` and `5e3` are the same
+  /// number (RFC 8259 section 6).
   public mutating func int() throws(JSONError) -> Int64 {
     let start = position
     guard let value = try intIfWhole() else {
@@ -9,19 +9,20 @@ extension JSONReader {
     return value
   }
 
-  /// Takes any number; `nil` unless it is one that `int()` would give.
+  /// Reads any number. Returns `nil` unless it is one that `int()` returns.
   public mutating func intIfWhole() throws(JSONError) -> Int64? {
     let number = try scanNumber()
     return Int64(literal(number)) ?? whole(number)
   }
 
-  /// The number if it is whole and fits 64 bits, exactly: no `Double` holds all of them.
+  /// Returns the number if it is whole and fits 64 bits. A `Double` could not represent all of them
+  /// exactly.
   private func whole(_ number: Range<Int>) -> Int64? {
     let text = bytes[number]
     let isNegative = text.first == UInt8(ascii: "-")
     let mantissa = text.prefix { $0 | 0x20 != UInt8(ascii: "e") }
     let fraction = mantissa.drop { $0 != UInt8(ascii: ".") }.dropFirst()
-    // Digits without the point; the exponent says where it belongs.
+    // The digits without the point, whose position the exponent gives.
     let digits = mantissa.filter { (0x30...0x39).contains($0) }
     let zeros = digits.reversed().prefix { $0 == 0x30 }.count
     guard zeros < digits.count else { return 0 }
@@ -35,8 +36,8 @@ extension JSONReader {
         + String(repeating: "0", count: power))
   }
 
-  /// The exponent of a number; `nil` for one so large that digits of this text cannot make up for
-  /// it.
+  /// Returns the exponent of a number; `nil` if it is too large for the digits of this text to
+  /// compensate.
   private func exponent(after mantissa: ArraySlice<UInt8>, in text: ArraySlice<UInt8>) -> Int? {
     guard mantissa.endIndex < text.endIndex else { return 0 }
     let exponent = Int(String(decoding: text[(mantissa.endIndex + 1)...], as: UTF8.self))
@@ -44,7 +45,7 @@ extension JSONReader {
     return exponent.flatMap { (-limit...limit).contains($0) ? $0 : nil }
   }
 
-  /// Takes any number whose magnitude a `Double` can hold.
+  /// Reads any number in the finite range of a `Double`.
   public mutating func double() throws(JSONError) -> Double {
     let number = try scanNumber()
     guard let value = Double(literal(number)), value.isFinite else {
@@ -57,7 +58,8 @@ extension JSONReader {
     String(decoding: bytes[number], as: UTF8.self)
   }
 
-  /// Takes a number (RFC 8259 section 6): no leading zero, no plus, digits around a point.
+  /// Reads a number (RFC 8259 section 6): no leading zero, no plus, digits on both sides of a
+  /// point.
   mutating func scanNumber() throws(JSONError) -> Range<Int> {
     let first = try nextByte()
     let start = position

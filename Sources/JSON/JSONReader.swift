@@ -1,30 +1,31 @@
-/// A reader of one JSON text (RFC 8259) that reads piece by piece and builds no tree.
+/// A streaming reader of one JSON text (RFC 8259), which builds no tree.
 ///
-/// Strict: no byte order mark, no trailing bytes, valid UTF-8, escaped surrogates in pairs, at most
-/// 64 levels deep. Repeated keys are passed on; the caller decides which one counts.
+/// The reader is strict: no byte order mark, no trailing bytes, valid UTF-8, escaped surrogates in
+/// pairs, at most 64 levels of nesting. Repeated keys are passed on; the caller decides which one
+/// is used.
 public struct JSONReader: Sendable {
-  /// Deepest nesting of objects and arrays; the contracts need five, the bound is ours.
+  /// The deepest nesting of objects and arrays. Messages need five levels; the limit is our choice.
   public static let maxDepth = 64
 
   /// The text.
   package let bytes: [UInt8]
-  /// How many bytes were read.
+  /// The number of bytes read so far.
   public package(set) var position = 0
   private var depth = 0
-  /// Whether the innermost container has shown no member yet.
+  /// Whether no member of the innermost container has been read yet.
   private var isFirst = false
 
-  /// Creates a reader before the one value of a text.
+  /// Creates a reader at the start of a text.
   public init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }
 
-  /// The kind of a value, as its first byte tells it.
+  /// The kind of a value, determined by its first byte.
   public enum Kind: Sendable, Hashable {
     case object, array, string, number, bool, null
   }
 
-  /// Returns the kind of the next value without taking it; throws if none can begin here.
+  /// Returns the kind of the next value without reading it. Throws if no value can begin here.
   public mutating func peek() throws(JSONError) -> Kind {
     switch try nextByte() {
     case UInt8(ascii: "\""): return .string
@@ -38,12 +39,12 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Takes `{`; `nextKey()` takes the rest.
+  /// Reads `{`; `nextKey()` reads the rest.
   public mutating func beginObject() throws(JSONError) {
     try open(UInt8(ascii: "{"))
   }
 
-  /// The next member's name, with the reader before its value; `nil` at the end of the object.
+  /// Reads the next member's name, up to its value; returns `nil` at the end of the object.
   public mutating func nextKey() throws(JSONError) -> JSONString? {
     guard try hasNext(before: UInt8(ascii: "}")) else { return nil }
     let key = try scanString()
@@ -51,22 +52,22 @@ public struct JSONReader: Sendable {
     return key
   }
 
-  /// Takes `[`; `nextElement()` takes the rest.
+  /// Reads `[`; `nextElement()` reads the rest.
   public mutating func beginArray() throws(JSONError) {
     try open(UInt8(ascii: "["))
   }
 
-  /// Whether another element follows, with the reader before it; false at the end of the array.
+  /// Moves to the next element. Returns false at the end of the array.
   public mutating func nextElement() throws(JSONError) -> Bool {
     try hasNext(before: UInt8(ascii: "]"))
   }
 
-  /// Takes a string.
+  /// Reads a string.
   public mutating func string() throws(JSONError) -> String {
     text(of: try scanString())
   }
 
-  /// Takes `true` or `false`.
+  /// Reads `true` or `false`.
   public mutating func bool() throws(JSONError) -> Bool {
     guard try nextByte() == UInt8(ascii: "t") else {
       try take(word: "false")
@@ -76,12 +77,12 @@ public struct JSONReader: Sendable {
     return true
   }
 
-  /// Takes `null`.
+  /// Reads `null`.
   public mutating func null() throws(JSONError) {
     try take(word: "null")
   }
 
-  /// Takes a value of any kind and forgets it; its grammar is checked all the same.
+  /// Reads and discards a value of any kind, after checking its grammar.
   public mutating func skipValue() throws(JSONError) {
     switch try peek() {
     case .string: _ = try scanString()
@@ -97,7 +98,7 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Checks that nothing but white space follows the one value.
+  /// Checks that only white space follows the value.
   public mutating func finish() throws(JSONError) {
     skipWhiteSpace()
     guard position == bytes.count else { throw JSONError("trailing bytes", at: position) }
@@ -105,7 +106,7 @@ public struct JSONReader: Sendable {
 
   // MARK: - Parts
 
-  /// The next byte that is no white space, not taken.
+  /// Returns the next byte that is not white space, without reading it.
   @inline(__always)
   mutating func nextByte() throws(JSONError) -> UInt8 {
     // Most texts have no white space.

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// A string of the text under the reader, checked but not yet unescaped.
+/// A validated string of the reader's text, whose escapes are not resolved yet.
 public struct JSONString: Sendable, Hashable {
   /// The bytes between the quotes.
   var range: Range<Int>
@@ -8,7 +8,7 @@ public struct JSONString: Sendable, Hashable {
 }
 
 extension JSONReader {
-  /// Takes a string and checks it; `text(of:)` gives its characters.
+  /// Reads and validates a string; `text(of:)` returns its characters.
   public mutating func scanString() throws(JSONError) -> JSONString {
     try take(UInt8(ascii: "\""))
     let start = position
@@ -34,7 +34,7 @@ extension JSONReader {
     }
   }
 
-  /// The characters of a string that was scanned before.
+  /// Returns the characters of a string that was scanned before.
   public func text(of string: JSONString) -> String {
     guard string.isEscaped else {
       return String(decoding: bytes[string.range], as: UTF8.self)
@@ -54,15 +54,15 @@ extension JSONReader {
     return String(decoding: unescaped, as: UTF8.self)
   }
 
-  /// Whether a string reads `name`.
+  /// Returns whether a string equals `name`.
   public func matches(_ string: JSONString, _ name: String) -> Bool {
     guard !string.isEscaped else { return text(of: string).utf8.elementsEqual(name.utf8) }
     return string.range.count == name.utf8.count && holds(name, at: string.range.lowerBound)
   }
 
-  /// Whether the bytes from `start` on are those of a text; there are at least as many.
+  /// Returns whether the bytes from `start` on equal a text. At least as many bytes must exist.
   func holds(_ text: String, at start: Int) -> Bool {
-    // The memory of a text is compared faster than its view.
+    // Comparing the memory of a text is faster than comparing its view.
     let found = unsafe text.utf8.withContiguousStorageIfAvailable { other in
       unsafe bytes.withUnsafeBufferPointer { own in
         unsafe Self.isSame(Span(_unsafeElements: own), Span(_unsafeElements: other), from: start)
@@ -71,7 +71,7 @@ extension JSONReader {
     return found ?? bytes[start..<start + text.utf8.count].elementsEqual(text.utf8)
   }
 
-  /// Whether the bytes from `start` on are those of another span, eight at a time.
+  /// Returns whether the bytes from `start` on equal another span, comparing eight at a time.
   @inline(__always)
   private static func isSame(
     _ own: Span<UInt8>, _ other: Span<UInt8>, from start: Int
@@ -88,12 +88,12 @@ extension JSONReader {
     return true
   }
 
-  /// The bytes of a string; its escapes resolved.
+  /// Returns the bytes of a string with its escapes resolved.
   package func utf8(of string: JSONString) -> ArraySlice<UInt8> {
     string.isEscaped ? ArraySlice(text(of: string).utf8) : bytes[string.range]
   }
 
-  /// Takes an escape sequence, its two halves if it is a surrogate pair.
+  /// Reads an escape sequence, including both halves of a surrogate pair.
   private mutating func scanEscape() throws(JSONError) -> Unicode.Scalar {
     let start = position
     position += 1
@@ -123,7 +123,7 @@ extension JSONReader {
     return scalar
   }
 
-  /// Takes four hexadecimal digits.
+  /// Reads four hexadecimal digits.
   private mutating func scanHex() throws(JSONError) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<4 {
@@ -136,7 +136,7 @@ extension JSONReader {
     return value
   }
 
-  /// Where a scalar of more than one byte ends (RFC 3629 section 4: shortest forms, no surrogates).
+  /// Returns the end of a multibyte scalar (RFC 3629 section 4: shortest forms, no surrogates).
   private func endOfScalar(at start: Int) throws(JSONError) -> Int {
     let (length, second): (Int, ClosedRange<UInt8>) =
       switch bytes[start] {
@@ -159,10 +159,13 @@ extension JSONReader {
   }
 }
 
-/// The characters of a string that stand for themselves.
+/// The characters of a JSON string that need no escape.
 enum PlainText {
-  /// The first place of a byte that is none: a quote, a backslash or a control character, and with
-  /// `isASCII` a part of a longer scalar; `count` without one.
+  /// Returns the index of the first byte that is not plain: a quote, a backslash or a control
+  /// character.
+  ///
+  /// With `isASCII` it also stops at a part of a longer scalar. Without such a byte it returns
+  /// `count`.
   @inline(__always)
   static func end(
     of text: Span<UInt8>, from start: Int, isASCII: Bool
@@ -171,8 +174,8 @@ enum PlainText {
     var place = start
     while place &+ 8 <= text.count {
       let word = text.word(at: place)
-      // Of each byte the highest bit tells that it is 0, or below 0x20, if it was not set before.
-      // The lowest such bit is right; a borrow may have made those above it.
+      // The highest bit of each byte shows that it is 0, or below 0x20, unless the bit was set
+      // before. The lowest such bit is correct; higher ones may result from a borrow.
       let quote = word ^ ones &* UInt64(UInt8(ascii: "\""))
       let escape = word ^ ones &* UInt64(UInt8(ascii: "\\"))
       let special =

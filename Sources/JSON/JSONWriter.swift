@@ -1,16 +1,16 @@
 package import LinkCore
 
-/// A writer of one JSON text (RFC 8259), members in the order of the calls, without white space.
+/// A writer of one JSON text (RFC 8259), with members in the order of the calls and no white space.
 ///
-/// The caller is responsible for the grammar: a key before each member's value, an `end` for every
-/// `begin`.
+/// The caller is responsible for the grammar: a key before each member's value, and an `end` for
+/// every `begin`.
 public struct JSONWriter: Sendable {
   /// The bytes written so far.
   public private(set) var bytes: [UInt8] = []
-  /// Whether the next key or value is the first of its container or belongs to a key.
+  /// Whether the next key or value is the first of its container or follows a key.
   private var isFirst = true
 
-  /// An empty text; `capacity` is the expected number of bytes.
+  /// Creates an empty text; `capacity` is the expected number of bytes.
   public init(capacity: Int = 0) {
     bytes.reserveCapacity(capacity)
   }
@@ -32,7 +32,7 @@ public struct JSONWriter: Sendable {
     isFirst = true
   }
 
-  /// Writes the name of a member of the caller's own, which needs no escapes; its value follows.
+  /// Writes the name of a member that is a literal without escapes; its value follows.
   package mutating func member(_ name: StaticString) {
     let (start, count) = (isFirst ? 0 : 1, name.utf8CodeUnitCount)
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 4) { text in
@@ -46,20 +46,20 @@ public struct JSONWriter: Sendable {
     isFirst = true
   }
 
-  /// Writes a string; only what must be escaped is.
+  /// Writes a string with only the required escapes.
   public mutating func string(_ text: String) {
     separate()
     quote(text)
   }
 
-  /// Writes `text`, or `null` for none.
+  /// Writes `text`, or `null` if there is none.
   public mutating func string(_ text: String?) {
     if let text { string(text) } else { null() }
   }
 
   /// Writes a whole number in decimal.
   public mutating func int(_ number: some BinaryInteger) { self.number(String(number)) }
-  // The generic one is not specialised outside of this module.
+  // The generic method is not specialized outside of this module.
   /// Writes a whole number in decimal.
   public mutating func int(_ number: Int) { self.number(String(number)) }
 
@@ -97,7 +97,7 @@ public struct JSONWriter: Sendable {
     }
   }
 
-  /// Writes a time as RFC 3339 has it.
+  /// Writes a time in RFC 3339 form.
   package mutating func time(_ time: Timestamp) {
     separate()
     let most = RFC3339.mostBytes + 2
@@ -111,7 +111,7 @@ public struct JSONWriter: Sendable {
     }
   }
 
-  /// Writes a value that is JSON already.
+  /// Writes a value that is already JSON.
   package mutating func raw(_ json: some Sequence<UInt8>) {
     separate()
     bytes.append(contentsOf: json)
@@ -136,7 +136,7 @@ public struct JSONWriter: Sendable {
   private mutating func quote(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     let start = bytes.count
-    // Copying first and looking at the array is quicker than looking at the string's view.
+    // Copying first and searching the array is faster than searching the string's view.
     bytes.append(contentsOf: text.utf8)
     let first = unsafe bytes.withUnsafeBufferPointer {
       unsafe PlainText.end(of: Span(_unsafeElements: $0), from: start, isASCII: false)
@@ -149,7 +149,7 @@ public struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// The short escapes of RFC 8259 section 7, `\u00xx` for the other control characters.
+  /// Appends a short escape of RFC 8259 section 7, or `\u00xx` for other control characters.
   private mutating func append(escaping byte: UInt8) {
     switch byte {
     case 0x22, 0x5C: appendEscape(byte)
@@ -169,7 +169,7 @@ public struct JSONWriter: Sendable {
     }
   }
 
-  /// Appends byte by byte: an array of two would be allocated for each escape.
+  /// Appends each byte separately, since an array of two bytes would be allocated for each escape.
   private mutating func appendEscape(_ letter: UInt8) {
     bytes.append(0x5C)
     bytes.append(letter)
@@ -179,7 +179,7 @@ public struct JSONWriter: Sendable {
 extension JSONWriter {
   /// The text with the control characters U+007F to U+009F escaped.
   ///
-  /// Some terminals act on them, and RFC 8259 does not ask for the escape.
+  /// Some terminals interpret them, and RFC 8259 does not require an escape.
   package var terminalBytes: [UInt8] {
     guard bytes.indices.contains(where: { length(ofControlAt: $0) > 0 }) else { return bytes }
     var escaped: [UInt8] = []
@@ -197,7 +197,7 @@ extension JSONWriter {
     return escaped
   }
 
-  /// Returns the number of bytes of such a character in UTF-8; 0 for any other.
+  /// Returns the number of UTF-8 bytes of such a control character; 0 for any other character.
   private func length(ofControlAt index: Int) -> Int {
     if bytes[index] == 0x7F { return 1 }
     guard bytes[index] == 0xC2, index + 1 < bytes.count else { return 0 }

@@ -6,12 +6,12 @@
   import Darwin
 #endif
 
-/// What connects this process to a child.
+/// A connection between this process and a child.
 enum Channel {
-  /// Two ends; a child inherits one only as a stream of its own.
+  /// Creates both ends, of which a child inherits only its own stream.
   ///
-  /// A socket pair: unlike a pipe, it is closed to children from its first moment, and can be
-  /// written to without a signal when nobody reads.
+  /// It uses a socket pair: unlike a pipe, it is close-on-exec from the start, and writing causes
+  /// no signal when the other end is closed.
   static func pair() throws(NetworkLabError) -> (ours: Int32, theirs: Int32) {
     #if os(Linux) || os(Android)
       let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -26,7 +26,7 @@ enum Channel {
     return (ends[0], ends[1])
   }
 
-  /// Writes all of `text`; what nobody reads is lost.
+  /// Writes all of `text`; bytes that nobody reads are lost.
   static func write(_ text: String, to socket: Int32) {
     #if os(Linux) || os(Android)
       let flags = Int32(MSG_NOSIGNAL)
@@ -43,15 +43,15 @@ enum Channel {
     }
   }
 
-  /// Lets the other end read to the end of what was written.
+  /// Signals the end of the written data to the other end.
   static func end(_ socket: Int32) { _ = shutdown(socket, Int32(SHUT_WR)) }
 
-  /// Gives a descriptor back.
+  /// Closes a descriptor.
   static func close(_ descriptor: Int32) {
     systemClose(descriptor)
   }
 
-  /// Waits for bytes; empty at the end.
+  /// Waits for bytes and returns them; empty at the end.
   static func read(_ descriptor: Int32) -> ArraySlice<UInt8> {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -62,5 +62,5 @@ enum Channel {
   }
 }
 
-/// Calls close(2): within the type, `close` is its own.
+/// Calls close(2), since inside the type `close` is its own method.
 private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The built programs of this package as children; `holdfast` where none is named.
+/// The built programs of this package as child processes; `holdfast` by default.
 package enum CommandProcess {
   /// The result of a finished run.
   package struct Outcome: Equatable {
@@ -19,10 +19,10 @@ package enum CommandProcess {
     }
   }
 
-  /// The binary of `holdfast`.
+  /// The path of the program `holdfast`.
   package static var path: String { path(of: "holdfast") }
 
-  /// The binary of a program beside the tests.
+  /// Returns the path of a program in the directory of the tests.
   package static func path(of program: String) -> String {
     let tests = Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments[0])
     return tests.resolvingSymlinksInPath().deletingLastPathComponent()
@@ -55,7 +55,7 @@ package enum CommandProcess {
     return outcome
   }
 
-  /// A directory of its own for `body`.
+  /// Runs `body` with a temporary directory, which is removed afterwards.
   package static func scratch<R>(_ body: (String) async throws -> R) async throws -> R {
     let directory = NSTemporaryDirectory() + "holdfast-command-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -65,7 +65,7 @@ package enum CommandProcess {
 }
 
 extension [String: Any] {
-  /// The members of one JSON line.
+  /// Returns the members of a line with a JSON object.
   package static func reading(_ line: String?) throws -> [String: Any] {
     let value = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
     guard let object = value as? Self else { throw NoJSONObject(line: line) }
@@ -73,7 +73,7 @@ extension [String: Any] {
   }
 }
 
-/// A line that is not a JSON object.
+/// An error for a line that is not a JSON object.
 package struct NoJSONObject: Error {
   package var line: String?
 

@@ -9,22 +9,22 @@ import Foundation
   import Darwin
 #endif
 
-/// A program that runs as a child, alone or in a place of a `NetworkLab`.
+/// A program that runs as a child process, by itself or in a place of a `NetworkLab`.
 public final class LabProcess: Sendable {
-  /// Lines kept of each stream while nobody reads them; beyond it the oldest go.
+  /// The most lines of each stream that are kept while nobody reads them; older lines are dropped.
   public static let lineLimit = 10_000
 
-  /// What it prints on standard output, line by line; ends when it closes it.
+  /// The lines of standard output; the stream ends when the program closes it.
   public let lines: AsyncStream<String>
-  /// What it prints on standard error, line by line; ends when it closes it.
+  /// The lines of standard error; the stream ends when the program closes it.
   public let diagnostics: AsyncStream<String>
 
   private let child: ChildProcess
   private let input: Int32
 
-  /// Starts a program by its words; `environment` adds to this process's own.
+  /// Starts a program with its arguments; `environment` is added to this process's own.
   ///
-  /// Throws `NetworkLabError` when it cannot be started.
+  /// - Throws: `NetworkLabError` if the program cannot be started.
   public init(_ words: [String], environment: [String: String] = [:]) throws {
     let (input, output, error) = (try Channel.pair(), try Channel.pair(), try Channel.pair())
     self.input = input.ours
@@ -42,28 +42,29 @@ public final class LabProcess: Sendable {
     Channel.close(input)
   }
 
-  /// The process of the program itself.
+  /// The identifier of the program's process.
   public var identifier: Int32 { child.identifier }
 
-  /// Writes a line to its standard input; nothing happens when it no longer reads.
+  /// Writes a line to standard input; ignored if the program no longer reads it.
   public func send(_ line: String) {
     Channel.write(line + "\n", to: input)
   }
 
-  /// Ends its standard input.
+  /// Closes standard input.
   public func endInput() { Channel.end(input) }
 
-  /// Sends it a signal; `SIGTERM` asks it to end.
+  /// Sends a signal; `SIGTERM` requests the program to end.
   public func signal(_ number: Int32) {
     child.signal(number)
   }
 
-  /// Waits for its end; returns the exit status, or the signal that ended it.
+  /// Waits for the program to end. Returns the exit status, or the signal that ended it.
   public func exit() async -> Int32 {
     await child.ended().number
   }
 
-  /// Reads on a thread of its own, so that a program that talks much is never blocked for long.
+  /// Returns the lines of a stream, read on a separate thread so that much output never blocks the
+  /// program for long.
   private static func lines(of reader: Int32) -> AsyncStream<String> {
     let (stream, sink) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(lineLimit))

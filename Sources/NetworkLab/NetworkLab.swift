@@ -9,44 +9,46 @@ import Synchronization
   import Darwin
 #endif
 
-/// A phone with two ways out, in network namespaces of this machine, and trouble on request.
+/// A phone with two network paths in namespaces of this machine, with injected faults.
 ///
 ///     phone  wlan0 10.1.0.2 -- 10.1.0.1 access point, NAT 10.9.1.2 -- 10.9.1.1 net
 ///            cell0 10.2.0.2 -- 10.2.0.1 tower,        NAT 10.9.2.2 -- 10.9.2.1 203.0.113.10
 ///
-/// It needs Linux, root, `ip`, `nft`, `conntrack`, `ss` and `sysctl`. Names hold the process id, so
-/// several labs can stand side by side; a lab that a killed process left is removed by the next.
+/// It needs Linux, root, `ip`, `nft`, `conntrack`, `ss` and `sysctl`. Names contain the process id,
+/// so several labs can exist at once. A lab that a killed process left behind is removed by the
+/// next one.
 public actor NetworkLab {
   /// A network namespace of the lab.
   public enum Place: String, Sendable, CaseIterable {
-    /// Where the client runs.
+    /// The place of the client.
     case phone
-    /// The router behind `wlan0`.
+    /// The router of `wlan0`.
     case accessPoint = "ap"
-    /// The router behind `cell0`.
+    /// The router of `cell0`.
     case tower
-    /// Where the server runs, at `serverAddress`.
+    /// The place of the server, at `serverAddress`.
     case net
   }
 
-  /// The server's address as the phone knows it (RFC 5737, TEST-NET-3).
+  /// The server's address as seen by the phone (RFC 5737, TEST-NET-3).
   public static let serverAddress = "203.0.113.10"
 
-  /// Why no lab can be built here; nil when one can.
+  /// The reason why no lab can be built on this machine; `nil` if one can.
   public static let obstacle: String? = findObstacle()
 
-  /// Whether a lab can be built here.
+  /// Whether a lab can be built on this machine.
   public static var isAvailable: Bool { obstacle == nil }
 
   private static let serial = Mutex(0)
 
-  /// The last number of the phone's address on `wlan0`.
+  /// The last part of the phone's address on `wlan0`.
   var wifiHost = 2
   private let suffix: String
-  /// One for each program: one that just began is not in its namespace yet, and not found there.
+  /// The functions that kill the programs, since a program that has just started is not in its
+  /// namespace yet.
   private var killers: [@Sendable () -> Void] = []
 
-  /// Builds a lab for `body` and removes it afterwards, however `body` ends.
+  /// Builds a lab for `body` and removes it afterwards, even if `body` throws.
   public static func with<R: Sendable>(
     _ body: (NetworkLab) async throws -> R
   ) async throws -> R {
@@ -71,16 +73,17 @@ public actor NetworkLab {
     suffix = "\(getpid())-\(number)"
   }
 
-  /// The name of a place's namespace, for `ip netns`.
+  /// Returns the name of a place's namespace, for `ip netns`.
   public nonisolated func name(of place: Place) -> String { "lab\(place.rawValue)-\(suffix)" }
 
-  /// Runs a command in a place to its end; returns what it printed.
+  /// Runs a command in a place and returns its output.
   @discardableResult
   public func run(in place: Place, _ words: String..., input: String = "") async throws -> String {
     try await Shell.run(["ip", "netns", "exec", name(of: place)] + words, input: input)
   }
 
-  /// Starts a program in a place; it is killed with the lab, or when the last reference goes.
+  /// Starts a program in a place. It is killed with the lab, or when the last reference is
+  /// released.
   public func spawn(
     in place: Place, _ words: [String], environment: [String: String] = [:]
   ) throws -> LabProcess {
@@ -90,7 +93,7 @@ public actor NetworkLab {
     return program
   }
 
-  /// Gives lines to one `ip` in a place.
+  /// Runs lines as one batch of `ip` in a place.
   func ip(in place: Place, _ lines: String...) async throws {
     try await Shell.run(
       ["ip", "-netns", name(of: place), "-batch", "-"],
@@ -149,11 +152,11 @@ public actor NetworkLab {
   }
 }
 
-// Removing, and finding out whether there is anything to build on.
+// Removal of labs, and the check whether one can be built.
 extension NetworkLab {
   private static let folder = "/run/netns"
 
-  /// Kills what runs in a namespace, then removes it.
+  /// Kills the processes in a namespace, then removes it.
   private static func remove(_ namespace: String) async {
     let listed = try? await Shell.run(["ip", "netns", "pids", namespace])
     for word in (listed ?? "").split(whereSeparator: \.isWhitespace) {
@@ -162,7 +165,7 @@ extension NetworkLab {
     _ = try? await Shell.run(["ip", "netns", "delete", namespace])
   }
 
-  /// Removes the namespaces of processes that are no more.
+  /// Removes the namespaces of processes that no longer exist.
   private static func sweep() async {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
       let parts = name.split(separator: "-")

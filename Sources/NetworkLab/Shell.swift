@@ -1,13 +1,13 @@
 import ChildProcesses
 import Foundation
 
-/// A command of the system that failed.
+/// An error of a system command.
 public struct NetworkLabError: Error, Equatable, CustomStringConvertible {
-  /// The words of the command.
+  /// The command and its arguments.
   public var command: [String]
-  /// Its exit status; 127 when it could not be started.
+  /// The exit status; 127 if the command could not be started.
   public var status: Int32
-  /// What it printed, both streams together.
+  /// The output of both streams.
   public var output: String
 
   public var description: String {
@@ -15,12 +15,12 @@ public struct NetworkLabError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// Runs short commands to their end; standard input is a text, both outputs are read as one.
+/// Runs short commands with a text as standard input and both outputs combined.
 public enum Shell {
-  /// Where administration tools are, on top of what the caller's `PATH` says.
+  /// The folders of administration tools, in addition to the caller's `PATH`.
   private static let folders = ["/usr/sbin", "/sbin", "/usr/local/sbin"]
 
-  /// The file behind a command's name; nil when there is none.
+  /// Returns the file of a command; `nil` if there is none.
   static func find(_ name: String) -> URL? {
     if name.contains("/") { return URL(filePath: name) }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -30,7 +30,7 @@ public enum Shell {
       .map { URL(filePath: $0) }
   }
 
-  /// Runs a command by its words and returns what it printed; throws unless it exits with 0.
+  /// Runs a command and returns its output. Throws unless it exits with 0.
   @discardableResult
   public static func run(_ words: [String], input: String = "") async throws -> String {
     let result = await withCheckedContinuation { continuation in
@@ -41,7 +41,7 @@ public enum Shell {
     return try result.get()
   }
 
-  /// The same, on the calling thread.
+  /// Runs a command on the calling thread and returns its output. Throws unless it exits with 0.
   @discardableResult
   public static func wait(for words: [String], input: String = "") throws -> String {
     let (stdin, stdout) = (try Channel.pair(), try Channel.pair())
@@ -63,7 +63,7 @@ public enum Shell {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Starts a command by its words: it inherits its three streams and little else.
+  /// Starts a command, which inherits only its three streams.
   ///
   /// Foundation's `Process` keeps descriptors and memory of ended programs, and may miss an end.
   static func start(

@@ -1,2 +1,2 @@
-// The ports of the features stand on the driver and its ports: whoever imports these gets those.
+// The ports of the features use the driver and its ports, so importing them also imports those.
 @_exported public import LinkDriver

@@ -3,13 +3,13 @@ import LinkCore
 public import LinkHealth
 
 extension ZoneRules {
-  /// The rules that the system knows of a zone, for the years 1970 to 2100.
+  /// Creates rules from the system's data for a zone, for the years 1970 to 2100.
   ///
-  /// Found by asking for the offset twice a day, for that is what every zone answers; two changes
-  /// within twelve hours would be missed, and no zone ever had them.
+  /// The offset is read twice a day, because any zone can provide it. Two changes within twelve
+  /// hours would be missed, but no zone has ever had them.
   ///
-  /// - Parameter name: The name that it was asked for by; without one its identifier, and UTC for
-  ///   that of Foundation's, GMT.
+  /// - Parameter name: The name of the rules; by default the zone's identifier, or UTC instead of
+  ///   Foundation's GMT.
   public init(_ zone: TimeZone, name: String? = nil) {
     let known = zone.identifier == "GMT" ? "UTC" : zone.identifier
     self.init(initialSecondsEast: Self.offset(of: zone, at: 0), name: name ?? known)
@@ -33,7 +33,7 @@ extension ZoneRules {
     zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second)))
   }
 
-  /// The first second at which the offset is no longer `offset`.
+  /// Returns the first second at which the offset differs from `offset`.
   private static func change(
     of zone: TimeZone, after low: Int, until high: Int, from offset: Int
   ) -> Int {

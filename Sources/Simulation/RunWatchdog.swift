@@ -1,23 +1,23 @@
 import Dispatch
 import Synchronization
 
-/// A watch over simulated runs from outside of them.
+/// A watchdog that monitors simulated runs from outside.
 ///
-/// A machine that spins within one step cannot be interrupted, and runs that spin can occupy every
-/// thread of the pool. The watch therefore works on a queue of its own.
+/// A machine in an endless loop cannot be interrupted, and such runs can occupy every thread of the
+/// pool. The watchdog therefore has its own queue.
 package final class RunWatchdog: Sendable {
   /// The reason why a run is reported.
   package enum Excess: Sendable, Hashable {
-    /// It has taken longer than a run may.
+    /// The run has exceeded the time limit.
     case tooLong(Duration)
-    /// It is still under way although all runs were asked to end.
+    /// The run is still going on although all runs were requested to end.
     case notStopped(after: Duration)
   }
 
   private struct State {
     var runs: [UInt64: (name: String, since: SuspendingClock.Instant)] = [:]
     var last: UInt64 = 0
-    /// When what is still under way is reported because all runs were asked to end.
+    /// When runs that are still going on are reported after a request to end.
     var stopBy: SuspendingClock.Instant?
   }
 
@@ -40,7 +40,7 @@ package final class RunWatchdog: Sendable {
     lookLater()
   }
 
-  /// Plays a run under the watch.
+  /// Plays a run under the watchdog.
   package func watching<Result>(_ name: String, _ play: () -> Result) -> Result {
     let id = state.withLock { state in
       state.last += 1
@@ -51,7 +51,7 @@ package final class RunWatchdog: Sendable {
     return play()
   }
 
-  /// Reports the runs that are still under way after the grace.
+  /// Reports the runs that are still going on after the grace period.
   package func stop() {
     state.withLock { $0.stopBy = $0.stopBy ?? .now + grace }
   }
@@ -67,7 +67,7 @@ package final class RunWatchdog: Sendable {
     for (name, excess) in state.withLock({ excesses($0) }) { report(name, excess) }
   }
 
-  /// The oldest run first.
+  /// Returns the runs to report, oldest first.
   private func excesses(_ state: State) -> [(String, Excess)] {
     let now = SuspendingClock.now
     let isOver = state.stopBy.map { $0 <= now } ?? false

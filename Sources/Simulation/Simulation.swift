@@ -2,32 +2,33 @@ import Foundation
 @_exported public import LinkSimulator
 import Synchronization
 
-/// Puts a feature into seeded worlds.
+/// A runner of a feature in seeded worlds.
 ///
 /// ```swift
 /// let summary = await Simulation<StreamFeature>(preset: .train).run(seeds: 1...1000)
 /// #expect(summary.isClean)
 /// ```
 ///
-/// `player` replaces the model under test by one of your own.
+/// A `player` can replace the model under test with your own.
 public struct Simulation<Feature: SimulatedFeature>: Sendable {
-  /// Plays one plan.
+  /// A function that plays one plan.
   public typealias Player =
     @Sendable (WorldPlan<Feature>, RunSetup<Feature>) ->
     RunOutcome<Feature>
 
-  /// The servers that each seed is played against.
+  /// The servers against which each seed is played.
   public var servers: [Feature.Server]
-  /// Draws what happens in a run from its seed.
+  /// The function that draws a plan from a seed.
   public var draw: @Sendable (UInt64, Feature.Server) -> WorldPlan<Feature>
-  /// Policy and defect.
+  /// The policy and the defect.
   public var setup: RunSetup<Feature>
-  /// Runs that are played at the same time.
+  /// The number of runs played in parallel.
   public var jobs: Int
-  /// Plays one plan; `Feature.play` by default.
+  /// The function that plays one plan; `Feature.play` by default.
   public var player: Player = { Feature.play($0, $1) }
 
-  /// Any kind of day against every kind of server, on all cores, by default.
+  /// Creates a simulation, by default of all kinds of days against all kinds of servers, on all
+  /// cores.
   public init(
     servers: [Feature.Server] = Array(Feature.Server.allCases), preset: DayPreset = .swarm,
     setup: RunSetup<Feature> = RunSetup(), jobs: Int = SimulationCores.count
@@ -37,7 +38,7 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     }
   }
 
-  /// Days of your own.
+  /// Creates a simulation of your own days.
   public init(
     servers: [Feature.Server] = Array(Feature.Server.allCases),
     setup: RunSetup<Feature> = RunSetup(), jobs: Int = SimulationCores.count,
@@ -49,17 +50,17 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     self.draw = draw
   }
 
-  /// How many runs seeds make, saturated.
+  /// Returns the number of runs of seeds, saturated.
   public func runs(of seeds: ClosedRange<UInt64>) -> UInt64 {
     SeedQueue.runs(seeds, servers.count)
   }
 
-  /// Plays each seed against each server before all checkers.
+  /// Plays each seed against each server and applies all checkers.
   ///
-  /// The summary does not depend on the number of jobs. A cancelled task ends after the runs that
-  /// are under way, with the summary of what was played.
+  /// The summary does not depend on the number of jobs. A cancelled task ends after the current
+  /// runs, with the summary of the runs played.
   ///
-  /// - Parameter each: Hears of each run as it ends, from any thread.
+  /// - Parameter each: Called for each run as it ends, from any thread.
   public func run(
     seeds: ClosedRange<UInt64>,
     each: @escaping @Sendable (RunOutcome<Feature>) -> Void = { _ in }
@@ -73,7 +74,7 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
             let outcome = self.play(next)
             summary.add(outcome)
             each(outcome)
-            // A pool of threads that is full of runs hears of nothing else.
+            // Other tasks would otherwise wait while runs occupy all threads of the pool.
             await Task.yield()
           }
           return summary
@@ -83,11 +84,11 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     }
   }
 
-  /// Plays seeds until one fails; `nil` when none does, or when the task was cancelled before.
+  /// Plays seeds until a run fails; returns `nil` if none does or the task was cancelled before.
   ///
-  /// Which one that is does not depend on the number of jobs.
+  /// The result does not depend on the number of jobs.
   ///
-  /// - Parameter fails: Which outcome counts; any finding by default.
+  /// - Parameter fails: Returns whether a run failed; by default any finding is a failure.
   public func firstFailure(
     seeds: ClosedRange<UInt64>,
     where fails: @escaping @Sendable (RunOutcome<Feature>) -> Bool = { !$0.findings.isEmpty }
@@ -115,8 +116,10 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     }
   }
 
-  /// The first run from a seed on in which a defect breaks what it should, and which is clean
-  /// without it; `nil` when the defect is not caught within its number of seeds.
+  /// Returns the first run from a seed on in which the defect breaks its promises and which is
+  /// clean without it.
+  ///
+  /// Returns `nil` if the defect is not found within its number of seeds.
   public func proof(
     of defect: Feature.Defect, against server: Feature.Server, from first: UInt64
   ) async -> RunOutcome<Feature>? {
@@ -124,7 +127,7 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     simulation.servers = [server]
     simulation.setup.defect = defect
     let (policy, draw, player) = (setup.policy, draw, player)
-    // Near the end of the range there are fewer seeds: the search goes on at its beginning.
+    // Near the end of the range there are fewer seeds, so the search continues at its beginning.
     let count = UInt64(max(1, defect.seeds))
     for seeds in SeedQueue.ranges(from: first, count: count) {
       let found = await simulation.firstFailure(seeds: seeds) { outcome in
@@ -142,15 +145,15 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
   }
 }
 
-/// The machine that simulations run on.
+/// The processor cores of this machine.
 public enum SimulationCores {
-  /// How many runs it can play at the same time.
+  /// The number of runs that can be played in parallel.
   public static var count: Int { ProcessInfo.processInfo.activeProcessorCount }
 }
 
-/// Hands runs out, each once, in order.
+/// A queue that hands out runs, each once, in order.
 final class SeedQueue: Sendable {
-  /// One run: its place in the order, its seed, and the index of its server.
+  /// A run: its index in the order, its seed, and the index of its server.
   typealias Next = (index: UInt64, seed: UInt64, server: Int)
 
   private let first: UInt64
@@ -163,14 +166,14 @@ final class SeedQueue: Sendable {
     state = Mutex((0, Self.runs(seeds, servers)))
   }
 
-  /// How many runs there are, saturated.
+  /// Returns the number of runs, saturated.
   static func runs(_ seeds: ClosedRange<UInt64>, _ servers: Int) -> UInt64 {
     let (seedCount, isAll) = (seeds.upperBound - seeds.lowerBound).addingReportingOverflow(1)
     let (runs, isMore) = seedCount.multipliedReportingOverflow(by: UInt64(max(1, servers)))
     return isAll || isMore ? .max : runs
   }
 
-  /// So many seeds from one on; past the largest seed they go on from 0.
+  /// Returns `count` seeds from one on; after the largest seed they continue from 0.
   static func ranges(from first: UInt64, count: UInt64) -> [ClosedRange<UInt64>] {
     let (last, isOver) = first.addingReportingOverflow(count - 1)
     return isOver ? [first...UInt64.max, 0...last] : [first...last]
@@ -186,14 +189,14 @@ final class SeedQueue: Sendable {
     return (index, first + index / servers, Int(index % servers))
   }
 
-  /// What comes later is not needed any more.
+  /// Removes the runs from an index on, which are no longer needed.
   func end(before index: UInt64) {
     state.withLock { $0.end = min($0.end, index) }
   }
 }
 
 extension Simulation<StreamFeature> {
-  /// Plays with a model of your own in place of `StreamModel`.
+  /// Returns a simulation with your own model instead of `StreamModel`.
   public func with<Client: StreamClient>(_ client: Client.Type) -> Simulation {
     var changed = self
     changed.player = { StreamFeature.play($0, $1, as: Client.self) }

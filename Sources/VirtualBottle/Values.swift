@@ -1,9 +1,9 @@
 public import BottleFirmware
 public import LinkWire
 
-// The firmware's values as the phone reads them.
+// The firmware's values in the phone's format.
 extension VirtualBottle {
-  /// The state as it would be notified now.
+  /// The state that would be notified now.
   public var state: BottleState {
     var flags: BottleState.Flags = []
     if bottle.clock.isValid { flags.insert(.timeIsValid) }
@@ -46,7 +46,7 @@ extension VirtualBottle {
 }
 
 extension BottleInput {
-  /// What a write means; `nil` for one that cannot be read.
+  /// Creates the input of a write; `nil` if the bytes are invalid.
   init?(_ bytes: [UInt8], to attribute: BottleAttribute) {
     do throws(BottleFormatError) {
       switch attribute {
@@ -72,7 +72,7 @@ extension BottleInput {
 }
 
 extension FirmwareCommand {
-  /// `nil` for a command that this firmware does not have.
+  /// Creates a command; `nil` if this firmware does not support it.
   fileprivate init?(_ command: BottleCommand) {
     switch command {
     case .tare: self = .tare
@@ -134,14 +134,14 @@ public struct ArrayStorage: RecordStorage, Sendable, Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(record.id) }
   }
 
-  /// Empty flash.
+  /// Creates empty flash.
   public init(capacity: Int) {
     records = Array(repeating: HashableRecord(record: .blank), count: capacity)
   }
 
   public var capacity: Int { records.count }
 
-  /// Accesses the record at a place, 0 to `capacity - 1`.
+  /// Accesses the record at an index from 0 to `capacity - 1`.
   public subscript(place: Int) -> DrinkRecord {
     get { records[place].record }
     set { records[place].record = newValue }

@@ -2,52 +2,53 @@ public import BottleFirmware
 public import LinkCore
 public import LinkWire
 
-/// A bottle on a host: the firmware's rules, with values as bytes and the host's time.
+/// A bottle on a host, which applies the firmware's rules with the host's time and encodes values
+/// as bytes.
 ///
-/// It is the bottle of tests, simulations and `holdfast bottle virtual`. What it is told is what
-/// the world and the radio do; what it returns is what its radio sends.
+/// It is the bottle of tests, simulations and `holdfast bottle virtual`. Its inputs come from the
+/// environment and the radio, and its outputs are what the radio sends.
 public struct VirtualBottle: Sendable {
-  /// The firmware, as it runs on a bottle.
+  /// The firmware, the same as on a bottle.
   public private(set) var bottle: Bottle<ArrayStorage>
-  /// The longest value that a notification of this connection carries; longer ones are cut off.
+  /// The longest value of a notification on this connection; longer values are truncated.
   public private(set) var longestValue = 20
   private let profile: TimerProfile
-  /// The time that stands for 0 of the firmware's counter.
+  /// The time at which the firmware's counter was 0.
   private var start: Instant
   private var last: Instant
 
-  /// What happens to a bottle.
+  /// An event of a bottle.
   public enum Input: Sendable, Equatable {
-    /// Something that is done to it.
+    /// An event of the environment.
     case world(BottleInput)
-    /// A phone connected; the longest value that a notification carries is MTU - 3.
+    /// A phone connected; the longest value of a notification is MTU - 3.
     case connected(longestValue: Int)
-    /// Both ends agreed on another length.
+    /// Both ends agreed on a new MTU.
     case negotiated(longestValue: Int)
     case disconnected
     case written(BottleAttribute, [UInt8])
-    /// Its battery was taken out and put back: it forgets what is not in its flash.
+    /// The battery was removed and inserted again, so all data outside of the flash are lost.
     case restarted
-    /// Its flash was erased too: its records are gone, and their ids begin again.
+    /// The flash was erased too: the records are lost, and ids start again.
     case erased
   }
 
-  /// What a bottle does.
+  /// An output of a bottle.
   public enum Output: Sendable, Equatable {
     case advertises(Bool)
-    /// It ends the connection.
+    /// The bottle ends the connection.
     case disconnects
     case notifies(BottleAttribute, [UInt8])
-    /// A write was taken or refused.
+    /// A write was accepted or rejected.
     case answers(BottleAttribute, isTaken: Bool)
     case sleeps(deeply: Bool)
-    /// What is in the flash changed.
+    /// The contents of the flash changed.
     case stores
   }
 
-  /// A bottle that sleeps.
+  /// Creates a sleeping bottle.
   ///
-  /// - Parameter nextID: the id of the next record; `nil` for one more than that of the last.
+  /// - Parameter nextID: The id of the next record; `nil` for the last id plus one.
   public init(
     _ profile: TimerProfile, records: [BottleRecord] = [], nextID: UInt32? = nil,
     level: UInt16 = 600, capacity: Int = RecordRing<ArrayStorage>.usualCapacity, at now: Instant
@@ -58,18 +59,18 @@ public struct VirtualBottle: Sendable {
       profile, ring: Self.ring(records, nextID: nextID, capacity: capacity), level: level)
   }
 
-  /// Whether it counts and marks deleted records as bottles did until now.
+  /// Whether deleted records are counted and marked, as by older firmware.
   public var countsDeleted: Bool {
     get { bottle.countsDeleted }
     set { bottle.countsDeleted = newValue }
   }
 
-  /// Its records, oldest first.
+  /// The records, oldest first.
   public var records: [BottleRecord] {
     (0..<bottle.ring.count).map { BottleRecord(bottle.ring[$0]) }
   }
 
-  /// When it wants to be called; `nil` while only an input can change anything.
+  /// When `tick` must be called; `nil` while only an input can change anything.
   public var deadline: Instant? {
     bottle.deadline.map { due in
       let wait = Int32(bitPattern: due &- counter(at: last))
@@ -86,7 +87,7 @@ public struct VirtualBottle: Sendable {
     let time = advance(to: now)
     switch input {
     case .world(let input):
-      // Not in one expression: the outputs show the bottle after the step.
+      // Separate statements, since the outputs must show the bottle after the step.
       let effects = bottle.handle(input, at: time)
       return outputs(effects)
     case .connected(let longest):
@@ -110,7 +111,7 @@ public struct VirtualBottle: Sendable {
     }
   }
 
-  /// The value of a characteristic; `nil` if it cannot be read.
+  /// Returns the value of a characteristic; `nil` if it cannot be read.
   public func value(of attribute: BottleAttribute) -> [UInt8]? {
     switch attribute {
     case .state: state.bytes

@@ -1,18 +1,19 @@
 /// An IPv4 or IPv6 address without a port.
 public struct NetworkAddress: Sendable, Hashable {
-  /// 4 bytes of IPv4 or 16 of IPv6; an IPv4 address in the form of IPv6 (RFC 4291 section 2.5.5.2)
-  /// counts as IPv4.
+  /// The 4 bytes of an IPv4 address or the 16 of an IPv6 address. An IPv4-mapped IPv6 address (RFC
+  /// 4291 section 2.5.5.2) is stored as IPv4.
   public let bytes: [UInt8]
 
-  /// Reads an address as dotted decimals or as RFC 4291 section 2.2 writes it; `nil` for anything
-  /// else.
+  /// Parses an address in dotted decimal or in the form of RFC 4291 section 2.2; `nil` for other
+  /// text.
   public init?(_ text: some StringProtocol) {
     guard let bytes = text.contains(":") ? Self.six(Substring(text)) : Self.four(Substring(text))
     else { return nil }
     self.init(bytes)
   }
 
-  /// Takes the 4 or 16 bytes of an address, the most significant first; `nil` for another number.
+  /// Creates an address from 4 or 16 bytes, most significant first; `nil` for another number of
+  /// bytes.
   public init?(bytes: [UInt8]) {
     guard bytes.count == 4 || bytes.count == 16 else { return nil }
     self.init(bytes)
@@ -25,7 +26,8 @@ public struct NetworkAddress: Sendable, Hashable {
 
   private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
 
-  /// Reads the host of a URL or of an option: an address, in brackets or without; `nil` for a name.
+  /// Parses the host of a URL or an option as an address, with or without brackets; `nil` for a
+  /// name.
   public init?(host: some StringProtocol) {
     self.init(Self.withoutBrackets(host))
   }
@@ -36,16 +38,16 @@ public struct NetworkAddress: Sendable, Hashable {
     return isBracketed ? Substring(host.dropFirst().dropLast()) : Substring(host)
   }
 
-  /// Whether it is of this machine alone: 127.0.0.0/8 (RFC 1122 section 3.2.1.3) or ::1 (RFC 4291
-  /// section 2.5.3).
+  /// Whether the address is a loopback address: 127.0.0.0/8 (RFC 1122 section 3.2.1.3) or ::1 (RFC
+  /// 4291 section 2.5.3).
   public var isLoopback: Bool {
     bytes.count == 4 ? bytes[0] == 127 : bytes.last == 1 && bytes.dropLast().allSatisfy { $0 == 0 }
   }
 
-  /// Whether it stands for every address of its family: `0.0.0.0` or `::`.
+  /// Whether the address stands for every address of its family: `0.0.0.0` or `::`.
   public var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 
-  /// Whether it is one of IPv6.
+  /// Whether the address is an IPv6 address.
   public var isIPv6: Bool { bytes.count == 16 }
 
   /// Returns whether the host of a URL or of an option is this machine: `localhost` (RFC 6761
@@ -54,8 +56,11 @@ public struct NetworkAddress: Sendable, Hashable {
     host.lowercased() == "localhost" || NetworkAddress(host: host)?.isLoopback == true
   }
 
-  /// What is counted as one client: an IPv4 address or the upper half of an IPv6 one, since clients
-  /// may choose the lower half (RFC 4291 section 2.5.1); two hexadecimal digits for each byte.
+  /// The part of the address that is counted as one client, as two hexadecimal digits for each
+  /// byte.
+  ///
+  /// This is an IPv4 address, or the upper half of an IPv6 address because clients may choose the
+  /// lower half (RFC 4291 section 2.5.1).
   public var origin: String {
     bytes.prefix(isIPv6 ? 8 : 4)
       .map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
@@ -87,7 +92,7 @@ public struct NetworkAddress: Sendable, Hashable {
     return left + [UInt8](repeating: 0, count: 16 - left.count - right.count) + right
   }
 
-  /// Returns the bytes of groups between colons, the last of which may be an IPv4 address.
+  /// Returns the bytes of groups separated by colons, the last of which may be an IPv4 address.
   private static func groups(_ text: Substring) -> [UInt8]? {
     var bytes: [UInt8] = []
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -107,7 +112,7 @@ public struct NetworkAddress: Sendable, Hashable {
 }
 
 extension Substring {
-  /// Returns the bounds of the first occurrence of two equal ASCII characters.
+  /// Returns the bounds of the first occurrence of `pair`, two equal ASCII characters.
   func range(of pair: String) -> (lower: Index, upper: Index)? {
     var place = startIndex
     while place < endIndex {
@@ -122,10 +127,10 @@ extension Substring {
 public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
   private let address: NetworkAddress
   private let length: Int
-  /// As it was written.
+  /// The text from which the block was parsed.
   public let description: String
 
-  /// Reads a block; an address alone is the block of it. `nil` unless the length fits the address.
+  /// Parses a block; an address alone is a block of itself. `nil` if the length does not fit.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let address = NetworkAddress(first) else { return nil }
@@ -135,7 +140,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
       guard (1...3).contains(parts[1].utf8.count),
         parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let given = Int(parts[1])
       else { return nil }
-      // A length for IPv6 counts the 96 bits before a mapped IPv4 address too.
+      // The prefix length of a mapped address includes the 96 bits before its IPv4 address.
       let isMapped = bits == 32 && first.contains(":")
       length = isMapped ? given - 96 : given
     }
@@ -143,7 +148,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
     (self.address, self.length, description) = (address, length, text)
   }
 
-  /// Whether an address has the prefix.
+  /// Returns whether an address has the block's prefix.
   public func contains(_ other: NetworkAddress) -> Bool {
     guard other.bytes.count == address.bytes.count else { return false }
     let (whole, rest) = length.quotientAndRemainder(dividingBy: 8)

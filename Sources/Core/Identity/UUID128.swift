@@ -1,38 +1,38 @@
-/// A UUID as two words: compared, hashed and stored without text.
+/// A UUID as two 64-bit words, compared, hashed and stored without text.
 ///
-/// Order is the order of the lower-case text form (RFC 9562 section 4).
+/// UUIDs are ordered as their lower-case text (RFC 9562 section 4).
 public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   /// The first 16 hexadecimal digits.
   public var high: UInt64
   /// The last 16 hexadecimal digits.
   public var low: UInt64
 
-  /// The UUID of these digits.
+  /// Creates a UUID from its digits.
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  /// By the digits, first to last.
+  /// Compares the digits from first to last.
   public static func < (left: UUID128, right: UUID128) -> Bool {
     (left.high, left.low) < (right.high, right.low)
   }
 
-  /// A random UUID (version 4, RFC 9562 section 5.4) from the caller's generator.
+  /// Returns a random UUID (version 4, RFC 9562 section 5.4) from the caller's generator.
   public static func random(using generator: inout some RandomNumberGenerator) -> UUID128 {
     let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
     let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
     return UUID128(high: high, low: low)
   }
 
-  /// Reads the 36-character form, either letter case; `nil` for anything else.
+  /// Parses the 36-character form in either letter case; `nil` for other text.
   public init?(_ text: some StringProtocol) {
     let read = text.utf8.withContiguousStorageIfAvailable { unsafe UUID128(digits: $0) }
     guard let id = read ?? UUID128(utf8: ArraySlice(text.utf8)) else { return nil }
     self = id
   }
 
-  /// Reads the same from the text's UTF-8.
+  /// Parses the same form from UTF-8.
   package init?(utf8 bytes: ArraySlice<UInt8>) {
     let read = unsafe bytes.withUnsafeBufferPointer { unsafe UUID128(digits: $0) }
     guard let read else { return nil }
@@ -46,7 +46,7 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
       unsafe text[23] == dash
     else { return nil }
     var (high, low): (UInt64, UInt64) = (0, 0)
-    // More than 15 once there was a byte that is no digit.
+    // More than 15 as soon as a byte was not a digit.
     var odd: UInt8 = 0
     func read(_ places: Range<Int>, into word: inout UInt64) {
       for place in places {
@@ -69,9 +69,9 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
     unsafe String(unsafeUninitializedCapacity: 36) { unsafe write(to: $0) }
   }
 
-  /// Writes the 36 characters at the beginning of a buffer, which has room for them.
+  /// Writes the 36 characters at the start of a buffer, which must have room for them.
   ///
-  /// - Returns: Their number.
+  /// - Returns: The number of characters written.
   @discardableResult
   package func write(to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
     let memory = UnsafeMutableRawBufferPointer(buffer)
@@ -87,17 +87,17 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
     return 36
   }
 
-  /// The eight digits of a word's lower half as ASCII, the first one in the lowest byte.
+  /// Returns the eight digits of the lower half of `word` in ASCII, the first in the lowest byte.
   @inline(__always)
   private static func digits(_ word: UInt64) -> UInt64 {
-    // Each byte moves to two, then each of these keeps four of its bits.
+    // Spreads each byte over two bytes, then leaves four of its bits in each.
     var bytes = UInt64(UInt32(truncatingIfNeeded: word).byteSwapped)
     bytes = (bytes | bytes &<< 16) & 0x0000_FFFF_0000_FFFF
     bytes = (bytes | bytes &<< 8) & 0x00FF_00FF_00FF_00FF
     let nibbles =
       (bytes &>> 4) & 0x000F_000F_000F_000F | (bytes & 0x000F_000F_000F_000F) &<< 8
     let isLetter = (nibbles &+ 0x0606_0606_0606_0606) &>> 4 & 0x0101_0101_0101_0101
-    // From "9" to "a" are 39 characters more than from 9 to 10.
+    // "a" follows "9" by 40 in ASCII, 39 more than 10 follows 9.
     return nibbles &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
   }
 }

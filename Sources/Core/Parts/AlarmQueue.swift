@@ -1,6 +1,7 @@
-/// One alarm a key, the earliest first: a binary heap whose outdated entries are skipped.
+/// A queue of one alarm for each key, earliest first.
 ///
-/// Setting and taking cost O(log n). Equal instants ring in the order of their keys.
+/// It is a binary heap whose outdated entries are skipped. Setting and taking an alarm cost O(log
+/// n). Alarms of the same instant are taken in the order of their keys.
 package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
   struct Entry: Sendable {
     var at: Instant
@@ -17,16 +18,16 @@ package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
   /// Creates a queue without alarms.
   package init() {}
 
-  /// How many alarms are set.
+  /// The number of alarms that are set.
   package var count: Int { armed.count }
 
   /// The keys that have an alarm.
   package var keys: Dictionary<Key, Instant>.Keys { armed.keys }
 
-  /// The earliest alarm.
+  /// The instant of the earliest alarm.
   package var first: Instant? { heap.first?.at }
 
-  /// Arms the alarm of `key`, in place of an older one.
+  /// Sets the alarm of `key`, replacing an earlier one.
   package mutating func set(_ key: Key, at instant: Instant) {
     guard armed.updateValue(instant, forKey: key) != instant else { return }
     heap.append(Entry(at: instant, key: key))
@@ -34,18 +35,18 @@ package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
     discardOutdated()
   }
 
-  /// Whether an alarm of `key` rings at an instant or before it.
+  /// Returns whether an alarm of `key` is set for `instant` or earlier.
   package func rings(_ key: Key, by instant: Instant) -> Bool {
     armed[key].map { $0 <= instant } ?? false
   }
 
-  /// Removes the alarm of `key`, if there is one.
+  /// Removes the alarm of `key`, if any.
   package mutating func clear(_ key: Key) {
     armed[key] = nil
     discardOutdated()
   }
 
-  /// Takes the earliest alarm that is due.
+  /// Removes the earliest alarm that is due and returns its key.
   package mutating func take(dueAt now: Instant) -> Key? {
     guard let entry = heap.first, entry.at <= now else { return nil }
     armed[entry.key] = nil

@@ -1,11 +1,11 @@
-/// A change that collects what is to be stored together.
+/// A batch of changes that are stored together.
 package protocol CommitBatch: Sendable, Hashable {
   /// Creates a batch that changes nothing.
   init()
-  /// Whether storing the batch would change nothing and nobody waits for it.
+  /// Whether the batch changes nothing and no caller waits for it.
   var isEmpty: Bool { get }
-  /// Adds what is stored only along with other changes. Called once, before the batch is handed to
-  /// the store.
+  /// Adds the changes that are stored only along with others. Called once, before the batch is
+  /// handed to the store.
   mutating func seal()
 }
 
@@ -14,37 +14,37 @@ extension CommitBatch {
   package mutating func seal() {}
 }
 
-/// A queue that hands one change at a time to a store; later changes are collected in one batch.
+/// A queue that hands one batch at a time to a store and collects later changes in the next.
 ///
-/// A change that the store refused is kept and handed over again after 1, 2, 4 … 30 s, so nothing is
+/// A batch that the store refused is kept and handed over again after 1, 2, 4 … 30 s. Nothing is
 /// lost, and later changes never overtake it.
 package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashable {
-  /// A batch that the store has, and the name of that commit.
+  /// A batch at the store and the identifier of its commit.
   package struct InFlight: Sendable, Hashable {
-    /// The name under which the store answers.
+    /// The identifier with which the store reports the result.
     package let id: ID
     /// The batch, kept until the store confirms it.
     package let batch: Batch
   }
 
-  /// The batch at the store, or the batch that waits to be handed over again.
+  /// The batch at the store, or the refused batch that waits to be handed over again.
   package private(set) var inFlight: InFlight?
-  /// The batch that collects changes meanwhile.
+  /// The batch that collects changes in the meantime.
   package var waiting = Batch()
-  /// When the refused batch is handed over again; nil if none was refused.
+  /// When the refused batch is handed over again; `nil` if none was refused.
   package private(set) var retryAt: Instant?
-  /// Refusals since the last commit.
+  /// The number of refusals since the last commit.
   package private(set) var failures = 0
   private var lastID: UInt64 = 0
 
-  /// Creates a queue without changes.
+  /// Creates an empty queue.
   package init() {}
 
-  /// Whether no batch is under way and none waits.
+  /// Whether no batch is at the store and no change waits.
   package var isDone: Bool { inFlight == nil && waiting.isEmpty }
 
-  /// Returns the next batch for the store, or nil while one is under way, has to wait, or none is
-  /// there.
+  /// Returns the next batch for the store; `nil` if a batch is at the store, must wait, or is
+  /// empty.
   package mutating func next(at now: Instant) -> InFlight? {
     if let refused = inFlight {
       guard let retryAt, retryAt <= now else { return nil }
@@ -64,15 +64,15 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
     return commit
   }
 
-  /// Returns the batch that the store confirmed, or nil if the confirmation is of an earlier commit.
+  /// Returns the batch that the store confirmed; `nil` if the confirmation is of an earlier commit.
   package mutating func committed(_ id: ID) -> Batch? {
     guard let done = inFlight, done.id == id else { return nil }
     (inFlight, retryAt, failures) = (nil, nil, 0)
     return done.batch
   }
 
-  /// Schedules the next try of a batch that the store refused; returns false if the refusal is of an
-  /// earlier commit.
+  /// Schedules the next attempt of a batch that the store refused. Returns false if the refusal is
+  /// of an earlier commit.
   package mutating func refused(_ id: ID, at now: Instant) -> Bool {
     guard inFlight?.id == id, retryAt == nil else { return false }
     failures += 1
@@ -82,7 +82,7 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
 
   /// Returns how long a refused batch waits: 1, 2, 4 … 30 s.
   ///
-  /// - Parameter failures: Refusals in a row, from 1.
+  /// - Parameter failures: The number of refusals in a row, from 1.
   package static func delay(after failures: Int) -> Duration {
     .seconds(min(30, 1 << min(max(failures, 1) - 1, 5)))
   }

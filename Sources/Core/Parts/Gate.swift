@@ -1,31 +1,32 @@
-/// A gate for tries: reachability, the app's lifecycle, credentials and the user's wish together.
+/// A gate for attempts that combines network, lifecycle, credentials and the user's intent.
 ///
-/// A link sets these and decides what follows. Work that holds no link sets them as its inputs say
-/// and asks `isOpen` before each try.
+/// A link sets these values and decides what follows. Work without a link sets them from its inputs
+/// and reads `isOpen` before each attempt.
 public struct Gate: Sendable, Hashable {
-  /// The numbers and rules.
+  /// The policy of the gate.
   public let policy: GatePolicy
-  /// What the user wants.
+  /// The user's connection intent.
   public var wish = Wish.none
-  /// `nil` until the device reported anything; tries are allowed until then.
+  /// The device's connectivity; `nil` until the first report, and attempts are allowed until then.
   public var reachability: Reachability?
-  /// Whether a person looks at the app.
+  /// Whether the app is in the foreground.
   public var lifecycle = Lifecycle.foreground
-  /// When the work stops because the app left for the background; `nil` if it is not leaving.
+  /// When the work stops because the app went to the background; `nil` if it is not leaving.
   public var leavesAt: Instant?
   /// The credentials and their refresh.
   public var credentials: Credentials
 
-  /// Creates a gate that nothing was reported to.
+  /// Creates a gate without any reports.
   public init(_ policy: GatePolicy) {
     self.policy = policy
     credentials = Credentials(policy)
   }
 
-  /// Whether a try is allowed now: it is wanted, nothing is in the way, and credentials are there.
+  /// Whether an attempt is allowed now: it is wanted, nothing blocks it, and credentials are
+  /// available.
   public var isOpen: Bool { wish == .live && obstacle == nil && credentials.state == .available }
 
-  /// What is in the way of tries, the network before the app; `nil` if nothing is.
+  /// The reason why attempts are blocked, the network before the app; `nil` if nothing blocks them.
   public var obstacle: Obstacle? {
     switch reachability {
     case .unreachable: return .unreachable
@@ -47,17 +48,17 @@ extension Gate: SelfChecking {
   }
 }
 
-/// What the user wants of a link.
+/// The user's connection intent for a link.
 public enum Wish: String, Sendable, Hashable, Codable {
-  /// Nothing.
+  /// No connection.
   case none
-  /// Only the standby: the user switched the live link off.
+  /// Only the standby, because the user switched the live link off.
   case standbyOnly
   /// The live link.
   case live
 }
 
-/// Why a link that is wanted waits; shown to the user.
+/// The reason why a wanted link is blocked, shown to the user.
 public enum Obstacle: String, Sendable, Hashable, Codable {
   case unreachable
   case captivePortal

@@ -1,6 +1,6 @@
-/// Watches one established link: who spoke last, what is asked, how long answers take.
+/// The liveness of one established link: the last activity, outstanding pings and response times.
 struct Liveness: Sendable, Hashable {
-  /// What became due.
+  /// The action that became due.
   enum Due: Sendable, Hashable {
     case ping(UInt64)
     case dead(LinkFailure.Phase)
@@ -8,18 +8,18 @@ struct Liveness: Sendable, Hashable {
   }
 
   private let policy: LinkPolicy
-  /// When any byte came last.
+  /// When the last byte was received.
   var lastHeard: Instant
-  /// When valid application data came last.
+  /// When the last valid application data were received.
   var lastData: Instant
   var lastPing: Instant
   var outstanding: Ping?
   var nextPing: UInt64 = 1
-  /// Pings in a row that were not answered in time, before the outstanding one.
+  /// The number of unanswered pings in a row before the outstanding one.
   var missed = 0
-  /// Whether something happened that may have cut the link: it is asked once, not in many tries.
+  /// Whether an event may have cut the link; a single unanswered ping then ends it.
   var isSuspect = false
-  /// The time an answer takes; `nil` before the first pong.
+  /// The smoothed round trip; `nil` before the first pong.
   private(set) var roundTrip: RoundTrip?
 
   struct Ping: Sendable, Hashable {
@@ -53,13 +53,13 @@ struct Liveness: Sendable, Hashable {
     roundTrip = roundTrip?.adding(sample) ?? RoundTrip(first: sample)
   }
 
-  /// Asks for a sign of life now, unless one is asked for already.
+  /// Sends a ping now unless one is outstanding.
   mutating func probe(at now: Instant) -> UInt64? {
     guard outstanding == nil else { return nil }
     return ask(at: now)
   }
 
-  /// The same for a link that something may have cut.
+  /// Sends a ping to verify a link that an event may have cut.
   mutating func suspect(at now: Instant) -> UInt64? {
     isSuspect = true
     return probe(at: now)
@@ -73,14 +73,14 @@ struct Liveness: Sendable, Hashable {
     return id
   }
 
-  /// How long the next pong may take.
+  /// The time allowed for the next pong.
   var pongTimeout: Duration {
     let second = min(1, policy.liveness.pongTries - 1)
     return policy.liveness.pongTimeout(
       missed: isSuspect ? max(missed, second) : missed, roundTrip: roundTrip?.expected)
   }
 
-  /// By how long answers take, and by those that did not come in time.
+  /// The quality, from the response time and the number of unanswered pings.
   var quality: LinkQuality {
     let expected = roundTrip?.expected ?? .zero
     if expected > .seconds(2) || missed > 1 { return .poor }
@@ -93,8 +93,9 @@ struct Liveness: Sendable, Hashable {
       ?? Instant(nanoseconds: .max)
   }
 
-  /// What is due at `now`, the gravest first; a due ping counts as sent, and so does the one that
-  /// follows an unanswered one.
+  /// Returns the most severe action due at `now`.
+  ///
+  /// A due ping counts as sent, and so does the ping that follows an unanswered one.
   mutating func due(at now: Instant) -> Due? {
     if let at = silenceEnds, at <= now { return .dead(.silence) }
     if let at = pongDue, at <= now {
@@ -111,7 +112,7 @@ struct Liveness: Sendable, Hashable {
     policy.liveness.silence.map { lastHeard.advanced(by: $0) }
   }
 
-  /// A byte that came after the ping proves life as well as its pong does.
+  /// A byte received after the ping shows life as well as the pong does.
   private var pongDue: Instant? {
     outstanding.map { max($0.sentAt, lastHeard).advanced(by: pongTimeout) }
   }
@@ -156,11 +157,11 @@ struct RoundTrip: Sendable, Hashable {
     return next
   }
 
-  /// What an answer takes with room for variation.
+  /// The expected response time, with a margin for variation.
   var expected: Duration { smoothed + variation * 4 }
 }
 
-/// How well the peer answers.
+/// How well the peer responds.
 public enum LinkQuality: String, Sendable, Hashable, Codable {
   case good
   case degraded

@@ -1,7 +1,8 @@
-/// A watch for a login page of the network that answers in the server's place.
+/// A detector of login pages that answer in place of the server.
 ///
-/// A try that a login page may have ended has a page of the server asked for. A login page instead
-/// of it holds the link for a while; then one try shows whether it is gone.
+/// If a login page may have ended an attempt, a page of the server is requested. If a login page
+/// arrives instead, the link is held for a while. Then one attempt shows whether the login page is
+/// gone.
 ///
 ///     idle ──suspicious try──▶ asking ──login page──▶ held ──time, foreground, user──▶ idle
 ///      ▲                         │ anything else        │ the device reports a way out
@@ -15,20 +16,20 @@ public struct PortalWatch: Sendable, Hashable {
 
   private let policy: PortalPolicy?
   private var state = State.idle
-  /// No check before.
+  /// The time before which no check is made.
   private var earliest: Instant?
-  /// What the device reported last: what holds again once no login page is believed in.
+  /// The device's last report, which applies again once no login page is assumed.
   private var way: Reachability?
 
-  /// Watches for nothing yet.
+  /// Creates an idle detector.
   public init(_ policy: GatePolicy) {
     self.policy = policy.portal
   }
 
-  /// When a link that is held is to be released.
+  /// When a held link is to be released.
   public var deadline: Instant? { if case .held(let until) = state { until } else { nil } }
 
-  /// Takes what ended a try; returns how long a check may take, or `nil` for none.
+  /// Handles the end of an attempt. Returns the time-out of the check to make; `nil` for no check.
   public mutating func tryEnded(by failure: LinkFailure, at now: Instant) -> Duration? {
     guard let policy, let probe = policy.probe, state == .idle, Self.isSuspicious(failure),
       earliest.map({ $0 <= now }) ?? true
@@ -37,27 +38,27 @@ public struct PortalWatch: Sendable, Hashable {
     return probe
   }
 
-  /// Takes the outcome of a check; returns whether the link is held from now on.
+  /// Handles the result of a check. Returns whether the link is held from now on.
   public mutating func checked(isPortal: Bool, at now: Instant) -> Bool {
     guard let policy, state == .asking else { return false }
     state = isPortal ? .held(until: now.advanced(by: policy.wait)) : .idle
     return isPortal
   }
 
-  /// Takes the device's word, which ends the belief in a login page: it knows more.
+  /// Stores a report of the device, which overrides the detection of a login page.
   public mutating func note(_ reachability: Reachability) {
     (way, state, earliest) = (reachability, .idle, nil)
   }
 
-  /// Ends the belief in a login page; returns what to tell a link that it held.
+  /// Ends a hold. Returns the reachability to report to the held link.
   public mutating func release() -> Reachability? {
     guard case .held = state else { return nil }
     state = .idle
     return way ?? .reachable(path: PathID(""))
   }
 
-  /// Whether a login page may have ended a try: it answers by itself, breaks TLS, or lets nothing
-  /// through.
+  /// Returns whether a login page may have ended an attempt: it answers itself, breaks TLS, or
+  /// blocks traffic.
   private static func isSuspicious(_ failure: LinkFailure) -> Bool {
     switch failure {
     case .captivePortal, .tls, .timeout, .reset, .ended, .protocolError: true

@@ -1,51 +1,53 @@
-/// Messages to be sent over a socket, in order, each until its arrival is proven.
+/// A queue of messages for a socket, sent in order and each kept until its arrival is proven.
 ///
 ///     added ──▶ stored ──▶ handed to a socket ──pong──▶ gone
 ///                 ▲                 │
 ///                 └── lost, repeat ─┘
 ///
-/// A ping follows what is handed over, one at a time: its pong proves that the WebSocket of the
-/// other end took everything before it.
+/// A ping follows the messages that are handed over, one ping at a time. Its pong proves that the
+/// peer's WebSocket received everything sent before the ping.
 public struct ProvenQueue: Sendable, Hashable {
-  /// A message with its place in the order.
+  /// A message with its position in the order.
   public struct Entry: Sendable, Hashable, Codable {
-    /// Counts up in the order in which messages were given.
+    /// The number of the message, which counts up in the order of `add`.
     public let id: UInt64
-    /// What is to be sent.
+    /// The message to send.
     public let message: SocketMessage
 
-    /// An entry as it is kept.
+    /// Creates an entry from its stored values.
     public init(id: UInt64, message: SocketMessage) {
       (self.id, self.message) = (id, message)
     }
   }
 
-  /// Messages that may wait: 1,000, as many as other clients' offline queues hold.
+  /// The most messages that may wait: 1,000, as in other clients' offline queues.
   public static let limit = 1_000
-  /// Bytes that may wait: 16 MiB.
+  /// The most bytes that may wait: 16 MiB.
   public static let byteLimit = 16 << 20
   /// The longest message: 1,000,000 bytes, which fit into the empty queue of a socket (1 MiB).
   public static let longest = 1_000_000
-  /// Messages on their way without proof: 64; the next wait for a pong.
+  /// The most messages sent without proof: 64; further messages wait for a pong.
   public static let window = 64
-  /// Bytes of them: 256 KiB, a quarter of a socket's queue; a longer message goes alone.
+  /// The most bytes sent without proof: 256 KiB, a quarter of a socket's queue. A longer message is
+  /// sent alone.
   public static let windowBytes = 256 << 10
 
   /// The reason why a message is not accepted.
   public enum Refusal: Sendable, Hashable, Codable {
-    /// As many or as long messages as may wait do so already.
+    /// The queue holds as many messages or bytes as may wait.
     case full
-    /// It has more bytes than `longest`.
+    /// The message has more bytes than `longest`.
     case tooLong(bytes: Int)
   }
 
-  /// Oldest first.
+  /// The messages, oldest first.
   public internal(set) var entries: [Entry] = []
-  /// How many of the oldest were handed to the present connection without proof of arrival.
+  /// The number of messages, from the oldest, that were handed to the present connection without
+  /// proof of arrival.
   public internal(set) var handed = 0
   /// The sum of all entries' bytes.
   public internal(set) var bytes = 0
-  /// Messages that the store does not hold yet, which must not be sent.
+  /// The messages that the store does not contain yet, which must not be sent.
   var unstored: Set<UInt64> = []
   var proof: Proof?
   private var lastID: UInt64 = 0
@@ -53,30 +55,30 @@ public struct ProvenQueue: Sendable, Hashable {
 
   struct Proof: Sendable, Hashable {
     var ping: UInt64
-    /// How many of the oldest entries it stands behind.
+    /// The number of messages, from the oldest, that were handed over before the ping.
     var count: Int
     var until: Instant
   }
 
-  /// Pings from here on are the queue's; a link counts its own from 1.
+  /// The queue's pings have numbers above this one; a link numbers its own from 1.
   private static let firstPing: UInt64 = 1 << 32
 
-  /// An empty queue.
+  /// Creates an empty queue.
   public init() {}
 
-  /// Whether a pong answers a ping of such a queue.
+  /// Returns whether a ping number is one of a proven queue's.
   public static func asked(_ ping: UInt64) -> Bool { ping > firstPing }
 
   /// When the pong is overdue; `nil` if none is awaited.
   public var deadline: Instant? { proof?.until }
 
-  /// The reason why a message is not accepted; `nil` if it fits.
+  /// Returns the reason why a message is not accepted; `nil` if it fits.
   public func refusal(of message: SocketMessage) -> Refusal? {
     if message.count > Self.longest { return .tooLong(bytes: message.count) }
     return entries.count < Self.limit && bytes + message.count <= Self.byteLimit ? nil : .full
   }
 
-  /// Adds what an earlier run left; before anything else.
+  /// Adds the messages of an earlier run. Must be called before any other method.
   public mutating func restore(_ kept: [Entry]) {
     for entry in kept {
       lastID = max(lastID, entry.id)
@@ -84,9 +86,9 @@ public struct ProvenQueue: Sendable, Hashable {
     }
   }
 
-  /// Adds a message that fits; it may be sent once it is stored.
+  /// Adds a message that fits. It may be sent once it is stored.
   public mutating func add(_ message: SocketMessage, isStored: Bool) -> Entry {
-    // Wraps for a store whose ids are no counts of ours.
+    // Wraps for a store whose ids were not assigned by this queue.
     lastID &+= 1
     let entry = Entry(id: lastID, message: message)
     append(entry)
@@ -99,7 +101,7 @@ public struct ProvenQueue: Sendable, Hashable {
     bytes += entry.message.count
   }
 
-  /// Notes that the store holds a message.
+  /// Notes that the store contains a message.
   public mutating func noteStored(_ id: UInt64) { unstored.remove(id) }
 
   /// Drops a message that the store refused.
@@ -110,7 +112,7 @@ public struct ProvenQueue: Sendable, Hashable {
     bytes -= entries.remove(at: index).message.count
   }
 
-  /// Takes what may be handed over now.
+  /// Returns the messages that may be handed over now, and marks them as handed over.
   public mutating func take() -> [SocketMessage] {
     var inFlight = entries[..<handed].reduce(0) { $0 + $1.message.count }
     let start = handed
@@ -123,7 +125,7 @@ public struct ProvenQueue: Sendable, Hashable {
     return entries[start..<handed].map { $0.message }
   }
 
-  /// Returns the ping to send behind what was handed over; `nil` while one is on its way.
+  /// Returns the ping to send after the messages handed over; `nil` while a ping is outstanding.
   public mutating func ask(until: Instant) -> UInt64? {
     guard proof == nil, handed > 0 else { return nil }
     lastPing += 1
@@ -131,12 +133,12 @@ public struct ProvenQueue: Sendable, Hashable {
     return lastPing
   }
 
-  /// Removes what a pong proves, and returns the ids.
+  /// Removes the messages whose arrival a pong proves, and returns their ids.
   public mutating func proven(by ping: UInt64) -> [UInt64] {
     proof?.ping == ping ? removeAsked() : []
   }
 
-  /// Removes what an overdue pong should have proven, and returns how many messages that were.
+  /// Removes the messages whose pong is overdue, and returns their number.
   public mutating func expire() -> Int { removeAsked().count }
 
   private mutating func removeAsked() -> [UInt64] {
@@ -152,9 +154,9 @@ public struct ProvenQueue: Sendable, Hashable {
     return gone.map { $0.id }
   }
 
-  /// The connection is gone: what it was handed is sent again, or is dropped.
+  /// Handles the loss of the connection: messages without proof are sent again or dropped.
   ///
-  /// - Returns: How many messages were handed over without proof.
+  /// - Returns: The number of messages that were handed over without proof.
   public mutating func interrupt(repeats: Bool) -> Int {
     let unknown = handed
     proof = nil
@@ -188,17 +190,17 @@ extension ProvenQueue: SelfChecking {
   }
 }
 
-/// The messages of a durable outbox, as a store keeps them.
+/// The stored messages of a durable outbox.
 public struct StoredOutbox: Sendable, Hashable {
   private var entries: [UInt64: ProvenQueue.Entry] = [:]
 
-  /// An empty outbox.
+  /// Creates an empty outbox.
   public init() {}
 
   /// All messages, in the order of their ids.
   public var all: [ProvenQueue.Entry] { entries.values.sorted { $0.id < $1.id } }
 
-  /// Keeps a message; one of the same id is replaced.
+  /// Stores a message, replacing one of the same id.
   public mutating func add(_ entry: ProvenQueue.Entry) { entries[entry.id] = entry }
 
   /// Removes messages; unknown ids are ignored.

@@ -1,33 +1,32 @@
-/// A plan for the next try: a schedule, windows, a breaker and the server's wishes together.
+/// A planner of attempts that combines a schedule, windows, a breaker and the server's retry-after.
 ///
-/// A link uses it for its attempts. Work that holds no link uses it alone: call `noteAttempt`
-/// before each try, `noteFailure` or `noteStable` after it, and `plan` for the next instant.
+/// A link uses it for its attempts. Work without a link uses it directly: call `noteAttempt` before
+/// each attempt, `noteFailure` or `noteStable` after it, and `plan` for the time of the next one.
 public struct Retry: Sendable, Hashable {
   private let shared: Shared<RetryPolicy>
   var attempts: Windows
-  /// When tries failed, oldest first; as many as the breaker needs.
+  /// When attempts failed, oldest first; as many as the breaker needs.
   public internal(set) var failures: [Instant] = []
-  /// The server asked for no try before this.
+  /// The time before which the server asked for no attempt.
   public private(set) var notBefore: Instant?
 
-  /// Creates a plan for work that was never tried.
+  /// Creates a planner without attempts.
   public init(_ policy: RetryPolicy) {
     shared = Shared(policy)
     attempts = Windows(policy.windows)
   }
 
-  /// The numbers.
+  /// The policy of the planner.
   public var policy: RetryPolicy { shared.value }
 
-  /// Counts a try that begins now.
+  /// Counts an attempt that begins now.
   public mutating func noteAttempt(at now: Instant) {
     attempts.note(at: now)
   }
 
-  /// Counts a try that failed.
+  /// Counts an attempt that failed.
   ///
-  /// - Parameter wish: How long the server asked to be left alone; obeyed up to
-  ///   `RetryPolicy.longestWish`.
+  /// - Parameter wish: The server's retry-after; honored up to `RetryPolicy.longestWish`.
   public mutating func noteFailure(at now: Instant, wish: Duration?) {
     if let breaker = policy.breaker {
       failures.append(now)
@@ -39,21 +38,21 @@ public struct Retry: Sendable, Hashable {
     }
   }
 
-  /// Forgets failures and wishes because the work succeeded; the windows still count its tries.
+  /// Forgets failures and the retry-after after a success; the windows still count the attempts.
   public mutating func noteStable() {
     failures = []
     notBefore = nil
   }
 
-  /// The earliest instant that every window, the breaker and the server's wish allow.
+  /// Returns the earliest time that every window, the breaker and the retry-after allow.
   public func earliest(at now: Instant) -> Instant { limit(at: max(now, notBefore ?? now)) }
 
-  /// Whether a try is put off to `time` by the windows or the breaker, and by nothing else.
+  /// Returns whether only the windows or the breaker delay an attempt to `time`.
   func isLimited(until time: Instant, at now: Instant) -> Bool {
     time > now && limit(at: now) == time
   }
 
-  /// The earliest instant that every window and the breaker allow.
+  /// Returns the earliest time that every window and the breaker allow.
   private func limit(at now: Instant) -> Instant {
     var earliest = attempts.earliest(at: now)
     if let breaker = policy.breaker, failures.count >= breaker.failures,
@@ -65,13 +64,13 @@ public struct Retry: Sendable, Hashable {
     return earliest
   }
 
-  /// The instant of the next try; `nil` if the schedule is exhausted.
+  /// Returns the time of the next attempt; `nil` if the schedule is exhausted.
   ///
   /// - Parameters:
-  ///   - schedule: The waits between tries.
-  ///   - index: The place of the next try in the schedule, from 0; `nil` for a try without a wait.
-  ///   - spread: The window over which the try is spread, because the server may have failed for
-  ///     many clients at once. It comes on top of the wait and of the server's wish.
+  ///   - schedule: The waits between attempts.
+  ///   - index: The index of the attempt in the schedule, from 0; `nil` for no scheduled wait.
+  ///   - spread: The jitter window, for a server that may have failed for many clients at once.
+  ///     Its share is added to the wait and to the retry-after.
   public func plan(
     _ schedule: Schedule, before index: Int?, spread: Duration? = nil, at now: Instant,
     chance: inout Chance
@@ -90,19 +89,19 @@ public struct Retry: Sendable, Hashable {
 }
 
 extension Retry {
-  /// The instant of the next try of a link's series; `nil` if its schedule is exhausted.
+  /// Returns the time of the next attempt of a link's series; `nil` if its schedule is exhausted.
   func plan(_ series: Series, at now: Instant, chance: inout Chance) -> Instant? {
     plan(
       schedule(of: series), before: series.scheduleIndex, spread: series.spread, at: now,
       chance: &chance)
   }
 
-  /// How many tries a series has before standby; `nil` without end.
+  /// Returns the number of attempts before standby; `nil` if unlimited.
   func limit(of series: Series) -> Int? { schedule(of: series).attempts }
 
   private func schedule(of series: Series) -> Schedule {
     guard series.origin == .first else { return policy.reconnect }
-    // Once there was a link, as many tries follow as after the loss of one.
+    // A series that has had a link gets as many attempts as follow the loss of one.
     return series.hadLink && policy.reconnect.isLonger(than: policy.first)
       ? policy.reconnect : policy.first
   }

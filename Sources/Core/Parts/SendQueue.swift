@@ -1,62 +1,64 @@
 /// An item that waits in a `SendQueue`.
 public protocol QueuedItem: Sendable, Hashable {
-  /// Names items that must arrive in order.
+  /// The ordering key: items with equal keys must arrive in order.
   associatedtype Lane: Hashable, Sendable
 
-  /// The idempotency key: the same for all tries, so that the server takes the item once.
+  /// The idempotency key, equal for all attempts, so that the server accepts the item once.
   var id: UUID128 { get }
-  /// Items of one lane are sent in order, one at a time; lanes do not wait for each other.
+  /// The item's ordering key. Items with equal keys are sent in order, one at a time; items with
+  /// different keys do not wait for each other.
   ///
-  /// One constant for all items makes a strict queue, the item's own id sends everything at once.
+  /// A constant for all items makes a strict queue. The item's own id sends everything at once.
   var lane: Lane { get }
-  /// Where the item stands; a store keeps it with the item.
+  /// The state of the item, stored with it.
   var state: SendState { get set }
 }
 
-/// Where an item of a `SendQueue` stands.
+/// The state of an item of a `SendQueue`.
 public enum SendState: Sendable, Hashable, Codable {
-  /// Waits for its turn or its next try; `tries` have failed so far.
+  /// The item waits for its turn or its next attempt; `tries` attempts have failed so far.
   case queued(tries: Int)
-  /// Is not tried again by itself; `reason` is for people.
+  /// The item is not retried automatically; `reason` is for people.
   case failed(reason: String)
 }
 
-/// A queue of what the user sent and the server has not confirmed.
+/// A queue of the user's items that the server has not confirmed.
 ///
 ///     add ─▶ unstored ─stored─▶ queued ─take─▶ under way ─remove─▶ gone
 ///                                 ▲                │
 ///                                 ├── retryLater, abandon, waitForCredentials
 ///                                 └─retry─ failed ◀┴─ fail, the schedule's end
 ///
-/// An item is stored before its first try. It leaves only on the server's word or the user's.
+/// An item is stored before its first attempt. It leaves only when the server confirms it or the
+/// user discards it.
 public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   /// The items, oldest first.
   public internal(set) var items: [Item] = []
-  /// The most items that `add` accepts; items restored from a store are always kept.
+  /// The most items that `add` accepts. Items restored from a store are always kept.
   public let limit: Int
-  /// Items whose last try may have reached the server although no answer came.
+  /// The items whose last attempt may have reached the server although no response arrived.
   public internal(set) var unsure: Set<UUID128> = []
-  /// Whether credentials were refused: nothing is tried until new ones are there.
+  /// Whether credentials were rejected; nothing is sent until new ones are available.
   public private(set) var awaitsCredentials = false
-  /// Items that the store does not hold yet, which must not be sent.
+  /// The items that the store does not contain yet, which must not be sent.
   @usableFromInline var unstored: Set<UUID128> = []
-  /// The tries under way, oldest first.
+  /// The attempts under way, oldest first.
   @usableFromInline var tries: [Try] = []
   private var lastTry: UInt64 = 0
-  /// The instants before which a lane makes no try.
+  /// The times before which no item with an ordering key is sent.
   @usableFromInline private(set) var pauses: [Item.Lane: Instant] = [:]
 
-  /// A try whose answer is awaited.
+  /// An attempt that awaits a response.
   public struct Try: Sendable, Hashable {
-    /// The item.
+    /// The item's id.
     public var id: UUID128
-    /// Tells the tries of an item apart.
+    /// The number of the attempt, which distinguishes attempts of one item.
     public var number: TryID
-    /// The item's lane.
+    /// The item's ordering key.
     public var lane: Item.Lane
-    /// When the try counts as unanswered.
+    /// When the attempt times out.
     public var until: Instant
-    /// Which credentials the try went out with.
+    /// The generation of the credentials with which the attempt was sent.
     public var credentials: UInt64
   }
 
@@ -68,16 +70,16 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
 
 // Items.
 extension SendQueue {
-  /// The item of this id.
+  /// Returns the item with this id.
   public subscript(id: UUID128) -> Item? { items.first { $0.id == id } }
 
-  /// How many items the store does not hold; they end with the process.
+  /// The number of items that are not stored and would be lost with the process.
   public var unstoredCount: Int { unstored.count }
 
-  /// Whether the store holds the item.
+  /// Returns whether the item is stored.
   public func isStored(_ id: UUID128) -> Bool { !unstored.contains(id) }
 
-  /// Adds an item that is to be stored now; false if the queue is full.
+  /// Adds an item that is to be stored now. Returns false if the queue is full.
   public mutating func add(_ item: Item) -> Bool {
     guard items.count < limit else { return false }
     items.append(item)
@@ -85,7 +87,7 @@ extension SendQueue {
     return true
   }
 
-  /// Replaces an item by a newer value of the same id and lane; its state stays.
+  /// Replaces an item with a newer value of the same id and ordering key, and keeps its state.
   public mutating func replace(_ item: Item) {
     guard let index = items.firstIndex(where: { $0.id == item.id }) else { return }
     precondition(items[index].lane == item.lane, "an item of a send queue stays in its lane")
@@ -94,7 +96,7 @@ extension SendQueue {
     items[index].state = state
   }
 
-  /// Notes that the store holds an item; returns the item if it waits to be sent since then.
+  /// Notes that an item was stored. Returns the item if it may now be sent.
   public mutating func stored(_ id: UUID128) -> Item? {
     guard unstored.remove(id) != nil, let item = self[id], case .queued = item.state else {
       return nil
@@ -102,9 +104,10 @@ extension SendQueue {
     return item
   }
 
-  /// Puts the items of an earlier run before those of this one.
+  /// Inserts the items of an earlier run before those of this run.
   ///
-  /// Each of them is unsure: the earlier run may have sent it and ended before the answer came.
+  /// Each of them is unsure, since the earlier run may have sent it and ended before the response
+  /// arrived.
   public mutating func restore(_ kept: [Item]) {
     let known = Set(kept.map { $0.id })
     items = kept + items.filter { !known.contains($0.id) }
@@ -119,24 +122,25 @@ extension SendQueue {
     endTry(of: id)
   }
 
-  /// Marks items as not received by the server; returns those that were unsure.
+  /// Marks items as not received by the server, and returns the ids that were unsure.
   public mutating func makeSure(_ ids: Set<UUID128>) -> Set<UUID128> {
     defer { unsure.subtract(ids) }
     return unsure.intersection(ids)
   }
 
-  /// Whether the server may have an item although it has not said so.
+  /// Returns whether the server may have an item that it has not confirmed.
   @inlinable
   public func mayHaveArrived(_ id: UUID128) -> Bool { unsure.contains(id) || sending(id) != nil }
 }
 
-// Tries. What every step of a machine asks is inlinable, so that it is specialised for the item.
+// Attempts. The functions used in every step of a machine are inlinable, so that they are
+// specialized for the item.
 extension SendQueue {
-  /// The try of an item that is under way.
+  /// Returns the attempt of an item that is under way.
   @inlinable
   public func sending(_ id: UUID128) -> Try? { tries.first { $0.id == id } }
 
-  /// When a try times out or the next one is due; `nil` if nothing waits for time to pass.
+  /// When an attempt times out or the next one is due; `nil` if nothing waits for a time.
   @inlinable
   public var deadline: Instant? {
     var due: Instant?
@@ -149,20 +153,20 @@ extension SendQueue {
     return due
   }
 
-  /// The oldest item that the store holds and that has not failed; it may be under way.
+  /// The oldest item that is stored and has not failed; it may be under way.
   @inlinable
   public var oldestQueued: Item? { items.first(where: waits) }
 
-  /// Whether a lane may make a try now.
+  /// Returns whether an item with an ordering key may be sent now.
   @inlinable
   public func mayTry(_ lane: Item.Lane, at now: Instant) -> Bool {
     !awaitsCredentials && !isSending(lane) && (pauses[lane] ?? now) <= now
   }
 
-  /// Returns the item to send now, marked as under way; `nil` if none may be sent.
+  /// Marks the item to send now as under way and returns it; `nil` if none may be sent.
   ///
-  /// - Parameter isAllowed: Whether an item whose turn it is may go; the items behind it in its
-  ///   lane wait with it.
+  /// - Parameter isAllowed: Returns whether an item whose turn it is may be sent. If not, later
+  ///   items of its lane wait with it.
   public mutating func take(
     at now: Instant, timeout: Duration, credentials: UInt64 = 0,
     where isAllowed: (Item) -> Bool = { _ in true }
@@ -186,35 +190,35 @@ extension SendQueue {
     return next
   }
 
-  /// Ends the tries under way because their connection is gone: each becomes unsure.
+  /// Ends the attempts under way because their connection was lost; their items become unsure.
   public mutating func abandon() {
     unsure.formUnion(tries.map { $0.id })
     tries = []
   }
 
-  /// Returns an item whose try timed out; the caller then says what follows for it.
+  /// Returns an item whose attempt timed out; the caller decides what follows.
   public func expired(at now: Instant) -> UUID128? { tries.first { $0.until <= now }?.id }
 
-  /// Ends a try without an answer; the item is unsure, and its turn comes again.
+  /// Ends an attempt without a response. The item becomes unsure and waits for its turn again.
   public mutating func release(_ id: UUID128) {
     guard sending(id) != nil else { return }
     endTry(of: id)
     unsure.insert(id)
   }
 
-  /// Gives a try another time limit: the server has the item and works on it.
+  /// Extends the time-out of an attempt because the server has the item and works on it.
   public mutating func extend(_ id: UUID128, until: Instant) {
     guard let index = tries.firstIndex(where: { $0.id == id }) else { return }
     tries[index].until = until
   }
 
-  /// Ends a try that failed in a way that may pass.
+  /// Ends an attempt that failed in a way that may be temporary.
   ///
   /// - Parameters:
   ///   - isUnsure: Whether the server may have received the item.
-  ///   - wish: How long the server asked to be left alone, as far as it is obeyed.
-  ///   - schedule: The waits between tries; at its end the item fails.
-  /// - Returns: The item with its new state; `nil` if it is gone or has failed already.
+  ///   - wish: The part of the server's retry-after that is honored.
+  ///   - schedule: The waits between attempts; after the last one the item fails.
+  /// - Returns: The item with its new state; `nil` if it was removed or has already failed.
   public mutating func retryLater(
     _ id: UUID128, isUnsure: Bool, wish: Duration?, at now: Instant, schedule: Schedule,
     chance: inout Chance
@@ -232,16 +236,17 @@ extension SendQueue {
     return items[index]
   }
 
-  /// Ends a try whose credentials were refused, and waits for new ones unless they came meanwhile.
+  /// Ends an attempt with rejected credentials, and waits for new ones unless they have arrived
+  /// since.
   public mutating func waitForCredentials(_ id: UUID128, newerThan present: UInt64) {
     awaitsCredentials = sending(id)?.credentials == present
     endTry(of: id)
   }
 
-  /// Allows tries again with new credentials.
+  /// Allows attempts again with new credentials.
   public mutating func credentialsRenewed() { awaitsCredentials = false }
 
-  /// Ends an item that is not tried again by itself; returns it with its new state.
+  /// Marks an item as failed, without automatic retries, and returns it with its new state.
   public mutating func fail(_ id: UUID128, _ reason: String) -> Item? {
     endTry(of: id)
     guard let index = items.firstIndex(where: { $0.id == id }) else { return nil }
@@ -249,7 +254,7 @@ extension SendQueue {
     return items[index]
   }
 
-  /// Queues a failed item again because the user asked for it; returns it with its new state.
+  /// Queues a failed item again at the user's request, and returns it with its new state.
   public mutating func retry(_ id: UUID128) -> Item? {
     guard let index = items.firstIndex(where: { $0.id == id }),
       case .failed = items[index].state
@@ -259,7 +264,8 @@ extension SendQueue {
     return items[index]
   }
 
-  /// Counts a try that could not begin, if there was none; returns the item with its new state.
+  /// Counts an attempt that could not begin, if it is the item's first. Returns the item with its
+  /// new state.
   public mutating func postpone(_ id: UUID128) -> Item? {
     guard let index = items.firstIndex(where: { $0.id == id }),
       items[index].state == .queued(tries: 0)
@@ -268,17 +274,17 @@ extension SendQueue {
     return items[index]
   }
 
-  /// Makes a lane wait until `instant` at least.
+  /// Delays the items with an ordering key at least until `instant`.
   public mutating func pause(_ lane: Item.Lane, until instant: Instant) {
     pauses[lane] = max(pauses[lane] ?? instant, instant)
   }
 
-  /// Forgets the pauses that are over, so that `deadline` lies ahead even if nothing may be sent.
+  /// Removes the pauses that are over, so that `deadline` lies ahead even if nothing may be sent.
   public mutating func wake(at now: Instant) {
     if pauses.contains(where: { $0.value <= now }) { pauses = pauses.filter { $0.value > now } }
   }
 
-  /// Ends all pauses: the network is back, or the app is in front.
+  /// Ends all pauses because the network is back or the app is in the foreground.
   public mutating func hurry() { pauses = [:] }
 
   @inlinable
@@ -287,7 +293,7 @@ extension SendQueue {
     return !unstored.contains(item.id)
   }
 
-  /// Whether a try of a lane is under way.
+  /// Returns whether an attempt with an ordering key is under way.
   @inlinable
   public func isSending(_ lane: Item.Lane) -> Bool {
     tries.contains { $0.lane == lane }

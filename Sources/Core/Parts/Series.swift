@@ -1,38 +1,38 @@
-/// A run of tries that belong together: they share one schedule and end with a stable link.
+/// A series of attempts that share one schedule; it ends with a stable link.
 struct Series: Sendable, Hashable {
-  /// Which schedule counts.
+  /// The schedule that a series uses.
   enum Origin: Sendable, Hashable {
     case first
     case reconnect
   }
 
   var origin: Origin
-  /// Tries that failed so far.
+  /// The number of attempts that failed so far.
   var failures = 0
-  /// Whether a link was lost before this series, or in it.
+  /// Whether a link was lost before this series or during it.
   var hadLink = false
-  /// Whether credentials were refreshed because the server refused them in this series.
+  /// Whether credentials were refreshed in this series because the server rejected them.
   var refreshed = false
-  /// The window over which the next try is spread; set by a refusal or close of the server.
+  /// The jitter window of the next attempt, set after a refusal or close by the server.
   var spread: Duration?
-  /// Whether what the feature prepares comes before the next try.
+  /// Whether the feature prepares the connection before the next attempt.
   var prepares = false
-  /// A single try out of standby: when it fails, standby goes on.
+  /// Whether the series is a single attempt out of standby; if it fails, standby continues.
   var isProbe = false
 
   static let first = Series(origin: .first, prepares: true)
   static let reconnect = Series(origin: .reconnect)
 
-  /// The same series with all its tries again: the way out is another one now.
+  /// The series with all of its attempts again, because the network path is a new one.
   var fresh: Series {
     var series = Series(origin: origin, prepares: prepares)
     series.spread = spread
     return series
   }
 
-  /// What follows when the user asks: a try that waits for nothing, then the first waits.
+  /// The series after a request of the user: an immediate attempt, then the first waits.
   ///
-  /// What was refused in this series stays refused; a probe stays one.
+  /// It remembers that credentials were refreshed. A probe stays a probe.
   var restarted: Series {
     guard !isProbe else { return self }
     var series = Series(origin: .first, prepares: prepares)
@@ -41,10 +41,10 @@ struct Series: Sendable, Hashable {
     return series
   }
 
-  /// Whether nothing was tried in it, and no link was lost before it.
+  /// Whether the series has no failed attempt and follows no lost link.
   var isNew: Bool { origin == .first && failures == 0 && !hadLink }
 
-  /// Where in its schedule the next try stands; `nil` for the free first try.
+  /// The index of the next attempt in the schedule; `nil` for the immediate first attempt.
   var scheduleIndex: Int? {
     switch origin {
     case .first: failures == 0 ? nil : failures - 1

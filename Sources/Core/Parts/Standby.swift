@@ -1,16 +1,16 @@
-/// What stays armed when the link is not tried: polls and probes, or a queued connect.
+/// The standby of a link without attempts: polls and probes, or a queued connect.
 struct Standby: Sendable, Hashable {
   private let policy: LinkPolicy
-  /// Polls keep inside the same windows as tries, whatever hurries them.
+  /// The windows of polls, the same as those of attempts, which also limit polls made early.
   var polls: Windows
   var state = State.off
-  /// When a queued connect was armed last; `nil` once the device took it away.
+  /// When a queued connect was last armed; `nil` once the device has dropped it.
   private(set) var armedAt: Instant?
-  /// Whether the last link ended before the stability time was over.
+  /// Whether the last link ended before it was stable.
   private var wasShort = false
-  /// Whether this side closed the last link, because nothing was left to do on it.
+  /// Whether this side closed the last link because no work was left.
   private var isDone = false
-  /// Counts polls, so that a late answer is told from the present one.
+  /// The number of the current poll, so that results of earlier polls are detected.
   var pollID: UInt64 = 0
 
   enum State: Sendable, Hashable {
@@ -21,27 +21,28 @@ struct Standby: Sendable, Hashable {
   }
 
   struct Polling: Sendable, Hashable {
-    /// When the next poll is due, or when the one that runs counts as unanswered.
+    /// When the next poll is due, or when the current one counts as unanswered.
     var nextPoll: Instant
     var isAsking = false
     var nextProbe: Instant
-    /// When the last probe began: news of the server makes none sooner than an interval after it.
+    /// When the last probe began. Polls bring the next probe forward to an interval after it at
+    /// most.
     var lastProbe: Instant?
     var server: Server
-    /// The server works and does not offer the link: only the slow probe may try.
+    /// Whether the server works but does not offer the link, so that only the slow probe is made.
     var isSlow = false
-    /// What the link failed with last; `nil` if it was not tried.
+    /// The last failure of the link; `nil` if no attempt was made.
     var failure: LinkFailure?
-    /// The wait after the first poll is drawn from a whole interval.
+    /// Whether the wait after the first poll is drawn from a whole interval.
     var isSpreading: Bool
-    /// Probes that failed although polls worked.
+    /// The number of probes that failed although polls succeeded.
     var setbacks = 0
   }
 
-  /// What is known of the server beside the link.
+  /// The state of the server as shown by polls and failures.
   enum Server: Sendable, Hashable {
     case unknown
-    /// It could not be reached, or not serve: its next answer is a reason to probe.
+    /// The server could not be reached or could not serve; its next response is a reason to probe.
     case away
     /// The last poll was answered.
     case works
@@ -59,24 +60,24 @@ struct Standby: Sendable, Hashable {
     return false
   }
 
-  /// What the link failed with last, while polls take its place.
+  /// The last failure of the link while polls replace it.
   var failure: LinkFailure? {
     guard case .polling(let polling) = state else { return nil }
     return polling.failure
   }
 
-  /// Whether triggers must leave the link alone because the server does not offer it.
+  /// Whether triggers must not start an attempt because the server does not offer the link.
   var forbidsTriggers: Bool {
     guard case .polling(let polling) = state else { return false }
     return polling.isSlow
   }
 
-  /// Arms a poll, or keeps the one that is armed and takes over the news.
+  /// Arms polls, or updates the armed polls with a new failure.
   ///
   /// - Parameters:
-  ///   - failure: what it follows: a server that failed for one may have failed for all, so the
-  ///     first poll is spread; without one it comes at once.
-  ///   - slow: the server refused as one that does not offer the link; believed while polls work.
+  ///   - failure: The failure of the link, if any. The server may have failed for all clients, so
+  ///     the first poll has jitter; without a failure it is due at once.
+  ///   - slow: Whether the server does not offer the link; applies while polls work.
   mutating func armPoll(
     after failure: LinkFailure?, slow: Bool, at now: Instant, chance: inout Chance
   ) {
@@ -102,10 +103,10 @@ struct Standby: Sendable, Hashable {
     state = .polling(polling)
   }
 
-  /// Until the next probe, if no poll is a reason for one before.
+  /// Returns the wait until the next probe, unless a poll brings it forward.
   ///
-  /// While polls work and the link does not, each wait is twice as long as the one before. It is
-  /// drawn widely, up to twice as long, since others met the same.
+  /// While polls work and the link does not, each wait is twice as long as the previous one. Jitter
+  /// of up to the same length is added, since other clients have the same problem.
   private func probeWait(
     after failure: LinkFailure, _ polling: inout Polling, _ poll: PollPolicy,
     _ chance: inout Chance
@@ -119,7 +120,8 @@ struct Standby: Sendable, Hashable {
     return wait + chance.duration(below: wait)
   }
 
-  /// At least the server's wish, and spread beyond it: at its end all would come at once.
+  /// Returns a wait that is at least the retry-after, plus jitter: at its end all clients would
+  /// return together.
   private func obeying(
     _ failure: LinkFailure?, _ wait: Duration, _ poll: PollPolicy, _ chance: inout Chance
   ) -> Duration {
@@ -127,8 +129,10 @@ struct Standby: Sendable, Hashable {
     return max(wait, wish + chance.duration(below: spread(poll)))
   }
 
-  /// Until the first poll. A server that could not be reached is left alone for a fifth of the
-  /// window: it may just restart, and a poll that fails makes the next one wait much longer.
+  /// Returns the wait until the first poll.
+  ///
+  /// A server that could not be reached is left alone for a fifth of the window. It may be
+  /// restarting, and a failed poll makes the next wait much longer.
   private func firstWait(
     after failure: LinkFailure, _ poll: PollPolicy, _ chance: inout Chance
   ) -> Duration {
@@ -141,7 +145,7 @@ struct Standby: Sendable, Hashable {
     min(policy.retry.serverSpread, poll.interval)
   }
 
-  /// The link is up, and not proven yet: polls wait for what becomes of it.
+  /// Handles a link that is open but not stable yet; polls stay armed until it is.
   mutating func pause() {
     guard case .polling(var polling) = state else {
       disarm()
@@ -151,9 +155,9 @@ struct Standby: Sendable, Hashable {
     state = .polling(polling)
   }
 
-  /// A queued connect is armed.
+  /// Stores that a queued connect is armed.
   ///
-  /// - Returns: How long the system leaves the peer alone before it connects.
+  /// - Returns: How long the system ignores the peer before it connects.
   mutating func armQueued(_ attempt: AttemptID, at now: Instant) -> Duration {
     state = .queued(attempt)
     armedAt = now
@@ -162,22 +166,21 @@ struct Standby: Sendable, Hashable {
     return queue.rest
   }
 
-  /// This side has closed a link on which nothing was left to do.
+  /// Notes that this side closed a link with no work left.
   mutating func noteDone() { isDone = true }
 
-  /// The queued connect broke; it is armed again later.
+  /// Schedules a queued connect that broke to be armed again.
   mutating func rearmLater(at now: Instant, in lifecycle: Lifecycle) {
     guard case .queuedConnect(let queue) = policy.standby else { return }
     state = .rearming(at: queue.next(after: armedAt, brokeAt: now, in: lifecycle))
   }
 
-  /// Waits no longer to arm the queued connect: the app may be suspended before.
+  /// Ends the wait to arm a queued connect, since the app may be suspended before it is over.
   mutating func armBeforeSuspension() {
     if case .rearming = state { forget() }
   }
 
-  /// Waits before the queued connect is armed again, if what it brought ended fast; returns whether
-  /// it waits.
+  /// Delays arming the queued connect if its last link ended fast. Returns whether it is delayed.
   mutating func waitsToArm(at now: Instant, in lifecycle: Lifecycle) -> Bool {
     guard case .queuedConnect(let queue) = policy.standby, let armedAt,
       armedAt.duration(to: now) < queue.fastFailure
@@ -186,8 +189,8 @@ struct Standby: Sendable, Hashable {
     return true
   }
 
-  /// A link that was ready has ended. A short one is no fast failure, unless the last one was short
-  /// too.
+  /// Notes the end of a link that was ready. A short link is a fast failure only if the previous
+  /// one was short too.
   mutating func noteLink(stood time: Duration) {
     let isShort = time < policy.retry.stability.after
     if isShort, !wasShort { armedAt = nil }
@@ -196,21 +199,23 @@ struct Standby: Sendable, Hashable {
 
   mutating func disarm() { state = .off }
 
-  /// Disarms because the device or the user ended it: arming it again is no repetition.
+  /// Disarms on behalf of the device or the user, so that arming again does not count as a
+  /// repetition.
   mutating func forget() {
     state = .off
     armedAt = nil
     isDone = false
   }
 
-  /// Makes the next poll due as soon as the windows allow, unless one runs.
+  /// Makes the next poll due as soon as the windows allow, unless a poll is running.
   mutating func hurry(at now: Instant) {
     guard case .polling(var polling) = state, !polling.isAsking else { return }
     polling.nextPoll = min(polling.nextPoll, polls.earliest(at: now))
     state = .polling(polling)
   }
 
-  /// Takes a due poll; `nil` when none is due. One that was never answered is given up for it.
+  /// Starts a due poll and returns its number; `nil` if none is due. A poll without a result is
+  /// given up.
   mutating func takePoll(at now: Instant) -> UInt64? {
     guard case .polling(var polling) = state, polling.nextPoll <= now,
       case .poll(let poll) = policy.standby
@@ -224,8 +229,10 @@ struct Standby: Sendable, Hashable {
     return pollID
   }
 
-  /// A poll was answered. True when the server is back and the link should be probed now; after a
-  /// probe that was made lately, the next one is brought forward instead.
+  /// Handles the result of a poll. Returns true if the server is back and the link should be probed
+  /// now.
+  ///
+  /// Shortly after a probe, the next one is brought forward instead.
   mutating func polled(
     _ id: UInt64, _ failure: LinkFailure?, at now: Instant, chance: inout Chance
   ) -> Bool {
@@ -259,7 +266,7 @@ struct Standby: Sendable, Hashable {
     return isTime
   }
 
-  /// Moves the next probe on; called when one starts.
+  /// Schedules the next probe; called when one begins.
   mutating func noteProbe(at now: Instant, chance: inout Chance) {
     guard case .poll(let poll) = policy.standby, case .polling(var polling) = state else { return }
     let wait = polling.isSlow ? poll.slowProbe : poll.probe
@@ -295,7 +302,7 @@ extension StandbyPolicy {
     }
   }
 
-  /// Whether the system keeps a queued connect.
+  /// Whether the standby is a queued connect of the system.
   var isQueue: Bool {
     switch self {
     case .queuedConnect: true
@@ -305,7 +312,7 @@ extension StandbyPolicy {
 }
 
 extension PollPolicy {
-  /// `wait`, spread by the share that the policy states.
+  /// Returns `wait` with the policy's jitter.
   fileprivate func spread(_ wait: Duration, _ chance: inout Chance) -> Duration {
     wait * (1 - jitter + 2 * jitter * chance.unit())
   }

@@ -1,30 +1,30 @@
-/// A count of recent events that lets no stretch of time hold more of them than allowed.
+/// A rate limiter that allows a limited number of events in every time window.
 public struct Windows: Sendable, Hashable {
-  /// Each of these must allow an event; none allows all.
+  /// The windows, each of which must allow an event; an empty list allows all.
   public let limits: [AttemptWindow]
   /// When the events happened, oldest first; as many as the largest window needs.
   var times: [Instant] = []
 
-  /// Creates a count without events.
+  /// Creates a limiter without events.
   public init(_ limits: [AttemptWindow]) {
     self.limits = limits
   }
 
-  /// Counts an event, whether the windows allow it or not.
+  /// Counts an event, even if the windows do not allow it.
   public mutating func note(at now: Instant) {
     times.append(now)
     let kept = limits.map { $0.attempts }.max() ?? 0
     if times.count > kept { times.removeFirst(times.count - kept) }
   }
 
-  /// Counts an event if all windows allow it now; returns whether they do.
+  /// Counts an event if all windows allow it now. Returns whether they do.
   public mutating func pass(at now: Instant) -> Bool {
     guard earliest(at: now) <= now else { return false }
     note(at: now)
     return true
   }
 
-  /// The earliest instant from `now` that every window allows.
+  /// Returns the earliest time from `now` that every window allows.
   public func earliest(at now: Instant) -> Instant {
     var earliest = now
     for window in limits where times.count >= window.attempts {
@@ -47,6 +47,6 @@ extension Windows: SelfChecking {
 }
 
 extension [Instant] {
-  /// Whether no instant is earlier than the one before it.
+  /// Whether the instants are in ascending order.
   var isAscending: Bool { zip(self, dropFirst()).allSatisfy { $0 <= $1 } }
 }

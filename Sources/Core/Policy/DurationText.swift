@@ -1,5 +1,5 @@
 extension Duration {
-  /// The short form that policies are written in: `250ms`, `30s`, `15m`, `1h`; exact.
+  /// The short form used in policies: `250ms`, `30s`, `15m`, `1h`. It is exact.
   public var text: String {
     let units: [(name: String, nanoseconds: Int64)] = [
       ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000),
@@ -13,11 +13,12 @@ extension Duration {
     return "\(total)ns"
   }
 
-  /// The durations that a person can write in a policy, a plan or a command line, unless the place
-  /// allows fewer: up to 10,000 hours, far below the 292 years of a clock.
+  /// The durations accepted in a policy, a plan or a command line: up to 10,000 hours.
+  ///
+  /// This is far below the 292 years of a clock. A key may accept fewer.
   public static let written: ClosedRange<Duration> = .zero ... .seconds(36_000_000)
 
-  /// Reads `250ms`, `30s`, `1.5s`, `15m`, `1h`, `40us` or `7ns`, within `written`; `nil` otherwise.
+  /// Parses `250ms`, `30s`, `1.5s`, `15m`, `1h`, `40us` or `7ns` within `written`; otherwise `nil`.
   public init?(text: some StringProtocol) {
     let split = text.firstIndex { !$0.isNumber && $0 != "." } ?? text.endIndex
     let scale: Int64
@@ -39,7 +40,7 @@ extension Duration {
       guard (1...9).contains(parts[1].count), let digits = Int64(parts[1]) else { return nil }
       var divisor: Int64 = 1
       for _ in parts[1] { divisor *= 10 }
-      // Twice as wide, since nine digits of hours have more bits than a clock.
+      // Uses double width, since nine digits of hours need more bits than a clock.
       let share = divisor.dividingFullWidth(digits.multipliedFullWidth(by: scale))
       guard share.remainder == 0 else { return nil }
       total += share.quotient
@@ -50,15 +51,15 @@ extension Duration {
 }
 
 extension ClosedRange<Duration> {
-  /// The range in words: `0s to 10000h`.
+  /// The range as text, such as `0s to 10000h`.
   public var text: String { "\(lowerBound.text) to \(upperBound.text)" }
 }
 
-/// The ranges of the numbers without a unit in the text of a policy.
+/// The ranges of numbers without a unit in the text of a policy.
 enum WrittenNumber {
-  /// Attempts, failures, round trips and factors; a relation may demand more than 0.
+  /// Attempts, failures, round trips and factors; validation may require more than 0.
   static let counts = 0...1_000
-  /// Shares.
+  /// Shares, such as jitter.
   static let shares = 0.0...1.0
 
   static func count(_ text: some StringProtocol) -> Int? {
@@ -71,13 +72,14 @@ enum WrittenNumber {
 }
 
 extension Schedule {
-  /// The description of its text, with the range of each number.
+  /// A description of the text form, with the range of each number.
   static let form =
     "a list of at most 1000 waits such as 0s,1s,2s, or FIRST*FACTOR max CAP +-JITTER min FLOOR "
     + "xATTEMPTS such as 1s*2 max 30s +-0.25 min 1s x20: factor and attempts 1 to 1000, or "
     + "xunlimited, jitter 0 to 1, waits \(Duration.written.text)"
 
-  /// `1s,2s,4s` for a list; `1s*2 max 30s +-0.25 min 1s x20` for an exponential one.
+  /// The text form: `1s,2s,4s` for a list, `1s*2 max 30s +-0.25 min 1s x20` for exponential
+  /// back-off.
   public var text: String {
     switch self {
     case .list(let waits):
@@ -88,7 +90,7 @@ extension Schedule {
     }
   }
 
-  /// Reads what `text` writes.
+  /// Parses the form that `text` returns.
   public init?(text: some StringProtocol) {
     if text == "none" {
       self = .list([])

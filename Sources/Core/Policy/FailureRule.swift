@@ -1,4 +1,4 @@
-/// What a policy tells apart among failures: one row of its table each.
+/// A class of failures; a policy has a failure action for each.
 public enum FailureClass: String, Sendable, Hashable, CaseIterable, Comparable {
   case unreachable, dns, refused, timeout, silent, tls, reset, ended, protocolError, proxy
   case captivePortal, local
@@ -12,26 +12,28 @@ public enum FailureClass: String, Sendable, Hashable, CaseIterable, Comparable {
   }
 }
 
-/// What a policy does about a class of failures.
+/// The failure action of a policy for a class of failures.
 public enum Verdict: String, Sendable, Hashable, CaseIterable {
-  /// Try again by the schedule.
+  /// Retry by the schedule.
   case retry
-  /// Try again by the schedule, spread over the server's window: it may have dropped everyone.
+  /// Retry by the schedule with jitter over the server's window, since it may have dropped all
+  /// clients.
   case retrySpread
-  /// Refresh the credentials once, then try at once; a second time means sign in.
+  /// Refresh the credentials once, then retry at once; after a second rejection the user must sign
+  /// in.
   case refresh
-  /// Go to standby; the next recovery or probe tries again.
+  /// Go to standby; the next recovery or probe makes an attempt.
   case standby
-  /// Go to standby; once polls show that only the link is missing, only the slow probe tries.
+  /// Go to standby; once polls show that only the link is missing, only the slow probe is made.
   ///
-  /// A failure that says when to come back is tried then, spread.
+  /// If the failure has a retry-after, the attempt is made then, with jitter.
   case standbySlow
-  /// End it; the user sees why.
+  /// End the link; the user sees the reason.
   case stop
 }
 
 extension LinkFailure {
-  /// The row of a policy's table that this failure falls into.
+  /// The class of this failure.
   public var failureClass: FailureClass {
     switch self {
     case .unreachable: .unreachable
@@ -53,7 +55,8 @@ extension LinkFailure {
     }
   }
 
-  /// RFC 6455 section 7.4.1, the IANA registry for 1012 to 1014, and 44xx as our server uses them.
+  /// Follows RFC 6455 section 7.4.1, the IANA registry for 1012 to 1014, and 44xx as this package's
+  /// backend uses them.
   private static func failureClass(ofClose code: UInt16) -> FailureClass {
     switch code {
     case 1000: .closedNormally
@@ -80,7 +83,7 @@ extension LinkFailure {
     }
   }
 
-  /// How long the server asked to be left alone.
+  /// The retry-after of the server.
   public var serverWish: Duration? {
     switch self {
     case .http(_, let retryAfter, _): retryAfter
@@ -90,7 +93,8 @@ extension LinkFailure {
     }
   }
 
-  /// Whether the server could not be reached or could not serve, so that an answer of it is news.
+  /// Whether the server could not be reached or could not serve, so that its next response shows a
+  /// recovery.
   public var meansServerUnreachable: Bool {
     switch failureClass {
     case .unreachable, .dns, .refused, .timeout, .silent, .reset, .ended, .proxy, .captivePortal,

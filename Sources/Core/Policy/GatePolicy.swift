@@ -1,20 +1,20 @@
-/// When trying is allowed at all.
+/// The conditions under which attempts are allowed.
 public struct GatePolicy: Sendable, Hashable {
-  /// Whether tries wait for credentials and refresh them.
+  /// Whether attempts require credentials, which are then refreshed.
   public var needsCredentials: Bool
-  /// Credentials are refreshed this long before they expire (or at half of a shorter life).
+  /// How long before their expiry credentials are refreshed; at most half of their lifetime.
   public var refreshLead: Duration
-  /// A refresh that takes longer counts as failed.
+  /// The time-out of a refresh.
   public var refreshTimeout: Duration
-  /// After a change of network, wait this long for it to settle.
+  /// How long a changed network must be stable before an attempt.
   public var settle: Duration
-  /// When traffic goes another way.
+  /// The reaction to a change of the network path.
   public var networkChange: NetworkChangeRule
-  /// When nobody looks any more.
+  /// The reaction to the app's leaving the foreground.
   public var background: BackgroundRule
-  /// When somebody looks again.
+  /// The reaction to the app's return to the foreground.
   public var foreground: ForegroundRule
-  /// The check for a login page; `nil` for a feature without one.
+  /// The check for login pages; `nil` for a feature without one.
   public var portal: PortalPolicy?
 
   public init(
@@ -33,12 +33,13 @@ public struct GatePolicy: Sendable, Hashable {
   }
 }
 
-/// The check for a login page of the network, which follows a try that one may have ended.
+/// The check for a login page after an attempt that one may have ended.
 public struct PortalPolicy: Sendable, Hashable {
-  /// How long it may take; `nil` for no check.
+  /// The time-out of the check; `nil` for no check.
   public var probe: Duration?
-  /// How long a login page holds the link; then one try shows whether it is gone. No check follows
-  /// another one sooner.
+  /// How long a login page holds the link, after which one attempt shows whether it is gone.
+  ///
+  /// It is also the shortest time between two checks.
   public var wait: Duration
 
   public init(probe: Duration?, wait: Duration) {
@@ -46,40 +47,40 @@ public struct PortalPolicy: Sendable, Hashable {
   }
 }
 
-/// What a link does when traffic goes another way than before.
+/// The reaction of a link to a change of the network path.
 public enum NetworkChangeRule: String, Sendable, Hashable, CaseIterable {
-  /// Close, let the network settle, connect anew with a fresh series.
+  /// Close, wait until the network is stable, and connect with a fresh series.
   case reconnect
-  /// Take it as a loss: the reconnect schedule decides.
+  /// Handle it as a loss: the reconnect schedule decides.
   case loss
-  /// Ask the peer for a sign of life; close only if none comes.
+  /// Send a ping; close only if there is no response.
   case probe
-  /// Nothing; the link does not run over the network.
+  /// Ignore it: the link does not use the network.
   case ignore
 }
 
-/// What a link does when nobody looks at the app any more.
+/// The reaction of a link to the app's leaving the foreground.
 public enum BackgroundRule: Sendable, Hashable {
-  /// Stays up; the host keeps the process alive.
+  /// Stay connected; the host keeps the process alive.
   case stay
-  /// Closes after a delay, then rests as said. A feature that is done earlier may say so.
+  /// Close after a delay, or earlier if the feature reports `flushed`, and continue with `then`.
   case leave(after: Duration, then: AfterLeaving)
 
-  /// Where a link goes after it left for the background.
+  /// The behavior of a link after it left for the background.
   public enum AfterLeaving: String, Sendable, Hashable, CaseIterable {
-    /// Waits for the foreground and connects by itself.
+    /// Wait for the foreground and reconnect automatically.
     case hold
-    /// Keeps its standby armed in background too.
+    /// Keep the standby active in the background too.
     case standby
-    /// Ends; the user connects again.
+    /// End; the user connects again.
     case idle
   }
 }
 
-/// What a link does when the app is in front again.
+/// The reaction of a link to the app's return to the foreground.
 public enum ForegroundRule: Sendable, Hashable {
-  /// Connects after a delay, with a fresh series.
+  /// Connect after a delay, with a fresh series.
   case connect(after: Duration)
-  /// Nothing; the user connects.
+  /// Wait until the user connects.
   case wait
 }

@@ -1,6 +1,6 @@
-/// Everything that makes one link behave unlike another: plain data, valid by construction.
+/// The complete behavior of a link as plain data, validated on creation.
 ///
-/// Take a preset and change single numbers with `setting(_:)`; an invalid combination throws one
+/// Start with a preset and change values with `setting(_:)`. An invalid combination throws one
 /// `PolicyError` that lists every problem.
 public struct LinkPolicy: Sendable, Hashable {
   private let parts: Shared<Parts>
@@ -16,31 +16,33 @@ public struct LinkPolicy: Sendable, Hashable {
     let holdsLink: Bool
   }
 
-  /// What it is called in tables; presets are named after their feature.
+  /// The name in tables; presets are named after their feature.
   public var name: String { parts.value.name }
-  /// When to try again, and how often.
+  /// The schedules and limits of attempts.
   public var retry: RetryPolicy { parts.value.retry }
-  /// When trying is allowed at all.
+  /// The conditions under which attempts are allowed.
   public var gate: GatePolicy { parts.value.gate }
-  /// What proves life, and what its absence leads to.
+  /// The rules that show whether a link is alive, and what follows if it is not.
   public var liveness: LivenessPolicy { parts.value.liveness }
-  /// What counts as connected, and how long it may take.
+  /// The milestone that counts as connected, and its time-outs.
   public var establish: EstablishPolicy { parts.value.establish }
-  /// What stays armed between tries.
+  /// The standby between attempts.
   public var standby: StandbyPolicy { parts.value.standby }
-  /// One verdict for each class of failure.
+  /// The failure action for each class of failures.
   public var verdicts: [FailureClass: Verdict] { parts.value.verdicts }
 
-  /// Whether it is the policy of a link. Work that holds none, such as uploads, is tried again by
-  /// `retry` alone: nothing else of it is shown or can be changed.
+  /// Whether this is the policy of a link.
+  ///
+  /// Work without a link, such as uploads, uses only `retry`; other values are neither shown nor
+  /// changed.
   public var holdsLink: Bool { parts.value.holdsLink }
 
-  /// Checks all parts together.
+  /// Creates a policy after validating all parts together.
   ///
   /// - Parameters:
-  ///   - verdicts: rows that differ from `.retry`.
-  ///   - holdsLink: false for work that is only tried again.
-  /// - Throws: one error with every problem found.
+  ///   - verdicts: The failure actions that differ from `.retry`.
+  ///   - holdsLink: False for work without a link, which only uses retries.
+  /// - Throws: `PolicyError` with every problem found.
   public init(
     name: String, retry: RetryPolicy, gate: GatePolicy, liveness: LivenessPolicy,
     establish: EstablishPolicy, standby: StandbyPolicy, verdicts: [FailureClass: Verdict],
@@ -58,15 +60,15 @@ public struct LinkPolicy: Sendable, Hashable {
     guard problems.isEmpty else { throw PolicyError(problems: problems) }
   }
 
-  /// What this policy does about `failure`.
+  /// Returns the failure action of this policy for `failure`.
   public func verdict(on failure: LinkFailure) -> Verdict {
     let verdict = verdicts[failure.failureClass] ?? .retry
-    // A server that names a time for a retry still offers the link.
+    // A server that sends a retry-after still offers the link.
     return verdict == .standbySlow && failure.serverWish != nil ? .retrySpread : verdict
   }
 }
 
-/// A value that many hold: copies of it are copies of a reference.
+/// A value shared by many owners, whose copies are copies of a reference.
 final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
   let value: Value
 
@@ -83,9 +85,9 @@ final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
   }
 }
 
-/// Why a policy cannot be: every problem, in the order of the policy's keys.
+/// An error with every problem of an invalid policy, in the order of the policy's keys.
 public struct PolicyError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// One sentence each; never empty.
+  /// The problems, one sentence each; never empty.
   public let problems: [String]
 
   public init(problems: [String]) {
@@ -98,7 +100,7 @@ public struct PolicyError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension LinkPolicy {
-  /// Everything that is wrong with the parts taken together; empty for a valid policy.
+  /// The problems of the parts taken together; empty for a valid policy.
   var problems: [String] {
     var found = Problems()
     found.check(schedule: retry.first, "retry.first")
@@ -215,18 +217,20 @@ extension LinkPolicy {
   }
 }
 
-/// The least that a policy may ask for: below, a mistake in one number would be a storm. They are
-/// far under what the seeds ask for, and leave room for tests that hurry.
+/// The lower limits of a policy's values, below which a mistake in one value could cause a retry
+/// storm.
+///
+/// They are far below the values in the requirements, and low enough for fast tests.
 private enum Floor {
-  /// A wait before a try, or a time limit.
+  /// The shortest wait before an attempt, and the shortest time-out.
   static let wait = Duration.milliseconds(100)
-  /// What is done again and again.
+  /// The shortest period of repeated actions.
   static let period = Duration.seconds(1)
-  /// The mean wait between tries that the windows must enforce.
+  /// The mean wait between attempts that the windows must enforce.
   static let pace = Duration.milliseconds(500)
 }
 
-/// Collects problems, each once.
+/// A list of problems without duplicates.
 private struct Problems {
   var list: [String] = []
 
@@ -263,22 +267,23 @@ private struct Problems {
   }
 }
 
-/// What counts as connected.
+/// The milestone of an attempt and its time-outs.
 public struct EstablishPolicy: Sendable, Hashable {
-  /// What makes an attempt a success.
+  /// The milestone that makes an attempt successful.
   public var milestone: Milestone
-  /// Time for the transport to open.
+  /// The time-out for opening the transport.
   public var openTimeout: Duration
-  /// Time from the start of the attempt to the milestone; at least `openTimeout`.
+  /// The time-out from the start of the attempt to the milestone; at least `openTimeout`.
   public var timeout: Duration
-  /// Time for what the feature does before a first or foreground connect; `nil` when nothing is.
+  /// The time-out of the feature's preparation before a first or foreground connect; `nil` for
+  /// none.
   public var prepare: Duration?
 
-  /// What counts as connected.
+  /// The milestone that counts as connected.
   public enum Milestone: String, Sendable, Hashable, CaseIterable {
     /// The transport is open.
     case opened
-    /// The feature says so: a code, a welcome, a discovered peripheral.
+    /// The feature reports the milestone, such as a code, a welcome or a discovered peripheral.
     case confirmed
   }
 

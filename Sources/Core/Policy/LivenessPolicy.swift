@@ -1,22 +1,27 @@
-/// What proves life, and what its absence means.
+/// The rules that show whether a link is alive, and what follows if it is not.
 public struct LivenessPolicy: Sendable, Hashable {
-  /// Without a byte for this long the link is dead; `nil` for no such rule.
+  /// How long a link may be without a received byte; `nil` for no limit.
   public var silence: Duration?
-  /// Our own ping goes out after this long without one; `nil` for none but probes.
+  /// The interval of this end's keep-alive pings; `nil` for probes only.
   public var ping: Duration?
-  /// The same while the link's quality is degraded; `nil` for no difference. What is shorter than
-  /// `ping`, or not shorter than `silence`, makes no difference either.
+  /// The ping interval while the link's quality is degraded; `nil` for no difference.
+  ///
+  /// A value that is shorter than `ping`, or not shorter than `silence`, makes no difference
+  /// either.
   public var degradedPing: Duration?
-  /// The same while it is poor; `nil` for that of a degraded one.
+  /// The ping interval while the quality is poor; `nil` for the interval of degraded quality.
   public var poorPing: Duration?
-  /// The least time a pong may take; any byte counts as an answer.
+  /// The shortest time-out of a pong; any received byte counts as a response.
   public var pongTimeout: Duration
-  /// A pong may take so many round trips (smoothed, RFC 6298) if that is longer: slow is not dead.
+  /// The number of round trips (smoothed, RFC 6298) that a pong may take if that is longer, so that
+  /// a slow link is not ended.
   public var pongRoundTrips: Int
-  /// This many pings in a row without an answer end the link. Each has one `pongTimeout` more than
-  /// the one before, at most `pongRoundTrips` of them: a link is slow before it counts as dead.
+  /// The number of unanswered pings in a row that ends the link.
+  ///
+  /// Each ping has one `pongTimeout` more than the previous one, at most `pongRoundTrips` of them,
+  /// so that a slow link is not ended too early.
   public var pongTries: Int
-  /// Ends a link without valid data for a while; `nil` for none.
+  /// The rule that ends a link without valid data; `nil` for none.
   public var idle: IdleRule?
 
   public init(
@@ -33,7 +38,7 @@ public struct LivenessPolicy: Sendable, Hashable {
     self.idle = idle
   }
 
-  /// The time between pings.
+  /// Returns the interval of pings for a quality.
   func ping(in quality: LinkQuality) -> Duration? {
     let slower: Duration? =
       switch quality {
@@ -47,27 +52,27 @@ public struct LivenessPolicy: Sendable, Hashable {
     return slower
   }
 
-  /// How long a pong may take.
+  /// Returns the time-out of a pong.
   ///
   /// - Parameters:
-  ///   - missed: pings before it that were not answered in time.
-  ///   - roundTrip: what an answer is expected to take; `nil` if that is not known.
+  ///   - missed: The number of unanswered pings in a row before it.
+  ///   - roundTrip: The expected response time; `nil` if unknown.
   func pongTimeout(missed: Int, roundTrip: Duration?) -> Duration {
     let longest = pongTimeout * pongRoundTrips
     let usual = max(pongTimeout, (roundTrip ?? .zero) * pongRoundTrips)
-    // What once took long, as through a tunnel, may not hide a dead link for minutes.
+    // A past slow response, for example in a tunnel, must not hide a dead link for minutes.
     return min(usual + pongTimeout * missed, longest)
   }
 }
 
-/// After `after` without valid data the link is closed.
+/// A rule that closes a link after a time without valid data.
 public struct IdleRule: Sendable, Hashable {
-  /// The longest silence; more than zero.
+  /// The longest time without valid data; more than zero.
   public var after: Duration
-  /// Where the link goes then.
+  /// The state of the link afterwards.
   public var then: Then
 
-  /// Where an idle link goes.
+  /// The state of a link after it was idle.
   public enum Then: String, Sendable, Hashable, CaseIterable {
     case idle
     case standby

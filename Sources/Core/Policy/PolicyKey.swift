@@ -1,18 +1,18 @@
-/// One number of a policy: its key, what it means, and how it is read and written as text.
+/// A value of a policy: its key, its meaning, and its text form.
 ///
-/// The table of keys is the one form in which policies leave the program: `policy show`, `--set`,
-/// and `Codable` all use it.
+/// Policies leave the program only in the form of this table: `policy show`, `--set` and `Codable`
+/// all use it.
 public struct PolicyKey: Sendable {
-  /// The part and the number, such as `retry.first`.
+  /// The part and the value, such as `retry.first`.
   public let name: String
-  /// One line for people, with what a special value means.
+  /// A one-line description for people, including the meaning of special values.
   public let meaning: String
-  /// The range of the numbers in its value, for errors; `nil` without numbers, and where the
-  /// meaning says it.
+  /// The range of the numbers in the value, for errors; `nil` if there are none or `meaning`
+  /// contains the range.
   var range: String?
-  /// Its value as text; `nil` where this kind of policy has no such number.
+  /// Returns the value as text; `nil` if this kind of policy does not have it.
   let read: @Sendable (PolicyDraft) -> String?
-  /// Puts a value in; false when the text is no such value.
+  /// Sets the value from text. Returns false if the text is invalid.
   let write: @Sendable (inout PolicyDraft, String) -> Bool
 
   /// Every key, in the order of tables.
@@ -20,7 +20,7 @@ public struct PolicyKey: Sendable {
     retryKeys + gateKeys + establishKeys + livenessKeys + standbyKeys + failureKeys
 }
 
-/// A policy in parts that were not checked together yet.
+/// A policy in parts that have not been validated together yet.
 struct PolicyDraft: Sendable {
   var name: String
   var retry: RetryPolicy
@@ -48,23 +48,24 @@ struct PolicyDraft: Sendable {
       standby: standby, verdicts: verdicts, holdsLink: holdsLink)
   }
 
-  /// Returns a value as text; `nil` where this kind of policy has no such number.
+  /// Returns a value as text; `nil` if this kind of policy does not have it.
   func value(of key: PolicyKey) -> String? {
     holdsLink || key.name.hasPrefix("retry.") ? key.read(self) : nil
   }
 }
 
 extension LinkPolicy {
-  /// Every number of this policy by its key, in the order of tables.
+  /// Every value of this policy with its key, in the order of tables.
   public var values: [(key: String, value: String)] {
     let draft = PolicyDraft(self)
     return PolicyKey.all.compactMap { key in draft.value(of: key).map { (key.name, $0) } }
   }
 
-  /// This policy with other numbers.
+  /// Returns this policy with other values.
   ///
-  /// - Parameter changes: keys and values as `values` writes them; all are applied, then checked.
-  /// - Throws: one error with every unknown key, unreadable value and broken rule.
+  /// - Parameter changes: Keys and values in the form of `values`. All are applied before
+  ///   validation.
+  /// - Throws: `PolicyError` with every unknown key, invalid value and broken rule.
   public func setting(_ changes: [(key: String, value: String)]) throws(PolicyError) -> LinkPolicy {
     var draft = PolicyDraft(self)
     var problems: [String] = []
@@ -88,19 +89,20 @@ extension LinkPolicy {
   }
 }
 
-/// A way to one value of a whole: it calls a function with that value, and returns its result.
+/// An accessor of one value inside another: it calls a function with that value and returns its
+/// result.
 ///
-/// Stands where a key path would, which Embedded Swift does not have.
+/// It replaces a key path, which Embedded Swift does not have.
 typealias Place<Whole, Value> = @Sendable (inout Whole, (inout Value) -> Value) -> Value
 
 extension PolicyKey {
-  /// Returns the value at a place.
+  /// Returns the value that an accessor selects.
   static func read<Whole, Value>(_ whole: Whole, _ place: Place<Whole, Value>) -> Value {
     var copy = whole
     return place(&copy) { $0 }
   }
 
-  /// Puts a value in a place; always true.
+  /// Sets the value that an accessor selects. Always returns true.
   @discardableResult static func write<Whole, Value>(
     _ value: Value, to whole: inout Whole, _ place: Place<Whole, Value>
   ) -> Bool {
@@ -111,7 +113,7 @@ extension PolicyKey {
     return true
   }
 
-  /// A key for a plain duration.
+  /// Returns a key for a duration.
   static func duration(
     _ name: String, _ meaning: String,
     _ place: @escaping Place<PolicyDraft, Duration>
@@ -127,7 +129,7 @@ extension PolicyKey {
     }
   }
 
-  /// A key for a duration that may be absent, written `off`.
+  /// Returns a key for a duration that may be absent, written `off`.
   static func optional(
     _ name: String, _ meaning: String,
     _ place: @escaping Place<PolicyDraft, Duration?>
@@ -144,7 +146,7 @@ extension PolicyKey {
     }
   }
 
-  /// A key for a number of things; its meaning names the range.
+  /// Returns a key for a count; its meaning contains the range.
   static func count(
     _ name: String, _ meaning: String, _ place: @escaping Place<PolicyDraft, Int>
   ) -> PolicyKey {
@@ -156,7 +158,7 @@ extension PolicyKey {
     }
   }
 
-  /// A key for one of a few words.
+  /// Returns a key for one of a few labels.
   static func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(
     _ name: String, _ meaning: String,
     _ place: @escaping Place<PolicyDraft, Word>
@@ -170,7 +172,7 @@ extension PolicyKey {
     }
   }
 
-  /// A key for a schedule.
+  /// Returns a key for a schedule.
   static func schedule(
     _ name: String, _ meaning: String,
     _ place: @escaping Place<PolicyDraft, Schedule>
@@ -268,7 +270,7 @@ extension PolicyKey {
 
   static let establishKeys: [PolicyKey] = [
     .word("establish.milestone", "what counts as connected", { $1(&$0.establish.milestone) }),
-    // Where the milestone is the open transport both times are one number to a reader.
+    // If the milestone is the open transport, both time-outs are shown as one value.
     PolicyKey(
       name: "establish.timeout", meaning: "time to the milestone (a duration such as 5s)",
       range: Duration.written.text
@@ -282,7 +284,8 @@ extension PolicyKey {
       }
       return true
     },
-    // Behind the key that moves it, so that a policy written in this order is read as it was.
+    // After the key that also changes it, so that a policy written in this order is read back
+    // unchanged.
     .duration(
       "establish.openTimeout", "time for the transport to open", { $1(&$0.establish.openTimeout) }),
     .optional(
@@ -457,7 +460,7 @@ extension PolicyKey {
       { $1(&$0.retry.longestWish) }),
   ]
 
-  /// The longest window: a phone that used it up makes no attempt for so long.
+  /// The longest window; a phone that has used it up makes no attempt for that long.
   private static let longestWindow = Duration.seconds(86_400)
   private static let mostWindows = 10
 

@@ -1,19 +1,20 @@
-/// When to try again, and how often at most.
+/// The schedules and limits of attempts.
 public struct RetryPolicy: Sendable, Hashable {
-  /// Waits after failed tries of the first connection; its very first try is immediate and free.
+  /// The waits after failed attempts of the first connection, whose first attempt is immediate.
   public var first: Schedule
-  /// Waits before tries after an established link was lost; for one that was lost before it was
-  /// stable, the longer schedule of both counts.
+  /// The waits before attempts after a lost link.
+  ///
+  /// If the link was lost before it was stable, the longer of both schedules is used.
   public var reconnect: Schedule
-  /// Every one of these must permit a try.
+  /// The windows, each of which must allow an attempt.
   public var windows: [AttemptWindow]
-  /// Pauses all tries after many failures; `nil` for none.
+  /// A pause of all attempts after many failures; `nil` for none.
   public var breaker: Breaker?
-  /// When a link counts as recovered, so that the next loss starts a new series.
+  /// The rule for when a link counts as stable, so that the next loss starts a new series.
   public var stability: Stability
-  /// Retries that follow a refusal or a close by the server are spread over this much.
+  /// The jitter window of retries that follow a refusal or a close by the server.
   public var serverSpread: Duration
-  /// The longest wish of a server (Retry-After, drain window) that is obeyed.
+  /// The longest retry-after or drain window of a server that is honored.
   public var longestWish: Duration
 
   public init(
@@ -29,18 +30,18 @@ public struct RetryPolicy: Sendable, Hashable {
     self.longestWish = longestWish
   }
 
-  /// The part of a server's wish to be left alone that is obeyed: none below zero or above
+  /// Returns the part of a server's retry-after that is honored: at least zero, at most
   /// `longestWish`.
   public func obeyed(_ wish: Duration?) -> Duration? {
     wish.map { min(max($0, .zero), longestWish) }
   }
 }
 
-/// At most `attempts` tries within any stretch of `per`.
+/// A limit of `attempts` attempts within any time window of length `per`.
 public struct AttemptWindow: Sendable, Hashable {
-  /// How many tries; at least 1.
+  /// The number of attempts; at least 1.
   public var attempts: Int
-  /// The length of the stretch; more than zero.
+  /// The length of the window; more than zero.
   public var per: Duration
 
   public init(attempts: Int, per: Duration) {
@@ -49,13 +50,13 @@ public struct AttemptWindow: Sendable, Hashable {
   }
 }
 
-/// After `failures` failed tries within `within`, none is made for `pause`.
+/// A pause of length `pause` after `failures` failed attempts within `within`.
 public struct Breaker: Sendable, Hashable {
-  /// How many failures open it; at least 1.
+  /// The number of failures that start the pause; at least 1.
   public var failures: Int
-  /// The stretch in which they are counted.
+  /// The time window in which failures are counted.
   public var within: Duration
-  /// How long nothing is tried.
+  /// The length of the pause.
   public var pause: Duration
 
   public init(failures: Int, within: Duration, pause: Duration) {
@@ -65,11 +66,11 @@ public struct Breaker: Sendable, Hashable {
   }
 }
 
-/// The count of failures starts again when the link stood for `after`, or brought valid data.
+/// The rule for when a link is stable: it lasted for `after`, or received valid data.
 public struct Stability: Sendable, Hashable {
-  /// How long the link must stand.
+  /// How long the link must last.
   public var after: Duration
-  /// Whether one valid message proves the link before `after` is over.
+  /// Whether one valid message makes the link stable before `after` is over.
   public var provenByData: Bool
 
   public init(after: Duration, provenByData: Bool) {

@@ -1,13 +1,15 @@
-/// How long to wait before each try of a series.
+/// The waits before the attempts of a series.
 public enum Schedule: Sendable, Hashable, Codable {
-  /// These waits, then no more.
+  /// These waits, then no further attempts.
   case list([Duration])
-  /// `first · factor^n`, at most `cap`, spread by ±`jitter` of itself, never under `floor`: drawn
-  /// evenly from what is left above it.
+  /// Exponential back-off: `first · factor^n`, at most `cap`, with jitter of ±`jitter` of itself,
+  /// never below `floor`.
+  ///
+  /// The wait is drawn evenly from the range that is left above `floor`.
   case exponential(
     first: Duration, factor: Int, cap: Duration, jitter: Double, floor: Duration, attempts: Int?)
 
-  /// How many tries it allows; `nil` means without end.
+  /// The number of attempts; `nil` if unlimited.
   public var attempts: Int? {
     switch self {
     case .list(let waits): waits.count
@@ -15,12 +17,12 @@ public enum Schedule: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether it allows more tries than another schedule.
+  /// Returns whether this schedule has more attempts than another one.
   func isLonger(than other: Schedule) -> Bool { attempts ?? .max > other.attempts ?? .max }
 
-  /// The wait before try `index` (from 0); `nil` when no try is left.
+  /// Returns the wait before the attempt with an index from 0; `nil` if no attempt is left.
   ///
-  /// This is the one home of the backoff arithmetic.
+  /// All back-off is calculated here.
   public func wait(before index: Int, chance: inout Chance) -> Duration? {
     switch self {
     case .list(let waits):
@@ -32,23 +34,23 @@ public enum Schedule: Sendable, Hashable, Codable {
     }
   }
 
-  /// The same, and at least as long as the server asked for.
+  /// Returns the wait before an attempt, at least as long as the server's retry-after.
   ///
-  /// - Parameter wish: How long the server asked to be left alone, as far as it is obeyed.
+  /// - Parameter wish: The part of the retry-after that is honored.
   public func wait(
     before index: Int, atLeast wish: Duration?, chance: inout Chance
   ) -> Duration? {
     wait(before: index, chance: &chance).map { max($0, wish ?? .zero) }
   }
 
-  /// The shortest wait before try `index` that is at least as long as the server asked for.
+  /// Returns the shortest possible wait before an attempt, at least the server's retry-after.
   ///
-  /// Without jitter it is the only one.
+  /// Without jitter it is the only possible wait.
   public func shortestWait(before index: Int, atLeast wish: Duration?) -> Duration? {
     bounds(before: index).map { max($0.lowerBound, wish ?? .zero) }
   }
 
-  /// The shortest and the longest wait that chance can make before try `index`.
+  /// Returns the shortest and the longest possible wait before an attempt.
   public func bounds(before index: Int) -> ClosedRange<Duration>? {
     switch self {
     case .list(let waits):
@@ -63,12 +65,12 @@ public enum Schedule: Sendable, Hashable, Codable {
   private static func baseWait(
     before index: Int, first: Duration, factor: Int, cap: Duration
   ) -> Duration {
-    // A wait that does not grow needs no steps; another one reaches its cap within 63.
+    // A wait that does not grow needs no steps; any other reaches its cap within 63.
     guard factor > 1, first > .zero else { return min(first, cap) }
     var (wait, steps) = (first, 0)
     while steps < index, wait < cap {
       steps += 1
-      // A large factor would leave the range of a duration.
+      // A large factor could exceed the range of a duration.
       let (grown, overflow) = wait.nanoseconds.multipliedReportingOverflow(by: Int64(factor))
       wait = overflow ? cap : .nanoseconds(grown)
     }

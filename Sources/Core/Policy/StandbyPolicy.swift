@@ -1,30 +1,36 @@
-/// What stays armed when tries are exhausted.
+/// The standby that remains active when attempts are exhausted.
 public enum StandbyPolicy: Sendable, Hashable {
-  /// Nothing: an error that the user sees, and acts on.
+  /// No standby: the user sees an error and must act.
   case none
-  /// Another way to the data, asked now and then, and a way back up.
+  /// Another source of data that is polled, with probes of the link.
   case poll(PollPolicy)
-  /// The OS's own queued connect, which never ends. It is armed whenever the link is wanted,
-  /// allowed and not open: through tries and waits too, since the app's own timers do not run while
-  /// the system has suspended it.
+  /// The OS's own queued connect, which never ends.
+  ///
+  /// It is armed whenever the link is wanted, allowed and not open, also during attempts and waits,
+  /// since the app's own timers do not run while the system has suspended it.
   case queuedConnect(QueuePolicy)
 }
 
-/// When a queued connect is armed again.
+/// The rules for arming a queued connect again.
 public struct QueuePolicy: Sendable, Hashable {
-  /// The wait before it is armed again after it broke.
+  /// The wait before the connect is armed again after it broke.
   public var rearm: Duration
-  /// What ends sooner than this after it was armed has failed fast. A link that was ready has not,
-  /// unless the one before it was shorter than the stability time, too.
+  /// The time after arming within which an end counts as a fast failure.
+  ///
+  /// A link that was ready is no fast failure, unless the previous link was also lost before it was
+  /// stable.
   public var fastFailure: Duration
-  /// After a fast failure it is armed again no sooner than this after it was armed last, so that a
-  /// peer that takes and drops every link cannot make it spin.
+  /// The shortest time between two arms after a fast failure, so that a peer that accepts and drops
+  /// every link cannot cause a loop.
   public var floor: Duration
-  /// The longest such wait while the app is in background: the system suspends an app about 10 s
-  /// after an event of its radio (TN3115), and with it the timer that would arm again.
+  /// The longest such wait in the background.
+  ///
+  /// The system suspends an app about 10 s after an event of its radio (TN3115), and with it the
+  /// timer that would arm again.
   public var background: Duration
-  /// How long the OS leaves a peer alone after this side closed a link on which nothing was left to
-  /// do: one that still advertises would be connected again at once, and never sleep.
+  /// How long the OS ignores a peer after this side closed a link with no work left.
+  ///
+  /// A peer that still advertises would otherwise be connected again at once and never sleep.
   public var rest: Duration
 
   public init(
@@ -38,7 +44,7 @@ public struct QueuePolicy: Sendable, Hashable {
     self.rest = rest
   }
 
-  /// When it may be armed, if it was armed last at `last` and broke.
+  /// Returns when the connect may be armed after it was armed at `last` and broke at `now`.
   func next(after last: Instant?, brokeAt now: Instant, in lifecycle: Lifecycle) -> Instant {
     guard let last, last.duration(to: now) < fastFailure else { return now.advanced(by: rearm) }
     let least = lifecycle == .background ? min(floor, background) : floor
@@ -46,16 +52,18 @@ public struct QueuePolicy: Sendable, Hashable {
   }
 }
 
-/// How standby polls, and when it probes the link again.
+/// The rules for polls in standby and for probes of the link.
 public struct PollPolicy: Sendable, Hashable {
-  /// Between polls; the first comes at once, after a failure within `RetryPolicy.serverSpread`,
-  /// and the second anywhere in an interval.
+  /// The time between polls.
+  ///
+  /// The first poll is immediate, or after a failure within `RetryPolicy.serverSpread`. The second
+  /// one follows anywhere in an interval.
   public var interval: Duration
-  /// Each wait is spread by this share of itself, so that a fleet does not poll in step.
+  /// The jitter of each wait as a share of it, so that a fleet does not poll in step.
   public var jitter: Double
-  /// Between probes of the link.
+  /// The time between probes of the link.
   public var probe: Duration
-  /// Between probes after the server said that it does not offer the link (503, 404).
+  /// The time between probes after the server refused the link itself (503, 404).
   public var slowProbe: Duration
 
   public init(interval: Duration, jitter: Double, probe: Duration, slowProbe: Duration) {

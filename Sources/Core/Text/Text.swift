@@ -1,4 +1,4 @@
-/// Hexadecimal digits.
+/// Conversions of hexadecimal digits.
 package enum Hex {
   /// Returns the value of a digit in either letter case, or `nil` for another byte.
   @inline(__always)
@@ -19,17 +19,17 @@ package enum Hex {
   }
 }
 
-/// A hash that tells bytes that changed by accident, not on purpose: FNV-1a with 64 bits.
+/// The 64-bit FNV-1a hash, which detects accidental changes but not deliberate ones.
 package enum FNV1a {
-  /// Returns the hash of all bytes.
+  /// Returns the hash of the bytes.
   package static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
     bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 }
 
-/// Bytes eight at a time.
+/// Loads of eight bytes at a time.
 extension Span<UInt8> {
-  /// Eight bytes as one number, the first lowest; they must be there.
+  /// Returns eight bytes at `index` as a number, the first byte lowest; all eight must exist.
   @inlinable @inline(__always)
   package func word(at index: Int) -> UInt64 {
     unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))

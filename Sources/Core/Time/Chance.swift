@@ -1,6 +1,7 @@
-/// A seeded generator, kept as state, so that the same seed makes the same run.
+/// A seeded random source that is stored as state, so that the same seed gives the same run.
 ///
-/// SplitMix64 (Steele, Lea, Flood 2014): one addition and three mixes a draw, any seed is good.
+/// It uses SplitMix64 (Steele, Lea, Flood 2014): one addition and three mixes for each number. Any
+/// seed is suitable.
 public struct Chance: RandomNumberGenerator, Sendable, Hashable, Codable {
   private var state: UInt64
 
@@ -8,7 +9,7 @@ public struct Chance: RandomNumberGenerator, Sendable, Hashable, Codable {
     state = seed
   }
 
-  /// The next 64 bits of the sequence.
+  /// Returns the next 64 bits of the sequence.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
@@ -17,12 +18,12 @@ public struct Chance: RandomNumberGenerator, Sendable, Hashable, Codable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A number from 0 up to, not including, 1.
+  /// Returns a number from 0 up to, but not including, 1.
   public mutating func unit() -> Double {
     Double(next() >> 11) * 0x1p-53
   }
 
-  /// A duration drawn evenly from `zero` up to, not including, `limit`.
+  /// Returns a duration drawn evenly from zero up to, but not including, `limit`.
   public mutating func duration(below limit: Duration) -> Duration {
     limit * unit()
   }

@@ -1,10 +1,10 @@
-/// The proleptic Gregorian calendar, by days counted from 1970-01-01.
+/// The proleptic Gregorian calendar, in days since 1970-01-01.
 package enum Gregorian {
   private static func isLeap(_ year: Int) -> Bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
   }
 
-  /// How many days a month has.
+  /// Returns the number of days of a month.
   package static func length(ofMonth month: Int, year: Int) -> Int {
     switch month {
     case 2: isLeap(year) ? 29 : 28
@@ -13,20 +13,21 @@ package enum Gregorian {
     }
   }
 
-  /// Days from 1970-01-01; a month from 1 to 12.
+  /// Returns the number of days since 1970-01-01 of a date, whose month is from 1 to 12.
   ///
-  /// Years are counted from March, so that a leap day ends one.
+  /// Years are counted from March, so that a leap day is the last day of a year.
   package static func days(year: Int, month: Int, day: Int) -> Int {
     let shifted = month > 2 ? year : year - 1
     let monthFromMarch = (month + 9) % 12
     let leapDays = shifted / 4 - shifted / 100 + shifted / 400
-    // 153 days in every five months from March on; 719,469 from 0000-03-01's eve to 1970-01-01.
+    // Any five months from March on have 153 days. 719,469 days lead from the day before 0000-03-01
+    // to 1970-01-01.
     return shifted * 365 + leapDays + (153 * monthFromMarch + 2) / 5 + day - 719_469
   }
 
-  /// The date of a day.
+  /// Returns the date of a day number.
   package static func civil(dayNumber: Int) -> (year: Int, month: Int, day: Int) {
-    // An estimate that is never late and at most one year early: 400 years have 146,097 days.
+    // The estimate is never late and at most one year early: 400 years have 146,097 days.
     var year = (dayNumber + 719_162) * 400 / 146_097
     while days(year: year + 1, month: 1, day: 1) <= dayNumber { year += 1 }
     var month = 1
@@ -38,7 +39,7 @@ package enum Gregorian {
     return (year, month, day)
   }
 
-  /// Quotient and remainder; the remainder is not below zero.
+  /// Returns the quotient and the remainder, which is never negative.
   package static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
     let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
@@ -47,15 +48,15 @@ package enum Gregorian {
 
 /// A date and time without a time zone.
 public struct CivilTime: Sendable, Hashable, Comparable, Codable {
-  /// Nanoseconds since 1970-01-01T00:00:00 of the same wall.
+  /// The nanoseconds since 1970-01-01T00:00:00 in the same time zone.
   public var nanoseconds: Int64
 
-  /// A reading; nothing is checked.
+  /// Creates a time without validation.
   public init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
   }
 
-  /// By what the wall shows.
+  /// Compares by date and time of day.
   public static func < (left: CivilTime, right: CivilTime) -> Bool {
     left.nanoseconds < right.nanoseconds
   }

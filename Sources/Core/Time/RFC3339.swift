@@ -1,14 +1,15 @@
-/// Times as RFC 3339 text <-> timestamps.
+/// Conversions between timestamps and RFC 3339 text.
 public enum RFC3339 {
-  /// Reads a date and time with `Z` or a numeric offset, either letter case.
+  /// Parses a date and time with `Z` or a numeric offset, in either letter case.
   ///
   /// Digits of the fraction beyond the ninth are dropped. A leap second (23:59:60 UTC) is the first
-  /// second of the next day. `nil` for anything else and outside `Timestamp`'s range.
+  /// second of the next day. Returns `nil` for any other text and for a time outside `Timestamp`'s
+  /// range.
   public static func parse(_ text: some StringProtocol) -> Timestamp? {
     parse(ArraySlice(text.utf8))
   }
 
-  /// Reads the same from bytes.
+  /// Parses a date and time from UTF-8.
   public static func parse(_ bytes: ArraySlice<UInt8>) -> Timestamp? {
     var digits = TimeDigits(bytes)
     guard let days = digits.day(), digits.take("T") || digits.take("t"),
@@ -19,9 +20,11 @@ public enum RFC3339 {
     return timestamp(minutes: days * 1440 + minute - offset, second, fraction)
   }
 
-  /// Reads a time as servers of other makers spell it, in ISO 8601 too: also with a blank for `T`
-  /// (RFC 3339 section 5.6), without seconds, with a comma before the fraction, and with an offset
-  /// of hours alone or without its colon. One without an offset says no instant.
+  /// Parses a time in the RFC 3339 and ISO 8601 forms of other makers' servers.
+  ///
+  /// These may have a space instead of `T` (RFC 3339 section 5.6), no seconds, a comma before the
+  /// fraction, and an offset of hours alone or without a colon. Without an offset the result is
+  /// `nil`, since the text identifies no moment.
   package static func parseISO8601(_ bytes: ArraySlice<UInt8>) -> Timestamp? {
     var digits = TimeDigits(bytes)
     guard let days = digits.day(), digits.take("T") || digits.take("t") || digits.take(" "),
@@ -38,15 +41,15 @@ public enum RFC3339 {
     return timestamp(minutes: days * 1440 + minute - offset, second, fraction)
   }
 
-  /// Writes a time in UTC with `Z`, its fraction only as long as needed.
+  /// Returns a time in UTC with `Z` and a fraction that is only as long as needed.
   public static func format(_ time: Timestamp) -> String {
     unsafe String(unsafeUninitializedCapacity: mostBytes) { unsafe write(time, to: $0) }
   }
 
-  /// The longest text: `2027-01-15T08:00:00.123456789Z`.
+  /// The number of bytes of the longest text, `2027-01-15T08:00:00.123456789Z`.
   package static let mostBytes = 30
 
-  /// Writes the same as UTF-8 at the beginning of a buffer, which has room for `mostBytes`.
+  /// Writes a time as UTF-8 at the start of a buffer, which must have room for `mostBytes`.
   ///
   /// - Returns: The number of bytes.
   package static func write(_ time: Timestamp, to text: UnsafeMutableBufferPointer<UInt8>) -> Int {
@@ -68,7 +71,7 @@ public enum RFC3339 {
     return count
   }
 
-  /// Writes so many decimal digits and a character behind `count` bytes.
+  /// Writes `width` decimal digits and a character at offset `count`.
   private static func write(
     _ number: Int, _ width: Int, to text: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int,
     then end: Unicode.Scalar
@@ -84,17 +87,18 @@ public enum RFC3339 {
 }
 
 extension RFC3339 {
-  /// A second and its fraction, behind so many minutes since 1970.
+  /// Returns the timestamp of a second and its fraction, after a number of minutes since 1970.
   private static func timestamp(
     minutes: Int, _ second: Int, _ fraction: Int64
   ) -> Timestamp? {
-    // A leap second is the last of a UTC day, whatever the offset says (RFC 3339 appendix D).
+    // A leap second is the last second of a UTC day, whatever the offset (RFC 3339 appendix D).
     if second == 60, (minutes + 1) % 1440 != 0 { return nil }
     return timestamp(seconds: Int64(minutes * 60 + second), nanoseconds: fraction)
   }
 
   private static func timestamp(seconds: Int64, nanoseconds: Int64) -> Timestamp? {
-    // Before 1970 the fraction counts back from the next second: the edge of the range then fits.
+    // Before 1970 the fraction is counted back from the next second, so that the range's limit is
+    // accepted.
     let (whole, part) =
       seconds < 0 ? (seconds + 1, nanoseconds - 1_000_000_000) : (seconds, nanoseconds)
     let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)
@@ -104,7 +108,7 @@ extension RFC3339 {
 }
 
 extension TimeDigits {
-  /// Minutes of the day of `hh:mm`.
+  /// Parses `hh:mm` as minutes of the day.
   fileprivate mutating func minute() -> Int? {
     guard let hour = number(2), hour <= 23, take(":"), let minute = number(2), minute <= 59 else {
       return nil
@@ -112,15 +116,16 @@ extension TimeDigits {
     return hour * 60 + minute
   }
 
-  /// Nanoseconds of an optional fraction behind one of these points; `nil` for a point without
+  /// Parses an optional fraction after one of these signs as nanoseconds; `nil` for a sign without
   /// digits.
   fileprivate mutating func part(_ points: Unicode.Scalar...) -> Int64? {
     points.contains { take($0) } ? fraction() : 0
   }
 
-  /// Minutes east of UTC.
+  /// Parses an offset as minutes east of UTC.
   ///
-  /// - Parameter needsMinutes: Whether only `+hh:mm` will do; if not, `+hhmm` and `+hh` do too.
+  /// - Parameter needsMinutes: Whether only `+hh:mm` is accepted; if not, `+hhmm` and `+hh` are
+  ///   too.
   fileprivate mutating func offset(needsMinutes: Bool) -> Int? {
     if take("Z") || take("z") { return 0 }
     let isWest = take("-")

@@ -1,8 +1,8 @@
-/// A reader of the digits and signs of a date or a time.
+/// A parser of the digits and signs of a date or a time.
 package struct TimeDigits {
   private var rest: ArraySlice<UInt8>
 
-  /// Starts before the first byte.
+  /// Creates a parser at the first byte.
   package init(_ bytes: ArraySlice<UInt8>) {
     rest = bytes
   }
@@ -10,14 +10,14 @@ package struct TimeDigits {
   /// Whether no byte is left.
   package var isAtEnd: Bool { rest.isEmpty }
 
-  /// Takes `sign` if it is the next byte.
+  /// Consumes `sign` if it is the next byte, and returns whether it was.
   package mutating func take(_ sign: Unicode.Scalar) -> Bool {
     guard let byte = rest.first, byte == UInt8(ascii: sign) else { return false }
     rest.removeFirst()
     return true
   }
 
-  /// Exactly `width` digits.
+  /// Parses exactly `width` digits.
   package mutating func number(_ width: Int) -> Int? {
     var value = 0
     for _ in 0..<width {
@@ -27,7 +27,7 @@ package struct TimeDigits {
     return value
   }
 
-  /// Days from 1970-01-01 of `yyyy-mm-dd`.
+  /// Parses `yyyy-mm-dd` as days since 1970-01-01.
   package mutating func day() -> Int? {
     guard let year = number(4), year >= 1, take("-"), let month = number(2),
       (1...12).contains(month), take("-"), let day = number(2), day >= 1,
@@ -36,7 +36,7 @@ package struct TimeDigits {
     return Gregorian.days(year: year, month: month, day: day)
   }
 
-  /// Nanoseconds, of a fraction's digits behind its point; those beyond the ninth are dropped.
+  /// Parses the digits of a fraction as nanoseconds; digits beyond the ninth are dropped.
   package mutating func fraction() -> Int64? {
     guard var value = digit() else { return nil }
     var count = 1

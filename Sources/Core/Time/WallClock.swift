@@ -1,6 +1,6 @@
-/// The wall clock of a device, known at one instant and advanced with the monotonic clock.
+/// A device's wall clock, set at one instant and advanced with the monotonic clock.
 ///
-/// It dates what people read. Deadlines are instants.
+/// It provides dates for people. Deadlines are instants.
 package struct WallClock: Sendable, Hashable {
   private var wall = Timestamp(nanoseconds: 0)
   private var instant = Instant.zero

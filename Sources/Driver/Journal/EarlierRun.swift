@@ -14,12 +14,13 @@ import Foundation
 struct EarlierRun {
   let path: String
 
-  /// The number of earlier runs that are kept; ours. One more is refused with an error.
+  /// The number of earlier runs that are kept. Our choice. At this number a new run fails with an
+  /// error.
   static let bound = 999
 
-  /// Renames them to NAME.old1 and NAME.old1.1, or to the next number of which both are free.
+  /// Renames the files to NAME.old1 and NAME.old1.1, or to the next number that is free for both.
   ///
-  /// - Throws: if either file is no journal; then nothing is renamed.
+  /// - Throws: An error if either file is not a journal; then nothing is renamed.
   func makeWay() throws(JournalError) {
     var parts: [String] = []
     for part in ["", ".1"] {
@@ -43,9 +44,9 @@ struct EarlierRun {
     }
   }
 
-  /// Returns whether a journal is there; false for no file or an empty one.
+  /// Returns whether a journal exists; false for a missing or an empty file.
   ///
-  /// - Throws: for any other file.
+  /// - Throws: An error for any other file.
   private func holdsJournal(_ path: String) throws(JournalError) -> Bool {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else {

@@ -1,26 +1,27 @@
 package import LinkCore
 import Synchronization
 
-/// A file of a machine's inputs and effects, as JSON lines, from which the run can be replayed.
+/// A file of a machine's inputs and effects as JSON lines, from which the run can be replayed.
 ///
 /// Only the owner can read it (0600). `record` does no I/O: steps are encoded and written in order
-/// on a queue of the journal's own. An error turns journaling off, with one notice, and never stops
-/// or slows the driver.
+/// on the journal's own queue. An error turns journaling off, with one notice, and never stops or
+/// delays the driver.
 ///
-/// A full file NAME is renamed to NAME.1, replacing the one before, and the run continues in a new
-/// NAME; so a run has at most two files of the size limit. The files of earlier runs are kept as
-/// NAME.old1 and so on, up to 999 of them.
+/// When the file NAME is full, it is renamed to NAME.1, replacing an older part, and the run
+/// continues in a new NAME. A run therefore has at most two files of the size limit. The files of
+/// earlier runs are kept as NAME.old1 and so on, up to 999 of them.
 package final class Journal<M: Journaled>: Sendable {
   private let waiting = Mutex(WaitingSteps<M>())
   private let file: JournalFile<M>
   private let notice: @Sendable (JournalError) -> Void
 
-  /// Makes the file; the files of an earlier run are renamed first, NAME.1 included.
+  /// Creates the file after renaming the files of an earlier run, including NAME.1.
   ///
   /// - Parameters:
-  ///   - limit: Bytes in one file; 64 MiB hold about 200,000 steps.
+  ///   - limit: The most bytes in one file; 64 MiB contain about 200,000 steps.
   ///   - notice: Called once if journaling is turned off, with the reason.
-  /// - Throws: If the file cannot be made, or a file is there that is neither empty nor a journal.
+  /// - Throws: An error if the file cannot be created, or if a file exists that is neither empty nor
+  ///   a journal.
   package init(
     path: String, header: JournalHeader<M>, limit: Int = 64 << 20,
     notice: @escaping @Sendable (JournalError) -> Void
@@ -30,10 +31,10 @@ package final class Journal<M: Journaled>: Sendable {
     try await file.start()
   }
 
-  /// Whether steps are still written.
+  /// Whether steps are still being written.
   package var isOn: Bool { waiting.withLock(\.isOn) }
 
-  /// Queues a step to be written; does no I/O itself.
+  /// Queues a step to be written. Does no I/O itself.
   package func record(_ step: JournalStep<M>) {
     switch waiting.withLock({ $0.add(step) }) {
     case .nothing: return
@@ -42,12 +43,12 @@ package final class Journal<M: Journaled>: Sendable {
     }
   }
 
-  /// Returns when every step recorded before was passed to the operating system.
+  /// Waits until every recorded step was passed to the operating system.
   package func flush() async {
     await write()
   }
 
-  /// Writes the queued steps and closes the file; records nothing after that.
+  /// Writes the queued steps and closes the file. Later steps are not recorded.
   package func close() async {
     await write()
     _ = waiting.withLock { $0.turnOff() }
@@ -67,11 +68,13 @@ package final class Journal<M: Journaled>: Sendable {
 
 /// The steps that a journal has not written yet.
 struct WaitingSteps<M: Machine> {
-  /// What to do after a step was added.
+  /// The action that follows when a step was added.
   enum Next { case nothing, write, giveUp }
 
-  /// The steps that may wait for the disk; ours. One more turns journaling off, since a journal
-  /// with a hole cannot be replayed, and a driver must not wait for it.
+  /// The most steps that may wait for the disk. Our choice.
+  ///
+  /// At this number journaling is turned off, since a journal with a gap cannot be replayed and a
+  /// driver must not wait for it.
   static var bound: Int { 16_384 }
 
   private(set) var isOn = true
@@ -89,13 +92,13 @@ struct WaitingSteps<M: Machine> {
     return isWriting ? .nothing : .write
   }
 
-  /// Returns the steps to write; none if the writer can stop until the next one is added.
+  /// Returns the steps to write; empty if the writer can stop until the next step is added.
   mutating func takeAll() -> [JournalStep<M>] {
     defer { (steps, isWriting) = ([], !steps.isEmpty) }
     return steps
   }
 
-  /// Drops the waiting steps; returns whether it was on.
+  /// Drops the waiting steps. Returns whether journaling was on.
   mutating func turnOff() -> Bool {
     defer { (isOn, steps) = (false, []) }
     return isOn

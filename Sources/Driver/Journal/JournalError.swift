@@ -8,13 +8,13 @@
   import Darwin
 #endif
 
-/// A journal that cannot be written, read or replayed: the place, the problem, the remedy.
+/// An error in writing, reading or replaying a journal, with its location and a remedy.
 public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The problem; its strings are details for people.
+  /// A problem of a journal; its strings are details for people.
   public enum Problem: Sendable, Hashable {
     /// The file cannot be opened, read or written.
     case file(String)
-    /// The file at the journal's path is no journal.
+    /// The file at the journal's path is not a journal.
     case taken
     /// The first line is not a header.
     case header(String)
@@ -24,35 +24,35 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case tooLong
     /// The line is not JSON of this machine.
     case line(String)
-    /// The line can be read, but is out of order.
+    /// The line is valid, but out of order.
     case order(String)
-    /// The first part of the run is missing, so the machine's start is unknown.
+    /// The first part of the run is missing, so the machine's initial state is unknown.
     case beginning(part: Int)
-    /// The journal is of another machine than the known ones.
+    /// The journal is of an unknown machine.
     case machine(String, known: [String])
   }
 
   /// The journal's file.
   public var path: String
-  /// The line, counted from 1; `nil` for the whole file.
+  /// The number of the line, from 1; `nil` for the whole file.
   public var line: Int?
   /// The problem.
   public var problem: Problem
 
-  /// An error at a place; the remedy follows from the problem.
+  /// Creates an error; the remedy follows from the problem.
   public init(path: String, line: Int? = nil, _ problem: Problem) {
     self.path = path
     self.line = line
     self.problem = problem
   }
 
-  /// Returns the error of the last system call, with its text for `errno`.
+  /// Returns the error of the last system call, with the description of `errno`.
   static func cannot(_ action: String, _ path: String) -> JournalError {
     let reason = unsafe String(cString: strerror(errno))
     return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
   }
 
-  /// One line: the place, the problem, and what to do.
+  /// A line with the location, the problem and the remedy.
   public var description: String {
     let place = line.map { "\(path):\($0)" } ?? path
     return "\(place): \(text). \(remedy)"

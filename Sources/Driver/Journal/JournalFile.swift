@@ -11,7 +11,7 @@ import LinkCore
   import Darwin
 #endif
 
-/// The files of one journal; their I/O runs on a queue of its own.
+/// The files of one journal, whose I/O runs on its own queue.
 actor JournalFile<M: Journaled> {
   nonisolated let path: String
   private let limit: Int
@@ -43,7 +43,7 @@ actor JournalFile<M: Journaled> {
     try put(line(of: header))
   }
 
-  /// Writes what `next` returns until it returns nothing.
+  /// Writes the steps that `next` returns until it returns none.
   func write(next: @Sendable () -> [JournalStep<M>]) throws(JournalError) {
     while true {
       let steps = next()
@@ -81,7 +81,7 @@ actor JournalFile<M: Journaled> {
     try put(line(of: header))
   }
 
-  /// Makes the file with mode 0600, or gives an empty one that is there this mode.
+  /// Creates the file with mode 0600, or sets this mode for an existing empty file.
   private func create() throws(JournalError) {
     let flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
     descriptor = unsafe open(path, flags | O_CREAT | O_EXCL, 0o600)
@@ -124,7 +124,7 @@ actor JournalFile<M: Journaled> {
   }
 }
 
-/// Calls write(2): within the type, `write` is its own. The same goes for `systemClose`.
+/// Calls write(2), since inside the type `write` is its own method; likewise `systemClose`.
 private func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {
   unsafe write(descriptor, bytes.baseAddress, bytes.count)
 }

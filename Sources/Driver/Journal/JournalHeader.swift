@@ -1,17 +1,18 @@
 import Foundation
 package import LinkCore
 
-/// The first line of a journal: what is needed to make the same machine again.
+/// The first line of a journal, from which the same machine can be created again.
 ///
-/// On disk it is one object of its own fields and those of the machine's birth.
+/// In the file it is one object that combines the header's fields with those of the machine's
+/// birth.
 package struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
   /// The number of this file in the run, from 1; a full file is continued by the next part.
   package var part = 1
-  /// What the machine is made from.
+  /// The values from which the machine is created.
   package var birth: M.Birth
-  /// The start of the machine's random numbers.
+  /// The seed of the machine's random source.
   package var seed: UInt64
-  /// The wall clock when the run began; the same in all parts of a run.
+  /// The wall-clock time when the run began, equal in all parts of a run.
   package var startedAt: Timestamp
 
   package init(birth: M.Birth, seed: UInt64, startedAt: Timestamp) {
@@ -43,9 +44,9 @@ package struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
   }
 }
 
-/// The fields that any journal has, of any machine and in any version.
+/// The fields of every journal, for any machine and version.
 package struct JournalFormat: Decodable {
-  /// The version of the format that this software writes.
+  /// The format version that this software writes.
   package static let version = 1
 
   let journal: Int
@@ -53,7 +54,8 @@ package struct JournalFormat: Decodable {
 
   /// Returns the name of the machine of a journal.
   ///
-  /// - Throws: if the file cannot be read, or does not begin with a header of this version.
+  /// - Throws: An error if the file cannot be read, or does not begin with a header of this
+  ///   version.
   package static func machine(of path: String) throws(JournalError) -> String {
     var lines = try LineReader(path: path)
     return try machine(of: try lines.next(), in: path)

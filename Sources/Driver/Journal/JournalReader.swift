@@ -3,20 +3,20 @@ package import LinkCore
 
 /// A reader of one journal file, step by step in the order of writing.
 ///
-/// It leaves out a last line that was torn by a crash, and a last step of which only the first line
-/// was written. Any other damage is an error.
+/// It omits a last line that a crash truncated, and a last step of which only the first line was
+/// written. Any other damage is an error.
 package struct JournalReader<M: Journaled>: ~Copyable {
-  /// The first line.
+  /// The header.
   package let header: JournalHeader<M>
   /// The line of the last step returned, counted from 1.
   package private(set) var line = 1
   private var lines: LineReader
   private let decoder = JSONDecoder()
 
-  /// Opens one file and reads its header.
+  /// Opens a file and reads its header.
   ///
-  /// - Throws: if the file cannot be read, or does not begin with a header of this version and of
-  ///   this machine.
+  /// - Throws: An error if the file cannot be read, or does not begin with a header of this version
+  ///   and machine.
   package init(path: String) throws(JournalError) {
     var lines = try LineReader(path: path)
     let first = try lines.next()
@@ -28,9 +28,9 @@ package struct JournalReader<M: Journaled>: ~Copyable {
     self.lines = lines
   }
 
-  /// Returns the next whole step; `nil` at the end.
+  /// Returns the next complete step; `nil` at the end.
   ///
-  /// - Throws: if a line before the last is damaged or out of order.
+  /// - Throws: An error if a line before the last one is damaged or out of order.
   package mutating func next() throws(JournalError) -> JournalStep<M>? {
     guard let (happened, number) = try read() else { return nil }
     let cause: JournalStep<M>.Cause
@@ -62,9 +62,9 @@ package struct JournalReader<M: Journaled>: ~Copyable {
   }
 }
 
-/// The words for JSON that does not decode.
+/// The description of JSON that cannot be decoded.
 package enum DecodingFault {
-  /// Returns the problem of a line or a file without the names of Swift's types.
+  /// Returns the problem of a line or a file without the names of Swift types.
   package static func words(for error: any Error, in whole: String = "the line") -> String {
     switch error as? DecodingError {
     case .dataCorrupted(let context)? where context.codingPath.isEmpty: return "it is no JSON"
@@ -76,7 +76,7 @@ package enum DecodingFault {
     }
   }
 
-  /// Returns a path such as `input.send._0[2]`; the whole has no name.
+  /// Returns a path such as `input.send._0[2]`, or `whole` for an empty path.
   package static func place(
     _ context: DecodingError.Context, _ last: (any CodingKey)? = nil, in whole: String
   ) -> String {

@@ -8,7 +8,7 @@ package struct JournalStep<M: Machine>: Sendable, Equatable {
     /// The deadline of the machine was reached.
     case tick
 
-    /// The input; `nil` for a deadline.
+    /// The input; `nil` if the deadline was reached.
     package var input: M.Input? {
       switch self {
       case .input(let input): input
@@ -17,7 +17,7 @@ package struct JournalStep<M: Machine>: Sendable, Equatable {
     }
   }
 
-  /// The instant that the machine was given.
+  /// The time at which the machine was called.
   package var at: Instant
   /// The cause of the step.
   package var cause: Cause
@@ -31,7 +31,7 @@ package struct JournalStep<M: Machine>: Sendable, Equatable {
   }
 }
 
-/// A line after the first. A step is two of them: the cause, then the effects.
+/// A line after the header. A step has two lines: the cause, then the effects.
 struct JournalLine<M: Machine>: Codable {
   var at: Instant
   var input: M.Input?

@@ -8,17 +8,18 @@
   import Darwin
 #endif
 
-/// A reader of lines; it reads the file in pieces, so its size does not matter.
+/// A reader of lines, which reads a file of any size in chunks.
 struct LineReader: ~Copyable {
   /// A line of a file.
   struct Line: Equatable {
     var bytes: [UInt8]
     var number: Int
-    /// False for text after the last newline.
+    /// Whether the line ends with a newline; false for text after the last newline.
     var isWhole: Bool
   }
 
-  /// The longest line that is read; ours: a few times what a step with the most effects needs.
+  /// The longest line that is read. Our choice: several times the size of the step with the most
+  /// effects.
   let longest: Int
 
   let path: String
@@ -65,7 +66,7 @@ struct LineReader: ~Copyable {
     return Line(bytes: Array(buffer[start..<end]), number: number, isWhole: isWhole)
   }
 
-  /// Reads more bytes; returns how far the unread bytes moved towards the front.
+  /// Reads more bytes. Returns by how many bytes the unread ones moved towards the front.
   private mutating func fill() throws(JournalError) -> Int {
     let moved = start
     buffer.removeFirst(moved)

@@ -1,20 +1,20 @@
 package import LinkCore
 
-/// The replay of a journal: a new machine gets the recorded inputs at the recorded instants.
+/// The replay of a journal: a new machine receives the recorded inputs at the recorded times.
 ///
 /// Its effects are compared with the recorded ones.
 package enum Replay<M: Journaled> {
   /// A step whose effects differ from the recorded ones.
   package struct Divergence: Sendable, Equatable {
-    /// The file; a run has up to two.
+    /// The path of the file; a run has up to two files.
     package var path: String
-    /// The line of the cause, counted from 1.
+    /// The number of the line with the cause, from 1.
     package var line: Int
     /// The cause of the step.
     package var cause: JournalStep<M>.Cause
     /// The recorded effects.
     package var expected: [M.Effect]
-    /// The effects of the replay.
+    /// The effects in the replay.
     package var got: [M.Effect]
 
     package init(
@@ -30,23 +30,24 @@ package enum Replay<M: Journaled> {
 
   /// The result of a replay.
   package struct Result: Sendable {
-    /// Steps replayed.
+    /// The number of steps replayed.
     package var steps: UInt64 = 0
-    /// Steps that diverged.
+    /// The number of steps that diverged.
     package var diverged: UInt64 = 0
-    /// The first of them, up to the limit; later ones usually follow from the first.
+    /// The first divergences, up to the limit; later ones usually follow from the first.
     package var divergences: [Divergence] = []
     /// The machine after the last step.
     package var machine: M
   }
 
-  /// Replays a run: `path`.1 first if it holds the part before, then `path`.
+  /// Replays a run: `path`.1 first if it contains the previous part, then `path`.
   ///
   /// - Parameters:
-  ///   - limit: the number of divergences that are kept.
-  ///   - begin: called with the new machine.
-  ///   - watch: called with each recorded step, and the machine after it.
-  /// - Throws: if a file cannot be read or is of another machine, or the run's first part is gone.
+  ///   - limit: The number of divergences that are kept.
+  ///   - begin: Called with the new machine.
+  ///   - watch: Called with each recorded step, and the machine after it.
+  /// - Throws: An error if a file cannot be read or is of another machine, or if the run's first
+  ///   part is missing.
   package static func run(
     journal path: String, limit: Int = 20, begin: (M) -> Void = { _ in },
     watch: (JournalStep<M>, M) -> Void = { _, _ in }

@@ -1,59 +1,61 @@
 public import LinkCore
 
-/// Watches the device's ways out.
+/// A monitor of the device's network connectivity.
 ///
-/// Contract: the first element comes at once and says how things are; an element comes only when
-/// the answer changed; nothing is polled.
+/// Contract: the first element arrives at once with the present state. Further elements arrive only
+/// when the state has changed. Nothing is polled.
 public protocol ReachabilityMonitor: Sendable {
   func changes() -> AsyncStream<Reachability>
 }
 
-/// Watches whether the app is in front, whether the device sleeps, and what it has to spare.
+/// A monitor of the app's lifecycle, the device's sleep, and its conditions.
 ///
-/// Contract: whether protected data can be read and whether power is to be saved is told when a
-/// stream begins, where the system knows it, and then at each change.
+/// Contract: a stream reports at its start, where the system provides it, whether protected data
+/// are available and whether power is to be saved. It then reports each change.
 public protocol LifecycleMonitor: Sendable {
   func changes() -> AsyncStream<LifecycleEvent>
 
-  /// Returns what is known without waiting, such as that the system launched the app in background
-  /// while power is to be saved: work that begins at once must heed it. What is not known yet comes
-  /// with `changes()`.
+  /// Returns the events that are known without waiting, so that immediate work can consider them.
+  ///
+  /// An example is an app that the system launched in the background while power is to be saved.
+  /// Other events arrive with `changes()`.
   func present() -> [LifecycleEvent]
 }
 
 extension LifecycleMonitor {
-  /// Nothing is known without waiting.
+  /// Returns no events.
   public func present() -> [LifecycleEvent] { [] }
 }
 
-/// What the operating system says about the app.
+/// An event that the operating system reports about the app or the device.
 public enum LifecycleEvent: Sendable, Hashable, Codable {
   case foreground
   case background
   /// The device is about to sleep; sockets will not survive.
   case willSleep
-  /// The device is awake again.
+  /// The device woke.
   case didWake
-  /// The app is asked to try again at once, whatever it had given up.
+  /// A retry is requested at once, even after attempts have ended.
   case again
-  /// The app is asked to end.
+  /// The app must terminate.
   case terminate
-  /// The device was locked or unlocked: whether files and health data that it protects can be read.
+  /// The device was locked or unlocked, which determines whether protected files and health data
+  /// can be read.
   case protectedData(available: Bool)
-  /// The user asks to save power, or no longer: Low Power Mode on Apple's platforms.
+  /// The user turned power saving on or off: Low Power Mode on Apple's platforms.
   case lowPower(Bool)
 }
 
-/// What the device has to spare for work that can wait.
+/// The conditions that decide whether deferrable work may run.
 package struct DeviceConditions: Sendable, Hashable {
-  /// What the way out costs.
+  /// The cost of the network path.
   package var traits: PathTraits
-  /// Whether the user asks to save power.
+  /// Whether power saving is on.
   package var isLowPower: Bool
-  /// Whether what the device protects while it is locked can be read.
+  /// Whether files that are protected while the device is locked can be read.
   package var isProtectedDataAvailable: Bool
 
-  /// Conditions; by default those under which everything is allowed.
+  /// Creates conditions; the defaults allow everything.
   package init(
     traits: PathTraits = [], isLowPower: Bool = false, isProtectedDataAvailable: Bool = true
   ) {
@@ -63,24 +65,26 @@ package struct DeviceConditions: Sendable, Hashable {
   }
 }
 
-/// Shows one lasting notification, as a service that runs in background must.
+/// A presenter of one ongoing notification, which a background service must show.
 ///
-/// Contract: `show` replaces what is shown; `remove` takes it away, and does nothing without one.
+/// Contract: `show` replaces the notification. `remove` removes it, and does nothing if none is
+/// shown.
 public protocol Notifier: Sendable {
-  /// Shows it, or changes the one that is shown; false when nobody can see it.
+  /// Shows or replaces the notification. Returns false if no user can see it.
   func show(_ notification: HostNotification) async -> Bool
-  /// Takes it away.
+  /// Removes the notification.
   func remove() async
 }
 
-/// What a notification says.
+/// The content of a notification.
 public struct HostNotification: Sendable, Hashable {
-  /// One short line.
+  /// The title, a short line.
   public var title: String
-  /// What else there is to say.
+  /// The text below the title.
   public var body: String
 
-  /// A notification; nothing in it is a secret, since it may stand on a locked screen.
+  /// Creates a notification. Its texts must not contain secrets, since a locked screen may show
+  /// them.
   public init(title: String, body: String) {
     self.title = title
     self.body = body

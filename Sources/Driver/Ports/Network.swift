@@ -1,21 +1,23 @@
 public import LinkCore
 
-/// A WebSocket to be opened.
+/// A request to open a WebSocket.
 public struct SocketRequest: Sendable {
-  /// `ws` or `wss`, without the token.
+  /// The URL, `ws` or `wss`, without the token.
   public var url: String
-  /// Sent with the upgrade, in this order; may hold the token.
+  /// The headers of the upgrade request, in order; may contain the token.
   public var headers: [(name: String, value: String)]
-  /// Appended to the URL's query, percent-encoded by the adapter; may hold the token.
+  /// The items appended to the URL's query, percent-encoded by the adapter; may contain the token.
   public var query: [(name: String, value: String)]
-  /// Offered in this order (RFC 6455 section 4.1): tokens of RFC 9110, each once. A server that
-  /// chooses another one fails the upgrade; its choice stands in the headers of `.opened`.
+  /// The subprotocols offered, in order (RFC 6455 section 4.1): distinct tokens of RFC 9110.
+  ///
+  /// The upgrade fails if the server chooses any other. Its choice is in the headers of `.opened`.
   public var subprotocols: [String]
-  /// Whether `permessage-deflate` (RFC 7692) may be offered, by an adapter that knows it.
+  /// Whether `permessage-deflate` (RFC 7692) may be offered by an adapter that supports it.
   public var allowsCompression = true
-  /// Time for name, connection, TLS and upgrade together.
+  /// The time-out for name resolution, connection, TLS and upgrade together.
   public var openTimeout: Duration
-  /// A frame or message over this many bytes is dropped unread and reported as `.oversized`.
+  /// The most bytes of a frame or message. A longer one is dropped unread and reported as
+  /// `.oversized`.
   public var maxMessageBytes: Int
 
   public init(
@@ -32,76 +34,77 @@ public struct SocketRequest: Sendable {
   }
 }
 
-/// What happens on a socket, in order. `failed` is the last event, and comes exactly once.
+/// An event of a socket. Events arrive in order; `failed` is the last and occurs exactly once.
 public enum SocketEvent: Sendable, Equatable {
-  /// The upgrade succeeded; `headers` are the server's, names in lower case.
+  /// The upgrade succeeded; `headers` are the server's, with names in lower case.
   case opened(headers: [String: String])
-  /// A whole text message, valid UTF-8.
+  /// A complete text message in valid UTF-8.
   case text([UInt8])
-  /// A whole binary message.
+  /// A complete binary message.
   case binary([UInt8])
-  /// A ping came in and was answered.
+  /// A ping was received and answered.
   case ping
-  /// The answer to a ping of ours.
+  /// The pong for a ping of this end.
   case pong(id: UInt64)
-  /// The system says that nothing passes for now, without giving the connection up.
+  /// The system reports that no data pass for now, but keeps the connection.
   case stalled
-  /// A message of `bytes` bytes passed the limit and was dropped; the socket stays open.
+  /// A message of `bytes` bytes exceeded the limit and was dropped; the socket stays open.
   case oversized(bytes: UInt64)
-  /// It never opened, or it is over, and why.
+  /// The socket could not be opened or has ended, for this reason.
   case failed(LinkFailure)
 }
 
-/// The outcome of giving a socket a message.
+/// The result of passing a message to a socket.
 public enum SocketSending: Sendable, Hashable {
-  /// The socket has queued the message, which is sent unless the connection ends before.
+  /// The socket has queued the message, which is sent unless the connection ends first.
   case queued
-  /// The queue of the socket is full, and nothing was queued.
+  /// The queue of the socket is full; the message was not queued.
   case full
-  /// The socket is not open. If it failed, what arrived before its failure may not have been
-  /// delivered yet, and the failure follows.
+  /// The socket is not open. After a failure, events received before it and the failure itself may
+  /// still be delivered.
   case closed
 }
 
-/// A socket that was asked for. Dropping it closes it.
+/// A handle of a requested socket. Releasing the handle closes the socket.
 public protocol SocketHandle: Sendable {
   /// Sends a text message.
   @discardableResult func send(text: [UInt8]) async -> SocketSending
   /// Sends a binary message.
   @discardableResult func send(binary: [UInt8]) async -> SocketSending
-  /// Sends a ping whose pong comes back as `.pong(id:)`.
+  /// Sends a ping, whose pong is reported as `.pong(id:)`.
   func ping(id: UInt64) async
-  /// Sends a close frame with `code`, waits for the peer's at most a second, then ends.
+  /// Sends a close frame with `code`, waits at most a second for the peer's, and ends.
   func close(code: UInt16, reason: String) async
 }
 
-/// A socket that also shows the frames: to see how a peer takes those that are not valid, and which
-/// ones it sends.
+/// A socket with access to raw frames, to test a peer's handling of invalid frames and the frames
+/// it sends.
 package protocol RawSocketHandle: SocketHandle {
-  /// Sends bytes behind what is queued, without a frame around them.
+  /// Sends bytes after the queued ones, without a frame.
   @discardableResult func send(raw: [UInt8]) async -> SocketSending
-  /// Takes how many messages came compressed (RFC 7692) since the last call.
+  /// Returns the number of compressed messages (RFC 7692) received since the last call.
   func takeCompressedMessages() async -> Int
 }
 
-/// Opens WebSockets.
+/// An opener of WebSockets.
 ///
-/// Contract: `deliver` is called once at a time and awaited before it is called again, so a slow
-/// reader slows the socket and nothing piles up. After `close` or `failed` nothing follows.
+/// Contract: `deliver` is called once at a time and awaited before the next call, so a slow reader
+/// slows the socket and no events accumulate. No event follows `close` or `failed`.
 public protocol SocketDialer: Sendable {
-  /// Opens a socket that hands over one event at a time.
+  /// Opens a socket that delivers one event at a time.
   func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle
 
-  /// Opens a socket that hands over in one call, in order, what came in together; never nothing.
+  /// Opens a socket that delivers events received together in one call, in order; never an empty
+  /// array.
   func openInTurns(
     _ request: SocketRequest, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) async -> any SocketHandle
 }
 
 extension SocketDialer {
-  /// A dialer that knows no turns makes one of each event.
+  /// Opens a socket that delivers each event in its own call, for dialers without batches.
   public func openInTurns(
     _ request: SocketRequest, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) async -> any SocketHandle {
@@ -109,26 +112,26 @@ extension SocketDialer {
   }
 }
 
-/// One HTTP exchange to be made.
+/// A request for one HTTP exchange.
 public struct HTTPCall: Sendable {
-  /// An RFC 9110 method, in capitals.
+  /// The RFC 9110 method, in capitals.
   public var method: String
-  /// `http` or `https`, without the token.
+  /// The URL, `http` or `https`, without the token.
   public var url: String
-  /// Sent in this order; may hold the token.
+  /// The headers, in order; may contain the token.
   public var headers: [(name: String, value: String)]
-  /// Appended to the URL's query, percent-encoded by the adapter; may hold the token.
+  /// The items appended to the URL's query, percent-encoded by the adapter; may contain the token.
   public var query: [(name: String, value: String)]
-  /// Sent as it is; empty for none.
+  /// The body; empty for none.
   public var body: [UInt8]
-  /// Time for the whole exchange.
+  /// The time-out of the whole exchange.
   public var timeout: Duration
-  /// A longer body fails with `.protocolError`.
+  /// The most bytes of the response's body. A longer body fails with `.protocolError`.
   public var maxBodyBytes: Int
-  /// Whether only HTTP/2 (RFC 9113) will do; anything else fails with `.protocolError`.
+  /// Whether HTTP/2 (RFC 9113) is required; any other version fails with `.protocolError`.
   ///
-  /// Such requests share one connection that is kept, and one which that connection lost before any
-  /// answer may be sent again by the adapter, whatever its method.
+  /// Such requests share one persistent connection. If that connection is lost before any response,
+  /// the adapter may send a request again, whatever its method.
   public var requiresHTTP2: Bool
 
   public init(
@@ -147,15 +150,16 @@ public struct HTTPCall: Sendable {
   }
 }
 
-/// A whole HTTP answer of any status.
+/// A complete HTTP response with any status.
 public struct HTTPAnswer: Sendable, Equatable {
   /// The RFC 9110 status code, 100 to 599.
   public var status: Int
-  /// Names in lower case; repeated fields joined by `, `.
+  /// The headers, with names in lower case and repeated fields joined by `, `.
   public var headers: [String: String]
-  /// The whole body, decoded from its transfer coding.
+  /// The complete body without its transfer coding.
   public var body: [UInt8]
-  /// What `Retry-After` asks for, as seconds or as a date counted from the answer's own `Date`.
+  /// The time that `Retry-After` specifies, in seconds or as a date relative to the response's
+  /// `Date`.
   public var retryAfter: Duration?
 
   public init(
@@ -168,12 +172,13 @@ public struct HTTPAnswer: Sendable, Equatable {
   }
 }
 
-/// Speaks HTTP. An answer of any status is a success; a failure means that no answer came.
+/// An HTTP client. A response with any status is a success; a failure means that no response
+/// arrived.
 public protocol HTTPClient: Sendable {
   func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer
 
-  /// Makes the next requests open new connections: the way of the old ones may be gone.
+  /// Makes later requests open new connections, since the path of the old ones may be gone.
   ///
-  /// Call it when the network changed or the device woke; requests under way are left alone.
+  /// Call this when the network changed or the device woke. Running requests are not affected.
   func forgetConnections() async
 }

@@ -1,36 +1,38 @@
 public import LinkCore
 
-/// A store: what the ports of all stores have in common.
+/// The common requirements of all stores.
 public protocol Store: Suspendable {
-  /// Checks that the store can serve, at the cost of one small read.
+  /// Checks with one small read that the store can serve.
   ///
-  /// A full disk fails it too. After a write that failed it also writes, so that a store is healthy
-  /// again as soon as the disk is.
+  /// The check also fails while the disk is full. After a failed write it also writes, so that the
+  /// store becomes healthy as soon as the disk does.
   func check() async throws(StoreFailure)
 
-  /// Closes the store. Later calls fail; closing again does nothing.
+  /// Closes the store. Later calls fail; closing it again does nothing.
   func close() async
 }
 
-/// Something that holds locks of files, which a system may not allow an app to hold while the app
-/// is suspended: Apple's systems end an app that holds one in the container of an app group.
+/// A resource that holds file locks and must release them before the app is suspended.
+///
+/// Apple's systems end an app that holds a lock in an app group's container while suspended.
 ///
 /// Contract: after `suspend` no lock is held, and calls fail with `.locked` until `resume` returns.
-/// Both do nothing when they are called again. What was written before stays.
+/// Repeated calls of either method do nothing. Data written before stay.
 public protocol Suspendable: Sendable {
-  /// Completes what is under way, and gives up all locks.
+  /// Completes the current work and releases all locks.
   func suspend() async
 
-  /// Takes the locks again.
+  /// Acquires the locks again.
   ///
-  /// - Throws: `.locked` if another process has taken one since; everything stays suspended.
+  /// - Throws: `.locked` if another process has acquired one in the meantime; the resource stays
+  ///   suspended.
   func resume() async throws(StoreFailure)
 }
 
 extension Suspendable {
-  /// Does nothing: there are no locks.
+  /// Does nothing, for resources without locks.
   public func suspend() async {}
 
-  /// Does nothing: there are no locks.
+  /// Does nothing, for resources without locks.
   public func resume() async throws(StoreFailure) {}
 }

@@ -9,7 +9,8 @@ public struct DeflateParameters: Equatable, Sendable {
   /// The base-2 logarithm of the client's window, 8 to 15.
   public var clientMaxWindowBits: Int
 
-  /// Without context takeover both ways unless told otherwise: no memory between messages.
+  /// Creates parameters, by default without context takeover in both directions, so that no memory
+  /// is needed between messages.
   public init(
     serverNoContextTakeover: Bool = true, clientNoContextTakeover: Bool = true,
     serverMaxWindowBits: Int = 15, clientMaxWindowBits: Int = 15
@@ -20,7 +21,7 @@ public struct DeflateParameters: Equatable, Sendable {
     self.clientMaxWindowBits = min(15, max(8, clientMaxWindowBits))
   }
 
-  /// Whether the window of that end's messages ends with each of them.
+  /// Returns whether the window of messages from `sender` is reset after each message.
   func endsContext(of sender: WebSocketRole) -> Bool {
     sender == .server ? serverNoContextTakeover : clientNoContextTakeover
   }
@@ -31,15 +32,17 @@ public struct DeflateParameters: Equatable, Sendable {
 
   static let name = "permessage-deflate"
 
-  /// What a client offers: no takeover both ways, and that the server may choose our window.
+  /// The offer of this client: no takeover in both directions, and a client window chosen by the
+  /// server.
   public static let offer =
     "permessage-deflate; server_no_context_takeover; client_no_context_takeover; "
     + "client_max_window_bits"
 
-  /// A server's choice among the offers of a `Sec-WebSocket-Extensions` value, and its answer.
+  /// Returns a server's choice among the offers of a `Sec-WebSocket-Extensions` value, and its
+  /// response.
   ///
-  /// An offer with an unknown, repeated or ill-valued parameter is passed over
-  /// (RFC 7692 section 7.1); `nil` when none is left.
+  /// An offer with an unknown, repeated or invalid parameter is skipped (RFC 7692 section 7.1).
+  /// Returns `nil` if no offer is left.
   public static func accept(offers: String) -> (parameters: DeflateParameters, response: String)? {
     guard let list = ExtensionOffer.list(offers) else { return nil }
     for offer in list where offer.name == name {
@@ -52,10 +55,11 @@ public struct DeflateParameters: Equatable, Sendable {
     return nil
   }
 
-  /// What a server's `Sec-WebSocket-Extensions` value agreed to, for a client that sent ``offer``.
+  /// Returns the agreement in a server's `Sec-WebSocket-Extensions` value, for a client that sent
+  /// ``offer``.
   ///
-  /// `nil` when the answer is not a valid one to that offer. A server that leaves out
-  /// `server_no_context_takeover` is read as keeping its window, which decodes either way.
+  /// Returns `nil` if the response is not valid for that offer. A server that omits
+  /// `server_no_context_takeover` is assumed to keep its window, which decodes either way.
   public static func parse(response: String) -> DeflateParameters? {
     guard let list = ExtensionOffer.list(response), list.count == 1, list[0].name == name,
       let said = Agreed(list[0], side: .response)
@@ -65,7 +69,7 @@ public struct DeflateParameters: Equatable, Sendable {
       serverMaxWindowBits: said.serverBits ?? 15, clientMaxWindowBits: said.clientBits ?? 15)
   }
 
-  /// The parameters of one element, checked.
+  /// The validated parameters of one element.
   private struct Agreed {
     var serverReset = false
     var serverBits: Int?
@@ -85,7 +89,7 @@ public struct DeflateParameters: Equatable, Sendable {
     private mutating func take(_ parameter: ExtensionOffer.Parameter, side: Side) -> Bool {
       switch (parameter.name, parameter.value) {
       case ("server_no_context_takeover", nil): serverReset = true
-      // The client's window ends with each message, whatever is said.
+      // The client always resets its window after each message.
       case ("client_no_context_takeover", nil): break
       case ("server_max_window_bits", let value?):
         serverBits = Self.bits(value)
@@ -99,7 +103,7 @@ public struct DeflateParameters: Equatable, Sendable {
       return true
     }
 
-    /// 8 to 15 in decimal without leading zeros (RFC 7692 section 7.1.2).
+    /// Parses 8 to 15 in decimal without leading zeros (RFC 7692 section 7.1.2).
     private static func bits(_ value: String) -> Int? {
       guard let number = Int(value), 8...15 ~= number, String(number) == value else { return nil }
       return number

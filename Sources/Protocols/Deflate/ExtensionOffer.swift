@@ -1,4 +1,4 @@
-/// One element of `Sec-WebSocket-Extensions` (RFC 6455 section 9.1).
+/// An element of `Sec-WebSocket-Extensions` (RFC 6455 section 9.1).
 struct ExtensionOffer: Equatable {
   var name: String
   var parameters: [Parameter]
@@ -8,14 +8,14 @@ struct ExtensionOffer: Equatable {
     var value: String?
   }
 
-  /// The elements of a field value; `nil` when it breaks the grammar.
+  /// Parses the elements of a field value; `nil` if it violates the grammar.
   static func list(_ value: String) -> [ExtensionOffer]? {
     var scanner = Scanner(bytes: Array(value.utf8))
     var found: [ExtensionOffer] = []
     while true {
       scanner.skipBlanks()
       if scanner.atEnd { return found.isEmpty ? nil : found }
-      // Empty list members are to be ignored (RFC 9110 section 5.6.1.2).
+      // Empty list elements must be ignored (RFC 9110 section 5.6.1.2).
       if scanner.take(0x2C) { continue }
       guard let element = scanner.element() else { return nil }
       found.append(element)
@@ -65,7 +65,7 @@ struct ExtensionOffer: Equatable {
       return element
     }
 
-    /// A quoted value; what it quotes has to be a token (RFC 6455 section 9.1).
+    /// Parses a quoted value, whose content must be a token (RFC 6455 section 9.1).
     mutating func quoted() -> String? {
       var content: [UInt8] = []
       while index < bytes.count, bytes[index] != 0x22 {

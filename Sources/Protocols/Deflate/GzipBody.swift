@@ -1,26 +1,26 @@
 import CZlib
 
-/// Bodies of HTTP in the coding `gzip` (RFC 9110 section 8.4.1.3, RFC 1952).
+/// Conversions of HTTP bodies with the content coding `gzip` (RFC 9110 section 8.4.1.3, RFC 1952).
 public enum GzipBody {
-  /// The reason for which a body was not decompressed.
+  /// The reason why a body was not decompressed.
   public enum Fault: Error, Sendable, Hashable {
-    /// It is not gzip, is damaged, or ends too early.
+    /// The body is not gzip, is damaged, or ends too early.
     case malformed
-    /// It is longer than allowed once it is decompressed.
+    /// The decompressed body is longer than allowed.
     case tooLong
-    /// Memory is missing here; the sender is not to blame.
+    /// Memory is exhausted on this side; the sender is not at fault.
     case noMemory
   }
 
-  /// Windows of 32 KiB, in the form of gzip (zlib.h, `inflateInit2`).
+  /// The largest window of 32 KiB, in gzip format (zlib.h, `inflateInit2`).
   private static let windowBits = CInt(MAX_WBITS + 16)
   private static let pieceBytes = 65_536
 
-  /// Decompresses a whole body; several members count as one (RFC 1952 section 2.2).
+  /// Decompresses a whole body; several gzip members are joined (RFC 1952 section 2.2).
   ///
-  /// - Parameter limit: The most bytes of the result; no more are made.
+  /// - Parameter limit: The most bytes of the result; no more are produced.
   public static func inflate(_ body: [UInt8], atMost limit: Int) throws(Fault) -> [UInt8] {
-    // zlib remembers where its stream lies, so it lies on the heap.
+    // zlib stores the address of its stream, so the stream is on the heap.
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
     defer { unsafe stream.deallocate() }
@@ -62,10 +62,10 @@ public enum GzipBody {
     }
   }
 
-  /// Returns the fault for a status of zlib.
+  /// Returns the fault for a zlib status.
   static func fault(_ status: CInt) -> Fault { status == Z_MEM_ERROR ? .noMemory : .malformed }
 
-  /// Compresses a whole body; `nil` without memory.
+  /// Compresses a whole body; returns `nil` if memory is exhausted.
   public static func deflate(_ body: [UInt8]) -> [UInt8]? {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())

@@ -1,26 +1,27 @@
 import CZlib
 
-/// One direction's decompression (RFC 7692 section 7.2.2), in pieces and within bounds.
+/// A decompressor of one direction (RFC 7692 section 7.2.2), in pieces and within limits.
 @safe struct Inflater: ~Copyable {
-  /// Takes a piece of output; returns whether more is wanted.
+  /// A function that receives a piece of output and returns whether it accepts more.
   typealias Take = (UnsafeRawBufferPointer) throws(WebSocketError) -> Bool
 
-  /// zlib remembers where its stream lies, so it lies on the heap.
+  /// The zlib stream, on the heap because zlib stores its address.
   private let stream: UnsafeMutablePointer<z_stream>
-  /// A block with BFINAL ended and nothing followed it yet.
+  /// Whether a block with BFINAL has ended and nothing has followed it yet.
   private var ended = false
 
-  /// The most output that is held at a time.
+  /// The most output that is buffered at a time.
   private static let pieceBytes = 16_384
 
-  /// Reads with the largest window, whatever was agreed.
+  /// Creates a decompressor with the largest window, whatever was agreed.
   ///
-  /// With a smaller one zlib takes a reference behind it as long as the target lies in the output
-  /// of the same call, so how the octets came would decide. It costs 32 KiB while a stream lives.
+  /// With a smaller window zlib accepts a reference beyond it if the target is in the output of the
+  /// same call. The result would then depend on how the octets arrive. The largest window costs 32
+  /// KiB while a stream exists.
   init() throws(WebSocketError) {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
-    // Negative: raw deflate.
+    // A negative value selects raw deflate.
     let status = unsafe inflateInit2_(
       stream, -MAX_WBITS, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
     guard status == Z_OK else {
@@ -59,12 +60,12 @@ import CZlib
     }
   }
 
-  /// One call of zlib; returns whether there is more to do.
+  /// Calls zlib once. Returns whether there is more to do.
   private mutating func step(
     _ piece: UnsafeMutableRawBufferPointer, _ take: Take
   ) throws(WebSocketError) -> Bool {
     if ended {
-      // Another stream behind a BFINAL block, with the window kept (RFC 7692 section 7.2.3.4).
+      // Another stream follows a BFINAL block, with the window kept (RFC 7692 section 7.2.3.4).
       unsafe inflateResetKeep(stream)
       ended = false
     }
@@ -87,25 +88,25 @@ import CZlib
     }
   }
 
-  /// Returns the error for a status of zlib: 1011 if memory is missing here, else 1007, since the
-  /// peer sent the data.
+  /// Returns the error for a zlib status: 1011 if memory is exhausted here, otherwise 1007, since
+  /// the peer sent the data.
   static func fault(_ status: CInt) -> WebSocketError {
     status == Z_MEM_ERROR
       ? WebSocketError(code: 1011, detail: "no memory to inflate")
       : .inconsistent("compressed data that does not inflate")
   }
 
-  /// Ends a message: feeds the four octets its sender took off, and checks that they fit.
+  /// Ends a message: adds the four octets that its sender removed, and checks that they fit.
   ///
-  /// Not to be called behind a `take` that wanted no more.
+  /// Must not be called after `take` returned false.
   mutating func finishMessage(take: Take) throws(WebSocketError) {
     if ended { return }
     let tail: ArraySlice<UInt8> = [0x00, 0x00, 0xFF, 0xFF]
     try unsafe tail.span.bytes.withUnsafeBytes { bytes throws(WebSocketError) in
       try unsafe inflate(bytes, take: take)
     }
-    // 128 in data_type: at the end of a block; its low bits count what is left of the last octet.
-    // The four octets may also end a last block, an empty one with BFINAL.
+    // 128 in data_type means the end of a block; its low bits count the unused bits of the last
+    // octet. The four octets may also end a last block, an empty one with BFINAL.
     guard unsafe ended || stream.pointee.data_type & 0x87 == 0x80 else {
       throw .inconsistent("a compressed message that ends inside a block")
     }

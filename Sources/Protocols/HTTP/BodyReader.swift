@@ -1,4 +1,4 @@
-/// Where the body of one request ends, and reading it that far (RFC 9112 sections 6 and 7).
+/// A reader of one request's body, which determines its end (RFC 9112 sections 6 and 7).
 struct BodyReader: Sendable {
   private enum Framing {
     case length(Int)
@@ -7,7 +7,7 @@ struct BodyReader: Sendable {
 
   private var framing: Framing
 
-  /// Whether there is a body to wait for.
+  /// Whether the request has a body.
   var expectsBytes: Bool {
     switch framing {
     case .length(let count): count > 0
@@ -15,7 +15,7 @@ struct BodyReader: Sendable {
     }
   }
 
-  /// Judges the fields that frame the body; what two readers could read differently is refused.
+  /// Creates a reader from the fields that frame the body. Throws for ambiguous framing.
   init(_ head: HTTPRequestHead, limits: HTTPLimits) throws(HTTPError) {
     let codings = head.headers.values("transfer-encoding")
     let lengths = head.headers.values("content-length")
@@ -40,14 +40,14 @@ struct BodyReader: Sendable {
     guard !value.isEmpty, value.utf8.allSatisfy(Text.isDigit) else {
       throw .bad("a Content-Length that is not digits")
     }
-    // More digits than an Int holds are more than any limit.
+    // More digits than an `Int` can have exceed any limit.
     guard let length = Int(value), length <= limits.maxBodyBytes else {
       throw HTTPError(status: 413, detail: "a body beyond the limit")
     }
     return length
   }
 
-  /// What came of the body so far.
+  /// Returns the part of the body that has arrived.
   func part(_ buffer: [UInt8], from start: Int) -> [UInt8] {
     switch framing {
     case .length(let count): Array(buffer[start...].prefix(count))
@@ -55,7 +55,7 @@ struct BodyReader: Sendable {
     }
   }
 
-  /// Reads from `start` on and moves it; the body when it is whole.
+  /// Reads from `start` on and advances it. Returns the body when it is complete.
   mutating func read(
     _ buffer: [UInt8], from start: inout Int
   ) throws(HTTPError) -> [UInt8]? {
@@ -65,7 +65,7 @@ struct BodyReader: Sendable {
       defer { start += count }
       return Array(buffer[start..<(start + count)])
     case .chunked(var reader):
-      // Held once, so that the body grows in place.
+      // The reader has one owner, so that the body grows in place.
       framing = .length(0)
       let whole = try reader.read(buffer, from: &start)
       if !whole { framing = .chunked(reader) }
@@ -74,7 +74,8 @@ struct BodyReader: Sendable {
   }
 }
 
-/// Joins chunks (RFC 9112 section 7.1); extensions and trailers are checked and dropped.
+/// A reader that joins chunks (RFC 9112 section 7.1); extensions and trailers are validated and
+/// dropped.
 struct ChunkedReader: Sendable {
   private enum Step {
     case size
@@ -86,20 +87,20 @@ struct ChunkedReader: Sendable {
   private(set) var body: [UInt8] = []
   private let limits: HTTPLimits
   private var step = Step.size
-  /// Octets of the current line seen so far.
+  /// The number of octets of the current line scanned so far.
   private var scanned = 0
   private var extensionBytes = 0
   private var trailerBytes = 0
   private var trailers = 0
 
-  /// A size of 16 hexadecimal digits and what an extension may reasonably say.
+  /// The longest size line: 16 hexadecimal digits and an extension of reasonable length.
   private static let longestSizeLine = 256
 
   init(limits: HTTPLimits) {
     self.limits = limits
   }
 
-  /// Reads from `start` on and moves it; whether the body is whole.
+  /// Reads from `start` on and advances it. Returns whether the body is complete.
   mutating func read(_ buffer: [UInt8], from start: inout Int) throws(HTTPError) -> Bool {
     while true {
       switch step {
@@ -121,7 +122,7 @@ struct ChunkedReader: Sendable {
         }
         step = .dataEnd
       case .dataEnd:
-        // With its CRLF a line of two octets is empty.
+        // An empty line has two octets with its CRLF.
         let overflow = HTTPError.bad("a chunk longer than its size")
         guard try line(buffer, from: &start, limit: 2, overflow: overflow) != nil else {
           return false
@@ -135,7 +136,7 @@ struct ChunkedReader: Sendable {
     }
   }
 
-  /// A line without its CRLF, which has to end within `limit` octets.
+  /// Reads a line without its CRLF, which must end within `limit` octets.
   private mutating func line(
     _ buffer: [UInt8], from start: inout Int, limit: Int, overflow: HTTPError
   ) throws(HTTPError) -> ArraySlice<UInt8>? {

@@ -1,27 +1,27 @@
-/// One header field; the name of a received one is lowercased.
+/// A header field; the name of a received field is in lower case.
 public struct HTTPField: Equatable, Sendable {
   /// The field name (RFC 9110 section 5.1).
   public var name: String
-  /// The field value without the white space around it (RFC 9110 section 5.5).
+  /// The field value without surrounding white space (RFC 9110 section 5.5).
   public var value: String
 
-  /// A field as given; nothing is checked here.
+  /// Creates a field without validation.
   public init(name: String, value: String) {
     self.name = name
     self.value = value
   }
 }
 
-/// One `name=value` of a query, decoded.
+/// A decoded `name=value` item of a query.
 public struct HTTPQueryItem: Equatable, Sendable {
-  /// What stands before the first `=`.
+  /// The text before the first `=`.
   public var name: String
-  /// What stands behind it; empty when there is no `=`.
+  /// The text after the first `=`; empty if there is none.
   public var value: String
 }
 
 extension [HTTPField] {
-  /// The value of the first field of that lowercased name.
+  /// Returns the value of the first field with a lower-case name.
   func first(_ name: String) -> String? {
     first { $0.name == name }?.value
   }
@@ -30,7 +30,7 @@ extension [HTTPField] {
     compactMap { $0.name == name ? $0.value : nil }
   }
 
-  /// The comma-separated members of all fields of that name, trimmed, lowercased.
+  /// Returns the comma-separated members of all fields with a name, trimmed and in lower case.
   func tokens(_ name: String) -> [String] {
     guard contains(where: { $0.name == name }) else { return [] }
     return values(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
@@ -39,9 +39,9 @@ extension [HTTPField] {
   }
 }
 
-/// Header fields as lines (RFC 9112 section 5), read strictly and written safely.
+/// Header fields as lines (RFC 9112 section 5), with strict parsing and safe writing.
 enum FieldLines {
-  /// One line without its CRLF.
+  /// Parses one line without its CRLF.
   static func parse(_ line: ArraySlice<UInt8>) throws(HTTPError) -> HTTPField {
     guard let first = line.first, !Text.isBlank(first) else { throw .bad("a folded field") }
     guard let colon = line.firstIndex(of: Text.colon) else { throw .bad("a field without a colon") }
@@ -56,7 +56,7 @@ enum FieldLines {
       value: String(decoding: value, as: UTF8.self))
   }
 
-  /// Appends the fields; one whose name is not a token is left out, line ends are taken out.
+  /// Appends the fields. A field whose name is not a token is omitted, and line ends are removed.
   static func append(_ fields: [(String, String)], to out: inout [UInt8]) {
     for (name, value) in fields where Text.isFieldName(name) {
       out.append(contentsOf: name.utf8)

@@ -1,19 +1,19 @@
-/// How large one request may be.
+/// The limits on the size of one request.
 public struct HTTPLimits: Sendable, Equatable {
-  /// The request line and all header fields, in bytes (RFC 9112 section 2.1).
+  /// The most bytes of the request line and all header fields (RFC 9112 section 2.1).
   public var maxHeadBytes: Int
-  /// The number of header fields; trailer fields are counted apart with the same limit.
+  /// The most header fields; trailer fields have the same limit of their own.
   public var maxHeaderCount: Int
-  /// The request target, in bytes (RFC 9112 section 3.2).
+  /// The most bytes of the request target (RFC 9112 section 3.2).
   public var maxTargetBytes: Int
-  /// The body in bytes, after the chunks are joined.
+  /// The most bytes of the body after its chunks are joined.
   public var maxBodyBytes: Int
-  /// Paths, still percent-encoded, whose bodies have a limit of their own in the place of that.
+  /// The body limits of single paths, still percent-encoded, which replace `maxBodyBytes`.
   public var bodyBytesByPath: [String: Int] = [:]
-  /// Paths, still percent-encoded, whose heads are told before their bodies are whole.
+  /// The paths, still percent-encoded, whose heads are reported before their bodies are complete.
   public var announcedPaths: Set<String> = []
 
-  /// 16 KiB of head, 100 fields, 8 KiB of target and 64 KiB of body unless told otherwise.
+  /// Creates limits, by default 16 KiB of head, 100 fields, 8 KiB of target and 64 KiB of body.
   public init(
     maxHeadBytes: Int = 16_384, maxHeaderCount: Int = 100, maxTargetBytes: Int = 8_192,
     maxBodyBytes: Int = 65_536
@@ -24,7 +24,7 @@ public struct HTTPLimits: Sendable, Equatable {
     self.maxBodyBytes = maxBodyBytes
   }
 
-  /// The limits for the body behind a head.
+  /// Returns the limits for the body after a head.
   func forBody(of head: HTTPRequestHead) -> HTTPLimits {
     guard let own = bodyBytesByPath[head.path] else { return self }
     var limits = self
@@ -33,14 +33,14 @@ public struct HTTPLimits: Sendable, Equatable {
   }
 }
 
-/// Why a request is refused, as the status that answers it.
+/// The reason why a request is refused, with the status of the response.
 public struct HTTPError: Error, Equatable, Sendable {
   /// 400, 413, 414, 417, 431, 501 or 505 (RFC 9110 section 15, RFC 6585 section 5).
   public var status: Int
-  /// What was wrong, for people; never holds bytes of the request.
+  /// A description of the problem for people, which never contains bytes of the request.
   public var detail: String
 
-  /// An error with the status that answers it.
+  /// Creates an error with the status of the response.
   public init(status: Int, detail: String) {
     self.status = status
     self.detail = detail

@@ -1,21 +1,22 @@
 /// The head of a request (RFC 9112 section 3).
 public struct HTTPRequestHead: Equatable, Sendable {
-  /// The method, case kept; any token (RFC 9110 section 9.1).
+  /// The method in its original case; any token (RFC 9110 section 9.1).
   public var method: String
-  /// The target in origin form, still percent-encoded; an absolute form is reduced to it.
+  /// The target in origin form, still percent-encoded. An absolute form is reduced to it.
   public var target: String
-  /// The target up to its query, still percent-encoded.
+  /// The target before its query, still percent-encoded.
   public var path: String
-  /// The path split at `/`, each segment percent-decoded; empty segments are kept but the first.
+  /// The percent-decoded segments of the path, split at `/`; empty segments are kept except the
+  /// first.
   public var segments: [String]
-  /// The query in order, percent-decoded, `+` read as a space.
+  /// The percent-decoded query items in order, with `+` as a space.
   public var query: [HTTPQueryItem]
   /// 1 for HTTP/1.1, 0 for HTTP/1.0.
   public var minorVersion: Int
-  /// The header fields in order, names lowercased.
+  /// The header fields in order, with names in lower case.
   public var headers: [HTTPField]
 
-  /// A head from its parts; throws 400 or 501 when the target is not one a server can serve.
+  /// Creates a head. Throws 400 or 501 if a server cannot serve the target.
   public init(
     method: String, target: String, minorVersion: Int = 1, headers: [HTTPField]
   ) throws(HTTPError) {
@@ -24,7 +25,7 @@ public struct HTTPRequestHead: Equatable, Sendable {
       method: method, target: Array(target.utf8)[...], minorVersion: minorVersion, fields: fields)
   }
 
-  /// A head from parts whose field names are lowercased already.
+  /// Creates a head from fields whose names are already in lower case.
   init(
     method: String, target: ArraySlice<UInt8>, minorVersion: Int, fields: [HTTPField]
   ) throws(HTTPError) {
@@ -39,38 +40,39 @@ public struct HTTPRequestHead: Equatable, Sendable {
     if let authority = parsed.authority { replaceHost(authority) }
   }
 
-  /// The host of an absolute form goes before the Host field (RFC 9112 section 3.2.2).
+  /// Replaces the Host field with the host of an absolute form (RFC 9112 section 3.2.2).
   private mutating func replaceHost(_ authority: String) {
     headers.removeAll { $0.name == "host" }
     headers.append(HTTPField(name: "host", value: authority))
   }
 
-  /// The values of all fields of that lowercased name, in order.
+  /// Returns the values of all fields with a lower-case name, in order.
   public func all(_ name: String) -> [String] {
     headers.filter { $0.name == name }.map(\.value)
   }
 
-  /// The value of the first field of that lowercased name.
+  /// Returns the value of the first field with a lower-case name.
   public func first(_ name: String) -> String? {
     headers.first(name)
   }
 
-  /// The decoded value of the first query item of that name.
+  /// Returns the decoded value of the first query item with a name.
   public func firstQuery(_ name: String) -> String? {
     query.first { $0.name == name }?.value
   }
 
-  /// Whether the connection may carry another request (RFC 9112 section 9.3); never in HTTP/1.0.
+  /// Whether the connection may be reused for another request (RFC 9112 section 9.3); never in
+  /// HTTP/1.0.
   public var keepAlive: Bool {
     minorVersion >= 1 && !headers.tokens("connection").contains("close")
   }
 
-  /// Whether the client waits for 100 before it sends the body (RFC 9110 section 10.1.1).
+  /// Whether the client waits for status 100 before it sends the body (RFC 9110 section 10.1.1).
   public var expectsContinue: Bool {
     minorVersion >= 1 && first("expect")?.lowercased() == "100-continue"
   }
 
-  /// Whether this asks to become a WebSocket; the handshake decides whether it may.
+  /// Whether this is a request to upgrade to a WebSocket, which the handshake then validates.
   public var asksForWebSocket: Bool {
     headers.tokens("upgrade").contains("websocket")
   }

@@ -1,19 +1,19 @@
-/// Reads requests strictly (RFC 9112), one at a time, in order.
+/// A strict reader of requests (RFC 9112), one at a time, in order.
 ///
-/// Feed bytes, then ask ``next()`` until it has nothing. Stop feeding while a request is being
-/// answered: what is fed is kept.
+/// Feed bytes, then call ``next()`` until it returns `nil`. Stop feeding while a request is being
+/// answered; bytes fed before are kept.
 public struct HTTPRequestReader: Sendable {
-  /// What the bytes meant.
+  /// An event of the reader.
   public enum Event: Equatable, Sendable {
-    /// A whole request; behind an upgrade, call ``HTTPRequestReader/takeRest()`` instead of going
-    /// on.
+    /// A complete request. After an upgrade, call ``HTTPRequestReader/takeRest()`` instead of
+    /// continuing.
     case request(HTTPRequestHead, body: [UInt8])
-    /// The head of a request on a path that is announced; its body follows. A head that waits to
-    /// continue is told as `needsContinue` alone.
+    /// The head of a request on an announced path; its body follows. A head whose client waits to
+    /// continue is only reported as `needsContinue`.
     case announced(HTTPRequestHead)
     /// The client waits for ``HTTPResponseWriter/continueBytes`` before it sends the body.
     case needsContinue(HTTPRequestHead)
-    /// Answer with this status and close; nothing more is read.
+    /// The request is invalid: respond with this status and close. Nothing more is read.
     case failed(HTTPError)
   }
 
@@ -28,29 +28,29 @@ public struct HTTPRequestReader: Sendable {
   private var consumed = 0
   private var phase = Phase.head(HeadScanner(), isBehindBlank: false)
 
-  /// A reader for one connection.
+  /// Creates a reader for one connection.
   public init(limits: HTTPLimits = HTTPLimits()) {
     self.limits = limits
   }
 
-  /// Feeds bytes, which are dropped once a request was refused.
+  /// Feeds bytes, which are dropped after a request was refused.
   public mutating func receive(_ bytes: RawSpan) {
     guard !hasFailed else { return }
     compact()
     unsafe bytes.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
   }
 
-  /// Feeds bytes, which are dropped once a request was refused.
+  /// Feeds bytes, which are dropped after a request was refused.
   public mutating func receive(_ bytes: [UInt8]) {
     guard !hasFailed else { return }
     compact()
     buffer.append(contentsOf: bytes)
   }
 
-  /// Bytes fed and not yet part of an event.
+  /// The number of bytes that were fed and are not part of an event yet.
   public var bufferedBytes: Int { buffer.count - consumed }
 
-  /// Whether the transport may end here without cutting a request.
+  /// Whether the transport may end here without truncating a request.
   public var isIdle: Bool {
     switch phase {
     case .head: bufferedBytes == 0
@@ -63,7 +63,7 @@ public struct HTTPRequestReader: Sendable {
     if case .failed = phase { true } else { false }
   }
 
-  /// Whether a head has been read whose body is not whole yet.
+  /// Whether a head has been read whose body is not complete yet.
   public var isReadingBody: Bool {
     switch phase {
     case .body: true
@@ -71,13 +71,13 @@ public struct HTTPRequestReader: Sendable {
     }
   }
 
-  /// The bytes behind the last request, for the protocol it upgraded to.
+  /// Returns the bytes after the last request, for the protocol to which it upgraded.
   public mutating func takeRest() -> [UInt8] {
     defer { (buffer, consumed) = ([], 0) }
     return Array(buffer[consumed...])
   }
 
-  /// The next event; `nil` asks for more bytes.
+  /// Returns the next event; `nil` if more bytes are needed.
   public mutating func next() -> Event? {
     do throws(HTTPError) {
       return try step()
@@ -89,8 +89,8 @@ public struct HTTPRequestReader: Sendable {
 
   private mutating func step() throws(HTTPError) -> Event? {
     let current = phase
-    // Until the step is over, or for good if it throws; also lets go of what it holds, so that it
-    // grows in place.
+    // The phase during the step, and afterwards if the step throws. It also releases the reader's
+    // owned values, so that they grow in place.
     phase = .failed
     switch current {
     case .failed:
@@ -117,7 +117,7 @@ public struct HTTPRequestReader: Sendable {
     case .overflow(.fields), .overflow(.count):
       throw HTTPError(status: 431, detail: "header fields beyond the limit")
     case .complete(let end) where scanner.lines.isEmpty:
-      // One empty line before a request is forgiven (RFC 9112 section 2.2).
+      // One empty line before a request is accepted (RFC 9112 section 2.2).
       guard !isBehindBlank else { throw .bad("empty lines before the request") }
       consumed += end
       return try readHead(HeadScanner(), isBehindBlank: true)
@@ -139,8 +139,9 @@ public struct HTTPRequestReader: Sendable {
     body.expectsBytes && limits.announcedPaths.contains(head.path)
   }
 
-  /// What came of the body that is being read, from its first byte on; `nil` if none is. Nothing
-  /// more is read.
+  /// Returns the head and the received part of the body that is being read; `nil` if there is none.
+  ///
+  /// Nothing more is read afterwards.
   public mutating func takePart() -> (head: HTTPRequestHead, body: [UInt8])? {
     guard case .body(let head, let reader) = phase else { return nil }
     defer { (buffer, consumed, phase) = ([], 0, .failed) }
@@ -160,7 +161,8 @@ public struct HTTPRequestReader: Sendable {
     return .request(head, body: body)
   }
 
-  /// Gives back what is read: at once when all is, else when it is worth moving the rest.
+  /// Frees the bytes that were read: at once if all were, otherwise when moving the rest is
+  /// worthwhile.
   private mutating func compact() {
     if consumed == buffer.count {
       (buffer, consumed) = ([], 0)

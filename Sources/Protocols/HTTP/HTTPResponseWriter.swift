@@ -1,15 +1,15 @@
-/// Responses as bytes (RFC 9112 section 4).
+/// Encoding of responses (RFC 9112 section 4).
 public enum HTTPResponseWriter {
-  /// A whole response; adds Content-Length and Connection.
+  /// Returns a complete response, with Content-Length and Connection added.
   ///
-  /// A field can not break out of its line: names that are no tokens are left out, control bytes
-  /// are taken out of values, and the fields that frame the message are always our own. With
-  /// `omitsBody` (the answer to HEAD) the length is told and the body is not sent.
+  /// No field can break out of its line: names that are not tokens are omitted, control bytes are
+  /// removed from values, and the fields that frame the message are always set here. With
+  /// `omitsBody`, for a response to HEAD, the length is sent without the body.
   public static func bytes(
     status: Int, headers: [(String, String)], body: [UInt8], keepAlive: Bool,
     omitsBody: Bool = false
   ) -> [UInt8] {
-    // These have no body by definition (RFC 9110 section 6.4.1).
+    // These statuses have no body by definition (RFC 9110 section 6.4.1).
     let bodyless = status < 200 || status == 204 || status == 304
     var out = head(
       status: status, headers: headers,
@@ -18,10 +18,10 @@ public enum HTTPResponseWriter {
     return out
   }
 
-  /// The head of a response whose body follows piece by piece, its length unknown.
+  /// Returns the head of a response whose body follows in pieces of unknown total length.
   ///
-  /// With `isChunked` the pieces go through `chunk` and end with `lastChunk` (RFC 9112 section
-  /// 7.1); without, which is for HTTP/1.0, the body ends with the connection.
+  /// With `isChunked` the pieces are encoded by `chunk` and end with `lastChunk` (RFC 9112 section
+  /// 7.1). Otherwise, for HTTP/1.0, the body ends with the connection.
   public static func streamHead(
     status: Int, headers: [(String, String)], isChunked: Bool, keepAlive: Bool
   ) -> [UInt8] {
@@ -30,7 +30,8 @@ public enum HTTPResponseWriter {
       framing: isChunked ? [("Transfer-Encoding", "chunked")] : [], keepAlive: keepAlive)
   }
 
-  /// One piece of a chunked body; none for no bytes, since an empty chunk would be the last.
+  /// Returns a piece of a chunked body; empty for no bytes, since an empty chunk would end the
+  /// body.
   public static func chunk(_ bytes: [UInt8]) -> [UInt8] {
     guard !bytes.isEmpty else { return [] }
     var out: [UInt8] = []
@@ -42,7 +43,7 @@ public enum HTTPResponseWriter {
     return out
   }
 
-  /// What ends a chunked body without trailer fields.
+  /// The end of a chunked body without trailer fields.
   public static let lastChunk = Array("0\r\n\r\n".utf8)
 
   private static func head(
@@ -59,10 +60,10 @@ public enum HTTPResponseWriter {
     return out
   }
 
-  /// The interim response that lets a waiting client send its body (RFC 9110 section 15.2.1).
+  /// The interim response that makes a waiting client send its body (RFC 9110 section 15.2.1).
   public static let continueBytes = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-  /// An interim response, which a final one follows (RFC 9110 section 15.2).
+  /// Returns an interim response, which precedes a final one (RFC 9110 section 15.2).
   public static func interim(status: Int, headers: [(String, String)]) -> [UInt8] {
     let code = min(199, max(102, status))
     var out = Array("HTTP/1.1 \(code) \(reason(code))\r\n".utf8)
@@ -73,7 +74,7 @@ public enum HTTPResponseWriter {
 
   private static let framing = ["content-length", "transfer-encoding", "connection"]
 
-  /// The reason phrases of RFC 9110 section 15; empty for a status not listed here.
+  /// Returns the reason phrase of RFC 9110 section 15; empty for a status not listed here.
   static func reason(_ status: Int) -> String {
     switch status {
     case 100...299: successReason(status)

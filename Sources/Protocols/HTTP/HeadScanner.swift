@@ -1,6 +1,6 @@
-/// Finds the end of a head in bytes that come in pieces, and refuses lines that do not end in CRLF.
+/// A scanner that finds the end of a head in pieces of bytes and rejects lines without CRLF.
 ///
-/// Octets are judged in order, so how the bytes were split never changes the outcome.
+/// Octets are validated in order, so the result does not depend on how the bytes were split.
 struct HeadScanner: Sendable {
   private var scanned = 0
   private var lineStart = 0
@@ -12,12 +12,13 @@ struct HeadScanner: Sendable {
 
   enum Progress {
     case incomplete
-    /// The head ends before this offset; `lines` holds its lines without their CRLF.
+    /// The head ends before this offset; `lines` contains the ranges of its lines without their
+    /// CRLF.
     case complete(end: Int)
     case overflow(Overflow)
   }
 
-  /// Goes on where it stopped; offsets count from `start`.
+  /// Continues the scan; offsets are relative to `start`.
   mutating func scan(
     _ bytes: [UInt8], from start: Int, limit: Int, maxLines: Int
   ) throws(HTTPError) -> Progress {
@@ -27,13 +28,13 @@ struct HeadScanner: Sendable {
     while scanned < end {
       let byte = octets[start + scanned]
       scanned += 1
-      // Every byte behind a CR has to be LF, every LF has to have a CR before it.
+      // Every byte after a CR must be LF, and every LF must follow a CR.
       let afterCR = scanned - 2 >= lineStart && octets[start + scanned - 2] == Text.cr
       guard afterCR == (byte == Text.lf) else {
         throw .bad(afterCR ? "a CR without LF" : "an LF without CR")
       }
       guard afterCR else {
-        // At once, not at the line's end: a TLS hello may never have one.
+        // Rejected immediately, not at the end of the line: a TLS hello may never have one.
         guard byte >= 0x20 || byte == Text.cr || byte == Text.tab else {
           throw .bad("a control byte")
         }

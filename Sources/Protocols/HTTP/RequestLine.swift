@@ -1,4 +1,4 @@
-/// Makes a request head of its lines and checks what RFC 9112 section 3 asks of it.
+/// A parser of a request's head, which checks the requirements of RFC 9112 section 3.
 enum RequestLine {
   static func head(
     _ lines: [ArraySlice<UInt8>], limits: HTTPLimits
@@ -21,7 +21,8 @@ enum RequestLine {
     return head
   }
 
-  /// `HTTP/1.0` or `HTTP/1.1`; another version is named as such, the preface of HTTP/2 too.
+  /// Parses `HTTP/1.0` or `HTTP/1.1`; any other version, including the HTTP/2 preface, gets status
+  /// 505.
   private static func minorVersion(_ version: ArraySlice<UInt8>) throws(HTTPError) -> Int {
     let start = version.startIndex
     guard version.count == 8, version.starts(with: "HTTP/".utf8), version[start + 6] == 0x2E,
@@ -34,7 +35,7 @@ enum RequestLine {
     return minor
   }
 
-  /// Exactly one Host in HTTP/1.1, at most one in HTTP/1.0 (RFC 9112 section 3.2).
+  /// Requires exactly one Host in HTTP/1.1 and at most one in HTTP/1.0 (RFC 9112 section 3.2).
   private static func checkHost(_ fields: [HTTPField], minorVersion: Int) throws(HTTPError) {
     let hosts = fields.values("host")
     guard hosts.count <= 1 else { throw .bad("more than one Host") }

@@ -1,10 +1,10 @@
-/// A request target taken apart (RFC 9112 section 3.2, RFC 3986 section 3).
+/// The parts of a request target (RFC 9112 section 3.2, RFC 3986 section 3).
 struct RequestTarget {
   var origin: String
   var path: String
   var segments: [String]
   var query: [HTTPQueryItem]
-  /// The authority of an absolute form.
+  /// The authority of a target in absolute form.
   var authority: String?
 
   init(_ target: ArraySlice<UInt8>, method: String) throws(HTTPError) {
@@ -72,7 +72,7 @@ struct RequestTarget {
     return found
   }
 
-  /// Percent-decodes into valid UTF-8 without NUL, or refuses.
+  /// Percent-decodes text. Throws unless the result is valid UTF-8 without NUL.
   private static func decoded(
     _ text: ArraySlice<UInt8>, plusIsSpace: Bool
   ) throws(HTTPError) -> String {
@@ -100,7 +100,7 @@ struct RequestTarget {
   }
 }
 
-/// The value of a Host field or an authority (RFC 9110 section 7.2, RFC 3986 section 3.2).
+/// Validation of a Host field or an authority (RFC 9110 section 7.2, RFC 3986 section 3.2).
 enum HostField {
   static func isValid(_ host: String) -> Bool {
     var name = Array(host.utf8)[...]
@@ -126,7 +126,8 @@ enum HostField {
       || byte == 0x76
   }
 
-  /// `reg-name` without percent-encoding; an underscore is common in private names.
+  /// Returns whether a byte may be part of a `reg-name` without percent-encoding. Underscores are
+  /// common in private names.
   private static func isName(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true

@@ -1,23 +1,23 @@
-/// The body of a response as far as it came, without its chunks (RFC 9112 section 6).
+/// The received part of a response's body, without its chunks (RFC 9112 section 6).
 ///
-/// What breaks its framing ends it; what came before stays.
+/// A violation of its framing ends the body; bytes received before are kept.
 public struct ResponseBody: Sendable {
   private enum Framing {
-    /// So many bytes; `nil` for as many as come.
+    /// A number of bytes; `nil` for all bytes until the end of the connection.
     case length(Int?)
     case chunked(ChunkedReader)
   }
 
-  /// What came of it, joined.
+  /// The bytes received so far, joined.
   public private(set) var bytes: [UInt8] = []
-  /// Whether nothing follows, or nothing that is kept.
+  /// Whether the body is complete or further bytes are not kept.
   public private(set) var isWhole = false
   private let maxBytes: Int
   private var framing: Framing
-  /// Chunks that are not read yet.
+  /// The received chunks that have not been read yet.
   private var unread: [UInt8] = []
 
-  /// The body behind a head; what is over `maxBytes` is not kept.
+  /// Creates the body after a head; bytes over `maxBytes` are not kept.
   public init(of head: HTTPResponseHead, maxBytes: Int) {
     self.maxBytes = maxBytes
     if head.headers.tokens("transfer-encoding").last == "chunked" {
@@ -28,7 +28,7 @@ public struct ResponseBody: Sendable {
     receive([])
   }
 
-  /// Takes what came next.
+  /// Adds received bytes.
   public mutating func receive(_ more: [UInt8]) {
     guard !isWhole else { return }
     switch framing {

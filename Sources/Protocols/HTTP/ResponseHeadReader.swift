@@ -1,4 +1,4 @@
-/// Reads response heads strictly (RFC 9112 section 4), one at a time.
+/// A strict reader of response heads (RFC 9112 section 4), one at a time.
 struct ResponseHeadReader: Sendable {
   private var buffer: [UInt8] = []
   private var scanner = HeadScanner()
@@ -13,7 +13,7 @@ struct ResponseHeadReader: Sendable {
     return buffer
   }
 
-  /// The next head; `nil` asks for more bytes.
+  /// Returns the next head; `nil` if more bytes are needed.
   mutating func next() throws(HTTPError) -> HTTPResponseHead? {
     let progress = try scanner.scan(
       buffer, from: 0, limit: limits.maxHeadBytes, maxLines: limits.maxHeaderCount + 1)
@@ -31,7 +31,7 @@ struct ResponseHeadReader: Sendable {
     }
   }
 
-  /// `HTTP/1.1 SP 3DIGIT SP reason`; a missing last space is forgiven, as most readers do.
+  /// Parses `HTTP/1.1 SP 3DIGIT SP reason`. A missing last space is accepted, as in most readers.
   private static func statusLine(_ line: ArraySlice<UInt8>) throws(HTTPError) -> HTTPResponseHead {
     let bytes = Array(line)
     guard bytes.count >= 12, bytes.starts(with: "HTTP/1.".utf8), bytes[8] == Text.space,
@@ -57,10 +57,10 @@ public struct HTTPResponseHead: Equatable, Sendable {
   public var reason: String
   /// 1 for HTTP/1.1, 0 for HTTP/1.0.
   public var minorVersion: Int
-  /// The header fields in order, names lowercased.
+  /// The header fields in order, with names in lower case.
   public var headers: [HTTPField]
 
-  /// A head from its parts.
+  /// Creates a head.
   public init(status: Int, reason: String, minorVersion: Int = 1, headers: [HTTPField]) {
     self.status = status
     self.reason = reason
@@ -68,12 +68,12 @@ public struct HTTPResponseHead: Equatable, Sendable {
     self.headers = headers.map { HTTPField(name: $0.name.lowercased(), value: $0.value) }
   }
 
-  /// The value of the first field of that lowercased name.
+  /// Returns the value of the first field with a lower-case name.
   public func first(_ name: String) -> String? {
     headers.first(name)
   }
 
-  /// The fields by name; the values of a repeated one are joined by a comma.
+  /// The fields by name; the values of repeated fields are joined by a comma.
   public var fields: [String: String] {
     Dictionary(headers.map { ($0.name, $0.value) }, uniquingKeysWith: { "\($0), \($1)" })
   }

@@ -6,7 +6,7 @@ enum Text {
   static let tab: UInt8 = 0x09
   static let colon: UInt8 = 0x3A
 
-  /// `tchar` of RFC 9110 section 5.6.2.
+  /// Returns whether a byte is a `tchar` of RFC 9110 section 5.6.2.
   static func isToken(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -24,7 +24,8 @@ enum Text {
     return !empty
   }
 
-  /// Bytes a field value may hold: visible ones, obs-text, space and tab (RFC 9110 section 5.5).
+  /// Returns whether a byte may be part of a field value: visible characters, obs-text, space and
+  /// tab (RFC 9110 section 5.5).
   static func isFieldContent(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte != 0x7F || byte == tab
   }
@@ -54,7 +55,7 @@ enum Text {
     byte == space || byte == tab
   }
 
-  /// Without spaces and tabs at both ends.
+  /// Returns the text without leading and trailing spaces and tabs.
   static func trimmed(_ text: some StringProtocol) -> String {
     let bytes = Array(text.utf8)
     return String(decoding: trimmed(bytes[...]), as: UTF8.self)
@@ -66,12 +67,12 @@ enum Text {
     return head[...last]
   }
 
-  /// Whether the text may be sent as a field name.
+  /// Returns whether the text may be sent as a field name.
   static func isFieldName(_ name: String) -> Bool {
     isToken(name.utf8)
   }
 
-  /// The text with every byte that could end or split a field taken out.
+  /// Returns the text without any byte that could end or split a field.
   static func fieldValue(_ value: String) -> String {
     if value.utf8.allSatisfy(isFieldContent) { return trimmed(value) }
     let kept = value.utf8.filter(isFieldContent)

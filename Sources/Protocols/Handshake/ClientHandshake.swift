@@ -1,4 +1,4 @@
-/// The client's side of the opening handshake (RFC 6455 section 4.1).
+/// The client side of the opening handshake (RFC 6455 section 4.1).
 public struct ClientHandshake: Sendable {
   /// The request to send.
   public let requestBytes: [UInt8]
@@ -9,20 +9,21 @@ public struct ClientHandshake: Sendable {
   private var reader = ResponseHeadReader()
   private var decided = false
 
-  /// How the server answered.
+  /// The result of a handshake.
   public enum Verdict: Equatable, Sendable {
-    /// It is a WebSocket now; `rest` are the bytes behind the response, the first frames.
+    /// The connection is a WebSocket now; `rest` contains the bytes after the response, the first
+    /// frames.
     case upgraded(headers: [String: String], extensions: DeflateParameters?, rest: [UInt8])
-    /// It answered with another status; `bodyPrefix` is what came of the body so far.
+    /// The server responded with another status; `bodyPrefix` is the received part of the body.
     case refused(HTTPResponseHead, bodyPrefix: [UInt8])
-    /// It did not answer with valid HTTP, or not with a valid upgrade.
+    /// The response was not valid HTTP, or not a valid upgrade.
     case malformed(String)
   }
 
-  /// Prepares a request; `key` are 16 random bytes, new for every connection.
+  /// Creates a request; `key` is 16 random bytes, new for every connection.
   ///
-  /// `host` carries its port where it is not the scheme's own. Fields that the handshake itself
-  /// sets are taken out of `headers`, and so is every byte that could end a line.
+  /// `host` includes the port unless it is the scheme's default. Fields that the handshake sets
+  /// itself are removed from `headers`, as is every byte that could end a line.
   public init(
     host: String, target: String, headers: [(String, String)], key: [UInt8], offersDeflate: Bool,
     subprotocols: [String] = []
@@ -48,9 +49,9 @@ public struct ClientHandshake: Sendable {
     requestBytes = request
   }
 
-  /// Reads `NAME: VALUE`, a field to be sent with a request.
+  /// Parses `NAME: VALUE`, a field to send with a request.
   ///
-  /// - Returns: `nil` if it is malformed, or one of those that the handshake sets itself.
+  /// - Returns: The field; `nil` if it is malformed or one that the handshake sets itself.
   public static func field(_ line: String) -> HTTPField? {
     guard let field = try? FieldLines.parse(Array(line.utf8)[...]), !own.contains(field.name) else {
       return nil
@@ -63,7 +64,7 @@ public struct ClientHandshake: Sendable {
     "sec-websocket-extensions", "sec-websocket-protocol", "content-length", "transfer-encoding",
   ]
 
-  /// The target in origin form, with every byte that may not stand in it percent-encoded.
+  /// Returns the target in origin form, with every invalid byte percent-encoded.
   private static func origin(_ target: String) -> [UInt8] {
     let hex = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = target.hasPrefix("/") ? [] : [0x2F]
@@ -77,12 +78,12 @@ public struct ClientHandshake: Sendable {
     return bytes
   }
 
-  /// Feeds response bytes until a verdict; after one, nothing more is read.
+  /// Feeds response bytes and returns the result once it is known. Nothing is read afterwards.
   public mutating func receive(_ bytes: [UInt8]) -> Verdict? {
     guard !decided else { return nil }
     reader.receive(bytes)
     do throws(HTTPError) {
-      // An interim response comes before the one that counts (RFC 9110 section 15.2).
+      // Interim responses precede the final one (RFC 9110 section 15.2).
       while let head = try reader.next() {
         guard head.status >= 200 || head.status == 101 else { continue }
         decided = true

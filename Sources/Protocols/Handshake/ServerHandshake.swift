@@ -1,16 +1,16 @@
-/// The server's side of the opening handshake (RFC 6455 section 4.2).
+/// The server side of the opening handshake (RFC 6455 section 4.2).
 public enum ServerHandshake {
-  /// What a request to upgrade is answered with.
+  /// The response to a request for an upgrade.
   public enum Verdict: Equatable, Sendable {
-    /// Send these bytes; the connection is a WebSocket behind them.
+    /// Send these bytes; the connection is a WebSocket afterwards.
     case upgrade(response: [UInt8], deflate: DeflateParameters?)
-    /// Answer with a plain response; it is HTTP still.
+    /// Send a plain response; the connection stays HTTP.
     case refuse(status: Int, headers: [HTTPField], reason: String)
   }
 
-  /// Judges a request and makes the answer to it.
+  /// Validates a request and returns the response.
   ///
-  /// `extraHeaders` go into the 101, for example the subprotocol that was chosen.
+  /// `extraHeaders` are added to the 101 response, for example the chosen subprotocol.
   public static func accept(
     _ head: HTTPRequestHead, allowsDeflate: Bool, extraHeaders: [(String, String)] = []
   ) -> Verdict {
@@ -18,7 +18,7 @@ public enum ServerHandshake {
       ?? upgrade(head, allowsDeflate: allowsDeflate, extraHeaders: extraHeaders)
   }
 
-  /// 400, 405 or 426 when it is no valid upgrade to version 13; `nil` when it can be accepted.
+  /// Returns 400, 405 or 426 if the request is no valid upgrade to version 13; otherwise `nil`.
   public static func refusal(of head: HTTPRequestHead) -> Verdict? {
     guard head.method == "GET" else {
       return .refuse(
@@ -79,7 +79,7 @@ enum AcceptKey {
     Base64.encode(SHA1.digest(Array((key + unique).utf8)))
   }
 
-  /// Whether this is base 64 of 16 bytes (RFC 6455 section 4.1).
+  /// Returns whether the text is Base64 of 16 bytes (RFC 6455 section 4.1).
   static func isKey(_ key: String) -> Bool {
     Base64.decode(key)?.count == 16
   }

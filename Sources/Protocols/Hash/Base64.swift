@@ -1,4 +1,4 @@
-/// Base 64 with padding (RFC 4648 section 4).
+/// Base64 with padding (RFC 4648 section 4).
 enum Base64 {
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -18,7 +18,7 @@ enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes; `nil` for anything but the one canonical spelling.
+  /// Decodes the canonical form; returns `nil` for any other text.
   static func decode(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)
     let padding = digits.reversed().prefix(2).prefix { $0 == 0x3D }.count

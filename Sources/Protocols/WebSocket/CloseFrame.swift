@@ -1,12 +1,13 @@
 /// The body of a close frame (RFC 6455 section 5.5.1).
 enum CloseFrame {
-  /// The code of a close frame without a body; never on the wire (RFC 6455 section 7.4.1).
+  /// The code that represents a close frame without a body; never sent (RFC 6455 section 7.4.1).
   static let noCode: UInt16 = 1005
 
-  /// 125 bytes of control payload less the two of the code.
+  /// The longest reason: 125 bytes of control payload without the two of the code.
   static let longestReason = FrameHeader.longestControl - 2
 
-  /// Whether a code may stand in a close frame (RFC 6455 section 7.4 and its IANA registry).
+  /// Returns whether a code may be sent in a close frame (RFC 6455 section 7.4 and its IANA
+  /// registry).
   static func mayBeSent(_ code: UInt16) -> Bool {
     switch code {
     case 1000...1003, 1007...1014, 3000...4999: true
@@ -34,7 +35,7 @@ enum CloseFrame {
   private static func cut(_ reason: String) -> [UInt8] {
     var bytes = Array(reason.utf8.prefix(longestReason + 1))
     guard bytes.count > longestReason else { return bytes }
-    // Back to the start of the scalar that does not fit.
+    // Removes the part of the scalar that does not fit.
     while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
     return bytes
   }

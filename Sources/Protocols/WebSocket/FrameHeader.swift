@@ -10,7 +10,7 @@ enum Opcode: UInt8 {
   var isControl: Bool { rawValue & 0x8 != 0 }
 }
 
-/// The head of one frame (RFC 6455 section 5.2).
+/// The header of one frame (RFC 6455 section 5.2).
 struct FrameHeader: Equatable {
   var final: Bool
   var compressed: Bool
@@ -18,23 +18,23 @@ struct FrameHeader: Equatable {
   var length: UInt64
   /// The masking key as a little-endian number, so that its lowest byte masks the first octet.
   var mask: UInt32?
-  /// Octets this head takes.
+  /// The number of octets of this header.
   var size: Int
 
-  /// 2 octets, 8 of extended length, 4 of masking key.
+  /// The longest header: 2 octets, 8 of extended length, 4 of masking key.
   static let longest = 14
 
   /// The largest payload of a control frame (RFC 6455 section 5.5).
   static let longestControl = 125
 
-  /// What the frames before this one allow it to be.
+  /// The state that determines which frames are valid.
   struct Context {
     var receiver: WebSocketRole
     var compression: Bool
     var insideMessage: Bool
   }
 
-  /// Reads a head, failing at the first wrong octet; `nil` asks for more octets.
+  /// Parses a header and fails at the first invalid octet; returns `nil` if more octets are needed.
   static func parse(
     _ bytes: UnsafeRawBufferPointer, in context: Context
   ) throws(WebSocketError) -> FrameHeader? {
@@ -84,14 +84,14 @@ struct FrameHeader: Equatable {
       final: final, compressed: compressed, opcode: opcode, length: 0, mask: nil, size: 0)
   }
 
-  /// The payload length; its shortest form is the only one allowed.
+  /// Parses the payload length, which must have its shortest form.
   private static func extendedLength(
     _ bytes: UnsafeRawBufferPointer, short: UInt8
   ) throws(WebSocketError) -> UInt64? {
     if short < 126 { return UInt64(short) }
     let width = short == 126 ? 2 : 8
     guard bytes.count >= 2 + width else {
-      // The highest bit is known as soon as its octet is.
+      // The highest bit is known as soon as its octet has arrived.
       if width == 8, bytes.count > 2, unsafe bytes[2] & 0x80 != 0 {
         throw .violation("a payload length with its highest bit set")
       }
@@ -110,7 +110,7 @@ struct FrameHeader: Equatable {
     return length
   }
 
-  /// Appends the head of a final frame.
+  /// Appends the header of a final frame.
   static func append(
     _ opcode: Opcode, compressed: Bool, length: Int, mask: UInt32?, to out: inout [UInt8]
   ) {
@@ -135,16 +135,16 @@ struct FrameHeader: Equatable {
   }
 }
 
-/// Frames made once and sent to many.
+/// Frames that are encoded once and sent to many connections.
 public enum WebSocketFrame {
-  /// One whole text message as a server sends it: unmasked, uncompressed, final.
+  /// Returns a complete text message as sent by a server: unmasked, uncompressed, final.
   ///
-  /// The caller answers for `payload` being valid UTF-8.
+  /// The caller must ensure that `payload` is valid UTF-8.
   public static func text(_ payload: [UInt8]) -> [UInt8] {
     unmasked(.text, payload)
   }
 
-  /// One whole binary message as a server sends it: unmasked, uncompressed, final.
+  /// Returns a complete binary message as sent by a server: unmasked, uncompressed, final.
   public static func binary(_ payload: [UInt8]) -> [UInt8] {
     unmasked(.binary, payload)
   }

@@ -1,8 +1,8 @@
-/// A message on its way in, frame by frame (RFC 6455 section 5.4).
+/// A message that is being received frame by frame (RFC 6455 section 5.4).
 struct IncomingMessage {
   let opcode: Opcode
   let compressed: Bool
-  /// Payload octets of its frames so far, by their heads.
+  /// The total payload length of its frames so far, according to their headers.
   private(set) var wireBytes: UInt64 = 0
   private(set) var frames = 0
   private(set) var fate = Fate.kept
@@ -14,7 +14,7 @@ struct IncomingMessage {
     case kept, skipped
   }
 
-  /// The most that is set aside for a frame before its octets are here.
+  /// The most memory that is reserved for a frame before its octets have arrived.
   private static let trustedBytes: UInt64 = 65_536
 
   init(opcode: Opcode, compressed: Bool) {
@@ -24,10 +24,10 @@ struct IncomingMessage {
 
   var heldBytes: Int { payload.count }
 
-  /// Whether the one frame so far can be delivered without being collected first.
+  /// Whether the only frame so far can be delivered without being collected first.
   var isSingleAndPlain: Bool { frames == 1 && !compressed && fate == .kept }
 
-  /// Takes the head of the next frame; beyond a limit the message fails or is skipped.
+  /// Begins the next frame. If the message exceeds a limit, it fails or is skipped.
   mutating func begin(_ length: UInt64, within limits: WebSocketLimits) throws(WebSocketError) {
     let (sum, overflow) = wireBytes.addingReportingOverflow(length)
     wireBytes = overflow ? .max : sum
@@ -38,9 +38,9 @@ struct IncomingMessage {
     }
   }
 
-  /// The weight that proves a message too heavy before its payload is here.
+  /// Returns the most payload bytes that a message within the limit can have.
   ///
-  /// Compression may add to what it cannot compress; the sum bounds the work spent on empty blocks.
+  /// Compression may enlarge incompressible data; the sum limits the work for empty blocks.
   private func mostWireBytes(_ limit: Int) -> UInt64 {
     UInt64(limit) + (compressed ? UInt64(limit / 8) + 16_384 : 0)
   }
@@ -54,7 +54,7 @@ struct IncomingMessage {
     }
   }
 
-  /// Takes octets of a plain frame.
+  /// Adds octets of an uncompressed frame.
   mutating func append(
     _ bytes: UnsafeRawBufferPointer, of header: FrameHeader, at phase: Int
   ) throws(WebSocketError) {
@@ -69,7 +69,7 @@ struct IncomingMessage {
     guard valid else { throw .inconsistent("a text that is not UTF-8") }
   }
 
-  /// Takes a piece of inflated output.
+  /// Adds a piece of inflated output.
   mutating func append(
     inflated piece: UnsafeRawBufferPointer, within limits: WebSocketLimits
   ) throws(WebSocketError) {
@@ -86,7 +86,7 @@ struct IncomingMessage {
     }
   }
 
-  /// The whole message.
+  /// Returns the complete message.
   consuming func event() throws(WebSocketError) -> WebSocketEvent {
     guard fate == .kept else { return .oversized(bytes: wireBytes) }
     guard opcode == .text else { return .binary(payload) }

@@ -1,6 +1,6 @@
 /// Masking of payloads (RFC 6455 section 5.3).
 enum Masking {
-  /// Masks or unmasks in place, a word at a time; `phase` is the offset inside the frame.
+  /// Masks or unmasks in place, a word at a time; `phase` is the offset within the frame.
   static func apply(_ mask: UInt32, phase: Int, to bytes: UnsafeMutableRawBufferPointer) {
     let turn = UInt32(phase & 3) * 8
     let turned = mask >> turn | mask << (32 - turn)
@@ -19,7 +19,7 @@ enum Masking {
     }
   }
 
-  /// The octets, unmasked, as a new array: the one copy a payload takes.
+  /// Returns the octets unmasked in a new array, the only copy of a payload.
   static func copy(
     _ bytes: UnsafeRawBufferPointer, mask: UInt32?, phase: Int = 0
   ) -> [UInt8] {
@@ -29,7 +29,7 @@ enum Masking {
     return copy
   }
 
-  /// Appends the octets, unmasked.
+  /// Appends the octets unmasked.
   static func append(
     _ bytes: UnsafeRawBufferPointer, mask: UInt32?, phase: Int, to out: inout [UInt8]
   ) {
@@ -38,7 +38,7 @@ enum Masking {
     if let mask { apply(mask, phase: phase, to: &out, from: start) }
   }
 
-  /// Masks the tail of an array in place.
+  /// Masks the end of an array in place.
   static func apply(_ mask: UInt32, phase: Int = 0, to out: inout [UInt8], from start: Int) {
     unsafe out.withUnsafeMutableBytes { buffer in
       let tail = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[start...])
@@ -47,9 +47,10 @@ enum Masking {
   }
 }
 
-/// Masking keys that cannot be told from those seen before (RFC 6455 section 10.3).
+/// A generator of masking keys that cannot be predicted from earlier ones (RFC 6455 section 10.3).
 ///
-/// SHA-1 of a secret seed and a counter: one digest makes five keys, none gives the seed away.
+/// It uses SHA-1 of a secret seed and a counter: a digest gives five keys, and none reveals the
+/// seed.
 struct MaskSource {
   private let seed: UInt64
   private var counter: UInt64 = 0

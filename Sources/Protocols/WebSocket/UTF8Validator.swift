@@ -1,15 +1,15 @@
-/// Checks UTF-8 piece by piece and fails at the first octet that cannot be right (RFC 3629).
+/// An incremental validator of UTF-8 that fails at the first invalid octet (RFC 3629).
 struct UTF8Validator: Equatable {
-  /// Continuation octets still due.
+  /// The number of continuation octets that must follow.
   private var due: UInt8 = 0
-  /// What the next continuation octet may be; narrower behind E0, ED, F0 and F4.
+  /// The range of the next continuation octet, which is narrower after E0, ED, F0 and F4.
   private var lower: UInt8 = 0x80
   private var upper: UInt8 = 0xBF
 
   /// Whether the text may end here.
   var isComplete: Bool { due == 0 }
 
-  /// Whether the octets go on validly.
+  /// Returns whether the octets are a valid continuation of the text.
   mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var offset = 0
     while offset < bytes.count {
@@ -35,7 +35,7 @@ struct UTF8Validator: Equatable {
     return true
   }
 
-  /// Whether a whole text is valid.
+  /// Returns whether a whole text is valid.
   static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var validator = UTF8Validator()
     return unsafe validator.accepts(bytes) && validator.isComplete
@@ -57,7 +57,7 @@ struct UTF8Validator: Equatable {
     return offset
   }
 
-  /// The length of the sequence, where it is a common one of two or three octets and all here.
+  /// Returns the length of a complete sequence of two or three octets; 0 for any other sequence.
   private static func wholeSequence(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
     let left = bytes.count - offset
     switch unsafe bytes[offset] {
@@ -74,7 +74,7 @@ struct UTF8Validator: Equatable {
     octet & 0xC0 == 0x80
   }
 
-  /// Table 3-7 of the Unicode standard: what may follow each first octet.
+  /// Sets the octets that may follow a first octet, from table 3-7 of the Unicode standard.
   private mutating func lead(_ octet: UInt8) -> Bool {
     switch octet {
     case 0xC2...0xDF: due = 1

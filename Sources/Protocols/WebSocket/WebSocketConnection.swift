@@ -1,51 +1,50 @@
-/// An open WebSocket, without its transport: bytes in, events out (RFC 6455, RFC 7692).
+/// An open WebSocket without its transport: bytes in, events out (RFC 6455, RFC 7692).
 ///
-/// Both ends use it, in three steps: hand received bytes to ``receive(_:into:)-(RawSpan,_)``, act
-/// on
-/// the events, then send what ``takeOutput()`` holds, the frames that the protocol asks for by
-/// itself. A message sent while acting goes out behind the pongs and before a closing frame.
+/// Both ends use it in three steps: pass received bytes to ``receive(_:into:)-(RawSpan,_)``, handle
+/// the events, and send the result of ``takeOutput()``, the frames that the protocol requires. A
+/// message sent while events are handled follows the pongs and precedes a closing frame.
 public struct WebSocketConnection: ~Copyable {
-  /// How far the connection is on its way to its end (RFC 6455 section 7.1).
+  /// The phase of the connection (RFC 6455 section 7.1).
   public enum State: Sendable, Equatable {
-    /// Messages go both ways.
+    /// Messages are sent and received.
     case open
-    /// Our close frame is out, the peer's is awaited; messages may still come.
+    /// This end's close frame was sent and the peer's is awaited; messages may still arrive.
     case closing
-    /// Nothing more is read or written; the transport may be shut.
+    /// Nothing more is read or written; the transport may be closed.
     case closed
   }
 
-  /// Which end this is.
+  /// The role of this end.
   public let role: WebSocketRole
-  /// What a message may weigh.
+  /// The limits of received messages.
   public let limits: WebSocketLimits
-  /// How far the connection is on its way to its end.
+  /// The phase of the connection.
   public internal(set) var state = State.open
 
   /// The pongs still to be sent.
   var pongs: [UInt8] = []
-  /// The close frame that the peer's close or fault calls for, still to be sent.
+  /// The close frame still to be sent in response to the peer's close or fault.
   var farewell: [UInt8] = []
 
-  /// How many whole messages came compressed since that was asked for.
+  /// The number of complete compressed messages since the last query.
   var compressedMessages = 0
 
   let deflate: DeflateParameters?
   var frame: OpenFrame?
   var message: IncomingMessage?
-  /// The octets of a head that came in pieces.
+  /// The octets of an incomplete header.
   var heldHead: [UInt8] = []
   /// The payload of the control frame that is being read.
   var control: [UInt8] = []
-  /// Held between messages only where the window outlives them.
+  /// The decompressor, kept between messages only if the window is.
   var inflater: Inflater?
   var deflater: Deflater?
   var masks: MaskSource
 
-  /// A connection behind a finished handshake.
+  /// Creates a connection after a completed handshake.
   ///
-  /// `maskSeed` is secret and random, new for every connection (RFC 6455 section 10.3); a server
-  /// masks nothing and may pass 0.
+  /// `maskSeed` is secret and random, new for every connection (RFC 6455 section 10.3). A server
+  /// does not mask and may pass 0.
   public init(
     role: WebSocketRole, limits: WebSocketLimits, extensions: DeflateParameters?, maskSeed: UInt64
   ) {
@@ -55,44 +54,46 @@ public struct WebSocketConnection: ~Copyable {
     masks = MaskSource(seed: maskSeed)
   }
 
-  /// Takes what bytes meant, one event after the other.
+  /// A function that receives one event at a time.
   public typealias Tell = (consuming WebSocketEvent) -> Void
 
-  /// Feeds bytes and tells what they meant; behind a failure or a close nothing is read.
+  /// Feeds bytes and reports the events. After a failure or a close nothing is read.
   public mutating func receive(_ bytes: RawSpan, _ tell: Tell) {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe read(buffer, tell)
     }
   }
 
-  /// Feeds bytes and appends what they meant; behind a failure or a close nothing is read.
+  /// Feeds bytes and appends the events. After a failure or a close nothing is read.
   public mutating func receive(_ bytes: RawSpan, into events: inout [WebSocketEvent]) {
     receive(bytes) { events.append($0) }
   }
 
-  /// Feeds bytes and appends what they meant; behind a failure or a close nothing is read.
+  /// Feeds bytes and appends the events. After a failure or a close nothing is read.
   public mutating func receive(_ bytes: [UInt8], into events: inout [WebSocketEvent]) {
     let slice = bytes[...]
     unsafe receive(slice.span.bytes, into: &events)
   }
 
-  /// The transport ended: appends ``WebSocketEvent/ended`` unless a close frame came before.
+  /// Handles the end of the transport: appends ``WebSocketEvent/ended`` unless a close frame
+  /// preceded it.
   public mutating func receiveEnd(into events: inout [WebSocketEvent]) {
     guard state != .closed else { return }
     end()
     events.append(.ended)
   }
 
-  /// Frames that the protocol asked for by itself and that are still to be sent.
+  /// The frames still to be sent that the protocol requires.
   public var output: [UInt8] { pongs + farewell }
 
-  /// Takes how many whole messages came compressed (RFC 7692 section 6), skipped ones included.
+  /// Returns the number of complete compressed messages (RFC 7692 section 6) since the last call,
+  /// including skipped ones.
   public mutating func takeCompressedMessages() -> Int {
     defer { compressedMessages = 0 }
     return compressedMessages
   }
 
-  /// Takes the frames that the protocol asked for by itself; behind a close nothing is sent.
+  /// Returns and removes the frames that the protocol requires. After a close nothing is sent.
   public mutating func takeOutput() -> [UInt8] {
     let taken = output
     (pongs, farewell) = ([], [])
@@ -101,31 +102,32 @@ public struct WebSocketConnection: ~Copyable {
   }
 }
 
-/// What received bytes meant.
+/// An event of a WebSocket connection.
 public enum WebSocketEvent: Equatable, Sendable {
-  /// A whole text message, valid UTF-8.
+  /// A complete text message in valid UTF-8.
   case text([UInt8])
-  /// A whole binary message.
+  /// A complete binary message.
   case binary([UInt8])
-  /// A ping of 0 to 125 bytes; while the connection is open its pong is already in the output.
+  /// A ping of 0 to 125 bytes. While the connection is open, its pong is already in the output.
   case ping([UInt8])
-  /// A pong of 0 to 125 bytes, asked for or not (RFC 6455 section 5.5.3).
+  /// A solicited or unsolicited pong of 0 to 125 bytes (RFC 6455 section 5.5.3).
   case pong([UInt8])
-  /// A message beyond the limits was skipped; `bytes` is its payload as it crossed the wire.
+  /// A message over the limits was skipped; `bytes` is the length of its payload as transmitted.
   case oversized(bytes: UInt64)
-  /// The peer's close frame; 1005 when it carried no code (RFC 6455 section 7.1.5).
+  /// The peer's close frame; the code is 1005 if it had none (RFC 6455 section 7.1.5).
   case closed(code: UInt16, reason: String)
-  /// The peer broke the protocol or a limit; the close that says so is in the output.
+  /// The peer violated the protocol or a limit; the corresponding close frame is in the output.
   case failed(WebSocketError)
-  /// The transport ended before a close frame came.
+  /// The transport ended before a close frame arrived.
   case ended
 }
 
-/// How the peer broke the protocol.
+/// A violation of the protocol by the peer.
 public struct WebSocketError: Error, Equatable, Sendable {
-  /// The close code of RFC 6455 section 7.4.1: 1002, 1007, 1009, or 1011 without memory to inflate.
+  /// The close code of RFC 6455 section 7.4.1: 1002, 1007, 1009, or 1011 if memory to inflate is
+  /// exhausted.
   public var code: UInt16
-  /// What was wrong, for people; never holds payload bytes.
+  /// A description of the problem for people, which never contains payload bytes.
   public var detail: String
 
   static func violation(_ detail: String) -> WebSocketError {
@@ -141,33 +143,34 @@ public struct WebSocketError: Error, Equatable, Sendable {
   }
 }
 
-/// Which end of a WebSocket this is; a client masks what it sends (RFC 6455 section 5.1).
+/// The role of an end of a WebSocket; a client masks its frames (RFC 6455 section 5.1).
 public enum WebSocketRole: Sendable, Equatable {
   case client, server
 
   var peer: WebSocketRole { self == .client ? .server : .client }
 }
 
-/// How much one message may weigh, and what happens to a heavier one.
+/// The limits on the size of one message, and the action for a larger one.
 public struct WebSocketLimits: Sendable, Equatable {
   /// The largest message in bytes, after reassembly and inflation.
   ///
-  /// An uncompressed frame is measured by its header, before anything is allocated for it.
+  /// An uncompressed frame is rejected by its header, before any memory is allocated for it.
   public var maxMessageBytes: Int
   /// The largest number of frames in one message.
   public var maxFragments: Int
-  /// What happens to a message beyond a limit.
+  /// The action for a message over a limit.
   public var oversize: Oversize
 
-  /// What happens to a message beyond a limit.
+  /// The action for a message over a limit.
   public enum Oversize: Sendable, Equatable {
-    /// Read past it without keeping a byte, report ``WebSocketEvent/oversized(bytes:)``, stay open.
+    /// Read past the message without storing it, report ``WebSocketEvent/oversized(bytes:)``, stay
+    /// open.
     case skip
     /// Close with 1009 (RFC 6455 section 7.4.1).
     case close
   }
 
-  /// Limits of 1 MiB and 1024 frames a message unless told otherwise.
+  /// Creates limits, by default 1 MiB and 1024 frames for a message.
   public init(
     maxMessageBytes: Int = 1_048_576, maxFragments: Int = 1024, oversize: Oversize
   ) {

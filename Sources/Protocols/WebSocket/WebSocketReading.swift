@@ -1,11 +1,11 @@
-/// A frame whose head is read and whose payload is not.
+/// A frame whose header has been read and whose payload has not.
 struct OpenFrame {
   let header: FrameHeader
   var taken: UInt64 = 0
 
   var remaining: UInt64 { header.length - taken }
 
-  /// The offset of the next octet in the frame, as masking needs it.
+  /// The offset of the next octet in the frame, for masking.
   var phase: Int { Int(taken) }
 }
 
@@ -29,7 +29,7 @@ extension WebSocketConnection {
     }
   }
 
-  /// Reads a head, in one piece or with what is held of it; returns the octets it took.
+  /// Reads a header, continuing an incomplete one. Returns the number of octets read.
   private mutating func readHead(
     _ input: UnsafeRawBufferPointer
   ) throws(WebSocketError) -> Int {
@@ -67,7 +67,7 @@ extension WebSocketConnection {
     try message?.begin(header.length, within: limits)
   }
 
-  /// Reads as much of the payload as is here; returns the octets it took.
+  /// Reads the available part of the payload. Returns the number of octets read.
   private mutating func readPayload(
     _ input: UnsafeRawBufferPointer, _ tell: WebSocketConnection.Tell
   ) throws(WebSocketError) -> Int {
@@ -95,7 +95,7 @@ extension WebSocketConnection {
     return count
   }
 
-  /// A message of one plain frame that came in one piece.
+  /// Returns a message of one uncompressed frame that arrived in one piece.
   private static func single(
     _ bytes: UnsafeRawBufferPointer, of header: FrameHeader
   ) throws(WebSocketError) -> WebSocketEvent {
@@ -126,7 +126,7 @@ extension WebSocketConnection {
 
   private mutating func inflate(_ bytes: UnsafeRawBufferPointer?) throws(WebSocketError) {
     guard let deflate, var growing = message.take() else { return }
-    // What is skipped has to pass through the window only where the window lives on.
+    // A skipped message must pass through the window only if the window is kept.
     let outlives = !deflate.endsContext(of: role.peer)
     if growing.fate == .skipped, !outlives {
       inflater = nil
@@ -184,14 +184,15 @@ extension WebSocketConnection {
     return taken
   }
 
-  /// Fails the connection: a close frame, unless one is out, and silence (RFC 6455 section 7.1.7).
+  /// Fails the connection: prepares a close frame unless one was sent, and ends (RFC 6455 section
+  /// 7.1.7).
   private mutating func fail(_ error: WebSocketError, _ tell: WebSocketConnection.Tell) {
     answerClose(code: error.code, reason: error.detail)
     end()
     tell(.failed(error))
   }
 
-  /// Nothing more is read or written; memory goes back.
+  /// Ends reading and writing, and frees memory.
   mutating func end() {
     state = .closed
     frame = nil

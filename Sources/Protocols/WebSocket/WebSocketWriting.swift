@@ -1,19 +1,20 @@
 extension WebSocketConnection {
-  /// Appends a text message to `out`; the caller answers for valid UTF-8.
+  /// Appends a text message, which must be valid UTF-8, to `out`.
   ///
-  /// Returns whether it was: behind our close frame nothing may be sent (RFC 6455 section 5.5.1).
+  /// - Returns: Whether it was appended; nothing may follow this end's close frame (RFC 6455
+  ///   section 5.5.1).
   @discardableResult
   public mutating func send(text: [UInt8], into out: inout [UInt8]) -> Bool {
     send(.text, text, into: &out)
   }
 
-  /// Appends a binary message to `out`; returns whether it was.
+  /// Appends a binary message to `out`. Returns whether it was appended.
   @discardableResult
   public mutating func send(binary: [UInt8], into out: inout [UInt8]) -> Bool {
     send(.binary, binary, into: &out)
   }
 
-  /// Appends a ping; what is beyond 125 bytes of `payload` is cut (RFC 6455 section 5.5).
+  /// Appends a ping whose `payload` is cut to 125 bytes (RFC 6455 section 5.5).
   @discardableResult
   public mutating func ping(_ payload: [UInt8], into out: inout [UInt8]) -> Bool {
     guard maySend else { return false }
@@ -22,10 +23,10 @@ extension WebSocketConnection {
     return true
   }
 
-  /// Appends a close frame, once; later calls add nothing.
+  /// Appends a close frame, unless one was sent before.
   ///
-  /// 1005 sends a frame without a body; a code that may not be sent becomes 1000. The reason is cut
-  /// to 123 bytes at the end of a character.
+  /// 1005 sends a frame without a body. A code that may not be sent becomes 1000. The reason is cut
+  /// to at most 123 bytes at the end of a character.
   public mutating func close(code: UInt16, reason: String, into out: inout [UInt8]) {
     guard state == .open else { return }
     moveOutPongs(to: &out)
@@ -33,10 +34,10 @@ extension WebSocketConnection {
     state = .closing
   }
 
-  /// Until our close frame is taken, messages may go before it.
+  /// Whether messages may be sent, which is allowed until this end's close frame is taken.
   private var maySend: Bool { state == .open || !farewell.isEmpty }
 
-  /// Pongs keep their place before what is sent later.
+  /// Appends the pongs, which must precede frames sent later.
   private mutating func moveOutPongs(to out: inout [UInt8]) {
     out.append(contentsOf: pongs)
     pongs = []
@@ -55,7 +56,7 @@ extension WebSocketConnection {
     return true
   }
 
-  /// Prepares the close frame that answers the peer's close or fault, unless ours is out.
+  /// Prepares the close frame that answers the peer's close or fault, unless one was sent.
   mutating func answerClose(code: UInt16, reason: String) {
     guard state == .open else { return }
     var frame: [UInt8] = []
@@ -63,7 +64,7 @@ extension WebSocketConnection {
     farewell = frame
   }
 
-  /// Prepares a pong, unless our close frame is out.
+  /// Prepares a pong, unless a close frame was sent.
   mutating func answerPing(_ payload: [UInt8]) {
     guard state == .open else { return }
     var frames: [UInt8] = []
@@ -72,7 +73,7 @@ extension WebSocketConnection {
     swap(&frames, &pongs)
   }
 
-  /// Appends one final frame, masked if this end masks.
+  /// Appends a final frame, masked if this end is a client.
   mutating func append(
     _ opcode: Opcode, compressed: Bool = false, _ payload: [UInt8], to out: inout [UInt8]
   ) {
@@ -84,15 +85,17 @@ extension WebSocketConnection {
     if let mask { Masking.apply(mask, to: &out, from: start) }
   }
 
-  /// The lengths of payloads that are deflated: below, it saves too little to pay for its stream;
-  /// zlib counts in 32 bits, its output too, which may be longer, so what is beyond goes plain.
+  /// The lengths of payloads that are compressed.
+  ///
+  /// Shorter ones save too little to justify a stream. zlib counts in 32 bits, including its
+  /// possibly longer output, so longer ones are sent uncompressed.
   static let compressible = 128...Int(Int32.max)
 
-  /// The payload deflated, when that was agreed and makes it shorter.
+  /// Returns the compressed payload if compression was agreed and makes it shorter.
   private mutating func compressed(_ payload: [UInt8]) -> [UInt8]? {
     guard let deflate, Self.compressible.contains(payload.count) else { return nil }
     let limit = deflate.windowBits(of: role)
-    // A peer that wants a window of 8 bits gets plain messages, which is always allowed.
+    // A peer that requires a window of 8 bits gets uncompressed messages, which are always allowed.
     guard limit >= Deflater.smallestWindowBits else { return nil }
     var stream: Deflater
     if let kept = deflater.take() {
@@ -103,7 +106,7 @@ extension WebSocketConnection {
       guard let fresh = Deflater(windowBits: bits) else { return nil }
       stream = fresh
     }
-    // A stream whose output is not sent is not kept: its window would not be the peer's.
+    // A stream whose output is not sent is not kept, since its window would differ from the peer's.
     guard let shorter = stream.message(payload), shorter.count < payload.count else { return nil }
     if !deflate.endsContext(of: role) { deflater = consume stream }
     return shorter

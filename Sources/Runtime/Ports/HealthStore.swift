@@ -3,74 +3,76 @@ public import LinkDriver
 public import LinkHealth
 public import LinkStorage
 
-/// Reads the health samples of a person: a store, or HealthKit, to which nothing is added.
+/// A reader of a person's health samples: a store, or HealthKit, to which nothing is added.
 ///
-/// Calls may come from any task.
+/// Any task may call it.
 public protocol HealthReading: Store {
-  /// Returns one page of samples that lie in a span, at least in part.
+  /// Returns a page of samples that lie at least partly in a time range.
   func samples(_ query: HealthSampleQuery) async throws(StoreFailure) -> HealthSamplePage
 
-  /// Returns what is kept of each type, ordered by its identifier.
+  /// Returns a summary of each stored type, ordered by type identifier.
   func summary() async throws(StoreFailure) -> [HealthTypeSummary]
 
-  /// Returns how fresh the samples are, without reading them.
+  /// Returns how recent the samples are, without reading them.
   func stored() async throws(StoreFailure) -> StoredHealth
 }
 
-/// A store of the health samples of a person.
+/// A store of a person's health samples.
 ///
-/// `add` is atomic, and durable when it returns; after a failure nothing of it is visible. A sample
-/// is identified by its content (`HealthSampleKey`), so adding it again changes nothing. Calls may
-/// come from any task; the store puts them in order.
+/// `add` is atomic, and durable when it returns; after a failure no part of it is visible. A sample
+/// is identified by its content (`HealthSampleKey`), so adding it again changes nothing. Any task
+/// may call the store, which puts the calls in order.
 public protocol HealthStore: HealthReading {
-  /// Adds what is new of a batch in one transaction, and returns how much that was.
+  /// Adds the new samples of a batch in one transaction. Returns how many were new.
   func add(_ batch: HealthBatch) async throws(StoreFailure) -> HealthAddition
 
-  /// Returns how many samples there are of each type; types whose digest is not known are left out.
+  /// Returns the number of samples of each type; types without a known digest are omitted.
   func totals() async throws(StoreFailure) -> [String: HealthCount]
 
-  /// Returns how many samples begin in a stretch, by `HealthCensus.stretch(of:)`.
+  /// Returns the number of samples that begin in a coverage interval, by
+  /// `HealthCensus.stretch(of:)`.
   func counts(_ stretch: HealthStretch) async throws(StoreFailure) -> [Int64: HealthCount]
 
-  /// Returns when the newest reading was written that was settled.
+  /// Returns when the newest reconciled import was exported.
   func newestExport() async throws(StoreFailure) -> Timestamp?
 
-  /// Returns what settled readings cover, by type and date.
+  /// Returns the coverage of reconciled imports, by type and date.
   func coverages() async throws(StoreFailure) -> [HealthCoverage]
 
-  /// Returns the places of the rows that begin in the stretches and are not stored.
+  /// Returns the indexes of the rows that begin in the intervals and are not stored.
   func missing(_ batch: HealthBatch, in stretches: [HealthStretch]) async throws(StoreFailure)
     -> [Int]
 
-  /// Forgets all marks, before the first ones of a reading.
+  /// Removes all marks, before the first ones of an import.
   func clearMarks() async throws(StoreFailure)
 
-  /// Marks samples that a complete reading holds, for the next `settle`. They need no memory, and
-  /// are gone when the store closes.
+  /// Marks the samples of a complete import for the next `settle`.
+  ///
+  /// Marks need no memory, and are lost when the store closes.
   func mark(_ marks: HealthMarks) async throws(StoreFailure)
 
-  /// Removes samples of stretches that are not marked, forgets the marks and notes the date of the
-  /// reading and what it covers; in one transaction.
+  /// Removes unmarked samples of the intervals, clears the marks, and stores the date and coverage
+  /// of the import, in one transaction.
   ///
-  /// Returns how many samples were removed, by type.
+  /// - Returns: The number of samples removed, by type.
   func settle(_ settlement: HealthSettlement) async throws(StoreFailure) -> [String: Int]
 
-  /// Returns what was added and deleted of a type after an anchor, in pages.
+  /// Returns the additions and deletions of a type after an anchor, in pages.
   ///
-  /// A reader that asks until the anchor stays the same has seen each sample that was added and is
-  /// still there, and each that was deleted and has not come back. An anchor of another store
-  /// counts as none.
+  /// A reader that continues until the anchor stays the same has received each sample that was
+  /// added and still exists, and each that was deleted and does not exist again. An anchor of
+  /// another store is ignored.
   func changes(_ query: HealthChangeQuery) async throws(StoreFailure) -> HealthChangePage
 
-  /// Returns the number of the newest change, which is greater after each addition and removal.
+  /// Returns the number of the newest change, which increases with each addition and removal.
   func newestChange() async throws(StoreFailure) -> Int64
 
-  /// Stores when an import ended; the latest counts.
+  /// Stores when an import ended; a later call replaces the time.
   func noteImport(at time: Timestamp) async throws(StoreFailure)
 }
 
 extension HealthStore {
-  /// Adds samples; more than 8,000 in several transactions, in order.
+  /// Adds samples, in several transactions if there are more than 8,000, in order.
   @discardableResult
   public func add(_ samples: [HealthSample]) async throws(StoreFailure) -> HealthAddition {
     var done = HealthAddition()
@@ -97,7 +99,7 @@ extension MemoryStore: HealthReading where Value == StoredHealthSamples {
 }
 
 extension MemoryStore: HealthStore where Value == StoredHealthSamples {
-  /// An empty store.
+  /// Creates an empty store.
   public init() { self.init(StoredHealthSamples()) }
 
   public func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {

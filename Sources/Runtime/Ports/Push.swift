@@ -1,16 +1,16 @@
 public import LinkCore
 public import LinkWire
 
-/// A knock at a phone's door: it wakes the app and carries no data.
+/// A wake push for a phone, which wakes the app and carries no data.
 public struct Push: Sendable, Hashable {
   /// The address of the phone.
   public var address: PushAddress
-  /// From then on it is worth nothing: a service that could not deliver it drops it.
+  /// When the push becomes worthless; a service that could not deliver it by then drops it.
   public var expiresAt: Timestamp
-  /// A service keeps only the newest of those that name the same; 1 to 64 bytes.
+  /// The key for collapsing: a service keeps only the newest push with the same key; 1 to 64 bytes.
   public var collapseID: String
 
-  /// A knock that is to be given out at once or not at all after `expiresAt`.
+  /// Creates a push that is delivered before `expiresAt` or not at all.
   public init(address: PushAddress, expiresAt: Timestamp, collapseID: String) {
     self.address = address
     self.expiresAt = expiresAt
@@ -18,10 +18,11 @@ public struct Push: Sendable, Hashable {
   }
 }
 
-/// Wakes phones in background.
+/// A sender of pushes that wake phones in the background.
 ///
-/// Contract: a call returns within the sender's time limit and never throws; what was refused for
-/// now is not tried again by itself. Nothing but the knock leaves: no question, no health data.
+/// Contract: a call returns within the sender's time-out and never throws. A push that was refused
+/// for now is not retried automatically. Only the wake push is sent: no question and no health
+/// data.
 public protocol PushSender: Sendable {
   func send(_ push: Push) async -> PushOutcome
 }

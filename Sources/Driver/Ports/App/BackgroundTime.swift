@@ -1,38 +1,39 @@
 import Synchronization
 
-/// Asks the system for time after the app left the foreground.
+/// A service that requests execution time from the system after the app left the foreground.
 ///
-/// Contract: `begin` returns `nil` where no time is granted. `expired` is called at most once, when
+/// Contract: `begin` returns `nil` if no time is granted. `expired` is called at most once, when
 /// the time is nearly over, and never after the grant was given back.
 public protocol BackgroundTime: Sendable {
-  /// Asks for time, until the grant is given back or expires.
+  /// Requests time until the grant is given back or expires.
   ///
   /// - Parameters:
-  ///   - name: What the time is for, in a debugger.
-  ///   - expired: Called when the time is nearly over; the grant has to be given back at once.
+  ///   - name: The purpose, shown in a debugger.
+  ///   - expired: Called when the time is nearly over; the grant must then be given back at once.
   func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> TimeGrant?
 }
 
-/// Time that the system granted, to be given back.
+/// A grant of execution time by the system.
 ///
-/// It is given back exactly once: by the first call, or when the last reference is dropped.
+/// It is given back exactly once: by the first call of `giveBack`, or when the last reference is
+/// released.
 public final class TimeGrant: Sendable {
   private let done: Mutex<(@Sendable () -> Void)?>
 
-  /// A grant.
+  /// Creates a grant.
   ///
   /// - Parameter done: Called exactly once.
   public init(done: @escaping @Sendable () -> Void) { self.done = Mutex(done) }
 
   deinit { giveBack() }
 
-  /// Gives the time back; further calls do nothing.
+  /// Gives the time back. Further calls do nothing.
   public func giveBack() { done.withLock { $0.take() }?() }
 }
 
-/// The background of a system that ends no process for being there.
+/// Background time on a system that does not end background processes.
 public struct UnlimitedTime: BackgroundTime {
-  /// One for any system without a limit.
+  /// Creates the time of a system without a limit.
   public init() {}
 
   public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> TimeGrant? {

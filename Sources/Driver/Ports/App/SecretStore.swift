@@ -1,39 +1,39 @@
 public import LinkCore
 import Synchronization
 
-/// Keeps small secrets by name, such as tokens: a keychain, or files for their owner only.
+/// A store of small secrets by name, such as tokens: a keychain, or files readable by their owner
+/// only.
 ///
-/// Contract: a write is durable when it returns, and replaces the one before as a whole; `nil`
-/// removes it. A secret is never part of a failure.
+/// Contract: a write is durable when it returns, and replaces the previous value as a whole.
+/// Writing `nil` removes the secret. A secret never appears in a failure.
 public protocol SecretStore: Sendable {
-  /// Returns a secret; `nil` if none is kept.
+  /// Returns a secret; `nil` if none is stored.
   ///
-  /// - Throws: `.locked` while the device is locked and the secret needs it unlocked, `.denied` if
-  ///   others can read it.
+  /// - Throws: `.locked` while the device is locked and the secret requires it to be unlocked;
+  ///   `.denied` if others can read the secret.
   func read(_ name: SecretName) throws(StoreFailure) -> Secret?
 
-  /// Keeps a secret in place of the one before; `nil` removes it.
+  /// Stores a secret in place of the previous one; `nil` removes it.
   ///
-  /// - Parameter access: When it can be read again; a system without locks does not distinguish.
+  /// - Parameter access: When the secret can be read; a system without locks makes no distinction.
   /// - Throws: `.denied`, `.full` or `.locked`.
   func write(_ secret: Secret?, _ name: SecretName, access: SecretAccess) throws(StoreFailure)
 }
 
-/// When a secret can be read.
+/// The condition under which a secret can be read.
 public enum SecretAccess: Sendable, Hashable {
-  /// From the first time on that the device was unlocked after its start, as work in background
-  /// needs it.
+  /// After the device was unlocked once since it started, as background work requires.
   case afterFirstUnlock
   /// Only while the device is unlocked.
   case whileUnlocked
 }
 
-/// The name of a secret: 1 to 64 of a to z, 0 to 9 and `-`.
+/// The name of a secret: 1 to 64 of the characters a to z, 0 to 9 and `-`.
 public struct SecretName: Sendable, Hashable, CustomStringConvertible {
   /// The name itself.
   public let description: String
 
-  /// A name; `nil` unless it has the form.
+  /// Creates a name; `nil` if it does not have the form.
   public init?(_ name: String) {
     guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(Self.isAllowed) else {
       return nil
@@ -43,7 +43,7 @@ public struct SecretName: Sendable, Hashable, CustomStringConvertible {
 
   private init(known name: String) { description = name }
 
-  /// The token with which a pairing goes on.
+  /// The token with which a pairing is resumed.
   public static let resume = SecretName(known: "resume")
 
   private static func isAllowed(_ byte: UInt8) -> Bool {
@@ -56,7 +56,7 @@ public struct SecretName: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Secrets that are kept while the process lives; a test can lock it as a device is locked.
+/// Secrets in memory. Tests can lock them in the same way as a device.
 public final class MemorySecretStore: SecretStore {
   private struct State {
     var kept: [SecretName: (secret: Secret, access: SecretAccess)] = [:]
@@ -65,10 +65,10 @@ public final class MemorySecretStore: SecretStore {
 
   private let state = Mutex(State())
 
-  /// An empty store.
+  /// Creates an empty store.
   public init() {}
 
-  /// Locks the device, or unlocks it.
+  /// Locks or unlocks the device.
   public func setLocked(_ isLocked: Bool) { state.withLock { $0.isLocked = isLocked } }
 
   public func read(_ name: SecretName) throws(StoreFailure) -> Secret? {

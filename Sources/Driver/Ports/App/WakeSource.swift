@@ -1,50 +1,50 @@
 public import LinkCore
 import Synchronization
 
-/// Starts an app in background: for a task it scheduled, a push, a change of health data, or an
-/// upload that ended.
+/// A source of background wakes: scheduled tasks, pushes, changes of health data, and completed
+/// uploads.
 ///
-/// Contract: `register` returns before any wake is handed over, and replaces the handler of before.
-/// A wake that comes without a handler waits for one. Each wake is handed over once and is given
-/// back exactly once, at the latest when its last reference is dropped. A task that is scheduled
-/// again replaces the one with its identifier. No method blocks: apps call them while they launch.
+/// Contract: `register` returns before any wake is delivered, and replaces the previous handler. A
+/// wake without a handler waits for one. Each wake is delivered once and given back exactly once,
+/// at the latest when its last reference is released. Scheduling a task again replaces the one with
+/// the same identifier. No method blocks, since apps call them during launch.
 public protocol WakeSource: Sendable {
-  /// Hands wakes over from now on, together with what they are for.
+  /// Registers the handler of wakes and their causes.
   func register(_ handler: @escaping @Sendable (WakeCause, Wake) -> Void)
 
-  /// Asks for a wake.
+  /// Schedules a wake.
   ///
-  /// - Throws: `.notPermitted` where the app may not ask, `.tooMany` where too many wait.
+  /// - Throws: `.notPermitted` if the app may not schedule it; `.tooMany` if too many tasks wait.
   func schedule(_ task: WakeTask) throws(WakeFailure)
 
-  /// Takes a task back; does nothing without one.
+  /// Cancels a task; does nothing if there is none.
   func cancel(_ identifier: String)
 }
 
-/// What an app was woken for.
+/// The cause of a wake.
 public enum WakeCause: Sendable, Hashable {
-  /// A task that was scheduled, by its identifier.
+  /// A scheduled task, with its identifier.
   case task(String)
   /// A push without content.
   case push
   /// Health data of these types changed.
   case health(types: [String])
-  /// Uploads of a background session ended.
+  /// Uploads of a background session completed.
   case uploads(session: String)
 }
 
-/// A task to be woken for.
+/// A task for which the app is woken.
 public struct WakeTask: Sendable, Hashable {
-  /// Names the task; Apple's platforms want it in the app's `Info.plist`.
+  /// The name of the task; Apple's platforms require it in the app's `Info.plist`.
   public var identifier: String
-  /// The earliest time, counted from the call.
+  /// The earliest time, relative to the call.
   public var after: Duration
-  /// Whether it takes minutes instead of seconds, and waits for a charger if need be.
+  /// Whether the task takes minutes instead of seconds, and may wait for a charger.
   public var isLong: Bool
-  /// Whether it needs a network.
+  /// Whether the task needs a network.
   public var needsNetwork: Bool
 
-  /// A task from its parts.
+  /// Creates a task.
   public init(
     _ identifier: String, after: Duration = .zero, isLong: Bool = false, needsNetwork: Bool = true
   ) {
@@ -55,12 +55,12 @@ public struct WakeTask: Sendable, Hashable {
 
 /// The reason why a task was not scheduled.
 public enum WakeFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The user or the app's declaration does not allow it.
+  /// The user's settings or the app's declaration do not allow the task.
   case notPermitted(identifier: String)
-  /// Too many tasks wait already.
+  /// Too many tasks are waiting.
   case tooMany(identifier: String)
 
-  /// The reason in words for people.
+  /// A description of the reason for people.
   public var description: String {
     switch self {
     case .notPermitted(let identifier):
@@ -72,15 +72,16 @@ public enum WakeFailure: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Time that the system grants for work in background, to be given back.
+/// A grant of background execution time by the system.
 ///
-/// It is given back exactly once: by the first call, or when the last reference is dropped.
+/// It is given back exactly once: by the first call of `giveBack`, or when the last reference is
+/// released.
 public final class Wake: Sendable {
-  /// The time that the system grants.
+  /// The granted time.
   public let budget: Duration
   private let done: Mutex<(@Sendable (WakeResult) -> Void)?>
 
-  /// A grant of so much time.
+  /// Creates a grant.
   ///
   /// - Parameter done: Called exactly once.
   public init(budget: Duration, done: @escaping @Sendable (WakeResult) -> Void) {
@@ -90,7 +91,7 @@ public final class Wake: Sendable {
 
   deinit { done.withLock { $0.take() }?(.later) }
 
-  /// Gives the time back; further calls do nothing.
+  /// Gives the time back. Further calls do nothing.
   public func giveBack(_ result: WakeResult) {
     done.withLock { $0.take() }?(result)
   }

@@ -1,10 +1,10 @@
 public import LinkCore
 
-/// Keeps the messages of one durable outbox.
+/// A store of the messages of one durable outbox.
 public protocol OutboxStore: Store {
   /// Returns all messages, in the order of their ids.
   func load() async throws(StoreFailure) -> [ProvenQueue.Entry]
-  /// Stores a message; it is durable when this returns.
+  /// Stores a message, which is durable when the method returns.
   func add(_ entry: ProvenQueue.Entry) async throws(StoreFailure)
   /// Removes messages; unknown ids are ignored.
   func remove(_ ids: [UInt64]) async throws(StoreFailure)
@@ -14,7 +14,7 @@ public protocol OutboxStore: Store {
 public typealias MemoryOutbox = MemoryStore<StoredOutbox>
 
 extension MemoryStore: OutboxStore where Value == StoredOutbox {
-  /// An empty outbox.
+  /// Creates an empty outbox.
   public init() { self.init(StoredOutbox()) }
 
   public func load() throws(StoreFailure) -> [ProvenQueue.Entry] { try use { $0.all } }

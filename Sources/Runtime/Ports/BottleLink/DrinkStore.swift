@@ -2,23 +2,23 @@ public import LinkCore
 public import LinkDriver
 public import LinkStorage
 
-/// A store of what a phone keeps of its bottle: which one it is, and its drinks, each once.
+/// A store of a phone's bottle: its identity and its drinks, each once.
 ///
-/// Changes are durable, all or none, when `commit` returns, in the order of the calls.
+/// Changes are atomic and durable when `commit` returns, in the order of the calls.
 public protocol DrinkStore: Store {
-  /// Returns what a phone needs at the start.
+  /// Returns the state that a phone needs at its start.
   func open() async throws(StoreFailure) -> DrinkSnapshot
-  /// Makes a change and returns the drinks that are new, in the order of the records.
+  /// Stores a change. Returns the new drinks, in the order of their records.
   func commit(_ change: DrinkChange) async throws(StoreFailure) -> [Drink]
-  /// Notes that all drinks up to this number were shown.
+  /// Notes that all drinks up to a number were shown.
   func confirm(_ number: UInt64) async throws(StoreFailure)
-  /// Returns up to `limit` drinks before a number, or the newest, oldest first.
+  /// Returns up to `limit` drinks before a number, or the newest ones; oldest first.
   func drinks(before number: UInt64?, limit: Int) async throws(StoreFailure) -> [Drink]
-  /// Forgets which bottle it is, so that the next one that is found is the bottle; drinks stay.
+  /// Removes the bottle's identity, so that the next bottle found is used. Drinks stay.
   func forgetBottle() async throws(StoreFailure)
-  /// Keeps what a running program says about itself; `nil` when it ends.
+  /// Stores the status of a running program; `nil` when it ends.
   func note(_ status: String?) async throws(StoreFailure)
-  /// Returns what was noted last.
+  /// Returns the stored status.
   func noted() async throws(StoreFailure) -> String?
 }
 
@@ -26,7 +26,7 @@ public protocol DrinkStore: Store {
 public typealias MemoryDrinkStore = MemoryStore<StoredDrinks>
 
 extension MemoryStore: DrinkStore where Value == StoredDrinks {
-  /// An empty store.
+  /// Creates an empty store.
   public init() { self.init(StoredDrinks()) }
 
   public func open() throws(StoreFailure) -> DrinkSnapshot { try use { $0.snapshot } }

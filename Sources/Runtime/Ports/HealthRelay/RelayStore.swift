@@ -2,17 +2,17 @@ public import LinkCore
 public import LinkDriver
 public import LinkStorage
 
-/// A store of what a backend's relay needs after a restart: phones, accesses, questions.
+/// A store of the state that a backend's relay needs after a restart: phones, accesses, questions.
 ///
-/// Changes are durable, all or none, when `apply` returns, in the order of the calls. What was
-/// removed is removed from the file as well, at once or as soon as the disk permits; until then
-/// `check` fails. No answer of a phone and no token is stored here.
+/// Changes are atomic and durable when `apply` returns, in the order of the calls. Removed data are
+/// also erased from the file, at once or as soon as the disk permits; until then `check` fails. No
+/// phone's answer and no token is stored.
 public protocol RelayStore: Store {
-  /// Returns everything that is kept: phones by id, accesses by token, questions in the order in
-  /// which they came.
+  /// Returns everything that is stored: phones by id, accesses by token, questions in order of
+  /// arrival.
   func kept() async throws(StoreFailure) -> StoredRelay
 
-  /// Makes changes in this order. Removing what is not there changes nothing.
+  /// Applies changes in this order. Removing a missing item changes nothing.
   func apply(_ changes: [RelayChange]) async throws(StoreFailure)
 }
 
@@ -20,7 +20,7 @@ public protocol RelayStore: Store {
 public typealias MemoryRelayStore = MemoryStore<StoredRelay>
 
 extension MemoryStore: RelayStore where Value == StoredRelay {
-  /// An empty store.
+  /// Creates an empty store.
   public init() { self.init(StoredRelay()) }
 
   public func kept() throws(StoreFailure) -> StoredRelay { try use { $0 } }

@@ -6,28 +6,30 @@ public import LinkWire
 
 /// A store of the samples that phones sync, for all users of a backend.
 ///
-/// `apply` is atomic, and durable when it returns; after a failure nothing of it is visible. What a
-/// batch does to what is kept says `StoredSync`. Calls may come from any task; the store puts them in
-/// order.
+/// `apply` is atomic, and durable when it returns; after a failure no part of it is visible.
+/// `StoredSync` documents the effect of a batch. Any task may call the store, which puts the calls
+/// in order.
 public protocol SyncStore: Store {
-  /// Returns the epoch: one generation of what is stored, in 1 to 64 printable characters.
+  /// Returns the epoch, which identifies one generation of the stored data, in 1 to 64 printable
+  /// characters.
   func epoch() async throws(StoreFailure) -> String
 
-  /// Returns the newest stamp of a batch of a phone; `nil` if there is none.
+  /// Returns the time stamp of a phone's newest batch; `nil` if there is none.
   func newestStamp(of user: String, device: String) async throws(StoreFailure) -> Timestamp?
 
-  /// Applies a batch in one transaction, and returns what was new.
+  /// Applies a batch in one transaction. Returns how much was new.
   func apply(_ delivery: SyncDelivery) async throws(StoreFailure) -> SyncTally
 
-  /// Returns one page of the samples of a user that lie in a span, at least in part.
+  /// Returns a page of a user's samples that lie at least partly in a time range.
   func samples(
     _ query: HealthSampleQuery, of user: String
   ) async throws(StoreFailure) -> HealthSamplePage
 
-  /// Returns what is kept of each type of a user, ordered by its identifier.
+  /// Returns a summary of each stored type of a user, ordered by type identifier.
   func summary(of user: String) async throws(StoreFailure) -> [HealthTypeSummary]
 
-  /// Returns records of a type as they were sent, by start, after a place or from the first one.
+  /// Returns records of a type as they were sent, ordered by start, after a position or from the
+  /// first one.
   ///
   /// - Parameter limit: The most records; less than 1 counts as 1.
   func raw(
@@ -39,7 +41,7 @@ public protocol SyncStore: Store {
 public typealias MemorySyncStore = MemoryStore<StoredSync>
 
 extension MemoryStore: SyncStore where Value == StoredSync {
-  /// An empty store.
+  /// Creates an empty store.
   public init() { self.init(StoredSync()) }
 
   public func epoch() throws(StoreFailure) -> String { try use { $0.epoch } }
@@ -71,38 +73,39 @@ extension MemoryStore: SyncStore where Value == StoredSync {
   }
 }
 
-/// A source of health samples with the meaning of HealthKit: observers fire, pages deliver what was
-/// added and deleted since an anchor.
+/// A source of health samples with HealthKit's semantics: observers and pages of changes since an
+/// anchor.
 ///
-/// Contract: `observe` fires once for its types soon after the call, and again after each change;
+/// Contract: `observe` fires once for its types soon after the call, and again after changes;
 /// several changes may fire once. A page without changes has the anchor of its query. A page never
-/// leaves out a change; it may repeat one. A sample has the same UUID whenever it is delivered.
+/// omits a change, but may repeat one. A sample has the same UUID whenever it is delivered.
 public protocol HealthSource: Sendable {
-  /// Fires for changes of these types, in place of those observed before. Each call hands over a
-  /// wake, to be given back within its budget.
+  /// Observes changes of these types, instead of those observed before.
+  ///
+  /// Each call of `fired` passes a wake, which must be given back within its budget.
   func observe(
     _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void) async
 
-  /// Returns what changed after an anchor.
+  /// Returns the changes after an anchor.
   ///
-  /// - Throws: `.locked` while the device is locked; the samples are there, and cannot be read yet.
+  /// - Throws: `.locked` while the device is locked; the samples exist but cannot be read yet.
   func page(
     _ type: String, from start: HealthPageStart, limit: Int
   ) async throws(HealthSourceFailure) -> SourcePage
 
-  /// Ends observing.
+  /// Stops observing.
   func stop() async
 }
 
-/// A store of what a phone must not forget of its sync: anchors, batches that wait, parked ones.
+/// A store of a phone's sync state: anchors, waiting batches and quarantined batches.
 ///
-/// Changes are durable, all or none, when `apply` returns, in the order of the calls. What a step
-/// does says `StoredSyncQueue`.
+/// Changes are atomic and durable when `apply` returns, in the order of the calls.
+/// `StoredSyncQueue` documents the effect of a step.
 public protocol SyncQueueStore: Store {
-  /// Returns everything that is kept.
+  /// Returns everything that is stored.
   func kept() async throws(StoreFailure) -> StoredSyncQueue
 
-  /// Makes changes in this order, in one transaction.
+  /// Applies changes in this order, in one transaction.
   func apply(_ steps: [SyncQueueStep]) async throws(StoreFailure)
 }
 
@@ -110,7 +113,7 @@ public protocol SyncQueueStore: Store {
 public typealias MemorySyncQueueStore = MemoryStore<StoredSyncQueue>
 
 extension MemoryStore: SyncQueueStore where Value == StoredSyncQueue {
-  /// An empty queue.
+  /// Creates an empty queue.
   public init() { self.init(StoredSyncQueue()) }
 
   public func kept() throws(StoreFailure) -> StoredSyncQueue { try use { $0 } }

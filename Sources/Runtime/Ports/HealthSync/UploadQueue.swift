@@ -1,48 +1,51 @@
 public import LinkCore
 public import LinkWire
 
-/// Uploads of files, which may go on while the process does not: a background session of the
-/// system, or tasks of this process.
+/// A queue of file uploads, which may continue while the process does not run.
 ///
-/// Contract: each upload that was enqueued ends with exactly one event in the life of a process, in
-/// this one or, if it outlives it, in a later one; unless it is cancelled. Files are not changed
-/// and not deleted.
+/// It is a background session of the system, or tasks of this process.
+///
+/// Contract: each enqueued upload ends with exactly one event, unless it is cancelled. If the
+/// upload outlives the process, a later process receives the event. Files are neither changed nor
+/// deleted.
 public protocol UploadQueue: Sendable {
-  /// Tells the ends of uploads from now on; called once, before anything else.
+  /// Begins to deliver the ends of uploads. Called once, before any other method.
   func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) async
 
-  /// Returns the uploads of earlier processes that still run, by their files.
+  /// Returns the uploads of earlier processes that are still running, by file name.
   func running() async -> Set<String>
 
-  /// Begins uploads, all at once.
+  /// Starts uploads, all at once.
   func enqueue(_ uploads: [FileUpload]) async
 
-  /// Asks the server whose progress this is; answers also for a server that says nothing of itself.
+  /// Returns the identity of the server to which the progress belongs, also if the server sends
+  /// none.
   ///
-  /// - Throws: If there was no answer, or the secret was refused.
+  /// - Throws: An error if there was no response or the secret was rejected.
   func identify() async throws(LinkFailure) -> SyncIdentity
 
-  /// Reads the secret again for the uploads that follow; returns whether it is another one than the
-  /// server refused.
+  /// Reads the secret again for later uploads. Returns whether it differs from the one that the
+  /// server rejected.
   func renewSecret() async -> Bool
 
-  /// Tells the server that all was sent; returns why it did not do its part.
+  /// Notifies the server that everything was sent. Returns the failure if the server did not
+  /// complete its part.
   func refresh() async -> LinkFailure?
 
-  /// Cancels all uploads of this process; no event follows.
+  /// Cancels all uploads of this process. No event follows.
   func stop() async
 }
 
 /// The end of an upload.
 public struct UploadEvent: Sendable, Hashable {
-  /// Names the upload.
+  /// The name of the upload's file.
   public var file: String
-  /// How it ended.
+  /// The outcome.
   public var outcome: UploadOutcome
-  /// The epoch that the answer names, see `SyncIdentity.epoch(field:)`; `nil` if it names none.
+  /// The epoch in the response, see `SyncIdentity.epoch(field:)`; `nil` if there is none.
   public var epoch: String?
 
-  /// An end from its parts.
+  /// Creates an event.
   public init(file: String, outcome: UploadOutcome, epoch: String? = nil) {
     (self.file, self.outcome, self.epoch) = (file, outcome, epoch)
   }

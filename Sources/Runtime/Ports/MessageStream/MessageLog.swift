@@ -5,28 +5,29 @@ public import LinkWire
 
 /// A store of the backend's messages: one log for each shop, each message at the next offset.
 ///
-/// A message is durable when `append` returns. The offsets of one shop count 1, 2, 3… without
-/// holes, in the order of a list. The epoch stays the same as long as the log exists.
+/// A message is durable when `append` returns. The offsets of a shop count 1, 2, 3… without gaps,
+/// in the order of `append`. The epoch stays the same as long as the log exists.
 public protocol MessageLog: Store {
   /// Appends messages in this order, in one commit, and returns the result of each.
   ///
-  /// A message whose key was used by the same user in the same shop is not added: its result is the
-  /// message that was stored then. A message that is refused takes no offset, and the others are
+  /// A message whose idempotency key the same user has already used in the same shop is not added;
+  /// its result is the stored message. A refused message takes no offset, and the others are
   /// appended.
   func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>]
 
-  /// Returns a page of a shop: by position, and only `since` by creation and id.
+  /// Returns a page of a shop, ordered by position; only `since` queries are ordered by creation
+  /// and id.
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page
 
-  /// Returns how many messages a page query ranges over, all pages together.
+  /// Returns the number of messages in a page query's range, over all pages.
   func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64
 
-  /// Returns the newest position of a shop; offset 0 while it is empty.
+  /// Returns the newest position of a shop; offset 0 if it is empty.
   func head(of shop: ShopID) async throws(StoreFailure) -> Position
 }
 
 extension MessageLog {
-  /// Appends one message, with or without a key, and returns it with its position.
+  /// Appends one message, with or without an idempotency key, and returns it with its position.
   public func append(
     _ message: Message, idempotencyKey key: UUID128?
   ) async throws(StoreFailure) -> Appended {
@@ -46,7 +47,7 @@ extension StoreFailure {
 public typealias MemoryMessageLog = MemoryStore<StoredLogs>
 
 extension MemoryStore: MessageLog where Value == StoredLogs {
-  /// An empty log, whose positions carry `epoch`.
+  /// Creates an empty log whose positions have `epoch`.
   public init(epoch: String = "memory") { self.init(StoredLogs(epoch: epoch)) }
 
   public func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {

@@ -3,18 +3,18 @@ public import LinkDriver
 public import LinkStorage
 public import LinkWire
 
-/// A store of the timelines of a phone.
+/// A store of a phone's timelines.
 ///
-/// `commit` is atomic, and durable when it returns; after a failure nothing of it is visible. Calls
-/// may come from any task; the store puts them in order.
+/// `commit` is atomic, and durable when it returns; after a failure no part of it is visible. Any
+/// task may call the store, which puts the calls in order.
 public protocol TimelineStore: Store {
-  /// Returns what is kept of a shop: the newest `limit` messages, cursor, gaps, outbox.
+  /// Returns a shop's newest `limit` messages, cursor, gaps and outbox.
   func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot
 
-  /// Stores all of `change` in one transaction and returns what was new.
+  /// Stores all of `change` in one transaction. Returns what was new.
   ///
-  /// A message whose id is known is an edit if its `updatedAt` is later than what is kept: then its
-  /// text, time of update and mark replace the kept ones, and nothing else of the message changes.
+  /// A message with a known id is an edit if its `updatedAt` is later than the stored one. Then its
+  /// text, time of update and mark replace the stored ones, and the rest of the message stays.
   func commit(_ change: TimelineChange, to shop: ShopID) async throws(StoreFailure)
     -> TimelineCommit
 
@@ -22,13 +22,13 @@ public protocol TimelineStore: Store {
   func older(than key: TimelineKey, in shop: ShopID, limit: Int) async throws(StoreFailure)
     -> [Message]
 
-  /// Returns the shops of which anything is kept, in order.
+  /// Returns the shops with stored data, in order.
   func shops() async throws(StoreFailure) -> [ShopID]
 
   /// Returns the consumers of a shop, by name.
   func consumers(of shop: ShopID) async throws(StoreFailure) -> [ConsumerState]
 
-  /// Adds a consumer of a shop; one that is there already stays as it is.
+  /// Adds a consumer of a shop. An existing one is left unchanged.
   ///
   /// From then on each commit adds a delivery for each new message, in timeline order, and one for
   /// each edit, until the consumer is removed.
@@ -36,19 +36,20 @@ public protocol TimelineStore: Store {
     _ name: ConsumerName, of shop: ShopID, from start: ConsumerStart
   ) async throws(StoreFailure)
 
-  /// Returns the first `limit` deliveries to a consumer after a number; none if it is not there.
+  /// Returns the first `limit` deliveries to a consumer after a number; empty without that
+  /// consumer.
   func deliveries(
     to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
   ) async throws(StoreFailure) -> [Delivery]
 
-  /// Forgets the deliveries up to a number. A lower number than before does nothing.
+  /// Removes the deliveries up to a number. A lower number than before does nothing.
   ///
   /// - Throws: `.other` for a number above that of the last delivery.
   func acknowledge(
     _ name: ConsumerName, of shop: ShopID, through number: UInt64
   ) async throws(StoreFailure)
 
-  /// Removes a consumer and its deliveries; returns false if there is none.
+  /// Removes a consumer and its deliveries. Returns false if there is none.
   func removeConsumer(_ name: ConsumerName, of shop: ShopID) async throws(StoreFailure) -> Bool
 }
 
@@ -56,7 +57,7 @@ public protocol TimelineStore: Store {
 public typealias MemoryTimelineStore = MemoryStore<StoredTimelines>
 
 extension MemoryStore: TimelineStore where Value == StoredTimelines {
-  /// An empty store.
+  /// Creates an empty store.
   public init() { self.init(StoredTimelines()) }
 
   public func load(_ shop: ShopID, limit: Int) throws(StoreFailure) -> TimelineSnapshot {

@@ -2,23 +2,24 @@ public import LinkCore
 public import LinkDriver
 public import LinkStorage
 
-/// A store of what a client of sessions must not forget: its id, prompts, messages, cursors.
+/// A store of a session client's state: its id, prompts, messages and cursors.
 ///
-/// Changes are durable, all or none, when `commit` returns, in the order of the calls.
+/// Changes are atomic and durable when `commit` returns, in the order of the calls.
 public protocol ClientSessionStore: Store {
-  /// Returns what is kept; a new store belongs to this client from now on.
+  /// Returns the stored state. A new store is assigned to this client.
   func open(as client: UUID128) async throws(StoreFailure) -> ClientSessionSnapshot
 
-  /// Makes a change and returns what of its news is new, with its numbers.
+  /// Stores a change. Returns the news that are new, with their numbers.
   func commit(_ change: ClientSessionChange) async throws(StoreFailure) -> [NumberedSessionNews]
 
   /// Returns up to `limit` messages of a conversation before a number, or the newest; oldest first.
-  /// The user's own prompts are among them.
+  ///
+  /// The messages include the user's own prompts.
   func history(
     of conversation: String, before number: UInt64?, limit: Int
   ) async throws(StoreFailure) -> [NumberedSessionNews]
 
-  /// Returns the connections of each day in numbers, the oldest day first.
+  /// Returns the connection statistics of each day, the oldest day first.
   func days() async throws(StoreFailure) -> [SessionDay]
 }
 
@@ -26,7 +27,7 @@ public protocol ClientSessionStore: Store {
 public typealias MemoryClientSessionStore = MemoryStore<StoredClientSession>
 
 extension MemoryStore: ClientSessionStore where Value == StoredClientSession {
-  /// An empty store.
+  /// Creates an empty store.
   public init() { self.init(StoredClientSession()) }
 
   public func open(as client: UUID128) throws(StoreFailure) -> ClientSessionSnapshot {
@@ -46,14 +47,15 @@ extension MemoryStore: ClientSessionStore where Value == StoredClientSession {
   public func days() throws(StoreFailure) -> [SessionDay] { try use { $0.days } }
 }
 
-/// A store of what the server of sessions needs after a restart: clients, prompts, conversations.
+/// A store of the state that a session server needs after a restart: clients, prompts,
+/// conversations.
 ///
-/// Changes are durable, all or none, when `apply` returns, in the order of the calls.
+/// Changes are atomic and durable when `apply` returns, in the order of the calls.
 public protocol SessionStore: Store {
-  /// Returns everything that is kept.
+  /// Returns everything that is stored.
   func kept() async throws(StoreFailure) -> StoredSessions
 
-  /// Makes changes in this order. Changing what is not there changes nothing.
+  /// Applies changes in this order. Changing a missing item changes nothing.
   func apply(_ changes: [SessionChange]) async throws(StoreFailure)
 }
 
@@ -61,7 +63,7 @@ public protocol SessionStore: Store {
 public typealias MemorySessionStore = MemoryStore<StoredSessions>
 
 extension MemoryStore: SessionStore where Value == StoredSessions {
-  /// An empty store.
+  /// Creates an empty store.
   public init() { self.init(StoredSessions()) }
 
   public func kept() throws(StoreFailure) -> StoredSessions { try use { $0 } }

@@ -130,8 +130,8 @@
         throw DecodingError.dataCorrupted(
           .init(codingPath: decoder.codingPath, debugDescription: "no preset is named \(name)"))
       }
-      // In the order of the table: a key may also change the values of later keys, which then
-      // correct them.
+      // Keys are applied in the order of the table, since a key may change values that later keys
+      // correct.
       let known = PolicyKey.all.map { $0.name }
       let given = container.allKeys.map { $0.stringValue }.filter { $0 != "preset" }
       let keys = known.filter(given.contains) + given.filter { !known.contains($0) }.sorted()

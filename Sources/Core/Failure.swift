@@ -35,7 +35,7 @@ public enum LinkFailure: Error, Sendable, Hashable, Codable {
     case resolve, connect, tls, upgrade, establish, response, silence, pong, write
   }
 
-  /// The reason why TLS failed. By default none of them is retried.
+  /// The reason why TLS failed. The presets for network services do not retry after it.
   public enum TLSReason: String, Sendable, Hashable, Codable, CaseIterable {
     case expired, notYetValid, wrongHost, selfSigned, unknownAuthority, revoked, version, handshake
     /// The peer responded, but not with TLS.
@@ -91,7 +91,7 @@ public enum StoreFailure: Error, Sendable, Hashable, Codable, CustomStringConver
       .other(let detail):
       detail
     case .fromTheFuture(let found, let supported):
-      "it has format \(found), and this program knows up to \(supported)"
+      "it has format \(found), and this program supports formats up to \(supported)"
     }
   }
 

@@ -34,8 +34,9 @@ extension HeldLink {
       Waiting(until: time, series: series, failure: failure, isLimited: isLimited))
   }
 
-  /// Returns whether the user, the gate and the server allow attempts; if not, enters the state in
-  /// which the link waits.
+  /// Returns whether the user, the gate and the server allow an attempt.
+  ///
+  /// If not, the link enters the state in which it waits.
   private mutating func mayTry(
     _ series: Series, after failure: LinkFailure?, _ step: inout Step
   ) -> Bool {
@@ -282,7 +283,9 @@ extension HeldLink {
     }
   }
 
-  /// Pauses for a blocked reason, which costs no attempt. A link held in the background stays held.
+  /// Pauses while attempts are blocked, which costs no attempt.
+  ///
+  /// A link held in the background stays held.
   private mutating func hold(by obstacle: Obstacle, _ step: inout Step) {
     switch state {
     case .ready:
@@ -388,7 +391,7 @@ extension HeldLink {
     if gate.leavesAt != nil { leave(&step) }
   }
 
-  /// Leaves for the background now.
+  /// Stops for the background now, as the policy requires.
   mutating func leave(_ step: inout Step) {
     gate.leavesAt = nil
     guard case .leave(_, let then) = policy.gate.background else { return }
@@ -431,9 +434,9 @@ extension HeldLink {
 
 // How a link waits without attempts.
 extension HeldLink {
-  /// Leaves the work to the standby; without a standby the link has failed.
+  /// Activates the standby; without a standby the link has failed.
   mutating func rest(_ failure: LinkFailure?, slow: Bool, _ step: inout Step) {
-    let last = failure ?? .local(detail: "no try was allowed")
+    let last = failure ?? .local(detail: "no attempt was allowed")
     switch policy.standby {
     case .none:
       end(.exhausted(last), &step)
@@ -488,7 +491,7 @@ extension HeldLink {
     step.effects.append(.arm(attempt, after: rest))
   }
 
-  /// Disarms whatever is armed.
+  /// Disarms the standby.
   mutating func dropStandby(_ step: inout Step) {
     if case .queued(let attempt) = standby.state { step.effects.append(.disarm(attempt)) }
     standby.forget()
@@ -526,7 +529,7 @@ extension HeldLink {
     if isTime, case .resting = state, gate.wish == .live { probe(&step) }
   }
 
-  /// Makes a single attempt out of standby.
+  /// Makes a single attempt from standby.
   mutating func probe(_ step: inout Step) {
     var series = Series.reconnect
     series.isProbe = true
@@ -649,8 +652,8 @@ extension HeldLink {
   }
 }
 
-// Adopted transports: those that this link did not open, such as a peripheral that the system
-// restored or an upload of an earlier process.
+// Adopted transports, which this link did not open, such as a peripheral that the system restored
+// or an upload of an earlier process.
 extension HeldLink {
   /// The identifier under which an adopted transport must be reported.
   public var nextAttempt: AttemptID { AttemptID(lastAttempt + 1) }

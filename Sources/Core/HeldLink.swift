@@ -7,9 +7,9 @@
 ///
 ///             want                     gate open
 ///     idle ─────────▶ held ◀──────────────────────────── any wanted state
-///      ▲               │ reachable, foreground    obstacle
+///      ▲               │ reachable, foreground    blocked
 ///      │ end           ▼
-///      │           settling ──▶ waiting ◀──────────────┐ schedule, windows, wish
+///      │           settling ──▶ waiting ◀──────────────┐ schedule, windows, retry-after
 ///      │                           │                   │
 ///      │            refreshing ◀───┼── no credentials  │
 ///      │                 │         ▼                   │
@@ -323,13 +323,14 @@ extension HeldLink {
     case lost(AttemptID, LinkFailure)
     /// The feature rejects this link; the transport is still open.
     case reject(AttemptID, LinkFailure)
-    /// The server announced that it will close all links, spread over a window.
+    /// The server announced that it will close all links within a time window.
     case draining(AttemptID, within: Duration)
     /// The work that had to be finished before leaving for the background is done.
     case flushed
     /// The result of a poll of the standby.
     case polled(UInt64, LinkFailure?)
-    /// A request outside the link was accepted or rejected, which shows the state of credentials.
+    /// A request outside the link was accepted or rejected, which shows the state of credentials
+    /// and membership.
     case requested(LinkFailure?)
   }
 
@@ -429,7 +430,7 @@ public struct LinkStatus: Sendable, Hashable, Codable {
   public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
     /// The link is not wanted.
     case disconnected
-    /// The link is wanted but blocked; `reason` says by what.
+    /// The link is wanted but blocked, for the given `reason`.
     case held
     /// The first attempts are being made.
     case connecting
@@ -460,14 +461,14 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     case exhausted(LinkFailure)
     /// The link was closed by this side, for example when idle or in the background.
     case ended(HeldLink.CloseReason)
-    /// The link waits for a changed network to become stable.
+    /// The link waits until a changed network is stable.
     case settling
-    /// The limit of attempts is reached, so the next one waits, whoever requests it.
+    /// The limit on attempts delays the next one, whoever requests it.
     case limited
   }
 }
 
-// The projection of the state to the status.
+// The public status, derived from the state.
 extension HeldLink {
   var observed: LinkStatus {
     var status = bareStatus
@@ -666,8 +667,8 @@ extension HeldLink {
     }
   }
 
-  /// Whether it is establishing, which happens behind a closed gate too: the system's queued
-  /// connect opens when the peer appears.
+  /// Whether the link is establishing. This can happen behind a closed gate, since the system's
+  /// queued connect opens when the peer appears.
   private var isEstablishing: Bool {
     switch state {
     case .establishing: true
@@ -743,7 +744,7 @@ extension HeldLink {
     }
   }
 
-  /// Checks what is armed against the state.
+  /// Checks that the armed standby fits the state.
   private func checkStandby(_ check: inout InvariantCheck) {
     if case .queued(let queued) = standby.state {
       check.require(queued.number <= lastAttempt, "link: the queued attempt was numbered")

@@ -90,8 +90,8 @@ public struct RecordRing<Storage: RecordStorage> {
     return id
   }
 
-  /// Returns the number of records to be sent; `withDeleted` counts deleted ones as older firmware
-  /// does.
+  /// Returns the number of records to send; `withDeleted` also counts deleted ones, as older
+  /// firmware does.
   public func unsynced(withDeleted: Bool) -> UInt16 {
     var found: UInt16 = 0
     var index = 0

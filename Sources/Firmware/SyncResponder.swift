@@ -1,7 +1,7 @@
 /// The bottle's side of a synchronization, which sends one chunk after each acknowledgement.
 ///
 ///     idle ──START──▶ sending ──ACK──▶ sending … ──last ACK──▶ idle, records marked
-///                        │ START: begins anew       │ disconnect: idle, nothing marked
+///                        │ START: restarts          │ disconnect: idle, nothing marked
 ///                        └──────────────────────────┘
 ///
 /// It stores only ids, so records that are added, deleted or overwritten in the meantime do not

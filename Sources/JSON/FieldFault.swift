@@ -23,7 +23,7 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
     case .wrongType(let field): "\(field) is of another type"
     case .unknownWord(let field, let known):
       "\(field) must be one of \(known.joined(separator: ", "))"
-    case .badDate(let field): "\(field) is no ISO 8601 date"
+    case .badDate(let field): "\(field) is not an ISO 8601 date"
     case .outOfBounds(let field): "\(field) is out of bounds"
     case .tooLong(let bytes): "the message has \(bytes) bytes"
     }

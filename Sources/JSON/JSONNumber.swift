@@ -4,12 +4,12 @@ extension JSONReader {
   public mutating func int() throws(JSONError) -> Int64 {
     let start = position
     guard let value = try intIfWhole() else {
-      throw JSONError("no 64-bit whole number", at: start)
+      throw JSONError("not a 64-bit whole number", at: start)
     }
     return value
   }
 
-  /// Reads any number. Returns `nil` unless it is one that `int()` returns.
+  /// Reads any number. Returns `nil` if `int()` would throw for it.
   public mutating func intIfWhole() throws(JSONError) -> Int64? {
     let number = try scanNumber()
     return Int64(literal(number)) ?? whole(number)

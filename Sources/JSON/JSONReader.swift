@@ -4,7 +4,7 @@
 /// pairs, at most 64 levels of nesting. Repeated keys are passed on; the caller decides which one
 /// is used.
 public struct JSONReader: Sendable {
-  /// The deepest nesting of objects and arrays. Messages need five levels; the limit is our choice.
+  /// The deepest nesting of objects and arrays; a chosen limit. Messages need five levels.
   public static let maxDepth = 64
 
   /// The text.

@@ -94,7 +94,7 @@ extension NetworkLab {
     try await forward(isOn ? .reset : .open, behind: link)
   }
 
-  /// Removes the router's NAT entries and makes it accept no existing connection.
+  /// Removes the router's NAT entries and stops it from picking up established connections.
   ///
   /// The phone's writes stall. The server's writes are answered by a RST that the phone never
   /// receives.

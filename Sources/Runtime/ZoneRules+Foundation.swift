@@ -5,8 +5,8 @@ public import LinkHealth
 extension ZoneRules {
   /// Creates rules from the system's data for a zone, for the years 1970 to 2100.
   ///
-  /// The offset is read twice a day, because any zone can provide it. Two changes within twelve
-  /// hours would be missed, but no zone has ever had them.
+  /// The offset is read twice a day, since every zone supports that query. Two changes within
+  /// twelve hours would be missed, but no zone has ever had them.
   ///
   /// - Parameter name: The name of the rules; by default the zone's identifier, or UTC instead of
   ///   Foundation's GMT.
@@ -26,7 +26,7 @@ extension ZoneRules {
     }
   }
 
-  /// 2101-01-01T00:00:00Z.
+  /// The end of the years covered, 2101-01-01T00:00:00Z.
   private static let lastSecond = 4_133_980_800
 
   private static func offset(of zone: TimeZone, at second: Int) -> Int {

@@ -27,11 +27,13 @@ package final class RunWatchdog: Sendable {
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "holdfast.simulation.watchdog")
 
+  /// Creates a watchdog.
+  ///
   /// - Parameters:
-  ///   - limit: How long a run may take, without the time in which the machine was asleep.
-  ///   - grace: How long runs may go on after `stop`.
-  ///   - report: Called with the name of a run that took too long, on the queue of the watch; again
-  ///     and again, while the run goes on.
+  ///   - limit: The longest time of a run, not counting the time in which the computer was asleep.
+  ///   - grace: The time that runs may take to end after `stop`.
+  ///   - report: Called on the watchdog's queue with the name of a run that took too long,
+  ///     repeatedly while the run continues.
   package init(
     limit: Duration, grace: Duration = .seconds(5),
     report: @escaping @Sendable (_ run: String, Excess) -> Void

@@ -9,7 +9,7 @@ import Synchronization
 /// #expect(summary.isClean)
 /// ```
 ///
-/// A `player` can replace the model under test with your own.
+/// A `player` can replace the model under test with another one.
 public struct Simulation<Feature: SimulatedFeature>: Sendable {
   /// A function that plays one plan.
   public typealias Player =
@@ -38,7 +38,7 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     }
   }
 
-  /// Creates a simulation of your own days.
+  /// Creates a simulation of plans that `draw` returns.
   public init(
     servers: [Feature.Server] = Array(Feature.Server.allCases),
     setup: RunSetup<Feature> = RunSetup(), jobs: Int = SimulationCores.count,
@@ -196,7 +196,7 @@ final class SeedQueue: Sendable {
 }
 
 extension Simulation<StreamFeature> {
-  /// Returns a simulation with your own model instead of `StreamModel`.
+  /// Returns a simulation of another model instead of `StreamModel`.
   public func with<Client: StreamClient>(_ client: Client.Type) -> Simulation {
     var changed = self
     changed.player = { StreamFeature.play($0, $1, as: Client.self) }

@@ -52,7 +52,7 @@ import Testing
       #expect(outcome.status == 1)
       #expect(
         outcome.errors.first?.hasPrefix(
-          "holdfast-sim judge: \(directory)/a:1: the first line is no journal header") == true)
+          "holdfast-sim judge: \(directory)/a:1: the first line is not a journal header") == true)
     }
   }
 
@@ -98,7 +98,7 @@ import Testing
       #expect(outcome.status == 1)
       #expect(
         outcome.errors.first?.hasPrefix(
-          "holdfast replay: \(directory)/a:1: the first line is no journal header") == true)
+          "holdfast replay: \(directory)/a:1: the first line is not a journal header") == true)
       let missing = try await CommandProcess.run("replay", directory + "/b")
       #expect(missing.status == 1)
       #expect(missing.errors.first?.contains("cannot open it") == true)

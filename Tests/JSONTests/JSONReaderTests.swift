@@ -130,7 +130,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
       "1.5", "5e-1", "12345e-2", "0.1", "1e-9223372036854775808", "1e9223372036854775807",
       "1e99999999999999999999",
     ] {
-      #expect(throws: JSONError("no 64-bit whole number", at: 0)) {
+      #expect(throws: JSONError("not a 64-bit whole number", at: 0)) {
         var reader = JSONReader(Array(text: text))
         _ = try reader.int()
       }

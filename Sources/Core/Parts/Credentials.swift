@@ -19,13 +19,13 @@ public struct Credentials: Sendable, Hashable {
   /// The number of refreshes that failed in a row.
   private var refusals = 0
 
-  /// The longest pause between failed refreshes. Our choice: short compared with the usual token
+  /// The longest pause between failed refreshes, chosen to be short compared with the usual token
   /// lifetime of an hour.
   private static let longestPause = Duration.seconds(300)
 
   /// How long a link must last to show that its credentials were accepted.
   ///
-  /// Our choice: many round trips, since servers verify some tokens only after the upgrade. It is
+  /// Chosen to be many round trips, since servers verify some tokens only after the upgrade. It is
   /// also the shortest lifetime of a token that `holdfast token` makes.
   static let proof = Duration.seconds(1)
 

@@ -26,7 +26,7 @@ public struct Gate: Sendable, Hashable {
   /// available.
   public var isOpen: Bool { wish == .live && obstacle == nil && credentials.state == .available }
 
-  /// The reason why attempts are blocked, the network before the app; `nil` if nothing blocks them.
+  /// The reason why attempts are blocked; `nil` if there is none. Network reasons come first.
   public var obstacle: Obstacle? {
     switch reachability {
     case .unreachable: return .unreachable

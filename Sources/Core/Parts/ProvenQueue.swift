@@ -34,7 +34,7 @@ public struct ProvenQueue: Sendable, Hashable {
 
   /// The reason why a message is not accepted.
   public enum Refusal: Sendable, Hashable, Codable {
-    /// The queue holds as many messages or bytes as may wait.
+    /// The queue has reached its limit of messages or bytes.
     case full
     /// The message has more bytes than `longest`.
     case tooLong(bytes: Int)

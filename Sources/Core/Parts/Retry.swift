@@ -7,7 +7,7 @@ public struct Retry: Sendable, Hashable {
   var attempts: Windows
   /// When attempts failed, oldest first; as many as the breaker needs.
   public internal(set) var failures: [Instant] = []
-  /// The time before which the server asked for no attempt.
+  /// The end of the server's retry-after.
   public private(set) var notBefore: Instant?
 
   /// Creates a planner without attempts.
@@ -70,7 +70,7 @@ public struct Retry: Sendable, Hashable {
   ///   - schedule: The waits between attempts.
   ///   - index: The index of the attempt in the schedule, from 0; `nil` for no scheduled wait.
   ///   - spread: The jitter window, for a server that may have failed for many clients at once.
-  ///     Its share is added to the wait and to the retry-after.
+  ///     A random part of it is added to the wait and to the retry-after.
   public func plan(
     _ schedule: Schedule, before index: Int?, spread: Duration? = nil, at now: Instant,
     chance: inout Chance

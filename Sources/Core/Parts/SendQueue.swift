@@ -8,7 +8,7 @@ public protocol QueuedItem: Sendable, Hashable {
   /// The item's ordering key. Items with equal keys are sent in order, one at a time; items with
   /// different keys do not wait for each other.
   ///
-  /// A constant for all items makes a strict queue. The item's own id sends everything at once.
+  /// A constant makes a strict queue. The item's own id lets all items be sent at once.
   var lane: Lane { get }
   /// The state of the item, stored with it.
   var state: SendState { get set }
@@ -166,7 +166,7 @@ extension SendQueue {
   /// Marks the item to send now as under way and returns it; `nil` if none may be sent.
   ///
   /// - Parameter isAllowed: Returns whether an item whose turn it is may be sent. If not, later
-  ///   items of its lane wait with it.
+  ///   items with its ordering key wait too.
   public mutating func take(
     at now: Instant, timeout: Duration, credentials: UInt64 = 0,
     where isAllowed: (Item) -> Bool = { _ in true }

@@ -17,7 +17,7 @@ struct Series: Sendable, Hashable {
   var spread: Duration?
   /// Whether the feature prepares the connection before the next attempt.
   var prepares = false
-  /// Whether the series is a single attempt out of standby; if it fails, standby continues.
+  /// Whether the series is a single attempt from standby; if it fails, standby continues.
   var isProbe = false
 
   static let first = Series(origin: .first, prepares: true)

@@ -1,7 +1,7 @@
 /// The standby of a link without attempts: polls and probes, or a queued connect.
 struct Standby: Sendable, Hashable {
   private let policy: LinkPolicy
-  /// The windows of polls, the same as those of attempts, which also limit polls made early.
+  /// The windows of polls, which have the limits of attempts and also apply to polls made early.
   var polls: Windows
   var state = State.off
   /// When a queued connect was last armed; `nil` once the device has dropped it.
@@ -25,8 +25,8 @@ struct Standby: Sendable, Hashable {
     var nextPoll: Instant
     var isAsking = false
     var nextProbe: Instant
-    /// When the last probe began. Polls bring the next probe forward to an interval after it at
-    /// most.
+    /// When the last probe began. A server that recovers causes no probe sooner than an interval
+    /// after it.
     var lastProbe: Instant?
     var server: Server
     /// Whether the server works but does not offer the link, so that only the slow probe is made.
@@ -120,8 +120,8 @@ struct Standby: Sendable, Hashable {
     return wait + chance.duration(below: wait)
   }
 
-  /// Returns a wait that is at least the retry-after, plus jitter: at its end all clients would
-  /// return together.
+  /// Returns a wait that is at least the retry-after, plus jitter. Otherwise all clients would
+  /// return at the same time.
   private func obeying(
     _ failure: LinkFailure?, _ wait: Duration, _ poll: PollPolicy, _ chance: inout Chance
   ) -> Duration {
@@ -145,7 +145,7 @@ struct Standby: Sendable, Hashable {
     min(policy.retry.serverSpread, poll.interval)
   }
 
-  /// Handles a link that is open but not stable yet; polls stay armed until it is.
+  /// Pauses polls while a link is open but not stable yet. Any other standby is disarmed.
   mutating func pause() {
     guard case .polling(var polling) = state else {
       disarm()

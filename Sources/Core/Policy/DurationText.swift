@@ -59,7 +59,7 @@ extension ClosedRange<Duration> {
 enum WrittenNumber {
   /// Attempts, failures, round trips and factors; validation may require more than 0.
   static let counts = 0...1_000
-  /// Shares, such as jitter.
+  /// Fractions, such as jitter.
   static let shares = 0.0...1.0
 
   static func count(_ text: some StringProtocol) -> Int? {

@@ -6,7 +6,7 @@ public struct GatePolicy: Sendable, Hashable {
   public var refreshLead: Duration
   /// The time-out of a refresh.
   public var refreshTimeout: Duration
-  /// How long a changed network must be stable before an attempt.
+  /// How long an attempt is delayed after a change of network, so that the network can stabilize.
   public var settle: Duration
   /// The reaction to a change of the network path.
   public var networkChange: NetworkChangeRule

@@ -22,7 +22,7 @@ public struct LinkPolicy: Sendable, Hashable {
   public var retry: RetryPolicy { parts.value.retry }
   /// The conditions under which attempts are allowed.
   public var gate: GatePolicy { parts.value.gate }
-  /// The rules that show whether a link is alive, and what follows if it is not.
+  /// The rules that decide whether a link is alive, and the consequences if it is not.
   public var liveness: LivenessPolicy { parts.value.liveness }
   /// The milestone that counts as connected, and its time-outs.
   public var establish: EstablishPolicy { parts.value.establish }

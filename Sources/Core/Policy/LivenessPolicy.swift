@@ -1,4 +1,4 @@
-/// The rules that show whether a link is alive, and what follows if it is not.
+/// The rules that decide whether a link is alive, and the consequences if it is not.
 public struct LivenessPolicy: Sendable, Hashable {
   /// How long a link may be without a received byte; `nil` for no limit.
   public var silence: Duration?

@@ -334,7 +334,9 @@ extension PolicyKey {
 
   static let standbyKeys: [PolicyKey] = [
     poll("standby.interval", "the wait between polls", { $1(&$0.interval) }),
-    PolicyKey(name: "standby.jitter", meaning: "the share by which polls spread (0 to 0.5)") {
+    PolicyKey(
+      name: "standby.jitter", meaning: "the jitter of polls as a share of the wait (0 to 0.5)"
+    ) {
       guard case .poll(let poll) = $0.standby else { return nil }
       return String(poll.jitter)
     } write: { draft, text in
@@ -346,19 +348,20 @@ extension PolicyKey {
     },
     poll("standby.probe", "the wait between probes of the link", { $1(&$0.probe) }),
     poll(
-      "standby.slowProbe", "the same, where the server does not offer it", { $1(&$0.slowProbe) }),
+      "standby.slowProbe", "the same where the server does not offer the link",
+      { $1(&$0.slowProbe) }),
     queue("standby.rearm", "the wait before the queued connect is armed again", { $1(&$0.rearm) }),
     queue(
-      "standby.fastFailure", "what ends sooner than this after it was armed has failed fast",
+      "standby.fastFailure", "a queued connect that ends sooner has failed fast",
       { $1(&$0.fastFailure) }),
     queue(
-      "standby.floor", "the least time between two of its beginnings after a fast failure",
+      "standby.floor", "the least time between two queued connects after a fast failure",
       { $1(&$0.floor) }),
     queue(
-      "standby.background", "the most that this is while the app is in background",
+      "standby.background", "the longest such time while the app is in background",
       { $1(&$0.background) }),
     queue(
-      "standby.rest", "how long it waits with the system after an idle link was closed",
+      "standby.rest", "how long the system ignores the peer after an idle link",
       { $1(&$0.rest) }),
   ]
 
@@ -456,7 +459,7 @@ extension PolicyKey {
       "retry.spread", "retries after a refusal or close by the server spread over this",
       { $1(&$0.retry.serverSpread) }),
     .duration(
-      "retry.longestWish", "the longest Retry-After or drain window obeyed",
+      "retry.longestWish", "the longest Retry-After or drain window honored",
       { $1(&$0.retry.longestWish) }),
   ]
 

@@ -126,8 +126,8 @@ extension LinkPolicy {
       name: name,
       retry: RetryPolicy(
         first: .list([.seconds(2), .seconds(2)]), reconnect: .list(reconnect),
-        // The requirements give no number. Ours allows ten connects of a user within a minute, with
-        // two retries each, so that a user who presses again does not have to wait.
+        // Chosen, since the requirements give no number: ten connects of a user within a minute,
+        // with two retries each. A user who presses again does not have to wait.
         windows: [AttemptWindow(attempts: 30, per: .seconds(60))],
         // The code arrives right after every accept, so data do not show that the link is stable.
         stability: Stability(after: .seconds(30), provenByData: false),
@@ -155,8 +155,8 @@ extension LinkPolicy {
         first: schedule, reconnect: schedule,
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
         // Two whole series, each a loss and 20 attempts, which take at least 360 s. The schedule
-        // alone never reaches the limit; repeated requests of a user do. The pause is our choice:
-        // one window.
+        // alone never reaches the limit; repeated requests of a user do. The pause of one window
+        // was chosen.
         breaker: Breaker(failures: 42, within: .seconds(600), pause: .seconds(60)),
         stability: Stability(after: .seconds(30), provenByData: true),
         serverSpread: .seconds(5), longestWish: .seconds(300)),
@@ -166,8 +166,8 @@ extension LinkPolicy {
         // s to flush.
         settle: .zero, networkChange: .reconnect,
         background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero),
-        // Practice 31. The numbers are our choice: as long as a round trip may take, as rarely as
-        // attempts.
+        // Practice 31. The time-out is as long as a round trip may take, and checks are as rare as
+        // attempts; both values were chosen.
         portal: PortalPolicy(probe: .seconds(5), wait: .seconds(30))),
       liveness: LivenessPolicy(
         // The required numbers: two heartbeats of 45 s; a ping every 30, 45 or 60 s, depending on

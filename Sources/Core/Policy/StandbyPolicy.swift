@@ -20,8 +20,8 @@ public struct QueuePolicy: Sendable, Hashable {
   /// A link that was ready is no fast failure, unless the previous link was also lost before it was
   /// stable.
   public var fastFailure: Duration
-  /// The shortest time between two arms after a fast failure, so that a peer that accepts and drops
-  /// every link cannot cause a loop.
+  /// The shortest time between arming the connect twice after a fast failure, so that a peer that
+  /// accepts and drops every link cannot cause a loop.
   public var floor: Duration
   /// The longest such wait in the background.
   ///

@@ -14,8 +14,7 @@ import Foundation
 struct EarlierRun {
   let path: String
 
-  /// The number of earlier runs that are kept. Our choice. At this number a new run fails with an
-  /// error.
+  /// The most earlier runs that are kept; a chosen value. With this many, a new run fails.
   static let bound = 999
 
   /// Renames the files to NAME.old1 and NAME.old1.1, or to the next number that is free for both.
@@ -54,7 +53,7 @@ struct EarlierRun {
       throw .cannot("look at", path)
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw JournalError(path: path, .file("it is no regular file"))
+      throw JournalError(path: path, .file("it is not a regular file"))
     }
     guard status.st_size > 0 else { return false }
     var lines = try LineReader(path: path)

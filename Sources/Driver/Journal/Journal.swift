@@ -71,10 +71,10 @@ struct WaitingSteps<M: Machine> {
   /// The action that follows when a step was added.
   enum Next { case nothing, write, giveUp }
 
-  /// The most steps that may wait for the disk. Our choice.
+  /// The most steps that may wait for the disk; a chosen value.
   ///
-  /// At this number journaling is turned off, since a journal with a gap cannot be replayed and a
-  /// driver must not wait for it.
+  /// Beyond it journaling is turned off, since a journal with a gap cannot be replayed and a driver
+  /// must not wait for it.
   static var bound: Int { 16_384 }
 
   private(set) var isOn = true

@@ -61,8 +61,8 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
   private var text: String {
     switch problem {
     case .file(let detail): detail
-    case .taken: "it holds something that is no journal, and was left as it is"
-    case .header(let detail): "the first line is no journal header: \(detail)"
+    case .taken: "the file is not a journal, and was left unchanged"
+    case .header(let detail): "the first line is not a journal header: \(detail)"
     case .version(let version): "the format has version \(version)"
     case .tooLong: "the line is too long"
     case .line(let detail): "the line cannot be read: \(detail)"

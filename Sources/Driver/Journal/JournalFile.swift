@@ -93,7 +93,7 @@ actor JournalFile<M: Journaled> {
     guard unsafe fstat(descriptor, &status) == 0 else { throw .cannot("look at", path) }
     guard status.st_mode & S_IFMT == S_IFREG else {
       close()
-      throw JournalError(path: path, .file("it is no regular file"))
+      throw JournalError(path: path, .file("it is not a regular file"))
     }
     guard fchmod(descriptor, 0o600) == 0 else { throw .cannot("narrow", path) }
     size = 0

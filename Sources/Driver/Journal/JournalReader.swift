@@ -68,11 +68,11 @@ package enum DecodingFault {
   package static func words(for error: any Error, in whole: String = "the line") -> String {
     switch error as? DecodingError {
     case .dataCorrupted(let context)? where context.codingPath.isEmpty: return "it is no JSON"
-    case .dataCorrupted(let context)?: return "\(place(context, in: whole)) cannot be so"
+    case .dataCorrupted(let context)?: return "\(place(context, in: whole)) has an invalid value"
     case .keyNotFound(let key, let context)?: return "\(place(context, key, in: whole)) is missing"
     case .typeMismatch(_, let context)?: return "\(place(context, in: whole)) is of another type"
     case .valueNotFound(_, let context)?: return "\(place(context, in: whole)) is null"
-    case _: return "it holds what cannot be"
+    case _: return "it contains an invalid value"
     }
   }
 

@@ -18,7 +18,7 @@ struct LineReader: ~Copyable {
     var isWhole: Bool
   }
 
-  /// The longest line that is read. Our choice: several times the size of the step with the most
+  /// The longest line that is read, chosen as several times the size of the step with the most
   /// effects.
   let longest: Int
 

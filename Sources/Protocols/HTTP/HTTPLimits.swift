@@ -2,7 +2,7 @@
 public struct HTTPLimits: Sendable, Equatable {
   /// The most bytes of the request line and all header fields (RFC 9112 section 2.1).
   public var maxHeadBytes: Int
-  /// The most header fields; trailer fields have the same limit of their own.
+  /// The most header fields; trailer fields have the same limit separately.
   public var maxHeaderCount: Int
   /// The most bytes of the request target (RFC 9112 section 3.2).
   public var maxTargetBytes: Int
@@ -35,7 +35,7 @@ public struct HTTPLimits: Sendable, Equatable {
 
 /// The reason why a request is refused, with the status of the response.
 public struct HTTPError: Error, Equatable, Sendable {
-  /// 400, 413, 414, 417, 431, 501 or 505 (RFC 9110 section 15, RFC 6585 section 5).
+  /// The status: 400, 413, 414, 417, 431, 501 or 505 (RFC 9110 section 15, RFC 6585 section 5).
   public var status: Int
   /// A description of the problem for people, which never contains bytes of the request.
   public var detail: String

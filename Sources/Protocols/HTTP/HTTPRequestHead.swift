@@ -11,7 +11,7 @@ public struct HTTPRequestHead: Equatable, Sendable {
   public var segments: [String]
   /// The percent-decoded query items in order, with `+` as a space.
   public var query: [HTTPQueryItem]
-  /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+  /// The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0.
   public var minorVersion: Int
   /// The header fields in order, with names in lower case.
   public var headers: [HTTPField]

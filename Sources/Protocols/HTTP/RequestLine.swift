@@ -30,7 +30,7 @@ enum RequestLine {
     else { throw .bad("a malformed version") }
     let minor = Int(version[start + 7] - 0x30)
     guard version[start + 5] == 0x31, minor <= 1 else {
-      throw HTTPError(status: 505, detail: "only HTTP/1.0 and HTTP/1.1 are spoken here")
+      throw HTTPError(status: 505, detail: "only HTTP/1.0 and HTTP/1.1 are supported")
     }
     return minor
   }
@@ -50,7 +50,7 @@ enum RequestLine {
     // HTTP/1.0 has no expectations (RFC 9110 section 10.1.1).
     guard head.minorVersion >= 1, let expected = head.first("expect") else { return }
     guard expected.lowercased() == "100-continue" else {
-      throw HTTPError(status: 417, detail: "an expectation that is not known")
+      throw HTTPError(status: 417, detail: "an unknown expectation")
     }
   }
 }

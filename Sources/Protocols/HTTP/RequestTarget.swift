@@ -8,9 +8,11 @@ struct RequestTarget {
   var authority: String?
 
   init(_ target: ArraySlice<UInt8>, method: String) throws(HTTPError) {
-    guard method != "CONNECT" else { throw HTTPError(status: 501, detail: "no tunnels here") }
+    guard method != "CONNECT" else {
+      throw HTTPError(status: 501, detail: "tunnels are not supported")
+    }
     guard target.allSatisfy({ Text.isVisible($0) && $0 != Self.fragment }) else {
-      throw .bad("a byte that no target may hold")
+      throw .bad("an invalid byte in the target")
     }
     if target.elementsEqual("*".utf8) {
       guard method == "OPTIONS" else { throw .bad("only OPTIONS may ask for *") }
@@ -40,7 +42,7 @@ struct RequestTarget {
     let lower = target.prefix(8).map(Text.lowercased)
     let schemes = ["http://", "https://"]
     guard let scheme = schemes.first(where: { lower.starts(with: $0.utf8) }) else {
-      throw .bad("a target that is no path")
+      throw .bad("a target that is not a path")
     }
     let rest = target.dropFirst(scheme.utf8.count)
     let authority = String(

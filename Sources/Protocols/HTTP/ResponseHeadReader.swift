@@ -55,7 +55,7 @@ public struct HTTPResponseHead: Equatable, Sendable {
   public var status: Int
   /// The reason phrase; may be empty.
   public var reason: String
-  /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+  /// The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0.
   public var minorVersion: Int
   /// The header fields in order, with names in lower case.
   public var headers: [HTTPField]

@@ -32,12 +32,12 @@ public enum ServerHandshake {
           HTTPField(name: "Upgrade", value: "websocket"),
           HTTPField(name: "Connection", value: "Upgrade"),
         ],
-        reason: "this address speaks WebSocket over HTTP/1.1")
+        reason: "this address accepts only WebSocket over HTTP/1.1")
     }
     guard head.headers.values("sec-websocket-version") == ["13"] else {
       return .refuse(
         status: 426, headers: [HTTPField(name: "Sec-WebSocket-Version", value: "13")],
-        reason: "only version 13 is spoken here")
+        reason: "only version 13 is supported")
     }
     guard head.headers.tokens("connection").contains("upgrade") else {
       return .refuse(status: 400, headers: [], reason: "Connection does not name Upgrade")

@@ -36,7 +36,7 @@ public struct WebSocketConnection: ~Copyable {
   var heldHead: [UInt8] = []
   /// The payload of the control frame that is being read.
   var control: [UInt8] = []
-  /// The decompressor, kept between messages only if the window is.
+  /// The decompressor, which is kept between messages only if its window is.
   var inflater: Inflater?
   var deflater: Deflater?
   var masks: MaskSource

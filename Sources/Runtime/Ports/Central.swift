@@ -39,7 +39,7 @@ public protocol Central: Sendable {
   func discover(
     _ service: GATTID, _ characteristics: [GATTID], of attempt: AttemptID
   ) async throws(LinkFailure)
-  /// Subscribes, even if the system's state shows an existing subscription.
+  /// Subscribes, even if the system reports an existing subscription.
   func notify(_ characteristic: GATTID, of attempt: AttemptID) async throws(LinkFailure)
   func read(_ characteristic: GATTID, of attempt: AttemptID) async throws(LinkFailure) -> [UInt8]
   /// Writes with response.

@@ -197,7 +197,7 @@ struct RelayRequestTests {
         .refuse(first, .of("n"), nil, reason: "messages of this type are not understood"),
         .refuse(
           first, .of("m"), .summary,
-          reason: "the message cannot be read: start_time is no ISO 8601 date"),
+          reason: "the message cannot be read: start_time is not an ISO 8601 date"),
         .refuse(first, nil, nil, reason: "the message cannot be read: no JSON"),
       ])
     #expect(bench.state == .running)

@@ -139,7 +139,7 @@ import Testing
   @Test func `nothing is held of a request that is refused`() {
     var reader = HTTPRequestReader()
     reader.receive(octets("GET / HTTP/9.9\r\nHost: a\r\n\r\nmore"))
-    let error = HTTPError(status: 505, detail: "only HTTP/1.0 and HTTP/1.1 are spoken here")
+    let error = HTTPError(status: 505, detail: "only HTTP/1.0 and HTTP/1.1 are supported")
     #expect(reader.next() == .failed(error))
     #expect(reader.bufferedBytes == 0)
     let more = octets("and more")

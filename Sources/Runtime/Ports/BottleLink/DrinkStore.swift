@@ -22,7 +22,7 @@ public protocol DrinkStore: Store {
   func noted() async throws(StoreFailure) -> String?
 }
 
-/// Drinks in memory.
+/// A drink store in memory.
 public typealias MemoryDrinkStore = MemoryStore<StoredDrinks>
 
 extension MemoryStore: DrinkStore where Value == StoredDrinks {

@@ -109,7 +109,7 @@ public protocol SyncQueueStore: Store {
   func apply(_ steps: [SyncQueueStep]) async throws(StoreFailure)
 }
 
-/// A queue in memory.
+/// A sync queue store in memory.
 public typealias MemorySyncQueueStore = MemoryStore<StoredSyncQueue>
 
 extension MemoryStore: SyncQueueStore where Value == StoredSyncQueue {

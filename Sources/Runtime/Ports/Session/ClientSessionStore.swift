@@ -23,7 +23,7 @@ public protocol ClientSessionStore: Store {
   func days() async throws(StoreFailure) -> [SessionDay]
 }
 
-/// A client's store in memory.
+/// A client session store in memory.
 public typealias MemoryClientSessionStore = MemoryStore<StoredClientSession>
 
 extension MemoryStore: ClientSessionStore where Value == StoredClientSession {
@@ -59,7 +59,7 @@ public protocol SessionStore: Store {
   func apply(_ changes: [SessionChange]) async throws(StoreFailure)
 }
 
-/// A store of sessions in memory.
+/// A session store in memory.
 public typealias MemorySessionStore = MemoryStore<StoredSessions>
 
 extension MemoryStore: SessionStore where Value == StoredSessions {

@@ -313,7 +313,7 @@ extension HeldLink {
     case found(AttemptID, established: Bool)
     /// The feature's milestone was reached.
     case established(AttemptID)
-    /// The link received any byte.
+    /// The link received a byte.
     case heard(AttemptID)
     /// The link received valid application data.
     case validData(AttemptID)

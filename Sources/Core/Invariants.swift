@@ -11,7 +11,8 @@ public protocol SelfChecking {
 public struct InvariantCheck: Sendable {
   /// How much of a value a check reads.
   public enum Depth: Sendable, Hashable {
-    /// Only what takes constant time, however large the value is; also used in release builds.
+    /// Only checks that take constant time, regardless of the value's size; also used in release
+    /// builds.
     case quick
     /// Every element of every collection.
     case thorough

@@ -200,8 +200,8 @@ package actor Driver<M: Journaled> {
 
 /// The end of a process whose machine broke one of its invariants.
 ///
-/// The machine's further behavior is unpredictable: it could acknowledge data that were not stored.
-/// Stored data survive the end, as they survive any kill, and the next start continues from them
+/// The machine's further behavior is unpredictable: it could acknowledge data that was not stored.
+/// Stored data survives the end, as it survives any kill, and the next start continues from it
 /// (decision 0032).
 package enum BrokenInvariant {
   /// Writes the name of the broken invariant to standard error, and traps.

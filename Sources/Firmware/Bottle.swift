@@ -10,7 +10,7 @@
 ///
 /// A bottle is a value without allocations, so it compiles for microcontrollers and is the same on
 /// a host. Time is a counter of milliseconds that may wrap around. The owner calls `tick` at the
-/// deadline. Effects are bits, and their data are read from the value.
+/// deadline. Effects are bits, and their data is read from the value.
 public struct Bottle<Storage: RecordStorage> {
   /// The timers and rules of the firmware version.
   public let profile: TimerProfile

@@ -2,7 +2,7 @@ import Foundation
 @_exported public import LinkSimulator
 import Synchronization
 
-/// A runner of a feature in seeded worlds.
+/// A simulation that runs a feature in seeded worlds.
 ///
 /// ```swift
 /// let summary = await Simulation<StreamFeature>(preset: .train).run(seeds: 1...1000)

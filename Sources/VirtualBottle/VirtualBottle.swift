@@ -27,7 +27,7 @@ public struct VirtualBottle: Sendable {
     case negotiated(longestValue: Int)
     case disconnected
     case written(BottleAttribute, [UInt8])
-    /// The battery was removed and inserted again, so all data outside of the flash are lost.
+    /// The battery was removed and inserted again, so all data outside of the flash is lost.
     case restarted
     /// The flash was erased too: the records are lost, and ids start again.
     case erased

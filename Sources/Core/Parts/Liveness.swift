@@ -10,7 +10,7 @@ struct Liveness: Sendable, Hashable {
   private let policy: LinkPolicy
   /// When the last byte was received.
   var lastHeard: Instant
-  /// When the last valid application data were received.
+  /// When valid application data was last received.
   var lastData: Instant
   var lastPing: Instant
   var outstanding: Ping?
@@ -53,13 +53,13 @@ struct Liveness: Sendable, Hashable {
     roundTrip = roundTrip?.adding(sample) ?? RoundTrip(first: sample)
   }
 
-  /// Sends a ping now unless one is outstanding.
+  /// Records a ping sent now and returns its id; `nil` if one is outstanding.
   mutating func probe(at now: Instant) -> UInt64? {
     guard outstanding == nil else { return nil }
     return ask(at: now)
   }
 
-  /// Sends a ping to verify a link that an event may have cut.
+  /// Records a ping that verifies a link after an event that may have cut it, and returns its id.
   mutating func suspect(at now: Instant) -> UInt64? {
     isSuspect = true
     return probe(at: now)

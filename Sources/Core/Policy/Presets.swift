@@ -129,7 +129,7 @@ extension LinkPolicy {
         // Chosen, since the requirements give no number: ten connects of a user within a minute,
         // with two retries each. A user who presses again does not have to wait.
         windows: [AttemptWindow(attempts: 30, per: .seconds(60))],
-        // The code arrives right after every accept, so data do not show that the link is stable.
+        // The code arrives right after every accept, so data does not show that the link is stable.
         stability: Stability(after: .seconds(30), provenByData: false),
         serverSpread: .seconds(2), longestWish: .seconds(60)),
       gate: GatePolicy(

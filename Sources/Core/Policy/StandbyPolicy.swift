@@ -17,8 +17,8 @@ public struct QueuePolicy: Sendable, Hashable {
   public var rearm: Duration
   /// The time after arming within which an end counts as a fast failure.
   ///
-  /// A link that was ready is no fast failure, unless the previous link was also lost before it was
-  /// stable.
+  /// A link that was ready does not count as one, unless the previous link was also lost before it
+  /// was stable.
   public var fastFailure: Duration
   /// The shortest time between arming the connect twice after a fast failure, so that a peer that
   /// accepts and drops every link cannot cause a loop.

@@ -46,7 +46,7 @@ public enum SocketEvent: Sendable, Equatable {
   case ping
   /// The pong for a ping of this end.
   case pong(id: UInt64)
-  /// The system reports that no data pass for now, but keeps the connection.
+  /// The system reports that no data passes for now, but keeps the connection.
   case stalled
   /// A message of `bytes` bytes exceeded the limit and was dropped; the socket stays open.
   case oversized(bytes: UInt64)
@@ -86,7 +86,7 @@ package protocol RawSocketHandle: SocketHandle {
   func takeCompressedMessages() async -> Int
 }
 
-/// An opener of WebSockets.
+/// A type that opens WebSockets.
 ///
 /// Contract: `deliver` is called once at a time and awaited before the next call, so a slow reader
 /// slows the socket and no events accumulate. No event follows `close` or `failed`.

@@ -17,7 +17,7 @@ public protocol Store: Suspendable {
 /// Apple's systems end an app that holds a lock in an app group's container while suspended.
 ///
 /// Contract: after `suspend` no lock is held, and calls fail with `.locked` until `resume` returns.
-/// Repeated calls of either method do nothing. Data written before stay.
+/// Repeated calls of either method do nothing. Data written before stays.
 public protocol Suspendable: Sendable {
   /// Completes the current work and releases all locks.
   func suspend() async

@@ -18,7 +18,8 @@ public enum ServerHandshake {
       ?? upgrade(head, allowsDeflate: allowsDeflate, extraHeaders: extraHeaders)
   }
 
-  /// Returns 400, 405 or 426 if the request is no valid upgrade to version 13; otherwise `nil`.
+  /// Returns a refusal with 400, 405 or 426 if the request is not a valid upgrade to version 13;
+  /// otherwise `nil`.
   public static func refusal(of head: HTTPRequestHead) -> Verdict? {
     guard head.method == "GET" else {
       return .refuse(

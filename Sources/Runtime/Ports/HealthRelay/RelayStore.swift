@@ -4,7 +4,7 @@ public import LinkStorage
 
 /// A store of the state that a backend's relay needs after a restart: phones, accesses, questions.
 ///
-/// Changes are atomic and durable when `apply` returns, in the order of the calls. Removed data are
+/// Changes are atomic and durable when `apply` returns, in the order of the calls. Removed data is
 /// also erased from the file, at once or as soon as the disk permits; until then `check` fails. No
 /// phone's answer and no token is stored.
 public protocol RelayStore: Store {

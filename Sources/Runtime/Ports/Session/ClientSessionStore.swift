@@ -9,7 +9,7 @@ public protocol ClientSessionStore: Store {
   /// Returns the stored state. A new store is assigned to this client.
   func open(as client: UUID128) async throws(StoreFailure) -> ClientSessionSnapshot
 
-  /// Stores a change. Returns the news that are new, with their numbers.
+  /// Stores a change. Returns its new entries with their numbers.
   func commit(_ change: ClientSessionChange) async throws(StoreFailure) -> [NumberedSessionNews]
 
   /// Returns up to `limit` messages of a conversation before a number, or the newest; oldest first.

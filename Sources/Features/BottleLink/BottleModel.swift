@@ -2,7 +2,7 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// A bottle that reconnects by itself, and whose drinks are stored, each once.
+/// The client of a bottle, which reconnects by itself and stores each drink once.
 ///
 ///     start ──▶ disconnected ──burst──▶ scanning ──found──▶ connecting ──open──▶ discovering
 ///                │   ▲   │                                       ▲                  │
@@ -10,99 +10,101 @@ public import LinkWire
 ///                │   └────────── idle, lost, background ◀─────────────────────── connected
 ///                └── no burst: foreground only
 ///
-/// A link decides when to look for the bottle; this translates between it and the radio, and
-/// fetches drinks while connected. The system's queued connect is armed in every state but
-/// connected, so that a suspended app is woken; a burst is a fast path beside it and never takes
-/// its place. Every callback carries the attempt that it belongs to, and those of others change
-/// nothing.
+/// A link decides when to look for the bottle. This machine translates between the link and the
+/// radio, and fetches drinks while connected. The system's queued connect is armed in every state
+/// but `connected`, so that the system can wake a suspended app. A scan burst is a faster path that
+/// runs in addition and never replaces the queued connect. Every callback carries the attempt that
+/// it belongs to; callbacks of earlier attempts are ignored.
 public struct BottleModel: Journaled {
   public static var journalName: String { "bottle-link" }
-  /// The numbers and rules.
+  /// The policy, limits and time-outs.
   public let settings: BottleSettings
-  /// When to look for the bottle.
+  /// The link, which decides when to look for the bottle.
   public internal(set) var link: HeldLink
-  /// What the radio can do.
+  /// The state of the Bluetooth adapter.
   public internal(set) var adapter = AdapterState.unknown
   /// The bottle; `nil` until one was found.
   public internal(set) var bottle: KnownBottle?
-  /// The burst under way.
+  /// The burst in progress.
   var burst: Burst?
-  /// The ticket of the system's queued connect.
+  /// The attempt of the system's queued connect.
   var queue: AttemptID?
-  /// Whether the radio was told to scan.
+  /// Whether the radio is scanning.
   var isScanning = false
   /// The open connection.
   var connection: Connection?
-  /// The synchronisation of drinks, idle while none runs.
+  /// The synchronization of drinks; idle while none runs.
   public internal(set) var sync = DrinkSync()
-  /// What the bottle said last.
+  /// The most recent state of the bottle.
   public internal(set) var state: BottleState?
   var requests = Requests()
-  /// How often the app asked to keep the connection.
+  /// The number of holds by the app that are in effect.
   var holds = 0
-  /// Whether the last connection left something to do: then its bottle is not left alone.
+  /// Whether the last connection left something to do. If so, the next connect is not delayed.
   var hasMore = false
   var isInBackground = false
-  /// The number of the last change that went to the store.
+  /// The number of the most recent change passed to the store.
   var lastCommit: UInt64 = 0
-  /// The device's wall clock when the bottle was heard last, and when that was.
+  /// The device's wall clock at the bottle's most recent message, and the instant of that message.
   var lastWall = Timestamp(nanoseconds: 0)
   var lastHeard = Instant.zero
   var lastWrite: UInt64 = 0
   var shown = BottleStatus()
 
-  /// A burst: it looks for the bottle, then connects.
+  /// A scan for the bottle, followed by a connect.
   struct Burst: Sendable, Hashable {
     let attempt: AttemptID
-    /// The bottle that it found.
+    /// The bottle that the scan found.
     var found: PeripheralID?
   }
 
   /// An open connection.
   struct Connection: Sendable, Hashable {
     let attempt: AttemptID
-    /// The longest value of a notification; 0 until services are discovered.
+    /// The longest value of a notification, in bytes; 0 until services are discovered.
     var longestValue = 0
-    /// The most bytes of one chunk; less after a chunk that was cut off.
+    /// The most bytes of one chunk; halved after each truncated chunk.
     var chunkBytes = 0
     /// Writes that the radio has not answered.
     var writes: [WriteID: Purpose] = [:]
-    /// How often in a row the bottle did not take the time, and when it is set again.
+    /// The number of consecutive failures to set the bottle's clock, and when to try again.
     var untimed = 0
     var timeAt: Instant?
-    /// How many synchronisations failed in a row, and when the next one begins.
+    /// The number of consecutive failed synchronizations, and when the next one begins.
     var failures = 0
     var syncAt: Instant?
-    /// How often in a row nothing came although the bottle said that it has something.
+    /// The number of consecutive synchronizations that received nothing although records were
+    /// reported.
     var silences = 0
-    /// Whether a synchronisation was completed: what comes now is live.
+    /// Whether a synchronization was completed, so that further drinks are live.
     var isCaughtUp = false
-    /// The count at which the bottle sent nothing, or nothing new: it is not asked again for that.
+    /// The record count for which the bottle sent nothing new; not requested again for that count.
     var vainCount: UInt16?
-    /// Whether it told its state since the last acknowledgement was given to the radio.
+    /// Whether a state arrived since the last acknowledgement was passed to the radio.
     var saidMore = false
 
     var isReady: Bool { longestValue > 0 }
   }
 
-  /// What a write is for.
+  /// The purpose of a write.
   enum Purpose: Sendable, Hashable {
     case time
     case ping(UInt64)
-    /// Wakes the bottle at the begin of a hold.
+    /// Wakes the bottle when a hold begins.
     case wake
     case start
     case acknowledgement(isLast: Bool)
     case request(UInt64)
   }
 
-  /// Makes a link that is not wanted yet.
+  /// Creates a model whose link is not started.
   ///
-  /// - Parameter seed: the start of its chance; the same seed and inputs make the same effects.
+  /// - Parameter seed: The seed of the random source. The same seed and inputs give the same
+  ///   effects.
   public init(_ settings: BottleSettings, seed: UInt64) {
     self.settings = settings
     link = HeldLink(policy: settings.policy, seed: seed)
-    // Nothing is tried before the radio has said that it is on.
+    // No attempt starts before the radio has reported that it is on.
     _ = link.handle(.reachability(.unreachable), at: .zero)
   }
 
@@ -127,16 +129,16 @@ public struct BottleModel: Journaled {
     [link.deadline, connection?.timeAt, syncDeadline, requests.deadline].compactMap(\.self).min()
   }
 
-  /// Whether nothing is under way and nothing will be until the next start.
+  /// Whether nothing is in progress, and nothing will be until the next start.
   public var isStopped: Bool { !link.isWanted }
 
-  /// Whether the bottle is connected and discovered.
+  /// Whether the bottle is connected and its services are discovered.
   public var isConnected: Bool { connection?.isReady == true }
 
-  /// What the user sees.
+  /// The status that the user sees.
   public var status: BottleStatus { shown }
 
-  /// One call: its time, and what it asks for so far.
+  /// The time of one call, and the effects it has produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -144,12 +146,12 @@ public struct BottleModel: Journaled {
     mutating func show(_ update: BottleUpdate) { effects.append(.update(update)) }
   }
 
-  /// Gives the link an input and carries on with what it wants.
+  /// Passes an input to the link and applies the link's effects.
   mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
 
-  /// What must follow every step.
+  /// Completes a step: settles requests, and updates the scan and the status.
   private mutating func finish(_ step: inout Step) {
     settleRequests(&step)
     let wanted = wantsScan
@@ -164,7 +166,7 @@ public struct BottleModel: Journaled {
     }
   }
 
-  /// A burst looks for the bottle; without a known one a queued scan looks for any.
+  /// Whether a scan should run: for the bottle of a burst, or for any bottle if none is known.
   private var wantsScan: Bool {
     if let burst, burst.found == nil { return true }
     return queue != nil && bottle == nil
@@ -177,40 +179,40 @@ extension BottleModel.Input: LinkInput {
 }
 
 extension BottleModel {
-  /// Everything that can happen to a bottle's link.
+  /// Everything that can happen to a bottle's client.
   public enum Input: Sendable, Equatable, Codable {
-    // The app.
+    // Inputs from the app.
     /// Connect, and keep connecting.
     case start
     /// Disconnect, and leave nothing outstanding.
     case stop
-    /// Connect and synchronise now, under a number of the app.
+    /// Connect and synchronize now, under an ID chosen by the app.
     case refresh(UInt64)
-    /// Keep the connection although nothing happens; each true is taken back by a false.
+    /// Begin (`true`) or end (`false`) a hold, which keeps an idle connection open.
     case hold(Bool)
-    /// Ask something of the bottle, under a number of the app.
+    /// Send a request to the bottle, under an ID chosen by the app.
     case perform(UInt64, BottleRequest)
-    /// Use another bottle, or the first one that is found.
+    /// Use another bottle, or, with `nil`, the first one that is found.
     case choose(KnownBottle?)
-    /// The drinks up to this number were shown.
+    /// All drinks up to this number were shown.
     case shown(through: UInt64)
 
-    /// What the device says.
+    /// An event of the device or the link.
     case link(LinkEvent)
 
-    // The radio.
+    // Inputs from the radio.
     case central(CentralEvent)
     /// Services were discovered and notifications turned on.
     case discovered(AttemptID, longestValue: Int, BottleState, at: Timestamp)
-    /// It was not: a service is missing, the bottle is too slow.
+    /// Discovery failed: a service is missing, or the bottle was too slow.
     case undiscovered(AttemptID, LinkFailure)
     /// A characteristic notified a value.
     case heard(AttemptID, News, at: Timestamp)
     case written(WriteID)
     case unwritten(WriteID, LinkFailure)
 
-    // The store.
-    /// What an earlier run left; the first input.
+    // Inputs from the store.
+    /// The stored data of an earlier run; the first input.
     case restored(DrinkSnapshot)
     case committed(UInt64, [Drink])
     case uncommitted(UInt64, StoreFailure)
@@ -222,12 +224,12 @@ extension BottleModel {
     case chunk(BottleChunk)
     case calibration(BottleCalibration)
     case battery(UInt8)
-    /// A chunk that cannot be read.
+    /// A chunk that cannot be decoded.
     case brokenChunk(detail: String)
-    /// Another value that cannot be read.
+    /// Any other value that cannot be decoded.
     case malformed(detail: String)
 
-    /// Reads the value of a characteristic; `nil` for one that nothing depends on.
+    /// Decodes the value of a characteristic; returns `nil` for characteristics that are not used.
     public init?(_ bytes: [UInt8], of attribute: BottleAttribute) {
       do throws(BottleFormatError) {
         switch attribute {
@@ -250,27 +252,26 @@ extension BottleModel {
     }
   }
 
-  /// Everything a bottle's link can ask for; carried out in order.
+  /// Every effect of a bottle's client. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
-    /// Look for bottles.
+    /// Scan for bottles.
     case scan
     case stopScan
-    /// Ask for a connection; a queued one stays for ever. Before that the bottle is left alone for
-    /// a while.
+    /// Connect after a delay. A queued connect has no time-out.
     case connect(AttemptID, PeripheralID, isQueued: Bool, after: Duration = .zero)
     case cancel(AttemptID)
-    /// Discover the services, subscribe, read the state; then say `.discovered`.
+    /// Discover the services, subscribe and read the state, then report `.discovered`.
     case discover(AttemptID)
     case write(AttemptID, WriteID, BottleAttribute, [UInt8])
-    /// Store, then say `.committed` or `.uncommitted`.
+    /// Store the change, then report `.committed` or `.uncommitted`.
     case commit(UInt64, DrinkChange)
-    /// Note that drinks were shown; a failure shows them again in the next run.
+    /// Record that drinks were shown. If this fails, the next run shows them again.
     case confirm(UInt64)
     case update(BottleUpdate)
   }
 }
 
-// What a connection is used for: the clock, drinks, and what the bottle says.
+// The use of a connection: clock, drinks and notifications.
 extension BottleModel {
   var syncDeadline: Instant? {
     [sync.deadline, connection?.syncAt].compactMap(\.self).min()
@@ -285,7 +286,8 @@ extension BottleModel {
     connection.chunkBytes = connection.longestValue
     self.connection = connection
     drive(.established(attempt), &step)
-    // A state that was read proves the link: its loss is an unexpected one, not a failed attempt.
+    // A state was read, which proves that the link works: if it ends now, that is an unexpected
+    // loss, not a failed attempt.
     drive(.validData(attempt), &step)
     (lastWall, lastHeard) = (time, step.now)
     setTime(&step)
@@ -299,7 +301,7 @@ extension BottleModel {
     sendRequests(&step)
   }
 
-  /// Sets the bottle's clock, unless this device's own is not set.
+  /// Sets the bottle's clock, unless the clock of this device is not set.
   mutating func setTime(_ step: inout Step) {
     connection?.timeAt = nil
     let time = lastWall.advanced(by: lastHeard.duration(to: step.now))
@@ -310,7 +312,8 @@ extension BottleModel {
     write(BottleCommand.setTime(clock).bytes, to: .command, for: .time, &step)
   }
 
-  /// The bottle did not take the time: it is set again later, or by the next connection.
+  /// Schedules another attempt to set the bottle's clock. After the last one the next connection
+  /// sets it.
   private mutating func timeFailed(_ step: inout Step) {
     guard let failures = connection?.untimed, failures < settings.syncRetries.count else { return }
     connection?.untimed = failures + 1
@@ -337,21 +340,23 @@ extension BottleModel {
       if let state { step.show(.bottle(state)) }
     case .brokenChunk(let detail):
       guard sync.isRunning else { return }
-      // It was cut off, so the radio carries less than it said.
+      // The chunk was truncated, so the radio carries fewer bytes than it reported.
       self.connection?.chunkBytes = max(connection.chunkBytes / 2, 20)
       fail(.malformed(detail: detail), &step)
     case .malformed(let detail): step.show(.notice(.malformed(detail: detail)))
     }
   }
 
-  /// Any news is a reason to begin anew, where all tries have failed. The number of records stays
-  /// the same where new ones replace old ones.
+  /// Allows another synchronization after all retries have failed, since the state has changed.
+  ///
+  /// The record count alone does not show such a change: it stays the same where new records
+  /// replace old ones.
   private mutating func forgive() {
     guard let connection, connection.failures > settings.syncRetries.count else { return }
     self.connection?.failures = 0
   }
 
-  /// Begins a synchronisation if the bottle says that there is something.
+  /// Begins a synchronization if the bottle reports unsynchronized records.
   mutating func startSyncIfNeeded(_ step: inout Step) {
     guard settings.syncs, !sync.isRunning, let connection, connection.syncAt == nil,
       connection.failures <= settings.syncRetries.count, let state, state.unsynced > 0,
@@ -387,7 +392,7 @@ extension BottleModel {
       step.show(.drink(drink))
     }
     countForRefreshes(drinks.count)
-    // Of an older connection, if it is not stored for this synchronisation.
+    // `nil` means a commit of an older connection, or one that stored no chunk.
     guard let isLast = sync.stored(id, added: drinks.count) else { return }
     let write = write(
       BottleSync.acknowledgement.bytes, to: .syncControl,
@@ -408,7 +413,7 @@ extension BottleModel {
     self.connection = connection
     switch (purpose, failure) {
     case (.request(let request), _): requestWritten(request, failure, &step)
-    // A bottle that does not take the time still has drinks.
+    // A bottle that rejects the time can still send drinks.
     case (.time, nil), (.wake, _): break
     case (.time, _?): timeFailed(&step)
     case (.ping(let ping), nil): drive(.pong(connection.attempt, ping), &step)
@@ -420,13 +425,13 @@ extension BottleModel {
       connection.failures = 0
       connection.silences = 0
       connection.isCaughtUp = true
-      // What it says next is believed once more if something came.
+      // If records arrived, the next reported count is trusted again.
       connection.vainCount = sync.added == 0 ? state?.unsynced : nil
       let saidMore = connection.saidMore
       connection.saidMore = false
       self.connection = connection
       endRefreshes(&step) { .synced($0.added) }
-      // What it recorded meanwhile may have been told before the answer of the write.
+      // The state with records made in the meantime may have arrived before the write's response.
       if saidMore { startSyncIfNeeded(&step) }
     case (.start, let failure?), (.acknowledgement, let failure?):
       if sync.isRunning { fail(.write(failure), &step) }
@@ -440,26 +445,26 @@ extension BottleModel {
     }
     guard let due = sync.deadline, due <= step.now else { return }
     guard case .requested(_, let found) = sync.state else { return fail(.silence, &step) }
-    // What the bottle did not answer, or what waits behind that, is no word about its records.
+    // While the START write is unanswered, silence is not evidence that the bottle has no records.
     if connection?.writes.values.contains(.start) == true {
       return fail(.write(.timeout(.response)), &step)
     }
     if let found { return fail(.missingChunk(expected: 0, found: found), &step) }
     sync.stop()
-    // A lost notification looks the same: it is asked once more.
+    // A lost notification looks the same, so the records are requested once more.
     connection?.silences += 1
     if connection?.silences == 1 {
       connection?.syncAt = settings.syncRetries.first.map { step.now.advanced(by: $0) }
       return
     }
-    // It said that there is something, and there is not: it counts deleted records, for example.
+    // The bottle reports records that it does not send, such as deleted ones.
     connection?.silences = 0
     connection?.isCaughtUp = true
     connection?.vainCount = state?.unsynced
     if let said = state?.unsynced { step.show(.notice(.nothingCame(said: said))) }
   }
 
-  /// Ends a synchronisation; what was stored stays, and the next one begins anew.
+  /// Ends a synchronization. Stored records stay, and the next synchronization begins anew.
   private mutating func fail(_ failure: SyncFailure, _ step: inout Step) {
     sync.stop()
     step.show(.notice(.syncFailed(failure)))
@@ -474,7 +479,7 @@ extension BottleModel {
   }
 }
 
-// The one projection of the inner state that anybody sees.
+// The projection of the internal state that the user sees.
 extension BottleModel {
   var observed: BottleStatus {
     var status = BottleStatus()
@@ -504,13 +509,14 @@ extension BottleModel {
     return all
   }
 
-  /// Whether the system holds something for the app: a suspended app has no timers.
+  /// Whether the system holds an operation for the app. Timers do not count, since a suspended app
+  /// has none.
   public var isKeptBySystem: Bool {
     shown.outstanding.contains { $0 != .timer }
   }
 }
 
-// What always holds between the parts of a bottle's link.
+// The invariants that span the parts of a bottle's client.
 extension BottleModel {
   public func check(_ check: inout InvariantCheck) {
     check.require(
@@ -541,7 +547,7 @@ extension BottleModel {
   }
 }
 
-// What inputs mean for a bottle's link.
+// The handling of inputs.
 extension BottleModel {
   mutating func take(_ input: Input, _ step: inout Step) {
     switch input {
@@ -559,7 +565,8 @@ extension BottleModel {
     case .discovered(let attempt, let longest, let state, let time):
       discovered(attempt, longest, state, at: time, &step)
     case .undiscovered(let attempt, let failure):
-      // The link would take this for the end of a queued connect with the same number.
+      // Without this check the link would take it for the end of a queued connect with the same
+      // number.
       if connection?.attempt == attempt { drive(.reject(attempt, failure), &step) }
     case .heard(let attempt, let news, let time):
       if connection?.attempt == attempt { hear(news, at: time, &step) }
@@ -589,7 +596,7 @@ extension BottleModel {
 
   private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
     switch event {
-    // The radio, not the network, is the way to a bottle.
+    // A bottle is reached by the radio, not by the network.
     case .device(.reachability): return
     case .device(.woke), .device(.lifecycle), .device(.again), .ping, .pong, .oversized, .lost:
       if case .device(.lifecycle(let now)) = event { isInBackground = now == .background }
@@ -605,8 +612,8 @@ extension BottleModel {
       drive(
         .reachability(state == .on ? .reachable(path: PathID("radio")) : .unreachable), &step)
     case .restored(let peripherals):
-      // The queued connect is armed for it as soon as the radio is on; it opens at once if the
-      // bottle is connected already.
+      // As soon as the radio is on, the queued connect is armed for this bottle. It opens at once
+      // if the bottle is already connected.
       if bottle == nil, let first = peripherals.first { bottle = KnownBottle(first.id) }
     case .found(let id, let name): found(id, name, &step)
     case .connected(let attempt): connected(attempt, &step)
@@ -616,12 +623,13 @@ extension BottleModel {
     }
   }
 
-  /// A bottle advertises: the known one, or the first one if none is known.
+  /// Handles an advertisement: of the known bottle, or of the first one if none is known.
   private mutating func found(_ id: PeripheralID, _ name: String?, _ step: inout Step) {
     guard bottle == nil || bottle?.id == id else { return }
     let isNew = bottle == nil
     if burst != nil || (isNew && queue != nil) { bottle = KnownBottle(id, name: name) }
-    // The queued connect wins over a burst: behind it the bottle would be discovered twice.
+    // The queued connect comes before the burst's. In the other order the bottle would be
+    // discovered twice.
     if isNew, let queue { step.effects.append(.connect(queue, id, isQueued: true)) }
     if var burst, burst.found == nil {
       burst.found = id
@@ -631,7 +639,7 @@ extension BottleModel {
   }
 
   private mutating func connected(_ attempt: AttemptID, _ step: inout Step) {
-    guard connection?.attempt != attempt else { return }  // told twice
+    guard connection?.attempt != attempt else { return }  // reported twice
     drive(.opened(attempt), &step)
     guard link.currentAttempt == attempt else {
       step.effects.append(.cancel(attempt))
@@ -655,7 +663,7 @@ extension BottleModel {
     drive(.lost(attempt, failure), &step)
   }
 
-  /// Forgets what belonged to the connection.
+  /// Discards the state of the connection.
   mutating func disconnected(_ step: inout Step) {
     guard let over = connection else { return }
     if sync.isRunning { step.show(.notice(.syncFailed(.disconnected))) }
@@ -665,13 +673,13 @@ extension BottleModel {
     interruptRequests(over.writes.values.compactMap(\.request), &step)
   }
 
-  /// Whether the bottle has said that it has records, and they may still come.
+  /// Whether the bottle reported records that can still be fetched.
   private func leavesRecords(_ over: Connection) -> Bool {
     guard settings.syncs, let state, state.unsynced > 0 else { return false }
     return state.unsynced != over.vainCount
   }
 
-  /// Translates what the link asks for.
+  /// Translates the effects of the link.
   mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
@@ -687,7 +695,7 @@ extension BottleModel {
       case .disarm(let attempt):
         queue = nil
         step.effects.append(.cancel(attempt))
-      // A bottle needs no credentials, and there is no other way to its data.
+      // A bottle needs no credentials, and polling cannot reach its data.
       case .refreshCredentials, .poll: continue
       case .status: continue  // observed after the step
       }
@@ -704,9 +712,9 @@ extension BottleModel {
     step.effects.append(.cancel(attempt))
   }
 
-  /// A ping of the link keeps the bottle awake, which only a hold asks for.
+  /// Sends a keep-alive ping only during a hold, because a ping keeps the bottle awake.
   ///
-  /// Otherwise the radio's own supervision finds a bottle that is gone.
+  /// Without a hold the radio's supervision time-out detects a lost bottle.
   private mutating func ping(_ attempt: AttemptID, _ id: UInt64, _ step: inout Step) {
     guard holds > 0 else {
       drive(.pong(attempt, id), &step)
@@ -716,20 +724,20 @@ extension BottleModel {
     drive(.validData(attempt), &step)
   }
 
-  /// The time of an idle connection begins anew with each hold, and with its end.
+  /// Begins or ends a hold. Both restart the idle time of the connection.
   private mutating func hold(_ isHeld: Bool, _ step: inout Step) {
     holds = max(holds + (isHeld ? 1 : -1), 0)
     if let connection { drive(.validData(connection.attempt), &step) }
     if isHeld { keepAwake(&step) }
   }
 
-  /// Pings the bottle now, since it may be about to sleep.
+  /// Pings the bottle at once, since it may be about to sleep.
   mutating func keepAwake(_ step: inout Step) {
     guard holds > 0, connection?.isReady == true else { return }
     write(BottleCommand.ping.bytes, to: .command, for: .wake, &step)
   }
 
-  /// Gives the radio a value to write; returns its name.
+  /// Passes a value to the radio for writing, and returns the ID of the write.
   @discardableResult
   mutating func write(
     _ bytes: [UInt8], to attribute: BottleAttribute, for purpose: Purpose, _ step: inout Step
@@ -743,7 +751,7 @@ extension BottleModel {
     return id
   }
 
-  /// Stores a change; returns its number.
+  /// Passes a change to the store, and returns the number of the commit.
   mutating func commit(_ change: DrinkChange, _ step: inout Step) -> UInt64 {
     lastCommit += 1
     step.effects.append(.commit(lastCommit, change))
@@ -752,7 +760,7 @@ extension BottleModel {
 }
 
 extension BottleModel.Purpose {
-  /// The request that it is for.
+  /// The ID of the request that the write belongs to.
   var request: UInt64? {
     if case .request(let id) = self { id } else { nil }
   }

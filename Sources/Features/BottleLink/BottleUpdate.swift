@@ -2,74 +2,76 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// What the user sees of a bottle's link.
+/// The status of a bottle's client that the user sees.
 public struct BottleStatus: Sendable, Hashable, Codable {
-  /// The step that the link has reached, from `disconnected` to `connected`.
+  /// The current step, from `disconnected` to `connected`.
   public var phase = Phase.disconnected
-  /// What will lead to the next step; empty only while nothing is wanted or possible.
+  /// What leads to the next step; empty only while the client is stopped or nothing is possible.
   public var outstanding: [Outstanding] = []
-  /// Why it is not connected.
+  /// The reason why the bottle is not connected.
   public var reason: LinkStatus.Reason?
-  /// What the radio can do.
+  /// The state of the Bluetooth adapter.
   public var adapter = AdapterState.unknown
-  /// When the next burst begins, if it waits for a time.
+  /// When the next burst begins, if the client waits for a time.
   public var retryAt: Instant?
 
   public init() {}
 
-  /// Where the link stands.
+  /// A step on the way to a connection.
   public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
     case disconnected, scanning, connecting, discovering, connected
   }
 
-  /// Something that happens without a further step of the user.
+  /// Something that happens without an action by the user.
   public enum Outstanding: String, Sendable, Hashable, Codable, CaseIterable {
-    /// A burst looks for the bottle.
+    /// A burst scans for the bottle.
     case scan
-    /// A burst has found the bottle and connects.
+    /// A burst has found the bottle and connects to it.
     case connect
-    /// The system connects when the bottle advertises; it also works while the app is suspended.
+    /// The system connects when the bottle advertises, even while the app is suspended.
     case queuedConnect = "queued-connect"
-    /// The system looks for any bottle, since none is known yet.
+    /// The system scans for any bottle, since none is known yet.
     case queuedScan = "queued-scan"
-    /// Services are discovered.
+    /// The services are being discovered.
     case discovery
-    /// The connection: its end will be reported.
+    /// A connection is open, and its end will be reported.
     case connection
-    /// A timer of the app, which does not run while the app is suspended.
+    /// A timer of the app. It does not run while the app is suspended.
     case timer
-    /// The system will report when the radio can be used.
+    /// The system reports when the radio becomes available.
     case adapter
   }
 }
 
-/// How a refresh ended.
+/// The result of a refresh.
 public enum BottleRefreshResult: Sendable, Hashable, Codable {
-  /// So many drinks were new.
+  /// The synchronization added this number of drinks.
   case synced(Int)
-  /// The bottle says that it has nothing to send.
+  /// The bottle reports that it has nothing to send.
   case alreadySynced
-  /// The bottle was not found: it sleeps, or is out of range.
+  /// The bottle was not found: it is asleep or out of range.
   case bottleAsleep
   case bluetoothOff
-  /// This app may not use Bluetooth, or there is none.
+  /// The app has no permission for Bluetooth, or the device has no Bluetooth.
   case bluetoothUnavailable
-  /// The bottle was found, and no connection was made.
+  /// The bottle was found, but no connection was established.
   case connectionFailed
-  /// It was connected, and the drinks did not come.
+  /// The bottle was connected, but the drinks were not received.
   case syncFailed
-  /// The bottle says that so many records wait, and sent none, or none that was new: they were lost
-  /// on the way, or it counts records that it does not send, such as deleted ones.
+  /// The bottle reported this number of records and sent none, or none that was new. Either the
+  /// records were lost in transit, or the bottle counts records that it does not send, such as
+  /// deleted ones.
   case nothingCame(UInt16)
 }
 
-/// What the phone asks of a bottle.
+/// A request of the app to a bottle.
 public enum BottleRequest: Sendable, Hashable, Codable {
   case command(BottleCommand)
   case settings(BottleSwitches)
   case configuration(BottleConfiguration)
 
-  /// Why a bottle would refuse it, with the remedy; `nil` if it would not.
+  /// The reason why a bottle would refuse the request, with the remedy; `nil` if it would accept
+  /// it.
   public var problem: String? {
     switch self {
     case .command(let command): command.problem
@@ -94,46 +96,46 @@ public enum BottleRequest: Sendable, Hashable, Codable {
     }
   }
 
-  /// The record that it deletes, which the bottle confirms with its state.
+  /// The record that the request deletes. The bottle confirms a deletion with its state.
   var deleted: UInt32? {
     if case .command(.delete(let id)) = self { id } else { nil }
   }
 }
 
-/// How a request ended.
+/// The result of a request to a bottle.
 public enum BottleRequestResult: Sendable, Hashable, Codable {
   case done
-  /// It is not valid, with the remedy; nothing was sent.
+  /// The request is not valid, and was not sent. The text names the remedy.
   case invalid(String)
   /// The bottle refused it.
   case refused
-  /// It was not sent, for the same reasons as for a refresh.
+  /// The request was not sent, for one of the reasons of a failed refresh.
   case notSent(BottleRefreshResult)
-  /// It was sent, and the bottle did not confirm it.
+  /// The request was sent, but the bottle did not confirm it.
   case unconfirmed
 }
 
-/// What deserves a line in a log, and changes nothing by itself.
+/// A condition worth a line in a log. It changes nothing by itself.
 public enum BottleNotice: Sendable, Hashable, Codable {
   case syncFailed(SyncFailure)
-  /// The bottle says that it has unsynchronised records, and sends none.
+  /// The bottle reports unsynchronized records, but sends none.
   case nothingCame(said: UInt16)
-  /// The system's queued connect has opened while the app was in background.
+  /// The system's queued connect opened while the app was in the background.
   case reconnectedInBackground
-  /// A value that cannot be read was ignored.
+  /// A value that cannot be decoded was ignored.
   case malformed(detail: String)
-  /// A drink came without a time, since the bottle's clock was not set.
+  /// A drink has no time, since the bottle's clock was not set.
   case unknownTime(record: UInt32)
-  /// What was deleted, or which bottle it is, could not be stored.
+  /// A deletion, or the identity of the bottle, could not be stored.
   case notStored(detail: String)
 }
 
-/// What the app sees happen, in order.
+/// Everything that an app observes, in order.
 public enum BottleUpdate: Sendable, Hashable, Codable {
   case status(BottleStatus)
-  /// A drink that no run has confirmed to have shown.
+  /// A drink that no run has confirmed as shown.
   case drink(Drink)
-  /// What the bottle says of itself.
+  /// The state that the bottle reported.
   case bottle(BottleState)
   case calibration(BottleCalibration)
   case refreshed(UInt64, BottleRefreshResult)
@@ -141,29 +143,32 @@ public enum BottleUpdate: Sendable, Hashable, Codable {
   case notice(BottleNotice)
 }
 
-/// The numbers and rules of one bottle's link beside its policy.
+/// The settings of one bottle's client, besides the link's own numbers.
 public struct BottleSettings: Sendable, Hashable, Codable {
-  /// When to connect: the burst is `establish.openTimeout`, its delay in the foreground
-  /// `gate.foreground`, the wait after a loss `retry.reconnect`, the idle time `liveness.idle`.
+  /// When to connect. The policy sets the length of a burst (`establish.openTimeout`), its delay in
+  /// the foreground (`gate.foreground`), the wait after a loss (`retry.reconnect`) and the idle
+  /// time (`liveness.idle`).
   public var policy: LinkPolicy
-  /// Whether drinks are fetched; a program that only sends a command leaves them to another one.
+  /// Whether drinks are fetched. A program that only sends commands leaves them to another one.
   public var syncs = true
-  /// How long a refresh or a command may scan without finding the bottle; the seed's manual scan.
+  /// How long a refresh or command may scan without finding the bottle. From the requirements: the
+  /// manual scan.
   public var scanTime = Duration.seconds(10)
-  /// How long a refresh or a command may take in all; the seed's pull-to-refresh.
+  /// The time-out of a whole refresh or command. From the requirements: pull-to-refresh.
   public var requestTime = Duration.seconds(15)
-  /// How long the first chunk may take; a bottle that has none to send says nothing.
+  /// The time-out for the first chunk. A bottle without records sends nothing.
   public var firstChunk = Duration.seconds(5)
-  /// How long each further chunk may take; the seed's limit of a whole synchronisation.
+  /// The time-out for each further chunk. From the requirements: the limit of a whole
+  /// synchronization.
   public var nextChunk = Duration.seconds(30)
-  /// How long the state may take that follows a deletion.
+  /// The time-out for the state that follows a deletion.
   public var confirmation = Duration.seconds(5)
-  /// The waits before a synchronisation that failed begins again on the same connection, and before
-  /// a time that the bottle did not take is set again; then both wait for another connection, and a
-  /// synchronisation for a refresh as well.
+  /// The waits before a failed synchronization or a failed setting of the clock is retried on the
+  /// same connection. After the last retry both wait for another connection; a refresh also
+  /// restarts the synchronization.
   public var syncRetries: [Duration] = [.seconds(1), .seconds(5), .seconds(15)]
 
-  /// The usual numbers.
+  /// Creates the default settings.
   public init(policy: LinkPolicy = .bottleLink) {
     self.policy = policy
   }

@@ -1,50 +1,51 @@
 public import LinkCore
 import LinkWire
 
-/// The phone's side of a synchronisation: every chunk is stored before it is acknowledged.
+/// The phone's side of a synchronization, which stores every chunk before it acknowledges the
+/// chunk.
 ///
 ///     idle ──START──▶ requested ──chunk 0──▶ receiving ──last ACK──▶ finishing ──written──▶ idle
 ///                        │  no chunk: nothing    │ wrong chunk, silence, store, write: failed
 ///                        │  no chunk 0: failed   │
 ///                        └───────────▶ idle ◀────┴──────────── disconnect: idle
 ///
-/// A bottle neither repeats nor checks anything, and an acknowledgement has no number. So a
-/// repeated chunk is ignored, and a missing one ends the synchronisation: the next one begins anew,
-/// and the store knows what it has.
+/// A bottle neither repeats nor verifies anything, and an acknowledgement has no number. A repeated
+/// chunk is therefore ignored, and a missing chunk ends the synchronization. The next
+/// synchronization begins anew, and the store recognizes the records that it has.
 public struct DrinkSync: Sendable, Hashable {
   var state = State.idle
-  /// Records that were new in this synchronisation.
+  /// The number of new records in this synchronization.
   public internal(set) var added = 0
 
   enum State: Sendable, Hashable {
     case idle
-    /// START was given to the radio; the first chunk did not come yet, but perhaps another one.
+    /// START was passed to the radio. Chunk 0 has not arrived, though a later chunk may have.
     case requested(until: Instant, found: UInt16? = nil)
     case receiving(Receiving)
-    /// The last acknowledgement was given to the radio.
+    /// The last acknowledgement was passed to the radio.
     case finishing(WriteID)
   }
 
   struct Receiving: Sendable, Hashable {
-    /// The chunk that is stored now, or awaited.
+    /// The index of the chunk that is being stored or awaited.
     var next: UInt16
     var total: UInt16
     var until: Instant
-    /// The commit that stores it; `nil` while it is awaited.
+    /// The commit that stores the chunk; `nil` while the chunk is awaited.
     var storing: UInt64?
   }
 
-  /// What follows a chunk.
+  /// The action that follows a chunk.
   enum Action: Sendable, Hashable {
     case ignore
     case store([BottleRecord])
     case fail(SyncFailure)
   }
 
-  /// Whether one runs.
+  /// Whether a synchronization runs.
   public var isRunning: Bool { state != .idle }
 
-  /// When something is late; `nil` while it waits for the store or the radio.
+  /// The time-out of the awaited chunk; `nil` while the store or the radio is busy.
   var deadline: Instant? {
     switch state {
     case .requested(let until, _): until
@@ -60,15 +61,15 @@ public struct DrinkSync: Sendable, Hashable {
 
   mutating func stop() { state = .idle }
 
-  /// Takes a chunk.
+  /// Takes a chunk and returns what to do with it.
   ///
-  /// - Parameter until: when the next one is late.
+  /// - Parameter until: The time-out of the next chunk.
   mutating func take(_ chunk: BottleChunk, until: Instant) -> Action {
     guard !chunk.isBlank else { return .ignore }
     switch state {
     case .idle, .finishing: return .ignore
     case .requested(let due, let found):
-      // What is left of an older synchronisation may still come, before the first chunk.
+      // Chunks of an older synchronization may still arrive before the first chunk.
       guard chunk.index == 0 else {
         state = .requested(until: due, found: found ?? chunk.index)
         return .ignore
@@ -96,7 +97,9 @@ public struct DrinkSync: Sendable, Hashable {
     state = .receiving(receiving)
   }
 
-  /// Notes that a chunk is durable; returns whether it was the last one, `nil` for another commit.
+  /// Marks the chunk of a commit as stored.
+  ///
+  /// - Returns: Whether the chunk was the last one; `nil` if the commit stores another change.
   mutating func stored(_ commit: UInt64, added new: Int) -> Bool? {
     guard case .receiving(var receiving) = state, receiving.storing == commit else { return nil }
     added += new
@@ -123,7 +126,7 @@ extension DrinkSync: SelfChecking {
   }
 }
 
-/// Names a write until the radio has answered it.
+/// The ID of a write, used until the radio has responded.
 public struct WriteID: NumberedID {
   public var number: UInt64
 
@@ -132,19 +135,20 @@ public struct WriteID: NumberedID {
   }
 }
 
-/// Why a synchronisation failed; what was stored by then stays stored.
+/// The reason why a synchronization failed. Records stored by then stay stored.
 public enum SyncFailure: Error, Sendable, Hashable, Codable {
   case missingChunk(expected: UInt16, found: UInt16)
   case changedTotal(from: UInt16, to: UInt16)
-  /// A chunk cannot be read, as when it was cut off; the next try asks for shorter ones.
+  /// A chunk could not be decoded, for example because it was truncated. The retry requests shorter
+  /// ones.
   case malformed(detail: String)
-  /// A chunk did not come in time.
+  /// A chunk did not arrive in time.
   case silence
   case store(StoreFailure)
   case write(LinkFailure)
   case disconnected
 
-  /// The failure in words for people.
+  /// A description of the failure for people.
   public var text: String {
     switch self {
     case .missingChunk(let expected, let found): "chunk \(found) came instead of \(expected)"

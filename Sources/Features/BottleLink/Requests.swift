@@ -2,45 +2,45 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// What the app has asked for and was not answered yet.
+/// The app's unanswered requests, including refreshes.
 struct Requests: Sendable, Hashable {
   var entries: [Entry] = []
-  /// More are refused: a person asks.
+  /// The most open requests; further ones are refused. Requests come from a person.
   static let limit = 32
 
   struct Entry: Sendable, Hashable {
     let id: UInt64
-    /// `nil` for a refresh.
+    /// The request; `nil` for a refresh.
     let request: BottleRequest?
-    /// Until when it looks for the bottle.
+    /// When the request stops scanning for the bottle.
     let scanUntil: Instant
-    /// When it ends without success.
+    /// When the request fails.
     var until: Instant
     var stage = Stage.waits
-    /// Whether the bottle was found meanwhile.
+    /// Whether the bottle was found since the request was made.
     var wasFound = false
-    /// Whether it was connected meanwhile.
+    /// Whether the bottle was connected since the request was made.
     var wasConnected = false
-    /// Whether the bottle told its state since it was given to the radio.
+    /// Whether a state arrived since the request was passed to the radio.
     var sawState = false
-    /// The new drinks of a refresh: what the synchronisation that it met had brought, and all that
-    /// were stored since.
+    /// The number of new drinks for a refresh. It includes the drinks that a running
+    /// synchronization had added before the refresh.
     var added = 0
   }
 
   enum Stage: Sendable, Hashable {
-    /// For a connection, or for the drinks.
+    /// The request waits for a connection or for drinks.
     case waits
-    /// It was given to the radio.
+    /// The request was passed to the radio.
     case sent
-    /// The bottle answers with its state.
+    /// The request waits for the bottle's state, which confirms a deletion.
     case confirms
   }
 
   var deadline: Instant? { entries.map(\.until).min() }
 }
 
-// Refreshes and commands: they look for the bottle at once, and end in a bounded time.
+// Refreshes and commands, which look for the bottle at once and end in bounded time.
 extension BottleModel {
   mutating func refresh(_ id: UInt64, _ step: inout Step) { ask(id, nil, &step) }
 
@@ -76,28 +76,30 @@ extension BottleModel {
     }
   }
 
-  /// Follows what the step brought: bursts go on while a request looks, and results are given.
+  /// Ends the requests that this step completed, and keeps scanning while a request looks for the
+  /// bottle.
   mutating func settleRequests(_ step: inout Step) {
     for index in requests.entries.indices {
       if burst?.found != nil || connection != nil { requests.entries[index].wasFound = true }
       if isConnected { requests.entries[index].wasConnected = true }
     }
     endWaiting(&step) { entry, model in model.obstacle(for: entry) }
-    // A connection that has something to fetch fetches it, or waits to.
+    // While a connection has something to fetch, it fetches it or waits to.
     if isConnected, !sync.isRunning, connection?.syncAt == nil {
       let waiting = state?.unsynced ?? 0
       endRefreshes(&step) { entry in
         guard waiting == 0 else { return .nothingCame(waiting) }
-        // The answer to the last acknowledgement was lost with its connection.
+        // Drinks were stored, but the response to the last acknowledgement was lost with its
+        // connection.
         return entry.added > 0 ? .synced(entry.added) : .alreadySynced
       }
     }
-    // One burst is shorter than the seed's manual scan.
+    // One burst is shorter than the manual scan of the requirements.
     let looks = requests.entries.contains { $0.scanUntil > step.now }
     if looks, connection == nil { drive(.trigger(.userRefresh), &step) }
   }
 
-  /// Why a request cannot succeed; `nil` while it may.
+  /// The reason why a request cannot succeed; `nil` while it can.
   private func obstacle(for entry: Requests.Entry) -> BottleRefreshResult? {
     switch adapter {
     case .off: .bluetoothOff
@@ -106,7 +108,7 @@ extension BottleModel {
     }
   }
 
-  /// What a request ends with whose time is over.
+  /// The result of a request that timed out.
   private func lateResult(of entry: Requests.Entry) -> BottleRefreshResult {
     if entry.wasConnected { return .syncFailed }
     return entry.wasFound ? .connectionFailed : .bottleAsleep
@@ -118,7 +120,7 @@ extension BottleModel {
     for entry in due { end(entry, lateResult(of: entry), &step) }
   }
 
-  /// Ends the requests that wait for a connection and have a reason to end.
+  /// Ends the requests for which `reason` returns a result.
   private mutating func endWaiting(
     _ step: inout Step, _ reason: (Requests.Entry, Self) -> BottleRefreshResult?
   ) {
@@ -145,7 +147,7 @@ extension BottleModel {
     step.show(.performed(entry.id, entry.stage == .waits ? .notSent(result) : .unconfirmed))
   }
 
-  /// Ends the refreshes; commands go on.
+  /// Ends the refreshes; commands continue.
   mutating func endRefreshes(
     _ step: inout Step, with result: (Requests.Entry) -> BottleRefreshResult
   ) {
@@ -153,7 +155,7 @@ extension BottleModel {
     requests.entries.removeAll { $0.request == nil }
   }
 
-  /// Notes new drinks for the refreshes, also those of a connection that was lost meanwhile.
+  /// Adds new drinks to all refreshes, including drinks from a connection that has been lost.
   mutating func countForRefreshes(_ added: Int) {
     for index in requests.entries.indices { requests.entries[index].added += added }
   }
@@ -164,7 +166,7 @@ extension BottleModel {
     for entry in all { end(entry, lateResult(of: entry), &step) }
   }
 
-  /// Sends the commands that wait, over a connection that is ready.
+  /// Sends the waiting commands over the ready connection.
   mutating func sendRequests(_ step: inout Step) {
     for index in requests.entries.indices {
       guard requests.entries[index].stage == .waits, let request = requests.entries[index].request
@@ -191,7 +193,7 @@ extension BottleModel {
     step.show(.performed(id, failure == nil ? .done : .refused))
   }
 
-  /// A state follows every deletion.
+  /// Completes the deletions, since the bottle sends its state after each one.
   mutating func confirmRequests(at time: Timestamp, _ step: inout Step) {
     for index in requests.entries.indices { requests.entries[index].sawState = true }
     for entry in requests.entries where entry.stage == .confirms {
@@ -208,7 +210,8 @@ extension BottleModel {
     _ = commit(change, &step)
   }
 
-  /// The connection is over: what was not answered may have arrived, and is not sent again.
+  /// Ends the requests that a lost connection left unanswered. They may have arrived, so they are
+  /// not resent.
   mutating func interruptRequests(_ ids: [UInt64], _ step: inout Step) {
     for entry in requests.entries where ids.contains(entry.id) || entry.stage == .confirms {
       step.show(.performed(entry.id, .unconfirmed))

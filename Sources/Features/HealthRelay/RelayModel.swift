@@ -2,9 +2,10 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// A phone that answers an assistant's questions: paired by a code, kept up by a link.
+/// A phone that answers an assistant's questions, paired by a code.
 ///
-/// A link decides when to connect; this decides what that means for the user and the questions:
+/// A link decides when to connect. This machine decides what that means for the user and the
+/// questions:
 ///
 ///     start ──▶ starting ──code──▶ running ──lost──▶ reconnecting ──code──▶ running
 ///                  │                  │                    │
@@ -12,51 +13,55 @@ public import LinkWire
 ///                  ▼                  ▼                    ▼
 ///                error              idle                 error      stop: stopping ──▶ idle
 ///
-/// Questions stand in one line and are answered one at a time, in the order in which they came. An
-/// answer counts as given when the backend has confirmed all of it by a pong; until then it is sent
-/// again on a session that the backend resumed, where it tells a repeated one by its id. On a
-/// session that begins anew nobody waits for it any more: the question is dropped, and whoever
-/// asked has the backend's word that the phone went away.
+/// Questions wait in one queue and are answered one at a time, in order of arrival. An answer is
+/// complete when the backend has confirmed all of its messages by pongs. Until then the phone sends
+/// it again on every session that the backend resumes; the backend recognizes a repeated answer by
+/// its ID. On a new session no caller waits for the answer any more: the question is dropped, since
+/// the backend has already reported to the caller that the phone went away.
 public struct RelayModel: Machine {
-  /// The numbers that it goes by.
+  /// The settings of the relay.
   public let settings: RelaySettings
-  /// When, whether and how to connect.
+  /// The link, which decides whether, when and how to connect.
   public internal(set) var link: HeldLink
-  /// What the user was shown last.
+  /// The status that the user was shown last.
   public internal(set) var status = RelayStatus(.idle)
-  /// What shows the backend that this is the phone of an earlier session; never journaled.
+  /// The token that identifies this phone to the backend as that of an earlier session; never
+  /// journaled.
   public internal(set) var resume: Secret?
   var phase = Phase.off
-  /// What came with the newest code since the start; `nil` before the first.
+  /// The content of the newest code message since the start; `nil` before the first.
   var welcome: Welcome?
   var line = RequestLine()
   var problems: Throttle
-  /// Replies to what was not understood: two ends that refuse each other's must come to rest.
+  /// The rate limit of replies to messages that were not understood. It ends an exchange in which
+  /// both ends reject each other's messages.
   var refusals = Windows([RelaySettings.refusals])
-  /// Where the user is, as far as it was told.
+  /// The most recent lifecycle state of the app.
   var lifecycle = Lifecycle.foreground
-  /// When the backend was heard of last: its newest message, or the start.
+  /// The time of the backend's newest message, or of the start.
   var lastMessage = Instant.zero
 
   enum Phase: Sendable, Hashable {
-    /// Not wanted; the link says why.
+    /// Stopped; the link's status has the reason.
     case off
-    /// Wanted since the user's start.
+    /// Started by the user.
     case on
-    /// The user stopped it; the socket says goodbye until this instant at the latest.
+    /// Stopped by the user. The socket's closing handshake may last until this instant.
     case stopping(AttemptID, until: Instant)
-    /// Nothing was heard for too long while there was no way out.
+    /// Ended because nothing was received for too long while the network was unavailable.
     case quiet
   }
 
-  /// - Parameter seed: the start of its chance.
+  /// Creates a relay that is not started.
+  ///
+  /// - Parameter seed: The seed of the random source.
   public init(settings: RelaySettings, seed: UInt64) {
     self.settings = settings
     link = HeldLink(policy: settings.policy, seed: seed)
     problems = Throttle(every: RelaySettings.problemInterval)
   }
 
-  /// How many questions have not ended: the first is worked on, the others wait.
+  /// The number of open questions. The first one is being answered, the others wait.
   package var openQuestions: Int { line.items.count }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
@@ -80,7 +85,7 @@ public struct RelayModel: Machine {
     [link.deadline, line.deadline, quietDeadline, stopDeadline].compactMap(\.self).min()
   }
 
-  /// What must follow every step: the line moves up, and the user sees what changed.
+  /// Completes a step: starts what the first question needs, and shows changes to the user.
   private mutating func finish(_ step: inout Step) {
     moveUp(&step)
     let current = observed
@@ -91,7 +96,7 @@ public struct RelayModel: Machine {
     notify(before, &step)
   }
 
-  /// One call: its time, and what it asks for so far.
+  /// The time of one call, and the effects it has produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -99,12 +104,12 @@ public struct RelayModel: Machine {
     mutating func show(_ update: RelayUpdate) { effects.append(.update(update)) }
   }
 
-  /// Gives the link an input and carries on with what it wants.
+  /// Passes an input to the link and applies the link's effects.
   mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
 
-  /// Tells the user of a problem, unless another was told just before.
+  /// Shows a problem to the user, unless another one was shown within the interval.
   mutating func tell(_ problem: RelayProblem, _ step: inout Step) {
     guard let withheld = problems.pass(at: step.now) else { return }
     step.show(.problem(problem, withheld: withheld))
@@ -114,31 +119,31 @@ public struct RelayModel: Machine {
 extension RelayModel {
   /// Everything that can happen to a relay.
   public enum Input: Sendable, Equatable, Codable {
-    // The user.
-    /// Connect; also after an error.
+    // Inputs from the user.
+    /// Connect; also valid after an error.
     case start
-    /// End it, and with it the pairing.
+    /// End the connection and the pairing.
     case stop
-    /// The token of an earlier process, which the next connect presents; ignored once there is one.
+    /// The token of an earlier process, for the next connect. Ignored if the model already has one.
     case resume(Secret)
 
     /// An event of the device or of the socket.
     case link(LinkEvent)
 
-    // The socket.
+    // Inputs from the socket.
     case opened(AttemptID)
     case message(AttemptID, Message)
-    /// The socket did not take what was to be sent.
+    /// The socket could not send a message.
     case unsent(AttemptID)
-    /// The goodbye to an attempt that was closed is over.
+    /// The closing handshake of an attempt is complete.
     case closed(AttemptID)
 
-    // The health data.
+    // Inputs from the health data.
     /// An answer is ready to be sent.
     case prepared(WorkID, Prepared)
   }
 
-  /// What a message of the backend turned out to be.
+  /// The meaning of a message from the backend.
   public enum Message: Sendable, Equatable, Codable {
     case paired(Welcome)
     case asked(RelayRequestID, HealthQuestion)
@@ -146,7 +151,7 @@ extension RelayModel {
     case unknown(type: String, RelayRequestID?)
     case malformed(RelayWireError)
 
-    /// What was read; codes and tokens become secrets here.
+    /// Creates a message, with codes and tokens as secrets.
     public init(_ message: BackendMessage) {
       switch message {
       case .connectionCode(let code):
@@ -163,7 +168,7 @@ extension RelayModel {
       }
     }
 
-    /// A token that can stand in a header field (RFC 9110 section 5.5); any other is not kept.
+    /// Returns the token if it is valid in a header field (RFC 9110 section 5.5), otherwise `nil`.
     private static func resume(_ token: String?) -> Secret? {
       guard let token, !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
         return nil
@@ -172,18 +177,19 @@ extension RelayModel {
     }
   }
 
-  /// What came with a code: the only proof of a connection.
+  /// The content of a code message, which is the only proof of a connection.
   public struct Welcome: Sendable, Hashable, Codable {
-    /// What an assistant logs in with.
+    /// The code and word with which an assistant pairs.
     public var pair: RelayPair
-    /// What to show when coming back; `nil` from a backend that cannot resume.
+    /// The token for resuming the session; `nil` from a backend that cannot resume.
     public var resume: Secret?
-    /// Whether the backend knows this phone again and kept its pairings.
+    /// Whether the backend recognized this phone and kept its pairings.
     public var isResumed: Bool
-    /// Whether it takes long answers in parts.
+    /// Whether the backend accepts long answers in parts.
     public var acceptsParts: Bool
 
-    /// A plain backend resumes nothing and takes no parts.
+    /// Creates a welcome. The defaults describe a plain backend, which neither resumes nor accepts
+    /// parts.
     public init(
       pair: RelayPair, resume: Secret? = nil, isResumed: Bool = false, acceptsParts: Bool = false
     ) {
@@ -194,23 +200,23 @@ extension RelayModel {
     }
   }
 
-  /// An answer as far as the model must know it: health data stays outside.
+  /// A summary of an answer for the model. The health data stays outside.
   public struct Prepared: Sendable, Hashable, Codable {
-    /// Messages that it is sent in; at least 1.
+    /// The number of messages in which the answer is sent; at least 1.
     public var parts: Int
-    /// What the answer says of itself.
+    /// The result that the answer reports.
     public var content: Content
 
     /// A success or a failure.
     public enum Content: Sendable, Hashable, Codable {
       case points(Int, isTruncated: Bool)
-      /// The question cannot be answered as it is.
+      /// The question cannot be answered as asked.
       case refused(reason: String)
-      /// The store does not answer.
+      /// The store does not respond.
       case unreadable(reason: String)
     }
 
-    /// An answer of one or several messages.
+    /// Creates the summary of an answer that has one or more messages.
     public init(parts: Int, content: Content) {
       self.parts = parts
       self.content = content
@@ -232,7 +238,7 @@ extension RelayModel {
     }
   }
 
-  /// Takes an event of the device or of the socket.
+  /// Handles an event of the device or of the socket.
   private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
     switch event {
     case .device(.again): start(&step)
@@ -249,12 +255,12 @@ extension RelayModel {
   }
 }
 
-/// Names the reading for one answer.
+/// The ID of the reading for one answer.
 public struct WorkID: NumberedID {
-  /// Counted from the start of the model.
+  /// The number, counted from the start of the model.
   public let number: UInt64
 
-  /// The name that stands for a number.
+  /// Creates an ID from its number.
   public init(_ number: UInt64) { self.number = number }
 }
 
@@ -264,34 +270,34 @@ extension RelayModel.Input: LinkInput {
 }
 
 extension RelayModel {
-  /// Everything a relay can ask for; carried out in order.
+  /// Every effect of a relay. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
-    /// Open the socket; the token, if there is one, tells the backend whose it is.
+    /// Open the socket. The token, if present, identifies the phone to the backend.
     case open(AttemptID, resume: Secret?)
-    /// Close the socket with a code of RFC 6455 section 7.4, and say `.closed` when that is done.
+    /// Close the socket with a code of RFC 6455 section 7.4, then report `.closed`.
     case close(AttemptID, code: UInt16)
     case ping(AttemptID, UInt64)
-    /// Read what answers a question, and hold the answer until it is sent or discarded.
+    /// Read the data that answers a question. Hold the answer until it is sent or discarded.
     case read(WorkID, RelayRequestID, HealthQuestion, inParts: Bool)
-    /// Send one message of an answer, counted from 0.
+    /// Send one message of an answer; the index starts at 0.
     case send(AttemptID, WorkID, part: Int)
-    /// Stop reading, and let go of the answer.
+    /// Stop reading, and release the answer.
     case discard(WorkID)
-    /// Hold a failure in place of an answer.
+    /// Hold a failure instead of an answer.
     case fail(WorkID, RelayRequestID, HealthQuestion.Kind, reason: String)
-    /// Send a failure at once; to what kind of question, where that is known.
+    /// Send a failure at once, with the kind of the question if it is known.
     case refuse(AttemptID, RelayRequestID?, HealthQuestion.Kind?, reason: String)
-    /// Show this as the notification, or change the one that is shown.
+    /// Show this status as the notification, or update the notification.
     case notify(RelayStatus)
-    /// Take the notification away.
+    /// Remove the notification.
     case unnotify
     case update(RelayUpdate)
   }
 }
 
-// The link and the user: what its effects mean for a relay.
+// The link and the user.
 extension RelayModel {
-  /// Translates what the link asks for.
+  /// Translates the effects of the link.
   mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
@@ -301,7 +307,7 @@ extension RelayModel {
         step.effects.append(.close(attempt, code: reason.closeCode))
       case .ping(let attempt, let id): step.effects.append(.ping(attempt, id))
       case .status(let status): followed(status, &step)
-      // No preset of a relay has credentials or a standby.
+      // No preset of a relay has credentials or standby.
       case .refreshCredentials, .poll, .arm, .disarm: continue
       }
     }
@@ -318,7 +324,7 @@ extension RelayModel {
     }
   }
 
-  /// The session is over, and nobody waits for an answer any more.
+  /// Ends the session, whose callers no longer wait for answers.
   private mutating func end(_ step: inout Step) {
     welcome = nil
     drop(&step) { _ in true }
@@ -333,11 +339,11 @@ extension RelayModel {
     phase = .on
     lastMessage = step.now
     drive(.want(.live), &step)
-    // Who presses again does not wait for the next try.
+    // A user who starts again does not wait for the next retry.
     if link.status.retryAt != nil { drive(.trigger(.userRefresh), &step) }
   }
 
-  /// The user's own end is the end of the pairing: the next start is a stranger's.
+  /// Stops the relay and ends the pairing. The backend treats the next start as a new phone.
   mutating func stop(_ step: inout Step) {
     resume = nil
     guard phase == .on else { return }
@@ -358,7 +364,8 @@ extension RelayModel {
     return until
   }
 
-  /// The link's own idle rule watches what is connected; without a way out this one does.
+  /// The end of the idle time while the network is unavailable. While connected, the link's own
+  /// idle rule applies.
   var quietDeadline: Instant? {
     guard phase == .on, link.status.phase == .held, let idle = settings.policy.liveness.idle
     else { return nil }
@@ -370,7 +377,7 @@ extension RelayModel {
     phase = .quiet
   }
 
-  /// What the user sees.
+  /// The current status for the user.
   var observed: RelayStatus {
     switch phase {
     case .stopping: RelayStatus(.stopping)
@@ -379,7 +386,7 @@ extension RelayModel {
     }
   }
 
-  /// A notification stands as long as the service works; what it says changes with the state.
+  /// Shows, updates or removes the notification, which is visible while the relay is active.
   func notify(_ before: RelayStatus, _ step: inout Step) {
     guard settings.hasNotification else { return }
     if status.isWorking {
@@ -393,7 +400,7 @@ extension RelayModel {
 }
 
 extension RelayStatus {
-  /// Whether the service is up.
+  /// Whether the relay is active.
   fileprivate var isWorking: Bool {
     switch state {
     case .starting, .running, .reconnecting: true
@@ -403,7 +410,7 @@ extension RelayStatus {
 }
 
 extension LinkStatus {
-  /// What the trying ended with.
+  /// The failure that ended the attempts.
   fileprivate var failure: LinkFailure? {
     switch reason {
     case .failure(let failure), .exhausted(let failure): failure
@@ -412,7 +419,7 @@ extension LinkStatus {
   }
 }
 
-// What comes in over the socket, and how it is answered.
+// Received messages, and the answers to them.
 extension RelayModel {
   mutating func opened(_ attempt: AttemptID, _ step: inout Step) {
     guard link.currentAttempt == attempt else { return }  // late
@@ -445,7 +452,8 @@ extension RelayModel {
     refuse(nil, nil, "a message of \(bytes) bytes is too long", attempt, &step)
   }
 
-  /// Any message shows that the backend wants something, understood or not; pings and pongs do not.
+  /// Records a message from the backend. Any message is activity, even one that is not understood;
+  /// pings and pongs are not.
   private mutating func heard(_ attempt: AttemptID, _ step: inout Step) {
     lastMessage = step.now
     drive(.validData(attempt), &step)
@@ -455,11 +463,12 @@ extension RelayModel {
     let isNew = link.status.phase != .connected
     let couldSendParts = welcome?.acceptsParts ?? next.acceptsParts
     welcome = next
-    // A backend that knows the phone need not say the token again, nor with each further pair.
+    // A backend that resumed the session need not repeat the token, neither at once nor with later
+    // codes.
     if next.resume != nil || isNew && !next.isResumed { resume = next.resume }
     if isNew {
       if next.isResumed { line.adopt(attempt) } else { drop(&step) { $0.attempt != attempt } }
-      // What was cut for a backend that takes parts does not fit one that takes none.
+      // An answer split for a backend that accepts parts does not suit one that does not.
       if couldSendParts != next.acceptsParts { readAgain(&step) }
       drive(.established(attempt), &step)
     }
@@ -492,7 +501,7 @@ extension RelayModel {
     step.effects.append(.refuse(attempt, id, kind, reason: reason))
   }
 
-  /// Does for the first in line what can be done now.
+  /// Starts the next step of the first question.
   mutating func moveUp(_ step: inout Step) {
     guard let welcome, let first = line.items.first else { return }
     switch first.progress {
@@ -509,8 +518,9 @@ extension RelayModel {
     }
   }
 
-  /// One part at a time, each behind the proof that the one before arrived: a slow way out is not
-  /// filled so far that the link's own pings would come too late.
+  /// Sends one part, after the previous part was confirmed.
+  ///
+  /// Sending all parts at once could fill a slow uplink and delay the link's own pings too long.
   private mutating func send(
     _ work: WorkID, _ prepared: Prepared, part: Int, _ attempt: AttemptID, _ step: inout Step
   ) {
@@ -529,7 +539,7 @@ extension RelayModel {
     if case .unreadable(let reason) = prepared.content { tell(.unreadable(reason), &step) }
   }
 
-  /// A pong: what was sent before its ping has arrived.
+  /// Handles a pong, which confirms everything sent before its ping.
   mutating func confirm(_ attempt: AttemptID, _ id: UInt64, _ step: inout Step) {
     guard link.currentAttempt == attempt, let first = line.items.first,
       case .sending(let work, let prepared, let part, id) = first.progress
@@ -547,7 +557,7 @@ extension RelayModel {
     }
   }
 
-  /// The store did not answer in time: an honest failure takes the answer's place.
+  /// Replaces the answer by a failure because the store did not respond in time.
   mutating func expireReading(_ step: inout Step) {
     guard let first = line.items.first, case .reading(let late, _) = first.progress else { return }
     let reason = "the health data could not be read in time"
@@ -566,7 +576,7 @@ extension RelayModel {
     }
   }
 
-  /// Lets go of the questions that nobody waits for any more.
+  /// Drops the questions whose callers no longer wait.
   mutating func drop(_ step: inout Step, where isOver: (RequestLine.Item) -> Bool) {
     for index in line.items.indices.reversed() where isOver(line.items[index]) {
       remove(index, .dropped, &step)
@@ -583,25 +593,25 @@ extension RelayModel {
 }
 
 extension RequestLine {
-  /// The backend kept the session: all that was asked before is waited for here.
+  /// Moves all questions to the new connection of a resumed session.
   mutating func adopt(_ attempt: AttemptID) {
     for index in items.indices { items[index].attempt = attempt }
   }
 
-  /// The backend asked again on another connection.
+  /// Moves a question to the connection on which the backend asked it again.
   mutating func adopt(_ id: RelayRequestID, _ attempt: AttemptID) {
     guard let index = items.firstIndex(where: { $0.id == id }) else { return }
     items[index].attempt = attempt
   }
 
-  /// The socket is gone: whether what was on its way arrived is not known.
+  /// Returns an answer in transit to `prepared`, since its arrival is unknown after a loss.
   mutating func interrupt() {
     guard case .sending(let work, let prepared, _, _)? = items.first?.progress else { return }
     items[0].progress = .prepared(work, prepared)
   }
 }
 
-// What always holds between the parts of a relay.
+// The invariants that span the parts of a relay.
 extension RelayModel {
   public func check(_ check: inout InvariantCheck) {
     check.require(
@@ -616,7 +626,7 @@ extension RelayModel {
     refusals.check(&check)
   }
 
-  /// A session begins with a code and ends with the link.
+  /// Checks that a session begins with a code and ends with the link.
   private func checkSession(_ check: inout InvariantCheck) {
     switch link.status.phase {
     case .connected:
@@ -630,7 +640,7 @@ extension RelayModel {
     }
   }
 
-  /// An answer is on its way only over the present connection.
+  /// Checks that an answer is in transit only over the current connection.
   private func checkAnswer(_ check: inout InvariantCheck) {
     guard let first = line.items.first, case .sending = first.progress else { return }
     check.require(

@@ -2,29 +2,30 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// What the user of a relay sees happen, in order.
+/// Everything that the user of a relay observes, in order.
 public enum RelayUpdate: Sendable, Hashable, Codable {
   case status(RelayStatus)
-  /// A code and a word for the next assistant; those before no longer count.
+  /// A code and a word for the next assistant. Earlier pairs are no longer valid.
   case pair(RelayPair)
-  /// A question came to its end.
+  /// A question ended.
   case ended(RelayReceipt)
-  /// Something went wrong; at most one in 30 s, and how many were not told since the one before.
+  /// A problem, reported at most once in 30 s, with the number of problems withheld since the last
+  /// one.
   case problem(RelayProblem, withheld: Int)
 }
 
-/// What a person reads to an assistant.
+/// The pairing code that a person reads to an assistant.
 public struct RelayPair: Sendable, Hashable, Codable {
   /// Six digits.
   public var code: Secret
   /// A short word.
   public var word: Secret
-  /// What the backend says to the person; it may repeat the other two.
+  /// The backend's text for the person; it may repeat the code and the word.
   public var message: Secret
-  /// How long it counts while it is not used, where the backend says so.
+  /// The validity of an unused code; `nil` if the backend does not send it.
   public var expiresIn: Duration?
 
-  /// A pair as the backend gave it.
+  /// Creates a pair.
   public init(code: Secret, word: Secret, message: Secret = Secret(""), expiresIn: Duration? = nil)
   {
     self.code = code
@@ -34,25 +35,25 @@ public struct RelayPair: Sendable, Hashable, Codable {
   }
 }
 
-/// The six states of seed 000 with what stands beside them.
+/// The status of a relay: one of six states of the requirements, with details.
 public struct RelayStatus: Sendable, Hashable, Codable {
-  /// Where the relay stands.
+  /// The current state.
   public var state: State
-  /// The number of the retry, from 1; 0 when none runs or waits.
+  /// The number of the current or next retry, from 1; 0 if there is none.
   public var attempt: Int
-  /// How many retries there are.
+  /// The maximum number of retries; `nil` if the link sets none.
   public var of: Int?
-  /// When the next try is made, if it waits for a time.
+  /// When the next attempt starts, if the relay waits for a time.
   public var retryAt: Instant?
-  /// Why it is not running.
+  /// The reason why the relay is not running.
   public var reason: LinkStatus.Reason?
 
-  /// The seed's words.
+  /// A state, with the name that the requirements use.
   public enum State: String, Sendable, Hashable, Codable, CaseIterable {
     case idle, starting, running, reconnecting, error, stopping
   }
 
-  /// A status; most say nothing but their state.
+  /// Creates a status, by default without details.
   public init(
     _ state: State, attempt: Int = 0, of: Int? = nil, retryAt: Instant? = nil,
     reason: LinkStatus.Reason? = nil
@@ -64,9 +65,10 @@ public struct RelayStatus: Sendable, Hashable, Codable {
     self.reason = reason
   }
 
-  /// The one projection of a link that is wanted or has ended.
+  /// Creates the status of a link that is started or has ended.
   ///
-  /// - Parameter hasRun: whether a code came since the start: only then a try is a reconnect.
+  /// - Parameter hasRun: Whether a code arrived since the start. Only then is an attempt a
+  ///   reconnect.
   public init(_ link: LinkStatus, hasRun: Bool) {
     switch link.phase {
     case .disconnected: state = .idle
@@ -74,7 +76,7 @@ public struct RelayStatus: Sendable, Hashable, Codable {
     case .connected: state = .running
     case .standby, .failed: state = .error
     }
-    // The first try is no retry.
+    // The first attempt is not a retry.
     attempt = link.of == nil ? 0 : link.attempt
     of = link.of
     retryAt = link.retryAt
@@ -82,26 +84,27 @@ public struct RelayStatus: Sendable, Hashable, Codable {
   }
 }
 
-/// What became of one question.
+/// The outcome of one question.
 public struct RelayReceipt: Sendable, Hashable, Codable {
-  /// The backend's name of it.
+  /// The backend's ID of the question.
   public var id: RelayRequestID
-  /// What was asked.
+  /// The question.
   public var question: HealthQuestion
-  /// How it ended.
+  /// How the question ended.
   public var outcome: Outcome
-  /// From its arrival to its end.
+  /// The time from the question's arrival to its end.
   public var took: Duration
 
   /// How a question ended.
   public enum Outcome: Sendable, Hashable, Codable {
-    /// The backend has the answer, with so many points; a truncated one says where it goes on.
+    /// The backend received the answer with this number of points. A truncated answer says where to
+    /// continue.
     case answered(points: Int, isTruncated: Bool)
-    /// The backend has a failure, and why.
+    /// The backend received a failure with this reason.
     case refused(reason: String)
-    /// The assistant has left.
+    /// The assistant left before the answer.
     case cancelled
-    /// The session that it was asked on is over; the backend has told the assistant.
+    /// The session of the question ended. The backend has reported this to the assistant.
     case dropped
   }
 
@@ -113,67 +116,67 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
   }
 }
 
-/// What deserves the user's eye.
+/// A problem that the user should see.
 public enum RelayProblem: Sendable, Hashable, Codable {
-  /// The tries are over; only the user starts it again.
+  /// The connection failed, and only the user can start the relay again.
   case connection(LinkFailure)
-  /// It was to start while the app is in background, where it cannot be kept.
+  /// A start was refused because the app is in the background, where the socket cannot be kept.
   case inBackground
-  /// A message of the backend could not be read.
+  /// A message from the backend could not be decoded.
   case malformed(String)
-  /// A message of a kind that this version does not know.
+  /// A message from the backend has a type that this version does not support.
   case unknownType(String)
-  /// A message over the limit was dropped unread.
+  /// A message over the size limit was dropped without being read.
   case oversized(bytes: UInt64)
   /// The health data could not be read.
   case unreadable(String)
-  /// More questions stand in line than are taken.
+  /// The question queue is full.
   case busy
 }
 
-/// What a relay is told once: its policy, and its numbers from seed 000.
+/// The settings of a relay: its policy and the limits of the requirements.
 public struct RelaySettings: Sendable, Hashable, Codable {
-  /// How the link under it behaves.
+  /// The policy of the link.
   public var policy: LinkPolicy
-  /// Whether a notification stands while it is wanted, as a foreground service must have one.
+  /// Whether a notification is shown while the relay is active, as a foreground service requires.
   public var hasNotification: Bool
 
-  /// Problems are told to the user at most once in this time (seed: 30 s).
+  /// The shortest interval between two problems shown to the user (requirements: 30 s).
   public static let problemInterval = Duration.seconds(30)
-  /// A stop that takes longer is over (contracts 1.8: 5 s).
+  /// The time-out of a stop (contracts 1.8: 5 s).
   public static let stopTimeout = Duration.seconds(5)
-  /// Reading for one answer may take this long: under the 45 s that askers wait (contracts 1.9.5),
-  /// so that they hear the cause.
+  /// The time-out of reading for one answer. It is shorter than the 45 s that callers wait
+  /// (contracts 1.9.5), so that they receive the cause.
   public static let readTimeout = Duration.seconds(40)
-  /// Questions that may stand in line; one more is refused at once.
+  /// The most questions in the queue; a further one is refused at once.
   public static let lineLimit = 32
-  /// Ids of answered questions that are remembered while a connection lasts.
+  /// The most IDs of answered questions that are stored while a connection lasts.
   public static let answeredLimit = 256
-  /// At most 20 replies a minute to messages that are not understood; others get no reply. Ours.
+  /// The limit of replies to messages that are not understood: 20 a minute, then none. Our choice.
   public static let refusals = AttemptWindow(attempts: 20, per: .seconds(60))
 
-  /// Settings with a policy of one's own.
+  /// Creates settings with a custom policy.
   public init(policy: LinkPolicy, hasNotification: Bool) {
     self.policy = policy
     self.hasNotification = hasNotification
   }
 
-  /// The settings of a profile, with its preset.
+  /// Creates the settings of a profile, with its preset.
   public init(_ profile: RelayProfile) {
     self.init(policy: profile.policy, hasNotification: profile != .foreground)
   }
 }
 
-/// What hosts a relay.
+/// The host of a relay.
 public enum RelayProfile: String, Sendable, Hashable, Codable, CaseIterable {
-  /// A foreground service keeps the process and the socket alive in background.
+  /// A foreground service, which keeps the process and the socket alive in the background.
   case service
-  /// The same, which ends with an error after two quick retries, as the seed has it.
+  /// A foreground service that ends with an error after two quick retries, as in the requirements.
   case quick
-  /// Only an app in front keeps the socket; background ends it.
+  /// An app without a service. It keeps the socket only in the foreground.
   case foreground
 
-  /// The preset that it goes by.
+  /// The preset of the profile.
   public var policy: LinkPolicy {
     switch self {
     case .service: .healthRelayService

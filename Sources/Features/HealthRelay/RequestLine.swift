@@ -2,27 +2,27 @@ import LinkCore
 import LinkHealth
 import LinkWire
 
-/// Questions in the order in which they came; only the first is worked on.
+/// The queue of questions, in order of arrival. Only the first one is being answered.
 struct RequestLine: Sendable, Hashable {
   /// One question.
   struct Item: Sendable, Hashable {
     let id: RelayRequestID
     let question: HealthQuestion
-    /// The connection on which somebody waits for the answer.
+    /// The connection on which a caller waits for the answer.
     var attempt: AttemptID
     let askedAt: Instant
     var progress = Progress.waiting
   }
 
-  /// How far an answer is.
+  /// The progress of an answer.
   enum Progress: Sendable, Hashable {
     case waiting
     case reading(WorkID, until: Instant)
     case prepared(WorkID, RelayModel.Prepared)
-    /// Part `part` is on its way; the pong to `ping` says that it has arrived.
+    /// Part `part` is in transit; the pong to `ping` confirms its arrival.
     case sending(WorkID, RelayModel.Prepared, part: Int, ping: UInt64)
 
-    /// The reading that it comes from.
+    /// The reading of the answer.
     var work: WorkID? {
       switch self {
       case .waiting: nil
@@ -32,18 +32,19 @@ struct RequestLine: Sendable, Hashable {
   }
 
   var items: [Item] = []
-  /// Answered on the present connection, oldest first: a repeated question is not answered twice.
+  /// The questions answered on the current connection, oldest first, so that a repeated one is not
+  /// answered twice.
   var answered: [RelayRequestID] = []
   var lastWork: UInt64 = 0
   var lastPing: UInt64 = 0
 
-  /// When the reading under way has taken too long.
+  /// The time-out of the reading in progress.
   var deadline: Instant? {
     guard case .reading(_, let until)? = items.first?.progress else { return nil }
     return until
   }
 
-  /// What was asked on the present connection, and is answered or on its way.
+  /// Whether the question was asked on the current connection and is answered or in the queue.
   func knows(_ id: RelayRequestID) -> Bool {
     answered.contains(id) || items.contains { $0.id == id }
   }
@@ -53,7 +54,7 @@ struct RequestLine: Sendable, Hashable {
     if answered.count > RelaySettings.answeredLimit { answered.removeFirst() }
   }
 
-  /// A new connection: what is asked on it waits for an answer on it.
+  /// Clears the answered questions, since callers of a new connection wait for answers on it.
   mutating func forgetAnswered() { answered = [] }
 
   mutating func newWork() -> WorkID {
@@ -61,7 +62,7 @@ struct RequestLine: Sendable, Hashable {
     return WorkID(lastWork)
   }
 
-  /// Apart from the link's own pings, which count from 1.
+  /// Returns a ping ID. The highest bit separates it from the link's own pings, which count from 1.
   mutating func newPing() -> UInt64 {
     lastPing += 1
     return 1 << 63 | lastPing
@@ -95,7 +96,7 @@ extension RequestLine: SelfChecking {
   }
 }
 
-/// Lets one through in a while, and counts the others.
+/// A rate limit that lets one event pass in an interval and counts the others.
 struct Throttle: Sendable, Hashable {
   private let interval: Duration
   private var last: Instant?
@@ -105,7 +106,7 @@ struct Throttle: Sendable, Hashable {
     self.interval = interval
   }
 
-  /// How many were held back since the one before; `nil` when this one is held back too.
+  /// Returns the number of events withheld since the last one passed; `nil` to withhold this one.
   mutating func pass(at now: Instant) -> Int? {
     if let last, last.duration(to: now) < interval {
       withheld += 1

@@ -1,45 +1,46 @@
 public import LinkWire
 
-/// One try to send a payload in pieces, which goes on where an earlier one was cut.
+/// One try to send a payload in pieces, which resumes where an earlier try was interrupted.
 ///
-///     ticket ─▶ asking ──offset──▶ appending ⇄ (the rest) ─▶ ended: the server's answer
-///                 │ gone              ▲  │ another offset: goes on there
+///     ticket ─▶ asking ──offset──▶ appending ⇄ (the rest) ─▶ ended: the server's response
+///                 │ gone              ▲  │ another offset: resumes there
 ///                 ▼                   │  ▼ gone
-///     no ticket ─▶ creating ──place───┘ creating, once more
-///                     └──the server does not know uploads──▶ whole
+///     no ticket ─▶ creating ──URL─────┘ creating, once more
+///                     └──the server does not support uploads──▶ whole
 ///
-/// It sends nothing by itself: the shell makes the request of each step and reports the answer.
-/// What cuts a request ends the try; the ticket is kept, and the next try begins with it.
+/// This value sends nothing itself: the shell makes the request of each step and reports the
+/// response. An interrupted request ends the try; the ticket stays stored, and the next try begins
+/// with it.
 public struct ResumableUpload: Sendable, Hashable {
-  /// What to do next.
+  /// The next step of a try.
   public enum Step: Sendable, Hashable {
-    /// Ask the server for a place.
+    /// Ask the server to create an upload.
     case create
-    /// Ask how much of the payload is there.
+    /// Ask the server how many bytes of the payload it has.
     case offset(url: String)
-    /// Send so many bytes, from an offset on.
+    /// Send `count` bytes from an offset.
     case append(url: String, from: Int, count: Int, isLast: Bool)
-    /// Send the payload in one request, as to a server that knows no uploads.
+    /// Send the payload in one request, as to a server that does not support uploads.
     case whole
-    /// The answer to the whole payload, or a refusal that another try may not meet.
+    /// The response to the whole payload, or a refusal that another try may avoid.
     case ended(status: Int)
   }
 
-  /// What is kept for the next try.
+  /// What to store for the next try.
   public enum Keep: Sendable, Hashable {
     case nothing
-    /// Store it before the next request.
+    /// Store the URL before the next request.
     case ticket(url: String)
-    /// Forget what is stored.
+    /// Remove the stored ticket.
     case forget
   }
 
-  /// From so many bytes on a payload is sent in pieces; ours: a cut below costs less than the
-  /// requests that a resumption takes.
+  /// The least size of a payload that is sent in pieces. Our choice: below it an interruption costs
+  /// less than the requests of a resumption.
   public static let usualLeast = 64 << 10
-  /// The most bytes of a piece; ours: what a restart of the server costs at most.
+  /// The most bytes of a piece. Our choice: the most that a restart of the server costs.
   public static let mostPiece = 256 << 10
-  /// How often a try begins anew, or learns of another offset, before it sends the payload whole.
+  /// The most restarts and offset corrections of a try before it sends the payload whole.
   static let mostDetours = 3
 
   private enum Stage: Sendable, Hashable {
@@ -55,16 +56,16 @@ public struct ResumableUpload: Sendable, Hashable {
   private let dialect: UploadDialect
   private var stage: Stage
   private var detours = 0
-  /// Whether the server took the request for a place.
+  /// Whether the server accepted the request to create an upload.
   public private(set) var isUnderstood = true
-  /// Whether the answer that ended it says that the batch is stored, if its status does.
+  /// Whether the final response reports the batch as stored, if its status is a success.
   public private(set) var isStored = true
 
-  /// A try.
+  /// Creates a try.
   ///
   /// - Parameters:
-  ///   - size: How many bytes the payload has.
-  ///   - url: Where the server keeps what an earlier try sent.
+  /// - size: The size of the payload in bytes.
+  /// - url: The URL of the upload that an earlier try began.
   public init(size: Int, _ offer: UploadOffer, url: String? = nil) {
     self.size = size
     dialect = offer.dialect
@@ -73,7 +74,7 @@ public struct ResumableUpload: Sendable, Hashable {
     if let most = offer.maxSize, size > most { stage = .whole }
   }
 
-  /// What to do next.
+  /// The next step.
   public var step: Step {
     switch stage {
     case .creating: return .create
@@ -86,7 +87,7 @@ public struct ResumableUpload: Sendable, Hashable {
     }
   }
 
-  /// The fields of the step's request.
+  /// The header fields of the step's request.
   public var fields: [UploadField] {
     switch step {
     case .create: return UploadFields(dialect, length: size, isComplete: false).fields
@@ -98,7 +99,9 @@ public struct ResumableUpload: Sendable, Hashable {
     }
   }
 
-  /// Takes the answer to the step's request.
+  /// Takes the response to the step's request.
+  ///
+  /// - Returns: What to store for the next try.
   public mutating func take(_ reply: UploadReply) -> Keep {
     switch stage {
     case .creating: return created(reply)
@@ -124,7 +127,7 @@ public struct ResumableUpload: Sendable, Hashable {
 
   private mutating func asked(_ reply: UploadReply, _ url: String) -> Keep {
     guard (200..<300).contains(reply.status) else { return refused(reply.status) }
-    // If the payload is complete its answer was lost: whether it was a success is not known.
+    // If the payload is complete, its response was lost. Whether that was a success is unknown.
     guard reply.fields.isComplete != true, let offset = reply.fields.offset, offset <= size,
       dialect != .tus || offset < size
     else { return begin() }
@@ -145,7 +148,7 @@ public struct ResumableUpload: Sendable, Hashable {
     let isSuccess = (200..<300).contains(reply.status)
     if isLast, reply.fields.isComplete == true || (isSuccess && isWhole(reply)) {
       (stage, isStored) = (.ended(status: reply.status), reply.isSuccess)
-      // A server that could not store it now keeps the bytes for the next try.
+      // A server that could not store the batch now keeps the bytes for the next try.
       let isKept = Self.isPassing(reply.status) || (isSuccess && !reply.isSuccess)
       return isKept ? .nothing : .forget
     }
@@ -153,8 +156,9 @@ public struct ResumableUpload: Sendable, Hashable {
     return took(reply.fields.offset, of: from..<(from + count), url)
   }
 
-  /// Whether a success of the last piece concludes the upload: in tus its offset says so, in the
-  /// draft a server may say nothing.
+  /// Whether a successful response to the last piece completes the upload.
+  ///
+  /// In tus the offset shows this; in the draft a server may omit it.
   private func isWhole(_ reply: UploadReply) -> Bool {
     guard let offset = reply.fields.offset else {
       return dialect != .tus && reply.fields.isComplete == nil
@@ -162,10 +166,10 @@ public struct ResumableUpload: Sendable, Hashable {
     return offset == size && reply.fields.isComplete != false
   }
 
-  /// Goes on behind what the server took of a piece. It is doubted if that is less than half.
+  /// Continues after the accepted bytes of a piece. Less than half of a piece counts as a detour.
   private mutating func took(_ offset: Int?, of sent: Range<Int>, _ url: String) -> Keep {
     guard let offset else {
-      // It must say so in tus, and should in the draft: it is asked.
+      // The offset is required in tus and recommended in the draft, so the server is asked for it.
       return doubt(.asking(url: url))
     }
     guard offset <= size else { return begin() }
@@ -177,7 +181,7 @@ public struct ResumableUpload: Sendable, Hashable {
     return .nothing
   }
 
-  /// Goes on in another place, after several times with the whole payload.
+  /// Continues at another stage, or sends the payload whole after too many detours.
   private mutating func doubt(_ next: Stage) -> Keep {
     detours += 1
     guard detours < Self.mostDetours else {
@@ -188,7 +192,7 @@ public struct ResumableUpload: Sendable, Hashable {
     return .nothing
   }
 
-  /// Goes on after a refusal of the upload itself, which says nothing about the payload.
+  /// Continues after a refusal of the upload itself, which is no refusal of the payload.
   private mutating func refused(_ status: Int) -> Keep {
     guard !Self.isPassing(status) else {
       stage = .ended(status: status)
@@ -197,14 +201,14 @@ public struct ResumableUpload: Sendable, Hashable {
     return begin()
   }
 
-  /// Begins anew; after several times the payload goes whole.
+  /// Begins anew, or sends the payload whole after too many detours.
   private mutating func begin() -> Keep {
     detours += 1
     stage = detours < Self.mostDetours ? .creating : .whole
     return .forget
   }
 
-  /// Whether the same request may meet another answer later, or with another secret.
+  /// Whether the same request may succeed later or with another secret.
   public static func isPassing(_ status: Int) -> Bool {
     switch status {
     case 401, 408, 425, 429: true

@@ -2,12 +2,12 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The transactions of the queue that are under way, and what waits to be stored.
+/// The queue's transactions in progress, and the accepted batches that wait to be stored.
 ///
-/// Transactions of different kinds are stored at the same time and fail each in its own way, so they
-/// are no `CommitQueue`. Only accepted batches are stored one transaction at a time.
+/// Transactions of different kinds run at the same time and fail independently, so a `CommitQueue`
+/// does not fit. Only accepted batches are stored one transaction at a time.
 struct SyncCommits: Sendable, Hashable {
-  /// What a transaction will have done.
+  /// The change that a transaction makes.
   enum Commit: Sendable, Hashable {
     case page(type: String, [QueuedBatch], FetchedPage)
     case accepted([Accepted])
@@ -23,10 +23,10 @@ struct SyncCommits: Sendable, Hashable {
   }
 
   private(set) var underWay: [SyncCommitID: Commit] = [:]
-  /// The last failure of the store; nil once it did not fail.
+  /// The most recent failure of the store; nil after a success.
   private(set) var failure: StoreFailure?
   private var failures = 0
-  /// Batches that the server has, in no transaction yet.
+  /// Batches that the server has accepted, without a transaction yet.
   private var unsaved: [Accepted] = []
   private var saveAt: Instant?
 
@@ -39,10 +39,10 @@ struct SyncCommits: Sendable, Hashable {
   /// Whether an accepted batch waits to be stored.
   var hasUnsaved: Bool { !unsaved.isEmpty }
 
-  /// Whether the store does not work now.
+  /// Whether the store has failed repeatedly.
   var isFailing: Bool { failures >= SyncSettings.mostFailures }
 
-  /// How long to wait after a failure of the store.
+  /// The wait after a failure of the store.
   var pause: Duration { SyncSettings.pause(after: failures) }
 
   /// When accepted batches are stored after a failure.
@@ -58,7 +58,7 @@ struct SyncCommits: Sendable, Hashable {
     }
   }
 
-  /// The first place of a page of a type that is being stored.
+  /// The first position of a page of a type that is being stored.
   func firstPlace(of type: String) -> UInt64? {
     underWay.values.compactMap { commit in
       guard case .page(type, let batches, _) = commit else { return nil }
@@ -66,17 +66,17 @@ struct SyncCommits: Sendable, Hashable {
     }.min()
   }
 
-  /// Notes a transaction that begins.
+  /// Records that a transaction begins.
   mutating func begin(_ commit: Commit, _ id: SyncCommitID) { underWay[id] = commit }
 
-  /// Notes that a transaction is durable; returns what it has done.
+  /// Records that a transaction is stored, and returns its change.
   mutating func committed(_ id: SyncCommitID) -> Commit? {
     guard let commit = underWay.removeValue(forKey: id) else { return nil }
     (failures, failure) = (0, nil)
     return commit
   }
 
-  /// Notes that nothing of a transaction was stored; returns what it would have done.
+  /// Records that a transaction failed, and returns the change that was not stored.
   mutating func failed(_ id: SyncCommitID, _ failure: StoreFailure) -> Commit? {
     guard let commit = underWay.removeValue(forKey: id) else { return nil }
     failures += 1
@@ -86,12 +86,12 @@ struct SyncCommits: Sendable, Hashable {
 
   // MARK: Accepted batches
 
-  /// Adds a batch that the server has.
+  /// Adds a batch that the server has accepted.
   mutating func add(_ file: String, at time: Timestamp) {
     unsaved.append(Accepted(file: file, at: time))
   }
 
-  /// Takes the batches that are stored next; nil if there are none, or a transaction is under way.
+  /// Takes the batches to store next; nil if there are none or a transaction is in progress.
   mutating func takeUnsaved(at now: Instant) -> [Accepted]? {
     guard !unsaved.isEmpty, saveAt.map({ now >= $0 }) ?? true else { return nil }
     for case .accepted in underWay.values { return nil }
@@ -100,7 +100,7 @@ struct SyncCommits: Sendable, Hashable {
     return unsaved
   }
 
-  /// Stores batches later whose transaction failed.
+  /// Returns the batches of a failed transaction, to be stored later.
   mutating func putBack(_ all: [Accepted], at now: Instant) {
     unsaved = all + unsaved
     saveAt = now.advanced(by: pause)
@@ -111,9 +111,9 @@ struct SyncCommits: Sendable, Hashable {
     if saveAt != nil { saveAt = now }
   }
 
-  /// Notes each invariant that does not hold now.
+  /// Reports each violated invariant.
   ///
-  /// - Parameter acknowledged: The batches that the server has, as their queues know them.
+  /// - Parameter acknowledged: The files of the accepted batches, according to their queues.
   func check(_ check: inout InvariantCheck, acknowledged: () -> Set<String>) {
     check.require(
       saveAt == nil || !unsaved.isEmpty, "sync: only what was accepted is stored later")
@@ -125,34 +125,36 @@ struct SyncCommits: Sendable, Hashable {
   }
 }
 
-/// The numbers that a sync counts: of readings and transactions, places of batches, stamps.
+/// The counters of a sync: IDs of readings and transactions, positions of batches, time stamps.
 struct SyncNumbers: Sendable, Hashable {
-  /// The newest stamp of a batch.
+  /// The newest time stamp of a batch.
   private(set) var stamp = Timestamp(nanoseconds: .min)
-  /// The place of the next new batch.
+  /// The position of the next new batch.
   private(set) var nextPlace = QueuedBatch.distance
   private var last: UInt64 = 0
 
-  /// Returns the number of the next reading or transaction.
+  /// Returns the ID of the next reading or transaction.
   mutating func next() -> UInt64 {
     last += 1
     return last
   }
 
-  /// Returns the place of a new batch.
+  /// Returns the position of a new batch.
   mutating func takePlace() -> UInt64 {
     defer { nextPlace += QueuedBatch.distance }
     return nextPlace
   }
 
-  /// Notes the place of a batch.
+  /// Records the position of a batch.
   mutating func note(place: UInt64) { nextPlace = max(nextPlace, place + QueuedBatch.distance) }
 
-  /// Notes the stamp of a batch.
+  /// Records the time stamp of a batch.
   mutating func note(stamp time: Timestamp) { stamp = max(stamp, time) }
 
-  /// The least stamp of the next page: a whole second after the newest one, since stamps are sent
-  /// in whole seconds and tell servers which of two batches is the later one.
+  /// The least time stamp of the next page: a whole second after the newest one.
+  ///
+  /// Time stamps are sent in whole seconds, and servers use them to find the later one of two
+  /// batches.
   var nextStamp: Timestamp {
     guard stamp.nanoseconds != .min else { return stamp }
     return SyncTime(stamp).instant.advanced(by: .seconds(1))

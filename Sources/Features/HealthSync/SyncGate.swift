@@ -1,23 +1,23 @@
 import LinkCore
 import LinkWire
 
-/// Whether anything may be sent now: network, app, cost of uploads, and the secret.
+/// Whether uploads may begin, depending on network, app state, cost and the secret.
 ///
-/// A refused secret is read again from time to time, until there is another one.
+/// A refused secret is read again periodically until it differs.
 struct SyncGate: Sendable, Hashable {
   private(set) var conditions = SyncConditions()
-  /// Whether the server refused the secret, and there was no other one yet.
+  /// Whether the server refused the secret, and no other one has been read since.
   private(set) var isSecretRefused = false
   private var gate: Gate
   /// When a refused secret is read again.
   private var askAt: Instant?
-  /// When the secret was replaced last.
+  /// When the secret was last replaced.
   private var renewedAt: Instant?
 
-  /// Creates a gate that nothing was reported to.
+  /// Creates a gate without reported conditions.
   init(_ policy: GatePolicy) { gate = Gate(policy) }
 
-  /// Lets uploads begin, with a secret that was not refused yet.
+  /// Allows uploads, with a secret that has not been refused.
   mutating func open(at now: Instant) {
     gate.wish = .live
     gate.credentials.renewed(expiresIn: nil, at: now)
@@ -28,19 +28,19 @@ struct SyncGate: Sendable, Hashable {
     gate.isOpen && (gate.lifecycle == .foreground || conditions.allowsBackground)
   }
 
-  /// What is in the way of uploads, beside the secret.
+  /// What blocks uploads, apart from the secret.
   var obstacle: Obstacle? { gate.obstacle }
 
-  /// The instants at which the secret is read again, or its reading is given up.
+  /// The instants at which the secret is read again or its reading times out.
   var deadlines: [Instant?] { [gate.credentials.deadline, askAt] }
 
-  /// Notes what uploads cost.
+  /// Records the cost of uploads.
   mutating func note(_ conditions: SyncConditions) { self.conditions = conditions }
 
-  /// Notes a change of the device.
+  /// Records a change of the device.
   ///
-  /// - Parameter isFailing: Whether the last tries failed.
-  /// - Returns: Whether to try at once.
+  /// - Parameter isFailing: Whether the most recent attempts failed.
+  /// - Returns: Whether to retry at once.
   mutating func note(_ change: DeviceChange, isFailing: Bool) -> Bool {
     switch change {
     case .reachability(let reachability):
@@ -62,14 +62,14 @@ struct SyncGate: Sendable, Hashable {
   /// Whether a request began before the secret was replaced.
   func isOfEarlierSecret(since: Instant) -> Bool { renewedAt.map { since < $0 } ?? false }
 
-  /// Has the secret read again that a request was refused with.
+  /// Requests another reading of the secret after a refusal.
   ///
   /// - Parameter since: When the request began.
   mutating func refuseSecret(
     since: Instant, at now: Instant, _ effects: inout [SyncModel.Effect]
   ) {
-    // The refusal of several uploads asks once, also of those that were handed over before the
-    // secret was replaced.
+    // Several refused uploads cause one reading. Uploads that began before the secret was replaced
+    // cause none.
     guard gate.credentials.state == .available, !isOfEarlierSecret(since: since) else { return }
     gate.credentials.forget()
     ask(at: now, &effects)
@@ -79,7 +79,7 @@ struct SyncGate: Sendable, Hashable {
     if gate.credentials.refresh(at: now) { effects.append(.askSecret) }
   }
 
-  /// Takes the result of reading the secret again; returns whether there is another one.
+  /// Takes the result of reading the secret again; returns whether the secret has changed.
   mutating func renew(
     isNew: Bool, at now: Instant, _ effects: inout [SyncModel.Effect]
   ) -> Bool {
@@ -102,7 +102,7 @@ struct SyncGate: Sendable, Hashable {
     isSecretRefused = true
   }
 
-  /// Reads a refused secret again once that is due.
+  /// Reads a refused secret again when that is due.
   mutating func watchSecret(at now: Instant, _ effects: inout [SyncModel.Effect]) {
     if let deadline = gate.credentials.deadline, now >= deadline { keepRefused(at: now, &effects) }
     guard let due = askAt, now >= due else { return }
@@ -110,7 +110,7 @@ struct SyncGate: Sendable, Hashable {
     ask(at: now, &effects)
   }
 
-  /// Notes each invariant that does not hold now.
+  /// Reports each violated invariant.
   func check(_ check: inout InvariantCheck) {
     check.require(
       !isSecretRefused || gate.credentials.state == .missing,

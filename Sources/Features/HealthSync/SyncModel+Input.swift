@@ -6,84 +6,86 @@ public import LinkWire
 extension SyncModel {
   /// Everything that can happen to a sync.
   public enum Input: Sendable, Equatable, Codable {
-    /// What is kept; uploads of earlier processes that still run; files that are not there. First.
+    /// The stored queue, the files whose uploads still run from an earlier process, and the missing
+    /// files. Always the first input.
     case restored(StoredSyncQueue, running: Set<String>, missing: Set<String>)
-    /// Sync these types and no others.
+    /// Sync exactly these types.
     case ask([String])
-    /// Something changed at the source of these types; there is so much time to store it.
+    /// The source of these types has changed. The budget is the time granted for storing the
+    /// change.
     case fired([String], WakeID, budget: Duration)
-    /// A page was read and its batches were written to files.
+    /// A page was read, and its batches were written to files.
     case fetched(SyncFetchID, FetchedPage)
-    /// The source was not read.
+    /// The source could not be read.
     case notFetched(SyncFetchID, HealthSourceFailure)
-    /// The batches of a page were not written.
+    /// The batches of a page could not be written.
     case notWritten(SyncFetchID, StoreFailure)
-    /// A transaction is durable.
+    /// A transaction is stored.
     case committed(SyncCommitID)
-    /// Nothing of a transaction was stored.
+    /// A transaction failed, and nothing of it was stored.
     case notCommitted(SyncCommitID, StoreFailure)
-    /// An upload ended, at this time of the wall clock.
+    /// An upload ended at this wall-clock time.
     case uploaded(String, UploadOutcome, at: Timestamp)
-    /// A batch was written again as two files.
+    /// A batch was rewritten as two files.
     case split(String, [PayloadDraft])
-    /// A batch was not divided: it cannot be if there is no failure.
+    /// A batch was not split. Without a failure it cannot be split.
     case notSplit(String, StoreFailure?)
-    /// The server said whose progress this is.
+    /// The server identified the owner of the progress.
     case identified(SyncIdentity)
-    /// It did not say so.
+    /// The request for the owner failed.
     case notIdentified(LinkFailure)
-    /// The answer to an upload names this epoch.
+    /// The response to an upload names this epoch.
     case epoch(String)
-    /// The secret was read again; whether it is another one than the server refused.
+    /// The secret was read again. `isNew` is whether it differs from the refused one.
     case secret(isNew: Bool)
-    /// The server was told that the sync is complete; why it did not do its part.
+    /// The request that reports a complete sync ended, with the failure if it failed.
     case refreshed(LinkFailure?)
     case device(DeviceChange)
     case conditions(SyncConditions)
-    /// Try at once.
+    /// Retry at once.
     case again
-    /// End in an orderly way.
+    /// Stop in an orderly way.
     case stop
   }
 
-  /// Everything a sync can ask for; carried out in order.
+  /// Every effect of a sync. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
-    /// Observe these types and no others.
+    /// Observe exactly these types.
     case observe([String])
-    /// Read a page and write its batches to files, with a stamp that is not before this one.
+    /// Read a page and write its batches to files, with a time stamp not before `notBefore`.
     case fetch(SyncFetchID, String, HealthPageStart, limit: Int, notBefore: Timestamp)
-    /// Make changes of the queue in one transaction.
+    /// Apply changes to the queue in one transaction.
     case commit(SyncCommitID, [SyncQueueStep])
-    /// Delete files that no batch of the queue names.
+    /// Delete files that are not in the queue.
     case delete([String])
-    /// Begin uploads, all at once.
+    /// Begin the uploads, all at once.
     case upload([FileUpload])
-    /// Write a batch again as two files.
+    /// Rewrite a batch as two files.
     case split(String)
-    /// Ask the server who it is, and who is meant by the secret.
+    /// Request the identity of the server and of the secret's owner.
     case identify
     /// Read the secret again.
     case askSecret
-    /// Tell the server that all was sent.
+    /// Report to the server that everything was sent.
     case refresh
-    /// Give granted time back; exactly once for each.
+    /// End a grant of background time; exactly once for each.
     case giveBack(WakeID, WakeResult)
     case update(SyncUpdate)
   }
 }
 
-/// A batch that was written to a file, and is not in the queue yet.
+/// A batch that was written to a file but is not in the queue yet.
 public struct PayloadDraft: Sendable, Hashable, Codable {
   /// The file, relative to the directory of payloads.
   public var file: String
-  /// How many records and workouts it holds.
+  /// The number of records and workouts.
   public var records: Int
-  /// How many deletions it holds.
+  /// The number of deletions.
   public var deletions: Int
-  /// Its size.
+  /// The size in bytes.
   public var bytes: Int
 
-  /// A draft from its parts.
+  /// Creates a draft.
   public init(file: String, records: Int, deletions: Int, bytes: Int) {
     (self.file, self.records, self.deletions) = (file, records, deletions)
     self.bytes = bytes
@@ -95,18 +97,18 @@ public struct PayloadDraft: Sendable, Hashable, Codable {
   }
 }
 
-/// A page as it was written to files.
+/// A page that was written to files.
 public struct FetchedPage: Sendable, Hashable, Codable {
   /// The batches, in order.
   public var drafts: [PayloadDraft]
   /// Where the next page begins.
   public var anchor: HealthAnchor
-  /// The stamp of the batches.
+  /// The time stamp of the batches.
   public var made: Timestamp
-  /// The earliest start of its samples; `nil` if it has none.
+  /// The earliest start of the page's samples; `nil` without samples.
   public var earliest: Timestamp?
 
-  /// A page from its parts.
+  /// Creates a page.
   public init(
     drafts: [PayloadDraft], anchor: HealthAnchor, made: Timestamp, earliest: Timestamp? = nil
   ) {
@@ -115,29 +117,29 @@ public struct FetchedPage: Sendable, Hashable, Codable {
   }
 }
 
-/// Names one reading of a source.
+/// The ID of one reading of a source.
 public struct SyncFetchID: NumberedID {
-  /// Counted from the start.
+  /// The number, counted from the start of the model.
   public let number: UInt64
 
-  /// The name that stands for a number.
+  /// Creates an ID from its number.
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// Names one transaction of the queue.
+/// The ID of one transaction of the queue.
 public struct SyncCommitID: NumberedID {
-  /// Counted from the start.
+  /// The number, counted from the start of the model.
   public let number: UInt64
 
-  /// The name that stands for a number.
+  /// Creates an ID from its number.
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// Names one grant of time.
+/// The ID of one grant of background time.
 public struct WakeID: NumberedID {
-  /// Counted by the shell.
+  /// The number, counted by the shell.
   public let number: UInt64
 
-  /// The name that stands for a number.
+  /// Creates an ID from its number.
   public init(_ number: UInt64) { self.number = number }
 }

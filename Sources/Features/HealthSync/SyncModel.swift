@@ -2,32 +2,33 @@ public import LinkCore
 import LinkStorage
 import LinkWire
 
-/// A phone that syncs health samples to a server: reads sources, queues batches, sends them.
+/// A phone that syncs health samples to a server: it reads sources, queues batches and sends them.
 ///
 ///     source ─▶ fetch ─▶ files ─▶ commit: anchor and batches ─▶ upload ─▶ stored ─▶ commit: accepted
 ///                                   │                            │  ▲
 ///                                   ▼                            ▼  │
-///                           the wake is given back        retry, split, park, ask for a secret
+///                              the wake ends           retry, split, quarantine, ask for a secret
 ///
-/// The reading of each type is in `TypeQueue`. An anchor moves in the transaction that stores the
-/// batches up to it, so that a kill at any moment repeats work and loses nothing. A batch leaves
-/// the queue when the server says that it has stored it, and by no other failure than a refusal is
-/// it put aside. Nothing is sent before the server has said whose progress this is.
+/// `TypeQueue` reads each type. An anchor moves in the transaction that stores the batches up to
+/// it, so a kill at any moment repeats work but loses nothing. A batch leaves the queue when the
+/// server reports it as stored; only a refusal quarantines it. Nothing is sent before the server
+/// has identified the owner of the progress.
 ///
-/// Values of samples never come here: the shell packs pages into files, and reports their counts.
+/// Sample values never enter this machine: the shell packs pages into files and reports their
+/// counts.
 public struct SyncModel: Machine {
   let settings: SyncSettings
   var stage = Stage.new
   var numbers = SyncNumbers()
   var gate: SyncGate
-  /// By type, in the order in which they were asked for.
+  /// One queue for each type, in the order in which the types were requested.
   var queues: [TypeQueue] = []
   var wakes = SyncWakes()
   var server: SyncServerState
   var commits = SyncCommits()
   var ownership = SyncOwnership()
 
-  /// A sync that was not told yet what is kept.
+  /// Creates a sync that waits for the stored queue.
   public init(_ settings: SyncSettings, seed: UInt64) {
     self.settings = settings
     gate = SyncGate(settings.policy.gate)
@@ -41,7 +42,7 @@ public struct SyncModel: Machine {
     case stopped
   }
 
-  /// Takes one input.
+  /// Handles one input.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     var effects: [Effect] = []
     take(input, at: now, &effects)
@@ -49,7 +50,7 @@ public struct SyncModel: Machine {
     return effects
   }
 
-  /// Lets time pass.
+  /// Handles the passage of time.
   public mutating func tick(at now: Instant) -> [Effect] {
     guard let deadline, now >= deadline else { return [] }
     var effects: [Effect] = []
@@ -78,21 +79,22 @@ public struct SyncModel: Machine {
     case .notIdentified(let failure): notIdentified(failure, at: now, &effects)
     case .epoch(let epoch): told(epoch: epoch, at: now, &effects)
     case .secret(let isNew):
-      // It may be that of another person.
+      // The new secret may belong to another person.
       if gate.renew(isNew: isNew, at: now, &effects) { ownership.forgetIntroduction() }
     case .refreshed(let failure): refreshed(failure, &effects)
     case .device(let change):
       if gate.note(change, isFailing: server.isFailing) { tryNow(at: now) }
     case .conditions(let conditions): gate.note(conditions)
     case .again:
-      // A person may know that the server was put back. While it fails, one try is enough.
+      // A person who retries may have restored the server. While the server fails, one attempt is
+      // enough.
       if ownership.introduction == .known, !server.isFailing { ownership.distrust() }
       tryNow(at: now)
     case .stop: stop(at: now, &effects)
     }
   }
 
-  /// Does all that is due. Done twice, the second time changes nothing.
+  /// Does everything that is due. The function is idempotent.
   private mutating func settle(at now: Instant, _ effects: inout [Effect]) {
     wakes.expire(at: now, &effects)
     switch stage {
@@ -113,7 +115,7 @@ public struct SyncModel: Machine {
     }
   }
 
-  /// The next instant at which something is due.
+  /// The next instant at which `tick` must be called.
   public var deadline: Instant? {
     var due = [wakes.deadline, commits.deadline]
     switch stage {
@@ -142,7 +144,7 @@ public struct SyncModel: Machine {
     wakes.giveBackAll(&effects)
   }
 
-  /// Ends all waits of ours; windows and the server's wishes still count.
+  /// Ends all waits, except rate-limit windows and the server's retry-after.
   private mutating func tryNow(at now: Instant) {
     server.tryNow(at: now)
     gate.tryNow(at: now)
@@ -152,7 +154,7 @@ public struct SyncModel: Machine {
     for index in queues.indices { queues[index].tryNow(at: now, earliest: earliest) }
   }
 
-  /// Returns the indices of a batch: its queue, and where it is there.
+  /// Returns the indices of a batch: of its queue, and within the queue.
   private func find(_ file: String) -> (queue: Int, batch: Int)? {
     for (index, queue) in queues.enumerated() {
       if let batch = queue.place(of: file) { return (index, batch) }
@@ -167,7 +169,7 @@ public struct SyncModel: Machine {
   }
 }
 
-// What is kept, what fires, and the runs that read sources.
+// Stored data, changes of sources, and the runs that read sources.
 extension SyncModel {
   private mutating func restore(
     _ kept: StoredSyncQueue, running: Set<String>, missing: Set<String>, at now: Instant,
@@ -227,7 +229,7 @@ extension SyncModel {
       if let run = queues[index].fire(at: now) {
         needs[type] = run
       } else {
-        // What changed is read once there is room; the time that was granted is too short for that.
+        // The change is read once the queue has room. The granted time is too short for that.
         isPutOff = true
       }
     }
@@ -237,7 +239,7 @@ extension SyncModel {
     wakes.add(wake, needs: needs, until: until, result)
   }
 
-  /// Begins or continues what is due of a type.
+  /// Begins or continues the run of a type if it is due.
   private mutating func advance(_ index: Int, at now: Instant, _ effects: inout [Effect]) {
     guard ownership.allowsReading,
       let turn = queues[index].advance(at: now, isUnlocked: gate.conditions.isUnlocked)
@@ -291,7 +293,7 @@ extension SyncModel {
     queues[index].commit(id)
   }
 
-  /// Continues behind a page that is stored.
+  /// Continues after a page was stored.
   private mutating func stored(
     _ type: String, _ batches: [QueuedBatch], _ page: FetchedPage, _ effects: inout [Effect]
   ) {
@@ -303,7 +305,7 @@ extension SyncModel {
     take(queues[index].proceed(), index, &effects)
   }
 
-  /// Puts a run off: it is tried again later, and was not empty.
+  /// Postpones a run, which is retried later.
   private mutating func put(
     off id: SyncFetchID, _ trouble: SyncSourceTrouble, at now: Instant, _ effects: inout [Effect]
   ) {
@@ -323,13 +325,13 @@ extension SyncModel {
     conclude(index, .later, &effects)
   }
 
-  /// Ends a run whose pages are of no use, so that another one begins.
+  /// Ends a run whose pages cannot be used, so that another run begins.
   private mutating func begin(anew index: Int, at now: Instant, _ effects: inout [Effect]) {
     queues[index].beginAnew(at: now)
     conclude(index, .later, &effects)
   }
 
-  /// Gives back the time of wakes that waited for the present run of a type and no other.
+  /// Ends the wakes that wait only for the current run of a type.
   private mutating func conclude(
     _ index: Int, _ result: WakeResult, _ effects: inout [Effect]
   ) {
@@ -337,14 +339,14 @@ extension SyncModel {
   }
 }
 
-// Whose progress it is.
+// The owner of the progress.
 extension SyncModel {
-  /// Whether the server is needed: a batch waits, or it has not said whose progress this is.
+  /// Whether the server is needed: a batch waits, or the owner is not yet identified.
   private var needsServer: Bool {
     hasWaiting || (ownership.introduction != .known && !queues.isEmpty)
   }
 
-  /// Asks the server who it is, and who is meant by the secret.
+  /// Requests the identity of the server and of the secret's owner.
   private mutating func introduce(at now: Instant, _ effects: inout [Effect]) {
     guard ownership.introduction == .unknown, needsServer, gate.allowsSending,
       server.heldUntil == nil
@@ -359,16 +361,16 @@ extension SyncModel {
   ) {
     guard let since = ownership.answered(isKnown: true) else { return }  // late
     server.answered(at: now)
-    // It was told about an earlier secret, perhaps of another person.
+    // The request used an earlier secret, perhaps of another person.
     if gate.isOfEarlierSecret(since: since) { return ownership.distrust() }
-    // A stamp that the server knows and the queue does not: the queue was put back to an earlier
-    // state, and what it says from now on is newer than all that it has said.
+    // The server has a newer time stamp than the queue, so the queue was restored to an earlier
+    // state. Later batches need time stamps after all earlier ones.
     let isPutBack = identity.stamp.map { $0 > numbers.stamp } ?? false
     if let newest = identity.stamp { numbers.note(stamp: newest) }
     heed(identity.owner, isPutBack: isPutBack, at: now, &effects)
   }
 
-  /// Takes the epoch that an answer names.
+  /// Handles the epoch that a response names.
   private mutating func told(epoch: String, at now: Instant, _ effects: inout [Effect]) {
     guard let owner = ownership.owner(epoch: epoch) else { return }
     heed(owner, isPutBack: false, at: now, &effects)
@@ -398,8 +400,10 @@ extension SyncModel {
     }
   }
 
-  /// Forgets how far was read, in one transaction with the new owner. It waits for what is being
-  /// read or stored, which belongs to the previous owner.
+  /// Resets the progress in the transaction that stores the new owner.
+  ///
+  /// This waits until nothing is being read or stored, since such data belongs to the previous
+  /// owner.
   private mutating func readAgain(at now: Instant, _ effects: inout [Effect]) {
     guard ownership.isChangeDue(at: now), !commits.isStoringBatches else { return }
     for queue in queues { if case .fetching = queue.run { return } }
@@ -424,7 +428,8 @@ extension SyncModel {
     return id
   }
 
-  /// Stores what the server has, one transaction at a time; what comes meanwhile goes together.
+  /// Stores accepted batches, one transaction at a time. Batches accepted during a transaction
+  /// share the next one.
   private mutating func save(at now: Instant, _ effects: inout [Effect]) {
     guard let all = commits.takeUnsaved(at: now) else { return }
     commit(.accepted(all), all.map { .accept(file: $0.file, at: $0.at) }, &effects)
@@ -445,7 +450,7 @@ extension SyncModel {
     }
   }
 
-  /// Lets go of batches that the server has, and of their files.
+  /// Removes accepted batches and their files.
   private mutating func saved(_ all: [SyncCommits.Accepted], _ effects: inout [Effect]) {
     var changed: Set<Int> = []
     for accepted in all {
@@ -480,7 +485,7 @@ extension SyncModel {
     effects.append(.update(.notice(.store(failure))))
   }
 
-  /// Puts a batch aside, visibly.
+  /// Quarantines a batch, and reports it.
   private mutating func park(
     _ file: String, _ reason: SyncBatchReport.Reason, _ effects: inout [Effect]
   ) {
@@ -492,8 +497,8 @@ extension SyncModel {
     commit(.park(file), [.park(file: file, reason: words)], &effects)
   }
 
-  /// Lets a batch wait again whose refusal could not be stored: no other process would
-  /// see that it is parked, or could have it sent again.
+  /// Returns a batch to the queue because its quarantine could not be stored. Other processes could
+  /// neither see the quarantine nor end it.
   private mutating func sendAgain(_ file: String, at now: Instant) {
     guard let (index, batch) = find(file), queues[index].batches[batch].queued.parked != nil
     else { return }
@@ -559,17 +564,17 @@ extension SyncModel {
   /// Whether a batch waits to be sent.
   private var hasWaiting: Bool { queues.contains(where: \.hasWaiting) }
 
-  /// Whether everything that was queued is accepted or parked, and that is stored.
+  /// Whether every queued batch is accepted or quarantined, and that is stored.
   private var isSent: Bool { queues.allSatisfy { $0.pending == 0 } && commits.isDone }
 
-  /// Hands over what may be sent now, all at once.
+  /// Hands over all batches that may be sent now.
   private mutating func send(at now: Instant, _ effects: inout [Effect]) {
     guard ownership.allowsSending, gate.allowsSending, hasWaiting, server.heldUntil == nil else {
       return
     }
     var uploads: [FileUpload] = []
     if server.isFailing {
-      // One try shows whether the server is back.
+      // One attempt shows whether the server works again.
       guard queues.allSatisfy(\.sending.isEmpty), let index = nextToTry else { return }
       guard server.mayTry(at: now) else { return }
       server.tries(queues[index].type)
@@ -590,7 +595,7 @@ extension SyncModel {
     if !uploads.isEmpty { effects.append(.upload(uploads)) }
   }
 
-  /// The type after the one that was tried last that has something to send.
+  /// The next type with a batch to send, after the type of the last attempt.
   private var nextToTry: Int? {
     let last = server.lastTried.flatMap { queue(of: $0) } ?? queues.count - 1
     return (1...queues.count).lazy.map { (last + $0) % queues.count }
@@ -611,7 +616,7 @@ extension SyncModel {
   ) {
     guard let (index, batch) = find(file) else { return }
     switch (outcome, queues[index].batches[batch].state) {
-    // It may be the late answer of an earlier upload: the server has the batch.
+    // This may be the late response to an earlier upload. In any case the server has the batch.
     case (.accepted, .waiting), (.accepted, .sending):
       queues[index].acknowledge(batch)
       commits.add(file, at: time)
@@ -638,7 +643,7 @@ extension SyncModel {
         return effects.append(.split(queues[index].split(batch)))
       }
       park(queued.file, Self.tooLarge, &effects)
-      // A server that takes not even one may take none: the next batch waits.
+      // A server that rejects a single record may reject all, so the next batch waits.
       hold(index, failure, at: now, &effects)
     case .newSecret:
       retry(index, batch, failure, &effects)
@@ -659,7 +664,7 @@ extension SyncModel {
     effects.append(.update(.batch(SyncBatchReport(queued, .retrying, .failure(failure)))))
   }
 
-  /// Waits with all types.
+  /// Delays all types.
   private mutating func holdAll(
     _ failure: LinkFailure, since: Instant, at now: Instant, _ effects: inout [Effect]
   ) {
@@ -668,7 +673,7 @@ extension SyncModel {
     }
   }
 
-  /// Waits with one type.
+  /// Delays one type.
   private mutating func hold(
     _ index: Int, _ failure: LinkFailure, at now: Instant, _ effects: inout [Effect]
   ) {
@@ -686,18 +691,18 @@ extension SyncModel {
   }
 }
 
-// How far a sync has come, for who watches over it.
+// The progress of a sync.
 extension SyncModel {
-  /// Whether nothing follows any more.
+  /// Whether the sync has stopped for good.
   public var isStopped: Bool { stage == .stopped }
 
-  /// The policy that it follows.
+  /// The policy of the sync.
   public var policy: LinkPolicy { settings.policy }
 
-  /// How many uploads of one type are handed over at once.
+  /// The most uploads of one type that are handed over at once.
   package var depth: Int { settings.depth }
 
-  /// Where the sync stands, for a user who waits for its end.
+  /// The progress of the sync, for a user who waits for its end.
   public var standing: SyncStanding {
     guard stage != .new else { return .working }
     if gate.isSecretRefused, needsServer { return .secretRefused }
@@ -720,14 +725,14 @@ extension SyncModel {
     return .done(parked: parked)
   }
 
-  /// Whether all that fired was read, all that was read is accepted or parked, and the server was
-  /// told so.
+  /// Whether every change was read, all batches are accepted or quarantined, and the server
+  /// received the report of that.
   package var isComplete: Bool {
     stage == .running && server.isTold && isSent && queues.allSatisfy(\.isRead)
       && !needsServer && !ownership.isChanging
   }
 
-  /// Whether it has work that nothing outside keeps it from doing now.
+  /// Whether there is work that no external condition blocks.
   package var canWork: Bool {
     guard stage == .running else { return false }
     if needsServer, gate.allowsSending { return true }
@@ -735,16 +740,16 @@ extension SyncModel {
     return queues.contains { $0.canRead(isUnlocked: gate.conditions.isUnlocked) }
   }
 
-  /// The batches that are handed over.
+  /// The files of the batches that are handed over.
   package var sending: [String] { queues.flatMap(\.sending) }
 
-  /// The batches that wait or are on their way, of all types.
+  /// The number of batches of all types that wait or are in transit.
   package var pending: Int { queues.reduce(0) { $0 + $1.pending } }
 
-  /// The batches that are parked, of all types.
+  /// The number of quarantined batches of all types.
   package var parked: Int { queues.reduce(0) { $0 + $1.parked } }
 
-  /// Notes each invariant that does not hold now.
+  /// Reports each violated invariant.
   public func check(_ check: inout InvariantCheck) {
     check.require(
       stage != .new || (queues.isEmpty && commits.underWay.isEmpty),
@@ -765,7 +770,7 @@ extension SyncModel {
 }
 
 extension Obstacle {
-  /// The failure that a try would have met.
+  /// The failure that an attempt would have.
   fileprivate var failure: LinkFailure {
     switch self {
     case .unreachable: .unreachable(detail: "this device is offline")

@@ -1,28 +1,31 @@
 import LinkCore
 import LinkWire
 
-/// Whose progress it is: the server is asked before anything is sent, and says its epoch with each
-/// answer. With another owner all is read again, and the server's hashes make what it has nothing.
+/// The owner of the progress: a server with its user and epoch.
+///
+/// The server is asked for the owner before anything is sent, and names its epoch in each response.
+/// If the owner changes, everything is read again. The server's hashes turn batches that it already
+/// has into no-ops.
 struct SyncOwnership: Sendable, Hashable {
-  /// Whether the server said in this process whose progress this is.
+  /// Whether the server has identified the owner in this process.
   enum Introduction: Sendable, Hashable {
     case unknown
-    /// It was asked.
+    /// The request to the server is in progress.
     case asking(since: Instant)
-    /// It said so, and that is being stored: a batch that another server accepted would be counted
-    /// for the one before.
+    /// The owner is being stored. Until then a batch accepted by a new server would count for the
+    /// old one.
     case storing
     case known
   }
 
-  /// Another owner, with whom all is read again once nothing is being read or stored.
+  /// A change of the owner, which causes a full reading once nothing is being read or stored.
   private struct Change: Sendable, Hashable {
     var owner: SyncOwner
-    /// Not before, after it could not be stored.
+    /// The earliest instant of the change, after it could not be stored.
     var notBefore: Instant?
   }
 
-  /// The owner; nil before a server said so for the first time.
+  /// The owner; nil until a server first identified it.
   private(set) var owner: SyncOwner?
   private(set) var introduction = Introduction.unknown
   private var change: Change?
@@ -32,10 +35,10 @@ struct SyncOwnership: Sendable, Hashable {
   /// Creates the state of a phone that has no owner.
   init() {}
 
-  /// Whether another owner is waiting to be stored.
+  /// Whether a change of the owner waits to be stored.
   var isChanging: Bool { change != nil }
 
-  /// Whether types may be read: what is read belongs to an owner, who is stored first.
+  /// Whether types may be read. Their data belongs to an owner, who must be stored first.
   var allowsReading: Bool { change == nil && introduction != .storing }
 
   /// Whether batches may be sent.
@@ -44,57 +47,57 @@ struct SyncOwnership: Sendable, Hashable {
   /// When a change may be stored.
   var deadline: Instant? { change?.notBefore }
 
-  /// Takes the stored owner.
+  /// Sets the stored owner.
   mutating func restore(_ owner: SyncOwner?) { self.owner = owner }
 
-  /// Ends the wait for the next try to store a change.
+  /// Ends the wait before another attempt to store a change.
   mutating func tryNow(at now: Instant) {
     if change?.notBefore != nil { change?.notBefore = now }
   }
 
   // MARK: Introduction
 
-  /// Notes that the server is asked.
+  /// Records that the server is being asked.
   mutating func ask(at now: Instant) { introduction = .asking(since: now) }
 
-  /// Has the server asked again, unless it is being asked.
+  /// Requires another identification, unless one is in progress.
   mutating func forgetIntroduction() {
     if case .asking = introduction { return }
     introduction = .unknown
   }
 
-  /// Takes the end of a question; returns when it began, or nil if none was asked.
+  /// Records the end of a request; returns when it began, or nil if none was in progress.
   mutating func answered(isKnown: Bool) -> Instant? {
     guard case .asking(let since) = introduction else { return nil }  // late
     introduction = isKnown ? .known : .unknown
     return since
   }
 
-  /// Notes that the answer was about an earlier secret, perhaps of another person.
+  /// Discards the identification, for example because it was for an earlier secret.
   mutating func distrust() { introduction = .unknown }
 
   // MARK: The owner
 
-  /// The owner under an epoch that an answer names; nil before an introduction.
+  /// Returns the owner with the epoch of a response; nil before the identification.
   func owner(epoch: String) -> SyncOwner? {
     guard introduction == .known || introduction == .storing, let owner = change?.owner ?? owner
     else { return nil }
     return SyncOwner(server: owner.server, epoch: epoch)
   }
 
-  /// Compares what a server said with what is known.
+  /// Compares the reported owner with the stored one.
   ///
-  /// - Parameter isPutBack: Whether the queue was put back to an earlier state.
-  /// - Returns: The first owner, who is to be stored at once; nil if there is one.
+  /// - Parameter isPutBack: Whether the queue was restored to an earlier state.
+  /// - Returns: The first owner, to be stored at once; nil if there is an owner.
   mutating func heed(
     _ told: SyncOwner, isPutBack: Bool, at now: Instant, _ effects: inout [SyncModel.Effect]
   ) -> SyncOwner? {
     let before = change?.owner ?? owner
     let next = before.map { $0.after(told) } ?? told
-    // Nothing was sent yet.
+    // Nothing has been sent yet.
     guard before != nil || isPutBack else { return next }
     guard next != before || isPutBack else { return nil }
-    // Two servers behind one address name another epoch with each answer.
+    // Behind one address there may be two servers, so that each response names another epoch.
     change = Change(
       owner: next,
       notBefore: changes == 0 ? nil : now.advanced(by: SyncSettings.pause(after: changes)))
@@ -112,26 +115,26 @@ struct SyncOwnership: Sendable, Hashable {
     return true
   }
 
-  /// Takes the owner of a change, who is stored next.
+  /// Removes the pending change, and returns its owner to be stored.
   mutating func takeChange() -> SyncOwner? {
     defer { change = nil }
     return change?.owner
   }
 
-  /// Notes that an owner is being stored.
+  /// Records that an owner is being stored.
   mutating func store(_ owner: SyncOwner) {
     self.owner = owner
     introduction = .storing
   }
 
-  /// Notes that the owner is stored.
+  /// Records that the owner is stored.
   mutating func stored() {
     if introduction == .storing, change == nil { introduction = .known }
   }
 
-  /// Notes that an owner was not stored, and tries again later.
+  /// Records that an owner was not stored, and schedules a retry.
   ///
-  /// - Parameter again: Whether all is read again with that owner.
+  /// - Parameter again: Whether everything is read again with that owner.
   /// - Returns: Whether the server has to be asked again.
   mutating func notStored(_ owner: SyncOwner, again: Bool, retryAt: Instant) -> Bool {
     guard change == nil else { return false }

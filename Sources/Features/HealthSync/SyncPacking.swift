@@ -1,15 +1,15 @@
 package import LinkCore
 package import LinkWire
 
-/// Packs pages of a source into batches, within the bounds of one request.
+/// Packs pages of a source into batches, within the limits of one request.
 package struct SyncPacking: Sendable {
-  /// The body of a batch, and how much it holds.
+  /// The encoded body of a batch, and the counts of its content.
   package struct Packed: Sendable, Hashable {
     /// The body.
     package var bytes: [UInt8]
-    /// How many records and workouts.
+    /// The number of records and workouts.
     package var records: Int
-    /// How many deletions.
+    /// The number of deletions.
     package var deletions: Int
 
     init(_ batch: SyncBatch) {
@@ -21,17 +21,17 @@ package struct SyncPacking: Sendable {
 
   /// The most records of a batch, and the most deletions (contract 5.4).
   package static let mostRecords = 1_000
-  /// The most bytes of a batch that has more than one record; ours: a thousand records have some
-  /// 350 kB, and hosts take 4 MB and more.
+  /// The most bytes of a batch with more than one record. Our choice: a thousand records have about
+  /// 350 kB, and hosts accept 4 MB and more.
   package static let mostBytes = 1 << 20
 
-  /// How the phone names itself.
+  /// The phone's ID in batches.
   package var deviceID: String
 
-  /// A packing for a phone.
+  /// Creates a packing for a phone.
   package init(deviceID: String) { self.deviceID = deviceID }
 
-  /// Packs a page: its deletions first, then its samples, in order.
+  /// Packs a page into batches: its deletions first, then its samples, in order.
   ///
   /// - Parameter made: When the page was read; never before an earlier page of this phone.
   package func batches(of type: String, _ page: SourcePage, made: Timestamp) -> [Packed] {
@@ -44,7 +44,7 @@ package struct SyncPacking: Sendable {
       var batch = empty
       batch.deletedUUIDs = Array(deletions.prefix(Self.mostRecords))
       deletions = deletions.dropFirst(Self.mostRecords)
-      // Deletions go before all samples, since a batch applies its own before its samples.
+      // Deletions go before all samples, since a batch applies its deletions before its samples.
       if deletions.isEmpty {
         let part = samples.prefix(Self.mostRecords)
         samples = samples.dropFirst(part.count)
@@ -59,7 +59,7 @@ package struct SyncPacking: Sendable {
     return found
   }
 
-  /// Returns the batch in as many parts as its size needs.
+  /// Returns the batch, split into as many parts as its size requires.
   private static func bounded(_ batch: SyncBatch) -> [Packed] {
     let packed = Packed(batch)
     guard packed.bytes.count > mostBytes, let (first, second) = batch.halves else {
@@ -68,7 +68,8 @@ package struct SyncPacking: Sendable {
     return bounded(first) + bounded(second)
   }
 
-  /// Returns a body in two parts that hold the same; `nil` if it cannot be divided or read.
+  /// Splits an encoded batch into two parts with the same content; returns `nil` if that is
+  /// impossible.
   package static func halves(of body: [UInt8]) -> [Packed]? {
     guard let batch = try? SyncBatch.read(body), let (first, second) = batch.halves else {
       return nil
@@ -78,9 +79,9 @@ package struct SyncPacking: Sendable {
 }
 
 extension SyncBatch {
-  /// Two batches that, one after the other, do the same; `nil` for one record or one deletion.
+  /// Two batches that together have the same effect; `nil` for a single record or deletion.
   ///
-  /// The first one has the deletions, unless there is nothing else to divide.
+  /// The first one has the deletions, unless there is nothing else to split.
   var halves: (SyncBatch, SyncBatch)? {
     let (records, workouts) = (records ?? [], workouts ?? [])
     let count = records.count + workouts.count

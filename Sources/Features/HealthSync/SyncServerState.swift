@@ -1,50 +1,51 @@
 import LinkCore
 import LinkWire
 
-/// How well the server answers, for all types together, and whether it was told that all was sent.
+/// The server's availability for all types, and the report of a complete sync.
 struct SyncServerState: Sendable, Hashable {
-  /// Telling the server that all was sent.
+  /// The report to the server that everything was sent.
   private enum Refresh: Sendable, Hashable {
     case none
-    /// A batch was accepted since the last time.
+    /// A batch was accepted since the last report.
     case pending
     case running
-    /// A batch was accepted while the server was told.
+    /// A batch was accepted during the report.
     case runningAndPending
   }
 
-  /// Nothing is sent before.
+  /// The end of the current wait, before which nothing is sent.
   private(set) var heldUntil: Instant?
-  /// The failure that ended the schedule of tries.
+  /// The failure that exhausted the retry schedule.
   private(set) var exhausted: LinkFailure?
-  /// The type of the last try while the server fails, so that the next one is of another.
+  /// The type of the most recent attempt while the server fails, so that the next attempt is of
+  /// another type.
   private(set) var lastTried: String?
   private let policy: LinkPolicy
   private var chance: Chance
-  /// Windows and the server's wishes; every try that follows a failure counts.
+  /// The rate-limit windows and the server's retry-after. Every attempt after a failure counts.
   private var retry: Retry
-  /// Failures in a row that concern all types.
+  /// The number of consecutive failures that concern all types.
   private var failures = 0
-  /// When the last of the failures was noted; what was sent before says nothing new.
+  /// When the last of these failures occurred. Requests sent before it add no information.
   private var failedAt: Instant?
   /// Whether a batch was accepted in this process.
   private var wasReached = false
   private var refresh = Refresh.none
 
-  /// Creates the state of a server that was not asked yet.
+  /// Creates the state of a server without requests.
   init(_ policy: LinkPolicy, seed: UInt64) {
     (self.policy, chance, retry) = (policy, Chance(seed: seed), Retry(policy.retry))
   }
 
-  /// Whether the last tries failed, whatever they sent.
+  /// Whether the most recent attempts failed, regardless of their content.
   var isFailing: Bool { failures > 0 }
 
   // MARK: Waits
 
-  /// The earliest instant of a try.
+  /// Returns the earliest instant of an attempt.
   func earliest(at now: Instant) -> Instant { retry.earliest(at: now) }
 
-  /// Counts a try after a failure, if the windows allow one.
+  /// Counts an attempt after a failure, if the rate-limit windows allow one.
   mutating func mayTry(at now: Instant) -> Bool {
     let earliest = retry.earliest(at: now)
     guard earliest <= now else {
@@ -55,18 +56,18 @@ struct SyncServerState: Sendable, Hashable {
     return true
   }
 
-  /// Notes the type of a try while the server fails.
+  /// Records the type of an attempt while the server fails.
   mutating func tries(_ type: String) { lastTried = type }
 
-  /// Sends nothing before a time.
+  /// Delays all requests until an instant.
   mutating func hold(until due: Instant) { heldUntil = max(heldUntil ?? due, due) }
 
-  /// Forgets a wait that is over.
+  /// Clears the wait if it is over.
   mutating func endWait(at now: Instant) {
     if let held = heldUntil, now >= held { heldUntil = nil }
   }
 
-  /// Ends all waits; windows and the server's wishes still count.
+  /// Ends all waits, except rate-limit windows and the server's retry-after.
   mutating func tryNow(at now: Instant) {
     if heldUntil != nil { heldUntil = retry.earliest(at: now) }
     exhausted = nil
@@ -74,13 +75,14 @@ struct SyncServerState: Sendable, Hashable {
 
   // MARK: Answers
 
-  /// The server is there. What it asked for before, in the answer to another upload, still counts.
+  /// Records that the server responds. A retry-after of the response to another upload stays in
+  /// effect.
   mutating func answered(at now: Instant) {
     (failures, exhausted) = (0, nil)
     heldUntil = retry.notBefore.flatMap { $0 > now ? $0 : nil }
   }
 
-  /// The server has stored a batch.
+  /// Records that the server has stored a batch.
   mutating func accepted(at now: Instant) {
     wasReached = true
     answered(at: now)
@@ -91,10 +93,10 @@ struct SyncServerState: Sendable, Hashable {
     }
   }
 
-  /// Counts a failure that concerns all types, and waits.
+  /// Records a failure that concerns all types, and starts a wait.
   ///
   /// - Parameter since: When the request began.
-  /// - Returns: Whether the schedule of tries ended with it.
+  /// - Returns: Whether the failure exhausted the retry schedule.
   mutating func failed(_ failure: LinkFailure, since: Instant, at now: Instant) -> Bool {
     retry.noteFailure(at: now, wish: failure.serverWish)
     // Uploads that began before the failure was known share it.
@@ -108,14 +110,14 @@ struct SyncServerState: Sendable, Hashable {
     return true
   }
 
-  /// Notes a failure that concerns one type.
+  /// Records a failure that concerns one type.
   mutating func failedOneType(_ failure: LinkFailure, at now: Instant) {
-    // An answer, even this one, shows that the server is there.
+    // Any response, even this one, shows that the server is reachable.
     answered(at: now)
     retry.noteFailure(at: now, wish: failure.serverWish)
   }
 
-  /// Returns when to try again after so many failures, and whether the schedule has ended.
+  /// Returns when to retry after a number of failures, and whether the schedule is exhausted.
   mutating func next(
     after failures: Int, _ failure: LinkFailure, at now: Instant
   ) -> (due: Instant, isLast: Bool) {
@@ -134,17 +136,17 @@ struct SyncServerState: Sendable, Hashable {
 
   // MARK: The end of a sync
 
-  /// Whether the server was told of all that it accepted.
+  /// Whether the server has received the report for every accepted batch.
   var isTold: Bool { refresh == .none }
 
-  /// Begins to tell the server that all was sent; returns false if it knows.
+  /// Begins the report that everything was sent; returns false if none is needed.
   mutating func tell() -> Bool {
     guard refresh == .pending else { return false }
     refresh = .running
     return true
   }
 
-  /// Notes that the server was told; returns false for a late answer.
+  /// Records that the report has ended; returns false for a late response.
   mutating func told() -> Bool {
     switch refresh {
     case .none, .pending: return false
@@ -154,7 +156,7 @@ struct SyncServerState: Sendable, Hashable {
     return true
   }
 
-  /// Notes each invariant that does not hold now.
+  /// Reports each violated invariant.
   func check(_ check: inout InvariantCheck) {
     check.require(
       exhausted == nil || failures > 0, "sync: a server that is given up has failed")
@@ -162,7 +164,7 @@ struct SyncServerState: Sendable, Hashable {
   }
 }
 
-/// What follows from an answer that is no success.
+/// The reaction to an unsuccessful response.
 enum Consequence {
   case retryAll, retryType, newSecret, split, park
 
@@ -175,11 +177,11 @@ enum Consequence {
       switch status {
       case 401: .newSecret
       case 413: .split
-      // Too early, too slow, too often: the same batch may be accepted later.
+      // Too early, too slow or too frequent: the same batch may be accepted later.
       case 408, 425, 429: .retryAll
       case 400..<500: .park
-      // Gateways and overload concern all batches, other faults of a server perhaps one; so does an
-      // answer of success that says that the batch was not stored.
+      // Gateway errors and overload concern all batches. Other server errors may concern only one,
+      // and so may a successful response whose body reports that the batch was not stored.
       case 200..<300: .retryType
       case 502, 503, 504: .retryAll
       case 500..<600: .retryType

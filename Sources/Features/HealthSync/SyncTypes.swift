@@ -2,13 +2,13 @@ import LinkCore
 import LinkHealth
 import LinkWire
 
-/// The types that the original app syncs, and how samples are written as records (contract 5.3).
+/// The types that the original app syncs, and the encoding of samples as records (contract 5.3).
 public enum SyncTypes {
-  /// The identifiers of the original's types, in its order; workouts by the identifier of stores.
+  /// The types of the original app, in its order. Workouts have the identifier that stores use.
   public static let usual =
     units.map(\.type) + [sleep, HealthSample.workoutType]
 
-  /// The quantities, each with the unit in which it is written.
+  /// The quantity types, each with the unit of its records.
   private static let units: [(type: String, unit: String)] = [
     ("HKQuantityTypeIdentifierStepCount", "count"),
     ("HKQuantityTypeIdentifierHeartRate", "count/min"),
@@ -19,21 +19,21 @@ public enum SyncTypes {
 
   private static let sleep = "HKCategoryTypeIdentifierSleepAnalysis"
 
-  /// The name of a type in batches.
+  /// Returns the name of a type in batches.
   public static func dataType(of type: String) -> String {
     type == HealthSample.workoutType ? "HKWorkoutType" : type
   }
 
-  /// HealthKit's raw values of sleep analysis, from 0, and the texts beside them.
+  /// The texts for HealthKit's raw values of sleep analysis, indexed from 0.
   private static let stages = [
     "InBed", "AsleepUnspecified", "Awake", "AsleepCore", "AsleepDeep", "AsleepREM",
   ]
   private static let stagePrefix = "HKCategoryValueSleepAnalysis"
 
-  /// Metres of a mile (NIST Special Publication 811, appendix B).
+  /// The length of a mile in meters (NIST Special Publication 811, appendix B).
   private static let metersPerMile = 1_609.344
 
-  /// Returns a quantity or a category as a record; `nil` for a workout.
+  /// Returns the record of a quantity or category sample; `nil` for a workout.
   static func record(_ source: SourceSample) -> SyncRecord? {
     let sample = source.sample
     var record = SyncRecord(
@@ -58,7 +58,7 @@ public enum SyncTypes {
   private static func stage(_ name: String, _ record: inout SyncRecord) {
     var word = name
     if name.hasPrefix(stagePrefix) { word.removeFirst(stagePrefix.count) }
-    // Before iOS 16 there was one kind of sleep.
+    // Before iOS 16 there was only one kind of sleep.
     if word == "Asleep" { word = "AsleepUnspecified" }
     guard let place = stages.firstIndex(of: word) else {
       record.valueText = .text("Unknown")
@@ -68,7 +68,7 @@ public enum SyncTypes {
     record.valueText = .text(word)
   }
 
-  /// Returns a workout; `nil` for another sample.
+  /// Returns the workout of a sample; `nil` for other samples.
   static func workout(_ source: SourceSample) -> SyncWorkout? {
     let sample = source.sample
     guard case .workout(let value) = sample.value else { return nil }

@@ -3,9 +3,9 @@ public import LinkHealth
 import LinkStorage
 public import LinkWire
 
-/// What the user of a sync sees happen, in order.
+/// Everything that the user of a sync observes, in order.
 public enum SyncUpdate: Sendable, Hashable, Codable {
-  /// A batch came into another state.
+  /// The state of a batch changed.
   case batch(SyncBatchReport)
   /// The counts of a type changed.
   case type(SyncTypeReport)
@@ -14,40 +14,40 @@ public enum SyncUpdate: Sendable, Hashable, Codable {
 
 /// A batch and its state.
 public struct SyncBatchReport: Sendable, Hashable, Codable {
-  /// HealthKit's identifier of what it holds.
+  /// HealthKit's identifier of the batch's type.
   public var type: String
-  /// The file that holds it, relative to the directory of payloads.
+  /// The file of the batch, relative to the directory of payloads.
   public var file: String
-  /// How many records and workouts it holds.
+  /// The number of records and workouts.
   public var records: Int
-  /// How many deletions it holds.
+  /// The number of deletions.
   public var deletions: Int
-  /// How far it came.
+  /// The state of the batch.
   public var state: State
-  /// Why, if something went wrong.
+  /// The reason of a failure; `nil` if nothing failed.
   public var reason: Reason?
 
   /// The states of a batch.
   public enum State: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Stored, and waits for its turn.
+    /// The batch is stored and waits to be sent.
     case queued
-    /// Handed over to be sent.
+    /// The batch was handed over for sending.
     case sending
-    /// It was not accepted, and is sent again.
+    /// The batch was not accepted, and will be resent.
     case retrying
-    /// The server has it, and that is stored.
+    /// The server has accepted the batch, and the acceptance is stored.
     case accepted
-    /// It is not sent again until the user says so.
+    /// The batch is quarantined: it is resent only on the user's request.
     case parked
   }
 
-  /// Why a batch was not accepted.
+  /// The reason why a batch was not accepted.
   public enum Reason: Sendable, Hashable, Codable {
     case failure(LinkFailure)
     case words(String)
   }
 
-  /// A report from its parts.
+  /// Creates a report.
   public init(
     type: String, file: String, records: Int, deletions: Int, state: State, reason: Reason? = nil
   ) {
@@ -67,52 +67,52 @@ public struct SyncBatchReport: Sendable, Hashable, Codable {
 public struct SyncTypeReport: Sendable, Hashable, Codable {
   /// HealthKit's identifier.
   public var type: String
-  /// Batches that wait or are being sent.
+  /// The number of batches that wait or are being sent.
   public var pending: Int
-  /// Batches that are not sent again until the user says so.
+  /// The number of quarantined batches.
   public var parked: Int
-  /// Records that servers have accepted since the last reset.
+  /// The number of records that servers have accepted since the last reset.
   public var synced: Int
-  /// Up to where the source was read.
+  /// The position up to which the source was read.
   public var anchor: HealthAnchor?
 
-  /// A report from its parts.
+  /// Creates a report.
   public init(type: String, pending: Int, parked: Int, synced: Int, anchor: HealthAnchor?) {
     (self.type, self.pending, self.parked) = (type, pending, parked)
     (self.synced, self.anchor) = (synced, anchor)
   }
 }
 
-/// What deserves a line in a log, and changes nothing by itself.
+/// A condition worth a line in a log. It changes nothing by itself.
 public enum SyncNotice: Sendable, Hashable, Codable {
-  /// The server refused the secret; nothing is sent until there is another one.
+  /// The server refused the secret. Nothing is sent until the secret changes.
   case secretRefused
-  /// There is another secret.
+  /// The secret has changed.
   case secretRenewed
-  /// The schedule of tries ended without an answer of use; tries go on with its last wait.
+  /// The retry schedule ended without a success. Retries continue at its last interval.
   case unreachable(LinkFailure)
-  /// A source cannot be read now; it is read later.
+  /// A source cannot be read now; the reading is retried later.
   case source(type: String, HealthSourceFailure)
-  /// Files or the queue cannot be written now; that is tried again.
+  /// Files or the queue cannot be written now; the write is retried later.
   case store(StoreFailure)
-  /// A batch was larger than the server takes, and is sent in two parts.
+  /// A batch exceeded the server's size limit, and is sent in two parts.
   case divided(file: String)
-  /// The progress belongs to another server, user or epoch than before, or was put back to an
-  /// earlier state: all that was sent is read again.
+  /// The owner of the progress changed to another server, user or epoch, or the queue was restored
+  /// to an earlier state. All sent data is read again.
   case readsAgain(SyncOwner)
-  /// The server was told that the sync is complete, and did not do its part.
+  /// The request that reports a complete sync to the server failed.
   case notRefreshed(LinkFailure)
 }
 
-/// Where a sync stands, for a user who waits for its end.
+/// The progress of a sync, for a user who waits for its end.
 public enum SyncStanding: Sendable, Hashable {
-  /// Something is under way, or will be tried again soon.
+  /// An operation is in progress or will be retried soon.
   case working
-  /// Nothing waits, and so many batches are parked.
+  /// Nothing waits, and this number of batches is quarantined.
   case done(parked: Int)
-  /// Nothing can be sent without another secret.
+  /// Nothing can be sent until the secret changes.
   case secretRefused
-  /// The server did not answer with use for a whole schedule of tries.
+  /// The server did not accept anything during a whole retry schedule.
   case unreachable(LinkFailure)
   /// A source cannot be read.
   case unreadable(HealthSourceFailure)
@@ -121,7 +121,7 @@ public enum SyncStanding: Sendable, Hashable {
 }
 
 extension SyncBatchReport.Reason {
-  /// The reason as it is kept, for people.
+  /// The reason as it is stored, for people.
   var words: String {
     switch self {
     case .words(let words): words

@@ -1,12 +1,12 @@
 import LinkCore
 import LinkWire
 
-/// Time that the system granted, and the runs that each grant waits for.
+/// The grants of background time, and the runs for which each grant is held.
 ///
 /// Each grant is given back once: when its runs have ended, or shortly before it expires.
 struct SyncWakes: Sendable, Hashable {
   private struct Grant: Sendable, Hashable {
-    /// The number of the run of each type whose end is awaited.
+    /// For each type, the number of the run that must end.
     var needs: [String: UInt64]
     var until: Instant
     var result = WakeResult.done
@@ -17,17 +17,17 @@ struct SyncWakes: Sendable, Hashable {
   /// Creates a value without grants.
   init() {}
 
-  /// The grants that were not given back yet.
+  /// The IDs of the grants that are held.
   var ids: Set<WakeID> { Set(grants.keys) }
 
-  /// Keeps a grant until its runs have ended.
+  /// Holds a grant until its runs have ended.
   mutating func add(
     _ id: WakeID, needs: [String: UInt64], until: Instant, _ result: WakeResult = .done
   ) {
     grants[id] = Grant(needs: needs, until: until, result: result)
   }
 
-  /// Gives back the grants that waited for a run of a type and no other.
+  /// Records the end of a run, and gives back the grants whose runs have all ended.
   mutating func conclude(
     _ type: String, _ run: UInt64, _ result: WakeResult, _ effects: inout [SyncModel.Effect]
   ) {
@@ -41,7 +41,7 @@ struct SyncWakes: Sendable, Hashable {
     }
   }
 
-  /// Gives back the grants that expire.
+  /// Gives back the grants that are about to expire.
   mutating func expire(at now: Instant, _ effects: inout [SyncModel.Effect]) {
     giveBack(grants.filter { now >= $0.value.until }.keys.sorted(), &effects)
   }
@@ -58,10 +58,10 @@ struct SyncWakes: Sendable, Hashable {
     }
   }
 
-  /// The next instant at which a grant expires.
+  /// The next instant at which a grant must be given back.
   var deadline: Instant? { grants.values.map(\.until).min() }
 
-  /// Notes each invariant that does not hold now.
+  /// Reports each violated invariant.
   ///
   /// - Parameter isOutstanding: Whether a run of a type has not ended.
   func check(_ check: inout InvariantCheck, isOutstanding: (String, UInt64) -> Bool) {

@@ -3,27 +3,27 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// The reading of one type, and its batches that were not accepted yet.
+/// The reading of one type, and the type's batches that have not been accepted.
 ///
-///     idle ─▶ gathering ─▶ fetching ⇄ committing ─▶ idle      the anchor did not change any more
+///     idle ─▶ gathering ─▶ fetching ⇄ committing ─▶ idle      the anchor no longer changes
 ///                 ▲            │           │
 ///                 │            ▼           ▼
 ///                 └──────── resting       full ─▶ fetching    half of the batches were accepted
 ///
-/// One run is under way at a time. A change of the source during a run causes one more run after it.
+/// One run is in progress at a time. A source change during a run causes another run after it.
 struct TypeQueue: Sendable, Hashable {
   enum Run: Sendable, Hashable {
     case idle
     case gathering(until: Instant)
     case fetching(SyncFetchID)
     case committing(SyncCommitID)
-    /// As many batches wait as may.
+    /// The maximum number of batches waits.
     case full
-    /// It failed, and is tried again.
+    /// The run failed and will be retried.
     case resting(until: Instant)
   }
 
-  /// The next part of a run.
+  /// The next action of a run.
   enum Turn: Sendable, Hashable {
     /// Read a page.
     case fetch
@@ -31,11 +31,11 @@ struct TypeQueue: Sendable, Hashable {
     case full
   }
 
-  /// Failures in a row of batches that the server could not handle.
+  /// Consecutive failures of batches that the server could not process.
   struct Trouble: Sendable, Hashable {
     var failures = 0
     var last: LinkFailure
-    /// Whether the schedule of tries has ended.
+    /// Whether the retry schedule is exhausted.
     var isExhausted = false
   }
 
@@ -46,33 +46,33 @@ struct TypeQueue: Sendable, Hashable {
 
   enum State: Sendable, Hashable {
     case waiting
-    /// Handed over.
+    /// The batch was handed over for sending.
     case sending(since: Instant)
-    /// The server has it; that is not stored yet.
+    /// The server has the batch, but its acceptance is not stored yet.
     case acknowledged
-    /// It is being split.
+    /// The batch is being split.
     case splitting
   }
 
   let type: String
-  /// In the order of their places.
+  /// The batches, in the order of their positions.
   private(set) var batches: [Batch]
   private(set) var run: Run
   private(set) var anchor: HealthAnchor?
-  /// The earliest start of a sample that was read, from where it is read again.
+  /// The earliest start of a sample that was read. A full reading begins there.
   private(set) var earliest: Timestamp?
   private(set) var synced = 0
-  /// No batch is handed over before.
+  /// The end of a wait, before which no batch is handed over.
   private(set) var retryAt: Instant?
   private(set) var trouble: Trouble?
   private(set) var sourceFailure: SyncSourceTrouble?
-  /// Failures of the source or the files in a row.
+  /// The number of consecutive failures of the source or the files.
   private var sourceFailures = 0
-  /// Whether its source is to be read; batches of earlier launches are sent in any case.
+  /// Whether the source should be read. Batches of earlier launches are sent in any case.
   private(set) var isAsked = false
   /// Whether the source changed during the run.
   private var isAgain = false
-  /// How many runs began, the present one included, and how many ended.
+  /// The number of runs that began, including the current one, and the number that ended.
   private var begun: UInt64 = 0
   private var ended: UInt64 = 0
 
@@ -83,7 +83,7 @@ struct TypeQueue: Sendable, Hashable {
 
   // MARK: Reading
 
-  /// Takes what is stored of the type.
+  /// Restores the stored state of the type.
   mutating func restore(_ kept: SyncedType) {
     (anchor, synced, earliest) = (kept.anchor, kept.synced, kept.earliest)
   }
@@ -93,12 +93,12 @@ struct TypeQueue: Sendable, Hashable {
     batches.append(Batch(queued: batch, state: state))
   }
 
-  /// Reads the source from now on, or does not.
+  /// Sets whether the source is read.
   mutating func ask(_ isAsked: Bool) { self.isAsked = isAsked }
 
-  /// Reads the source because it changed.
+  /// Schedules a reading because the source changed.
   ///
-  /// - Returns: The number of the run that will have read the change; nil if that waits for room.
+  /// - Returns: The number of the run that will read the change; nil if the queue is full.
   mutating func fire(at now: Instant) -> UInt64? {
     switch run {
     case .idle, .resting: run = .gathering(until: now.advanced(by: SyncSettings.gathering))
@@ -118,15 +118,16 @@ struct TypeQueue: Sendable, Hashable {
       guard now >= until, isUnlocked else { return nil }
       begun += 1
       isAgain = false
-      // Batches that an earlier process left count, too.
+      // Batches of an earlier process count, too.
       return next
     case .full: return batches.count <= SyncSettings.mostBatches / 2 ? .fetch : nil
     case .idle, .fetching, .committing: return nil
     }
   }
 
-  /// The next part of the present run. What is stored of an interrupted run is safe, and the rest
-  /// lies behind the anchor.
+  /// The next action of the current run.
+  ///
+  /// Interrupting a run is safe: its read pages are stored, and the rest follows the anchor.
   private var next: Turn {
     mutating get {
       guard batches.count >= SyncSettings.mostBatches else { return .fetch }
@@ -135,7 +136,7 @@ struct TypeQueue: Sendable, Hashable {
     }
   }
 
-  /// Notes that a page is being read; returns where the page begins.
+  /// Records that a page is being read; returns where the page begins.
   mutating func fetch(_ id: SyncFetchID) -> HealthPageStart {
     run = .fetching(id)
     if let anchor { return .after(anchor) }
@@ -143,16 +144,16 @@ struct TypeQueue: Sendable, Hashable {
       ?? .last(SyncSettings.firstSpan)
   }
 
-  /// Whether nothing lies behind the anchor.
+  /// Whether a page shows that nothing follows the anchor.
   func isEnd(_ page: FetchedPage) -> Bool { page.anchor == anchor && page.drafts.isEmpty }
 
-  /// Whether a page has an earlier sample than all before.
+  /// Whether a time is earlier than all samples so far.
   func isEarlier(_ time: Timestamp) -> Bool { earliest.map { time < $0 } ?? true }
 
-  /// Notes that a page is being stored.
+  /// Records that a page is being stored.
   mutating func commit(_ id: SyncCommitID) { run = .committing(id) }
 
-  /// Takes a page that is stored.
+  /// Adds a page that was stored.
   mutating func store(_ page: FetchedPage, _ new: [QueuedBatch]) {
     anchor = page.anchor
     if let first = page.earliest { earliest = min(earliest ?? first, first) }
@@ -160,7 +161,7 @@ struct TypeQueue: Sendable, Hashable {
     (sourceFailures, sourceFailure) = (0, nil)
   }
 
-  /// Continues the run behind a page that is stored.
+  /// Continues the run after a page was stored.
   mutating func proceed() -> Turn { next }
 
   /// Ends a run that has read everything.
@@ -170,7 +171,7 @@ struct TypeQueue: Sendable, Hashable {
     run = isAgain ? .gathering(until: now.advanced(by: SyncSettings.gathering)) : .idle
   }
 
-  /// Ends a run that failed, and schedules another one.
+  /// Ends a run that failed, and schedules a retry.
   mutating func rest(_ trouble: SyncSourceTrouble, at now: Instant) {
     sourceFailures += 1
     sourceFailure = trouble
@@ -179,15 +180,15 @@ struct TypeQueue: Sendable, Hashable {
     run = .resting(until: now.advanced(by: SyncSettings.pause(after: sourceFailures)))
   }
 
-  /// Ends a run whose pages are of no use, and begins another one.
+  /// Ends a run whose pages cannot be used, and begins another one.
   mutating func beginAnew(at now: Instant) {
     ended = begun
     run = .gathering(until: now)
   }
 
-  /// Forgets how far was read.
+  /// Resets the reading progress.
   ///
-  /// - Returns: Whether a run is under way, which has to begin anew.
+  /// - Returns: Whether a run is in progress, which has to begin anew.
   mutating func forgetProgress(at now: Instant) -> Bool {
     (anchor, synced) = (nil, 0)
     switch run {
@@ -199,7 +200,7 @@ struct TypeQueue: Sendable, Hashable {
     }
   }
 
-  /// The number of the present run.
+  /// The number of the current run.
   var currentRun: UInt64 { begun }
 
   /// Whether a run has ended.
@@ -208,13 +209,12 @@ struct TypeQueue: Sendable, Hashable {
   /// Whether all changes of the source were read.
   var isRead: Bool { !isAsked || (run == .idle && !isAgain && ended > 0) }
 
-  /// Whether the type is not read any further now: its source fails, or as many batches are parked as
-  /// may wait.
+  /// Whether reading is blocked: the source keeps failing, or quarantined batches fill the queue.
   var isStuck: Bool {
     sourceFailures >= SyncSettings.mostFailures || (run == .full && pending == 0)
   }
 
-  /// Whether it is being read, or can be.
+  /// Whether the type is being read or can be read.
   func canRead(isUnlocked: Bool) -> Bool {
     switch run {
     case .gathering, .resting: isUnlocked
@@ -226,7 +226,7 @@ struct TypeQueue: Sendable, Hashable {
 
   // MARK: Sending
 
-  /// Batches that are neither parked nor acknowledged.
+  /// The number of batches that are neither quarantined nor acknowledged.
   var pending: Int {
     batches.count { $0.queued.parked == nil && $0.state != .acknowledged }
   }
@@ -238,7 +238,7 @@ struct TypeQueue: Sendable, Hashable {
     batches.contains { $0.queued.parked == nil && $0.state == .waiting }
   }
 
-  /// The files that are handed over.
+  /// The files of the batches that are handed over.
   var sending: [String] {
     batches.compactMap { batch in
       if case .sending = batch.state { batch.queued.file } else { nil }
@@ -249,15 +249,15 @@ struct TypeQueue: Sendable, Hashable {
     SyncTypeReport(type: type, pending: pending, parked: parked, synced: synced, anchor: anchor)
   }
 
-  /// How many batches the server could not handle in a row.
+  /// The number of consecutive batches that the server could not process.
   var failures: Int { trouble?.failures ?? 0 }
 
-  /// Whether the schedule of tries has ended.
+  /// Whether the retry schedule is exhausted.
   var isExhausted: Bool { trouble?.isExhausted ?? false }
 
   func place(of file: String) -> Int? { batches.firstIndex { $0.queued.file == file } }
 
-  /// Returns the next batches that may be handed over, in order; none during a wait.
+  /// Returns the indices of the next batches to hand over, in order; none during a wait.
   func ready(depth: Int) -> [Int] {
     guard retryAt == nil else { return [] }
     let room = (failures > 0 ? 1 : depth) - sending.count
@@ -267,7 +267,7 @@ struct TypeQueue: Sendable, Hashable {
       switch batch.state {
       case .waiting: found.append(index)
       case .sending, .acknowledged: continue
-      // Its parts come first.
+      // The parts of a split batch are sent before later batches.
       case .splitting: return found
       }
       if found.count == room { return found }
@@ -275,14 +275,14 @@ struct TypeQueue: Sendable, Hashable {
     return found
   }
 
-  /// Hands a batch over.
+  /// Marks a batch as handed over, and returns it.
   mutating func hand(over index: Int, at now: Instant) -> QueuedBatch {
     batches[index].state = .sending(since: now)
     retryAt = nil
     return batches[index].queued
   }
 
-  /// Notes that the server has a batch.
+  /// Records that the server has accepted a batch.
   mutating func acknowledge(_ index: Int) {
     batches[index].queued.parked = nil
     batches[index].state = .acknowledged
@@ -296,25 +296,25 @@ struct TypeQueue: Sendable, Hashable {
     return batch
   }
 
-  /// Lets a batch wait again.
+  /// Returns a batch to the waiting ones.
   mutating func retry(_ index: Int) -> QueuedBatch {
     batches[index].state = .waiting
     return batches[index].queued
   }
 
-  /// Lets a batch wait again, and all of them until a time.
+  /// Returns a batch to the waiting ones, and delays all batches until an instant.
   mutating func putBack(_ index: Int, until due: Instant) {
     batches[index].state = .waiting
     retryAt = due
   }
 
-  /// Puts a batch aside, or with nil no longer.
+  /// Quarantines a batch with a reason; with nil, ends its quarantine.
   mutating func park(_ index: Int, _ words: String?) {
     batches[index].queued.parked = words
     batches[index].state = .waiting
   }
 
-  /// Notes that a batch is being split.
+  /// Marks a batch as being split, and returns its file.
   mutating func split(_ index: Int) -> String {
     batches[index].state = .splitting
     return batches[index].queued.file
@@ -325,31 +325,31 @@ struct TypeQueue: Sendable, Hashable {
     batches.replaceSubrange(index...index, with: parts.map { Batch(queued: $0) })
   }
 
-  /// Counts a failure of this type alone; returns how many there were in a row.
+  /// Records a failure of this type alone; returns the number of consecutive failures.
   mutating func note(_ failure: LinkFailure) -> Int {
     trouble = Trouble(
       failures: failures + 1, last: failure, isExhausted: isExhausted)
     return failures
   }
 
-  /// Waits until a time.
+  /// Delays all batches until an instant.
   mutating func wait(until due: Instant) { retryAt = due }
 
-  /// Notes that the schedule of tries has ended; returns false if it had before.
+  /// Marks the retry schedule as exhausted; returns false if it already was.
   mutating func exhaust() -> Bool {
     guard !isExhausted else { return false }
     trouble?.isExhausted = true
     return true
   }
 
-  /// Forgets a wait that is over.
+  /// Clears a wait that is over.
   mutating func endWait(at now: Instant) {
     if let due = retryAt, now >= due { retryAt = nil }
   }
 
   /// Ends all waits.
   ///
-  /// - Parameter earliest: When the server may be tried.
+  /// - Parameter earliest: The earliest instant at which a request may be sent.
   mutating func tryNow(at now: Instant, earliest: Instant) {
     trouble?.isExhausted = false
     if retryAt != nil { retryAt = earliest }
@@ -358,14 +358,14 @@ struct TypeQueue: Sendable, Hashable {
 
   // MARK: Invariants
 
-  /// As many batches as may wait, and one page, each batch with all the records and deletions it
-  /// may have. Parts of a batch hold no more than the batch.
+  /// The most records and deletions of all batches: the maximum number of batches and one page,
+  /// with every batch full. The parts of a split batch hold no more than the batch.
   private static let mostHeld =
     (SyncSettings.mostBatches * 2 + 2) * SyncPacking.mostRecords
 
-  /// Notes each invariant that does not hold now.
+  /// Reports each violated invariant.
   ///
-  /// - Parameter next: The place of the next new batch.
+  /// - Parameter next: The position of the next new batch.
   func check(_ check: inout InvariantCheck, before next: UInt64) {
     switch run {
     case .idle, .resting, .gathering:
@@ -389,7 +389,7 @@ struct TypeQueue: Sendable, Hashable {
   }
 }
 
-/// Why a run was put off.
+/// The reason why a run was postponed.
 enum SyncSourceTrouble: Sendable, Hashable {
   case source(HealthSourceFailure)
   case store(StoreFailure)

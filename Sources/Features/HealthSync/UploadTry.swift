@@ -2,35 +2,34 @@ package import LinkCore
 package import LinkStorage
 package import LinkWire
 
-/// One try to upload the payload of a file: in one request, or in pieces where an earlier try ended.
+/// One try to upload the payload of a file, in one request or in pieces that resume an earlier try.
 ///
 ///     asking ──offer──▶ compressing ──▶ in pieces ──the server keeps no pieces──▶ in one request
 ///                          ▲  (if the server takes gzip)  │                         │
 ///                          └──────── 415: uncompressed ───┴─────────────────────────┤
 ///                                                         └─────────▶ ended ◀───────┘
 ///
-/// The value makes every decision and no request. Its owner does what `step` says, reports the result
+/// This value makes every decision but sends no request. Its owner carries out `step`, reports the
+/// result with `take`, and stores or removes the ticket that `take` returns before the next step.
 /// with `take`, and stores or removes the ticket that `take` returns before the next step.
 package struct UploadTry: Sendable, Hashable {
-  /// The next thing to do.
+  /// The next action of a try.
   package enum Step: Sendable, Hashable {
     /// Compress the payload with gzip.
     case compress
     /// Send a request.
     case send(UploadRequest)
-    /// The try has ended.
-    ///
-    /// - epoch: The epoch that the server named when it accepted the payload.
+    /// The try has ended. The epoch is the one that the server named on acceptance.
     case ended(UploadOutcome, epoch: String?)
   }
 
   /// The result of a step.
   package enum Input: Sendable, Hashable {
-    /// The payload in gzip; nil if it could not be compressed.
+    /// The payload compressed with gzip; nil if compression failed.
     case compressed([UInt8]?)
-    /// The server answered the request.
+    /// The server's response to the request.
     case answer(UploadAnswer)
-    /// The request failed without an answer of the server.
+    /// The request failed without a response from the server.
     case failed(LinkFailure)
   }
 
@@ -50,7 +49,7 @@ package struct UploadTry: Sendable, Hashable {
     case ended
   }
 
-  /// The next thing to do.
+  /// The next action.
   package private(set) var step: Step
   private let endpoint: String
   private let body: [UInt8]
@@ -58,19 +57,19 @@ package struct UploadTry: Sendable, Hashable {
   private var ticket: UploadTicket?
   private var offer: UploadOffer?
   private var stage: Stage
-  /// The bytes that are sent: the body, or the body in gzip.
+  /// The bytes to send: the body, compressed or not.
   package private(set) var payload: [UInt8]
-  /// Whether the bytes that are sent are compressed.
+  /// Whether the payload is compressed.
   package private(set) var isGzip = false
 
   /// Creates a try.
   ///
   /// - Parameters:
-  ///   - body: The payload as its file has it.
-  ///   - endpoint: The URL that batches are posted to.
-  ///   - ticket: The stored ticket of an earlier try.
-  ///   - resumesFrom: The least size in bytes of a payload that is sent in pieces.
-  ///   - support: What the server has said about uploads.
+  /// - body: The content of the payload's file.
+  /// - endpoint: The URL to which batches are posted.
+  /// - ticket: The stored ticket of an earlier try.
+  /// - resumesFrom: The least size in bytes of a payload that is sent in pieces.
+  /// - support: The upload features that the server has reported.
   package init(
     _ body: [UInt8], to endpoint: String, ticket: UploadTicket?, resumesFrom: Int,
     _ support: UploadSupport
@@ -82,9 +81,10 @@ package struct UploadTry: Sendable, Hashable {
     if body.count < resumesFrom || support.resumption != nil { encode(support) }
   }
 
-  /// Takes the result of the present step. Results of other steps are ignored.
+  /// Handles the result of the current step. Results of other steps are ignored.
   ///
-  /// - Parameter support: What the server has said about uploads; updated by its answer.
+  /// - Parameter support: The upload features that the server has reported; updated from its
+  ///   response.
   /// - Returns: The change of the stored ticket; nil if it stays as it is.
   package mutating func take(_ input: Input, _ support: inout UploadSupport) -> TicketChange? {
     switch (stage, input) {
@@ -92,7 +92,7 @@ package struct UploadTry: Sendable, Hashable {
       support.offered(answer)
       encode(support)
     case (.asking, .failed(let failure)):
-      // A page for people, instead of an answer of the endpoint.
+      // The response is a page for people and does not come from the endpoint.
       if case .http(let status, _, _) = failure, !ResumableUpload.isPassing(status) {
         support.resumption = .absent
       }
@@ -117,13 +117,13 @@ package struct UploadTry: Sendable, Hashable {
     return nil
   }
 
-  /// Chooses between the payload and the payload in gzip.
+  /// Decides whether to compress the payload.
   private mutating func encode(_ support: UploadSupport) {
     if body.count >= resumesFrom {
       switch support.resumption {
       case .offered(let offer)?: self.offer = offer
       case .absent?: offer = nil
-      // The offer that the earlier try had.
+      // Reuse the protocol of the earlier try.
       case nil: offer = ticket.map { UploadOffer($0.dialect) }
       }
     }
@@ -150,12 +150,12 @@ package struct UploadTry: Sendable, Hashable {
     step = .send(UploadRequest("POST", endpoint, coding, payload))
   }
 
-  /// The field that names the coding of the bytes.
+  /// The header field that names the content coding of the payload.
   private var coding: [UploadField] {
     isGzip ? [UploadField("Content-Encoding", "gzip")] : []
   }
 
-  /// Returns the request of the next piece; nil if no piece follows.
+  /// Returns the request for the next step of an upload in pieces; nil if none follows.
   private func request(of upload: ResumableUpload) -> UploadRequest? {
     switch upload.step {
     case .create: UploadRequest("POST", endpoint, upload.fields + coding)
@@ -200,7 +200,7 @@ package struct UploadTry: Sendable, Hashable {
     }
   }
 
-  /// Ends the try with the answer to the whole payload.
+  /// Ends the try with the response to the whole payload.
   private mutating func conclude(
     _ answer: UploadAnswer, isStored: Bool, _ support: inout UploadSupport
   ) {
@@ -211,7 +211,7 @@ package struct UploadTry: Sendable, Hashable {
     }
   }
 
-  /// Ends the try, or sends the payload uncompressed to a server that does not take gzip after all.
+  /// Ends the try, or resends the payload uncompressed to a server that rejects gzip.
   private mutating func fail(_ failure: LinkFailure, _ support: inout UploadSupport) {
     guard isGzip, case .http(415, _, _) = failure else {
       (stage, step) = (.ended, .ended(.failed(failure), epoch: nil))
@@ -221,12 +221,12 @@ package struct UploadTry: Sendable, Hashable {
     send(body, isGzip: false)
   }
 
-  /// The protocol in which pieces are sent; nil if none are sent now.
+  /// The protocol of the current upload in pieces; nil for other uploads.
   package var dialect: UploadDialect? {
     if case .inPieces(_, let offer) = stage { offer.dialect } else { nil }
   }
 
-  /// The piece that is sent now; nil if none is.
+  /// The current step of an upload in pieces; nil for other uploads.
   package var piece: ResumableUpload.Step? {
     if case .inPieces(let upload, _) = stage { upload.step } else { nil }
   }
@@ -234,19 +234,19 @@ package struct UploadTry: Sendable, Hashable {
 
 /// A request of an upload.
 package struct UploadRequest: Sendable, Hashable {
-  /// The method.
+  /// The HTTP method.
   package var method: String
-  /// The URL at the server.
+  /// The URL on the server.
   package var url: String
-  /// The header fields about the upload.
+  /// The header fields of the upload.
   package var fields: [UploadField]
   /// The body.
   package var body: [UInt8]
-  /// Whether the secret is sent with it. The same request without a secret has the same answer for
-  /// all uploads.
+  /// Whether the request contains the secret. Without a secret the response is the same for all
+  /// uploads.
   package var showsSecret: Bool
 
-  /// Creates a request from its parts.
+  /// Creates a request.
   package init(
     _ method: String, _ url: String, _ fields: [UploadField] = [], _ body: [UInt8] = [],
     showsSecret: Bool = true
@@ -256,33 +256,33 @@ package struct UploadRequest: Sendable, Hashable {
   }
 }
 
-/// The answer of a server to a request of a sync.
+/// A server's response to a request of a sync.
 package struct UploadAnswer: Sendable, Hashable {
   /// The HTTP status code.
   package var status: Int
-  /// The header fields by their names in lower case.
+  /// The header fields, keyed by their lowercase names.
   package var headers: [String: String]
   /// The body.
   package var body: [UInt8]
-  /// The failure that the answer means if it is no success.
+  /// The failure that the response means if it is not a success.
   package var failure: LinkFailure
 
-  /// Creates an answer from its parts.
+  /// Creates a response.
   package init(_ status: Int, _ headers: [String: String], _ body: [UInt8], _ failure: LinkFailure)
   {
     (self.status, self.headers, self.body, self.failure) = (status, headers, body, failure)
   }
 
-  /// Whether the status is one of success, and the body does not deny it.
+  /// Whether the status is a success and the body does not contradict it.
   package var isSuccess: Bool { (200..<300).contains(status) && SyncReply.isSuccess(body) }
 
-  /// The failure that the answer means; nil for a success.
+  /// The failure that the response means; nil for a success.
   package var refusal: LinkFailure? { isSuccess ? nil : failure }
 
-  /// The epoch that the answer names.
+  /// The epoch that the response names.
   var epoch: String? { SyncIdentity.epoch { headers[$0] } }
 
-  /// Whether the answer offers to take bodies in gzip (RFC 9110 section 12.5.3).
+  /// Whether the response offers to accept bodies in gzip (RFC 9110 section 12.5.3).
   fileprivate var offersGzip: Bool {
     let offered = (headers["accept-encoding"] ?? "").lowercased().split(separator: ",")
     return offered.contains { coding in
@@ -291,31 +291,31 @@ package struct UploadAnswer: Sendable, Hashable {
     }
   }
 
-  /// Reads the fields about an upload.
+  /// Decodes the header fields of an upload.
   package func reply(_ dialect: UploadDialect, of url: String) -> UploadReply {
     UploadReply(status, dialect, of: url, body: body) { headers[$0.lowercased()] }
   }
 }
 
-/// What a server has said in this process about the uploads that it takes.
+/// The upload features that a server has reported in this process.
 package struct UploadSupport: Sendable, Hashable {
-  /// The answer to the question how uploads resume.
+  /// The server's support for resumable uploads.
   package enum Resumption: Sendable, Hashable {
     case absent
     case offered(UploadOffer)
   }
 
-  /// How uploads resume; nil until the server has answered.
+  /// The support for resumption; nil until the server has responded.
   package fileprivate(set) var resumption: Resumption?
-  /// Whether bodies may be sent in gzip; nil until the server has answered.
+  /// Whether bodies may be compressed with gzip; nil until the server has responded.
   package fileprivate(set) var takesGzip: Bool?
 
-  /// Creates the support of a server that has said nothing.
+  /// Creates the features of a server, by default of one that has not responded.
   package init(resumption: Resumption? = nil, takesGzip: Bool? = nil) {
     (self.resumption, self.takesGzip) = (resumption, takesGzip)
   }
 
-  /// Reads the answer to `OPTIONS`. A failure that may pass says nothing.
+  /// Handles the response to `OPTIONS`. A transient failure changes nothing.
   mutating func offered(_ answer: UploadAnswer) {
     guard !ResumableUpload.isPassing(answer.status) else { return }
     guard (200..<300).contains(answer.status),
@@ -324,15 +324,15 @@ package struct UploadSupport: Sendable, Hashable {
     resumption = .offered(offer)
   }
 
-  /// Reads the answer to the question whose progress the phone makes.
+  /// Handles the response to the request for the owner of the progress.
   ///
   /// - Parameter server: The address of the server.
-  /// - Returns: An identity also of a server that says nothing about itself; a failure that may pass,
-  ///   or of a server that says that it failed.
+  /// - Returns: The identity, also of a server that does not identify itself. A transient failure,
+  ///   or a body that reports an error, is a failure.
   package mutating func identified(
     _ answer: UploadAnswer, server: String
   ) -> Result<SyncIdentity, LinkFailure> {
-    // A server that catches its errors answers them with a status of success.
+    // Some servers catch their errors and respond with a successful status.
     guard !ResumableUpload.isPassing(answer.status), !SyncReply.isDenied(answer.body) else {
       return .failure(answer.failure)
     }
@@ -344,7 +344,7 @@ package struct UploadSupport: Sendable, Hashable {
   }
 }
 
-/// The secret that requests show, and the last one that the server refused.
+/// The secret of requests, and the most recent secret that the server refused.
 package struct UploadSecret<Value: Sendable & Hashable>: Sendable, Hashable {
   /// The secret in use; nil until it was read.
   package private(set) var current: Value?
@@ -353,13 +353,13 @@ package struct UploadSecret<Value: Sendable & Hashable>: Sendable, Hashable {
   /// Creates the state of a process that uses this secret.
   package init(_ current: Value? = nil) { self.current = current }
 
-  /// Uses a secret that was read again; returns whether it is another one than the server refused.
+  /// Sets a secret that was read again; returns whether it differs from the refused one.
   package mutating func renew(_ value: Value) -> Bool {
     current = value
     return value != refused
   }
 
-  /// Notes how a request with a secret failed.
+  /// Records the failure of a request that used a secret.
   package mutating func note(_ failure: LinkFailure, of value: Value) {
     if case .http(401, _, _) = failure { refused = value }
   }

@@ -2,34 +2,35 @@ public import LinkCore
 import LinkHealth
 package import LinkWire
 
-/// A phone's short visit to the backend: take questions, answer them, be gone within the budget.
+/// A phone's short visit to the backend, which leases and answers questions within a time budget.
 ///
-///     new ─▶ leasing ⇄ pausing         every exchange is repeated while the budget allows it
+///     new ─▶ leasing ⇄ pausing         every exchange is retried while the budget allows it
 ///               │
 ///               ▼ questions                    none
 ///            reading ─▶ posting ⇄ pausing ──▶ ended
 ///               ▲          │
 ///               └──────────┘ next question; after the last one leasing again
 ///
-/// One thing is under way at a time. What does not fit is left to its lease, which expires and
-/// brings the question back. Every exchange may be repeated: the backend knows a lease again.
+/// Only one operation is in progress at a time. Questions that do not fit the budget stay leased;
+/// when the lease expires, they return to the backend's queue. Every exchange may be repeated,
+/// since the backend recognizes a lease.
 package struct PullModel: Machine {
   let settings: PullSettings
   var phase = Phase.new
-  /// When everything is over.
+  /// When the budget ends.
   var end = Instant.zero
-  /// When the questions in `line` are the backend's again.
+  /// When the lease of the questions in `line` expires.
   var leaseEnd = Instant.zero
-  /// Questions that are leased and not answered, oldest first.
+  /// The leased questions without an answer, oldest first.
   var line: [Item] = []
   var report = PullReport(ending: .finished)
-  /// What `report.answered` was when the questions in `line` were leased.
+  /// The value of `report.answered` when the questions in `line` were leased.
   var answeredBefore = 0
-  /// What `report.unwanted` was then.
+  /// The value of `report.unwanted` at that time.
   var unwantedBefore = 0
   var lastStep: UInt64 = 0
 
-  /// A pull that is to begin.
+  /// Creates a pull that has not begun.
   package init(_ settings: PullSettings = PullSettings()) {
     self.settings = settings
   }
@@ -46,7 +47,7 @@ package struct PullModel: Machine {
       }
     }
 
-    /// What is said in place of an answer.
+    /// Returns the message that replaces an answer.
     func failure(_ reason: String) -> PhoneMessage {
       switch self {
       case .question(let leased):
@@ -64,7 +65,7 @@ package struct PullModel: Machine {
     case pausing(until: Instant, Pending, tries: Int)
     case ended
 
-    /// The step whose messages are still needed.
+    /// The step whose prepared messages are still needed.
     var work: StepID? {
       switch self {
       case .reading(let step, _), .posting(_, .part(of: let step, _, _), _),
@@ -77,20 +78,20 @@ package struct PullModel: Machine {
     }
   }
 
-  /// What is tried again after a pause.
+  /// The exchange that is retried after a pause.
   enum Pending: Sendable, Hashable {
     case lease
     case post(Reply)
   }
 
-  /// What the first in line is answered.
+  /// The reply to the first question.
   enum Reply: Sendable, Hashable {
-    /// One of the messages of what a step read.
+    /// One of the messages that a step prepared.
     case part(of: StepID, index: Int, count: Int)
     case failure(PhoneMessage)
   }
 
-  /// Takes one input.
+  /// Handles one input.
   package mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     var effects: [Effect] = []
     if now >= end, phase != .new { finish(.outOfTime, at: now, &effects) }
@@ -105,7 +106,7 @@ package struct PullModel: Machine {
     return effects
   }
 
-  /// Lets time pass.
+  /// Handles the passage of time.
   package mutating func tick(at now: Instant) -> [Effect] {
     var effects: [Effect] = []
     guard let deadline, now >= deadline else { return [] }
@@ -123,7 +124,7 @@ package struct PullModel: Machine {
     return effects
   }
 
-  /// The next instant at which something is due.
+  /// The next instant at which `tick` must be called.
   package var deadline: Instant? {
     switch phase {
     case .new, .ended: nil
@@ -132,10 +133,10 @@ package struct PullModel: Machine {
     }
   }
 
-  /// How it ended; `nil` while it goes on.
+  /// The result of the pull; `nil` until it ends.
   package var outcome: PullReport? { phase == .ended ? report : nil }
 
-  /// Goes on, and lets go of what is no longer needed.
+  /// Changes the phase, and discards prepared messages that are no longer needed.
   mutating func become(_ next: Phase, _ effects: inout [Effect]) {
     let work = phase.work
     phase = next
@@ -148,50 +149,50 @@ package struct PullModel: Machine {
   }
 }
 
-/// Names one thing that a pull asked for, so that its answer is known, and a late one too.
+/// The ID of one operation of a pull, by which its result is matched and a late result recognized.
 public struct StepID: NumberedID {
-  /// Counted from the start of the pull.
+  /// The number, counted from the start of the pull.
   public let number: UInt64
 
-  /// The name that stands for a number.
+  /// Creates an ID from its number.
   public init(_ number: UInt64) { self.number = number }
 }
 
 extension PullModel {
   /// Everything that can happen to a pull.
   package enum Input: Sendable, Equatable, Codable {
-    /// Come for the questions; once.
+    /// Begin the pull; once only.
     case begin
     /// The backend's answer to `.lease`.
     case leased(StepID, LeasedQuestions)
-    /// What `.read` asked for is there, as so many messages; at least 1.
+    /// The answer that `.read` requested is ready, in this number of messages; at least 1.
     case prepared(StepID, parts: Int)
-    /// The backend took what `.post` or `.refuse` sent.
+    /// The backend accepted the message of `.post` or `.refuse`.
     case posted(StepID)
-    /// The exchange failed, or was answered with a status that is no success.
+    /// The exchange failed, or its response had an unsuccessful status.
     case failed(StepID, LinkFailure)
-    /// The operating system takes the time back.
+    /// The operating system ends the background time.
     case cancel
   }
 
-  /// Everything a pull can ask for; carried out in order.
+  /// Every effect of a pull. Effects are carried out in order.
   package enum Effect: Sendable, Equatable, Codable {
-    /// Lease at most so many questions.
+    /// Lease at most `max` questions.
     case lease(StepID, max: Int, within: Duration)
-    /// Read what answers a question, and hold the messages until they are discarded.
+    /// Read the data that answers a question. Hold the messages until they are discarded.
     case read(StepID, LeasedQuestion)
-    /// Stop reading, and let go of what was read.
+    /// Stop reading, and release the messages.
     case discard(StepID)
-    /// Send one message of what `read` prepared, counted from 0.
+    /// Send one message that `read` prepared; the index starts at 0.
     case post(StepID, of: StepID, part: Int, lease: String, within: Duration)
-    /// Send an honest error in place of an answer.
+    /// Send an error instead of an answer.
     case refuse(StepID, LeasedResult, within: Duration)
-    /// It is over; exchanges under way are to be cut.
+    /// The pull is over; cancel the exchanges in progress.
     case finish(PullReport)
   }
 }
 
-// What follows upon what.
+// The order of the steps.
 extension PullModel {
   mutating func begin(at now: Instant, _ effects: inout [Effect]) {
     guard phase == .new else { return }
@@ -212,17 +213,17 @@ extension PullModel {
     _ step: StepID, _ questions: LeasedQuestions, at now: Instant, _ effects: inout [Effect]
   ) {
     guard case .leasing(step, let since, _) = phase else { return }  // late
-    // The lease runs from some moment between asking and hearing; the earlier one is safe.
+    // The lease began between request and response. Counting from the request is safe.
     leaseEnd = since.advanced(by: questions.expiresIn)
     (answeredBefore, unwantedBefore) = (report.answered, report.unwanted)
     line = questions.questions.map(Item.question) + questions.rejected.map(Item.rejected)
     moveUp(at: now, &effects)
   }
 
-  /// Answers the first in line, or asks for more when there is none.
+  /// Answers the first question, or leases more if there is none.
   private mutating func moveUp(at now: Instant, _ effects: inout [Effect]) {
     guard let first = line.first else {
-      // A round that got nothing done would be followed by its like.
+      // A round without progress would only be repeated.
       guard report.answered > answeredBefore else { return finish(.finished, at: now, &effects) }
       return lease(tries: 0, at: now, &effects)
     }
@@ -244,7 +245,7 @@ extension PullModel {
     post(.part(of: step, index: 0, count: max(parts, 1)), at: now, &effects)
   }
 
-  /// Says why there is no answer to the first in line.
+  /// Sends the reason why the first question has no answer.
   mutating func refuse(_ reason: String, at now: Instant, _ effects: inout [Effect]) {
     guard let first = line.first else { return }
     post(.failure(first.failure(reason)), at: now, &effects)
@@ -279,17 +280,17 @@ extension PullModel {
     }
   }
 
-  /// The first in line needs nothing more.
+  /// Removes the first question, which is complete.
   private mutating func done(at now: Instant, _ effects: inout [Effect]) {
     line.removeFirst()
     moveUp(at: now, &effects)
   }
 
-  /// Until when the present leases and the budget last.
+  /// The end of the current leases or of the budget, whichever comes first.
   var limit: Instant { min(end, leaseEnd) }
 }
 
-// What failed, and the end.
+// Failures and the end.
 extension PullModel {
   mutating func failed(
     _ step: StepID, _ failure: LinkFailure, at now: Instant, _ effects: inout [Effect]
@@ -305,8 +306,11 @@ extension PullModel {
     }
   }
 
-  /// Whether the same will be tried again: after a wait that the backend may lengthen, if enough
-  /// time is left then.
+  /// Schedules a retry if the failure is transient and enough time is left after the wait.
+  ///
+  /// The backend can lengthen the wait.
+  ///
+  /// - Returns: Whether a retry was scheduled.
   private mutating func repeats(
     _ pending: Pending, _ tries: Int, _ failure: LinkFailure, until limit: Instant, at now: Instant
   ) -> Bool {
@@ -325,7 +329,7 @@ extension PullModel {
     switch failure {
     case .http(401, _, _), .http(403, _, _): finish(.signedOut, at: now, &effects)
     case .http(409, _, _):
-      // The lease is over: the question is the backend's again.
+      // The lease has expired, so the question is back in the backend's queue.
       report.left += 1
       done(at: now, &effects)
     case .http(413, _, _):
@@ -347,7 +351,8 @@ extension PullModel {
   private static func ending(ofLease failure: LinkFailure) -> PullReport.Ending {
     switch failure {
     case .http(401, _, _), .http(403, _, _): .signedOut
-    // RFC 9110 sections 15.5.5, 15.5.6 and 15.6.2: no such route, not this way, not at all.
+    // RFC 9110 sections 15.5.5, 15.5.6 and 15.6.2: unknown route, unsupported method, not
+    // implemented.
     case .http(404, _, _), .http(405, _, _), .http(501, _, _): .unsupported
     case .http, .unreachable, .dns, .refused, .timeout, .tls, .reset, .ended, .closed,
       .protocolError, .proxy, .captivePortal, .local:
@@ -367,9 +372,12 @@ extension PullModel {
     effects.append(.finish(report))
   }
 
-  /// Leased questions can be had again when their leases are over; until then there is nothing.
-  /// Behind questions whose answers were refused others may wait, but a backend that keeps these
-  /// questions would have each visit followed by its like: the pause is the longest.
+  /// Returns the wait before the next pull; `nil` if there is no reason for one.
+  ///
+  /// Unanswered questions return when their leases expire, so an earlier visit would find nothing.
+  /// If answers were refused, other questions may wait behind those questions. A backend that keeps
+  /// offering the refused questions would cause one visit after another, so that pause is the
+  /// longest.
   private func again(after ending: PullReport.Ending, at now: Instant) -> Duration? {
     switch ending {
     case .signedOut, .unsupported: nil
@@ -387,7 +395,7 @@ extension PullModel {
 }
 
 extension LinkFailure {
-  /// Whether the same exchange may well succeed a little later.
+  /// Whether the same exchange may succeed a little later.
   fileprivate var mayPass: Bool {
     switch failureClass {
     case .unreachable, .dns, .refused, .timeout, .silent, .reset, .ended, .proxy,
@@ -406,7 +414,7 @@ extension LinkFailure {
   }
 }
 
-// What always holds between the fields of a pull.
+// The invariants that span the fields of a pull.
 extension PullModel {
   package func check(_ check: inout InvariantCheck) {
     switch phase {
@@ -453,7 +461,9 @@ extension PullModel {
 extension PullModel: Journaled {
   package static var journalName: String { "health-pull" }
 
-  /// - Parameter seed: unused; a pull leaves nothing to chance.
+  /// Creates a pull from its settings.
+  ///
+  /// - Parameter seed: Unused, since a pull has no randomness.
   package init(_ birth: PullSettings, seed: UInt64) {
     self.init(birth)
   }

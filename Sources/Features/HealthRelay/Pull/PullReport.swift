@@ -1,35 +1,35 @@
 public import LinkCore
 
-/// What a pull came to; each question it took is counted once.
+/// The result of a pull, which counts each leased question once.
 public struct PullReport: Sendable, Hashable, Codable {
-  /// Questions whose answer the backend has, data or an honest error.
+  /// The number of questions answered, with data or with an error.
   public var answered: Int
-  /// Questions whose answer the backend did not want: too late, or of no use to it.
+  /// The number of questions whose answer the backend rejected as late or unusable.
   public var unwanted: Int
-  /// Questions that were taken and not answered; they come back when their lease expires.
+  /// The number of leased questions without an answer. They return when their lease expires.
   public var left: Int
-  /// Why it ended.
+  /// The reason why the pull ended.
   public var ending: Ending
-  /// When to come again without being woken; `nil` when there is no reason to.
+  /// The wait before the next pull without a wake push; `nil` if there is no reason for one.
   public var again: Duration?
 
-  /// Why a pull ended.
+  /// The reason why a pull ended.
   public enum Ending: Sendable, Hashable, Codable {
-    /// Nothing is left to answer now.
+    /// No question is left to answer.
     case finished
     /// The budget was used up.
     case outOfTime
-    /// The operating system, or the caller, wanted it to end.
+    /// The operating system or the caller cancelled the pull.
     case cancelled
-    /// The backend does not know the token any more: connect and pair again.
+    /// The backend no longer accepts the token; connect and pair again.
     case signedOut
-    /// The backend is one of those that know no pull.
+    /// The backend does not support pulls.
     case unsupported
-    /// The backend could not be reached, or would not serve.
+    /// The backend could not be reached, or refused service.
     case failed(LinkFailure)
   }
 
-  /// A report from its parts.
+  /// Creates a report.
   public init(
     answered: Int = 0, unwanted: Int = 0, left: Int = 0, ending: Ending, again: Duration? = nil
   ) {
@@ -41,22 +41,23 @@ public struct PullReport: Sendable, Hashable, Codable {
   }
 }
 
-/// The numbers of a pull.
+/// The settings of a pull.
 package struct PullSettings: Sendable, Hashable, Codable {
-  /// The whole pull, from its first step to its last (seed 000: a push gives an app some 30 s).
+  /// The duration of the whole pull. From the requirements: a push gives an app about 30 s.
   package var budget: Duration
-  /// Questions that are leased at once; ours: what fits the budget at a few seconds each.
+  /// The most questions leased at once. Our choice: what fits the budget at a few seconds each.
   package var leaseLimit: Int
-  /// The longest wait for one answer of the backend; ours.
+  /// The time-out of one exchange with the backend. Our choice.
   package var exchangeLimit: Duration
-  /// Nothing is begun with less time than this; ours: a round trip over a slow network.
+  /// The least remaining time in which an operation begins. Our choice: a round trip over a slow
+  /// network.
   package var leastTime: Duration
-  /// Kept free behind reading, for sending what was read; ours.
+  /// The time reserved after reading for sending the answer. Our choice.
   package var sendTime: Duration
-  /// Waits before an exchange is tried again; ours, all of them fit the budget.
+  /// The waits before the retries of an exchange. Our choice: all of them fit the budget.
   package var retries: Schedule
 
-  /// The seed's budget and our numbers.
+  /// Creates settings. The default budget is that of the requirements; the other defaults are ours.
   package init(
     budget: Duration = .seconds(25), leaseLimit: Int = 4, exchangeLimit: Duration = .seconds(8),
     leastTime: Duration = .seconds(1), sendTime: Duration = .seconds(4),
@@ -70,8 +71,8 @@ package struct PullSettings: Sendable, Hashable, Codable {
     self.retries = retries
   }
 
-  /// A pull that failed for a cause that may pass is worth repeating after this; ours.
+  /// The wait before another pull after a transient failure. Our choice.
   package static let pause = Duration.seconds(60)
-  /// The longest wish of the backend that is passed on; ours.
+  /// The longest retry-after of the backend that is honored. Our choice.
   package static let longestPause = Duration.seconds(3_600)
 }

@@ -1,40 +1,41 @@
 public import LinkCore
 
-/// A WebSocket of any protocol, kept alive by a policy.
+/// A WebSocket with any protocol, kept connected according to a policy.
 ///
 ///     start ──▶ connecting ──open──▶ greeted ──confirmed──▶ connected ──lost──▶ reconnecting
 ///                   ▲                                                              │
 ///                   └──────────────────────────────────────────────────────────────┘
 ///
-/// A link decides when to connect; this decides what a connection begins with and what is sent. The
-/// greeting is the first message of every connection. If a confirmation is asked for, "connected"
-/// means confirmed, within the policy's `establish.timeout`; otherwise it means open. All messages
-/// of the present connection are delivered, in order, up to its close frame. What a message means
-/// is data here (`SocketMarks`): the app's functions run outside.
+/// A link decides when to connect. This machine decides how a connection begins and what is sent.
+/// The greeting is the first message of every connection. If a confirmation is required,
+/// "connected" means confirmed within the policy's `establish.timeout`; otherwise it means open.
+/// All messages of the current connection are delivered, in order, up to its close frame. The
+/// meaning of a message enters as data (`SocketMarks`), since the app's functions run outside.
 public struct SocketModel: Journaled {
   public static var journalName: String { "held-socket" }
-  /// The numbers and rules of this socket.
+  /// The settings of this socket.
   public let settings: SocketSettings
-  /// When, whether and how to connect.
+  /// The link, which decides whether, when and how to connect.
   public internal(set) var link: HeldLink
-  /// What is to be sent.
+  /// The messages to send.
   public internal(set) var queue = ProvenQueue()
-  /// Messages handed to a socket so far; one that is sent again counts again.
+  /// The number of messages handed to a socket so far. A resent message counts again.
   public internal(set) var sent: UInt64 = 0
-  /// The last position that the app noted.
+  /// The most recent position that the app marked.
   var position: Secret?
-  /// The link's status and quality as they were shown last.
+  /// The most recent status and quality that the app was shown.
   var shown = (status: LinkStatus(phase: .disconnected), quality: LinkQuality.good)
-  /// The link's ping that the app's own ping message stands for.
+  /// The link's ping for which the app's own ping message was sent.
   var asked: UInt64?
-  /// The attempt whose socket is not read, since the app leaves messages unread.
+  /// The attempt whose socket is not read because the app leaves messages unread.
   var paused: AttemptID?
-  /// When to stop although accepted messages wait; `nil` while not stopping.
+  /// When to stop even if accepted messages wait; `nil` while not stopping.
   var stopsAt: Instant?
 
-  /// Makes a socket that is not wanted yet.
+  /// Creates a socket that is not started.
   ///
-  /// - Parameter seed: the start of its chance; the same seed and inputs make the same effects.
+  /// - Parameter seed: The seed of the random source. The same seed and inputs give the same
+  ///   effects.
   public init(_ settings: SocketSettings, seed: UInt64) {
     self.settings = settings
     position = settings.position
@@ -51,7 +52,7 @@ public struct SocketModel: Journaled {
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
     if let due = link.deadline, due <= now {
-      // While nothing is read, silence says nothing about the server.
+      // While the socket is not read, silence is not evidence about the server.
       if let paused { drive(.heard(paused), &step) }
       follow(link.tick(at: now), &step)
     }
@@ -67,19 +68,20 @@ public struct SocketModel: Journaled {
     [link.deadline, proofDeadline, stopsAt].compactMap(\.self).min()
   }
 
-  /// Whether messages can be handed over now.
+  /// Whether messages can be handed to a socket now.
   public var isConnected: Bool { link.status.phase == .connected }
 
-  /// Whether nothing is under way and nothing will be until the next start.
+  /// Whether nothing is in progress, and nothing will be until the next start.
   public var isStopped: Bool { !link.isWanted && stopsAt == nil }
 
-  /// Whether messages that may not have arrived are sent again.
+  /// Whether messages are resent if they may not have arrived.
   var repeats: Bool { settings.outbox.repeats }
 
-  /// A server that answers no ping does not hold up messages that are sent once.
+  /// The end of the wait for a pong, for messages that are sent only once. A server that answers no
+  /// pings must not delay them.
   private var proofDeadline: Instant? { repeats ? nil : queue.deadline }
 
-  /// What must follow every step: messages that may go are handed over, in order.
+  /// Completes a step: hands the messages that can be sent to the socket, in order.
   private mutating func finish(_ step: inout Step) {
     if let attempt = link.currentAttempt, isConnected {
       let ready = queue.take()
@@ -93,12 +95,12 @@ public struct SocketModel: Journaled {
         step.show(.sent(sent))
       }
     }
-    // What a durable outbox holds waits for the next run, what is in memory for a connection.
+    // A durable outbox keeps messages for the next run. Messages in memory wait for a connection.
     let mayArrive = isConnected || settings.outbox == .waiting || settings.outbox == .memory
     if stopsAt != nil, !mayArrive || queue.entries.isEmpty { end(&step) }
   }
 
-  /// One call: its time, and what it asks for so far.
+  /// The time of one call, and the effects it has produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -106,7 +108,7 @@ public struct SocketModel: Journaled {
     mutating func show(_ update: Update) { effects.append(.update(update)) }
   }
 
-  /// Gives the link an input and carries on with what it wants.
+  /// Passes an input to the link and applies the link's effects.
   mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
@@ -120,44 +122,44 @@ extension SocketModel.Input: LinkInput {
 extension SocketModel {
   /// Everything that can happen to a held socket.
   public enum Input: Sendable, Equatable, Codable {
-    // The app.
-    /// Connect; also after an error, and without waiting for the next try.
+    // Inputs from the app.
+    /// Connect without waiting for the next retry; also valid after an error.
     case start
     /// Close with 1000 when all accepted messages have arrived, or after 2 s. Without a connection
-    /// only messages in memory are waited for.
+    /// the socket waits only for messages in memory.
     case stop
     case send(SocketMessage)
 
     case link(LinkEvent)
     case credentials(HeldLink.CredentialsEvent)
-    /// What the socket of an attempt said beside.
+    /// An event of an attempt's socket that is not a `LinkEvent`.
     case socket(AttemptID, News)
 
-    // The durable outbox.
-    /// What an earlier run left; the first input.
+    // Inputs from the durable outbox.
+    /// The stored messages of an earlier run; the first input.
     case restored([ProvenQueue.Entry])
     case stored(UInt64)
     case storeFailed(UInt64, detail: String)
   }
 
-  /// What a socket can say beside the events of any link.
+  /// An event of a socket besides the events of any link.
   public enum News: Sendable, Equatable, Codable {
     case opened(subprotocol: String?)
     case message(SocketMessage, SocketMarks)
-    /// The socket is not read while the app leaves too much unread; or is read again.
+    /// Reading was paused because the app left too many messages unread, or has resumed.
     case reading(isPaused: Bool)
-    /// The socket did not take what was to be sent.
+    /// The socket could not send a message.
     case unsent
   }
 
-  /// Everything a held socket can ask for; carried out in order.
+  /// Every effect of a held socket. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
     case open(AttemptID)
     /// Close the socket with a code of RFC 6455 section 7.4.
     case close(AttemptID, code: UInt16)
-    /// Send the app's greeting, if it has one, as the first message.
+    /// Send the app's greeting as the first message, if the app has one.
     case greet(AttemptID, subprotocol: String?, after: Secret?)
-    /// Send the app's resume message, if it has one.
+    /// Send the app's resume message, if the app has one.
     case resume(AttemptID, after: Secret)
     case send(AttemptID, SocketMessage)
     /// Send a WebSocket ping.
@@ -165,51 +167,52 @@ extension SocketModel {
     /// Send the app's own ping message.
     case ask(AttemptID)
     case refreshCredentials
-    /// Store a message, then say `.stored` or `.storeFailed`.
+    /// Store a message, then report `.stored` or `.storeFailed`.
     case store(ProvenQueue.Entry)
     /// Remove stored messages.
     case remove([UInt64])
     case update(Update)
   }
 
-  /// What the app sees happen, in order.
+  /// Everything that the app observes, in order.
   public enum Update: Sendable, Hashable, Codable {
     case status(LinkStatus)
-    /// How well the server answers, when that changes; good at first.
+    /// The quality of the connection has changed; good at first.
     case quality(LinkQuality)
     case message(SocketMessage)
-    /// How many messages were handed to a socket since the start.
+    /// The number of messages handed to a socket since the start.
     case sent(UInt64)
     case notice(SocketNotice)
   }
 }
 
-/// What deserves a line in a log, and changes nothing by itself.
+/// A condition worth a line in a log. It changes nothing by itself.
 public enum SocketNotice: Sendable, Hashable, Codable {
-  /// A message was not accepted: there is no connection, and the outbox is off.
+  /// A message was not accepted because there is no connection and the outbox is off.
   case notConnected
-  /// A message was not accepted by the outbox.
+  /// The outbox did not accept a message.
   case refused(ProvenQueue.Refusal)
-  /// A message was not accepted: it could not be stored.
+  /// A message was not accepted because it could not be stored.
   case notStored(detail: String)
-  /// A connection was lost with messages handed to it, or their pong did not come in time; whether
-  /// they arrived is unknown. They are sent again if `isRepeated`.
+  /// The connection was lost after messages were handed to it, or their pong timed out. Whether
+  /// they arrived is unknown. They are resent if `isRepeated`.
   case unproven(count: Int, isRepeated: Bool)
-  /// The socket was stopped before so many accepted messages were sent and proven.
+  /// The socket was stopped before this number of accepted messages was sent and confirmed.
   ///
-  /// A durable outbox keeps them for the next run, others until the socket is started again.
+  /// A durable outbox keeps them for the next run, other outboxes until the socket is started
+  /// again.
   case unsent(count: Int)
-  /// A message over the limit came in and was dropped unread.
+  /// An incoming message over the size limit was dropped without being read.
   case oversized(bytes: UInt64)
 }
 
-// What inputs and the link's effects mean for a held socket.
+// The handling of inputs and of the link's effects.
 extension SocketModel {
   mutating func take(_ input: Input, _ step: inout Step) {
     switch input {
     case .start: begin(&step)
     case .link(.device(.again)):
-      // Asks for another attempt; what was told to stop stays stopped.
+      // This input requests another attempt. A stopped socket stays stopped.
       if stopsAt == nil, link.isWanted { begin(&step) }
     case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SocketSettings.flushTimeout)
     case .send(let message): send(message, &step)
@@ -232,7 +235,7 @@ extension SocketModel {
     drive(.trigger(.userRefresh), &step)
   }
 
-  /// Takes what the socket of the present attempt said.
+  /// Handles an event of the current attempt's socket.
   private mutating func hear(_ news: News, _ attempt: AttemptID, _ step: inout Step) {
     switch news {
     case .opened(let subprotocol):
@@ -242,7 +245,7 @@ extension SocketModel {
     case .message(let message, let marks): received(message, marks, attempt, &step)
     case .reading(let isPaused):
       paused = isPaused ? attempt : nil
-      // Silence counts from here on again.
+      // The time of silence starts again here.
       drive(.heard(attempt), &step)
     case .unsent:
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
@@ -259,8 +262,10 @@ extension SocketModel {
     step.show(.message(message))
   }
 
-  /// Takes what any link can be told. Where the app has a ping of its own, control frames say
-  /// nothing about the server's program.
+  /// Handles an event of the device or the link.
+  ///
+  /// If the app has its own ping message, control frames are not evidence that the server's program
+  /// works.
   private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
     switch event {
     case .ping, .pong: if !settings.hasPing { drive(HeldLink.Input(event), &step) }
@@ -289,7 +294,7 @@ extension SocketModel {
     if count > 0 { step.show(.notice(.unsent(count: count))) }
   }
 
-  /// Translates what the link asks for.
+  /// Translates the effects of the link.
   mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
@@ -302,7 +307,7 @@ extension SocketModel {
         step.effects.append(settings.hasPing ? .ask(attempt) : .ping(attempt, id))
       case .refreshCredentials: step.effects.append(.refreshCredentials)
       case .status(let status): follow(status, &step)
-      // There is no other way to the data of a socket, and no queued connect.
+      // Polling cannot reach a socket's data, and there is no queued connect.
       case .poll, .arm, .disarm: continue
       }
     }
@@ -334,7 +339,7 @@ extension SocketModel {
   }
 }
 
-// What always holds between the parts of a held socket.
+// The invariants that span the parts of a held socket.
 extension SocketModel {
   public func check(_ check: inout InvariantCheck) {
     check.require(

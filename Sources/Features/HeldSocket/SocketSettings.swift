@@ -1,32 +1,34 @@
 public import LinkCore
 
-/// The numbers and rules of one held socket; coded, they hold no secret.
+/// The settings of one held socket. Their encoded form contains no secret.
 public struct SocketSettings: Sendable, Hashable, Codable {
-  /// When to connect, and what to do when that fails.
+  /// The policy that decides when to connect, and what to do after a failure.
   public var policy: LinkPolicy
-  /// Whether "connected" waits for a message that the app marks as the answer to its greeting.
+  /// Whether "connected" requires a message that the app marks as the answer to its greeting.
   public var awaitsConfirmation = false
-  /// Whether the app has a ping message of its own, which then proves life in place of WebSocket's.
+  /// Whether the app has its own ping message, which replaces WebSocket pings as the liveness
+  /// check.
   public var hasPing = false
-  /// What becomes of messages that cannot be sent at once.
+  /// The treatment of messages that cannot be sent at once.
   public var outbox = Outbox.off
-  /// The last position that an earlier run noted; never journaled.
+  /// The most recent position of an earlier run; never journaled.
   public var position: Secret?
 
-  /// What becomes of messages that cannot be sent at once.
+  /// The treatment of messages that cannot be sent at once.
   public enum Outbox: String, Sendable, Hashable, Codable, CaseIterable {
-    /// A message is accepted while connected and handed to a socket at most once. If that socket is
-    /// lost before a pong behind it, whether it arrived is unknown, and a notice says so.
+    /// Messages are accepted only while connected, and handed to a socket at most once. If the
+    /// socket is lost before a later pong, a notice reports that the arrival of the messages is
+    /// unknown.
     case off
-    /// As `off`, but a message that is given without a connection waits for one.
+    /// Like `off`, but messages also wait for a connection.
     case waiting
-    /// A message is kept until a pong behind it proves that the server's WebSocket took it. After a
-    /// loss it is sent again, so it may arrive twice. What is left ends with the process.
+    /// A message is kept until a later pong proves that the server's WebSocket received it. It is
+    /// resent after a loss, so it may arrive twice. Remaining messages end with the process.
     case memory
-    /// As `memory`, and stored before it is sent, so that it survives the process.
+    /// Like `memory`, but messages are stored before they are sent, so they survive the process.
     case durable
 
-    /// Whether messages that may not have arrived are sent again.
+    /// Whether messages are resent if they may not have arrived.
     public var repeats: Bool {
       switch self {
       case .off, .waiting: false
@@ -35,27 +37,29 @@ public struct SocketSettings: Sendable, Hashable, Codable {
     }
   }
 
-  /// Settings for a protocol that needs nothing.
+  /// Creates settings with the defaults: no confirmation, no ping message and no outbox.
   public init(policy: LinkPolicy) {
     self.policy = policy
   }
 
-  /// How long `stop` waits for proof that accepted messages arrived: 2 s, as an app's end may not
-  /// take longer; what is left then ends as after a loss.
+  /// The longest time that `stop` waits for proof that accepted messages arrived.
+  ///
+  /// It is 2 s, since the end of an app must not take longer. The remaining messages are then
+  /// treated as after a loss.
   static let flushTimeout = Duration.seconds(2)
 }
 
-/// What an app's pure functions said about a message that came in.
+/// The results of the app's pure functions for an incoming message.
 public struct SocketMarks: Sendable, Hashable, Codable {
-  /// The message answers the greeting: the connection is established.
+  /// Whether the message answers the greeting, which establishes the connection.
   public var confirms = false
-  /// The message answers the app's own ping.
+  /// Whether the message answers the app's own ping.
   public var answersPing = false
-  /// The message shows that the server works.
+  /// Whether the message shows that the server works.
   public var provesLife = true
-  /// The place in the server's sequence that the message stands for; never journaled.
+  /// The message's position in the server's sequence; never journaled.
   public var position: Secret?
 
-  /// The marks of a message about which the app said nothing.
+  /// Creates the marks of a message for which the app set none.
   public init() {}
 }

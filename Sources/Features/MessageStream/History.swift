@@ -2,31 +2,35 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// Where the reader is in the past, and what is fetched for them.
+/// The reader's position in the past, and the fetch of older messages.
 struct History: Sendable, Hashable {
-  /// The oldest message shown; older ones come only when they are asked for.
+  /// The oldest message shown. Older messages appear only on request.
   var oldest: Mark?
-  /// Messages shown so far; where a server counts pages, this finds the page.
+  /// The number of messages shown so far. It finds the right page if a server counts pages.
   var shown = 0
-  /// By how many messages a count was found to be too high: the server has fewer than are kept.
+  /// The difference by which a count was too high, because the server has fewer messages than are
+  /// stored.
   var excess = 0
-  /// Whether anything older may exist, on disk or on the server.
+  /// Whether older messages may exist, in the store or on the server.
   var hasMore = true
-  /// The reader asked, and waits.
+  /// Whether the reader has requested older messages and waits.
   var isWanted = false
-  /// What was fetched is older than the screen: it is read back from the store, in order.
+  /// Whether the fetched messages are older than the screen. They are then read back from the
+  /// store, in order.
   var readsWhenStored = false
-  /// Whether the server has nothing older, once it was asked. Only after the store was read once
-  /// more is that the end: what came meanwhile may lie above the top of the screen.
+  /// Whether the server has no older messages; `nil` until it was asked.
+  ///
+  /// The history ends only after the store was read once more: messages received in the meantime
+  /// may lie above the top of the screen.
   var isBeginning: Bool?
-  /// Kept messages are being read.
+  /// Whether stored messages are being read.
   var isReading = false
-  /// The app leaves updates unread: what comes is left to a later catch-up, so memory is bounded,
-  /// and the link lives on.
+  /// Whether the app leaves updates unread. New messages are then left to a later catch-up, which
+  /// bounds memory while the link stays up.
   var isReaderBehind = false
   var fetch: Fetch?
 
-  /// A message's place, and its position where the server gives one.
+  /// A message's place in the timeline, and its position if the server provides one.
   struct Mark: Sendable, Hashable {
     var key: TimelineKey
     var position: Position?
@@ -35,40 +39,44 @@ struct History: Sendable, Hashable {
   struct Fetch: Sendable, Hashable {
     var id = FetchID(0)
     var query = PageQuery.page(number: 1, limit: 1)
-    /// Pages asked for so far.
+    /// The number of pages requested so far.
     var pages = 0
     var until = Instant.zero
-    /// What is wanted is older than this: the oldest shown message, or the upper edge of a gap.
+    /// The upper limit of the requested messages: the oldest shown message, or the upper edge of a
+    /// gap.
     var below: TimelineKey
-    /// How many messages were counted down to `below` when it began.
+    /// The number of messages counted down to `below` when the fetch began.
     var counted = 0
-    /// What its pages are tied to.
+    /// The anchor of its pages.
     var tie = Tie.loose
-    /// The oldest place that its pages reach behind `below`.
+    /// The oldest place that its pages reach beyond `below`.
     var reached: TimelineKey?
-    /// Whether its pages hold what lies beyond the gap, behind `below`.
+    /// Whether its pages reach the messages beyond the gap.
     var meetsBeyond = false
-    /// The lowest position of its last page.
+    /// The lowest position of its most recent page.
     var lowest: Position?
     var repetition = Repetition()
-    /// Which credentials it went out with.
+    /// The generation of the credentials that the request was sent with.
     var credentials: UInt64 = 0
   }
 
-  /// The anchor of the pages of a server without positions. Their numbers count from a newest
-  /// message that moves, so a number alone does not say where a page lies.
+  /// The anchor of the pages of a server without positions.
+  ///
+  /// Page numbers count from the newest message, which changes. A number alone therefore does not
+  /// locate a page.
   enum Tie: Sendable, Hashable {
-    /// To nothing: the page was found by counting.
+    /// No anchor; the page was found by counting.
     case loose
-    /// To the newest message: they lead down from it without a break.
+    /// The newest message. The pages lead down from it without a break.
     case newest
-    /// To what is shown: what they bring follows it without a break.
+    /// The shown messages. The messages of the pages follow them without a break.
     case shown
   }
 
   var deadline: Instant? { fetch?.until }
 
-  /// Whether a newly stored message is shown at once: not when it lies above the top of the screen.
+  /// Whether a newly stored message is shown at once. It is not if it lies above the top of the
+  /// screen.
   func shows(_ key: TimelineKey) -> Bool {
     guard let oldest, hasMore else { return true }
     return key >= oldest.key
@@ -92,17 +100,19 @@ extension History: SelfChecking {
   }
 }
 
-// How pages that are found by counting are tied to what is shown.
+// The anchoring of pages that were found by counting.
 //
-// A page is evidence only for what lies between two neighbours in it, and, since new messages come
-// on top, for what lies between the pages of one walk down. So what it brings is known to follow
-// what is shown only after the walk has met the message that it began at.
+// A page is evidence only for the range between two neighbors in it. As new messages are added on
+// top, it is also evidence for the range between the pages of one walk down. The messages of a page
+// are therefore known to follow the shown messages only after the walk has met the message at which
+// it began.
 extension History.Fetch {
-  /// Notes what a page reaches behind the message that the fetch began at.
+  /// Records what a page contains beyond the message at which the fetch began.
   ///
-  /// - Parameter bringsUnseen: whether it holds a message that is not kept.
-  /// - Parameter beyond: the last message before the gap that is to be filled.
-  /// - Returns: How far down the server's list that message was found, from 1, if it was.
+  /// - Parameter bringsUnseen: Whether the page contains a message that is not stored.
+  /// - Parameter beyond: The last message before the gap to be filled.
+  /// - Returns: The rank of the starting message in the server's list, from 1; `nil` if it was not
+  ///   found.
   mutating func take(_ page: Page, bringsUnseen: Bool, beyond: TimelineKey?) -> Int? {
     lowest = page.messages.compactMap(\.position).min { $0.offset < $1.offset }
     if case .page(number: 1, _) = query, tie == .loose { tie = .newest }
@@ -112,7 +122,7 @@ extension History.Fetch {
     let behind = page.messages[(start.map { $0 + 1 } ?? 0)...]
     reached = (behind.map(\.key) + [reached].compactMap(\.self)).min()
     if let beyond {
-      // The message itself may have been deleted; a whole page of older ones was not.
+      // That message may have been deleted, but not a whole page of older ones.
       let isBeyond =
         !bringsUnseen && !behind.isEmpty && page.messages.allSatisfy { $0.key <= beyond }
       meetsBeyond = meetsBeyond || isBeyond || behind.contains { $0.id == beyond.id }
@@ -121,14 +131,15 @@ extension History.Fetch {
     return (number - 1) * limit + start + 1
   }
 
-  /// Whether a page on the way down from the newest lies behind a message that was deleted: all
-  /// that is newer is kept.
+  /// Whether a page of a walk from the newest message lies beyond a deleted starting message. All
+  /// newer messages are then stored.
   private func isBehind(_ page: Page, bringsUnseen: Bool) -> Bool {
     tie == .newest && bringsUnseen && page.messages.allSatisfy { $0.key < below }
   }
 
-  /// Whether its pages lie too far down, or no page on this way is known to follow what is shown:
-  /// then the way leads down from the newest.
+  /// Whether its pages lie too far down, or none of them is known to follow the shown messages.
+  ///
+  /// The fetch must then walk down from the newest message.
   func isAstray(after page: Page) -> Bool {
     guard tie == .loose, !page.isUnreadable else { return false }
     return !page.hasNext || pages >= 10 || page.messages.allSatisfy { $0.key < below }
@@ -161,7 +172,7 @@ struct GapList: Sendable, Hashable {
     all.sort { $0.before < $1.before }
   }
 
-  /// Removes a gap; returns false if it is not in the list.
+  /// Removes a gap; returns false if the gap is not in the list.
   mutating func close(_ gap: Gap) -> Bool {
     guard let index = all.firstIndex(of: gap) else { return false }
     all.remove(at: index)
@@ -175,19 +186,19 @@ struct GapList: Sendable, Hashable {
   }
 }
 
-/// The numbers of the requests for pages, and of the credentials that they are sent with.
+/// The IDs of page requests, and the generation of the credentials that they are sent with.
 struct PageRequests: Sendable, Hashable {
-  /// The last number.
+  /// The most recent ID.
   private(set) var last: UInt64 = 0
-  /// How often there were new credentials.
+  /// The number of times that the credentials were renewed.
   private(set) var credentials: UInt64 = 0
 
-  /// Returns the name of the next request.
+  /// Returns the ID of the next request.
   mutating func next() -> FetchID {
     last += 1
     return FetchID(last)
   }
 
-  /// Notes new credentials.
+  /// Records new credentials.
   mutating func renewCredentials() { credentials += 1 }
 }

@@ -3,23 +3,25 @@ public import LinkStorage
 public import LinkWire
 
 extension OutboxEntry: QueuedItem {
-  /// The shop: its messages arrive in the order in which they were written.
+  /// The shop, as messages of a shop are sent in the order in which they were written.
   public var lane: ShopID { shop }
 }
 
-/// A send queue that also serves plain 001 servers, which know no idempotency keys.
+/// A send queue that also supports plain servers, which have no idempotency keys.
 ///
-/// On such a server a message that can be an entry whose try was not answered ends that entry.
+/// On a plain server an entry whose attempt was not answered ends when a message arrives that can
+/// be that entry.
 public struct Outbox: Sendable, Hashable {
-  /// The entries and their tries.
+  /// The entries and their attempts.
   var queue: SendQueue<OutboxEntry>
-  /// Entries that were looked for in vain: a slow server may still take what it was sent.
+  /// The entries that were not found on the server. A slow server may still process their requests.
   var sought: Set<UUID128> = []
-  /// The earliest time, by the server's clock, at which an entry's first try can have arrived.
+  /// For each entry, the earliest time by the server's clock at which its first attempt can have
+  /// arrived.
   var floors: [UUID128: Timestamp] = [:]
-  /// Whose messages are sent, if it is known: told, or seen in the server's answers.
+  /// The author of sent messages, if known from the app or from the server's responses.
   var author: String?
-  /// A message with the words of the entry whose try is under way, kept until the try ends.
+  /// A message that matches the entry being sent, held until the attempt ends.
   var echo: Echo?
 
   struct Echo: Sendable, Hashable {
@@ -35,13 +37,13 @@ public struct Outbox: Sendable, Hashable {
   /// The entries, oldest first.
   public var entries: [OutboxEntry] { queue.items }
 
-  /// How many entries the store does not hold; they end with the process.
+  /// The number of entries that are not stored. They end with the process.
   public var unstoredCount: Int { queue.unstoredCount }
 
-  /// Whether the server may have an entry although it has not said so.
+  /// Whether the server may have an entry although it has not confirmed the entry.
   public func mayHaveArrived(_ id: UUID128) -> Bool { queue.mayHaveArrived(id) }
 
-  /// Takes over what an earlier run left.
+  /// Adds the stored entries of an earlier run.
   mutating func restore(_ kept: [OutboxEntry], after cursor: Cursor) {
     queue.restore(kept)
     for entry in kept { floors[entry.id] = cursor.floor(of: entry) }
@@ -53,7 +55,7 @@ public struct Outbox: Sendable, Hashable {
     floors[id] = nil
   }
 
-  /// Returns the entry to send now, marked as under way.
+  /// Returns the entry to send now, and marks it as being sent.
   mutating func take(
     at now: Instant, timeout: Duration, credentials: UInt64, after cursor: Cursor
   ) -> OutboxEntry? {
@@ -64,12 +66,12 @@ public struct Outbox: Sendable, Hashable {
     return next
   }
 
-  /// Notes that the server does not show these entries.
+  /// Records that the server does not show these entries.
   mutating func nowSure(_ ids: Set<UUID128>) {
     sought.formUnion(queue.makeSure(ids))
   }
 
-  /// The entry that a new message of the server can be: its try was made and not answered.
+  /// Returns the entry that a new message can be: one whose attempt was made but not answered.
   func claimed(by message: Message, overlap: Duration) -> UUID128? {
     entries.first { entry in
       (sought.contains(entry.id) || mayHaveArrived(entry.id))
@@ -78,22 +80,21 @@ public struct Outbox: Sendable, Hashable {
     }?.id
   }
 
-  /// Keeps a message back until the try of the entry that it can be ends; false if another message
-  /// is kept back already.
+  /// Holds a message until the attempt of its entry ends; returns false if another message is held.
   mutating func keepBack(_ message: Message, for entry: UUID128) -> Bool {
     guard echo == nil || echo?.message.id == message.id else { return false }
     echo = Echo(entry: entry, message: message)
     return true
   }
 
-  /// Returns the message that was kept back for a try that has ended.
+  /// Returns the held message if its entry's attempt has ended.
   mutating func takeEcho() -> Message? {
     guard let known = echo, queue.sending(known.entry) == nil else { return nil }
     echo = nil
     return known.message
   }
 
-  /// The earliest time at which an unsure entry can have arrived.
+  /// The earliest time at which an entry with an unknown outcome can have arrived.
   var oldestUnsure: Timestamp? {
     entries.filter { queue.unsure.contains($0.id) }.map(floor(of:)).min()
   }
@@ -102,10 +103,10 @@ public struct Outbox: Sendable, Hashable {
 }
 
 extension Cursor {
-  /// The earliest time that a server can give to an entry that is tried now.
+  /// Returns the earliest time that a server can assign to an entry whose first attempt is now.
   ///
-  /// The phone's clock may be wrong by any span: it counts only if no time of the server is known,
-  /// and then nothing is tried but by a stream that only sends.
+  /// The phone's clock may be wrong by any amount. It counts only if no time of the server is
+  /// known, and then only a stream that only sends makes attempts.
   fileprivate func floor(of entry: OutboxEntry) -> Timestamp {
     if let time { return time }
     return wholeAt == nil ? entry.createdAt : Timestamp(nanoseconds: 0)

@@ -2,61 +2,63 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// Knows how far the timeline is complete, and what is done to complete it.
+/// The extent to which the timeline is complete, and the work that completes it.
 struct Recovery: Sendable, Hashable {
-  /// How far it is complete; moves only with what goes to the store in the same change.
+  /// The end of the complete part. It moves only in the change that stores the covered messages.
   var cursor = Cursor()
-  /// Whether the store holds a cursor.
+  /// Whether the store has a cursor.
   var isCursorKept = false
-  /// Whether the server gives positions; nil before it said anything.
+  /// Whether the server provides positions; nil until its first response.
   var hasPositions: Bool?
-  /// What is done now to complete the timeline.
+  /// The current work on the timeline.
   private(set) var state = State.incomplete
-  /// Something happened that the present run may have missed: another run follows it.
+  /// Whether something happened that the current run may have missed, so that another run must
+  /// follow.
   var again = false
-  /// Offsets beyond the cursor that came since the socket opened, which the next one may bring
-  /// with other messages.
+  /// Offsets beyond the cursor, received since the socket opened. On the next socket they may
+  /// belong to other messages.
   var ahead: Set<UInt64> = []
-  /// Messages without a position that came while something may have been missing: that they are
-  /// kept says nothing about what came before them.
+  /// Messages without a position that arrived while others may have been missing. Having them is
+  /// not evidence that the messages before them are complete.
   var unplaced: Set<MessageID> = []
-  /// Failed runs in a row.
+  /// The number of consecutive failed runs.
   private(set) var failures = 0
-  /// What is known of the present try to connect.
+  /// The state of the current attempt to connect.
   var connecting = Connecting()
 
-  /// What is done to complete the timeline.
+  /// The work that completes the timeline.
   enum State: Sendable, Hashable {
-    /// Nothing. Messages may be missing; the next connection or poll tells.
+    /// Nothing is in progress. Messages may be missing; the next connection or poll shows.
     case incomplete
-    /// Nothing is missing up to the end of the last run or backlog.
+    /// No message is missing up to the end of the last run or backlog.
     case complete
-    /// Pages are fetched.
+    /// Pages are being fetched.
     case fetching(Run)
-    /// The last run failed; the next one begins then.
+    /// The last run failed, and the next one begins at this instant.
     case waiting(until: Instant)
-    /// The socket brings the messages that were missed.
+    /// The socket delivers the backlog.
     case receiving(Backlog)
   }
 
-  /// The messages that were missed, which the server sends before newer ones.
+  /// The missed messages, which the server sends before newer ones.
   struct Backlog: Sendable, Hashable {
     /// The newest position when the socket opened.
     let end: Position
-    /// It is fetched if nothing more of it comes until then.
+    /// The time-out. If no more of the backlog arrives by then, the rest is fetched.
     var until: Instant
   }
 
-  /// How the messages that were missed come with the present try to connect.
+  /// The source of the missed messages in the current attempt to connect.
   struct Connecting: Sendable, Hashable {
-    /// The app was in background: a page comes before the next socket.
+    /// Whether a page is fetched before the next socket because the app was in the background.
     var fetchesFirst = false
-    /// The cursor when the last socket was asked for.
+    /// The cursor when the last socket was requested.
     private(set) var opening: Position?
-    /// The last try before which nothing was fetched, since the socket would bring it.
+    /// The most recent attempt before which nothing was fetched, since the socket was to deliver
+    /// the backlog.
     var unprepared: AttemptID?
 
-    /// Notes that a socket is asked for.
+    /// Records that a socket is requested.
     mutating func open(_ attempt: AttemptID, at cursor: Position?) {
       fetchesFirst = false
       opening = cursor
@@ -64,15 +66,15 @@ struct Recovery: Sendable, Hashable {
     }
   }
 
-  /// Why something is fetched; several reasons may share one run.
+  /// A reason for a fetch. Several reasons may share one run.
   enum Purpose: Sendable, Hashable {
-    /// Before a connect.
+    /// The preparation of a connect.
     case prepare(AttemptID)
-    /// To close the hole after a connect, or one found later.
+    /// A hole that a connect left or that was found later.
     case live
-    /// The standby's poll.
+    /// A poll in standby.
     case poll(UInt64)
-    /// The user pulled, or the outbox wants to know.
+    /// A refresh by the user, or a lookup for the outbox.
     case refresh
   }
 
@@ -83,54 +85,57 @@ struct Recovery: Sendable, Hashable {
     var purposes: [Purpose]
     var until: Instant
     var pages = 1
-    /// The head that the first page stated: all up to it is covered when the run is over.
+    /// The head that the first page reported. The finished run covers everything up to it.
     var firstHead: Position?
-    /// The newest creation seen.
+    /// The newest creation time seen.
     var newest: Timestamp?
-    /// Where its last page ends, in the server's order.
+    /// The end of the last page, in the server's order.
     var oldest: TimelineKey?
-    /// What lies below pages that hold earlier stamps than the cursor while they are walked back:
-    /// should the walk be cut off the reader sees it: the next one ends at what this one kept.
+    /// The gap below the pages of a walk that contain time stamps before the cursor.
+    ///
+    /// If the walk is interrupted, the reader sees this gap; the next walk ends at the messages
+    /// that this one stored.
     var hole: Gap?
-    /// The oldest message that was known when it began.
+    /// The oldest message known when the run began.
     var bottom: TimelineKey?
-    /// The last of what `since` brought that may lie below all that is kept, in the server's order:
-    /// what is stamped late between the two comes only with the pages that lead down there.
+    /// The last message, in the server's order, that `since` returned and that may lie below all
+    /// stored messages. Messages with late time stamps between them are found only by the pages
+    /// that lead down to it.
     var goal: MessageID?
-    /// Whether its pages have come to what is kept, on the way to `goal`.
+    /// Whether its pages have reached stored messages, on the way to `goal`.
     var meetsKept = false
-    /// The gap below all that is kept, until pages have come to `goal`.
+    /// The gap below all stored messages, until the pages have reached `goal`.
     var bottomGap: Gap?
     var repetition = Repetition()
-    /// Outbox entries whose fate it tells: those that were unsure when it began.
+    /// The outbox entries whose outcome was unknown when the run began. The run reveals it.
     let unsure: Set<UUID128>
-    /// When the oldest of these was sent.
+    /// The time when the oldest of these entries was sent.
     let own: Timestamp?
-    /// Which credentials its last page was asked with.
+    /// The generation of the credentials of its last page request.
     var credentials: UInt64
   }
 
   enum Kind: Sendable, Hashable {
-    /// Nothing is kept yet: the newest page.
+    /// The newest page, since nothing is stored.
     case initial
-    /// A long absence: the newest page, and a gap if that does not reach what is kept.
+    /// After a long absence: the newest page, and a gap if the page does not reach stored messages.
     case recent
     /// Everything after a position.
     case position
-    /// Everything since a time less an overlap.
+    /// Everything since a time minus an overlap.
     case since(Timestamp)
-    /// After `since`: the newest pages until they meet what is kept, so many at most. What a clock
-    /// that went back stamped is not found by time.
+    /// After `since`: at most this number of newest pages, until they reach stored messages.
+    /// Messages stamped by a clock that went back are not found by time.
     case newest(pages: Int)
   }
 
-  /// The run under way.
+  /// The run in progress.
   var run: Run? { if case .fetching(let run) = state { run } else { nil } }
 
-  /// The backlog that the socket brings.
+  /// The backlog that the socket delivers.
   var backlog: Backlog? { if case .receiving(let backlog) = state { backlog } else { nil } }
 
-  /// When a failed run is tried again.
+  /// When a failed run is retried.
   var retryAt: Instant? { if case .waiting(let until) = state { until } else { nil } }
 
   var deadline: Instant? {
@@ -142,7 +147,7 @@ struct Recovery: Sendable, Hashable {
     }
   }
 
-  /// Whether nothing is known to be missing but what a run under way, or one to come, brings.
+  /// Whether no fetch is in progress, scheduled or required.
   var isSettled: Bool {
     switch state {
     case .incomplete, .complete, .receiving: !again
@@ -150,14 +155,14 @@ struct Recovery: Sendable, Hashable {
     }
   }
 
-  /// Whether all that is known of is there, or on its way to the store.
+  /// Whether all known messages have arrived, in the store or on the way to it.
   var isWhole: Bool { state == .complete && !again && ahead.isEmpty }
 
-  /// How far a newest page reaches into what is whole.
+  /// The extent to which a newest page overlaps the complete part.
   enum Reach: Sendable, Hashable {
-    /// Not at all: what lies between is not known.
+    /// No overlap; the range between is unknown.
     case short
-    /// Into it, but not as far as late stamps may lie.
+    /// An overlap, but not as far back as late time stamps can lie.
     case touching
     case whole
   }
@@ -173,13 +178,13 @@ struct Recovery: Sendable, Hashable {
     return oldest <= time.advanced(by: .zero - overlap) ? .whole : .touching
   }
 
-  /// Whether a log ends before the cursor: it was put back to an earlier state.
+  /// Whether a log ends before the cursor, so that it was restored to an earlier state.
   func isBeyond(_ head: Position?) -> Bool {
     guard let head, let cursor = cursor.position else { return false }
     return head.epoch == cursor.epoch && head.offset < cursor.offset
   }
 
-  /// Whether a kept message lies where nothing is missing before it.
+  /// Whether a stored message lies in the complete part.
   func covers(_ message: Message) -> Bool {
     if let position = cursor.position, let place = message.position {
       return place.epoch == position.epoch && place.offset <= position.offset
@@ -187,11 +192,11 @@ struct Recovery: Sendable, Hashable {
     return cursor.time.map { message.createdAt <= $0 } ?? false
   }
 
-  /// What to fetch, given what is kept and how long it is since it was whole.
+  /// Returns what to fetch, given the cursor and the duration of the absence.
   ///
-  /// - Parameter own: when the oldest message of the outbox was sent that may have got through:
-  ///   without positions only a fetch of everything since then tells.
-  /// - Parameter gap: the newest one; what lies in it comes with the reader's pages.
+  /// - Parameter own: When the oldest outbox entry that may have arrived was sent. Without
+  ///   positions only a fetch of everything since then shows whether it did.
+  /// - Parameter gap: The newest gap; its messages come with the reader's pages.
   func plan(
     _ settings: StreamSettings, at wall: Timestamp, own: Timestamp?, gap: Gap?
   ) -> (Kind, PageQuery) {
@@ -210,15 +215,16 @@ struct Recovery: Sendable, Hashable {
     return (.since(since), .since(since, page: 1, limit: settings.catchUpPage))
   }
 
-  /// Whether the last time when all was there is so long ago that only the newest is wanted.
+  /// Whether the timeline was last complete so long ago that only the newest page is wanted.
   func isLong(_ settings: StreamSettings, at wall: Timestamp) -> Bool {
     (cursor.wholeAt?.duration(to: wall) ?? .zero) > settings.longAbsence
   }
 
-  /// Whether nothing is missing up to the head of a socket that has just opened.
+  /// Whether no message is missing up to the head of a socket that has just opened.
   ///
-  /// A cursor beyond the head is no sign of a log that was put back if it moved there since the
-  /// socket was asked for, with the answer to a post or a page: the socket brings that, too.
+  /// If the cursor moved beyond the head after the socket was requested, through the response to a
+  /// post or page, that does not mean that the log was restored: the socket delivers those
+  /// messages, too.
   func isWhole(at head: Position) -> Bool {
     guard isSettled, let cursor = cursor.position else { return false }
     guard cursor != head else { return true }
@@ -232,29 +238,29 @@ struct Recovery: Sendable, Hashable {
   /// Fetches the first or the next page of a run.
   mutating func fetch(_ run: Run) { state = .fetching(run) }
 
-  /// Adds a reason for the run under way.
+  /// Adds a reason to the run in progress.
   mutating func join(_ purpose: Purpose) {
     guard case .fetching(var run) = state else { return }
     run.purposes.append(purpose)
     state = .fetching(run)
   }
 
-  /// Ends the run under way.
+  /// Ends the run in progress.
   mutating func endRun(isComplete: Bool = false) { state = isComplete ? .complete : .incomplete }
 
-  /// Counts a failed run, and returns how often runs failed in a row.
+  /// Counts a failed run, and returns the number of consecutive failures.
   mutating func noteFailure() -> Int {
     failures += 1
     return failures
   }
 
-  /// Notes that a run brought all that was asked for.
+  /// Records that a run fetched everything that was requested.
   mutating func noteSuccess() { failures = 0 }
 
-  /// Tries again at a time.
+  /// Schedules a retry.
   mutating func wait(until instant: Instant) { state = .waiting(until: instant) }
 
-  /// Ends the wait for another try, or for the backlog of a socket.
+  /// Ends the wait for a retry or for the backlog of a socket.
   mutating func endWait(forBacklog: Bool = true) {
     switch state {
     case .waiting: state = .incomplete
@@ -263,8 +269,8 @@ struct Recovery: Sendable, Hashable {
     }
   }
 
-  /// Forgets the run under way, and what was to follow it: the head that the next socket states
-  /// tells what is missing.
+  /// Cancels the run in progress and the run that was to follow. The head of the next socket shows
+  /// what is missing.
   mutating func abandon() {
     again = false
     switch state {
@@ -273,29 +279,30 @@ struct Recovery: Sendable, Hashable {
     }
   }
 
-  /// Forgets all that is under way.
+  /// Cancels all work.
   mutating func stop() {
     state = .incomplete
     again = false
   }
 
-  /// Notes that messages may be missing, unless something is done about it.
+  /// Records that messages may be missing, unless work is in progress.
   mutating func noteIncomplete() { if state == .complete { state = .incomplete } }
 
-  /// Notes that nothing is missing.
+  /// Records that no message is missing.
   mutating func noteComplete() { state = .complete }
 
-  /// Moves the cursor along what was fetched; what came out of turn up to there lies ahead no more.
+  /// Moves the cursor to a fetched position, and drops the offsets ahead that it now covers.
   mutating func move(to position: Position) {
     let isSameLog = position.epoch == cursor.position?.epoch
     ahead = isSameLog ? ahead.filter { $0 > position.offset } : []
     cursor.position = position
   }
 
-  /// Forgets how far the log is known, which was replaced under the same epoch. The timeline counts
-  /// as last whole long ago, so the newest page is fetched.
+  /// Resets the cursor after the log was replaced under the same epoch.
   ///
-  /// - Parameter newest: The newest stamp of the messages that were whole before.
+  /// The timeline counts as last complete long ago, so the newest page is fetched.
+  ///
+  /// - Parameter newest: The newest time stamp of the messages that were complete before.
   mutating func beginNewLog(under epoch: String, wholeUntil newest: Timestamp?) {
     let time = [cursor.time, newest].compactMap(\.self).max()
     cursor = Cursor(
@@ -307,7 +314,7 @@ struct Recovery: Sendable, Hashable {
     }
   }
 
-  /// Returns the position up to which nothing is missing, with what came over the socket.
+  /// Returns the position up to which no message is missing, including messages from the socket.
   func reached(from position: Position) -> Position {
     guard position.epoch == cursor.position?.epoch else { return position }
     var reached = position
@@ -317,51 +324,52 @@ struct Recovery: Sendable, Hashable {
     return reached
   }
 
-  /// Whether all that is missing up to a head comes over a socket that begins behind `start`.
+  /// Whether a socket that begins after `start` delivers everything that is missing up to a head.
   func goesOn(from start: Position, to head: Position) -> Bool {
     guard let cursor = cursor.position, cursor.epoch == start.epoch, cursor.epoch == head.epoch
     else { return false }
     return start.offset <= cursor.offset && cursor.offset <= head.offset
   }
 
-  /// Expects the backlog of a socket, up to `end`.
+  /// Waits for the backlog of a socket, up to `end`.
   mutating func awaitBacklog(to end: Position, until: Instant) {
     state = cursor.position == end ? .complete : .receiving(Backlog(end: end, until: until))
   }
 
-  /// Gives the rest of a backlog more time.
+  /// Extends the time-out of the backlog.
   mutating func extendBacklog(until instant: Instant) {
     guard case .receiving(var backlog) = state else { return }
     backlog.until = instant
     state = .receiving(backlog)
   }
 
-  /// How a message of the socket came to be shown.
+  /// Returns the way in which a message of the socket arrived.
   func via(of message: Message) -> Via {
     guard let backlog, let position = message.position else { return .live }
     return position.epoch == backlog.end.epoch && position.offset <= backlog.end.offset
       ? .catchUp : .live
   }
 
-  /// Ends a backlog with the first newer message: what is missing of it does not come any more.
+  /// Ends the backlog at the first newer message, after which the rest of the backlog will not
+  /// arrive.
   mutating func passBacklog(with message: Message) {
     guard backlog != nil, message.position != nil, via(of: message) == .live else { return }
     state = .incomplete
   }
 
-  /// Messages in `unplaced`; beyond them the stamp of one decides alone.
+  /// The most messages in `unplaced`. Beyond the limit the time stamp alone decides.
   static let mostUnplaced = 10_000
 
-  /// Remembers a message of which it is not known whether something is missing before it.
+  /// Records a message before which others may be missing.
   mutating func noteUnplaced(_ message: Message) {
     guard message.position == nil, unplaced.count < Self.mostUnplaced else { return }
     unplaced.insert(message.id)
   }
 
-  /// Takes the position of a message that came alone. True when nothing is missing before it.
+  /// Records the position of a single message; returns true if no message is missing before it.
   ///
-  /// - Parameter isConnected: Whether a socket stands; without one a hole is fetched with all that
-  ///   lies beyond it.
+  /// - Parameter isConnected: Whether a socket is open. Without one a hole is fetched together with
+  ///   everything after it.
   mutating func take(_ position: Position, advancing: Bool, isConnected: Bool) -> Bool {
     guard let kept = cursor.position, kept.epoch == position.epoch else { return false }
     guard position.offset > kept.offset else { return true }
@@ -370,13 +378,13 @@ struct Recovery: Sendable, Hashable {
     return advancing && (advance() || awaitsNoMoreThanBacklog)
   }
 
-  /// Whether all that lies before what came out of turn is on its way, or is newer than that.
+  /// Whether the backlog delivers everything that is missing before the offsets ahead.
   private var awaitsNoMoreThanBacklog: Bool {
     guard let backlog else { return false }
     return ahead.allSatisfy { $0 > backlog.end.offset }
   }
 
-  /// Moves the cursor over all offsets that follow it without a hole; true when none is left over.
+  /// Moves the cursor over all offsets that follow it without a hole; returns true if none remains.
   mutating func advance() -> Bool {
     guard var position = cursor.position else { return ahead.isEmpty }
     while ahead.remove(position.following) != nil { position.offset = position.following }
@@ -388,7 +396,7 @@ struct Recovery: Sendable, Hashable {
 }
 
 extension Position {
-  /// The offset after it; the last one is followed by itself.
+  /// The next offset. The greatest offset is followed by itself.
   var following: UInt64 { offset == .max ? offset : offset + 1 }
 }
 

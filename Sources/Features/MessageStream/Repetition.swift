@@ -1,23 +1,25 @@
 import LinkWire
 
-/// Sees a server that ignores the page number and answers the same again and again.
+/// Detects a server that ignores the page number and returns the same page again and again.
 ///
-/// While messages come as fast as pages, each page can hold what the one before it held. But a
-/// server that ignores the number answers its newest page: one that lacks what was known to be
-/// newer when it was asked for was found by its number.
+/// If messages arrive as fast as pages, each page may repeat the previous one. But a server that
+/// ignores the number returns its newest page. So a page without the messages that were known to be
+/// newer at the time of the request was found by its number.
 struct Repetition: Sendable, Hashable {
   private var last: Set<MessageID> = []
   private var count = 0
-  /// Pages in a row of which nothing could be read.
+  /// The number of consecutive pages without a readable message.
   private var unreadable = 0
-  /// The newest message that was known when the page was asked for.
+  /// The newest message known when the page was requested.
   private var known: TimelineKey?
 
-  /// Notes that a page is asked for.
+  /// Records that a page is requested.
   mutating func ask(knowing newest: TimelineKey?) { known = newest }
 
-  /// Takes a page. True when pages bring nothing new: once can be chance, when a whole page of
-  /// messages came between two answers.
+  /// Records a page; returns true if pages bring nothing new.
+  ///
+  /// A single repetition can be a coincidence, if a whole page of messages arrived between two
+  /// responses.
   mutating func note(_ page: Page) -> Bool {
     if page.isUnreadable {
       unreadable += 1
@@ -30,7 +32,7 @@ struct Repetition: Sendable, Hashable {
     return ids.isEmpty || count >= (isNewest(page) ? 2 : Self.patience)
   }
 
-  /// Pages in a row that say nothing before that is taken for the server's way.
+  /// The number of consecutive pages without news that counts as the server's normal behavior.
   private static let patience = 10
 
   private func isNewest(_ page: Page) -> Bool {
@@ -40,12 +42,12 @@ struct Repetition: Sendable, Hashable {
 }
 
 extension Page {
-  /// It held entries, and none was a valid message.
+  /// Whether the page had entries, but no valid message.
   var isUnreadable: Bool { messages.isEmpty && rejected > 0 }
 
-  /// The position up to which a page of those after another says all.
+  /// Returns the position up to which a page after `position` is complete.
   ///
-  /// Each entry has an offset of its own, so what could not be read counts, too.
+  /// Each entry has its own offset, so unreadable entries count, too.
   func end(after position: Position) -> Position {
     if let last = messages.last?.position { return last }
     let (sum, overflows) = position.offset.addingReportingOverflow(UInt64(max(0, rejected)))

@@ -1,14 +1,14 @@
 public import LinkCore
 public import LinkWire
 
-/// The newest messages of a shop in memory: sorted, bounded, each id once.
+/// The newest messages of a shop in memory: sorted, bounded, and each ID once.
 ///
-/// Ids that fell out of the window are told apart by the store, which keeps all.
+/// The store keeps all messages, so it recognizes repeated IDs that have left memory.
 public struct ShopTimeline: Sendable, Hashable {
-  /// Oldest first: by creation, equal times by id.
+  /// The messages, oldest first: by creation time, then by ID.
   public internal(set) var messages: [Message] = []
   private var ids: Set<MessageID> = []
-  /// The memory that the messages take.
+  /// The memory that the messages use, in bytes.
   public private(set) var bytes = 0
   /// Whether the store may hold older messages than are in memory.
   var isFull: Bool { isCut || messages.count >= limit }
@@ -20,22 +20,23 @@ public struct ShopTimeline: Sendable, Hashable {
     (self.limit, byteLimit) = (limit, bytes)
   }
 
-  /// The place of the last message; `nil` when there is none.
+  /// The key of the last message; `nil` without messages.
   public var newest: TimelineKey? { messages.last?.key }
-  /// The place of the first message; `nil` when there is none.
+  /// The key of the first message; `nil` without messages.
   public var oldest: TimelineKey? { messages.first?.key }
 
-  /// O(1).
+  /// Whether the message with this ID is in memory; O(1).
   public func contains(_ id: MessageID) -> Bool { ids.contains(id) }
 
-  /// The message with this id, if it is in memory.
+  /// The message with this ID; `nil` if it is not in memory.
   public subscript(id: MessageID) -> Message? {
     guard ids.contains(id) else { return nil }
     return messages.last { $0.id == id }
   }
 
-  /// Puts a message at its place unless it is there; O(1) for the newest, O(n) to move what comes
-  /// after it. Behind one or many of them follows `trim`.
+  /// Inserts a message in order unless it is present; the caller calls `trim` afterwards.
+  ///
+  /// The cost is O(1) for the newest message, otherwise O(n) to move the later ones.
   @discardableResult
   mutating func insert(_ message: Message) -> Bool {
     guard ids.insert(message.id).inserted else { return false }
@@ -48,7 +49,7 @@ public struct ShopTimeline: Sendable, Hashable {
     return true
   }
 
-  /// Drops the oldest beyond the limits, but never the newest; O(n), however many they are.
+  /// Removes the oldest messages beyond the limits, but never the newest one; O(n) for any number.
   mutating func trim() {
     var surplus = 0
     while messages.count - surplus > limit
@@ -63,10 +64,10 @@ public struct ShopTimeline: Sendable, Hashable {
     messages.removeFirst(surplus)
   }
 
-  /// Notes that the store holds older messages than it gave.
+  /// Records that the store has older messages than it returned.
   mutating func noteOlder() { isCut = true }
 
-  /// Replaces an edited message; one whose stamp was edited too gets its new place.
+  /// Replaces an edited message, and moves it if its time stamp was edited.
   mutating func replace(_ message: Message) {
     guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id })
     else { return }
@@ -79,7 +80,7 @@ public struct ShopTimeline: Sendable, Hashable {
     }
   }
 
-  /// Forgets the positions of messages; returns the newest stamp of these.
+  /// Removes the positions of messages, and returns the newest time stamp of these messages.
   mutating func forgetPositions(where isForgotten: (Message) -> Bool) -> Timestamp? {
     var newest: Timestamp?
     for index in messages.indices where isForgotten(messages[index]) {

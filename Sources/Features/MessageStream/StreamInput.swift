@@ -5,55 +5,55 @@ public import LinkWire
 extension StreamModel {
   /// Everything that can happen to a stream.
   public enum Input: Sendable, Equatable, Codable {
-    // The user.
+    // Inputs from the user.
     /// The shop's screen appears.
     case open(at: Timestamp)
-    /// The user leaves it.
+    /// The user leaves the screen.
     case close
     /// Real-time messaging was switched on or off in the settings.
     case realtime(Bool)
-    /// Pulled to refresh.
+    /// The user pulled to refresh.
     case refresh
-    /// Leaves so many updates unread that messages must wait, or reads them again.
+    /// The app leaves so many updates unread that messages must wait, or reads them again.
     case reader(isBehind: Bool)
-    /// Scrolled to the top: show older messages.
+    /// The user scrolled to the top: show older messages.
     case loadOlder
     case send(text: String, parent: MessageID?, at: Timestamp)
-    /// Try to send a failed entry again.
+    /// Resend a failed entry.
     case retry(UUID128)
-    /// Give an entry up.
+    /// Discard an entry.
     case discard(UUID128)
 
-    /// An event of the device or of the socket, and the wall clock of the device.
+    /// An event of the device or of the socket, with the device's wall-clock time.
     case link(LinkEvent, at: Timestamp)
     case credentials(HeldLink.CredentialsEvent)
-    /// The user that the credentials name, who is the author of sent messages.
+    /// The user of the credentials, who is the author of sent messages.
     case user(String)
 
-    // The socket.
-    /// Open; `head` is the newest position when the server began to send, if it said so, and all
-    /// that lies after `after` comes first, if it was asked to.
+    // Inputs from the socket.
+    /// The socket is open. `head` is the newest position when the server began to send, if the
+    /// server reported it. With `after`, the server first sends everything after that position.
     case opened(AttemptID, head: Position?, after: Position? = nil)
     case frame(AttemptID, Frame)
 
-    // REST.
+    // Inputs from REST.
     case fetched(FetchID, Page)
     case fetchFailed(FetchID, LinkFailure)
     case posted(UUID128, Message)
-    /// The answer to one try of an entry.
+    /// The failure of one attempt to send an entry.
     case postFailed(UUID128, try: TryID, LinkFailure)
 
-    // The store.
+    // Inputs from the store.
     case loaded(TimelineSnapshot)
     case loadFailed(StoreFailure)
     case committed(CommitID, TimelineCommit)
     case commitFailed(CommitID, StoreFailure)
-    /// Kept messages before the oldest shown one, oldest first.
+    /// Stored messages before the oldest shown one, oldest first.
     case older([Message])
     case olderFailed(StoreFailure)
   }
 
-  /// What a text frame turned out to be.
+  /// The content of a text frame.
   public enum Frame: Sendable, Equatable, Codable {
     case message(Message)
     case draining(within: Duration)
@@ -62,17 +62,17 @@ extension StreamModel {
   }
 }
 
-/// Names one request for a page.
+/// The ID of one request for a page.
 public struct FetchID: NumberedID {
-  /// Counted from the start of the model.
+  /// The number, counted from the start of the model.
   public let number: UInt64
 
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// Names one change that the store was given.
+/// The ID of one change passed to the store.
 public struct CommitID: NumberedID {
-  /// Counted from the start of the model.
+  /// The number, counted from the start of the model.
   public let number: UInt64
 
   public init(_ number: UInt64) { self.number = number }
@@ -84,9 +84,9 @@ extension StreamModel.Input: LinkInput {
 }
 
 extension StreamModel {
-  /// Everything a stream can ask for; carried out in order.
+  /// Every effect of a stream. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
-    /// Open a socket; the server is asked to send first what lies after a position.
+    /// Open a socket. With `after`, ask the server to send first everything after that position.
     case open(AttemptID, after: Position? = nil)
     /// Close the socket with a code of RFC 6455 section 7.4.
     case close(AttemptID, code: UInt16)
@@ -94,10 +94,10 @@ extension StreamModel {
     case refreshCredentials
     case fetch(FetchID, PageQuery)
     case post(OutboxEntry, try: TryID)
-    /// Read what is kept: the newest `limit` messages and all beside them.
+    /// Read the stored data: the newest `limit` messages, and everything else.
     case load(limit: Int)
     case commit(CommitID, TimelineChange)
-    /// Read up to `limit` kept messages before `key`.
+    /// Read up to `limit` stored messages before `key`.
     case readOlder(TimelineKey, limit: Int)
     case update(StreamUpdate)
   }
@@ -106,7 +106,7 @@ extension StreamModel {
 extension StreamModel: Journaled {
   public static var journalName: String { "message-stream" }
 
-  /// The shop and the policy of a stream; its other settings are their defaults.
+  /// The shop and the policy of a stream. All other settings have their defaults.
   public struct Birth: Codable, Sendable, Hashable {
     var policy: LinkPolicy
     var extra: Extra

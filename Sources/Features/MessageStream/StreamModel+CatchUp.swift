@@ -2,15 +2,15 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-// Making the timeline whole again.
+// Catch-up: completing the timeline.
 extension StreamModel {
-  /// Fetches what may be missing, for a reason; joins a run that is under way where that is enough.
+  /// Fetches what may be missing, or joins the run in progress where that is enough.
   mutating func catchUp(_ purpose: Recovery.Purpose, _ step: inout Step) {
     guard link.isWanted, !link.status.isTerminal else { return }
     if recovery.run != nil {
       switch purpose {
       case .live:
-        // What came between the run's question and this moment may be missing from its answer.
+        // The response may lack messages that arrived after the run's request.
         recovery.again = true
       case .prepare, .poll, .refresh: recovery.join(purpose)
       }
@@ -32,13 +32,13 @@ extension StreamModel {
     step.effects.append(.fetch(run.fetch, query))
   }
 
-  /// Forgets what is under way; its answer, if one comes, is late.
+  /// Cancels all fetches; their responses are late.
   mutating func stopFetching(_ step: inout Step) {
     stopCatchUp()
     stopHistory(&step)
   }
 
-  /// The same where the reader may still ask for what is older.
+  /// Cancels the catch-up, but not the reader's fetch of older messages.
   mutating func stopCatchUp() {
     recovery.stop()
   }
@@ -51,7 +51,7 @@ extension StreamModel {
     if run.pages == 1 { run.firstHead = page.head }
     if page.head != nil { recovery.hasPositions = true }
     guard !takesNoMore else {
-      // What is not taken now is fetched when the store works and the app reads again.
+      // Dropped messages are fetched once the store works and the app reads again.
       recovery.endRun()
       recovery.again = true
       release(run.purposes, &step)
@@ -79,8 +79,9 @@ extension StreamModel {
     }
   }
 
-  /// Takes the server's log for a new one if a page shows that it is; returns whether its newest
-  /// page is asked for.
+  /// Resets the cursor if a page shows that the server's log was replaced.
+  ///
+  /// - Returns: Whether the newest page was requested instead.
   private mutating func leavesLog(
     _ page: Page, in run: Recovery.Run, _ step: inout Step
   ) -> Bool {
@@ -101,7 +102,7 @@ extension StreamModel {
   ) {
     var run = before
     if case .since = run.kind, case .page(_, let limit) = next {
-      // Past what it just brought; memory knows no more than that of what is kept.
+      // The walk must pass what `since` returned. Memory has no more stored messages than that.
       let reach = settings.memory + run.pages * settings.catchUpPage
       run.kind = .newest(pages: max(1, reach / limit))
       run.pages = 0
@@ -119,7 +120,7 @@ extension StreamModel {
     step.effects.append(.fetch(run.fetch, next))
   }
 
-  /// The next page of a run; `nil` when it is over.
+  /// Returns the query for the next page of a run; `nil` if the run is over.
   private func nextQuery(
     after page: Page, in run: Recovery.Run, repeats: Bool
   ) -> PageQuery? {
@@ -132,7 +133,7 @@ extension StreamModel {
     case .initial where page.isUnreadable:
       return .page(number: run.pages + 1, limit: settings.historyPage)
     case .initial:
-      // A plain server's pages go on as far back as a message of the outbox may be.
+      // A plain server's pages continue as far back as a message of the outbox may be.
       guard page.head == nil, let own = run.own, let oldest = run.oldest,
         oldest.createdAt >= own.advanced(by: .zero - settings.overlap)
       else { return nil }
@@ -150,13 +151,13 @@ extension StreamModel {
       guard moves(page, in: run), case .after(let asked, let limit) = run.query else { return nil }
       return .after(recovery.reached(from: page.end(after: asked)), limit: limit)
     case .since(let since):
-      // A server that ignores `since` shows older messages, too.
+      // A server that ignores `since` also returns older messages.
       guard !reaches(since, page) else { return nil }
       return .since(since, page: run.pages + 1, limit: settings.catchUpPage)
     }
   }
 
-  /// Whether a page of those after a position leads on from it.
+  /// Whether a page of the messages after a position advances beyond that position.
   private func moves(_ page: Page, in run: Recovery.Run) -> Bool {
     guard page.recovered, case .after(let asked, _) = run.query else { return false }
     return page.end(after: asked) != asked
@@ -166,16 +167,17 @@ extension StreamModel {
     page.messages.contains { $0.createdAt < since }
   }
 
-  /// Within a run by position each page covers what is before it, so the cursor moves with it.
+  /// Moves the cursor with each page of a run by position, since a page covers everything before
+  /// it.
   private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
     guard case .after(let asked, _) = run.query else { return }
     recovery.move(to: recovery.reached(from: page.end(after: asked)))
     commits.waiting.change.cursor = recovery.cursor
   }
 
-  /// A run that ends before it reaches what is whole leaves a hole that the reader sees.
+  /// Opens a gap for the reader if a run ends before it reaches the complete part.
   private mutating func noteGap(_ page: Page, in run: Recovery.Run, _ step: inout Step) {
-    // What a run by position brought before lies where nothing is missing.
+    // Nothing is missing between the earlier pages of a run by position.
     let oldest = run.kind == .position ? page.end(in: run.kind) : run.oldest
     guard let oldest, leavesHole(page, run) else { return }
     if run.kind == .initial,
@@ -196,7 +198,7 @@ extension StreamModel {
     }
   }
 
-  /// Whether a page holds a message before which nothing is missing.
+  /// Whether a page contains a message of the complete part.
   private func holdsWhole(_ page: Page) -> Bool {
     page.messages.contains { timeline[$0.id].map { recovery.covers($0) } ?? false }
   }
@@ -210,7 +212,7 @@ extension StreamModel {
     return hidesLate(page) ? .touching : reach
   }
 
-  /// There is more and no way to it: nothing is whole, and the server is asked again.
+  /// Ends a run that has more messages to fetch but no query for them, and schedules a retry.
   private mutating func stall(_ run: Recovery.Run, _ step: inout Step) {
     recovery.endRun()
     drive(.requested(nil), &step)
@@ -219,19 +221,19 @@ extension StreamModel {
     postponeLooked(until: at, &step)
   }
 
-  /// Plans the next try of a catch-up that did not bring what is there; says when.
+  /// Schedules a retry of a catch-up that did not complete the timeline; returns its time.
   private mutating func askAgainLater(wish: Duration = .zero, _ step: inout Step) -> Instant {
     let wait = TimelineCommits.delay(after: recovery.noteFailure())
     let spread = wait - chance.duration(below: wait / 4)
     let at = step.now.advanced(by: max(spread, wish))
-    // While the socket stands, what it may have missed is asked for until it is there.
+    // While the socket is open, the messages it may have missed are requested until they arrive.
     if link.status.phase == .connected { recovery.wait(until: at) }
     return at
   }
 
-  /// A run is whole: the cursor moves, and everybody who waited for it goes on.
+  /// Completes a run: moves the cursor, and continues everything that waited for the run.
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
-    // As many pages as one run may fetch, and not the end yet: the next run goes on from there.
+    // The run reached its page limit before the end, and the next run continues there.
     let isCut = run.kind == .position && page.recovered && page.hasNext
     recovery.endRun(isComplete: !isCut)
     recovery.connecting.unprepared = nil
@@ -248,12 +250,12 @@ extension StreamModel {
     if recovery.again {
       catchUpWhileConnected(&step)
     } else if !isWhole {
-      // The answer did not hold what the socket spoke of: a server that lags behind itself.
+      // The response lacked messages that the socket announced, because the server lags behind.
       _ = askAgainLater(&step)
     }
   }
 
-  /// Continues what waited for a run.
+  /// Continues everything that waited for a run.
   private mutating func release(_ purposes: [Recovery.Purpose], _ step: inout Step) {
     for purpose in purposes {
       switch purpose {
@@ -264,7 +266,7 @@ extension StreamModel {
     }
   }
 
-  /// The timeline is whole while the socket stands and nothing is missing: an absence begins now.
+  /// Updates the time at which the timeline was last complete, if it is. An absence begins now.
   mutating func noteWhole(at now: Instant) {
     guard link.status.phase == .connected, recovery.isSettled, recovery.ahead.isEmpty,
       recovery.backlog == nil
@@ -273,7 +275,8 @@ extension StreamModel {
     commits.waiting.change.cursor = recovery.cursor
   }
 
-  /// Moves the cursor to what a whole run covers; false when live messages lie beyond a hole.
+  /// Moves the cursor to what a finished run covers; returns false if live messages lie beyond a
+  /// hole.
   private mutating func settle(
     _ run: Recovery.Run, _ page: Page, _ step: inout Step
   ) -> Bool {
@@ -291,12 +294,13 @@ extension StreamModel {
     return recovery.advance()
   }
 
-  /// The position up to which a run that is over fetched everything, or left a gap that says so.
+  /// Returns the position up to which a finished run fetched everything or left a gap.
   private func covered(by run: Recovery.Run, _ page: Page) -> Position? {
     switch run.kind {
     case .initial, .recent, .since, .newest: return run.firstHead
     case .position:
-      // Without a next page all up to the head is there, whatever could not be read of it.
+      // Without a next page everything up to the head was received, even if part of it is
+      // unreadable.
       guard case .after(let asked, _) = run.query else { return page.head }
       let end = page.end(after: asked)
       return page.recovered && page.hasNext ? end : page.head ?? page.messages.last?.position
@@ -306,7 +310,7 @@ extension StreamModel {
   mutating func catchUpWhileConnected(_ step: inout Step) {
     recovery.again = false
     let isConnected = link.status.phase == .connected
-    // The next poll, or the next socket, tells what was missed.
+    // The next poll or the next socket shows what was missed.
     if isConnected { catchUp(.live, &step) } else { recovery.noteIncomplete() }
   }
 
@@ -342,15 +346,17 @@ extension StreamModel {
 }
 
 extension Page {
-  /// The place where a page ends; what a server without positions has below it lies behind that,
-  /// in its own order, whatever the stamps are.
+  /// Returns the key at which a page ends.
+  ///
+  /// A server without positions continues below this message in its own order, whatever the time
+  /// stamps are.
   fileprivate func end(in kind: Recovery.Kind) -> TimelineKey? {
     kind == .position || head != nil ? messages.lazy.map(\.key).min() : messages.last?.key
   }
 }
 
 extension Recovery.Run {
-  /// What it brings came to be shown so.
+  /// The way in which the messages of this run arrive.
   var via: Via {
     if kind == .initial { return .history }
     let isPoll = purposes.contains { if case .poll = $0 { true } else { false } }
@@ -358,12 +364,13 @@ extension Recovery.Run {
   }
 }
 
-// What a connect brings, and what comes before it where it does not.
+// The catch-up before a connect, or by the socket itself.
 extension StreamModel {
-  /// What comes before a connect: a page, unless the socket itself brings what was missed.
+  /// Fetches a page before a connect, unless the socket itself delivers the missed messages.
   ///
-  /// In front again, the page is wanted first in any case (seed 001: the screen fills, then it
-  /// connects); after a long absence the newest page says more than what follows the cursor.
+  /// After a return to the foreground the page comes first in any case (requirements 001: the
+  /// screen fills, then the app connects). After a long absence the newest page is more useful than
+  /// the messages after the cursor.
   mutating func prepare(_ attempt: AttemptID, _ step: inout Step) {
     guard !recovery.connecting.fetchesFirst, recovery.cursor.position != nil, !takesNoMore,
       !recovery.isLong(settings, at: wall(at: step.now))
@@ -375,8 +382,10 @@ extension StreamModel {
     drive(.prepared(attempt), &step)
   }
 
-  /// A try of a launch failed: what it would have brought is fetched, where that may work although
-  /// the socket does not; otherwise the next try may bring it.
+  /// Fetches missed messages after an unprepared attempt failed, if a request may work without a
+  /// socket.
+  ///
+  /// Otherwise the next attempt may deliver them.
   mutating func fetchInstead(after failure: LinkFailure, _ step: inout Step) {
     switch failure.failureClass {
     case .timeout, .silent, .proxy, .reset, .ended, .protocolError, .badRequest, .notFound,
@@ -390,8 +399,10 @@ extension StreamModel {
     }
   }
 
-  /// What the server says to a request beside the socket is true for the socket too, where it is
-  /// about the way or the person; where it is about the page, the socket is tried all the same.
+  /// Handles the failure of the page before a connect.
+  ///
+  /// If the failure concerns the network or the user, it also rejects the attempt. If it concerns
+  /// only the page, the attempt continues.
   mutating func prepareFailed(
     _ attempt: AttemptID, _ failure: LinkFailure, _ step: inout Step
   ) {
@@ -408,11 +419,11 @@ extension StreamModel {
   }
 }
 
-// A log that was put back: proof, and what follows.
+// Detection of a log that was restored to an earlier state, and its consequences.
 extension StreamModel {
-  /// Takes the server's log for a new one if one of these messages shows that it is.
+  /// Resets the cursor if one of these messages shows that the server's log was replaced.
   ///
-  /// The newest page is fetched, instead of what is being fetched.
+  /// The newest page is then fetched instead of the current one.
   mutating func noteOtherLog(_ messages: [Message], _ step: inout Step) {
     guard let position = otherPosition(in: messages) else { return }
     beginNewLog(at: position, &step)
@@ -424,10 +435,10 @@ extension StreamModel {
     for purpose in run.purposes { catchUp(purpose, &step) }
   }
 
-  /// Returns the position of a message that stands where another message is known to stand.
+  /// Returns the position of a message at which another message is known.
   ///
-  /// Only the past counts, and of it only what lies above the newest gap: below a gap messages may
-  /// be of a log that was replaced.
+  /// Only past messages count, and only those above the newest gap: below a gap, messages may
+  /// belong to a replaced log.
   func otherPosition(in messages: [Message]) -> Position? {
     let unknown = messages.filter(isOfThePast)
     guard !unknown.isEmpty else { return nil }
@@ -437,10 +448,11 @@ extension StreamModel {
     return unknown.lazy.compactMap(\.position).first { positions.contains($0) }
   }
 
-  /// Forgets how far the server's log is known: it was put back to an earlier state, and has other
-  /// messages since.
+  /// Resets the cursor because the server's log was restored to an earlier state and then
+  /// continued.
   ///
-  /// Positions of what is kept mean nothing in the new log, so time tells what was whole before.
+  /// The positions of stored messages have no meaning in the new log, so times show which part was
+  /// complete.
   mutating func beginNewLog(at position: Position, _ step: inout Step) {
     step.show(.notice(.newEpoch(position)))
     let newest = timeline.forgetPositions(where: recovery.covers)
@@ -449,7 +461,7 @@ extension StreamModel {
     commits.waiting.isOfNewLog = true
   }
 
-  /// Asks the server: either the store has the message, or the log was put back.
+  /// Asks the server: either the message is stored already, or the log was restored.
   mutating func doubtCursor(_ step: inout Step) {
     if recovery.run != nil {
       recovery.again = true
@@ -459,18 +471,19 @@ extension StreamModel {
   }
 }
 
-// What the pages of a server without positions prove of what is kept.
+// The evidence about stored messages in the pages of a server without positions.
 extension StreamModel {
   func meetsKept(_ page: Page) -> Bool { leadsToKept(page) && !hidesLate(page) }
 
-  /// Whether the pages of a walk down lead to what is kept, and to all that `since` brought of what
-  /// may lie below it.
+  /// Whether the pages of a walk lead to stored messages, and to all messages of `since` that may
+  /// lie below them.
   func meetsKept(_ page: Page, _ run: Recovery.Run) -> Bool {
     run.goal == nil && (run.meetsKept || meetsKept(page))
   }
 
-  /// Whether a page without positions holds something kept, before which nothing is missing. Stamps
-  /// alone do not tell: a server's clock may have gone back.
+  /// Whether a page without positions contains a message of the complete part.
+  ///
+  /// Time stamps alone do not show this, since the server's clock may have gone back.
   func leadsToKept(_ page: Page) -> Bool { page.messages.contains(where: isKept) }
 
   private func isKept(_ message: Message) -> Bool {
@@ -479,15 +492,16 @@ extension StreamModel {
       && !recovery.unplaced.contains(message.id)
   }
 
-  /// Whether something unseen in it is stamped earlier than late stamps may be.
+  /// Whether a page has an unseen message with an earlier time stamp than late ones may have.
   func hidesLate(_ page: Page) -> Bool {
     guard let time = recovery.cursor.time else { return false }
     let earliest = time.advanced(by: .zero - settings.overlap)
     return page.messages.contains { $0.createdAt < earliest && !isSeen($0.id) }
   }
 
-  /// Whether a page of a walk brings what a clock stamped that went back: once it is kept, the next
-  /// walk ends there.
+  /// Whether a page of a walk has messages stamped by a clock that went back.
+  ///
+  /// Once they are stored, the next walk ends there.
   private func goesBack(_ page: Page, in run: Recovery.Run) -> Bool {
     guard case .newest = run.kind, let time = recovery.cursor.time else { return false }
     return page.messages.contains { $0.createdAt <= time && !isSeen($0.id) }
@@ -495,14 +509,16 @@ extension StreamModel {
 
   func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || commits.holds(id) }
 
-  /// Notes how far down a page leads: `since` may bring what lies below all that is kept, without
-  /// what is stamped late there. In a server's own order that follows what is kept, or is a page
-  /// without any of it, and is stamped no later than late stamps may be after the oldest of it.
+  /// Records how far down a page leads.
+  ///
+  /// `since` may return messages below all stored ones, without those between them that have late
+  /// time stamps. Such a message follows a stored message in the server's order, or is on a page
+  /// without stored messages. Its time stamp is at most `overlap` after the oldest stored message.
   func noteBottom(_ page: Page, in run: inout Recovery.Run) {
     let messages = page.messages
     switch run.kind {
     case .since:
-      // Where memory is full, the store may hold what memory does not know.
+      // If memory is full, the store may have messages that memory has not.
       guard page.head == nil, history.hasMore, let bottom = run.bottom,
         !timeline.isFull,
         run.bottomGap != nil || holes[before: bottom] == nil
@@ -523,7 +539,7 @@ extension StreamModel {
     }
   }
 
-  /// Keeps a gap before everything that a run does not know yet while it is under way.
+  /// Keeps a gap below the messages of an unfinished run.
   mutating func moveHole(
     with page: Page, in run: inout Recovery.Run, isLast: Bool, _ step: inout Step
   ) {
@@ -539,11 +555,11 @@ extension StreamModel {
   }
 }
 
-// Gaps: the holes in a timeline that a reader sees.
+// Gaps: the holes that a reader sees in a timeline.
 extension StreamModel {
-  /// Returns the gap, unless there is one already.
+  /// Opens a gap and returns it; returns `nil` if there is a gap already.
   ///
-  /// - Parameter isBottomless: Whether nothing that is kept below says where it ends.
+  /// - Parameter isBottomless: Whether no stored message below the gap marks its end.
   @discardableResult
   mutating func openGap(
     below edge: TimelineKey?, isBottomless: Bool = false, _ step: inout Step

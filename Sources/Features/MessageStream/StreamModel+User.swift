@@ -2,7 +2,7 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-// Scrolling back: gaps on the screen first, then what is kept, then what the server has.
+// Scrolling back: first into visible gaps, then to stored messages, then to the server's.
 extension StreamModel {
   mutating func loadOlder(_ step: inout Step) {
     guard isOpen, !history.isWanted else { return }
@@ -20,9 +20,10 @@ extension StreamModel {
     }
   }
 
-  /// Whether more than what is shown is known to exist, here or on the server.
+  /// Whether more messages than the shown ones are known to exist, in the store or on the server.
   ///
-  /// A server without positions says so only when it is first asked; a full first screen counts.
+  /// A server without positions reveals this only on the first request; until then a full first
+  /// screen counts.
   public var hasOlder: Bool {
     guard history.hasMore, let oldest = history.oldest else { return false }
     guard let position = oldest.position else { return history.shown >= settings.historyPage }
@@ -35,7 +36,7 @@ extension StreamModel {
     step.effects.append(.readOlder(key, limit: settings.historyPage))
   }
 
-  /// Kept messages came; those beyond a gap wait until it is filled.
+  /// Shows stored messages. Those beyond a gap wait until the gap is filled.
   mutating func older(_ read: [Message], _ step: inout Step) {
     history.isReading = false
     guard history.isWanted, let oldest = history.oldest else { return }
@@ -77,24 +78,25 @@ extension StreamModel {
       let newer = timeline.messages.count { $0.key >= mark.key }
       let isGap = holes[before: mark.key] != nil
       fetch.counted = isGap ? newer : history.shown
-      // A page too early costs a request; one too late costs those that lead down to it.
+      // A page too early costs one request. A page too late costs all requests on the way down to
+      // it.
       let number = (fetch.counted - history.excess) / settings.historyPage
       query = .page(number: max(1, number), limit: settings.historyPage)
     }
     ask(query, fetch, &step)
   }
 
-  /// Whether the server's log begins with a message, so that there is nothing to ask for.
+  /// Whether the message is the first one of the server's log, so that nothing older exists.
   private func isFirst(_ position: Position?, _ key: TimelineKey) -> Bool {
     guard let position, position.offset <= 1 else { return false }
     return position.epoch == recovery.cursor.position?.epoch
       && holes[before: key] == nil
   }
 
-  /// Returns the lowest position of those in memory that follow each other down from a message.
+  /// Returns the lowest position in memory that is reached from a message without a break.
   ///
-  /// A server's clock that goes back stamps what comes later as older: then what lies before the
-  /// oldest message in the log is shown already, further down. In a gap that is not known.
+  /// If the server's clock goes back, later messages have earlier time stamps. The messages before
+  /// the oldest one in the log are then already shown, further down. In a gap this is unknown.
   private func lowest(from position: Position, above key: TimelineKey) -> Position {
     guard holes[before: key] == nil else { return position }
     let known = timeline.messages.lazy.compactMap(\.position).filter { $0.epoch == position.epoch }
@@ -128,7 +130,7 @@ extension StreamModel {
       return
     }
     if !page.recovered, case .before(_, let limit) = fetch.query {
-      // The position is one of another log; pages lead down from what is newest in this one.
+      // The position belongs to another log. Pages lead down from the newest message of this log.
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
     }
@@ -137,7 +139,7 @@ extension StreamModel {
     if !repeats || page.messages.isEmpty, fetch.isAstray(after: page),
       case .page(_, let limit) = fetch.query
     {
-      // Nothing of it is kept: after a kill it would look like what follows the screen.
+      // Its messages are not stored, since after a kill they would seem to follow the screen.
       fetch.repetition = Repetition()
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
@@ -152,14 +154,14 @@ extension StreamModel {
     closeGap(fetch, isLast: !page.hasNext && fetch.tie != .loose, &step)
     let isEdge = fetch.below == oldest.key
     let isOlder = fetch.reached.map { $0 < fetch.below } ?? false
-    // An empty page that has a next one does not tell where the history begins.
+    // An empty page with a next page does not show where the history begins.
     let isEnd = !page.hasNext || repeats && !page.messages.isEmpty
     history.isBeginning = !isOlder && isEnd
     history.readsWhenStored = isEdge
     commits.waiting.feedsHistory = true
   }
 
-  /// Ties a page to what is shown, if it can be, and notes what it reaches from there.
+  /// Anchors a page to the shown messages if possible, and records how far it reaches.
   private mutating func take(_ page: Page, _ fetch: inout History.Fetch) {
     let isUnseen = page.messages.contains { !isSeen($0.id) }
     let gap = holes[before: fetch.below]
@@ -168,9 +170,11 @@ extension StreamModel {
     }
   }
 
-  /// The first screen is fetched. Who was told that nothing is older is told when that changed.
+  /// Records whether older messages exist, after the first screen was fetched.
+  ///
+  /// If an app was told that nothing is older, it receives the correction.
   mutating func noteBeginning(hasMore isOlder: Bool, _ step: inout Step) {
-    // What was stamped before the screen while that was not known is kept and not shown.
+    // Messages stamped before the screen may have been stored but not shown while this was unknown.
     let isHidden = history.oldest.flatMap { shown in timeline.oldest.map { $0 < shown.key } }
     let hasMore = isOlder || isHidden ?? false
     let isNews = hasMore && !history.hasMore
@@ -178,7 +182,7 @@ extension StreamModel {
     if isNews { step.show(.history(hasMore: true)) }
   }
 
-  /// Forgets what the reader waits for, and says so.
+  /// Ends the reader's wait, and reports that.
   mutating func stopHistory(_ step: inout Step) {
     history.fetch = nil
     if history.isWanted { endHistory(&step) }
@@ -189,8 +193,10 @@ extension StreamModel {
     step.show(.history(hasMore: history.hasMore))
   }
 
-  /// Whether the pages brought what was wanted: anything older; at the lower edge of a gap also
-  /// what a server without positions may have stamped late.
+  /// Whether the pages reached everything requested.
+  ///
+  /// That is any older message. At the lower edge of a gap it also includes messages that a server
+  /// without positions may have stamped late.
   private func isFar(_ fetch: History.Fetch, with page: Page) -> Bool {
     guard let reached = fetch.reached, reached < fetch.below else { return false }
     guard let gap = holes[before: fetch.below], let after = gap.after,
@@ -199,8 +205,10 @@ extension StreamModel {
     return closes(gap, fetch)
   }
 
-  /// Returns whether pages reach the messages before a gap: with positions down to its end, unless
-  /// that is of another log; without positions as far back as late stamps may lie.
+  /// Whether the pages of a fetch reach the messages before a gap.
+  ///
+  /// With positions they must reach the gap's end, unless that belongs to another log. Without
+  /// positions they must reach as far back as late time stamps can lie.
   private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
     guard fetch.meetsBeyond, let after = gap.after, let reached = fetch.reached else {
       return false
@@ -212,7 +220,7 @@ extension StreamModel {
     return lowest.offset <= end.offset
   }
 
-  /// Pages that reach what lies beyond a gap close it; otherwise the gap shrinks.
+  /// Closes a gap if the pages reach the messages beyond it; otherwise shrinks it.
   private mutating func closeGap(_ fetch: History.Fetch, isLast: Bool, _ step: inout Step) {
     guard let gap = holes[before: fetch.below] else { return }
     let edge = min(gap.before, fetch.reached ?? gap.before)
@@ -243,7 +251,7 @@ extension StreamModel {
     historyFailed(.timeout(.response), &step)
   }
 
-  /// What was fetched for the reader is kept now: read it back in order with what was kept before.
+  /// Reads the screen's older messages from the store, in order, now that fetched ones are stored.
   mutating func historyStored(_ step: inout Step) {
     guard history.isWanted else { return }
     if history.readsWhenStored, let oldest = history.oldest {
@@ -253,7 +261,7 @@ extension StreamModel {
     }
   }
 
-  /// Shows messages, oldest first, and remembers how far back the screen reaches.
+  /// Shows messages, oldest first, and records how far back the screen reaches.
   mutating func show(_ messages: [Message], via: Via, _ step: inout Step) {
     guard !messages.isEmpty else { return }
     history.noteShown(messages)
@@ -261,7 +269,7 @@ extension StreamModel {
   }
 }
 
-// Sending over REST, through an outbox that forgets nothing.
+// Sending over REST, through an outbox that loses nothing.
 extension StreamModel {
   mutating func send(
     _ text: String, _ parent: MessageID?, at wall: Timestamp, _ step: inout Step
@@ -271,21 +279,22 @@ extension StreamModel {
       id: .random(using: &chance), shop: settings.shop, text: text, parent: parent,
       createdAt: wall)
     if let reason = Self.refusal(of: text) { return refuse(entry, reason, &step) }
-    // Shown as soon as the store has it: what is told to wait must outlive this process.
+    // The entry is shown once it is stored, because a message that is shown as waiting must survive
+    // the process.
     guard outbox.queue.add(entry) else {
       return refuse(entry, "too many messages wait to be sent", &step)
     }
     commits.waiting.put(entry)
   }
 
-  /// Does not keep a message: the words stay with whoever wrote them, the reason beside them.
+  /// Rejects a message. The app still has the text, and receives the reason.
   private func refuse(_ entry: OutboxEntry, _ reason: String, _ step: inout Step) {
     var refused = entry
     refused.state = .failed(reason: reason)
     step.show(.outbox(refused))
   }
 
-  /// Why no server takes a text as a message; `nil` if its length is right.
+  /// Returns the reason why every server rejects a text as a message; `nil` if its length is valid.
   package static func refusal(of text: String) -> String? {
     if text.isEmpty { return "it is empty" }
     let limits = MessageLimits()
@@ -306,7 +315,7 @@ extension StreamModel {
     step.show(.outboxDone(id, message: nil))
   }
 
-  /// Whether requests may go out now.
+  /// Whether requests may be sent now.
   private var maySend: Bool {
     guard isOpen, link.isWanted else { return false }
     if link.status.isTerminal { return false }
@@ -318,26 +327,28 @@ extension StreamModel {
     if let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane), needsLook(next),
       recovery.run != nil || awaitsCursor
     {
-      return nil  // the catch-up under way tells, or the store does, which have limits of their own
+      return nil  // the catch-up or the store, which have their own time-outs, decide
     }
     return outbox.queue.deadline
   }
 
-  /// Whether the server is looked at before the next try of an entry: a plain one knows no keys and
-  /// may have it already, or nothing is kept yet by which its message is told from older ones.
+  /// Whether the server must be checked before the next attempt to send an entry.
+  ///
+  /// A plain server has no idempotency keys and may already have the message. Without stored
+  /// messages, the entry's message cannot be distinguished from older ones.
   private func needsLook(_ entry: OutboxEntry) -> Bool {
     guard recovery.hasPositions != true else { return false }
     return outbox.queue.unsure.contains(entry.id) || !(recovery.isCursorKept || settings.sendsOnly)
   }
 
-  /// Whether the first cursor is on its way to the store: after a kill only what is kept counts.
+  /// Whether the first cursor is being stored. Only a stored cursor survives a kill.
   private var awaitsCursor: Bool { !recovery.isCursorKept && recovery.cursor.isKnown }
 
-  /// Waits with the next entry if it needs a look, because one did not tell.
+  /// Delays the next entry if it needs a check, after a check that gave no answer.
   mutating func postponeLooked(until instant: Instant, _ step: inout Step) {
     guard let next = outbox.queue.oldestQueued, needsLook(next) else { return }
     outbox.queue.pause(next.lane, until: instant)
-    // The user sees that it waits.
+    // The user sees that the entry waits.
     guard let entry = outbox.queue.postpone(next.id) else { return }
     commits.waiting.put(entry)
     step.show(.outbox(entry))
@@ -360,12 +371,14 @@ extension StreamModel {
     step.effects.append(.post(entry, try: sending.number))
   }
 
-  /// A plain server knows no idempotency keys: a new message that can only be an entry whose try
-  /// was not answered ends that entry, in the change that stores the message. Words of somebody who
-  /// may be another end nothing. While an answer can still come the message is kept back: stored
-  /// without the entry's end, it would be no new one to whoever looks after a kill.
+  /// Ends the entry that a new message must be, in the change that stores the message.
   ///
-  /// - Returns: Whether it is kept back.
+  /// A plain server has no idempotency keys, so this matches an entry whose attempt was not
+  /// answered. A message by a possibly different author ends no entry. While the attempt can still
+  /// be answered, the message is held. If it were stored without the end of the entry, a check
+  /// after a kill would not recognize it as new.
+  ///
+  /// - Returns: Whether the message is held.
   mutating func claim(_ message: Message, _ step: inout Step) -> Bool {
     guard message.position == nil, outbox.author == message.user,
       let entry = outbox.claimed(by: message, overlap: settings.overlap)
@@ -375,7 +388,8 @@ extension StreamModel {
     return false
   }
 
-  /// The try is over for which a message was kept back: it is that entry, or one like any other.
+  /// Adds the held message once the attempt has ended. It is that entry's message or an unrelated
+  /// one.
   mutating func releaseEcho(_ step: inout Step) {
     if let message = outbox.takeEcho() { add([message], via: .live, &step) }
   }
@@ -426,7 +440,7 @@ extension StreamModel {
     case .tls:
       failSend(id, "the server's certificate was refused", &step)
       drive(.requested(failure), &step)
-    // The server itself did not answer.
+    // The response did not come from the server itself.
     case .otherStatus where failure.isElsewhere:
       retryLater(id, isUnsure: failure.mayFollowSuccess, failure, &step)
     case .badRequest, .notFound, .otherStatus, .closedNormally, .closedRestart, .closedPolicy,
@@ -460,9 +474,9 @@ extension StreamModel {
     step.show(.outbox(entry))
   }
 
-  /// Nothing more can be sent: every waiting entry shows why.
+  /// Fails every waiting entry with a reason, since nothing more can be sent.
   mutating func failSends(_ reason: String, _ step: inout Step) {
-    outbox.queue.abandon()  // the try under way may get through all the same
+    outbox.queue.abandon()  // the attempt in progress may still succeed
     for entry in outbox.entries {
       if case .queued = entry.state { failSend(entry.id, reason, &step) }
     }
@@ -474,8 +488,10 @@ extension StreamModel {
 }
 
 extension LinkFailure {
-  /// Whether a redirect or a page for people may have been sent after the message was taken: 303 is
-  /// for that (RFC 9110 section 15.4.4), any other redirect asks for the same request elsewhere.
+  /// Whether a redirect or a page for people may have followed an accepted message.
+  ///
+  /// A 303 has this purpose (RFC 9110 section 15.4.4); any other redirect asks for the same request
+  /// elsewhere.
   fileprivate var mayFollowSuccess: Bool {
     if case .http(let status, _, _) = self { status < 300 || status == 303 } else { false }
   }

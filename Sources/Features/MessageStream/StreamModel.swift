@@ -2,59 +2,62 @@ public import LinkCore
 public import LinkStorage
 import LinkWire
 
-/// One shop's messages on a phone: ordered, complete, and kept, whatever happens to the link.
+/// One shop's messages on a phone: in order, complete and stored, whatever happens to the link.
 ///
-/// A link decides when to connect; this decides what that means for the data:
+/// A link decides when to connect. This machine decides what that means for the data:
 ///
-///     open ── load ── shown at once ──▶ link wants ── prepare: fetch ──▶ socket opens
-///                                                                          │
-///              cursor moves with the messages it speaks for                ▼
-///     shown ◀── stored ◀── commits ◀── new by id ◀── live frames, pages, polls, answers
+///     open ── load ── shown at once ──▶ link starts ── prepare: fetch ──▶ socket opens
+///                                                                           │
+///               cursor moves with the messages it covers                    ▼
+///     shown ◀── stored ◀── commits ◀── new by ID ◀── live frames, pages, polls, responses
 ///                                                          ▲
-///                       hole? (head, offset, reconnect) ───┘ fetch until whole
+///                       hole? (head, offset, reconnect) ───┘ fetch until complete
 ///
-/// A message is shown only after the store has it, so that a killed app shows it again and a
-/// repeated one is told apart; the cursor is written with the messages that it covers.
+/// A message is shown only after it is stored, so that an app shows it again after a kill and
+/// recognizes repeated messages. The cursor is stored together with the messages that it covers.
 public struct StreamModel: Machine {
-  /// The numbers and the shop that it goes by.
+  /// The shop and the settings of the stream.
   public let settings: StreamSettings
-  /// When, whether and how to connect.
+  /// The link, which decides whether, when and how to connect.
   public internal(set) var link: HeldLink
-  /// What is shown.
+  /// The messages in memory.
   public internal(set) var timeline: ShopTimeline
-  /// What waits to be sent.
+  /// The messages to send.
   public internal(set) var outbox: Outbox
-  /// Holes that the reader sees.
+  /// The gaps that the reader sees.
   var holes = GapList()
-  /// How far the timeline is complete, and what is done about it.
+  /// The extent to which the timeline is complete, and the work that completes it.
   var recovery = Recovery()
-  /// What the store has not confirmed.
+  /// The changes that the store has not confirmed.
   var commits = TimelineCommits()
-  /// Where the reader is in the past.
+  /// The reader's position in the past.
   var history = History()
-  /// The source of idempotency keys and jitter.
+  /// The random source of idempotency keys and jitter.
   var chance: Chance
   private var phase = Phase.closed
-  /// What the link shall be while the stream is open: live, unless switched off in the settings.
+  /// The link's connection intent while the stream is open: live, unless switched off in the
+  /// settings.
   private var wish = Wish.live
   private var clock = WallClock()
-  /// When malformed frames came lately.
+  /// The times of the malformed frames of the last minute.
   private var malformed: [Instant] = []
-  /// How often the store could not be read in a row.
+  /// The number of consecutive failures to read the store.
   private var failedLoads = 0
-  /// Numbers the requests for pages, and the credentials that they are sent with.
+  /// The IDs of page requests, and the generation of the credentials that they are sent with.
   var requests = PageRequests()
 
   private enum Phase: Sendable, Hashable {
     case closed
-    /// The store is read; what the link should do when it is.
+    /// The store is being read.
     case loading
     case open
-    /// The store cannot be read; when to look again, if that may help.
+    /// The store cannot be read. The time is that of the next attempt, if one may help.
     case broken(StoreFailure, retryAt: Instant?)
   }
 
-  /// - Parameter seed: the start of its chance: idempotency keys and jitter.
+  /// Creates a closed stream.
+  ///
+  /// - Parameter seed: The seed of the random source of idempotency keys and jitter.
   public init(settings: StreamSettings, seed: UInt64) {
     outbox = Outbox(limit: settings.outboxLimit, author: settings.user)
     self.settings = settings
@@ -89,7 +92,7 @@ public struct StreamModel: Machine {
     .compactMap(\.self).min()
   }
 
-  /// Whether the store has everything, or refuses it.
+  /// Whether the store has everything or rejects it.
   public var isStored: Bool {
     switch phase {
     case .open, .closed: commits.isDone || commits.failures > 0
@@ -97,18 +100,18 @@ public struct StreamModel: Machine {
     }
   }
 
-  /// Whether everything that the server was known to have is stored and shown, and more comes in.
+  /// Whether every known message of the server is stored and shown, and new ones arrive.
   public var isWhole: Bool {
     phase == .open && link.status.mode != .none && recovery.isWhole && commits.isDone
   }
 
-  /// What must follow every step: waiting changes go to the store, waiting entries to the server.
+  /// Completes a step: passes pending changes to the store and waiting entries to the server.
   private mutating func finish(_ step: inout Step) {
     switch phase {
     case .open:
       releaseEcho(&step)
       sendNext(&step)
-    case .closed: break  // what was sent while it was read must still be kept
+    case .closed: break  // entries sent while the store was read must be stored
     case .loading, .broken: return
     }
     if let next = commits.next(at: step.now) {
@@ -122,10 +125,10 @@ public struct StreamModel: Machine {
   /// Whether the store was read.
   var isOpen: Bool { phase == .open }
 
-  /// The store is stuck, or nobody reads.
+  /// Whether no messages are accepted, because the store is stuck or the app does not read.
   var takesNoMore: Bool { commits.waiting.isFull || history.isReaderBehind }
 
-  /// One call: its time, and what it asks for so far.
+  /// The time of one call, and the effects it has produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -133,18 +136,19 @@ public struct StreamModel: Machine {
     mutating func show(_ update: StreamUpdate) { effects.append(.update(update)) }
   }
 
-  /// The wall clock as far as it is known; only for spans of minutes and for stamps people read.
+  /// Returns the estimated wall-clock time. It serves only for spans of minutes and for displayed
+  /// times.
   func wall(at now: Instant) -> Timestamp { clock.time(at: now) }
 
   mutating func note(wall: Timestamp, at now: Instant) { clock.set(wall, at: now) }
 
-  /// Gives the link an input and carries on with what it wants.
+  /// Passes an input to the link and applies the link's effects.
   mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
 }
 
-// The one door: every input and where it goes.
+// The dispatch of every input.
 extension StreamModel {
   mutating func take(_ input: Input, _ step: inout Step) {
     switch input {
@@ -185,8 +189,9 @@ extension StreamModel {
     if !isBehind, recovery.again, recovery.run == nil { catchUpWhileConnected(&step) }
   }
 
-  /// Takes an event of the device or of the socket. The wall clock may have been set while the
-  /// device slept or the app was in background.
+  /// Handles an event of the device or of the socket.
+  ///
+  /// The wall clock may have been set while the device slept or the app was in the background.
   private mutating func hear(_ event: LinkEvent, at wall: Timestamp, _ step: inout Step) {
     switch event {
     case .device(.reachability(let reachability)):
@@ -221,7 +226,7 @@ extension StreamModel {
     } else if recovery.run?.fetch == id {
       fetched(page, &step)
     } else {
-      // Late: nothing waits for it, but it shows that the server accepts the credentials.
+      // The response is late, but it shows that the server accepts the credentials.
       drive(.requested(nil), &step)
     }
   }
@@ -242,15 +247,15 @@ extension StreamModel {
   }
 }
 
-// The link and the device: what its effects mean for a stream.
+// The link and the device.
 extension StreamModel {
-  /// Translates what the link asks for.
+  /// Translates the effects of the link.
   mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
       case .prepare(let attempt): prepare(attempt, &step)
       case .open(let attempt):
-        // What comes while nothing is taken would only be dropped.
+        // While no messages are accepted, a backlog would only be dropped.
         let after = takesNoMore ? nil : recovery.cursor.position
         recovery.connecting.open(attempt, at: recovery.cursor.position)
         step.effects.append(.open(attempt, after: after))
@@ -270,7 +275,7 @@ extension StreamModel {
   }
 
   private mutating func poll(_ id: UInt64, _ step: inout Step) {
-    // A stream that only sends takes the way for open until a post fails.
+    // A stream that only sends treats the network as working until a post fails.
     if settings.sendsOnly, outbox.oldestUnsure == nil {
       drive(.polled(id, nil), &step)
     } else {
@@ -278,7 +283,7 @@ extension StreamModel {
     }
   }
 
-  /// Requests on a way that is gone would only be answered by their time limit.
+  /// Abandons requests on a lost network path, which would otherwise end only by their time-outs.
   private mutating func abandonRequests(_ step: inout Step) {
     recovery.abandon()
     stopHistory(&step)
@@ -287,10 +292,10 @@ extension StreamModel {
 
   private mutating func show(_ status: LinkStatus, _ step: inout Step) {
     step.show(.status(StreamStatus(status)))
-    // A server that ends its sockets may go on with other messages at these positions.
+    // A server that closes sockets may later have other messages at these positions.
     if status.phase != .connected { recovery.ahead = [] }
-    // Whatever is under way may never be answered: the process can be suspended any moment.
-    // A link that ended is nobody's reason to fetch.
+    // Requests in progress may never be answered, since the process can be suspended at any moment.
+    // After the link has ended, there is no reason to fetch.
     if status.reason == .obstacle(.background) || status.phase == .disconnected {
       stopFetching(&step)
     }
@@ -306,7 +311,7 @@ extension StreamModel {
         .local, .badRequest, .unauthorized, .notFound, .tooManyRequests, .serverError, .unavailable,
         .otherStatus, .protocolError, .closedNormally, .closedRestart, .closedPolicy,
         .closedUnauthorized, .closedReplaced, .closedOther:
-        return  // the status says it all
+        return  // the status has all details
       }
     case .obstacle, .exhausted, .ended, .settling, .limited, nil: return
     }
@@ -366,11 +371,11 @@ extension StreamModel {
     case .rejected, .refreshFailed: break
     }
     drive(.credentials(event), &step)
-    // What is still accepted is still sent; only the end of the link ends the sending.
+    // While a request is still accepted, sending continues; it ends only with the link.
     if link.status.reason == .signIn { failSends("sign in to send", &step) }
   }
 
-  /// A refusal of credentials that are not the present ones says nothing about these: ask again.
+  /// Whether a refusal concerns earlier credentials and is no evidence about the current ones.
   func isStale(_ failure: LinkFailure, asked: UInt64) -> Bool {
     failure.failureClass == .unauthorized && asked < requests.credentials
   }
@@ -399,11 +404,11 @@ extension StreamModel {
 }
 
 extension LinkStatus {
-  /// Ended by an answer that no retry changes.
+  /// Whether the link ended with a response that no retry changes.
   var isTerminal: Bool { phase == .failed }
 }
 
-// What comes in over the socket.
+// Frames received over the socket.
 extension StreamModel {
   mutating func received(_ frame: Frame, _ attempt: AttemptID, _ step: inout Step) {
     guard link.currentAttempt == attempt else { return }  // late
@@ -446,11 +451,11 @@ extension StreamModel {
     catchUp(.live, &step)
   }
 
-  /// A message of the socket, or the server's answer to one that was sent.
+  /// Handles a message of the socket, or the server's response to a sent message.
   mutating func takeLive(_ message: Message, isAnswer: Bool = false, _ step: inout Step) {
     noteOtherLog([message], &step)
     guard !takesNoMore else {
-      // What is not taken now is fetched when the store works and the app reads again.
+      // Dropped messages are fetched once the store works and the app reads again.
       recovery.again = true
       return
     }
@@ -469,17 +474,19 @@ extension StreamModel {
     }
   }
 
-  /// A message before the cursor that neither memory nor the commits know is kept already, or lies
-  /// in what was not loaded yet: stored alone it would look like the end of a whole stretch.
+  /// Whether a message lies before the cursor but is neither in memory nor in the commits.
+  ///
+  /// It is either stored already or in a part that was not loaded. Stored alone it would look like
+  /// the end of a complete range.
   func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && recovery.covers(message) && timeline[message.id] == nil
       && !commits.holds(message.id)
   }
 
-  /// A message without a position that was stamped before all that is kept: it follows no
-  /// neighbour, and the pages between them were never fetched.
+  /// Whether a message without a position has an earlier time stamp than all stored ones.
   ///
-  /// Where memory is full the store may have what lies between, unless a clock went back.
+  /// It has no known neighbor, and the pages in between were never fetched. If memory is full, the
+  /// store may have the messages in between, unless a clock went back.
   private func liesBelowAll(_ message: Message) -> Bool {
     guard message.position == nil, history.hasMore, let time = recovery.cursor.time, let oldestKnown
     else { return false }
@@ -489,15 +496,15 @@ extension StreamModel {
   }
 
   private enum Arrival {
-    /// Nothing is missing before it.
+    /// No message before it is missing.
     case whole
-    /// Something is.
+    /// A message before it is missing.
     case hole
-    /// What is being fetched, or will be, decides.
+    /// A current or future fetch decides.
     case undecided
   }
 
-  /// Moves the cursor if nothing is missing before the message.
+  /// Moves the cursor if no message before this one is missing.
   private mutating func noteArrival(_ message: Message, isAnswer: Bool) -> Arrival {
     let isSettled = recovery.isSettled
     if let position = message.position {
@@ -505,28 +512,31 @@ extension StreamModel {
       let isConnected = link.status.phase == .connected
       let isWhole = recovery.take(position, advancing: isSettled, isConnected: isConnected)
       guard isSettled else { return .undecided }
-      // The socket under way brings what lies before it.
+      // The socket being opened delivers the messages before it.
       let unprepared = recovery.connecting.unprepared
       let isToCome = unprepared != nil && unprepared == link.currentAttempt
       return isWhole ? .whole : isToCome ? .undecided : .hole
     }
-    // The socket may be dead when a post is answered: only what it brings itself came in order.
+    // The socket may be dead when a post is answered, so only messages of the socket arrive in
+    // order.
     guard isSettled, link.status.phase == .connected, !isAnswer else { return .undecided }
     recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)
     recovery.unplaced.remove(message.id)
     return .whole
   }
 
-  /// Hands messages on that were not seen yet, as far as memory knows; the store knows the rest.
+  /// Adds messages that are not in memory to the next commit. The store recognizes the other known
+  /// ones.
   ///
-  /// - Parameter isAnswer: Whether it is the answer to a post, which is no other entry's message.
+  /// - Parameter isAnswer: Whether the message is the response to a post, so that it ends no other
+  ///   entry.
   mutating func add(
     _ messages: [Message], via: Via, isAnswer: Bool = false, _ step: inout Step
   ) {
     let unseen = messages.filter { message in
       if commits.holds(message.id) { return commits.isEdited(by: message) }
       guard timeline.contains(message.id) else { return true }
-      // A message is searched for only if it may have changed.
+      // A message is looked up only if it may have changed.
       guard message.updatedAt != nil, let kept = timeline[message.id] else { return false }
       return message.isEdit(of: kept)
     }
@@ -541,7 +551,7 @@ extension StreamModel {
   }
 }
 
-// What the store says: what was kept, what was new, what it refused.
+// The responses of the store.
 extension StreamModel {
   mutating func load(_ step: inout Step) {
     phase = .loading
@@ -560,7 +570,7 @@ extension StreamModel {
     failedLoads = 0
     recovery.cursor = snapshot.cursor
     recovery.isCursorKept = snapshot.cursor.isKnown
-    // A server that gave a position knows keys, so nothing is looked for before a retry.
+    // A server with positions supports keys, so no check is needed before a retry.
     if snapshot.cursor.position != nil { recovery.hasPositions = true }
     holes = GapList(snapshot.gaps)
     outbox.restore(snapshot.outbox, after: snapshot.cursor)
@@ -582,7 +592,7 @@ extension StreamModel {
     switch failure {
     case .locked, .full, .denied, .other:
       retryAt = step.now.advanced(by: TimelineCommits.delay(after: failedLoads))
-    case .corrupt, .fromTheFuture: break  // looking again alone does not help
+    case .corrupt, .fromTheFuture: break  // a retry alone does not help
     }
     phase = .broken(failure, retryAt: retryAt)
     step.show(.notice(.store(failure)))
@@ -633,24 +643,24 @@ extension StreamModel {
   }
 }
 
-// What it holds in memory beside what it shows; each has a bound.
+// The state in memory besides the shown messages. Each part has a bound.
 extension StreamModel {
-  /// Messages that wait for the store, or are on their way to it.
+  /// The number of messages that are not stored yet.
   public var unstoredCount: Int { commits.count }
-  /// Offsets that it knows beyond its cursor.
+  /// The number of known offsets beyond the cursor.
   public var aheadCount: Int { recovery.ahead.count }
 
-  /// The newest message that it knows of, kept or on its way to the store.
+  /// The newest known message, stored or being stored.
   var newestKnown: TimelineKey? {
     [timeline.newest, commits.messages.map(\.key).max()].compactMap(\.self).max()
   }
-  /// The oldest message in memory, kept or on its way to the store.
+  /// The oldest message in memory, stored or being stored.
   var oldestKnown: TimelineKey? {
     [timeline.oldest, commits.messages.map(\.key).min()].compactMap(\.self).min()
   }
 }
 
-// What always holds between the parts of a stream.
+// The invariants that span the parts of a stream.
 extension StreamModel {
   public func check(_ check: inout InvariantCheck) {
     check.require(
@@ -671,7 +681,7 @@ extension StreamModel {
     outbox.check(&check)
   }
 
-  /// What is fetched, and why it may be.
+  /// Checks the fetches and their reasons.
   private func checkFetches(_ check: inout InvariantCheck) {
     check.require(
       recovery.ahead.isEmpty || link.status.phase == .connected,
@@ -697,7 +707,7 @@ extension StreamModel {
     }
   }
 
-  /// What the reader and the outbox wait for.
+  /// Checks what the reader and the outbox wait for.
   private func checkReader(_ check: inout InvariantCheck) {
     check.require(
       Set(gaps.map(\.before)).count == gaps.count, "stream: no two gaps end at the same message")
@@ -711,7 +721,7 @@ extension StreamModel {
     }
   }
 
-  /// The cursor moves with what goes to the store, and never before it.
+  /// Checks that the cursor is stored with the messages it covers, and never before them.
   private func checkCursor(_ check: inout InvariantCheck) {
     guard let told = commits.waiting.change.cursor ?? commits.inFlight?.batch.change.cursor else {
       return
@@ -729,7 +739,7 @@ extension StreamModel {
       return
     }
     let waiting = commits.waiting
-    // The positions of the two are of different logs.
+    // The two positions belong to different logs.
     if waiting.isOfNewLog { return }
     check.require(
       zip(waiting.change.messages, waiting.ways).allSatisfy { message, via in
@@ -742,7 +752,7 @@ extension StreamModel {
 }
 
 extension Cursor {
-  /// Whether it covers more than another one.
+  /// Whether it covers more than another cursor.
   fileprivate func isBeyond(_ other: Cursor) -> Bool {
     if let time, time > other.time ?? Timestamp(nanoseconds: .min) { return true }
     guard let position else { return false }

@@ -2,27 +2,27 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// What the user of a stream sees happen, in order.
+/// Everything that the user of a stream observes, in order.
 public enum StreamUpdate: Sendable, Hashable, Codable {
   case status(StreamStatus)
-  /// Messages that were not shown before, in timeline order; each id comes once in a run.
+  /// Messages that were not shown before, in timeline order. Each ID appears once in a run.
   case messages([Message], via: Via)
-  /// Messages that are shown and whose text changed.
+  /// Shown messages whose text changed.
   case edited([Message])
   /// A hole that older pages can fill.
   case gap(Gap)
-  /// A hole is no more.
+  /// A gap was closed.
   case gapClosed(Gap)
   /// A message of the user waits, or could not be sent.
   case outbox(OutboxEntry)
-  /// A message of the user went out (then as `message`), or was discarded.
+  /// A message of the user was sent, and became `message`, or was discarded.
   case outboxDone(UUID128, message: MessageID?)
-  /// An older page was asked for and is here; whether there is more.
+  /// The requested older page arrived. `hasMore` is whether more exist.
   case history(hasMore: Bool)
   case notice(StreamNotice)
 }
 
-/// How a message came to be shown.
+/// The way in which a message arrived.
 public enum Via: String, Sendable, Hashable, Codable, CaseIterable {
   case live
   case catchUp
@@ -30,22 +30,22 @@ public enum Via: String, Sendable, Hashable, Codable, CaseIterable {
   case history
 }
 
-/// The five states of seed 001 with what stands beside them.
+/// The status of a stream: one of five states of requirements 001, with details.
 public struct StreamStatus: Sendable, Hashable, Codable {
-  /// Where the stream stands.
+  /// The current state.
   public var state: State
-  /// The number of the try, from 1, and how many there are; 0 and `nil` when none runs or waits.
+  /// The number of the current or next attempt, from 1; 0 if there is none.
   public var attempt: Int
-  /// How many tries there are.
+  /// The maximum number of attempts; `nil` if none runs or waits.
   public var of: Int?
-  /// When the next try is made, if it waits for a time.
+  /// When the next attempt starts, if the stream waits for a time.
   public var retryAt: Instant?
-  /// How messages come in now.
+  /// The way in which messages arrive now.
   public var mode: LinkStatus.Mode
-  /// Why it is not connected.
+  /// The reason why the stream is not connected.
   public var reason: LinkStatus.Reason?
 
-  /// The seed's words.
+  /// A state, with the name that the requirements use.
   public enum State: String, Sendable, Hashable, Codable {
     case disconnected = "DISCONNECTED"
     case connecting = "CONNECTING"
@@ -54,8 +54,10 @@ public struct StreamStatus: Sendable, Hashable, Codable {
     case failed = "FAILED"
   }
 
-  /// The states are the seed's: FAILED means that polling does the work; an answer that ends the
-  /// trying shows as DISCONNECTED with its reason.
+  /// Creates the status of a link.
+  ///
+  /// As in the requirements, FAILED means that the stream polls instead. A response that ends all
+  /// attempts is DISCONNECTED with a reason.
   public init(_ link: LinkStatus) {
     switch link.phase {
     case .disconnected, .held, .failed: state = .disconnected
@@ -72,32 +74,32 @@ public struct StreamStatus: Sendable, Hashable, Codable {
   }
 }
 
-/// What deserves a line in a log or a word to the user, and changes nothing by itself.
+/// A condition worth a line in a log or a hint to the user. It changes nothing by itself.
 public enum StreamNotice: Sendable, Hashable, Codable {
-  /// A frame or page entry was no valid message and was left out.
+  /// A frame or page entry was not a valid message and was left out.
   case malformed(MessageError)
-  /// Entries of a page were left out; the reason of the first one.
+  /// Entries of a page were left out. The reason is that of the first one.
   case rejected(count: Int, first: MessageError? = nil)
-  /// A frame of a kind that this version does not know.
+  /// A frame has a type that this version does not support.
   case unknownType(String)
-  /// A message over the frame limit was dropped; the catch-up brings it.
+  /// A message over the frame limit was dropped; the catch-up fetches it.
   case oversized(bytes: UInt64)
-  /// A page could not be fetched; it will be tried again.
+  /// A page could not be fetched; the fetch is retried.
   case fetchFailed(LinkFailure)
-  /// A message of the user could not be posted; it will be tried again.
+  /// A message of the user could not be posted; the post is retried.
   case sendFailed(LinkFailure)
-  /// The store refused; what it refused is kept and tried again.
+  /// The store failed. The change is kept and retried.
   case store(StoreFailure)
   /// The store works again.
   case storeRecovered
   /// The server will close all streams within this time.
   case draining(within: Duration)
-  /// The server's log began anew, or was put back to an earlier state.
+  /// The server's log began anew, or was restored to an earlier state.
   case newEpoch(Position)
   /// The user must sign in.
   case signIn
-  /// The user is no member of the shop (any more).
+  /// The user is not, or no longer, a member of the shop.
   case forbidden
-  /// TLS was refused: somebody may be listening.
+  /// TLS was refused; a third party may be listening.
   case security(LinkFailure)
 }

@@ -2,26 +2,26 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The changes of a stream that wait for the store, and the change at the store.
+/// The changes of a stream that wait for the store, and the change being stored.
 ///
-/// The cursor of a later change waits behind a refused one, so nothing is acknowledged before it is
+/// The cursor of a later change waits behind a failed one, so nothing is acknowledged before it is
 /// stored.
 typealias TimelineCommits = CommitQueue<CommitID, TimelineBatch>
 
-/// A change of the timeline that is stored as one, and how each of its messages came.
+/// A change of the timeline that is stored as one, with the origin of each message.
 struct TimelineBatch: CommitBatch {
   var change = TimelineChange()
-  /// How each message of the change came, in their order.
+  /// The way in which each message of the change arrived, in the order of the messages.
   private(set) var ways: [Via] = []
   private var ids: Set<MessageID> = []
-  /// The memory that the messages take.
+  /// The memory that the messages use, in bytes.
   private var bytes = 0
   /// Whether the reader of history waits for the change.
   var feedsHistory = false
-  /// Whether its positions are of a log that replaced the one of earlier changes.
+  /// Whether its positions belong to a log that replaced the log of earlier changes.
   var isOfNewLog = false
 
-  /// Whether there is nothing to store and nobody waits.
+  /// Whether there is nothing to store, and nothing waits.
   var isEmpty: Bool { change.isEmpty && !feedsHistory }
 
   /// Whether further messages are left to a later catch-up.
@@ -29,15 +29,15 @@ struct TimelineBatch: CommitBatch {
     change.messages.count >= StreamSettings.unstored || bytes >= StreamSettings.unstoredBytes
   }
 
-  /// Returns whether it has a message of this id.
+  /// Whether the batch has a message with this ID.
   func holds(_ id: MessageID) -> Bool { ids.contains(id) }
 
-  /// Returns the message of this id.
+  /// The message with this ID.
   subscript(id: MessageID) -> Message? {
     ids.contains(id) ? change.messages.last { $0.id == id } : nil
   }
 
-  /// Adds messages; an edit of a message in the batch takes its place.
+  /// Adds messages. An edit of a message in the batch replaces that message.
   mutating func add(_ messages: [Message], via: Via) {
     let new = messages.filter { !replace($0) }
     change.messages += new
@@ -55,7 +55,7 @@ struct TimelineBatch: CommitBatch {
     return true
   }
 
-  /// Stores an entry of the outbox in place of an earlier form of it.
+  /// Stores an entry of the outbox, replacing an earlier version.
   mutating func put(_ entry: OutboxEntry) {
     change.outboxPut.removeAll { $0.id == entry.id }
     change.outboxPut.append(entry)
@@ -85,18 +85,18 @@ extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
   /// The messages that the store has not confirmed.
   var messages: [Message] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
 
-  /// How many messages the store has not confirmed.
+  /// The number of messages that the store has not confirmed.
   var count: Int { (inFlight?.batch.change.messages.count ?? 0) + waiting.change.messages.count }
 
   /// Whether the reader of history waits for a change that the store has not confirmed.
   var feedsHistory: Bool { waiting.feedsHistory || inFlight?.batch.feedsHistory ?? false }
 
-  /// Returns whether a message of this id waits for the store.
+  /// Whether a message with this ID waits for the store.
   func holds(_ id: MessageID) -> Bool {
     waiting.holds(id) || inFlight?.batch.holds(id) ?? false
   }
 
-  /// Returns whether a message is a later text of one that waits for the store.
+  /// Whether a message is a later version of one that waits for the store.
   func isEdited(by message: Message) -> Bool {
     guard message.updatedAt != nil else { return false }
     let held = waiting[message.id] ?? inFlight?.batch[message.id]
@@ -105,7 +105,7 @@ extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
 }
 
 extension Message {
-  /// Whether this is a later text of the same message.
+  /// Whether this is a later version of the same message.
   func isEdit(of kept: Message) -> Bool {
     guard let updatedAt else { return false }
     return updatedAt > kept.updatedAt ?? kept.createdAt

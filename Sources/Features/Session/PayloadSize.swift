@@ -1,28 +1,28 @@
 import LinkCore
 
-/// The longest message that the server is asked to send, adapted to what gets through.
+/// The longest message that the server is asked to send, adapted to the messages that arrive.
 ///
-/// Sizes and numbers are seed 003's: the last 20 outcomes count; 3 large failures shrink it to
-/// three quarters, 10 successes in a row let it grow by a tenth.
+/// The sizes and numbers are those of requirements 003: the last 20 outcomes count. 3 large
+/// failures shrink the size to three quarters, and 10 consecutive successes let it grow by a tenth.
 struct PayloadSize: Sendable, Hashable {
-  /// In units of 1,024 bytes.
+  /// The size in units of 1,024 bytes.
   var kilobytes = Self.usual
-  /// The last outcomes of large messages, oldest first; true for one that came whole.
+  /// The most recent outcomes of large messages, oldest first; true if a message arrived complete.
   var outcomes: [Bool] = []
 
   static let usual = 200
   static let range = 50...250
   static let window = 20
-  /// What servers send that were told nothing.
+  /// The size that servers send if none was requested.
   static let untold = 100
 
-  /// Notes a message that came; one far below the limit says nothing about it.
+  /// Records an arrived message. A message far below the limit is no evidence and does not count.
   mutating func noteArrival(bytes: Int) {
     guard bytes * 2 >= kilobytes * 1_024 else { return }
     note(true)
   }
 
-  /// Notes a connection that was lost while a large answer was awaited.
+  /// Records that the connection was lost while a large response was awaited.
   mutating func noteLoss() { note(false) }
 
   private mutating func note(_ isWhole: Bool) {
@@ -50,16 +50,17 @@ extension PayloadSize: SelfChecking {
   }
 }
 
-/// The pieces of responses that are not complete.
+/// The pieces of incomplete responses.
 ///
-/// The response that follows them may hold only the beginning and the end of the text.
+/// The response that follows the pieces may contain only the beginning and the end of the text.
 struct ResponsePieces: Sendable, Hashable {
-  /// Bytes of all pieces together; a response whose pieces do not fit is shown as it comes.
+  /// The most bytes of all pieces together. If the pieces of a response exceed it, the response is
+  /// shown as received.
   static let limit = 16 << 20
   private var texts: [String: [String]] = [:]
   private(set) var bytes = 0
 
-  /// Notes a piece; one that is not the next ends the row.
+  /// Adds a piece. A piece out of order discards the response's pieces.
   mutating func add(_ text: String, at index: Int, of key: String) {
     let row = texts[key] ?? []
     guard index == row.count, index == 0 || texts[key] != nil else { return drop(key) }
@@ -68,7 +69,7 @@ struct ResponsePieces: Sendable, Hashable {
     texts[key, default: []].append(text)
   }
 
-  /// Returns the text of so many pieces if all of them came, and forgets them.
+  /// Returns the text if all of `count` pieces arrived, and removes the pieces.
   mutating func take(_ count: Int?, of key: String?) -> String? {
     guard let key, let row = texts[key] else { return nil }
     drop(key)

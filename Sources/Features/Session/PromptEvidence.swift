@@ -2,50 +2,50 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// What a server without keys has shown of the turns of one conversation, and what that proves.
+/// The evidence of a server without keys about the turns of one conversation.
 ///
-/// Messages are told apart by their ids and ordered by their places. A message of the user with a
-/// prompt's words behind its floor proves that the server has the prompt; the end of a turn ends
-/// the prompt if no other turn can have ended by it. What proves nothing changes nothing: the
-/// prompt waits for another sign, and its end is unknown if none comes.
+/// Messages are identified by their IDs and ordered by their positions. A user message with a
+/// prompt's text at or after its floor proves that the server has the prompt. The end of a turn
+/// ends the prompt if no other turn can have ended with it. Insufficient evidence changes nothing:
+/// the prompt waits for more, and its outcome is unknown if none arrives.
 struct PromptEvidence: Sendable, Hashable {
   /// A message of the history.
   private struct Row: Sendable, Hashable {
     var place: UInt64?
-    /// Whether it repeats words that were shown under another id.
+    /// Whether it repeats text that was shown under another ID.
     var isRepetition = false
-    /// Whether a prompt of another client stands before it, and that of this one does not.
+    /// Whether a prompt of another client precedes it, and the prompt of this client does not.
     var isOthers = false
   }
 
-  /// The prompt of this client that is under way.
+  /// This client's prompt in progress.
   private struct Own: Sendable, Hashable {
     let key: UUID128
     let text: String
-    /// The first place that its message can have.
+    /// The first position that its message can have.
     var floor: UInt64
-    /// Whether the server acknowledged it.
+    /// Whether the server acknowledged the prompt.
     var isAccepted: Bool
-    /// Whether it was handed to the present connection.
+    /// Whether the prompt was sent on the current connection.
     var isHere: Bool
-    /// How many messages have its words, and the place of the last one.
+    /// The number of messages with its text, and the position of the last one.
     var count = 0
     var place: UInt64?
-    /// The last text of the assistant behind it.
+    /// The most recent assistant text after it.
     var spoken: String?
-    /// Whether something came that may be its end, and proves nothing.
+    /// Whether there was inconclusive evidence of its end.
     var isDoubtful = false
   }
 
-  /// A turn of another client, or of a prompt that was given up.
+  /// A turn of another client or of an abandoned prompt.
   private struct Other: Sendable, Hashable {
     var place: UInt64?
     var isSpoken = false
-    /// When the server last showed something of it.
+    /// The time of the server's most recent activity for it.
     var sign: Instant
   }
 
-  /// Words that the history repeats, under this id or another one.
+  /// Text that the history will repeat, under this ID or another one.
   private struct Echo: Sendable, Hashable {
     var role: SessionRole
     var text: String
@@ -57,17 +57,17 @@ struct PromptEvidence: Sendable, Hashable {
   private var own: Own?
   private var others: [Other] = []
   private var rows: [String: Row] = [:]
-  /// The ids of `rows`, oldest first.
+  /// The IDs of `rows`, oldest first.
   private var order: [String] = []
   private var echoes: [Echo] = []
   private var ends = TurnEnds()
-  /// As `KnownConversation` has it.
+  /// The last end as `KnownConversation` stores it.
   private(set) var lastEnd: String?
-  /// Whether `echoes` has the words of the prompt that it ended.
+  /// Whether `echoes` contains the text of the prompt that this message ended.
   private var knowsLast = false
-  /// Whether messages are missing that may be of the prompt.
+  /// Whether messages that may belong to the prompt are missing.
   private var hasHole = false
-  /// Whether everything that the server had of the conversation was here once.
+  /// Whether all messages that the server had of the conversation were once received.
   private var wasCurrent = false
 
   private static let rowLimit = 1_000
@@ -82,27 +82,28 @@ struct PromptEvidence: Sendable, Hashable {
 
   // MARK: What it says
 
-  /// The prompt under way.
+  /// The key of the prompt in progress.
   var key: UUID128? { own?.key }
 
-  /// Whether the history shows the prompt.
+  /// Whether the history contains the prompt.
   var isSeen: Bool {
     guard let own else { return false }
     return own.count > repeated(own.text) && (lastEnd == nil || knowsLast)
   }
 
-  /// The first place that the prompt's message can have, or the answer of one that is seen.
+  /// The first position that the prompt's message can have; for a seen prompt, that of the answer.
   var floor: UInt64? { isSeen ? own?.place.map { $0 + 1 } ?? own?.floor : own?.floor }
 
-  /// Whether the server may have the prompt, as far as it has shown.
+  /// Whether the server may have the prompt, according to the evidence.
   var mayBeThere: Bool { hasHole || (own?.count ?? 0) > 0 || !ends.waiting.isEmpty }
 
-  /// The number of other turns that no text of the assistant follows.
+  /// The number of other turns without an assistant text.
   var openTurns: Int { others.count { !$0.isSpoken } }
 
-  /// The state of the prompt under way and of the turns around it.
+  /// The state of the prompt in progress and of the turns around it.
   ///
-  /// One copy, since the optimizer of Swift 6.3.1 fails where the evidence is read between changes.
+  /// It is a copy, since the optimizer of Swift 6.3.1 fails if the evidence is read between
+  /// changes.
   struct Summary: Sendable, Hashable {
     var key: UUID128?
     var isSeen: Bool
@@ -118,7 +119,7 @@ struct PromptEvidence: Sendable, Hashable {
       openTurns: openTurns)
   }
 
-  /// How long the prompt is waited for without another sign.
+  /// How long to wait for the prompt without further evidence.
   var patience: Duration {
     let mayBeOver =
       own.map { $0.isDoubtful || !$0.isHere && $0.spoken != nil } ?? false
@@ -128,25 +129,25 @@ struct PromptEvidence: Sendable, Hashable {
 
   private var quiet: Duration { min(SessionSettings.quietTime, timeout) }
 
-  /// Whether a message ended a turn before.
+  /// Whether a message has already ended a turn.
   func hasEnded(by id: String?) -> Bool { ends.contains(id) }
 
-  /// Whether an answer was shown as a message of the history, under another id.
+  /// Whether an answer was already shown as a message of the history under another ID.
   func hasShown(_ text: String, as id: String?) -> Bool {
     own?.spoken == text && id.flatMap { rows[$0] } == nil
   }
 
-  /// Whether a message of the history repeats words that were shown.
+  /// Whether a message of the history repeats text that was shown.
   func isRepetition(_ entry: SessionEntry) -> Bool { rows[entry.id]?.isRepetition ?? false }
 
-  /// How many earlier prompts with these words the history has not shown.
+  /// Returns the number of earlier prompts with this text that the history has not shown.
   private func repeated(_ text: String) -> Int {
     echoes.count { $0.role == .user && $0.text == text }
   }
 
   // MARK: Prompts
 
-  /// A prompt is under way from now on.
+  /// Makes a prompt the one in progress.
   mutating func begin(_ prompt: StoredPrompt, isHere: Bool, at now: Instant) {
     guard own?.key != prompt.id else {
       own?.isHere = isHere
@@ -167,29 +168,29 @@ struct PromptEvidence: Sendable, Hashable {
     (self.own, hasHole) = (own, false)
   }
 
-  /// The server acknowledged the prompt.
+  /// Records that the server acknowledged the prompt.
   mutating func accept(_ key: UUID128) {
     guard own?.key == key else { return }
     own?.isAccepted = true
-    // What came before that was of something else.
+    // Earlier evidence belonged to something else.
     own?.isDoubtful = false
   }
 
-  /// Takes a refusal that names no prompt; false if it may be an earlier one that comes again.
+  /// Records a refusal that names no prompt; returns false if it may repeat an earlier one.
   mutating func refuse(_ error: String) -> Bool {
     ends.note(TurnEnd(result: .failure(error: error)))?.mayRepeat == false
   }
 
-  /// The connection is gone.
+  /// Records that the connection was lost.
   mutating func lose() {
     own?.isHere = false
     ends.lose()
   }
 
-  /// What the store must know as `lastEnd` when a message ends the prompt.
+  /// Returns the value of `lastEnd` to store when a message ends the prompt.
   func lastEnd(by id: String?) -> String? { own == nil ? lastEnd : isSeen ? nil : id ?? "" }
 
-  /// The prompt has ended, which is stored; or the user forgot it.
+  /// Removes the prompt after its end was stored or the user discarded it.
   mutating func finish(by id: String?) {
     guard let own else { return }
     lastEnd = lastEnd(by: id)
@@ -198,24 +199,24 @@ struct PromptEvidence: Sendable, Hashable {
     (self.own, hasHole) = (nil, false)
   }
 
-  /// The prompt is waited for no more: its turn may be over, or not. Returns the ends that waited.
+  /// Stops waiting for the prompt, whose turn may be over or not; returns the unattributed ends.
   mutating func giveUp(at now: Instant) -> [TurnEnd] {
     if let own {
-      // One with a text behind it was silent for long enough to be over.
+      // A turn with a text was silent long enough to be over.
       let isSpoken = own.spoken != nil
       let sign = isSpoken ? now.advanced(by: .zero - patience) : now
       add(Other(place: own.place, isSpoken: isSpoken, sign: sign))
     }
     let waiting = ends.takeWaiting()
-    // As many turns are over as ends came, whichever they are.
+    // As many turns are over as ends arrived, whichever they are.
     others.removeLast(min(others.count, waiting.count { !$0.isDoubtful }))
     return waiting
   }
 
-  /// Something came that may be the prompt's end.
+  /// Records inconclusive evidence of the prompt's end.
   mutating func doubt() { own?.isDoubtful = true }
 
-  /// Notes an answer that was shown, which the history repeats.
+  /// Records a shown answer, which the history will repeat.
   mutating func note(_ text: String, as id: String?) {
     guard id.flatMap({ rows[$0] }) == nil, id == nil || !echoes.contains(where: { $0.id == id })
     else { return }
@@ -229,7 +230,7 @@ struct PromptEvidence: Sendable, Hashable {
 
   // MARK: The history
 
-  /// Messages are missing; behind a reset the places of before mean nothing.
+  /// Records that messages are missing. After a reset, earlier positions have no meaning.
   mutating func skip(isReset: Bool) {
     hasHole = true
     guard isReset else { return }
@@ -239,7 +240,7 @@ struct PromptEvidence: Sendable, Hashable {
     own?.place = nil
   }
 
-  /// Takes a message that is new at its place; returns whether it repeats words that were shown.
+  /// Records a message at a new position; returns whether it repeats text that was shown.
   mutating func take(_ entry: SessionEntry, at now: Instant) -> Bool {
     guard rows[entry.id] == nil else { return isRepetition(entry) }
     var row = Row(place: entry.place)
@@ -265,7 +266,7 @@ struct PromptEvidence: Sendable, Hashable {
     }
     if let index = echoes.firstIndex(where: { $0.role == .user && $0.text == entry.text }) {
       echoes.remove(at: index)
-      // The last of them is here: a later message is of no earlier prompt.
+      // This is the last of them, so a later message belongs to no earlier prompt.
       if knowsLast, !echoes.contains(where: { $0.role == .user }) { lastEnd = nil }
       return true
     }
@@ -284,14 +285,15 @@ struct PromptEvidence: Sendable, Hashable {
       echoes.firstIndex { $0.id == entry.id }
       ?? echoes.firstIndex { $0.role == .assistant && $0.text == entry.text }
     let echo = index.map { echoes.remove(at: $0) }
-    // What was said before this client came is over; later it may be a word in between.
+    // Text from before this client's first connection belongs to finished turns. Later text may be
+    // an intermediate message.
     if !wasCurrent { others = [] }
     for index in others.indices { (others[index].isSpoken, others[index].sign) = (true, now) }
     if let own, own.count > 0, echo == nil { self.own?.spoken = entry.text }
     return echo.map { $0.id != entry.id } ?? false
   }
 
-  /// The history shows the end of an earlier prompt: what stands before that is of no later one.
+  /// Discards evidence from before the end of an earlier prompt, which the history has now shown.
   private mutating func pass(_ place: UInt64?) {
     (lastEnd, knowsLast) = (nil, false)
     echoes.removeAll { $0.role == .user }
@@ -304,22 +306,25 @@ struct PromptEvidence: Sendable, Hashable {
 
   // MARK: Ends of turns
 
-  /// Takes the end of a turn; returns the ends of which it is known now whose they are.
+  /// Records the end of a turn; returns the ends that can now be attributed.
   ///
-  /// - Parameter isCurrent: Whether everything that the server had of the conversation is here.
+  /// - Parameter isCurrent: Whether all messages that the server had of the conversation were
+  ///   received.
   mutating func take(_ end: TurnEnd, isCurrent: Bool) -> [AttributedEnd] {
     guard let end = ends.note(end) else { return [AttributedEnd(end)] }
     return attribute(end, isCurrent: isCurrent)
   }
 
-  /// Looks again whose the ends are that wait, since the history has shown more.
+  /// Attributes the waiting ends again, after the history has shown more.
   mutating func settle(isCurrent: Bool) -> [AttributedEnd] {
     wasCurrent = wasCurrent || isCurrent
     return ends.takeWaiting().flatMap { attribute($0, isCurrent: isCurrent) }
   }
 
-  /// Takes the end of a turn that names no message: it ends a prompt of an earlier connection that
-  /// the history shows with an answer, and no other. On its own connection a response comes too.
+  /// Attributes an end that names no message.
+  ///
+  /// It ends only a prompt of an earlier connection that the history shows with an answer. On the
+  /// prompt's own connection a response arrives as well.
   func complete(isCurrent: Bool) -> AttributedEnd? {
     guard let own, let text = own.spoken, !own.isHere, isCurrent, isSeen, others.isEmpty,
       ends.waiting.isEmpty
@@ -334,10 +339,10 @@ struct PromptEvidence: Sendable, Hashable {
     }
     guard !end.isReplay || !own.isHere else { return [AttributedEnd(end)] }
     var open = Array(others.indices)
-    // A prompt of an earlier connection may never have arrived, and its message may be on its way.
+    // A prompt of an earlier connection may never have arrived, or its message may be in transit.
     var isProof = own.isHere || isCurrent && (own.isAccepted || own.count > 0 || end.isReplay)
     if let row = end.id.flatMap({ rows[$0] }), let place = row.place {
-      // An answer stands behind its prompt.
+      // An answer follows its prompt.
       open.removeAll { (others[$0].place ?? 0) >= place }
       let isBehind = own.count > 0 ? (own.place ?? 0) < place : open.isEmpty
       if row.isOthers || place < own.floor || isCurrent && !isBehind {
@@ -346,7 +351,7 @@ struct PromptEvidence: Sendable, Hashable {
       }
       isProof = isProof && isBehind
     }
-    // The same words may be new, which the history shows.
+    // Identical text may belong to a new answer, which the history shows.
     if end.mayRepeat { isProof = isProof && end.text != nil && end.text == own.spoken }
     var end = end
     end.isDoubtful = !isProof
@@ -356,7 +361,7 @@ struct PromptEvidence: Sendable, Hashable {
     return all
   }
 
-  /// An end that is of no prompt of this client is that of the first turn that can have ended so.
+  /// Attributes an end that belongs to no prompt of this client to the first turn that can have it.
   private mutating func close(before place: UInt64?) {
     let first = others.firstIndex { other in place.map { (other.place ?? 0) < $0 } ?? true }
     if let first { others.remove(at: first) }

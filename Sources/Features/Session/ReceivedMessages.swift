@@ -1,26 +1,26 @@
 import LinkCore
 
-/// The numbers of the server's messages that were received, and the acknowledgements that wait for
-/// a connection.
+/// The numbers of the received server messages, and the pending acknowledgements.
 struct ReceivedMessages: Sendable, Hashable {
-  /// The number up to which all messages are stored or on their way to the store.
+  /// The number up to which all messages are stored or being stored.
   private(set) var received: UInt64 = 0
-  /// The number up to which all messages are stored, which `connect` reports to the server.
+  /// The number up to which all messages are stored. `connect` reports it to the server.
   private(set) var stored: UInt64 = 0
-  /// Numbers beyond a missing one.
+  /// The received numbers beyond a missing one.
   private(set) var ahead: Set<UInt64> = []
-  /// Whether the server said that messages are missing: its next number counts.
+  /// Whether the server reported missing messages, so that numbering continues with its next
+  /// message.
   private var skipsNumbers = false
-  /// Stored messages that are not acknowledged on a connection.
+  /// The stored messages that have not been acknowledged on a connection.
   private(set) var pendingAcks: [String] = []
 
-  /// Continues behind what an earlier run stored.
+  /// Continues after the stored messages of an earlier run.
   mutating func restore(_ number: UInt64) { (received, stored) = (number, number) }
 
-  /// Notes a number; returns the number up to which all are received, or nil if nothing changes.
+  /// Records a number; returns the number up to which all are received, or nil if nothing changes.
   mutating func note(_ number: UInt64) -> UInt64? {
     if skipsNumbers, number > received {
-      // What came beyond a hole before may come again under other numbers.
+      // Messages received beyond a hole may arrive again with other numbers.
       (received, skipsNumbers, ahead) = (number - 1, false, [])
     }
     let isNext = number == received + 1
@@ -32,14 +32,16 @@ struct ReceivedMessages: Sendable, Hashable {
     return received
   }
 
-  /// Notes that the server no longer has messages; returns false if it said so before.
+  /// Records that the server no longer has messages; returns false if that was already recorded.
   mutating func skip() -> Bool {
     defer { skipsNumbers = true }
     return !skipsNumbers
   }
 
-  /// Notes what the store has; beyond the bound the oldest acknowledgements are dropped, which the
-  /// server's replay asks for again.
+  /// Records what the store has.
+  ///
+  /// Beyond the limit the oldest acknowledgements are dropped. The server's replay requests them
+  /// again.
   mutating func committed(received number: UInt64?, acks: [String]) {
     stored = number ?? stored
     pendingAcks += acks
@@ -48,7 +50,7 @@ struct ReceivedMessages: Sendable, Hashable {
     }
   }
 
-  /// Returns the acknowledgements that wait, and removes them.
+  /// Returns the pending acknowledgements, and removes them.
   mutating func takeAcks() -> [String] {
     defer { pendingAcks = [] }
     return pendingAcks

@@ -1,9 +1,9 @@
 import LinkCore
 import LinkWire
 
-/// One connection to the server: what was sent on it, and which answers it awaits.
+/// One connection to the server, with the messages sent on it and the expected responses.
 struct ServerConnection: Sendable, Hashable {
-  /// How far the connection is established.
+  /// The progress of establishing the connection.
   private enum Stage: Sendable, Hashable {
     /// The socket is not open, or `hello` was not received.
     case opening
@@ -18,23 +18,23 @@ struct ServerConnection: Sendable, Hashable {
     var sentAt: Instant
   }
 
-  /// A message that an ack without a key can belong to.
+  /// A message to which an ack without a key can belong.
   enum Awaited: Sendable, Hashable {
     case size
     case prompt(UUID128)
   }
 
-  /// A prompt that was sent and not acknowledged: the next one waits for it.
+  /// A prompt that was sent but not acknowledged. The next prompt waits for it.
   struct Upload: Sendable, Hashable {
     let key: UUID128
-    /// When it stops delaying other prompts.
+    /// When the upload stops delaying other prompts.
     let until: Instant
-    /// When it stops delaying pings; for a small prompt, and for one behind another that brought no
-    /// sign of life, that is at once.
+    /// When the upload stops delaying pings. It delays none if the prompt is small, or if the
+    /// upload before it brought no sign of life.
     let deafUntil: Instant
   }
 
-  /// A prompt that takes a while to upload.
+  /// A prompt whose upload takes a while.
   struct Large: Sendable, Hashable {
     let key: UUID128
     /// When control frames stop counting as signs of life.
@@ -42,44 +42,44 @@ struct ServerConnection: Sendable, Hashable {
   }
 
   let attempt: AttemptID
-  /// The wall clock at the start of the attempt.
+  /// The wall-clock time at the start of the attempt.
   let startedAt: Timestamp
   private let begin: Instant
   private var stage = Stage.opening
-  /// Whether the server announced that it stops.
+  /// Whether the server announced that it will stop.
   private(set) var isDraining = false
-  /// Whether the socket is not read, because the app leaves messages unread.
+  /// Whether the socket is not read because the app leaves messages unread.
   private(set) var isPaused = false
   private var malformed = 0
   private var hasReportedSkew = false
   private var pings: [Ping] = []
-  /// The last round trip.
+  /// The most recent round trip.
   private(set) var roundTrip: Duration?
 
   /// The messages whose acks are awaited.
   private(set) var awaited: [Awaited] = []
-  /// The number of acks that belong to one of `awaited`, without saying to which.
+  /// The number of acks that belong to an unknown one of `awaited`.
   private var looseAcks = 0
-  /// Whether messages of the server were acknowledged: an error may be about that.
+  /// Whether messages of the server were acknowledged. An error may refer to an acknowledgement.
   private var hasAcknowledged = false
-  /// Until when nothing else that earns an ack is sent to a server without keys.
+  /// Until when no other message that causes an ack is sent to a server without keys.
   private var askedUntil: Instant?
   /// The size that was reported to the server.
   private(set) var reportedSize: Int?
 
   /// The prompt that is being uploaded.
   private(set) var upload: Upload?
-  /// Whether an upload delayed pings since the server was last heard: the next one does not, so
-  /// that a dead connection ends.
+  /// Whether an upload has delayed pings since the server's last message. The next upload does not,
+  /// so that a dead connection is detected.
   private var wasDeaf = false
-  /// The last large prompt without an ack: our pings wait behind it, so that control frames of the
-  /// server prove that the connection lives.
+  /// The last large prompt without an ack. The client's pings wait behind it, so control frames of
+  /// the server count as signs of life.
   private(set) var large: Large?
-  /// Prompts that were sent on this connection and not answered.
+  /// The prompts that were sent on this connection and not answered.
   private(set) var sent: Set<UUID128> = []
-  /// Pieces of responses that the server still sends, by the key of their prompt.
+  /// The pieces of incomplete responses, by the key of their prompt.
   var pieces = ResponsePieces()
-  /// The conversations that were subscribed to.
+  /// The conversations to which the connection has subscribed.
   var subscriptions = SessionSubscriptions()
 
   init(_ attempt: AttemptID, at wall: Timestamp, _ now: Instant) {
@@ -94,37 +94,37 @@ struct ServerConnection: Sendable, Hashable {
   /// Whether `connect` was sent and not answered.
   var isGreeted: Bool { stage == .greeted }
 
-  /// Whether the server said `connected`.
+  /// Whether `connected` was received.
   var isConnected: Bool { connectedAt != nil }
 
   private var connectedAt: Instant? {
     if case .connected(let instant, _, _) = stage { instant } else { nil }
   }
 
-  /// The server's version; the oldest one before it is known.
+  /// The server's version; the oldest one until it is known.
   var version: SessionVersion {
     if case .connected(_, let version, _) = stage { version } else { .oldest }
   }
 
-  /// Whether the server has a feature and agreed to use it.
+  /// Returns whether the server supports a feature and agreed to use it.
   func has(_ feature: SessionFeature) -> Bool {
     if case .connected(_, _, let features) = stage { features.contains(feature) } else { false }
   }
 
-  /// Whether the server knows idempotency keys.
+  /// Whether the server supports idempotency keys.
   var isIdempotent: Bool { has(.idempotency) }
 
-  /// Notes that `connect` was sent.
+  /// Records that `connect` was sent.
   mutating func greet() { stage = .greeted }
 
-  /// Notes that the server said `connected`.
+  /// Records that `connected` was received.
   mutating func connect(
     _ version: SessionVersion, _ features: Set<SessionFeature>, at now: Instant
   ) {
     stage = .connected(at: now, version, features)
   }
 
-  /// Notes that the server stops soon.
+  /// Records that the server will stop soon.
   mutating func drain() { isDraining = true }
 
   /// Returns the record of this connection, which ends now.
@@ -140,29 +140,29 @@ struct ServerConnection: Sendable, Hashable {
 
   // MARK: Signs of life
 
-  /// Whether silence of the server proves nothing: the socket is not read, or a prompt is being
-  /// uploaded.
+  /// Whether silence of the server is no evidence, because the socket is not read or a prompt is
+  /// being uploaded.
   func isDeaf(at now: Instant) -> Bool {
     isPaused || upload.map { $0.deafUntil > now } ?? false
   }
 
-  /// Notes that the server was heard.
+  /// Records a sign of life of the server.
   mutating func heard() { wasDeaf = false }
 
-  /// Notes whether the socket is read.
+  /// Records whether reading of the socket is paused.
   mutating func pause(_ isPaused: Bool) {
     self.isPaused = isPaused
     heard()
   }
 
-  /// Counts a frame that could not be read; returns whether there were too many.
+  /// Counts a frame that could not be decoded; returns whether the limit is reached.
   mutating func countMalformed() -> Bool {
     malformed += 1
     heard()
     return malformed == SessionSettings.malformedLimit
   }
 
-  /// Returns whether a difference of the clocks is reported, which happens once.
+  /// Returns whether to report a clock skew. That happens once.
   mutating func reportsSkew(_ skew: Duration) -> Bool {
     let limit = SessionSettings.skewLimit
     guard !hasReportedSkew, skew > limit || skew < .zero - limit else { return false }
@@ -174,8 +174,8 @@ struct ServerConnection: Sendable, Hashable {
     pings.append(Ping(id: id, sentAt: now))
   }
 
-  /// Takes the answer to the oldest ping; returns its name, the round trip, and whether that is the
-  /// first one.
+  /// Records the response to the oldest ping; returns the ping's ID, the round trip, and whether it
+  /// is the connection's first.
   mutating func takePong(at now: Instant) -> (id: UInt64, roundTrip: Duration, isFirst: Bool)? {
     guard !pings.isEmpty else { return nil }
     let ping = pings.removeFirst()
@@ -187,10 +187,10 @@ struct ServerConnection: Sendable, Hashable {
 
   // MARK: Prompts
 
-  /// Whether an answer is awaited that can be large.
+  /// Whether a response is awaited that can be large.
   var awaitsMuch: Bool { subscriptions.isWaiting || !sent.isEmpty }
 
-  /// Notes that a prompt of so many bytes was sent.
+  /// Records that a prompt of this size was sent.
   mutating func send(_ key: UUID128, bytes: Int, at now: Instant) {
     let time = Duration.seconds(bytes / SessionSettings.uploadRate)
     let grace = min(time + SessionSettings.uploadTime, SessionSettings.longestUpload)
@@ -205,10 +205,10 @@ struct ServerConnection: Sendable, Hashable {
     expectAck(of: .prompt(key), at: now)
   }
 
-  /// Notes that a prompt is to be sent again, or has ended.
+  /// Records that a prompt will be resent, or has ended.
   mutating func forgetSent(_ key: UUID128) { sent.remove(key) }
 
-  /// Notes that the server has all of a prompt.
+  /// Records that the server has received a whole prompt.
   mutating func endUpload(of key: UUID128) {
     if upload?.key == key { upload = nil }
     if large?.key == key { large = nil }
@@ -216,19 +216,19 @@ struct ServerConnection: Sendable, Hashable {
 
   // MARK: Acks
 
-  /// Whether something that earns an ack may be sent to a server without keys: that ack is then
-  /// its own.
+  /// Whether a message that causes an ack may be sent to a server without keys, so that the ack can
+  /// be attributed.
   var mayAsk: Bool { isIdempotent || awaited.isEmpty || askedUntil == nil }
 
-  /// Whether an error that names nothing can only be about a prompt.
+  /// Returns whether an error without a reference can only concern this prompt.
   func awaitsOnly(_ key: UUID128) -> Bool {
     awaited == [.prompt(key)] && !subscriptions.isWaiting && !hasAcknowledged
   }
 
-  /// Notes that messages of the server were acknowledged.
+  /// Records that messages of the server were acknowledged.
   mutating func acknowledge() { hasAcknowledged = true }
 
-  /// Notes that a size was reported to the server.
+  /// Records that a size was reported to the server.
   mutating func report(size: Int, at now: Instant) {
     reportedSize = size
     expectAck(of: .size, at: now)
@@ -239,17 +239,17 @@ struct ServerConnection: Sendable, Hashable {
     if !isIdempotent { askedUntil = now.advanced(by: SessionSettings.askTime) }
   }
 
-  /// Notes that an ack is awaited no more.
+  /// Records that an ack is no longer awaited.
   mutating func forget(_ one: Awaited) {
     awaited.removeAll { $0 == one }
     if awaited.isEmpty { (looseAcks, askedUntil) = (0, nil) }
   }
 
-  /// Takes an ack that does not say what it is for; returns the prompts that it may belong to, and
-  /// whether the server has all of them.
+  /// Records an ack without a key; returns the prompts that it may belong to, and whether the
+  /// server has received all of them.
   mutating func takeAck() -> (prompts: [UUID128], isSure: Bool) {
     guard !awaited.isEmpty else { return ([], false) }
-    // Those of prompts have their keys.
+    // Acks of prompts have keys.
     if isIdempotent, awaited.contains(.size) {
       forget(.size)
       return ([], false)
@@ -265,13 +265,13 @@ struct ServerConnection: Sendable, Hashable {
 
   // MARK: Time
 
-  /// When an upload, a subscription or the wait for an ack is over.
+  /// When an upload, a subscription or the wait for an ack times out.
   var deadline: Instant? {
     [upload?.until, subscriptions.deadline, askedUntil].compactMap(\.self).min()
   }
 
-  /// Ends the waits that are over; returns the conversations whose subscriptions were not answered,
-  /// in order.
+  /// Ends the waits that timed out; returns the conversations whose subscriptions were not
+  /// answered, in order.
   mutating func expire(at now: Instant) -> [String] {
     if let upload, upload.until <= now { self.upload = nil }
     if let askedUntil, askedUntil <= now { self.askedUntil = nil }
@@ -293,18 +293,18 @@ extension ServerConnection: SelfChecking {
   }
 }
 
-/// What the device of a session last reported about its network and the app.
+/// The state of the device that it last reported.
 struct SessionDevice: Sendable, Hashable {
-  /// Whether a login page of the network is in the way.
+  /// The detection of a captive portal.
   var portal: PortalWatch
-  /// The way out of the device, if it is known.
+  /// The network path of the device, if known.
   private(set) var network: String?
-  /// Whether the app is in background.
+  /// Whether the app is in the background.
   private(set) var isInBackground = false
 
   init(_ policy: GatePolicy) { portal = PortalWatch(policy) }
 
-  /// Takes a change that the device reports.
+  /// Records a change that the device reports.
   mutating func note(_ change: DeviceChange) {
     switch change {
     case .reachability(let reachability):

@@ -2,47 +2,47 @@ public import LinkCore
 import LinkStorage
 import LinkWire
 
-/// Names one change that the store was given.
+/// The ID of one change passed to the store.
 public struct SessionCommitID: NumberedID {
-  /// Counted from the start of the model.
+  /// The number, counted from the start of the model.
   public let number: UInt64
 
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// A change of what a session keeps, and what follows once it is stored.
+/// A change of the stored session, and what follows once it is stored.
 struct SessionBatch: CommitBatch {
-  /// What the store is given.
+  /// The change to store.
   var change = ClientSessionChange()
-  /// Messages of the server to acknowledge.
+  /// The IDs of server messages to acknowledge.
   var acks: [String] = []
-  /// Prompts that may be sent.
+  /// The prompts that may then be sent.
   var prompts: [UUID128] = []
-  /// Prompts whose last change is stored along with other changes: if it is lost, the server
-  /// repeats what it follows from.
+  /// Prompts whose last change is stored only together with other changes. If it is lost, the
+  /// server repeats the message that caused it.
   private var later: [StoredPrompt] = []
 
   var isEmpty: Bool { change.isEmpty && acks.isEmpty && prompts.isEmpty }
 
-  /// Adds the prompts that are stored along with other changes.
+  /// Adds the prompts that are stored together with other changes.
   mutating func seal() {
     for prompt in later { put(prompt) }
   }
 
-  /// Stores a prompt in place of its earlier state.
+  /// Stores a prompt, replacing its earlier state.
   mutating func put(_ prompt: StoredPrompt) {
     later.removeAll { $0.id == prompt.id }
     change.prompts.removeAll { $0.id == prompt.id }
     change.prompts.append(prompt)
   }
 
-  /// Stores a prompt along with the next change, and causes no change by itself.
+  /// Stores a prompt with the next change, without causing a change itself.
   mutating func putLater(_ prompt: StoredPrompt) {
     later.removeAll { $0.id == prompt.id }
     later.append(prompt)
   }
 
-  /// Stores a conversation in place of its earlier state.
+  /// Stores a conversation, replacing its earlier state.
   mutating func put(_ conversation: KnownConversation) {
     change.conversations.removeAll { $0.id == conversation.id }
     change.conversations.append(conversation)

@@ -2,53 +2,55 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The conversations of a session: how far each is known, and which ones are followed.
+/// The conversations of a session: the known part of each, and which ones are followed.
 struct SessionConversations: Sendable, Hashable {
   private var known: [String: KnownConversation] = [:]
-  /// The conversation of prompts that name none; empty until the store was read.
+  /// The conversation of prompts without one; empty until the store was read.
   private(set) var selected = ""
-  /// The conversation that the user named last: the server may have it from another client.
+  /// The conversation that the user named last. The server may have it from another client.
   private var named: String?
 
-  /// How far a conversation is known; nil if it is not.
+  /// The known part of a conversation; nil if it is unknown.
   subscript(_ id: String) -> KnownConversation? { known[id] }
 
-  /// Takes what an earlier run stored.
+  /// Restores the conversations of an earlier run.
   mutating func restore(_ all: [KnownConversation]) {
     for one in all { known[one.id] = one }
   }
 
-  /// Replaces what is known of a conversation.
+  /// Replaces the state of a conversation.
   mutating func replace(_ one: KnownConversation) { known[one.id] = one }
 
-  /// Makes a conversation that of prompts that name none; returns it, to be stored as the one that
-  /// was used last.
+  /// Selects the conversation of prompts without one; returns it, to be stored as the last one
+  /// used.
   mutating func select(_ id: String) -> KnownConversation {
     selected = id
     return known[id] ?? KnownConversation(id: id)
   }
 
-  /// Notes that the user named a conversation.
+  /// Records that the user named a conversation.
   mutating func name(_ id: String) { named = id }
 
-  /// Whether the user named a conversation of which the server has accepted no prompt.
+  /// Returns whether the user named a conversation for which the server has accepted no prompt.
   func isNamedOnly(_ id: String) -> Bool { id == named && known[id]?.openedBy == nil }
 
-  /// Whether a prompt may be the first one of its conversation.
+  /// Returns whether a prompt may be the first one of its conversation.
   func isOpened(by prompt: StoredPrompt) -> Bool {
     let opener = known[prompt.conversation]?.openedBy
     return opener == nil || opener == prompt.id
   }
 
-  /// Returns the conversation that the server knows by a prompt from now on; nil if it was known.
+  /// Returns the conversation that the server has since this prompt; nil if it already had it.
   func opened(by prompt: StoredPrompt) -> KnownConversation? {
     guard var one = known[prompt.conversation], one.openedBy == nil else { return nil }
     one.openedBy = prompt.id
     return one
   }
 
-  /// The conversations of prompts and of the user that the server knows, or may know: a server
-  /// without keys is asked whether it has a prompt.
+  /// Returns the selected conversation and those of prompts, as far as the server has or may have
+  /// them.
+  ///
+  /// A server without keys is asked whether it has a prompt.
   func followed(with queue: SendQueue<StoredPrompt>, asking isAsked: Bool) -> [String] {
     var all = [selected]
     for prompt in queue.items where prompt.waiting != nil && !all.contains(prompt.conversation) {
@@ -61,27 +63,27 @@ struct SessionConversations: Sendable, Hashable {
     }
   }
 
-  /// From where a conversation is asked for.
+  /// Returns the position from which a conversation is requested.
   func cursor(of id: String, _ version: SessionVersion) -> SessionCursor {
     let one = known[id] ?? KnownConversation(id: id)
     return version < .newest
       ? .sequence(one.sequence) : .offset(one.offset, signature: one.signature)
   }
 
-  /// The first place that a new message of a conversation can have.
+  /// Returns the first position that a new message of a conversation can have.
   func nextPlace(of id: String, _ version: SessionVersion) -> UInt64 {
     guard let one = known[id] else { return 0 }
     return version < .newest ? one.sequence + 1 : one.offset
   }
 }
 
-/// What a window of a conversation does to the cursor.
+/// The effect of a window of a conversation on the cursor.
 enum HistoryReach: Sendable, Hashable {
-  /// The window follows what is stored.
+  /// The window follows the stored messages.
   case whole
-  /// Messages before the window are missing: they are asked for again.
+  /// Messages before the window are missing and are requested again.
   case hole
-  /// Missing messages cannot be had; the cursor begins where there are messages.
+  /// Missing messages are not available. The cursor continues where messages exist.
   case gap(SessionGap)
 
   /// Whether the conversation begins anew.
@@ -89,7 +91,7 @@ enum HistoryReach: Sendable, Hashable {
 }
 
 extension KnownConversation {
-  /// Whether a message stands before the cursor.
+  /// Returns whether a message lies before the cursor.
   func isBehind(_ entry: SessionEntry, of window: SessionHistory) -> Bool {
     guard let place = entry.place else { return false }
     return switch window.place {
@@ -98,7 +100,7 @@ extension KnownConversation {
     }
   }
 
-  /// Whether a message leaves a hole behind the cursor.
+  /// Returns whether a message leaves a hole after the cursor.
   func leavesHole(before place: UInt64, of window: SessionHistory) -> Bool {
     switch window.place {
     case .sequence: place > sequence + 1
@@ -106,10 +108,10 @@ extension KnownConversation {
     }
   }
 
-  /// Moves the cursor behind a window.
+  /// Moves the cursor to the end of a window.
   ///
-  /// - Parameter asksForHole: Called for a hole; returns whether it is asked for. A server that
-  ///   leaves it out again has nothing there.
+  /// - Parameter asksForHole: Called for a hole; returns whether the missing messages are
+  ///   requested. If the server leaves them out again, they do not exist.
   mutating func advance(behind window: SessionHistory, asksForHole: () -> Bool) -> HistoryReach {
     switch window.place {
     case .sequence(let first, let last, _): advance(window, first, last, asksForHole)

@@ -2,20 +2,21 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// What servers without keys have shown of prompts, by conversation.
+/// The evidence of servers without keys about prompts, by conversation.
 struct SessionEvidence: Sendable, Hashable {
   private var table: [String: PromptEvidence] = [:]
 
   /// The evidence of one conversation.
   subscript(_ conversation: String) -> PromptEvidence? { table[conversation] }
 
-  /// Changes the evidence of a conversation, which is created if there is none; at the bound that
-  /// of a conversation without a prompt under way is dropped.
+  /// Changes the evidence of a conversation, and creates it if necessary.
+  ///
+  /// At the limit the evidence of a conversation without a prompt in progress is dropped.
   mutating func change<Value>(
     _ conversation: String, orCreate create: () -> PromptEvidence,
     _ body: (inout PromptEvidence) -> Value
   ) -> Value {
-    // It is taken out, so that it is changed in place.
+    // Removing the value allows changing it in place.
     var one = table.removeValue(forKey: conversation) ?? create()
     let value = body(&one)
     if table.count >= SessionSettings.weighedLimit,
@@ -27,18 +28,18 @@ struct SessionEvidence: Sendable, Hashable {
     return value
   }
 
-  /// Notes that the server has a prompt.
+  /// Records that the server has a prompt.
   mutating func accept(_ key: UUID128, in conversation: String) {
     table[conversation]?.accept(key)
   }
 
-  /// Notes the stored end of a prompt.
+  /// Records the stored end of a prompt.
   mutating func finish(_ ending: SessionEnding) {
     guard table[ending.conversation]?.key == ending.key else { return }
     table[ending.conversation]?.finish(by: ending.message)
   }
 
-  /// Notes that the connection is gone.
+  /// Records that the connection was lost.
   mutating func lose() {
     for conversation in Array(table.keys) { table[conversation]?.lose() }
   }

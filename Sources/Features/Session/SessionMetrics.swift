@@ -1,7 +1,7 @@
 import LinkCore
 import LinkStorage
 
-/// The numbers of connections that are not yet handed to the store, by day.
+/// The daily connection statistics that have not been passed to the store.
 struct SessionMetrics: Sendable, Hashable {
   private var days: [SessionDay] = []
   private var lostAt: Instant?
@@ -29,14 +29,14 @@ struct SessionMetrics: Sendable, Hashable {
     }
   }
 
-  /// Returns the numbers of all days but the last, and forgets them.
+  /// Returns the statistics of all days but the last, and removes them.
   mutating func takePast() -> [SessionDay] {
     let past = days.dropLast()
     days.removeFirst(past.count)
     return Array(past)
   }
 
-  /// Returns the numbers and begins anew.
+  /// Returns all statistics, and removes them.
   mutating func take() -> [SessionDay] {
     defer { days = [] }
     return days
@@ -45,7 +45,7 @@ struct SessionMetrics: Sendable, Hashable {
   private mutating func change(_ wall: Timestamp, _ body: (inout SessionDay) -> Void) {
     let day = Int(Gregorian.floorDivide(wall.nanoseconds, by: 86_400_000_000_000).0)
     if days.last?.day != day { days.append(SessionDay(day: day)) }
-    // They gather while the store takes nothing: at most two weeks of them.
+    // Statistics accumulate while the store fails. They are kept for at most two weeks.
     if days.count > 14 { days.removeFirst() }
     body(&days[days.count - 1])
   }

@@ -2,12 +2,12 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-// Prompts: from the user to the server's answer.
+// Prompts, from the user to the server's response.
 extension SessionModel {
   mutating func prompt(_ text: String, in conversation: String, _ step: inout Step) {
     let draft = outbox.draft(text, in: conversation, createdAt: wall(at: step.now))
     if let reason = refusal(of: draft) {
-      // Not kept: the text stays with whoever wrote it, and is shown with the reason.
+      // The prompt is not stored. The app still has the text, and receives the reason.
       return step.show(.prompt(SessionPromptState(draft, .failed, reason), news: nil))
     }
     commits.waiting.put(draft)
@@ -15,7 +15,7 @@ extension SessionModel {
     if conversations[conversation] == nil { keep(KnownConversation(id: conversation)) }
   }
 
-  /// Adds a draft to the outbox; returns why not.
+  /// Adds a draft to the outbox; returns the reason if it is refused.
   private mutating func refusal(of draft: StoredPrompt) -> String? {
     guard client != nil, !isStopping else { return "the session is closed" }
     guard !draft.text.isEmpty else { return "the prompt is empty" }
@@ -29,7 +29,7 @@ extension SessionModel {
   }
 
   private static func fits(_ prompt: StoredPrompt) -> Bool {
-    // Few are so long that they must be measured.
+    // Few texts are so long that the message must be measured.
     guard prompt.text.utf8.count * 6 > SessionSettings.longestMessage / 2 else { return true }
     return message(of: prompt, isNew: false).bytes.count <= SessionSettings.longestMessage
   }
@@ -41,9 +41,9 @@ extension SessionModel {
         idempotencyKey: prompt.id.description, number: prompt.number))
   }
 
-  /// Sends a failed prompt again: as a new one, since the old one had its end.
+  /// Resends a failed prompt as a new one, since the old one has ended.
   mutating func retry(_ key: UUID128, _ step: inout Step) {
-    // While the session stops, the prompt stays as it is: a new one is refused.
+    // While the session stops, the prompt keeps its state, since a new one would be refused.
     guard let old = outbox[key], old.waiting == nil, !isStopping, !outbox.isEnding(key)
     else { return }
     discard(key)
@@ -91,8 +91,8 @@ extension SessionModel {
     if !prompt.isAccepted { show(prompt, .sent, &step) }
   }
 
-  /// Gives a prompt that is under way on a slow line the time that it takes there: a second copy
-  /// would only delay the first.
+  /// Extends the time-out of a prompt for a slow line, where a second copy would only delay the
+  /// first.
   private mutating func waitForUpload(of prompt: StoredPrompt, _ step: Step) {
     let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.slowestRate)
     let until = min(SessionSettings.ackTimeout + time, SessionSettings.turnLimit)
@@ -101,7 +101,7 @@ extension SessionModel {
 
   // MARK: Answers of the server
 
-  /// Takes an ack: by its key, or that of the only message that awaits one.
+  /// Handles an ack, either by its key or as the ack of the only message that awaits one.
   mutating func acknowledged(_ key: String?, _ step: inout Step) {
     guard let key else { return acknowledged(&step) }
     guard let id = UUID128(key) else { return }
@@ -109,7 +109,7 @@ extension SessionModel {
     accept(id, &step)
   }
 
-  /// Notes that the server has a prompt: durably before anything else if it knows no keys.
+  /// Records that the server has a prompt. If the server has no keys, this is stored at once.
   private mutating func accept(_ key: UUID128, _ step: inout Step) {
     connection?.endUpload(of: key)
     outbox.unwatch(key)
@@ -121,7 +121,7 @@ extension SessionModel {
     guard !prompt.isAccepted else { return }
     prompt.isAccepted = true
     outbox.replace(prompt)
-    // A server without keys would run it twice.
+    // A server without keys would run the prompt twice.
     if isIdempotent { commits.waiting.putLater(prompt) } else { commits.waiting.put(prompt) }
     evidence.accept(key, in: prompt.conversation)
     show(prompt, .accepted, &step)
@@ -143,7 +143,7 @@ extension SessionModel {
       }
       if let prompt { end(prompt, .answered, nil) }
     case .failure(let error):
-      // A server with keys says this alone; in other failures it quotes its program.
+      // A server with keys uses exactly this text. For other failures it quotes its program.
       if let prompt { end(prompt, error == "interrupted" ? .interrupted : .failed, error) }
     }
   }
@@ -158,16 +158,15 @@ extension SessionModel {
     commits.waiting.change.news.append(.message(entry, via: .live))
   }
 
-  /// Ends a prompt durably. Once that is stored it is shown, and the next one of its conversation
-  /// is sent.
+  /// Stores the end of a prompt. Then the end is shown, and the conversation's next prompt is sent.
   ///
-  /// - Parameter message: The id of the message that ends it, if no key does: the store knows
-  ///   whether that ended another one.
+  /// - Parameter message: The ID of the message that ends the prompt without a key. The store
+  ///   detects whether that message has already ended another prompt.
   private mutating func end(
     _ prompt: StoredPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
     by message: String? = nil
   ) {
-    // A server repeats the end that could not be stored yet.
+    // A server repeats an end that could not be stored.
     guard outbox.end(prompt.id) else { return }
     commits.waiting.change.news.append(
       .ended(
@@ -179,7 +178,7 @@ extension SessionModel {
     outbox.unwatch(prompt.id)
   }
 
-  /// Carries out the ends of prompts that the store was given: those among its news hold.
+  /// Applies the ends of prompts whose storing was requested. Those in `news` were stored.
   mutating func settle(_ asked: [SessionNews], _ news: [NumberedSessionNews]) {
     for case .ended(let ending) in news.map(\.news) {
       evidence.finish(ending)
@@ -197,7 +196,7 @@ extension SessionModel {
     for case .ended(let ending) in asked { outbox.ended(ending.key) }
   }
 
-  /// Takes a refusal of a prompt, which is sent again later or has failed.
+  /// Handles a refused prompt, which is retried later or has failed.
   mutating func refused(_ prompt: StoredPrompt, _ error: SessionError, _ step: inout Step) {
     guard prompt.waiting != nil, !outbox.isEnding(prompt.id) else { return }
     connection?.forget(.prompt(prompt.id))
@@ -211,14 +210,14 @@ extension SessionModel {
     end(prompt, .failed, error.message)
   }
 
-  /// Handles a prompt that had no answer in time.
+  /// Handles a prompt that had no response in time.
   mutating func expire(_ key: UUID128, _ step: inout Step) {
     guard let prompt = outbox[key], let connection else { return }
     if outbox.isEnding(key) || outbox.marked == key {
-      // The store has still to answer.
+      // The store has not responded yet.
       outbox.extend(key, until: step.now.advanced(by: SessionSettings.ackTimeout))
     } else if connection.isIdempotent {
-      // Under its key it is a question: the server says where it stands.
+      // With its key the prompt can be resent as a question about its state.
       self.connection?.forgetSent(key)
       outbox.release(key)
     } else {
@@ -229,9 +228,10 @@ extension SessionModel {
 
 // MARK: - Servers without keys
 
-// What such a server says is evidence; `PromptEvidence` decides to which prompt it belongs.
+// The messages of such a server are evidence. `PromptEvidence` attributes it to prompts.
 extension SessionModel {
-  /// Changes the evidence of a conversation, in which its first prompt without an end is under way.
+  /// Changes the evidence of a conversation, after making its first open prompt the one in
+  /// progress.
   private mutating func weigh<Value>(
     _ conversation: String, _ step: Step, _ body: (inout PromptEvidence) -> Value
   ) -> Value {
@@ -248,7 +248,7 @@ extension SessionModel {
     }
   }
 
-  /// The prompt of a conversation that the server may have.
+  /// Returns the prompt of a conversation that the server may have.
   private static func open(
     in conversation: String, of outbox: SessionOutbox
   ) -> StoredPrompt? {
@@ -259,10 +259,10 @@ extension SessionModel {
 
   // MARK: Sending
 
-  /// Sends a prompt whose turn it is, unless the server may have it.
+  /// Sends the next prompt, unless the server may already have it.
   ///
-  /// The store first learns behind which place of the history its message is: only a prompt that
-  /// was sent can be there.
+  /// The least position of its message in the history is stored first, since only a sent prompt can
+  /// be in the history.
   private mutating func offer(
     _ prompt: StoredPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
@@ -277,7 +277,7 @@ extension SessionModel {
     commits.waiting.put(marked)
   }
 
-  /// Sends the prompt that waited for the store, if it was stored and may still go.
+  /// Sends the marked prompt if its mark was stored and it may still be sent.
   mutating func sendMarked(_ stored: [StoredPrompt], _ step: inout Step) {
     guard let key = outbox.takeMarked(of: stored), let connection,
       let prompt = outbox[key]?.waiting, outbox.isSending(key)
@@ -304,7 +304,7 @@ extension SessionModel {
 
   // MARK: Answers of the server
 
-  /// Takes an ack that does not say what it is for.
+  /// Handles an ack without a key.
   private mutating func acknowledged(_ step: inout Step) {
     guard let ack = connection?.takeAck() else { return }
     for key in ack.prompts {
@@ -312,7 +312,7 @@ extension SessionModel {
     }
   }
 
-  /// Notes that the server may have said that it has a prompt: it is not sent again.
+  /// Marks a prompt as accepted because the server may have acknowledged it. It is not resent.
   private mutating func suspect(_ key: UUID128) {
     guard var prompt = outbox[key]?.waiting, !prompt.isAccepted else { return }
     prompt.isAccepted = true
@@ -326,7 +326,7 @@ extension SessionModel {
   ) {
     let end = TurnEnd(id: response.id, number: response.number, result: response.result)
     guard let conversation = response.conversation ?? onlyConversation else {
-      // The original's failures name none: it may be that of any prompt under way.
+      // The original's failures name no conversation, so any prompt in progress may have failed.
       if let id = end.id, let text = end.text { add(text, as: id, in: conversation, step) }
       keep(id: response.id, number: response.number)
       for prompt in outbox.items where outbox.isSending(prompt.id) { doubt(prompt, step) }
@@ -338,7 +338,7 @@ extension SessionModel {
     take(end, in: conversation, &step)
   }
 
-  /// Returns whether an answer was not shown yet, and notes that it is now.
+  /// Returns whether an answer has not been shown, and records that it now is.
   private mutating func isUnshown(
     _ end: TurnEnd, _ text: String, in conversation: String, _ step: Step
   ) -> Bool {
@@ -351,13 +351,13 @@ extension SessionModel {
     }
   }
 
-  /// The conversation of the only prompt under way.
+  /// The conversation of the only prompt in progress.
   private var onlyConversation: String? {
     let all = outbox.items.filter { outbox.isSending($0.id) }
     return all.count == 1 ? all[0].conversation : nil
   }
 
-  /// Takes a message that was not acknowledged before.
+  /// Handles a replayed message, which was not acknowledged before.
   mutating func replayed(
     _ id: String, _ entry: SessionEntry, _ number: UInt64?, _ step: inout Step
   ) {
@@ -384,7 +384,7 @@ extension SessionModel {
     connection?.subscriptions.isCurrent(conversation) == true
   }
 
-  /// Takes the end of a turn of which the server does not say which one it was.
+  /// Handles the end of a turn that the server does not identify.
   mutating func completed(_ conversation: String, _ step: inout Step) {
     guard connection?.isIdempotent == false else { return }
     let isCurrent = isCurrent(conversation)
@@ -392,8 +392,8 @@ extension SessionModel {
     attribute([end], in: conversation, step)
   }
 
-  /// Carries out the ends of turns whose prompts are known. Only then are they acknowledged: until
-  /// that is stored, the server repeats them.
+  /// Applies the ends of turns whose prompts are known. Only these ends are acknowledged: until
+  /// they are stored, the server repeats them.
   private mutating func attribute(
     _ ends: [AttributedEnd], in conversation: String, _ step: Step
   ) {
@@ -427,8 +427,7 @@ extension SessionModel {
     if known != conversations[prompt.conversation] { keep(known) }
   }
 
-  /// Gives up a prompt of which it is not known what became: the user is told, and it is not sent
-  /// again.
+  /// Ends a prompt with an unknown outcome. The user is informed, and the prompt is not resent.
   private mutating func giveUp(_ prompt: StoredPrompt, _ step: inout Step) {
     let waiting = weigh(prompt.conversation, step) { $0.giveUp(at: step.now) }
     for end in waiting {
@@ -439,7 +438,7 @@ extension SessionModel {
     outbox.extend(prompt.id, until: step.now.advanced(by: SessionSettings.ackTimeout))
   }
 
-  /// Takes a refusal that names no prompt; returns false if it refuses none.
+  /// Handles a refusal that names no prompt; returns false if it refuses none.
   mutating func refusedWithoutKey(_ error: SessionError, _ step: inout Step) -> Bool {
     guard let connection,
       error.conversation.map({ !connection.subscriptions.isPending($0) }) ?? true
@@ -452,7 +451,7 @@ extension SessionModel {
       for prompt in candidates { doubt(prompt, step) }
       return false
     }
-    // Without a conversation it may be about a message of another kind.
+    // Without a conversation it may concern a message of another kind.
     let isProof = error.conversation != nil || connection.awaitsOnly(prompt.id)
     let isNew = weigh(prompt.conversation, step) { $0.refuse(error.message) }
     guard isProof, isNew || error.isTransient else {
@@ -467,13 +466,13 @@ extension SessionModel {
     "the server may have it and does not say what became of it; read the conversation, and send it "
     + "again if it was not answered"
 
-  /// Notes that something may be the end of a prompt.
+  /// Records inconclusive evidence of a prompt's end.
   private mutating func doubt(_ prompt: StoredPrompt, _ step: Step) {
     weigh(prompt.conversation, step) { if $0.key == prompt.id { $0.doubt() } }
     touch(prompt.conversation, step)
   }
 
-  /// Adapts how long the prompt of a conversation is waited for to what the server has shown.
+  /// Adapts the time-out of a conversation's prompt to the evidence.
   mutating func touch(_ conversation: String, _ step: Step) {
     let (key, patience) = weigh(conversation, step) { ($0.key, $0.patience) }
     if let key { outbox.extend(key, until: step.now.advanced(by: patience)) }
@@ -481,19 +480,19 @@ extension SessionModel {
 
   // MARK: The history
 
-  /// Takes a message of the history; returns whether it is news.
+  /// Records a message of the history; returns whether it is new to the user.
   mutating func isNews(_ entry: SessionEntry, isNew: Bool, _ step: Step) -> Bool {
     weigh(entry.conversation, step) {
       isNew ? !$0.take(entry, at: step.now) : !$0.isRepetition(entry)
     }
   }
 
-  /// Notes that messages of a conversation are missing.
+  /// Records that messages of a conversation are missing.
   mutating func skip(_ conversation: String, isReset: Bool, _ step: Step) {
     weigh(conversation, step) { $0.skip(isReset: isReset) }
   }
 
-  /// Carries out what the history proves, or that there is no more of it.
+  /// Applies what the history proves, or that it has no further messages.
   mutating func conclude(_ conversation: String, _ step: inout Step) {
     guard let connection, !connection.isIdempotent else { return }
     let isCurrent = isCurrent(conversation)
@@ -508,14 +507,14 @@ extension SessionModel {
     }
     guard !isEnding, let prompt = shown.key.flatMap({ outbox[$0]?.waiting }) else { return }
     if shown.isSeen { see(prompt, before: shown.floor, &step) }
-    // What it waited for is not there.
+    // The history does not contain the prompt.
     let isAbsent = isCurrent && !shown.mayBeThere && outbox[prompt.id]?.isAccepted == false
     if isAbsent, !connection.sent.contains(prompt.id), outbox.marked != prompt.id {
       outbox.release(prompt.id)
     }
   }
 
-  /// Notes that the history shows a prompt.
+  /// Records that the history contains a prompt.
   private mutating func see(_ prompt: StoredPrompt, before place: UInt64?, _ step: inout Step) {
     if !prompt.isSeen || prompt.floor != place {
       var seen = prompt

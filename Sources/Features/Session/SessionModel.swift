@@ -2,7 +2,7 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// A two-way session with a server: prompts go out, messages come in, each exactly once.
+/// A two-way session with a server, which delivers each prompt and each message exactly once.
 ///
 ///     open ──hello──▶ greeted ──connected──▶ connected ──lost──▶ (the link decides when) open
 ///
@@ -12,41 +12,40 @@ public import LinkWire
 ///
 ///     a message:  received ─▶ stored, cursor in the same change ─▶ acknowledged, shown once
 ///
-/// A link decides when to connect; this decides what is sent. Acks and pings go first, then
-/// prompts, one at a time until its ack, then subscriptions. One prompt of a conversation is under
-/// way at a time, until its end is stored. After a loss a prompt without an answer is sent again
-/// under the same key if the server knows keys. With a server without keys `PromptEvidence` decides
-/// to which prompt a message belongs: the server is first asked for the history, and a prompt that
-/// it may have is only waited for. What a user is shown is numbered by the store and shown until it
+/// A link decides when to connect. This machine decides what is sent: acks and pings first, then
+/// prompts, one at a time until its ack, then subscriptions. One prompt of a conversation is in
+/// progress at a time, until its end is stored. After a loss an unanswered prompt is resent under
+/// its key if the server supports keys. For a server without keys `PromptEvidence` attributes
+/// messages to prompts: the client first requests the history, and only waits for a prompt that the
+/// server may have. The store numbers everything shown to the user, and it is shown again until it
 /// is confirmed.
 public struct SessionModel: Journaled {
   public static var journalName: String { "session" }
-  /// The numbers and rules of the session.
+  /// The settings of the session.
   public let settings: SessionSettings
-  /// When, whether and how to connect.
+  /// The link, which decides whether, when and how to connect.
   public internal(set) var link: HeldLink
-  /// The client's own id; nil until the store was read.
+  /// The client's own ID; nil until the store was read.
   public private(set) var client: UUID128?
   var outbox: SessionOutbox
   var conversations = SessionConversations()
-  /// The present connection, or the try of one.
+  /// The current connection, or the attempt of one.
   var connection: ServerConnection?
   var messages = ReceivedMessages()
-  /// What servers without keys have shown of prompts.
+  /// The evidence of servers without keys about prompts.
   var evidence = SessionEvidence()
   var commits = CommitQueue<SessionCommitID, SessionBatch>()
   var payload = PayloadSize()
   private var shown = ShownState()
   private var metrics = SessionMetrics()
   private var device: SessionDevice
-  /// When to stop although something is under way; nil while not stopping.
+  /// When to stop even if work is in progress; nil while not stopping.
   private var stopsAt: Instant?
   private var clock = WallClock()
 
   /// Creates a session that is not started.
   ///
-  /// - Parameter seed: the start of its random numbers; the same seed and inputs make the same
-  ///   effects.
+  /// - Parameter seed: The seed of the random source. Equal seeds and inputs give equal effects.
   public init(_ settings: SessionSettings, seed: UInt64) {
     self.settings = settings
     var chance = Chance(seed: seed)
@@ -85,50 +84,49 @@ public struct SessionModel: Journaled {
     return due.compactMap(\.self).min()
   }
 
-  /// Prompts without an answer, and those that failed.
+  /// The prompts without a response, and the failed ones.
   public var queue: SendQueue<StoredPrompt> { outbox.queue }
 
-  /// The conversation of prompts that name none.
+  /// The conversation of prompts without one.
   public var conversation: String { conversations.selected }
 
   /// Whether prompts can be sent now.
   public var isConnected: Bool { link.status.phase == .connected }
 
-  /// Whether the session was told to stop and waits for what is under way.
+  /// Whether the session is stopping and waits for work in progress.
   var isStopping: Bool { stopsAt != nil }
 
-  /// Whether nothing is under way and nothing will be until the next start.
+  /// Whether nothing is in progress, and nothing will be until the next start.
   public var isStopped: Bool {
     !link.isWanted && !isStopping && (commits.isDone || commits.failures > 0)
   }
 
-  /// Whether all news that were handed to the user were confirmed.
+  /// Whether all news passed to the user were confirmed.
   public var isShown: Bool { shown.isConfirmed }
 
-  /// How many prompts have no end yet.
+  /// The number of prompts without an end.
   public var unanswered: Int { outbox.unanswered }
 
-  /// Whether all prompts have ended, and everything is stored.
+  /// Whether all prompts have ended and everything is stored.
   public var isSettled: Bool { unanswered == 0 && commits.isDone }
 
-  /// Whether everything that the server had of the followed conversations is here, and all of it is
-  /// stored and acknowledged.
+  /// Whether all messages of the followed conversations are received, stored and acknowledged.
   public var isCaughtUp: Bool {
     guard isConnected, let connection, commits.isDone else { return false }
     return connection.subscriptions.isComplete(for: followed)
   }
 
-  /// Whether nothing is left that background time is for.
+  /// Whether no work is left that justifies background time.
   private var isFlushed: Bool {
     commits.isDone && messages.pendingAcks.isEmpty && connection?.upload == nil
       && outbox.isAllAccepted
   }
 
-  /// Sends what may be sent after a step, the most urgent first, and stores what changed.
+  /// Completes a step: sends what can be sent, most urgent first, and stores the changes.
   private mutating func finish(_ step: inout Step) {
     if isConnected {
       sendAcks(&step)
-      // An ack of a server without keys does not say what it is for: prompts go first.
+      // Acks of a server without keys cannot be attributed, so prompts go first.
       if connection?.isIdempotent == true { sendSize(&step) }
       sendPrompts(&step)
       if connection?.isIdempotent == false { sendSize(&step) }
@@ -141,7 +139,7 @@ public struct SessionModel: Journaled {
     }
   }
 
-  /// One call: its time, and the effects so far.
+  /// The time of one call, and the effects it has produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -149,12 +147,12 @@ public struct SessionModel: Journaled {
     mutating func show(_ update: SessionUpdate) { effects.append(.update(update)) }
   }
 
-  /// Gives the link an input and carries out its effects.
+  /// Passes an input to the link and applies the link's effects.
   mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
 
-  /// The wall clock now, as far as it is known.
+  /// Returns the estimated wall-clock time.
   func wall(at now: Instant) -> Timestamp { clock.time(at: now) }
 
   private mutating func note(_ wall: Timestamp, _ step: Step) { clock.set(wall, at: step.now) }
@@ -163,60 +161,60 @@ public struct SessionModel: Journaled {
 // MARK: - Inputs and effects
 
 extension SessionModel {
-  /// Everything that can happen to a session. Times are the device's wall clock.
+  /// Everything that can happen to a session. Times are those of the device's wall clock.
   public enum Input: Sendable, Equatable, Codable {
-    // The user.
-    /// What earlier runs left; the first input. The conversation is the one that prompts belong to;
-    /// `nil` for the one that was used last, or a new one.
+    // Inputs from the user.
+    /// The stored data of earlier runs; the first input. Prompts belong to `conversation`, or with
+    /// `nil` to the one used last or a new one.
     case restored(ClientSessionSnapshot, conversation: String?, at: Timestamp)
-    /// Connect; also after an error, and without waiting for the next try.
+    /// Connect without waiting for the next retry; also valid after an error.
     case start
-    /// Close when what is under way is stored and acknowledged, and what was handed to the user is
-    /// confirmed, or after 2 s.
+    /// Close when pending changes are stored and acknowledged and the shown news are confirmed, or
+    /// after 2 s.
     case stop
     case prompt(String, conversation: String?, at: Timestamp)
-    /// Send a failed prompt again.
+    /// Resend a failed prompt.
     case retry(UUID128)
-    /// Forget a failed prompt.
+    /// Discard a failed prompt.
     case discard(UUID128)
-    /// Cancel what runs in a conversation.
+    /// Cancel the current turn of a conversation.
     case cancel(conversation: String)
-    /// Follow this conversation from now on; prompts without one belong to it.
+    /// Follow this conversation. Prompts without a conversation belong to it.
     case follow(conversation: String)
-    /// News up to this number were shown, and are not shown again by any run.
+    /// News up to this number were shown. No run shows them again.
     case shown(through: UInt64)
 
     case link(LinkEvent, at: Timestamp)
     case credentials(HeldLink.CredentialsEvent)
-    /// A check for a login page was made.
+    /// A check for a captive portal has ended.
     case probed(isPortal: Bool)
 
-    // The socket of an attempt.
+    // Inputs from the socket of an attempt.
     case opened(AttemptID)
     case frame(AttemptID, SessionServerMessage, bytes: Int, at: Timestamp)
     case malformed(AttemptID, detail: String)
-    /// The socket is not read while the app leaves too much unread; or is read again.
+    /// Reading was paused because the app left too many messages unread, or has resumed.
     case reading(AttemptID, isPaused: Bool)
-    /// The socket did not take a message.
+    /// The socket could not send a message.
     case unsent(AttemptID)
 
-    // The store.
+    // Inputs from the store.
     case committed(SessionCommitID, [NumberedSessionNews])
     case commitFailed(SessionCommitID, StoreFailure)
   }
 
-  /// Everything a session can ask for; carried out in order.
+  /// Every effect of a session. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
     case open(AttemptID)
     /// Close the socket with a code of RFC 6455 section 7.4.
     case close(AttemptID, code: UInt16)
-    /// Send `connect`: with the signature of its `signedText` if there is a challenge, else with
-    /// the key. The message here holds neither.
+    /// Send `connect`, with the signature of its `signedText` if there is a challenge, otherwise
+    /// with the key. The message here contains neither.
     case connect(AttemptID, SessionConnect, challenge: String?)
     case send(AttemptID, SessionClientMessage)
     /// Read the key again.
     case refreshCredentials
-    /// Ask for a page of the server, and report whether a login page came; within this time.
+    /// Request a page of the server within this time, and report whether a captive portal answered.
     case probe(within: Duration)
     case commit(SessionCommitID, ClientSessionChange)
     case update(SessionUpdate)
@@ -255,7 +253,7 @@ extension SessionModel {
     }
   }
 
-  /// Takes an event of the socket of an attempt; that of an older one changes nothing.
+  /// Handles an event of an attempt's socket. Events of earlier attempts are ignored.
   private mutating func takeSocket(_ input: Input, _ step: inout Step) {
     switch input {
     case .opened(let attempt): drive(.opened(attempt), &step)
@@ -270,13 +268,13 @@ extension SessionModel {
     case .reading(let attempt, let isPaused):
       guard connection?.attempt == attempt else { return }
       connection?.pause(isPaused)
-      // Silence counts from here on again.
+      // The time of silence starts again here.
       drive(.heard(attempt), &step)
     case .unsent(let attempt):
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
     case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .link,
       .credentials, .probed, .committed, .commitFailed:
-      return  // not of a socket
+      return  // not socket events
     }
   }
 }
@@ -316,18 +314,18 @@ extension SessionModel {
     for news in snapshot.unshown { show(news, &step) }
   }
 
-  /// Makes a conversation the one of prompts that name none, durably.
+  /// Selects the conversation of prompts without one, and stores it.
   private mutating func select(_ conversation: String) {
     keep(conversations.select(conversation))
   }
 
-  /// Stores how far a conversation is known.
+  /// Stores the state of a conversation.
   mutating func keep(_ known: KnownConversation) {
     conversations.replace(known)
     commits.waiting.put(known)
   }
 
-  /// Notes that a message of the server is on its way to the store; once stored it is acknowledged.
+  /// Records that a message of the server is being stored, after which it is acknowledged.
   mutating func keep(id: String?, number: UInt64?) {
     if let id { commits.waiting.acks.append(id) }
     guard let received = number.flatMap({ messages.note($0) }) else { return }
@@ -358,7 +356,7 @@ extension SessionModel {
     }
   }
 
-  /// Shows a prompt's state if it is another one than before.
+  /// Shows the state of a prompt if it changed.
   mutating func show(
     _ prompt: StoredPrompt, _ state: SessionPromptState.State, because reason: String? = nil,
     _ step: inout Step
@@ -371,7 +369,7 @@ extension SessionModel {
     for key in outbox.takeStale(at: step.now) { step.show(.notice(.stale(key))) }
     guard isConnected, connection != nil else { return }
     for conversation in connection?.expire(at: step.now) ?? [] {
-      // Silence does not say that a server without keys has no prompt.
+      // Silence of a server without keys does not prove that it has no prompt.
       if connection?.isIdempotent == false { skip(conversation, isReset: false, step) }
       conclude(conversation, &step)
     }
@@ -383,15 +381,15 @@ extension SessionModel {
 // MARK: - The link and the device
 
 extension SessionModel {
-  /// Takes an event of the link. Control frames say nothing about the server's program, and count
-  /// only while our own pings wait behind a large prompt.
+  /// Handles an event of the link. Control frames are not evidence about the server's program. They
+  /// count only while the client's pings wait behind a large prompt.
   private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
     switch event {
     case .ping(let attempt), .pong(let attempt, _):
       guard let large = connection?.large, step.now < large.until else { return }
       drive(.heard(attempt), &step)
     case .device(.again):
-      // Asks for another attempt; a session that was told to stop stays stopped.
+      // This input requests another attempt. A stopping session stays stopped.
       if !isStopping, link.isWanted { begin(&step) }
     case .device(let change):
       device.note(change)
@@ -408,7 +406,7 @@ extension SessionModel {
     }
   }
 
-  /// Ends the connection that is gone, or that ends because of what the server said.
+  /// Ends a connection that was lost, or that ends because of a message of the server.
   private mutating func lose(
     _ attempt: AttemptID, _ failure: LinkFailure, isOpen: Bool = false, _ step: inout Step
   ) {
@@ -416,7 +414,7 @@ extension SessionModel {
     drive(isOpen ? .reject(attempt, failure) : .lost(attempt, failure), &step)
   }
 
-  /// Carries out the effects of the link.
+  /// Applies the effects of the link.
   private mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
@@ -427,14 +425,14 @@ extension SessionModel {
         commits.waiting.change.days += metrics.takePast()
         step.effects.append(.open(attempt))
       case .close(let attempt, let reason): close(attempt, reason, &step)
-      // A connection that is about to close needs no sign of life.
+      // A connection that is about to close needs no ping.
       case .ping where isStopping: continue
       case .ping(let attempt, let id):
         connection?.sendPing(id, at: step.now)
         step.effects.append(.send(attempt, .ping))
       case .refreshCredentials: step.effects.append(.refreshCredentials)
       case .status(let status): show(status, &step)
-      // There is no other way to the data of a session, and no queued connect.
+      // Polling cannot reach a session's data, and there is no queued connect.
       case .poll, .arm, .disarm: continue
       }
     }
@@ -450,7 +448,7 @@ extension SessionModel {
     step.effects.append(.close(attempt, code: reason.closeCode))
   }
 
-  /// Notes the end of a connection; prompts that were under way on it become unsure.
+  /// Records the end of a connection. The outcome of its prompts is then unknown.
   private mutating func hangUp(_ reason: SessionRecord.Reason, _ step: inout Step) {
     guard let ended = connection else { return }
     connection = nil
@@ -486,7 +484,7 @@ extension SessionModel {
     }
   }
 
-  /// Takes the outcome of a check: a login page holds the link, also one that failed because of it.
+  /// Handles the result of a check. A captive portal holds the link, even after a failure.
   private mutating func probed(_ isPortal: Bool, _ step: inout Step) {
     guard device.portal.checked(isPortal: isPortal, at: step.now) else { return }
     guard link.isWanted, !isConnected else {
@@ -497,7 +495,7 @@ extension SessionModel {
     if case .failure(.tls) = link.status.reason { drive(.want(.live), &step) }
   }
 
-  /// Assumes no login page any more: one try shows whether it is gone.
+  /// Stops assuming a captive portal. One attempt shows whether it is gone.
   private mutating func leavePortal(_ step: inout Step) {
     if let way = device.portal.release() { drive(.reachability(way), &step) }
   }
@@ -549,8 +547,8 @@ extension SessionModel {
       drive(.draining(attempt, within: retryAfter + (window ?? .zero)), &step)
       step.show(.notice(.draining(retryAfter: retryAfter)))
     case .turnComplete(let conversation, _): completed(conversation, &step)
-    case .sessionKilled: return  // the response says it
-    case .hello, .connected, .authError, .error, .unknown: return  // taken before
+    case .sessionKilled: return  // the response reports it
+    case .hello, .connected, .authError, .error, .unknown: return  // handled before
     }
   }
 
@@ -563,7 +561,7 @@ extension SessionModel {
       session: client.description, features: Set(SessionFeature.allCases),
       received: messages.stored)
     if hello.challenge != nil {
-      // The server's own time, so that a wrong clock keeps no client out.
+      // The server's own time keeps a client with a wrong clock connected.
       connect.timestamp = hello.timestamp ?? wall(at: step.now)
     }
     if !hello.features.contains(.boundProof) { connect.features.remove(.boundProof) }
@@ -589,7 +587,7 @@ extension SessionModel {
     if messages.skip() { step.show(.gap(conversation: nil, .notRecovered)) }
   }
 
-  /// Takes a refusal: of the session, of a prompt, or of something that can be left out.
+  /// Handles a refusal of the session, of a prompt, or of an optional message.
   private mutating func refused(
     _ error: SessionError, _ attempt: AttemptID, _ step: inout Step
   ) {
@@ -600,8 +598,8 @@ extension SessionModel {
     } else if let key = error.idempotencyKey {
       if let prompt = UUID128(key).flatMap({ outbox[$0] }) { refused(prompt, error, &step) }
     } else if error.message.hasPrefix("Unknown message type") {
-      // The original says so to acknowledgements, and a server without keys to what it does not
-      // know.
+      // The original rejects acknowledgements in this way; a server without keys rejects any
+      // unknown message.
       if error.message.contains("set_max_message_size") { connection?.forget(.size) }
     } else if !refusedWithoutKey(error, &step) {
       // A conversation that the user named may be a new one.
@@ -614,8 +612,7 @@ extension SessionModel {
     }
   }
 
-  /// Notes that the server has nothing of a conversation, or does not say; returns false if it was
-  /// not asked for.
+  /// Records that the server has or reports nothing of a conversation; returns false if not asked.
   private mutating func leave(_ conversation: String, _ step: inout Step) -> Bool {
     guard connection?.subscriptions.refused(conversation) == true else { return false }
     conclude(conversation, &step)
@@ -634,7 +631,7 @@ extension SessionModel {
       attempt, .protocolError(detail: "too many messages could not be read"), isOpen: true, &step)
   }
 
-  /// Compares the clocks; their difference is shown, and used for nothing.
+  /// Compares the clocks. Their difference is reported but not used.
   private mutating func compare(_ time: Timestamp?, _ step: inout Step) {
     guard let time else { return }
     let skew = wall(at: step.now).duration(to: time)
@@ -668,7 +665,7 @@ extension SessionModel {
     conversations.followed(with: outbox.queue, asking: connection?.isIdempotent == false)
   }
 
-  /// Asks for the conversations that are followed, behind what is stored.
+  /// Requests the followed conversations from the end of the stored messages.
   private mutating func subscribe(_ step: inout Step) {
     guard let current = connection, current.upload == nil || !current.isIdempotent,
       !current.isDraining, !current.subscriptions.isWaiting
@@ -689,7 +686,7 @@ extension SessionModel {
     step.effects.append(.send(current.attempt, message))
   }
 
-  /// Stores a window of a conversation and moves the cursor behind it, in one change.
+  /// Stores a window of a conversation and moves the cursor, in one change.
   private mutating func apply(_ window: SessionHistory, _ step: inout Step) {
     let conversation = window.conversation
     guard var known = conversations[conversation], connection != nil else { return }
@@ -709,7 +706,7 @@ extension SessionModel {
     if moves { keep(known) }
     let isMore =
       !window.isComplete || reach == .hole || window.gap != nil || reach.isReset
-    // A window that moves nothing would be asked for for ever.
+    // A window that does not move the cursor would be requested forever.
     let isAskedAgain = isMore && (moves || reach == .hole)
     let isNew = moves && (reach == .whole || reach == .gap(.hole))
     if isNew || !isAskedAgain || connection?.isIdempotent == true {
@@ -724,9 +721,10 @@ extension SessionModel {
     if connection?.isIdempotent == false, !window.entries.isEmpty { touch(conversation, step) }
   }
 
-  /// Stores a live message that came before the answer to a subscription, which brings what lies
-  /// between. A server without keys is asked for it again: there the order proves what became of
-  /// prompts.
+  /// Stores a live message that arrived before the response to a subscription.
+  ///
+  /// The response fills the range before it. From a server without keys the message is requested
+  /// again, since there the order is the evidence about prompts.
   private mutating func takeAhead(_ window: SessionHistory) {
     guard connection?.isIdempotent == true else {
       connection?.subscriptions.repeatLater(window.conversation)
@@ -736,7 +734,7 @@ extension SessionModel {
     commits.waiting.change.news += window.entries.map { .message($0, via: via) }
   }
 
-  /// Whether a window of one message lies beyond what a subscription under way will bring.
+  /// Whether a window of one message lies beyond the response to a pending subscription.
   private func isAhead(_ window: SessionHistory, of known: KnownConversation) -> Bool {
     guard let connection, window.entries.count == 1, let first = window.entries.first?.place,
       connection.subscriptions.isFetching(window.conversation),
@@ -745,7 +743,7 @@ extension SessionModel {
     return known.leavesHole(before: first, of: window)
   }
 
-  /// Stores messages, except those of a server without keys that repeat what was shown.
+  /// Stores messages, except those of a server without keys that repeat shown text.
   private mutating func store(
     _ window: SessionHistory, behind known: KnownConversation, _ step: Step
   ) {
@@ -757,7 +755,7 @@ extension SessionModel {
     }
   }
 
-  /// How a window came: one that follows the end of a conversation is live.
+  /// Returns how a window arrived. A window after the end of a conversation is live.
   private func via(_ window: SessionHistory) -> SessionVia {
     connection?.subscriptions.hasReached(window.conversation) == true && window.isComplete
       ? .live : .history

@@ -2,10 +2,10 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The prompts of a session: those without an answer, and those that failed.
+/// The prompts of a session: those without a response, and those that failed.
 ///
-///     draft ─add─▶ unstored ─stored─▶ queued ─next─▶ under way ─end─▶ ending ─ended─▶ gone, failed
-///                                       ▲                │
+///     draft ─add─▶ unstored ─stored─▶ queued ─next─▶ sending ─end─▶ ending ─ended─▶ gone, failed
+///                                       ▲               │
 ///                                       └── release, retryLater, abandon
 struct SessionOutbox: Sendable, Hashable {
   private struct StaleTime: Sendable, Hashable {
@@ -15,15 +15,15 @@ struct SessionOutbox: Sendable, Hashable {
 
   /// The prompts, oldest first.
   private(set) var queue = SendQueue<StoredPrompt>(limit: SessionSettings.outboxLimit)
-  /// The number of the last prompt.
+  /// The number of the most recent prompt.
   private var lastNumber: UInt64 = 0
-  /// Prompts whose end is on its way to the store: nothing is done for them meanwhile.
+  /// The prompts whose end is being stored. No other action is taken for them.
   private var ending: Set<UUID128> = []
-  /// The prompt that goes to a server without keys once the store knows that it does.
+  /// The prompt to send to a server without keys once its mark is stored.
   private(set) var marked: UUID128?
   /// When prompts that are not accepted become stale, in order.
   private var staleTimes: [StaleTime] = []
-  /// The source of keys, and of the jitter of retries.
+  /// The random source of keys and of the jitter of retries.
   private var chance: Chance
 
   init(_ chance: Chance) { self.chance = chance }
@@ -34,24 +34,24 @@ struct SessionOutbox: Sendable, Hashable {
   /// The prompts, oldest first.
   var items: [StoredPrompt] { queue.items }
 
-  /// How many prompts have no end yet.
+  /// The number of prompts without an end.
   var unanswered: Int { queue.items.count { $0.waiting != nil } }
 
-  /// Whether the server is known to have all prompts that wait for an answer.
+  /// Whether the server has accepted all unanswered prompts.
   var isAllAccepted: Bool { !queue.items.contains { $0.waiting != nil && !$0.isAccepted } }
 
-  /// When a try times out or the next one is due.
+  /// When an attempt times out or the next one is due.
   var deadline: Instant? { queue.deadline }
 
   /// When the next prompt becomes stale.
   var staleDeadline: Instant? { staleTimes.first?.at }
 
-  /// Returns a random id.
+  /// Returns a random ID.
   mutating func freshID() -> UUID128 { .random(using: &chance) }
 
   // MARK: Adding and removing
 
-  /// Takes what an earlier run left; returns the prompts without an end.
+  /// Restores the prompts of an earlier run; returns those without an end.
   mutating func restore(
     _ prompts: [StoredPrompt], lastNumber: UInt64, at now: Instant
   ) -> [StoredPrompt] {
@@ -61,7 +61,7 @@ struct SessionOutbox: Sendable, Hashable {
     return prompts.filter { $0.waiting != nil }
   }
 
-  /// Returns a prompt with a new key and the next number, which is not in the outbox.
+  /// Returns a prompt with a new key and the next number, without adding it to the outbox.
   mutating func draft(
     _ text: String, in conversation: String, createdAt: Timestamp
   ) -> StoredPrompt {
@@ -77,20 +77,20 @@ struct SessionOutbox: Sendable, Hashable {
     return true
   }
 
-  /// Notes that the store has a prompt; returns it if it waits to be sent since then.
+  /// Records that a prompt is stored; returns the prompt if it now waits to be sent.
   mutating func stored(_ key: UUID128, at now: Instant) -> StoredPrompt? {
     guard let prompt = queue.stored(key) else { return nil }
     watch(prompt, at: now)
     return prompt
   }
 
-  /// Replaces a prompt by a newer state of it.
+  /// Replaces a prompt with a newer state.
   mutating func replace(_ prompt: StoredPrompt) { queue.replace(prompt) }
 
   /// Removes a prompt.
   mutating func remove(_ key: UUID128) { queue.remove(key) }
 
-  /// The oldest failed prompt if there are more than are kept.
+  /// The oldest failed prompt, if there are more than the limit.
   var excessFailure: StoredPrompt? {
     let failed = queue.items.filter { $0.waiting == nil }
     return failed.count > SessionSettings.failedLimit ? failed.first : nil
@@ -98,10 +98,10 @@ struct SessionOutbox: Sendable, Hashable {
 
   // MARK: Tries
 
-  /// Whether a prompt is under way on the connection.
+  /// Returns whether a prompt is being sent on the connection.
   func isSending(_ key: UUID128) -> Bool { queue.sending(key) != nil }
 
-  /// Returns the prompt to send now, which is under way from now on.
+  /// Returns the prompt to send now, and marks it as being sent.
   mutating func next(
     on connection: ServerConnection, at now: Instant, timeout: Duration
   ) -> StoredPrompt? {
@@ -109,9 +109,11 @@ struct SessionOutbox: Sendable, Hashable {
     return queue.take(at: now, timeout: timeout) { !held.contains($0.id) }
   }
 
-  /// The prompts that may not be sent on a connection yet: those whose end is not stored, and those
-  /// that a server without keys may have, which is asked for the history first. While its next ack
-  /// may belong to something else, nothing more that earns one is sent.
+  /// Returns the prompts that may not be sent on a connection yet.
+  ///
+  /// These are the prompts whose end is not stored. For a server without keys they include prompts
+  /// that it may have, until the history was read. While such a server's next ack may belong to
+  /// another message, no message that causes an ack is sent.
   private func held(by connection: ServerConnection) -> Set<UUID128> {
     guard !connection.isIdempotent else { return ending }
     let unsure = queue.items.filter { prompt in
@@ -123,38 +125,38 @@ struct SessionOutbox: Sendable, Hashable {
     return ending.union(unsure.map(\.id))
   }
 
-  /// Gives the answer to a prompt another time limit.
+  /// Changes the time-out of a prompt.
   mutating func extend(_ key: UUID128, until: Instant) { queue.extend(key, until: until) }
 
-  /// Ends a try without an answer; the prompt is sent again in its turn.
+  /// Ends an attempt without a response. The prompt is resent in its turn.
   mutating func release(_ key: UUID128) { queue.release(key) }
 
-  /// Ends all tries, because the connection is gone.
+  /// Ends all attempts because the connection was lost.
   mutating func abandon() {
     marked = nil
     queue.abandon()
   }
 
-  /// Ends a try that the server refused for now; returns the prompt if it is tried again.
+  /// Ends an attempt that the server refused temporarily; returns the prompt if it will be retried.
   mutating func retryLater(_ prompt: StoredPrompt, at now: Instant) -> StoredPrompt? {
     queue.retryLater(
       prompt.id, isUnsure: prompt.isAccepted, wish: nil, at: now,
       schedule: SessionSettings.retries, chance: &chance)?.waiting
   }
 
-  /// Lets the pauses end that are over.
+  /// Ends the pauses that are over.
   mutating func wake(at now: Instant) { queue.wake(at: now) }
 
-  /// Returns a prompt whose time limit has come.
+  /// Returns a prompt that has timed out.
   func expired(at now: Instant) -> UUID128? { queue.expired(at: now) }
 
-  /// Stores a prompt with the place from which on it can be in the history, before it is sent.
+  /// Marks a prompt with its least position in the history, to be stored before the prompt is sent.
   mutating func mark(_ prompt: StoredPrompt) {
     queue.replace(prompt)
     marked = prompt.id
   }
 
-  /// Takes the prompt that waited for the store, if it is among those that are stored now.
+  /// Returns the marked prompt if its mark was stored, and clears the mark.
   mutating func takeMarked(of stored: [StoredPrompt]) -> UUID128? {
     guard let key = marked, stored.contains(where: { $0.id == key && $0.floor != nil }) else {
       return nil
@@ -165,16 +167,16 @@ struct SessionOutbox: Sendable, Hashable {
 
   // MARK: Ends
 
-  /// Whether the end of a prompt is on its way to the store.
+  /// Returns whether the end of a prompt is being stored.
   func isEnding(_ key: UUID128) -> Bool { ending.contains(key) }
 
-  /// Notes that the end of a prompt is on its way to the store; returns false if one is already.
+  /// Records that the end of a prompt is being stored; returns false if one already is.
   mutating func end(_ key: UUID128) -> Bool { ending.insert(key).inserted }
 
-  /// Notes that the store has taken or left the end of a prompt.
+  /// Records that the store has accepted or rejected the end of a prompt.
   mutating func ended(_ key: UUID128) { ending.remove(key) }
 
-  /// Keeps a prompt as failed.
+  /// Marks a prompt as failed.
   mutating func fail(_ key: UUID128, _ reason: String) { _ = queue.fail(key, reason) }
 
   // MARK: Stale prompts
@@ -185,10 +187,10 @@ struct SessionOutbox: Sendable, Hashable {
       StaleTime(key: prompt.id, at: now.advanced(by: SessionSettings.staleAfter)))
   }
 
-  /// Notes that the server has a prompt, or that it has ended: it can become stale no more.
+  /// Removes the stale time of a prompt that the server has or that has ended.
   mutating func unwatch(_ key: UUID128) { staleTimes.removeAll { $0.key == key } }
 
-  /// Returns the prompts that became stale, once each.
+  /// Returns the prompts that became stale, each once.
   mutating func takeStale(at now: Instant) -> [UUID128] {
     var stale: [UUID128] = []
     while let first = staleTimes.first, first.at <= now {
@@ -210,6 +212,6 @@ extension SessionOutbox: SelfChecking {
 }
 
 extension StoredPrompt {
-  /// The prompt if it still waits for an answer.
+  /// The prompt if it still waits for a response; otherwise nil.
   var waiting: StoredPrompt? { if case .queued = state { self } else { nil } }
 }

@@ -1,67 +1,75 @@
 public import LinkCore
 
-/// The numbers and rules of one session; coded, they hold no secret.
+/// The settings of one session. Their encoded form contains no secret.
 public struct SessionSettings: Sendable, Hashable, Codable {
-  /// When to connect, and what to do when that fails.
+  /// The policy that decides when to connect, and what to do after a failure.
   public var policy: LinkPolicy
-  /// The longest silence of a server without idempotency keys about a prompt that it may have; then
-  /// the state of the prompt is `unsure`.
+  /// The longest silence of a server without idempotency keys about a prompt that it may have.
+  /// After it the state of the prompt is `unsure`.
   public var answerTimeout: Duration
 
-  /// The numbers of seed 003, where nothing else is said.
+  /// Creates settings. Unless noted otherwise, the numbers are those of requirements 003.
   public init(policy: LinkPolicy, answerTimeout: Duration = Self.usualAnswerTimeout) {
     self.policy = policy
     self.answerTimeout = answerTimeout
   }
 
-  /// The longest turn of seed 003.
+  /// The longest turn of requirements 003.
   public static let usualAnswerTimeout = turnLimit
   /// The least value of `answerTimeout`.
   package static let leastAnswerTimeout = Duration.seconds(1)
 
-  /// Prompts that may wait for an answer; one more is refused at once.
+  /// The most unanswered prompts; a further one is refused at once.
   static let outboxLimit = 1_000
-  /// Conversations that one message subscribes to.
+  /// The most conversations to which one message subscribes.
   static let subscriptionsTogether = 100
-  /// Failed prompts that are kept for a retry; beyond, the oldest one is forgotten.
+  /// The most failed prompts that are kept for a retry. Beyond the limit the oldest one is removed.
   static let failedLimit = 100
-  /// The longest text of a prompt in bytes; within what our server reads.
+  /// The most bytes of a prompt's text, within the limit of our server.
   static let longestPrompt = 524_288
-  /// The longest message of a prompt in bytes, in which a control character may take 6: within the
-  /// 1 MiB that our server reads, and that a socket queues with what waits there already.
+  /// The most bytes of a prompt's message, in which a control character may take 6 bytes.
+  ///
+  /// The limit lies within the 1 MiB that our server reads, and that a socket queues in addition to
+  /// waiting messages.
   static let longestMessage = 983_040
-  /// A prompt that the server has not accepted for this long is marked as stale (seed 003).
+  /// The time after which a prompt that the server has not accepted is marked as stale
+  /// (requirements 003).
   static let staleAfter = Duration.seconds(60)
-  /// The silence after which a prompt is sent again to a server with keys (seed 003).
+  /// The silence after which a prompt is resent to a server with keys (requirements 003).
   static let turnLimit = Duration.seconds(300)
-  /// The longest wait behind something that may have been the prompt's end.
+  /// The longest wait after inconclusive evidence of a prompt's end.
   static let quietTime = Duration.seconds(30)
-  /// How long a message whose ack does not say what it is for keeps others that earn one.
+  /// How long a message with an ack that cannot be attributed delays other such messages.
   static let askTime = Duration.seconds(10)
-  /// A prompt without an ack for this long is sent again, if the server knows its key.
+  /// The time after which a prompt without an ack is resent, if the server supports keys.
   static let ackTimeout = Duration.seconds(30)
-  /// The rate of a slow line, at which a large prompt is given more time, up to `turnLimit`.
+  /// The rate of a slow line in bytes per second. A large prompt receives more time accordingly, up
+  /// to `turnLimit`.
   static let slowestRate = 1_024
-  /// How long one prompt holds up the next one without an ack, beside 1 s for each 16 KiB of it, in
-  /// which silence says nothing about the server. At most `longestUpload`.
+  /// How long a prompt without an ack delays the next one.
+  ///
+  /// This is in addition to 1 s for each 16 KiB, during which silence is no evidence about the
+  /// server. The total is at most `longestUpload`.
   static let uploadTime = Duration.seconds(10)
   static let uploadRate = 16_384
   package static let longestUpload = Duration.seconds(60)
-  /// A subscription without an answer for this long holds up nothing any more.
+  /// The time after which an unanswered subscription no longer delays anything.
   static let subscribeTimeout = Duration.seconds(10)
-  /// How long `stop` waits for what is under way.
+  /// The longest time that `stop` waits for work in progress.
   static let flushTimeout = Duration.seconds(2)
-  /// This many frames of one connection that cannot be read end it.
+  /// The number of undecodable frames that ends a connection.
   static let malformedLimit = 5
-  /// Clocks that differ by more than this earn a notice (seed 003).
+  /// The difference of the clocks above which a notice is shown (requirements 003).
   static let skewLimit = Duration.seconds(30)
-  /// Numbers of the server beyond a missing one that are remembered.
+  /// The most stored numbers beyond a missing one.
   static let numbersAhead = 1_000
-  /// Acknowledgements that wait for a connection; beyond, the server's replay asks for them.
+  /// The most acknowledgements that wait for a connection. The server's replay requests the others
+  /// again.
   static let pendingAckLimit = 1_000
-  /// Conversations of servers without keys of which is remembered what they showed.
+  /// The most conversations for which the evidence of servers without keys is kept.
   static let weighedLimit = 1_000
-  /// Waits between tries of a prompt that the server refused for now; then it fails.
+  /// The waits between attempts of a prompt that the server refuses temporarily. After the last one
+  /// the prompt fails.
   static let retries = Schedule.exponential(
     first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .seconds(1),
     attempts: 20)

@@ -1,95 +1,96 @@
 import LinkCore
 
-/// The conversations that one connection subscribed to, and how much of them has arrived.
+/// The subscriptions of one connection to conversations, and the part of each that has arrived.
 struct SessionSubscriptions: Sendable, Hashable {
-  /// Subscriptions without an answer, and when they count as unanswered.
+  /// The subscriptions without a response, with their time-outs.
   private var pending: [String: Instant] = [:]
-  /// Conversations that were subscribed to.
+  /// The conversations to which the connection has subscribed.
   private var subscribed: Set<String> = []
-  /// Conversations to subscribe to again, behind what is stored.
+  /// The conversations to subscribe to again, from the end of the stored messages.
   private var again: Set<String> = []
-  /// Conversations whose end was reached once.
+  /// The conversations whose end was once reached.
   private var reached: Set<String> = []
-  /// Conversations whose hole was asked for once.
+  /// The conversations for which the messages of a hole were once requested.
   private var holes: Set<String> = []
 
-  /// Whether nothing was subscribed to.
+  /// Whether there was no subscription.
   var isEmpty: Bool { subscribed.isEmpty && pending.isEmpty }
 
-  /// Whether a subscription has no answer yet.
+  /// Whether a subscription has no response yet.
   var isWaiting: Bool { !pending.isEmpty }
 
-  /// When the first subscription counts as unanswered.
+  /// When the first pending subscription times out.
   var deadline: Instant? { pending.values.min() }
 
-  /// Whether a conversation is to be subscribed to, for the first time or again.
+  /// Returns whether to subscribe to a conversation, for the first time or again.
   func needs(_ conversation: String) -> Bool {
     !subscribed.contains(conversation) || again.contains(conversation)
   }
 
-  /// Whether a subscription to a conversation has no answer yet.
+  /// Returns whether a subscription to a conversation has no response yet.
   func isPending(_ conversation: String) -> Bool { pending[conversation] != nil }
 
-  /// Whether messages of a conversation are under way, or will be asked for.
+  /// Returns whether messages of a conversation are being requested or will be.
   func isFetching(_ conversation: String) -> Bool {
     isPending(conversation) || again.contains(conversation)
   }
 
-  /// Whether the end of a conversation was reached once.
+  /// Returns whether the end of a conversation was once reached.
   func hasReached(_ conversation: String) -> Bool { reached.contains(conversation) }
 
-  /// Whether everything that the server had of a conversation is here.
+  /// Returns whether all messages that the server had of a conversation have arrived.
   func isCurrent(_ conversation: String) -> Bool {
     hasReached(conversation) && !isFetching(conversation)
   }
 
-  /// Whether a hole of a conversation was asked for once.
+  /// Returns whether the messages of a hole were once requested.
   func hasHole(_ conversation: String) -> Bool { holes.contains(conversation) }
 
-  /// Whether all conversations were subscribed to, and nothing is left to ask for.
+  /// Returns whether there is a subscription to every conversation and nothing left to request.
   func isComplete(for conversations: [String]) -> Bool {
     pending.isEmpty && again.isEmpty && conversations.allSatisfy(subscribed.contains)
   }
 
-  /// Notes that a subscription is sent, which counts as unanswered from an instant on.
+  /// Records that a subscription is sent, with its time-out.
   mutating func subscribe(_ conversation: String, until: Instant) {
     subscribed.insert(conversation)
     again.remove(conversation)
     pending[conversation] = until
   }
 
-  /// Notes that a window of a conversation has arrived.
+  /// Records that a window of a conversation has arrived.
   mutating func answered(_ conversation: String) { pending[conversation] = nil }
 
-  /// Notes that the server has nothing of a conversation; returns false if it was not asked for.
+  /// Records that the server has nothing of a conversation; returns false if there was no request
+  /// for it.
   mutating func refused(_ conversation: String) -> Bool {
     guard pending.removeValue(forKey: conversation) != nil else { return false }
     reached.insert(conversation)
     return true
   }
 
-  /// Has a conversation subscribed to again.
+  /// Schedules another subscription to a conversation.
   mutating func repeatLater(_ conversation: String) { again.insert(conversation) }
 
-  /// Notes that the end of a conversation is reached; if nothing is missing before it, a hole that
-  /// is found later is asked for anew.
+  /// Records that the end of a conversation was reached. If nothing is missing before it, a later
+  /// hole is requested anew.
   mutating func reach(_ conversation: String, isWhole: Bool) {
     reached.insert(conversation)
     if isWhole { holes.remove(conversation) }
   }
 
-  /// Notes a hole; returns whether it is the first one, which is asked for.
+  /// Records a hole; returns whether it is the first one, whose messages are requested.
   mutating func noteHole(_ conversation: String) -> Bool { holes.insert(conversation).inserted }
 
-  /// Ends the subscriptions that have no answer in time; returns their conversations in order.
+  /// Ends the subscriptions that timed out; returns their conversations in order.
   mutating func expire(at now: Instant, isIdempotent: Bool) -> [String] {
     let late = pending.filter { $0.value <= now }.keys.sorted()
     for conversation in late {
       pending[conversation] = nil
-      // Nothing delays prompts for longer: the server does not answer this.
+      // The server does not answer this subscription, so it no longer delays prompts.
       reached.insert(conversation)
-      // What came ahead may have been the answer of a server without keys: the next one like it is
-      // taken.
+      // An early window may have been the response of a server without keys, so the next one like
+      // it is accepted.
       if !isIdempotent, again.contains(conversation) { holes.insert(conversation) }
     }
     return late

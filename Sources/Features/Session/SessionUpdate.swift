@@ -2,49 +2,49 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// What the user of a session sees happen, in order.
+/// Everything that the user of a session observes, in order.
 public enum SessionUpdate: Sendable, Hashable, Codable {
   case status(LinkStatus)
-  /// How well the server answers, when that changes, and at the first round trip of a connection.
+  /// The quality of the connection, when it changes and at a connection's first round trip.
   case quality(LinkQuality, roundTrip: Duration?)
-  /// Prompts that an earlier run left unanswered; at the start, if there are any.
+  /// The prompts that an earlier run left unanswered; at the start, if there are any.
   case pending([StoredPrompt])
-  /// A prompt came into another state; with a number if it ended.
+  /// The state of a prompt changed. The number is present if the prompt ended.
   case prompt(SessionPromptState, news: UInt64?)
-  /// A message that was not shown before, over all runs; its number is to be confirmed.
+  /// A message that no run has shown before. Its number must be confirmed.
   case message(SessionEntry, via: SessionVia, news: UInt64)
-  /// A piece of a response that is still being made; the whole response follows as a message.
+  /// A piece of an incomplete response. The whole response follows as a message.
   case part(conversation: String, key: String, index: Int, text: String)
-  /// Messages that this client will not get.
+  /// Messages that this client will not receive.
   case gap(conversation: String?, SessionGap)
-  /// The end of a connection, or of a try of one.
+  /// The end of a connection or of an attempt.
   case record(SessionRecord)
   case notice(SessionNotice)
 }
 
-/// Where a prompt stands.
+/// A prompt and its state.
 public struct SessionPromptState: Sendable, Hashable, Codable {
   /// The idempotency key.
   public var key: UUID128
-  /// The conversation's id.
+  /// The conversation's ID.
   public var conversation: String
-  /// What was asked.
+  /// The text of the prompt.
   public var text: String
-  /// How far it came.
+  /// The state of the prompt.
   public var state: State
-  /// Why, for people.
+  /// The reason of the state, for people.
   public var reason: String?
 
   /// The states of a prompt.
   public enum State: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Stored, and waits for its turn.
+    /// The prompt is stored and waits to be sent.
     case queued
-    /// Handed to a connection.
+    /// The prompt was passed to a connection.
     case sent
-    /// The server has it.
+    /// The server has accepted the prompt.
     case accepted
     case answered, failed, interrupted
-    /// The server may have it, and did not say what became of it.
+    /// The server may have the prompt, but did not report its outcome.
     case unsure
   }
 
@@ -75,40 +75,40 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
   }
 }
 
-/// Why messages are missing.
+/// The reason why messages are missing.
 public enum SessionGap: String, Sendable, Hashable, Codable, CaseIterable {
-  /// The server removed older ones.
+  /// The server removed older messages.
   case pruned
-  /// The server has less than this client stored: it begins anew.
+  /// The server has fewer messages than this client stored. The client begins anew.
   case clientAhead
   /// The server replaced the conversation's file.
   case replaced
-  /// The server left out messages and does not say why.
+  /// The server left out messages without a reason.
   case hole
-  /// The server dropped what this client had not acknowledged.
+  /// The server dropped messages that this client had not acknowledged.
   case notRecovered
 }
 
-/// One connection, from its try to its end.
+/// One connection, from its attempt to its end.
 public struct SessionRecord: Sendable, Hashable, Codable {
-  /// The attempt that it was.
+  /// The attempt of the connection.
   public var attempt: AttemptID
-  /// By the client's wall clock.
+  /// The start of the attempt, by the client's wall clock.
   public var startedAt: Timestamp
-  /// By the client's wall clock.
+  /// The end of the connection, by the client's wall clock.
   public var endedAt: Timestamp
-  /// How long it took to be connected; `nil` if it never was.
+  /// The duration from the attempt to the connection; `nil` if none was established.
   public var connecting: Duration?
-  /// How long it was connected.
+  /// The duration of the connection; `nil` if none was established.
   public var connected: Duration?
-  /// The way out of the device, if it is known.
+  /// The network path of the device, if known.
   public var network: String?
-  /// The last round trip.
+  /// The most recent round trip.
   public var roundTrip: Duration?
-  /// Why it ended.
+  /// The reason of the end.
   public var reason: Reason
 
-  /// The end of a connection.
+  /// The reason why a connection ended.
   public enum Reason: Sendable, Hashable, Codable {
     case failure(LinkFailure)
     case closed(HeldLink.CloseReason)
@@ -125,7 +125,7 @@ public struct SessionRecord: Sendable, Hashable, Codable {
 }
 
 extension SessionRecord.Reason {
-  /// The failure that it is or stands for.
+  /// The failure itself, or the one that the close reason stands for.
   var failure: LinkFailure {
     switch self {
     case .failure(let failure): failure
@@ -134,7 +134,7 @@ extension SessionRecord.Reason {
     }
   }
 
-  /// Whether the connection broke, rather than being closed by this client.
+  /// Whether the connection was lost and not closed by this client.
   var isLoss: Bool {
     switch self {
     case .failure(let failure):
@@ -145,24 +145,25 @@ extension SessionRecord.Reason {
   }
 }
 
-/// What deserves a line in a log, and changes nothing by itself.
+/// A condition worth a line in a log. It changes nothing by itself.
 public enum SessionNotice: Sendable, Hashable, Codable {
-  /// A prompt was not accepted for 60 s.
+  /// The server has not accepted a prompt for 60 s.
   case stale(UUID128)
-  /// A frame could not be read and was left out.
+  /// A frame could not be decoded and was left out.
   case malformed(String)
-  /// The server refused something that is no prompt.
+  /// The server refused a message that is not a prompt.
   case refused(SessionError)
-  /// A message over the limit was dropped; the history brings it.
+  /// A message over the size limit was dropped; the history returns it.
   case oversized(bytes: UInt64)
-  /// The server stops soon.
+  /// The server will stop soon.
   case draining(retryAfter: Duration)
   /// The server's clock differs from this device's by more than 30 s; positive if it is ahead.
   case clockSkew(Duration)
-  /// The longest message that the server is asked to send changed, in units of 1,024 bytes.
+  /// The size of the longest message that the server is asked to send changed, in units of 1,024
+  /// bytes.
   case payload(kilobytes: Int)
   case store(StoreFailure)
   case storeRecovered
-  /// The session was stopped before these prompts were answered; the next run goes on with them.
+  /// The session was stopped before these prompts were answered. The next run continues with them.
   case unanswered(count: Int)
 }

@@ -2,33 +2,33 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// What the user of a session was shown.
+/// The state that the user of a session was shown.
 struct ShownState: Sendable, Hashable {
-  /// The state of the link.
+  /// The status of the link.
   private(set) var status = LinkStatus(phase: .disconnected)
-  /// The last known quality.
+  /// The most recent quality.
   private(set) var quality = LinkQuality.good
-  /// The last state of each prompt.
+  /// The most recent state of each prompt.
   private var prompts: [UUID128: SessionPromptState.State] = [:]
-  /// News up to this number were handed to the user.
+  /// The number up to which news were passed to the user.
   private var handed: UInt64 = 0
-  /// News up to this number were confirmed.
+  /// The number up to which news were confirmed.
   private var confirmed: UInt64 = 0
 
-  /// What a new status changes for the user.
+  /// The effect of a new status on the user.
   struct StatusChange: Sendable, Hashable {
-    /// Whether more than the quality differs.
+    /// Whether anything besides the quality changed.
     var isShown: Bool
-    /// Whether tries and connections have ended.
+    /// Whether attempts and connections have ended.
     var hasEnded: Bool
-    /// The quality, if it is another one.
+    /// The new quality; nil if it did not change.
     var quality: LinkQuality?
   }
 
-  /// Whether all news that were handed to the user were confirmed.
+  /// Whether all news passed to the user were confirmed.
   var isConfirmed: Bool { confirmed >= handed }
 
-  /// Takes a status of the link; returns what it changes.
+  /// Records a status of the link; returns the change.
   mutating func take(_ next: LinkStatus) -> StatusChange {
     var known = status
     known.quality = next.quality
@@ -39,18 +39,18 @@ struct ShownState: Sendable, Hashable {
     return change
   }
 
-  /// Notes the state of a prompt; returns false if it was shown before.
+  /// Records the state of a prompt; returns false if it was already shown.
   mutating func note(_ state: SessionPromptState.State, of key: UUID128) -> Bool {
     prompts.updateValue(state, forKey: key) != state
   }
 
-  /// Notes that news are handed to the user.
+  /// Records that news are passed to the user.
   mutating func hand(_ one: NumberedSessionNews) {
     handed = max(handed, one.number)
     if case .ended(let ending) = one.news { prompts[ending.key] = nil }
   }
 
-  /// Notes that the user confirmed news; returns false if they were confirmed before.
+  /// Records that the user confirmed news; returns false if they were already confirmed.
   mutating func confirm(_ through: UInt64) -> Bool {
     guard through > confirmed else { return false }
     confirmed = through
@@ -59,7 +59,7 @@ struct ShownState: Sendable, Hashable {
 }
 
 extension LinkStatus.Phase {
-  /// Whether tries are made or the link stands.
+  /// Whether attempts are made or a connection is open.
   fileprivate var isTrying: Bool {
     switch self {
     case .connecting, .connected, .reconnecting: true

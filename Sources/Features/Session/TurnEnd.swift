@@ -2,59 +2,58 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// What a server without keys said when a turn of a conversation was over: which turn, it does not
-/// say.
+/// A message with which a server without keys ends an unspecified turn of a conversation.
 struct TurnEnd: Sendable, Hashable {
-  /// The id of the message, which ends one turn only; `nil` from a server that gives none.
+  /// The ID of the message, which ends only one turn; `nil` from a server without IDs.
   var id: String?
   var number: UInt64?
   var result: SessionResponse.Result
-  /// Whether the server repeats it after `connected`: it belongs to an earlier connection.
+  /// Whether the server repeats it after `connected`, so that it belongs to an earlier connection.
   var isReplay = false
-  /// Whether an end with the same words and without an id came before.
+  /// Whether the same text was received before without an ID.
   var mayRepeat = false
-  /// Whether it proves nothing yet.
+  /// Whether it is not conclusive yet.
   var isDoubtful = false
 
-  /// How it ends a prompt, and why.
+  /// The outcome that it gives to a prompt, with the reason.
   var outcome: (SessionEnding.Outcome, reason: String?) {
     switch result {
     case .success: (.answered, nil)
-    // The original says so in a sentence.
+    // The original reports this in a sentence.
     case .failure(let error): (error.contains("interrupted") ? .interrupted : .failed, error)
     }
   }
 
-  /// What was answered.
+  /// The answer; `nil` for a failure.
   var text: String? { if case .success(let text) = result { text } else { nil } }
 }
 
-/// An end of a turn, and whose turn that was.
+/// An end of a turn, with the prompt to which it is attributed.
 struct AttributedEnd: Sendable, Hashable {
   var end: TurnEnd
-  /// The prompt of this client that it ends; `nil` if that is none.
+  /// The prompt of this client that it ends; `nil` if it ends none.
   var key: UUID128?
-  /// Whether the prompt ended in one of two ways, of which it is not known which.
+  /// Whether the prompt ended in one of two ways and it is unknown in which.
   var isUnsure = false
 
   init(_ end: TurnEnd, of key: UUID128? = nil) { (self.end, self.key) = (end, key) }
 }
 
-/// Ends of turns by their ids, and those whose turn is not known.
+/// The recent ends of turns by their IDs, and the ends that are not attributed.
 struct TurnEnds: Sendable, Hashable {
-  /// The last ids, by which an end is known that comes again soon; the store knows all.
+  /// The most recent IDs, by which a repeated end is recognized soon after. The store has all IDs.
   private var ids: [String] = []
-  /// The results of the present connection that had no id.
+  /// The results without an ID on the current connection.
   private var nameless: [SessionResponse.Result] = []
   private(set) var waiting: [TurnEnd] = []
 
-  /// As many of each are remembered.
+  /// The maximum number of stored items of each kind.
   private static let limit = 64
 
-  /// Whether an end came under this id.
+  /// Returns whether an end with this ID was received.
   func contains(_ id: String?) -> Bool { id.map(ids.contains) ?? false }
 
-  /// Notes an end; returns `nil` if it came before under its id.
+  /// Records an end; returns `nil` if its ID was already received.
   mutating func note(_ end: TurnEnd) -> TurnEnd? {
     var noted = end
     if let id = end.id {
@@ -76,10 +75,10 @@ struct TurnEnds: Sendable, Hashable {
     return waiting
   }
 
-  /// The connection is gone, and no end of it comes again.
+  /// Records that the connection was lost, so that none of its ends is repeated.
   mutating func lose() { nameless = [] }
 
-  /// Gives a prompt the last of the ends that wait, if with it and `others` turns all are over.
+  /// Attributes the last waiting end to a prompt if all of its turns and `others` turns are over.
   mutating func takeAll(of key: UUID128, and others: Int) -> [AttributedEnd] {
     let sure = waiting.indices.filter { !waiting[$0].isDoubtful }
     guard sure.count > others, let last = sure.last else { return [] }

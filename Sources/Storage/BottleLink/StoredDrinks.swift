@@ -5,7 +5,7 @@ public import LinkWire
 public struct KnownBottle: Sendable, Hashable, Codable {
   /// The id that the phone's system assigned.
   public var id: PeripheralID
-  /// The name that the bottle gives itself.
+  /// The name that the bottle advertises.
   public var name: String?
 
   public init(_ id: PeripheralID, name: String? = nil) {
@@ -19,14 +19,14 @@ public struct Drink: Sendable, Hashable, Codable {
   public var number: UInt64
   /// The record of the bottle.
   public var record: BottleRecord
-  /// The way on which it was received.
+  /// The way in which the record was received.
   public var via: Via
   /// The time of storage.
   public var storedAt: Timestamp
-  /// Whether it was deleted on the bottle afterwards.
+  /// Whether the record was later deleted on the bottle.
   public var isDeleted: Bool
 
-  /// The ways on which a drink is received.
+  /// The ways in which a drink is received.
   public enum Via: String, Sendable, Hashable, Codable, CaseIterable {
     /// The bottle was connected when it recorded the drink.
     case live
@@ -42,17 +42,17 @@ public struct Drink: Sendable, Hashable, Codable {
   }
 }
 
-/// A change of what a phone stores of a bottle, which is stored completely or not at all.
+/// A change of the stored data of a bottle, which is stored completely or not at all.
 public struct DrinkChange: Sendable, Hashable, Codable {
   /// The new bottle; `nil` for no change.
   public var bottle: KnownBottle?
-  /// The received records; those that are stored have no effect.
+  /// The received records. Records that are already stored have no effect.
   public var records: [BottleRecord] = []
-  /// The way on which they were received.
+  /// The way in which the records were received.
   public var via = Drink.Via.sync
-  /// The time of the change by the phone's clock, and of storage of new drinks.
+  /// The time of the change by the phone's clock, which is also the time of storage of new drinks.
   public var at: Timestamp
-  /// The id of a record that was deleted on the bottle; the newest one with this id is marked.
+  /// The ID of a record that was deleted on the bottle. The newest record with this ID is marked.
   public var deleted: UInt32?
 
   public init(at time: Timestamp) {
@@ -71,10 +71,10 @@ public struct DrinkSnapshot: Sendable, Hashable, Codable {
   public init() {}
 }
 
-/// Everything that a phone stores of a bottle, as a value.
+/// Everything that a phone stores about a bottle, as a value.
 ///
-/// A record is identified by all of its content except its flags: a bottle whose memory was erased
-/// restarts its ids, and its seconds until a phone sets its clock.
+/// A record is identified by all of its content except its flags. After its memory was erased, a
+/// bottle restarts its IDs, and also its seconds until a phone sets its clock.
 public struct StoredDrinks: Sendable, Hashable {
   private var bottle: KnownBottle?
   private var drinks: [Drink] = []
@@ -86,7 +86,7 @@ public struct StoredDrinks: Sendable, Hashable {
   /// Creates an empty value.
   public init() {}
 
-  /// The bottle and the drinks that were not confirmed.
+  /// The bottle and the drinks that were not confirmed as shown.
   public var snapshot: DrinkSnapshot {
     var snapshot = DrinkSnapshot()
     snapshot.bottle = bottle
@@ -120,7 +120,8 @@ public struct StoredDrinks: Sendable, Hashable {
     shown = max(shown, min(number, UInt64(drinks.count)))
   }
 
-  /// Returns up to `limit` drinks before a number, or the newest, oldest first.
+  /// Returns up to `limit` drinks before a number, oldest first; without a number, the newest
+  /// drinks.
   public func drinks(before number: UInt64?, limit: Int) -> [Drink] {
     let end = min(number.map { Int(clamping: $0) - 1 } ?? drinks.count, drinks.count)
     return Array(drinks[..<max(end, 0)].suffix(max(limit, 0)))
@@ -134,7 +135,7 @@ public struct StoredDrinks: Sendable, Hashable {
 }
 
 extension BottleRecord {
-  /// The record without its flags, which change.
+  /// The record without its flags, which can change.
   fileprivate var withoutFlags: BottleRecord {
     var record = self
     record.flags = []

@@ -3,7 +3,7 @@ public import LinkHealth
 
 /// The health samples of a person, as a value.
 public struct StoredHealthSamples: Sendable, Hashable {
-  /// A sample's place among those of its type.
+  /// The position of a sample among those of its type.
   fileprivate struct Place: Hashable, Comparable {
     var start: Timestamp
     var key: HealthSampleKey
@@ -16,10 +16,10 @@ public struct StoredHealthSamples: Sendable, Hashable {
   /// The samples of one type.
   fileprivate struct Shelf: Hashable {
     var samples: [HealthSampleKey: HealthSample] = [:]
-    /// The places of the samples, in order.
+    /// The positions of the samples, in order.
     var places: [Place] = []
-    /// The longest duration of a sample in nanoseconds: no sample that starts earlier than this
-    /// before a span reaches into it.
+    /// The longest duration of a sample in nanoseconds. A sample that starts more than this before
+    /// a time span does not reach into it.
     var longest: Int64 = 0
     /// The number of the change that added each sample.
     var additions: [HealthSampleKey: Int64] = [:]
@@ -32,17 +32,17 @@ public struct StoredHealthSamples: Sendable, Hashable {
 
   private var shelves: [String: Shelf] = [:]
   private var covered: [HealthCoverage] = []
-  /// The date of the newest export that was settled.
+  /// The date of the newest reconciled export.
   public private(set) var newestExport: Timestamp?
   /// The samples that the next `settle` keeps.
   fileprivate var marks: Set<HealthSamplePlace> = []
-  /// The time at which the last import ended.
+  /// The end time of the last import.
   package var lastImport: Timestamp?
 
   /// Creates an empty value.
   public init() {}
 
-  /// Adds the new samples of a batch and returns their number.
+  /// Adds the new samples of a batch, and returns the numbers of new and known samples.
   ///
   /// - Throws: `.other` if a sample is not valid; then nothing is added.
   public mutating func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
@@ -63,7 +63,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
     return addition
   }
 
-  /// Returns one page of samples that lie in a span, at least in part.
+  /// Returns one page of the samples that overlap a time span.
   public func samples(_ query: HealthSampleQuery) -> HealthSamplePage {
     query.page { type, after, limit in
       shelves[type]?.samples(query, after: after, limit: limit) ?? []
@@ -81,12 +81,13 @@ public struct StoredHealthSamples: Sendable, Hashable {
 }
 
 extension StoredHealthSamples {
-  /// The number of samples of each type.
+  /// The sample counts of each type.
   public var totals: [String: HealthCount] {
     shelves.mapValues { shelf in shelf.places.reduce(into: HealthCount()) { $0.add($1.key) } }
   }
 
-  /// Returns the number of samples that begin in a stretch, by `HealthCensus.stretch(of:)`.
+  /// Returns the counts of samples that begin in an interval, grouped by
+  /// `HealthCensus.stretch(of:)`.
   public func counts(_ stretch: HealthStretch) -> [Int64: HealthCount] {
     var counts: [Int64: HealthCount] = [:]
     for place in shelves[stretch.type]?.places ?? [] where stretch.contains(place.start) {
@@ -95,14 +96,14 @@ extension StoredHealthSamples {
     return counts
   }
 
-  /// The coverage of settled exports, by type and date.
+  /// The coverage of reconciled exports, by type and date.
   public var coverages: [HealthCoverage] {
     covered.sorted {
       ($0.stretch.type, $0.exported) < ($1.stretch.type, $1.exported)
     }
   }
 
-  /// Returns the places of the rows that begin in the stretches and are not stored.
+  /// Returns the indices of the rows that begin in the intervals and are not stored.
   public func missing(_ batch: HealthBatch, in stretches: [HealthStretch]) -> [Int] {
     batch.rows(in: stretches).filter { place in
       let row = batch.rows[place]
@@ -116,8 +117,11 @@ extension StoredHealthSamples {
   /// Marks samples for the next `settle`.
   public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.places) }
 
-  /// Removes unmarked samples from stretches, removes the marks, and records the date and the
-  /// coverage of the export; returns the number of removed samples by type.
+  /// Removes unmarked samples from the intervals of a reconciliation, and removes the marks.
+  ///
+  /// This also records the date and the coverage of the export.
+  ///
+  /// - Returns: The number of removed samples by type.
   public mutating func settle(_ settlement: HealthSettlement) -> [String: Int] {
     defer { marks = [] }
     var removed: [String: Int] = [:]
@@ -152,7 +156,7 @@ extension StoredHealthSamples {
     }
   }
 
-  /// The times that tell how recent the samples are.
+  /// The times that show how recent the samples are.
   package var stored: StoredHealth {
     StoredHealth(
       lastSamples: shelves.compactMapValues { $0.places.last?.start }, lastImport: lastImport)
@@ -160,7 +164,7 @@ extension StoredHealthSamples {
 }
 
 extension StoredHealthSamples.Shelf {
-  /// Removes the unmarked samples of a stretch; returns their keys.
+  /// Removes the unmarked samples of an interval, and returns their keys.
   fileprivate mutating func remove(
     _ stretch: HealthStretch, except marks: Set<HealthSamplePlace>
   ) -> [HealthSampleKey] {
@@ -174,7 +178,7 @@ extension StoredHealthSamples.Shelf {
     return gone.map(\.key)
   }
 
-  /// Returns up to `limit` samples after a place that were added by changes of a span.
+  /// Returns up to `limit` samples after a position that were added by the changes of a span.
   fileprivate func added(
     _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
   ) -> [KeyedHealthSample] {
@@ -186,7 +190,7 @@ extension StoredHealthSamples.Shelf {
     }
   }
 
-  /// Adds a sample; returns false if it is known.
+  /// Adds a sample; returns false if it is already stored.
   fileprivate mutating func insert(
     _ sample: HealthSample, _ key: HealthSampleKey, lasting duration: Int64
   ) -> Bool {
@@ -225,14 +229,14 @@ extension StoredHealthSamples.Shelf {
 extension HealthSampleQuery {
   /// Builds one page, type by type.
   ///
-  /// - Parameter read: Returns up to `limit` samples of a type, in order, after a place or from the
-  ///   first one.
+  /// - Parameter read: Returns up to `limit` samples of a type, in order, after a position or from
+  ///   the first one.
   package func page<Failure: Error>(
     read: (_ type: String, _ after: HealthSamplePlace?, _ limit: Int) throws(Failure) ->
       [(key: HealthSampleKey, sample: HealthSample)]
   ) throws(Failure) -> HealthSamplePage {
     guard from < to else { return HealthSamplePage(samples: []) }
-    // One more says whether a page follows; SQLite counts to 2^31 - 1.
+    // One extra sample shows whether another page follows. SQLite counts to 2^31 - 1.
     let wanted = min(max(1, limit), Int(Int32.max) - 1)
     var samples: [HealthSample] = []
     var last: HealthSamplePlace?
@@ -249,8 +253,9 @@ extension HealthSampleQuery {
     return HealthSamplePage(samples: samples)
   }
 
-  /// The earliest start of a sample that reaches into the span if none lasts longer than `longest`
-  /// nanoseconds.
+  /// Returns the earliest start of a sample that can overlap the time span.
+  ///
+  /// - Parameter longest: The longest duration of a sample in nanoseconds.
   package func earliestStart(longest: Int64) -> Timestamp {
     let (first, overflow) = from.nanoseconds.subtractingReportingOverflow(longest)
     return Timestamp(nanoseconds: overflow ? .min : first)
@@ -260,7 +265,7 @@ extension HealthSampleQuery {
 extension HealthRow {
   /// Returns the duration in nanoseconds.
   ///
-  /// - Throws: `.other` if no store keeps the row: it ends before it begins, lasts longer than
+  /// - Throws: `.other` if the row cannot be stored: it ends before it begins, lasts longer than
   ///   2^63 ns (292 years), or its quantity is not finite.
   package func checkedDuration() throws(StoreFailure) -> Int64 {
     let (duration, overflow) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)

@@ -5,12 +5,12 @@ public import LinkWire
 /// The samples that phones have synced, as a value.
 ///
 /// A sample is identified by its hash. Equal samples are stored once, so a sample may have several
-/// UUIDs; it is removed with the last of them. Deleted UUIDs are remembered: a batch that is older
-/// than the deletion does not restore the sample, and a deletion that is older than the newest batch
-/// with a UUID does not remove its sample. Batches may therefore arrive late and repeatedly. Their
-/// age is determined by `SyncStamps`.
+/// UUIDs; it is removed with the last of them. Deleted UUIDs stay stored: a batch older than the
+/// deletion does not restore the sample, and a deletion older than the newest batch with a UUID
+/// does not remove its sample. Batches may therefore arrive late and repeatedly. `SyncStamps`
+/// determines their age.
 public struct StoredSync: Sendable, Hashable {
-  /// The generation of the stored samples: another epoch may lack samples of this one.
+  /// The generation of the stored samples. Another epoch may lack samples of this one.
   public private(set) var epoch: String
   private var shelves: [String: Shelf] = [:]
 
@@ -20,17 +20,17 @@ public struct StoredSync: Sendable, Hashable {
   /// Starts another epoch with the same samples, after an earlier state was restored.
   package mutating func begin(epoch: String) { self.epoch = epoch }
 
-  /// Returns the newest stamp of a batch of a phone.
+  /// Returns the newest time stamp of a batch from a phone.
   public func newestStamp(of user: String, device: String) -> Timestamp? {
     shelves[user]?.stamps.newest(of: device)
   }
 
-  /// Applies the deletions, then the samples of a batch.
+  /// Applies the deletions and then the samples of a batch.
   public mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
     shelves[delivery.user, default: Shelf()].apply(delivery)
   }
 
-  /// Returns one page of samples that lie in a span, at least in part.
+  /// Returns one page of the samples that overlap a time span.
   public func samples(_ query: HealthSampleQuery, of user: String) -> HealthSamplePage {
     query.page { type, after, limit in
       let places = shelves[user]?.places(of: type) ?? []
@@ -56,12 +56,13 @@ public struct StoredSync: Sendable, Hashable {
     }.sorted { $0.type < $1.type }
   }
 
-  /// Returns the places of all samples of a user.
+  /// Returns the positions of all samples of a user.
   package func places(of user: String) -> Set<HealthSamplePlace> {
     shelves[user].map { Set($0.samples.keys) } ?? []
   }
 
-  /// Returns records of a type as they were sent, by start, after a place or from the first one.
+  /// Returns records of a type as they were sent, ordered by start, after a position or from the
+  /// first.
   public func raw(
     _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
   ) -> [SyncRaw] {
@@ -83,9 +84,9 @@ private struct Shelf: Sendable, Hashable {
 
   /// The state of a UUID.
   enum Identity: Hashable {
-    /// A sample that a batch of this time contained; the earliest time if the batch had none.
+    /// A sample in a batch of this time; the earliest time if the batch had none.
     case sample(HealthSamplePlace, named: Timestamp)
-    /// Deleted by a batch of this time; the earliest time if the batch had none.
+    /// A deletion by a batch of this time; the earliest time if the batch had none.
     case deleted(Timestamp)
   }
 
@@ -157,14 +158,14 @@ private struct Shelf: Sendable, Hashable {
 /// The result of adding a sample of a batch.
 package enum SyncAddition: Sendable, Hashable {
   case new
-  /// The sample was stored before.
+  /// The sample was already stored.
   case known
-  /// A newer batch deleted the sample, or gave its UUID to another one.
+  /// A newer batch deleted the sample, or assigned its UUID to another one.
   case refused
 }
 
 extension SyncTally {
-  /// Counts the result of a sample.
+  /// Counts the result of adding a sample.
   package mutating func count(_ sample: SyncSample, _ addition: SyncAddition) {
     switch addition {
     case .new: if case .workout = sample.value { workouts += 1 } else { records += 1 }

@@ -2,24 +2,24 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// A batch that a phone has written to a file and no server has accepted.
+/// A batch that a phone has written to a file and that no server has accepted.
 public struct QueuedBatch: Sendable, Hashable, Codable {
   /// The unique name of the file with the body, relative to the directory of the queue.
   public var file: String
   /// HealthKit's identifier of the type.
   public var type: String
-  /// The place among the batches of its type, which are sent in this order.
+  /// The position among the batches of its type, which are sent in this order.
   public var place: UInt64
-  /// The number of its records and workouts.
+  /// The number of records and workouts.
   public var records: Int
-  /// The number of its deletions.
+  /// The number of deletions.
   public var deletions: Int
-  /// The size of the file.
+  /// The size of the file in bytes.
   public var bytes: Int
-  /// The reason why it is no longer sent; `nil` while it waits.
+  /// The reason of its quarantine; `nil` while the batch waits.
   public var parked: String?
 
-  /// Creates a batch from its parts.
+  /// Creates a batch.
   public init(
     file: String, type: String, place: UInt64, records: Int, deletions: Int, bytes: Int,
     parked: String? = nil
@@ -29,7 +29,8 @@ public struct QueuedBatch: Sendable, Hashable, Codable {
     self.parked = parked
   }
 
-  /// The distance between the places of two batches, which leaves room for the halves of a split batch.
+  /// The distance between the positions of two batches, which leaves room for the parts of a split
+  /// one.
   public static let distance: UInt64 = 1 << 20
 }
 
@@ -46,7 +47,7 @@ public struct SyncedType: Sendable, Hashable, Codable {
   /// The earliest start of a sample that was read; `nil` before the first one.
   public var earliest: Timestamp?
 
-  /// Creates a type from its parts; by default nothing was read.
+  /// Creates a type. By default nothing was read.
   public init(
     type: String, anchor: HealthAnchor? = nil, synced: Int = 0, lastAccepted: Timestamp? = nil,
     earliest: Timestamp? = nil
@@ -59,44 +60,44 @@ public struct SyncedType: Sendable, Hashable, Codable {
 
 /// A change of the queue of a phone.
 public enum SyncQueueStep: Sendable, Hashable, Codable {
-  /// Sync these types and no others. Observers are registered for them.
+  /// Sync exactly these types. Observers are registered for them.
   case ask([String])
   /// A type was read up to this anchor; `nil` resets its progress.
   case anchor(type: String, HealthAnchor?)
-  /// Samples of a type that start at this time or later were read. Only an earlier time has an effect.
+  /// Samples of a type that start at this time or later were read. Only an earlier time has an
+  /// effect.
   case earliest(type: String, Timestamp)
-  /// The progress belongs to this owner.
-  ///
-  /// - again: Whether the progress of all types is reset, except `earliest`.
+  /// Set the owner of the progress. With `again`, reset the progress of all types, except
+  /// `earliest`.
   case own(SyncOwner, again: Bool)
-  /// Add a batch, or replace the one of the same file.
+  /// Add a batch, or replace the batch with the same file.
   case add(QueuedBatch)
   /// Remove a batch that a server accepted.
   case accept(file: String, at: Timestamp)
   /// Remove a batch whose samples are in other batches.
   case remove(file: String)
-  /// Stop sending a batch until it is released; `nil` releases it.
+  /// Quarantine a batch; a `nil` reason releases it.
   case park(file: String, reason: String?)
-  /// The newest stamp of a batch; an earlier one has no effect.
+  /// The newest time stamp of a batch. An earlier one has no effect.
   case stamp(Timestamp)
 }
 
-/// The queue of a phone, as a value: types, batches and the newest stamp.
+/// The queue of a phone, as a value: types, batches and the newest time stamp.
 public struct StoredSyncQueue: Sendable, Hashable, Codable {
-  /// The types that are to be synced, in the order in which they were given.
+  /// The types to sync, in the order in which they were given.
   public private(set) var asked: [String] = []
   /// The progress by type.
   private var kept: [String: SyncedType] = [:]
   private var queued: [String: QueuedBatch] = [:]
-  /// The newest stamp of a batch.
+  /// The newest time stamp of a batch.
   public private(set) var stamp = Timestamp(nanoseconds: .min)
-  /// The owner of the progress; `nil` before a server named it.
+  /// The owner of the progress; `nil` until a server identified it.
   public private(set) var owner: SyncOwner?
 
   /// Creates an empty queue.
   public init() {}
 
-  /// Creates a queue from its parts.
+  /// Creates a queue.
   public init(
     asked: [String], types: [SyncedType], batches: [QueuedBatch], stamp: Timestamp,
     owner: SyncOwner? = nil
@@ -109,12 +110,12 @@ public struct StoredSyncQueue: Sendable, Hashable, Codable {
   /// The progress of each type, ordered by identifier.
   public var types: [SyncedType] { kept.values.sorted { $0.type < $1.type } }
 
-  /// The batches, ordered by type and place.
+  /// The batches, ordered by type and position.
   public var batches: [QueuedBatch] {
     queued.values.sorted { ($0.type, $0.place, $0.file) < ($1.type, $1.place, $1.file) }
   }
 
-  /// Applies a change. A change of something that is not stored does nothing.
+  /// Applies a change. A change of an item that is not stored does nothing.
   public mutating func apply(_ step: SyncQueueStep) {
     switch step {
     case .ask(let types): asked = types

@@ -2,22 +2,22 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// A batch of one user as given to a store, each sample with its hash.
+/// A batch of one user as passed to a store, with the hash of each sample.
 public struct SyncDelivery: Sendable, Hashable {
-  /// The user whose samples they are.
+  /// The user who owns the samples.
   public var user: String
-  /// The name that the phone gives itself.
+  /// The phone's ID, as the phone sent it.
   public var device: String
-  /// The time at which the phone created the batch; `nil` if that is not known.
+  /// The time at which the phone created the batch; `nil` if unknown.
   public var made: Timestamp?
-  /// The time of arrival by the server's clock, an upper bound of `made`; `nil` for no bound.
+  /// The arrival time by the server's clock, an upper bound of `made`; `nil` for no bound.
   public var arrived: Timestamp?
-  /// The UUIDs of samples deleted at the source; applied before samples are added.
+  /// The UUIDs of samples deleted at the source. Deletions are applied before samples are added.
   public var deleted: [UUID128]
-  /// The records, then the workouts.
+  /// The samples of the records, then those of the workouts.
   public var samples: [SyncSample]
 
-  /// Creates a delivery from its parts; empty by default.
+  /// Creates a delivery; empty by default.
   public init(
     user: String, device: String = SyncBatch.unknownDevice, made: Timestamp? = nil,
     arrived: Timestamp? = nil, deleted: [UUID128] = [], samples: [SyncSample] = []
@@ -27,11 +27,11 @@ public struct SyncDelivery: Sendable, Hashable {
     (self.deleted, self.samples) = (deleted, samples)
   }
 
-  /// Creates a delivery from a batch that was read.
+  /// Creates a delivery from a decoded batch.
   ///
   /// - Parameters:
-  ///   - arrived: The time of its arrival; `nil` for no bound.
-  ///   - hash: Returns the SHA-256 of a text.
+  /// - arrived: The arrival time; `nil` for no bound.
+  /// - hash: Returns the SHA-256 hash of a text.
   public init(
     of reading: SyncReading, user: String, arrived: Timestamp? = nil, hash: ([UInt8]) -> SyncHash
   ) {
@@ -50,26 +50,26 @@ public struct SyncDelivery: Sendable, Hashable {
 
 /// A record or a workout as stored.
 public struct SyncSample: Sendable, Hashable {
-  /// The hash that identifies it.
+  /// The hash that identifies the sample.
   public var hash: SyncHash
-  /// The UUID of its source, if that was sent.
+  /// The UUID of the sample at its source; `nil` if it was not sent.
   public var uuid: UUID128?
-  /// HealthKit's identifier; every workout has `HealthSample.workoutType`.
+  /// HealthKit's identifier of the type. Every workout has `HealthSample.workoutType`.
   public var type: String
-  /// The start.
+  /// The start of the sample.
   public var start: Timestamp
-  /// The end; never before `start`.
+  /// The end of the sample; never before `start`.
   public var end: Timestamp
-  /// The name of the app or device that wrote it.
+  /// The name of the app or device that created the sample.
   public var source: String
-  /// The unit as HealthKit spells it.
+  /// The unit, as HealthKit spells it.
   public var unit: String?
   /// The measured value; `nil` if no answer can use it, so that only `raw` is stored.
   public var value: HealthSampleValue?
   /// The JSON object as it was sent.
   public var raw: ArraySlice<UInt8>
 
-  /// Metres of a mile (NIST Special Publication 811, appendix B).
+  /// The length of a mile in meters (NIST Special Publication 811, appendix B).
   private static let metersPerMile = 1_609.344
 
   init(_ record: SyncRecord, hash: SyncHash, raw: ArraySlice<UInt8>) {
@@ -100,7 +100,7 @@ public struct SyncSample: Sendable, Hashable {
         energy: finite(workout.totalEnergyBurned)))
   }
 
-  /// HealthKit's raw values of sleep analysis, from 0.
+  /// HealthKit's raw values of sleep analysis, indexed from 0.
   private static let sleep = [
     "InBed", "AsleepUnspecified", "Awake", "AsleepCore", "AsleepDeep", "AsleepREM",
   ]
@@ -114,12 +114,12 @@ public struct SyncSample: Sendable, Hashable {
 }
 
 extension SyncSample {
-  /// Its place among those of its user.
+  /// The position of the sample among those of its user.
   package var place: HealthSamplePlace {
     HealthSamplePlace(type: type, start: start, key: hash.key)
   }
 
-  /// Its duration in nanoseconds; at most 2^63 - 1.
+  /// The duration in nanoseconds; at most 2^63 - 1.
   package var duration: Int64 {
     let (length, overflow) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)
     return overflow ? .max : length
@@ -138,14 +138,14 @@ extension SyncHash {
   package var key: HealthSampleKey { HealthSampleKey(high: words[0], low: words[1]) }
 }
 
-/// A record as it was sent, with its place among the records of its type.
+/// A record as it was sent, with its position among the records of its type.
 public struct SyncRaw: Sendable, Hashable {
-  /// The place after which the next page begins.
+  /// The position after which the next page begins.
   public var place: HealthSamplePlace
   /// The JSON object.
   public var bytes: [UInt8]
 
-  /// Creates a record from its parts.
+  /// Creates a record.
   public init(place: HealthSamplePlace, bytes: [UInt8]) {
     (self.place, self.bytes) = (place, bytes)
   }

@@ -1,14 +1,14 @@
 package import LinkCore
 import LinkWire
 
-/// The effective times of the batches of one person: their stamps, bounded by the server's clock.
+/// The effective times of one person's batches: their time stamps, bounded by the server's clock.
 ///
-/// The clock of a phone may be ahead, by minutes or by years, and a phone that reads many pages in
-/// a second stamps them ahead of its clock. A stamp that is later than the server's clock gets as its
-/// effective time the arrival of the first batch with it, in the order of the stamps of its phone; a
-/// copy that arrives later has the same effective time.
+/// The clock of a phone may be ahead by minutes or by years, and a phone that reads many pages in a
+/// second assigns them time stamps ahead of its clock. If a time stamp is later than the server's
+/// clock, its effective time is the arrival time of the first batch with it, in the order of its
+/// phone's time stamps. A copy that arrives later has the same effective time.
 package struct SyncStamps: Sendable, Hashable {
-  /// The newest stamp of a phone, and its latest effective time.
+  /// The newest time stamp of a phone, and its latest effective time.
   private struct Newest: Sendable, Hashable {
     var made: Timestamp
     var counts: Timestamp
@@ -17,15 +17,15 @@ package struct SyncStamps: Sendable, Hashable {
   private var newest: [String: Newest] = [:]
   /// The latest effective time of a batch.
   private var latest: Timestamp?
-  /// The effective times of the stamps that were bounded, by phone.
+  /// The effective times of the bounded time stamps, by phone.
   private var bounded: [String: [Timestamp: Timestamp]] = [:]
 
   /// Creates an empty value.
   package init() {}
 
-  /// Records a stamp, and returns the effective time of its batch.
+  /// Records a time stamp, and returns the effective time of its batch.
   ///
-  /// - Parameter arrived: The server's clock; `nil` bounds nothing.
+  /// - Parameter arrived: The server's clock; `nil` for no bound.
   package mutating func note(
     _ made: Timestamp, of device: String, arrived: Timestamp?
   ) -> Timestamp {
@@ -47,24 +47,26 @@ package struct SyncStamps: Sendable, Hashable {
     return counts
   }
 
-  /// The newest stamp of a phone.
+  /// Returns the newest time stamp of a phone.
   package func newest(of device: String) -> Timestamp? { newest[device]?.made }
 
-  /// Returns the last stamp that is ordered after another one; ours: the clock of a phone is wrong
-  /// by hours at most, or by years. A clock that was years ahead and was corrected gives newer
-  /// batches an earlier stamp.
+  /// Returns the last time stamp that is ordered after another one.
+  ///
+  /// Our choice: a phone's clock is wrong either by hours at most or by years. After a clock that
+  /// was years ahead was corrected, newer batches have earlier time stamps.
   package static func horizon(of made: Timestamp) -> Timestamp {
     made.advanced(by: .seconds(86_400))
   }
 
-  /// Returns the effective time of a stamp that arrives for the first time.
+  /// Returns the effective time of a time stamp that arrives for the first time.
   ///
   /// - Parameters:
-  ///   - latest: The latest effective time of the person's batches: the server's clock may have gone
-  ///     back.
-  ///   - before: The latest effective time of the phone's earlier stamps that arrived before this
-  ///     one or were bounded.
-  ///   - behind: The effective time of the phone's next stamp, if that has arrived and was bounded.
+  /// - latest: The latest effective time of the person's batches. It matters because the server's
+  ///   clock may have gone back.
+  /// - before: The latest effective time of the phone's earlier time stamps that arrived before
+  ///   this one or were bounded.
+  /// - behind: The effective time of the phone's next time stamp, if that stamp has arrived and was
+  ///   bounded.
   package static func counts(
     _ made: Timestamp, arrived: Timestamp?, latest: Timestamp?, before: Timestamp?,
     behind: Timestamp?
@@ -76,7 +78,7 @@ package struct SyncStamps: Sendable, Hashable {
     }
     if let before, counts <= before { counts = before.advanced(by: .milliseconds(1)) }
     guard let behind, counts >= behind else { return counts }
-    // Stamps that were not bounded are whole seconds, and may be the one just before.
+    // Unbounded time stamps are whole seconds, and the previous second may be one of them.
     let second = SyncTime(behind).instant
     let whole = second < behind ? second : second.advanced(by: .seconds(-1))
     let least = max(before ?? whole, whole)

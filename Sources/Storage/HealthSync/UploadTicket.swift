@@ -2,23 +2,24 @@ import LinkCore
 public import LinkJSON
 public import LinkWire
 
-/// What a phone stores of an upload that a server has begun, so that the next process can resume it.
+/// The stored state of an upload that a server has begun, with which the next process can resume
+/// it.
 public struct UploadTicket: Sendable, Hashable, Codable {
   /// The protocol of the upload.
   public var dialect: UploadDialect
   /// The URL of the upload on the server.
   public var url: String
-  /// The number of bytes to send.
+  /// The size of the payload in bytes.
   public var size: Int
-  /// Whether the bytes are compressed.
+  /// Whether the payload is compressed with gzip.
   public var isGzip: Bool
-  /// The checksum of the bytes: other bytes do not continue the upload.
+  /// The checksum of the payload. A payload with another checksum does not continue the upload.
   public var sum: UInt64
 
   /// The longest URL that is stored, in bytes.
   public static let mostURLBytes = UploadReply.mostURLBytes
 
-  /// Creates a ticket from its parts.
+  /// Creates a ticket.
   public init(
     _ dialect: UploadDialect, url: String, size: Int, isGzip: Bool, sum: UInt64
   ) {
@@ -26,17 +27,17 @@ public struct UploadTicket: Sendable, Hashable, Codable {
     (self.isGzip, self.sum) = (isGzip, sum)
   }
 
-  /// Creates a ticket for these bytes.
+  /// Creates a ticket for a payload.
   public init(_ dialect: UploadDialect, url: String, of bytes: [UInt8], isGzip: Bool) {
     self.init(dialect, url: url, size: bytes.count, isGzip: isGzip, sum: FNV1a.hash(bytes))
   }
 
-  /// Returns whether the ticket is for the upload of these bytes.
+  /// Returns whether the ticket is for the upload of this payload.
   public func isFor(_ bytes: [UInt8], isGzip: Bool) -> Bool {
     size == bytes.count && self.isGzip == isGzip && sum == FNV1a.hash(bytes)
   }
 
-  /// The content of its file.
+  /// The encoded ticket, which is the content of its file.
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.object {
@@ -49,7 +50,7 @@ public struct UploadTicket: Sendable, Hashable, Codable {
     return writer.bytes
   }
 
-  /// Reads the content of its file.
+  /// Decodes the content of a ticket's file.
   public static func read(_ bytes: [UInt8]) throws(FieldFault) -> UploadTicket {
     let fields = JSONFields(bytes, keeping: ["protocol", "url", "size", "gzip", "sum"])
     try fields.check()

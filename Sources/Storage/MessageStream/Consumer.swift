@@ -1,14 +1,14 @@
 public import LinkCore
 public import LinkWire
 
-/// The name of a consumer: a program that reads each message of a shop and confirms what it read.
+/// The name of a consumer: a program that reads each message of a shop and acknowledges it.
 ///
-/// 1 to 128 of the characters `A-Z a-z 0-9 . _ -`, as for a shop's id.
+/// A name has 1 to 128 of the characters `A-Z a-z 0-9 . _ -`, as does a shop's ID.
 public struct ConsumerName: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The name as given, letter case kept.
+  /// The name as given, with its letter case.
   public let text: String
 
-  /// Creates a name; returns `nil` if the text is not a valid one.
+  /// Creates a name; returns `nil` if the text is not a valid name.
   public init?(_ text: some StringProtocol) {
     guard ShopID(text) != nil else { return nil }
     self.text = String(text)
@@ -17,7 +17,7 @@ public struct ConsumerName: Sendable, Hashable, Comparable, CustomStringConverti
   /// The name as given.
   public var description: String { text }
 
-  /// By text.
+  /// Orders names by their text.
   public static func < (left: ConsumerName, right: ConsumerName) -> Bool { left.text < right.text }
 }
 
@@ -32,13 +32,13 @@ public enum ConsumerStart: Sendable, Hashable {
   /// Messages of the same epoch with a higher offset, on a server with positions.
   case after(Position)
 
-  /// The newest 50 messages, as many as a stream shows when it is opened (seed 001).
+  /// The newest 50 messages, as many as a stream shows when it is opened (requirements 001).
   public static let usual = ConsumerStart.newest(50)
 }
 
-/// A stored message on its way to a consumer.
+/// A stored message that is delivered to a consumer.
 public struct Delivery: Sendable, Hashable {
-  /// The number of the delivery: 1, 2, 3… for each consumer, in the order of storage.
+  /// The number of the delivery, counted from 1 for each consumer, in the order of storage.
   public var number: UInt64
   /// The message as stored now, which may include a later edit.
   public var message: Message
@@ -57,9 +57,9 @@ public struct Delivery: Sendable, Hashable {
 public struct ConsumerState: Sendable, Hashable {
   /// The consumer.
   public var name: ConsumerName
-  /// The number of the last delivery that it acknowledged; 0 before the first.
+  /// The number of the last delivery that the consumer acknowledged; 0 before the first.
   public var acknowledged: UInt64
-  /// The number of the last delivery in its queue; 0 before the first.
+  /// The number of the last delivery in the consumer's queue; 0 before the first.
   public var last: UInt64
 
   /// Creates a state.
@@ -69,7 +69,7 @@ public struct ConsumerState: Sendable, Hashable {
     self.last = last
   }
 
-  /// The number of deliveries that it has not acknowledged.
+  /// The number of deliveries that the consumer has not acknowledged.
   public var waiting: UInt64 { last - acknowledged }
 }
 
@@ -110,9 +110,9 @@ extension StoredTimeline {
     }
   }
 
-  /// Adds a consumer; does nothing if it exists.
+  /// Adds a consumer, or does nothing if it exists.
   ///
-  /// - Throws: `.other` for a start after a position of an epoch that no stored message has.
+  /// - Throws: `.other` for a start after a position whose epoch no stored message has.
   public mutating func addConsumer(
     _ name: ConsumerName, from start: ConsumerStart
   ) throws(StoreFailure) {
@@ -148,8 +148,9 @@ extension StoredTimeline {
     }
   }
 
-  /// Removes the deliveries up to a number. Does nothing for a number below the last one
-  /// acknowledged, and for an unknown consumer.
+  /// Removes the deliveries up to a number.
+  ///
+  /// This does nothing for an unknown consumer or a number below the last one acknowledged.
   ///
   /// - Throws: `.other` for a number above that of the last delivery.
   public mutating func acknowledge(
@@ -167,14 +168,14 @@ extension StoredTimeline {
 }
 
 extension StoreFailure {
-  /// The failure of a start after a position whose epoch no stored message has.
+  /// Returns the failure for a start after a position whose epoch no stored message has.
   package static func noEpoch(of position: Position) -> StoreFailure {
     .other(
       detail: "No stored message has a position of the epoch \(position.epoch). Name a time, or "
         + "all messages.")
   }
 
-  /// The failure of an acknowledgement of a delivery that does not exist.
+  /// Returns the failure for an acknowledgement of a delivery that does not exist.
   package static func noDelivery(_ number: UInt64, last: UInt64) -> StoreFailure {
     .other(detail: "Delivery \(number) does not exist; the last one is \(last).")
   }

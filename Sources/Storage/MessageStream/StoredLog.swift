@@ -3,9 +3,9 @@ public import LinkWire
 
 /// A message to append to a log.
 public struct LogEntry: Sendable, Hashable {
-  /// The message. The log assigns its position.
+  /// The message, to which the log assigns a position.
   public var message: Message
-  /// The idempotency key, which identifies repetitions of the same post. Without a key, each append
+  /// The idempotency key, which identifies repetitions of the same post. Without a key each append
   /// adds a message.
   public var key: UUID128?
 
@@ -19,7 +19,7 @@ public struct LogEntry: Sendable, Hashable {
 public struct Appended: Sendable, Hashable {
   /// The message as stored, with its position.
   public var message: Message
-  /// False if the idempotency key was known and nothing was added.
+  /// Whether the message was added; false if the idempotency key was already known.
   public var isNew: Bool
 
   public init(message: Message, isNew: Bool) {
@@ -30,8 +30,8 @@ public struct Appended: Sendable, Hashable {
 
 /// The log of one shop, as a value.
 ///
-/// An append costs a few hash lookups, and moves the indices of messages with later stamps. A page
-/// costs its messages and a binary search.
+/// An append costs a few hash lookups, and moves the indices of messages with later time stamps. A
+/// page costs a binary search and its messages.
 public struct StoredLog: Sendable, Hashable {
   private struct Use: Hashable {
     var user: String
@@ -40,9 +40,9 @@ public struct StoredLog: Sendable, Hashable {
 
   /// The epoch of all positions.
   public private(set) var epoch: String
-  /// The messages by offset, which counts from 1.
+  /// The messages in the order of their offsets, which count from 1.
   public private(set) var messages: [Message] = []
-  /// The indices of `messages`, ordered by creation and id.
+  /// The indices of `messages`, ordered by creation time and ID.
   private var byTime: [Int] = []
   private var indices: [MessageID: Int] = [:]
   private var uses: [Use: Int] = [:]
@@ -55,9 +55,9 @@ public struct StoredLog: Sendable, Hashable {
   /// The newest position; offset 0 while the log is empty.
   public var head: Position { Position(epoch: epoch, offset: UInt64(messages.count)) }
 
-  /// Stores a message at the next offset, or returns the message that was stored with the same key.
+  /// Stores a message at the next offset, or returns the stored message with the same key.
   ///
-  /// Fails with `.other` if the log has another message with this id.
+  /// Fails with `.other` if the log has another message with this ID.
   public mutating func append(_ entry: LogEntry) -> Result<Appended, StoreFailure> {
     let use = entry.key.map { Use(user: entry.message.user, key: $0) }
     if let use, let known = uses[use] {
@@ -78,9 +78,9 @@ public struct StoredLog: Sendable, Hashable {
     self.uses = uses
   }
 
-  /// Returns a page.
+  /// Returns the page that a query selects.
   ///
-  /// - Parameter byTime: Whether numbered pages are ordered by creation, as on a plain server,
+  /// - Parameter byTime: Whether numbered pages are ordered by creation time, as on a plain server,
   ///   instead of by offset.
   public func page(_ query: PageQuery, byTime: Bool = false) -> Page {
     switch query {
@@ -165,7 +165,7 @@ public struct StoredLogs: Sendable, Hashable {
   private let epoch: String
   private var logs: [ShopID: StoredLog] = [:]
 
-  /// Creates empty logs whose positions have the given epoch.
+  /// Creates empty logs whose positions have this epoch.
   public init(epoch: String) {
     self.epoch = epoch
   }
@@ -180,7 +180,7 @@ public struct StoredLogs: Sendable, Hashable {
 }
 
 extension StoreFailure {
-  /// The failure of an append of a message whose id the log has.
+  /// Returns the failure for a message whose ID the log already has.
   package static func known(_ id: MessageID) -> StoreFailure {
     .other(detail: "The log holds a message \(id) already.")
   }

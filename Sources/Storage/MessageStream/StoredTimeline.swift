@@ -1,15 +1,15 @@
 public import LinkCore
 public import LinkWire
 
-/// Everything that a phone stores of one shop, as a value.
+/// Everything that a phone stores about one shop, as a value.
 ///
-/// A commit costs a binary search for each new message, and moves the newer ones.
+/// A commit costs a binary search for each new message, and moves the newer messages.
 public struct StoredTimeline: Sendable, Hashable {
-  /// The messages by id.
+  /// The messages by ID.
   public private(set) var messages: [MessageID: Message] = [:]
   /// The keys of the messages in timeline order.
   public private(set) var ordered: [TimelineKey] = []
-  /// The gaps of the last change that set them.
+  /// The gaps, as the last change set them.
   public private(set) var gaps: [Gap] = []
   /// The outbox in the order in which its entries were added.
   public private(set) var outbox: [OutboxEntry] = []
@@ -19,7 +19,7 @@ public struct StoredTimeline: Sendable, Hashable {
   /// Creates an empty timeline.
   public init() {}
 
-  /// The cursor of the last change that set it; an empty one before.
+  /// The cursor, as the last change set it; an empty one before that.
   public var cursor: Cursor { written ?? Cursor() }
 
   /// Whether nothing is stored. A cursor that was set counts, even an unknown one.
@@ -40,7 +40,7 @@ public struct StoredTimeline: Sendable, Hashable {
     messages(ordered[..<ordered.end { $0 < key }].suffix(Swift.max(0, limit)))
   }
 
-  /// Stores a change and returns which messages were new or edited.
+  /// Stores a change, and returns the IDs of new and edited messages.
   public mutating func commit(_ change: TimelineChange) -> TimelineCommit {
     var tally = TimelineTally()
     for message in change.messages {
@@ -106,7 +106,7 @@ public struct StoredTimelines: Sendable, Hashable {
     return result
   }
 
-  /// Stores a change of one shop and returns which messages were new or edited.
+  /// Stores a change of one shop, and returns the IDs of new and edited messages.
   ///
   /// - Throws: `.other` if the change contains data of another shop; then nothing is stored.
   public mutating func commit(
@@ -117,11 +117,11 @@ public struct StoredTimelines: Sendable, Hashable {
   }
 }
 
-/// Collects the results of a change's messages, for the result of its commit.
+/// A collector of the results of a change's messages, from which a commit's result is made.
 package struct TimelineTally {
   private var inserted: [TimelineKey] = []
   private var edited: [MessageID] = []
-  /// The reported ids; created at the first edit, since most changes have no edits.
+  /// The reported IDs. The set is created at the first edit, since most changes have none.
   private var reported: Set<MessageID>?
 
   package init() {}
@@ -138,14 +138,16 @@ package struct TimelineTally {
     if reported?.insert(id).inserted == true { edited.append(id) }
   }
 
-  /// The result: new ids in timeline order, edited ids in the order of the change.
+  /// The result: new IDs in timeline order, and edited IDs in the order of the change.
   package var commit: TimelineCommit {
     TimelineCommit(inserted: inserted.sorted().map(\.id), edited: edited)
   }
 }
 
 extension TimelineChange {
-  /// Throws `.other` if the change contains data of another shop.
+  /// Checks that the change contains only data of one shop.
+  ///
+  /// - Throws: `.other` if it contains data of another shop.
   package func requireOnly(_ shop: ShopID) throws(StoreFailure) {
     guard messages.allSatisfy({ $0.shop == shop }), outboxPut.allSatisfy({ $0.shop == shop })
     else { throw .other(detail: "A change for the shop \(shop) holds something of another shop.") }
@@ -153,7 +155,8 @@ extension TimelineChange {
 }
 
 extension Message {
-  /// Applies the text, the time and the mark of a later edit; returns false if `edit` is not later.
+  /// Applies the text, the time and the edit mark of a later edit; returns false if `edit` is not
+  /// later.
   fileprivate mutating func take(_ edit: Message) -> Bool {
     guard let later = edit.updatedAt, later > updatedAt ?? createdAt else { return false }
     (text, updatedAt, isEdited) = (edit.text, later, edit.isEdited)

@@ -1,19 +1,19 @@
 public import LinkCore
 public import LinkWire
 
-// What a phone stores of a shop: the model decides about it, and a store writes it.
+// The data that a phone stores about a shop. The model determines it, and a store writes it.
 
 /// The point up to which the timeline is known to be complete.
 public struct Cursor: Sendable, Hashable, Codable {
   /// The position up to which every message is stored, on a server with positions.
   public var position: Position?
-  /// The time of creation up to which every message had been fetched when the timeline was last
+  /// The creation time up to which every message had been fetched when the timeline was last
   /// complete, on any server.
   public var time: Timestamp?
-  /// The wall time at which the timeline was last known to be complete.
+  /// The wall-clock time at which the timeline was last known to be complete.
   public var wholeAt: Timestamp?
 
-  /// Creates a cursor; nothing is known by default.
+  /// Creates a cursor; by default nothing is known.
   public init(position: Position? = nil, time: Timestamp? = nil, wholeAt: Timestamp? = nil) {
     self.position = position
     self.time = time
@@ -24,14 +24,14 @@ public struct Cursor: Sendable, Hashable, Codable {
   public var isKnown: Bool { position != nil || time != nil || wholeAt != nil }
 }
 
-/// A visible gap: messages between two neighbours were not loaded.
+/// A visible gap between two neighbors, whose messages have not been loaded.
 public struct Gap: Sendable, Hashable, Codable {
   /// The last message before the gap; `nil` if nothing older is stored.
   public var after: TimelineKey?
   /// The first message after the gap.
   public var before: TimelineKey
 
-  /// Creates a gap between two neighbours.
+  /// Creates a gap between two neighbors.
   public init(after: TimelineKey?, before: TimelineKey) {
     self.after = after
     self.before = before
@@ -40,23 +40,24 @@ public struct Gap: Sendable, Hashable, Codable {
 
 /// A message of the user that the server has not confirmed, or that failed.
 public struct OutboxEntry: Sendable, Hashable, Codable {
-  /// The idempotency key: created once, sent with every try.
+  /// The idempotency key, which is created once and sent with every attempt.
   public var id: UUID128
-  /// The shop that it is sent to.
+  /// The shop to which the message is sent.
   public var shop: ShopID
   /// The text as the user wrote it.
   public var text: String
-  /// The message that it replies to.
+  /// The message to which it replies.
   public var parent: MessageID?
-  /// The time at which the user sent it, by the phone's wall clock; orders the entries on screen.
+  /// The time at which the user sent the message, by the phone's wall clock. It orders the entries
+  /// on screen.
   public var createdAt: Timestamp
-  /// Whether it is still retried.
+  /// The state of sending: queued or failed.
   public var state: State
 
-  /// Whether the entry is still retried; the user can retry or discard a failed one.
+  /// The state of sending. The user can retry or discard a failed entry.
   public typealias State = SendState
 
-  /// Creates an entry; by default it has not been tried.
+  /// Creates an entry; by default no attempt was made.
   public init(
     id: UUID128, shop: ShopID, text: String, parent: MessageID? = nil, createdAt: Timestamp,
     state: State = .queued(tries: 0)
@@ -72,16 +73,15 @@ public struct OutboxEntry: Sendable, Hashable, Codable {
 
 /// A change of a timeline, which is stored completely or not at all.
 public struct TimelineChange: Sendable, Hashable, Codable {
-  /// The messages to add. A stored message is changed only by an edit, which has a later
-  /// `updatedAt`.
+  /// The messages to add. A stored message changes only by an edit, which has a later `updatedAt`.
   public var messages: [Message]
   /// The new cursor; `nil` for no change.
   public var cursor: Cursor?
   /// The new list of all gaps; `nil` for no change.
   public var gaps: [Gap]?
-  /// Entries to add, or to replace by id.
+  /// The entries to add, or to replace by ID.
   public var outboxPut: [OutboxEntry]
-  /// Ids of entries to remove.
+  /// The IDs of entries to remove.
   public var outboxRemove: [UUID128]
 
   /// Creates a change; empty by default.
@@ -104,9 +104,9 @@ public struct TimelineChange: Sendable, Hashable, Codable {
 
 /// The result of storing the messages of a change.
 public struct TimelineCommit: Sendable, Hashable, Codable {
-  /// Ids of new messages, in timeline order.
+  /// The IDs of new messages, in timeline order.
   public var inserted: [MessageID]
-  /// Ids of messages whose text was replaced by a later edit.
+  /// The IDs of messages whose text was replaced by a later edit.
   public var edited: [MessageID]
 
   /// Creates a result; empty by default.

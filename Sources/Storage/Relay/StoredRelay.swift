@@ -2,23 +2,23 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-// What the relay stores of phones, assistants and waiting questions: the rules decide about it, and a
-// store writes it. Answers are not stored, and tokens only as hashes.
+// The data that the relay stores about phones, assistants and waiting questions. The rules
+// determine it, and a store writes it. Answers are not stored, and tokens only as hashes.
 
-/// The id of a paired phone, drawn at random so that it cannot be guessed.
+/// The ID of a paired phone, chosen at random so that it cannot be guessed.
 public struct PhoneID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-  /// The id as a UUID.
+  /// The ID as a UUID.
   public var uuid: UUID128
 
-  /// Creates an id from a UUID.
+  /// Creates an ID from a UUID.
   public init(_ uuid: UUID128) {
     self.uuid = uuid
   }
 
-  /// By the digits, first to last.
+  /// Orders IDs by their digits, first to last.
   public static func < (left: PhoneID, right: PhoneID) -> Bool { left.uuid < right.uuid }
 
-  /// The 36-character lower-case form.
+  /// The 36-character lowercase form.
   public var description: String { uuid.description }
 }
 
@@ -33,26 +33,26 @@ public struct TokenHash: Sendable, Hashable, Comparable, Codable {
     self.bytes = bytes
   }
 
-  /// By the bytes, first to last.
+  /// Orders hashes by their bytes, first to last.
   public static func < (left: TokenHash, right: TokenHash) -> Bool {
     left.bytes.lexicographicallyPrecedes(right.bytes)
   }
 }
 
-/// A phone that can resume its pairings, with the address of its pushes.
+/// A phone that can resume its pairings, with its push address.
 public struct StoredPhone: Sendable, Hashable, Codable {
-  /// The id of the phone.
+  /// The ID of the phone.
   public var id: PhoneID
-  /// The id that the phone gives itself.
+  /// The ID that the phone chose for itself.
   public var device: UUID128
-  /// The hash of its resume token.
+  /// The hash of the phone's resume token.
   public var resume: TokenHash
-  /// The address of pushes that wake it; a secret.
+  /// The address of wake pushes to the phone; a secret.
   public var push: PushAddress?
-  /// The time at which it was last connected; `nil` while it is connected.
+  /// The time at which the phone was last connected; `nil` while it is connected.
   public var leftAt: Timestamp?
 
-  /// Creates a phone from its parts.
+  /// Creates a phone.
   public init(
     id: PhoneID, device: UUID128, resume: TokenHash, push: PushAddress? = nil,
     leftAt: Timestamp? = nil
@@ -67,20 +67,20 @@ public struct StoredPhone: Sendable, Hashable, Codable {
 
 /// An assistant's access to one phone.
 public struct StoredAccess: Sendable, Hashable, Codable {
-  /// The hash of its bearer token.
+  /// The hash of the assistant's bearer token.
   public var token: TokenHash
-  /// The phone that the assistant may ask.
+  /// The phone that the assistant may question.
   public var phone: PhoneID
   /// The time at which the token expires.
   public var expiresAt: Timestamp
-  /// The name that the assistant gave; `nil` if it gave none.
+  /// The name that the assistant sent; `nil` if it sent none.
   public var assistant: AssistantName?
-  /// The time of pairing; `nil` if that is not known.
+  /// The time of pairing; `nil` if unknown.
   public var since: Timestamp?
-  /// The time of its last question, to a minute; `nil` before the first.
+  /// The time of the assistant's last question, to the minute; `nil` before the first.
   public var lastAsked: Timestamp?
 
-  /// Creates an access from its parts.
+  /// Creates an access.
   public init(
     token: TokenHash, phone: PhoneID, expiresAt: Timestamp, assistant: AssistantName? = nil,
     since: Timestamp? = nil, lastAsked: Timestamp? = nil
@@ -95,7 +95,8 @@ public struct StoredAccess: Sendable, Hashable, Codable {
 }
 
 extension TokenHash {
-  /// The name of an access on its phone: the first 48 bits in hexadecimal. Does not reveal the token.
+  /// The name of an access on its phone: the first 48 bits in hexadecimal. It does not reveal the
+  /// token.
   public var shortName: String {
     bytes.prefix(6).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
   }
@@ -103,18 +104,18 @@ extension TokenHash {
 
 /// A question that waits for its phone.
 public struct StoredQuestion: Sendable, Hashable, Codable {
-  /// The id in the message to the phone, which stays the same after a restart of the backend.
+  /// The ID in the message to the phone, which stays the same after a restart of the backend.
   public var id: RelayRequestID
-  /// The phone that is asked.
+  /// The phone to which the question is addressed.
   public var phone: PhoneID
-  /// The hash of the bearer token of the assistant that asks.
+  /// The hash of the bearer token of the assistant that sent the question.
   public var asker: TokenHash
   /// The question.
   public var question: HealthQuestion
   /// The time at which the assistant stops waiting for the answer.
   public var deadline: Timestamp
 
-  /// Creates a question from its parts.
+  /// Creates a question.
   public init(
     id: RelayRequestID, phone: PhoneID, asker: TokenHash, question: HealthQuestion,
     deadline: Timestamp
@@ -129,9 +130,9 @@ public struct StoredQuestion: Sendable, Hashable, Codable {
 
 /// Everything that the relay stores.
 public struct StoredRelay: Sendable, Hashable, Codable {
-  /// The phones by id.
+  /// The phones, ordered by ID.
   public var phones: [StoredPhone]
-  /// The accesses by token.
+  /// The accesses, ordered by token.
   public var accesses: [StoredAccess]
   /// The questions in the order in which they were first stored.
   public var questions: [StoredQuestion]
@@ -168,7 +169,7 @@ extension StoredRelay {
 }
 
 extension Array {
-  /// Inserts an element into a list that is ordered by `name`, or replaces the one of the same name.
+  /// Inserts an element into a list ordered by `name`, or replaces the element with the same name.
   fileprivate mutating func put<Name: Comparable>(_ element: Element, by name: (Element) -> Name) {
     let place = end { name($0) < name(element) }
     if place < endIndex, name(self[place]) == name(element) {
@@ -178,14 +179,14 @@ extension Array {
     }
   }
 
-  /// Removes the element of this name, if any, from a list that is ordered by `name`.
+  /// Removes the element with this name, if any, from a list ordered by `name`.
   fileprivate mutating func remove<Name: Comparable>(_ wanted: Name, by name: (Element) -> Name) {
     let place = end { name($0) < wanted }
     if place < endIndex, name(self[place]) == wanted { remove(at: place) }
   }
 }
 
-/// A change of what the relay stores. Removing something that is not stored does nothing.
+/// A change of the relay's stored data. Removing an item that is not stored does nothing.
 public enum RelayChange: Sendable, Hashable, Codable {
   /// Store a phone, or replace it.
   case phone(StoredPhone)
@@ -195,7 +196,7 @@ public enum RelayChange: Sendable, Hashable, Codable {
   case access(StoredAccess)
   /// Remove an access.
   case endAccess(TokenHash)
-  /// Store a question; one that replaces another with the same id keeps its place.
+  /// Store a question. A question that replaces another with the same ID keeps its position.
   case question(StoredQuestion)
   /// Remove a question.
   case endQuestion(RelayRequestID)

@@ -3,7 +3,7 @@ public import LinkWire
 
 /// Everything that a client of a session stores, as a value.
 public struct StoredClientSession: Sendable, Hashable {
-  /// An entry of a conversation; the user's own entries are not news.
+  /// An entry of a conversation. The user's own entries are not news.
   struct Entry: Sendable, Hashable {
     var entry: SessionEntry
     var via: SessionVia
@@ -22,14 +22,14 @@ public struct StoredClientSession: Sendable, Hashable {
   /// The endings that have not been shown, by number.
   private var endings: [UInt64: SessionEnding] = [:]
   private var numbers: [String: UInt64] = [:]
-  /// The ids of messages that ended a prompt.
+  /// The IDs of messages that ended a prompt.
   private var ends: Set<String> = []
   private var dayTable: [Int: SessionDay] = [:]
 
   /// Creates an empty value.
   public init() {}
 
-  /// Returns what is stored. A store without a client is assigned to this one.
+  /// Returns the stored data. A store without a client is assigned to `new`.
   public mutating func open(as new: UUID128) -> ClientSessionSnapshot {
     let client = self.client ?? new
     self.client = client
@@ -41,7 +41,7 @@ public struct StoredClientSession: Sendable, Hashable {
     return snapshot
   }
 
-  /// Applies a change and returns those of its news that are new.
+  /// Applies a change, and returns the news that were not known.
   public mutating func commit(_ change: ClientSessionChange) -> [NumberedSessionNews] {
     for prompt in change.prompts { put(prompt) }
     for key in change.rolledBack { rollBack(key) }
@@ -60,7 +60,8 @@ public struct StoredClientSession: Sendable, Hashable {
     return added
   }
 
-  /// Returns up to `limit` entries of a conversation before a number, or the newest; oldest first.
+  /// Returns up to `limit` entries of a conversation before a number, or the newest ones, oldest
+  /// first.
   public func history(
     of conversation: String, before number: UInt64?, limit: Int
   ) -> [NumberedSessionNews] {
@@ -74,7 +75,7 @@ public struct StoredClientSession: Sendable, Hashable {
     }
   }
 
-  /// The statistics of connections for each day, the oldest day first.
+  /// The connection statistics of each day, oldest first.
   public var days: [SessionDay] { dayTable.values.sorted { $0.day < $1.day } }
 
   private var unshown: [NumberedSessionNews] {
@@ -115,7 +116,7 @@ public struct StoredClientSession: Sendable, Hashable {
     case .ended(let ending):
       if let message = ending.message, !ends.insert(message).inserted { return [] }
       guard prompts[ending.key] != nil else { return [] }
-      // The prompt stays until it is sent again or discarded.
+      // The prompt stays stored until it is resent or discarded.
       if ending.outcome.isKept {
         prompts[ending.key]?.state = .failed(reason: ending.reason ?? ending.outcome.rawValue)
       } else {
@@ -140,28 +141,29 @@ public struct StoredClientSession: Sendable, Hashable {
   }
 }
 
-// What a client of a session stores: the model decides about it, and a store writes it.
+// The data that a client of a session stores. The model determines it, and a store writes it.
 
 /// A prompt in a client's outbox.
 public struct StoredPrompt: QueuedItem, Codable {
-  /// The idempotency key: created once, sent with every try.
+  /// The idempotency key, which is created once and sent with every attempt.
   public var id: UUID128
-  /// The id of its conversation.
+  /// The ID of the prompt's conversation.
   public var conversation: String
   /// The text of the prompt.
   public var text: String
   /// The number among all prompts of this client, from 1.
   public var number: UInt64
-  /// The time at which the user entered it, by the client's wall clock; for display, never for order.
+  /// The time at which the user entered the prompt, by the client's wall clock. It is displayed but
+  /// never determines the order.
   public var createdAt: Timestamp
-  /// Whether it is still retried.
+  /// The state of sending: queued or failed.
   public var state: SendState
   /// Whether the server has confirmed the prompt, or may have confirmed it.
   public var isAccepted: Bool
-  /// The lowest place in the conversation that its message can have, on a server without idempotency
-  /// keys; `nil` until it was sent to one.
+  /// The least position in the conversation that the prompt's message can have, on a server without
+  /// idempotency keys; `nil` until the prompt was sent to such a server.
   public var floor: UInt64?
-  /// Whether the history of such a server contains its message, before `floor`.
+  /// Whether the history of a server without keys contains the prompt's message, before `floor`.
   public var isSeen: Bool
 
   public init(
@@ -181,19 +183,22 @@ public struct StoredPrompt: QueuedItem, Codable {
 /// The progress of a client in a conversation.
 public struct KnownConversation: Sendable, Hashable, Codable {
   public var id: String
-  /// The prompt that opened it (`new_session_id`); `nil` until the server accepted one.
+  /// The prompt that opened the conversation (`new_session_id`); `nil` until the server accepted one.
   public var openedBy: UUID128?
-  /// The last sequence number that is stored (0.4).
+  /// The last stored sequence number (version 0.4).
   public var sequence: UInt64
-  /// The offset after the last stored entry (0.5).
+  /// The offset after the last stored entry (version 0.5).
   public var offset: UInt64
-  /// The signature of the file that the offset belongs to (0.5).
+  /// The signature of the file to which the offset belongs (version 0.5).
   public var signature: String?
-  /// The number of turns that may still be in progress on a server without keys, since no text of
-  /// the assistant follows them: turns of other clients, and of abandoned prompts.
+  /// The number of turns of other clients and of abandoned prompts that may still be in progress.
+  ///
+  /// On a server without keys these are the turns that no assistant text follows.
   public var openTurns: Int
-  /// The id of the message that ended the last prompt of this client on such a server, until the
-  /// history contains one of them; empty if that message had no id.
+  /// The ID of the message that ended this client's last prompt on a server without keys.
+  ///
+  /// It is stored until the history contains the message or the prompt; empty if the message had no
+  /// ID.
   public var lastEnd: String?
 
   public init(
@@ -206,7 +211,7 @@ public struct KnownConversation: Sendable, Hashable, Codable {
   }
 }
 
-/// The way on which a message reached a client.
+/// The way in which a message reached a client.
 public enum SessionVia: String, Sendable, Hashable, Codable, CaseIterable {
   case live, replay, history
 }
@@ -219,20 +224,20 @@ public struct SessionEnding: Sendable, Hashable, Codable {
   public var conversation: String
   /// The text of the prompt.
   public var text: String
-  /// The outcome.
+  /// The outcome of the prompt.
   public var outcome: Outcome
-  /// The reason why it was not answered, for people.
+  /// The reason why the prompt was not answered, for people.
   public var reason: String?
-  /// The id of the message that ended it, which ends no other prompt; `nil` if its key ended it.
+  /// The ID of the message that ended the prompt, and ends no other; `nil` if its key ended it.
   public var message: String?
 
   /// The outcomes of a prompt.
   public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
     case answered, failed, interrupted
-    /// The server may have received it, and did not report an outcome.
+    /// The server may have received the prompt, but did not report an outcome.
     case unsure
 
-    /// Whether the prompt stays stored until it is sent again or discarded.
+    /// Whether the prompt stays stored until it is resent or discarded.
     public var isKept: Bool { self == .failed || self == .unsure }
   }
 
@@ -248,8 +253,8 @@ public struct SessionEnding: Sendable, Hashable, Codable {
 /// News that the user is shown once, across restarts.
 public enum SessionNews: Sendable, Hashable, Codable {
   case message(SessionEntry, via: SessionVia)
-  /// The end of a prompt that has not ended before, by a message that has ended no other. A prompt
-  /// that failed, or whose outcome is unsure, stays stored with the reason as its state.
+  /// The first end of a prompt, by a message that has ended no other prompt. A prompt that failed,
+  /// or whose outcome is unsure, stays stored with the reason as its state.
   case ended(SessionEnding)
 }
 
@@ -266,7 +271,7 @@ public struct NumberedSessionNews: Sendable, Hashable, Codable {
 
 /// Statistics of the connections of one day (UTC).
 public struct SessionDay: Sendable, Hashable, Codable {
-  /// Days since 1970-01-01.
+  /// The number of days since 1970-01-01.
   public var day: Int
   /// The number of attempts.
   public var tries = 0
@@ -301,23 +306,24 @@ public struct SessionDay: Sendable, Hashable, Codable {
 
 /// A change of a client's session, which is stored completely or not at all.
 public struct ClientSessionChange: Sendable, Hashable, Codable {
-  /// Prompts to add, or to replace by id, before anything else. An added prompt also becomes an
-  /// entry of its conversation, with its key as id, which is never news. A prompt that has ended is
-  /// not added again.
+  /// Prompts to add, or to replace by ID, before all other changes. An added prompt also becomes an
+  /// entry of its conversation, with its key as the ID, which is never news. A prompt that has
+  /// ended is not added again.
   public var prompts: [StoredPrompt] = []
   /// Prompts to remove, after the news were added.
   public var forgotten: [UUID128] = []
   /// Prompts whose entries are removed from their conversations, since the server rejected them.
   public var rolledBack: [UUID128] = []
-  /// News to store, in this order. A message with a known id is not stored again.
+  /// News to store, in this order. A message with a known ID is not stored again.
   public var news: [SessionNews] = []
-  /// Messages that end a prompt of another client, or no prompt, and therefore end no other one.
+  /// The IDs of messages that end a prompt of another client or no prompt, and thus end no further
+  /// one.
   public var ends: [String] = []
-  /// Conversations to add, or to replace by id, the most recently used last.
+  /// Conversations to add, or to replace by ID, with the most recently used last.
   public var conversations: [KnownConversation] = []
-  /// The number of the server's message up to which all are stored.
+  /// The number up to which all server messages are stored; `nil` for no change.
   public var received: UInt64?
-  /// The number up to which news were shown.
+  /// The number up to which news were shown; `nil` for no change.
   public var shown: UInt64?
   /// Statistics to add to those of their days.
   public var days: [SessionDay] = []
@@ -331,7 +337,7 @@ public struct ClientSessionChange: Sendable, Hashable, Codable {
 
 /// The stored data of a client, as read when its store is opened.
 public struct ClientSessionSnapshot: Sendable, Hashable, Codable {
-  /// The client's own id.
+  /// The client's own ID.
   public var client: UUID128
   /// The prompts in the order of their numbers.
   public var prompts: [StoredPrompt] = []
@@ -340,13 +346,13 @@ public struct ClientSessionSnapshot: Sendable, Hashable, Codable {
   /// The highest number of a prompt so far.
   public var lastPrompt: UInt64 = 0
   public var received: UInt64 = 0
-  /// News that were stored and not shown.
+  /// The news that were stored but not shown.
   public var unshown: [NumberedSessionNews] = []
 
   public init(client: UUID128) {
     self.client = client
   }
 
-  /// The number of conversations whose progress a client remembers.
+  /// The most conversations whose progress a client reads.
   public static let conversationLimit = 10_000
 }

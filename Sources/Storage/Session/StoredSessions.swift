@@ -1,34 +1,34 @@
 public import LinkCore
 public import LinkWire
 
-// What the server of sessions stores of clients, prompts and conversations: the rules decide about
-// it, and a store writes it. The key of the server is not among it.
+// The data that the session server stores about clients, prompts and conversations. The rules
+// determine it, and a store writes it. The server's key is not included.
 
-/// The number of a prompt on its server; an earlier prompt has a smaller one.
+/// The number of a prompt on its server. Earlier prompts have smaller numbers.
 public struct SessionPromptID: NumberedID {
-  /// The number that the server assigned when the prompt arrived; never reused.
+  /// The number that the server assigned when the prompt arrived. It is never reused.
   public var number: UInt64
 
-  /// Creates an id from a number.
+  /// Creates an ID from its number.
   public init(_ number: UInt64) {
     self.number = number
   }
 }
 
-/// A client and the numbers of what it was sent.
+/// A client, with the numbers of the messages and prompts exchanged with it.
 public struct StoredSessionClient: Sendable, Hashable, Codable {
-  /// The id that the client gives in `connect`.
+  /// The ID that the client sends in `connect`.
   public var id: String
-  /// The number of the newest message to it; 0 if there was none.
+  /// The number of the newest message to the client; 0 if there was none.
   public var lastNumber: UInt64
-  /// The number of its newest prompt; `nil` if it does not number them.
+  /// The number of the client's newest prompt; `nil` if the client does not number prompts.
   public var lastPrompt: UInt64?
   /// The number of the newest message that was removed before the client acknowledged it.
   public var lost: UInt64?
-  /// The time at which it was last connected.
+  /// The time at which the client was last connected.
   public var seenAt: Timestamp
 
-  /// Creates a client from its parts.
+  /// Creates a client.
   public init(
     id: String, lastNumber: UInt64 = 0, lastPrompt: UInt64? = nil, lost: UInt64? = nil,
     seenAt: Timestamp
@@ -40,7 +40,7 @@ public struct StoredSessionClient: Sendable, Hashable, Codable {
 
 /// The answer to a prompt.
 public struct StoredSessionAnswer: Sendable, Hashable, Codable {
-  /// The id to acknowledge.
+  /// The ID to acknowledge.
   public var message: String
   /// The number among all messages to the client.
   public var number: UInt64
@@ -48,10 +48,10 @@ public struct StoredSessionAnswer: Sendable, Hashable, Codable {
   public var result: SessionResponse.Result
   /// The time at which the prompt ended.
   public var at: Timestamp
-  /// Whether the client acknowledged it, or it was removed without an acknowledgement.
+  /// Whether the client acknowledged the answer, or it was removed without an acknowledgement.
   public var isTaken: Bool
 
-  /// Creates an answer from its parts.
+  /// Creates an answer.
   public init(
     message: String, number: UInt64, result: SessionResponse.Result, at: Timestamp,
     isTaken: Bool = false
@@ -65,25 +65,25 @@ public struct StoredSessionAnswer: Sendable, Hashable, Codable {
 public struct StoredSessionPrompt: Sendable, Hashable, Codable {
   /// The phases of a prompt.
   public enum Stage: Sendable, Hashable, Codable {
-    /// Its handler has not started.
+    /// The prompt's handler has not started.
     case accepted
-    /// Its handler was started. A started prompt is interrupted by a restart.
+    /// The prompt's handler has started. A restart interrupts a started prompt.
     case started
     case ended(StoredSessionAnswer)
   }
 
-  /// The id of the prompt.
+  /// The ID of the prompt.
   public var id: SessionPromptID
   /// The client that receives the answer.
   public var client: String
   /// The prompt as the client sent it.
   public var prompt: SessionPrompt
-  /// The time of its arrival.
+  /// The time of the prompt's arrival.
   public var at: Timestamp
-  /// Its phase.
+  /// The phase of the prompt.
   public var stage: Stage
 
-  /// Creates a prompt from its parts.
+  /// Creates a prompt.
   public init(
     id: SessionPromptID, client: String, prompt: SessionPrompt, at: Timestamp,
     stage: Stage = .accepted
@@ -95,20 +95,20 @@ public struct StoredSessionPrompt: Sendable, Hashable, Codable {
 
 /// The newest messages of a conversation, without a gap.
 public struct StoredConversation: Sendable, Hashable, Codable {
-  /// Identifies the first message that the conversation ever had: `length:id`.
+  /// The identification of the first message that the conversation ever had: `length:id`.
   public var signature: String
-  /// The messages in order; `place` is the sequence number, from 1 in each conversation.
+  /// The messages in order. Their `place` is the sequence number, from 1 in each conversation.
   public var entries: [SessionEntry]
 
-  /// Creates a conversation from its parts.
+  /// Creates a conversation.
   public init(signature: String, entries: [SessionEntry] = []) {
     (self.signature, self.entries) = (signature, entries)
   }
 }
 
-/// A change of what the server of sessions stores.
+/// A change of the session server's stored data.
 ///
-/// A change of something that is not stored does nothing.
+/// A change of an item that is not stored does nothing.
 public enum SessionChange: Sendable, Hashable, Codable {
   /// Store a client, or replace it.
   case client(StoredSessionClient)
@@ -121,7 +121,8 @@ public enum SessionChange: Sendable, Hashable, Codable {
   /// The client acknowledged the answer to a prompt.
   case taken(SessionPromptID)
   case endPrompt(SessionPromptID)
-  /// Begin a conversation with this signature; one with the same signature stays as it is.
+  /// Begin a conversation with this signature. A conversation with the same signature stays as it
+  /// is.
   case conversation(String, signature: String)
   /// Append a message to its conversation, if that is stored.
   case entry(SessionEntry)
@@ -130,13 +131,13 @@ public enum SessionChange: Sendable, Hashable, Codable {
   case endConversation(String)
 }
 
-/// Everything that the server of sessions stores.
+/// Everything that the session server stores.
 public struct StoredSessions: Sendable, Hashable, Codable {
-  /// The clients by id.
+  /// The clients by ID.
   public var clients: [String: StoredSessionClient]
   /// The prompts by number.
   public var prompts: [SessionPromptID: StoredSessionPrompt]
-  /// The conversations by id.
+  /// The conversations by ID.
   public var conversations: [String: StoredConversation]
 
   /// Creates a value; empty by default.
@@ -171,7 +172,7 @@ public struct StoredSessions: Sendable, Hashable, Codable {
 }
 
 extension StoredSessionPrompt {
-  /// Marks the answer as received by the client.
+  /// Marks the answer as acknowledged by the client.
   fileprivate mutating func take() {
     guard case .ended(var answer) = stage else { return }
     answer.isTaken = true

@@ -464,7 +464,7 @@ extension BottleModel {
     if let said = state?.unsynced { step.show(.notice(.nothingCame(said: said))) }
   }
 
-  /// Ends a synchronization. Stored records stay, and the next synchronization begins anew.
+  /// Ends a synchronization. Stored records stay, and the next synchronization starts over.
   private mutating func fail(_ failure: SyncFailure, _ step: inout Step) {
     sync.stop()
     step.show(.notice(.syncFailed(failure)))

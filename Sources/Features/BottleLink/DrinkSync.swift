@@ -11,7 +11,7 @@ import LinkWire
 ///
 /// A bottle neither repeats nor verifies anything, and an acknowledgement has no number. A repeated
 /// chunk is therefore ignored, and a missing chunk ends the synchronization. The next
-/// synchronization begins anew, and the store recognizes the records that it has.
+/// synchronization starts over, and the store recognizes the records that it has.
 public struct DrinkSync: Sendable, Hashable {
   var state = State.idle
   /// The number of new records in this synchronization.

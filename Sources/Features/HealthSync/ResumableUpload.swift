@@ -1,6 +1,6 @@
 public import LinkWire
 
-/// One try to send a payload in pieces, which resumes where an earlier try was interrupted.
+/// An attempt to send a payload in pieces, which resumes where an earlier attempt was interrupted.
 ///
 ///     ticket ─▶ asking ──offset──▶ appending ⇄ (the rest) ─▶ ended: the server's response
 ///                 │ gone              ▲  │ another offset: resumes there
@@ -9,10 +9,10 @@ public import LinkWire
 ///                     └──the server does not support uploads──▶ whole
 ///
 /// This value sends nothing itself: the shell makes the request of each step and reports the
-/// response. An interrupted request ends the try; the ticket stays stored, and the next try begins
-/// with it.
+/// response. An interrupted request ends the attempt. The ticket stays stored, and the next attempt
+/// begins with it.
 public struct ResumableUpload: Sendable, Hashable {
-  /// The next step of a try.
+  /// The next step of an attempt.
   public enum Step: Sendable, Hashable {
     /// Ask the server to create an upload.
     case create
@@ -22,11 +22,11 @@ public struct ResumableUpload: Sendable, Hashable {
     case append(url: String, from: Int, count: Int, isLast: Bool)
     /// Send the payload in one request, as to a server that does not support uploads.
     case whole
-    /// The response to the whole payload, or a refusal that another try may avoid.
+    /// The response to the whole payload, or a refusal that another attempt may avoid.
     case ended(status: Int)
   }
 
-  /// What to store for the next try.
+  /// What to store for the next attempt.
   public enum Keep: Sendable, Hashable {
     case nothing
     /// Store the URL before the next request.
@@ -40,7 +40,7 @@ public struct ResumableUpload: Sendable, Hashable {
   public static let usualLeast = 64 << 10
   /// The most bytes of a piece. Our choice: the most that a restart of the server costs.
   public static let mostPiece = 256 << 10
-  /// The most restarts and offset corrections of a try before it sends the payload whole.
+  /// The most restarts and offset corrections of an attempt before it sends the payload whole.
   static let mostDetours = 3
 
   private enum Stage: Sendable, Hashable {
@@ -61,11 +61,11 @@ public struct ResumableUpload: Sendable, Hashable {
   /// Whether the final response reports the batch as stored, if its status is a success.
   public private(set) var isStored = true
 
-  /// Creates a try.
+  /// Creates an attempt.
   ///
   /// - Parameters:
-  /// - size: The size of the payload in bytes.
-  /// - url: The URL of the upload that an earlier try began.
+  ///   - size: The size of the payload in bytes.
+  ///   - url: The URL of the upload that an earlier attempt began.
   public init(size: Int, _ offer: UploadOffer, url: String? = nil) {
     self.size = size
     dialect = offer.dialect
@@ -101,7 +101,7 @@ public struct ResumableUpload: Sendable, Hashable {
 
   /// Takes the response to the step's request.
   ///
-  /// - Returns: What to store for the next try.
+  /// - Returns: What to store for the next attempt.
   public mutating func take(_ reply: UploadReply) -> Keep {
     switch stage {
     case .creating: return created(reply)
@@ -148,7 +148,7 @@ public struct ResumableUpload: Sendable, Hashable {
     let isSuccess = (200..<300).contains(reply.status)
     if isLast, reply.fields.isComplete == true || (isSuccess && isWhole(reply)) {
       (stage, isStored) = (.ended(status: reply.status), reply.isSuccess)
-      // A server that could not store the batch now keeps the bytes for the next try.
+      // A server that could not store the batch now keeps the bytes for the next attempt.
       let isKept = Self.isPassing(reply.status) || (isSuccess && !reply.isSuccess)
       return isKept ? .nothing : .forget
     }
@@ -201,7 +201,7 @@ public struct ResumableUpload: Sendable, Hashable {
     return begin()
   }
 
-  /// Begins anew, or sends the payload whole after too many detours.
+  /// Starts over, or sends the payload whole after too many detours.
   private mutating func begin() -> Keep {
     detours += 1
     stage = detours < Self.mostDetours ? .creating : .whole

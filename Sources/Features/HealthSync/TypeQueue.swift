@@ -188,7 +188,7 @@ struct TypeQueue: Sendable, Hashable {
 
   /// Resets the reading progress.
   ///
-  /// - Returns: Whether a run is in progress, which has to begin anew.
+  /// - Returns: Whether a run is in progress, which has to start over.
   mutating func forgetProgress(at now: Instant) -> Bool {
     (anchor, synced) = (nil, 0)
     switch run {

@@ -2,7 +2,7 @@ package import LinkCore
 package import LinkStorage
 package import LinkWire
 
-/// One try to upload the payload of a file, in one request or in pieces that resume an earlier try.
+/// An attempt to upload the payload of a file, in one request or in resumable pieces.
 ///
 ///     asking ──offer──▶ compressing ──▶ in pieces ──the server keeps no pieces──▶ in one request
 ///                          ▲  (if the server takes gzip)  │                         │
@@ -13,13 +13,13 @@ package import LinkWire
 /// result with `take`, and stores or removes the ticket that `take` returns before the next step.
 /// with `take`, and stores or removes the ticket that `take` returns before the next step.
 package struct UploadTry: Sendable, Hashable {
-  /// The next action of a try.
+  /// The next action of an attempt.
   package enum Step: Sendable, Hashable {
     /// Compress the payload with gzip.
     case compress
     /// Send a request.
     case send(UploadRequest)
-    /// The try has ended. The epoch is the one that the server named on acceptance.
+    /// The attempt has ended. The epoch is the one that the server named on acceptance.
     case ended(UploadOutcome, epoch: String?)
   }
 
@@ -62,14 +62,14 @@ package struct UploadTry: Sendable, Hashable {
   /// Whether the payload is compressed.
   package private(set) var isGzip = false
 
-  /// Creates a try.
+  /// Creates an attempt.
   ///
   /// - Parameters:
-  /// - body: The content of the payload's file.
-  /// - endpoint: The URL to which batches are posted.
-  /// - ticket: The stored ticket of an earlier try.
-  /// - resumesFrom: The least size in bytes of a payload that is sent in pieces.
-  /// - support: The upload features that the server has reported.
+  ///   - body: The content of the payload's file.
+  ///   - endpoint: The URL to which batches are posted.
+  ///   - ticket: The stored ticket of an earlier attempt.
+  ///   - resumesFrom: The least size in bytes of a payload that is sent in pieces.
+  ///   - support: The upload features that the server has reported.
   package init(
     _ body: [UInt8], to endpoint: String, ticket: UploadTicket?, resumesFrom: Int,
     _ support: UploadSupport
@@ -123,7 +123,7 @@ package struct UploadTry: Sendable, Hashable {
       switch support.resumption {
       case .offered(let offer)?: self.offer = offer
       case .absent?: offer = nil
-      // Reuse the protocol of the earlier try.
+      // Reuse the protocol of the earlier attempt.
       case nil: offer = ticket.map { UploadOffer($0.dialect) }
       }
     }
@@ -200,7 +200,7 @@ package struct UploadTry: Sendable, Hashable {
     }
   }
 
-  /// Ends the try with the response to the whole payload.
+  /// Ends the attempt with the response to the whole payload.
   private mutating func conclude(
     _ answer: UploadAnswer, isStored: Bool, _ support: inout UploadSupport
   ) {
@@ -211,7 +211,7 @@ package struct UploadTry: Sendable, Hashable {
     }
   }
 
-  /// Ends the try, or resends the payload uncompressed to a server that rejects gzip.
+  /// Ends the attempt, or resends the payload uncompressed to a server that rejects gzip.
   private mutating func fail(_ failure: LinkFailure, _ support: inout UploadSupport) {
     guard isGzip, case .http(415, _, _) = failure else {
       (stage, step) = (.ended, .ended(.failed(failure), epoch: nil))

@@ -172,7 +172,7 @@ extension StreamModel {
 
   /// Records whether older messages exist, after the first screen was fetched.
   ///
-  /// If an app was told that nothing is older, it receives the correction.
+  /// An app that received `hasMore: false` receives the correction.
   mutating func noteBeginning(hasMore isOlder: Bool, _ step: inout Step) {
     // Messages stamped before the screen may have been stored but not shown while this was unknown.
     let isHidden = history.oldest.flatMap { shown in timeline.oldest.map { $0 < shown.key } }

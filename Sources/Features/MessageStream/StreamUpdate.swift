@@ -94,7 +94,7 @@ public enum StreamNotice: Sendable, Hashable, Codable {
   case storeRecovered
   /// The server will close all streams within this time.
   case draining(within: Duration)
-  /// The server's log began anew, or was restored to an earlier state.
+  /// The server's log started over, or was restored to an earlier state.
   case newEpoch(Position)
   /// The user must sign in.
   case signIn

@@ -86,7 +86,7 @@ enum HistoryReach: Sendable, Hashable {
   /// Missing messages are not available. The cursor continues where messages exist.
   case gap(SessionGap)
 
-  /// Whether the conversation begins anew.
+  /// Whether the conversation starts over.
   var isReset: Bool { self == .gap(.replaced) || self == .gap(.clientAhead) }
 }
 

@@ -228,7 +228,7 @@ extension SessionModel {
 
 // MARK: - Servers without keys
 
-// The messages of such a server are evidence. `PromptEvidence` attributes it to prompts.
+// Messages of a server without keys are evidence, which `PromptEvidence` attributes to prompts.
 extension SessionModel {
   /// Changes the evidence of a conversation, after making its first open prompt the one in
   /// progress.

@@ -612,7 +612,7 @@ extension SessionModel {
     }
   }
 
-  /// Records that the server has or reports nothing of a conversation; returns false if not asked.
+  /// Records that the server refused a subscription; returns false if none was pending.
   private mutating func leave(_ conversation: String, _ step: inout Step) -> Bool {
     guard connection?.subscriptions.refused(conversation) == true else { return false }
     conclude(conversation, &step)

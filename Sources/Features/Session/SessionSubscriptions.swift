@@ -61,8 +61,7 @@ struct SessionSubscriptions: Sendable, Hashable {
   /// Records that a window of a conversation has arrived.
   mutating func answered(_ conversation: String) { pending[conversation] = nil }
 
-  /// Records that the server has nothing of a conversation; returns false if there was no request
-  /// for it.
+  /// Records that the server refused a subscription; returns false if none was pending.
   mutating func refused(_ conversation: String) -> Bool {
     guard pending.removeValue(forKey: conversation) != nil else { return false }
     reached.insert(conversation)
@@ -73,7 +72,7 @@ struct SessionSubscriptions: Sendable, Hashable {
   mutating func repeatLater(_ conversation: String) { again.insert(conversation) }
 
   /// Records that the end of a conversation was reached. If nothing is missing before it, a later
-  /// hole is requested anew.
+  /// hole is requested again.
   mutating func reach(_ conversation: String, isWhole: Bool) {
     reached.insert(conversation)
     if isWhole { holes.remove(conversation) }

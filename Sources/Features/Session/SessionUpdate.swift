@@ -79,7 +79,7 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
 public enum SessionGap: String, Sendable, Hashable, Codable, CaseIterable {
   /// The server removed older messages.
   case pruned
-  /// The server has fewer messages than this client stored. The client begins anew.
+  /// The server has fewer messages than this client stored. The client starts over.
   case clientAhead
   /// The server replaced the conversation's file.
   case replaced

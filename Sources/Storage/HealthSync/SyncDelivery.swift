@@ -30,8 +30,8 @@ public struct SyncDelivery: Sendable, Hashable {
   /// Creates a delivery from a decoded batch.
   ///
   /// - Parameters:
-  /// - arrived: The arrival time; `nil` for no bound.
-  /// - hash: Returns the SHA-256 hash of a text.
+  ///   - arrived: The arrival time; `nil` for no bound.
+  ///   - hash: Returns the SHA-256 hash of a text.
   public init(
     of reading: SyncReading, user: String, arrived: Timestamp? = nil, hash: ([UInt8]) -> SyncHash
   ) {

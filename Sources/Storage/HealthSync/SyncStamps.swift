@@ -61,12 +61,12 @@ package struct SyncStamps: Sendable, Hashable {
   /// Returns the effective time of a time stamp that arrives for the first time.
   ///
   /// - Parameters:
-  /// - latest: The latest effective time of the person's batches. It matters because the server's
-  ///   clock may have gone back.
-  /// - before: The latest effective time of the phone's earlier time stamps that arrived before
-  ///   this one or were bounded.
-  /// - behind: The effective time of the phone's next time stamp, if that stamp has arrived and was
-  ///   bounded.
+  ///   - latest: The latest effective time of the person's batches. It matters because the server's
+  ///     clock may have gone back.
+  ///   - before: The latest effective time of the phone's earlier time stamps that arrived before
+  ///     this one or were bounded.
+  ///   - behind: The effective time of the phone's next time stamp, if that has arrived and was
+  ///     bounded.
   package static func counts(
     _ made: Timestamp, arrived: Timestamp?, latest: Timestamp?, before: Timestamp?,
     behind: Timestamp?

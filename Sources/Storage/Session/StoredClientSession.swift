@@ -183,7 +183,7 @@ public struct StoredPrompt: QueuedItem, Codable {
 /// The progress of a client in a conversation.
 public struct KnownConversation: Sendable, Hashable, Codable {
   public var id: String
-  /// The prompt that opened the conversation (`new_session_id`); `nil` until the server accepted one.
+  /// The prompt that opened the conversation (`new_session_id`); `nil` until one was accepted.
   public var openedBy: UUID128?
   /// The last stored sequence number (version 0.4).
   public var sequence: UInt64

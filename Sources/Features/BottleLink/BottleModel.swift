@@ -286,7 +286,7 @@ extension BottleModel {
     connection.chunkBytes = connection.longestValue
     self.connection = connection
     drive(.established(attempt), &step)
-    // A state was read, which proves that the link works: if it ends now, that is an unexpected
+    // A state was read, which proves that the link works. Its end from now on is an unexpected
     // loss, not a failed attempt.
     drive(.validData(attempt), &step)
     (lastWall, lastHeard) = (time, step.now)

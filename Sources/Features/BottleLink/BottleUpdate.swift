@@ -107,7 +107,7 @@ public enum BottleRequestResult: Sendable, Hashable, Codable {
   case done
   /// The request is not valid, and was not sent. The text names the remedy.
   case invalid(String)
-  /// The bottle refused it.
+  /// The bottle refused the request.
   case refused
   /// The request was not sent, for one of the reasons of a failed refresh.
   case notSent(BottleRefreshResult)
@@ -115,7 +115,7 @@ public enum BottleRequestResult: Sendable, Hashable, Codable {
   case unconfirmed
 }
 
-/// A condition worth a line in a log. It changes nothing by itself.
+/// A condition that is worth logging but has no effect by itself.
 public enum BottleNotice: Sendable, Hashable, Codable {
   case syncFailed(SyncFailure)
   /// The bottle reports unsynchronized records, but sends none.

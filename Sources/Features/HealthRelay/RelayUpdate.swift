@@ -95,7 +95,7 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
   /// The time from the question's arrival to its end.
   public var took: Duration
 
-  /// How a question ended.
+  /// The outcome of a question.
   public enum Outcome: Sendable, Hashable, Codable {
     /// The backend received the answer with this number of points. A truncated answer says where to
     /// continue.
@@ -152,7 +152,8 @@ public struct RelaySettings: Sendable, Hashable, Codable {
   public static let lineLimit = 32
   /// The most IDs of answered questions that are stored while a connection lasts.
   public static let answeredLimit = 256
-  /// The limit of replies to messages that are not understood: 20 a minute, then none. Our choice.
+  /// The limit of replies to messages that are not understood: 20 a minute, then none. Project
+  /// choice.
   public static let refusals = AttemptWindow(attempts: 20, per: .seconds(60))
 
   /// Creates settings with a custom policy.

@@ -35,10 +35,10 @@ public struct ResumableUpload: Sendable, Hashable {
     case forget
   }
 
-  /// The least size of a payload that is sent in pieces. Our choice: below it an interruption costs
-  /// less than the requests of a resumption.
+  /// The least size of a payload that is sent in pieces. Project choice: below it an interruption
+  /// costs less than the requests of a resumption.
   public static let usualLeast = 64 << 10
-  /// The most bytes of a piece. Our choice: the most that a restart of the server costs.
+  /// The most bytes of a piece. Project choice: the most that a restart of the server costs.
   public static let mostPiece = 256 << 10
   /// The most restarts and offset corrections of an attempt before it sends the payload whole.
   static let mostDetours = 3

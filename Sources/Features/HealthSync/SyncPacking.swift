@@ -21,8 +21,8 @@ package struct SyncPacking: Sendable {
 
   /// The most records of a batch, and the most deletions (contract 5.4).
   package static let mostRecords = 1_000
-  /// The most bytes of a batch with more than one record. Our choice: a thousand records have about
-  /// 350 kB, and hosts accept 4 MB and more.
+  /// The most bytes of a batch with more than one record. Project choice: a thousand records have
+  /// about 350 kB, and hosts accept 4 MB and more.
   package static let mostBytes = 1 << 20
 
   /// The phone's ID in batches.

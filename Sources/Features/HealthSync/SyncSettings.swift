@@ -17,30 +17,30 @@ public struct SyncSettings: Sendable, Hashable, Codable {
 
   /// The time span of the first sync of a type (contract 5.4).
   static let firstSpan = Duration.seconds(30 * 86_400)
-  /// The most samples and deletions of one page. Our choice: two batches, so that little is read
-  /// twice.
+  /// The most samples and deletions of one page. Project choice: two batches, so that little is
+  /// read twice.
   static let pageLimit = 2 * SyncPacking.mostRecords
   /// The most waiting batches of a type. At the limit its source is not read until half of them are
   /// gone.
   package static let mostBatches = 64
-  /// The debounce interval of change callbacks. Our choice: between the 16 ms and the 2 s of peers,
-  /// and short compared with the budget of a wake-up.
+  /// The debounce interval of change callbacks. Project choice: between the 16 ms and the 2 s of
+  /// peers, and short compared with the budget of a wake-up.
   static let gathering = Duration.milliseconds(50)
   /// The waits after failures of a source, a file or the store. The last wait repeats.
   static let pauses: [Duration] = [1, 2, 4, 8, 16, 32, 60].map { .seconds($0) }
-  /// The number of consecutive failures that counts as an outage. Our choice: 7 s of waits.
+  /// The number of consecutive failures that counts as an outage. Project choice: 7 s of waits.
   static let mostFailures = 4
-  /// The interval of readings of a refused secret. Our choice.
+  /// The interval of readings of a refused secret. Project choice.
   static let secretPause = Duration.seconds(60)
-  /// The wait between attempts if the policy's schedule has none. Our choice.
+  /// The wait between attempts if the policy's schedule has none. Project choice.
   static let longestPause = Duration.seconds(900)
   /// The longest time that `stop` waits for transactions in progress.
   static let flushTimeout = Duration.seconds(2)
 
   /// Returns how long before its end a grant of background time is given back.
   ///
-  /// The grant began before the model received it, and the system ends an app that is late. Our
-  /// choice: a second, or half of a shorter grant.
+  /// The grant began before the model received it, and the system ends an app that is late.
+  /// Project choice: a second, or half of a shorter grant.
   static func margin(of budget: Duration) -> Duration { min(.seconds(1), budget / 2) }
 
   static func pause(after failures: Int) -> Duration {

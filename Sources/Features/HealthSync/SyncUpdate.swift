@@ -83,7 +83,7 @@ public struct SyncTypeReport: Sendable, Hashable, Codable {
   }
 }
 
-/// A condition worth a line in a log. It changes nothing by itself.
+/// A condition that is worth logging but has no effect by itself.
 public enum SyncNotice: Sendable, Hashable, Codable {
   /// The server refused the secret. Nothing is sent until the secret changes.
   case secretRefused

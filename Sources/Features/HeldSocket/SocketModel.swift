@@ -186,7 +186,7 @@ extension SocketModel {
   }
 }
 
-/// A condition worth a line in a log. It changes nothing by itself.
+/// A condition that is worth logging but has no effect by itself.
 public enum SocketNotice: Sendable, Hashable, Codable {
   /// A message was not accepted because there is no connection and the outbox is off.
   case notConnected

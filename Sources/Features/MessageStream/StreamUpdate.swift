@@ -9,7 +9,7 @@ public enum StreamUpdate: Sendable, Hashable, Codable {
   case messages([Message], via: Via)
   /// Shown messages whose text changed.
   case edited([Message])
-  /// A hole that older pages can fill.
+  /// A gap was found, which older pages can fill.
   case gap(Gap)
   /// A gap was closed.
   case gapClosed(Gap)
@@ -74,7 +74,7 @@ public struct StreamStatus: Sendable, Hashable, Codable {
   }
 }
 
-/// A condition worth a line in a log or a hint to the user. It changes nothing by itself.
+/// A condition that is worth logging or showing but has no effect by itself.
 public enum StreamNotice: Sendable, Hashable, Codable {
   /// A frame or page entry was not a valid message and was left out.
   case malformed(MessageError)

@@ -174,8 +174,9 @@ struct ServerConnection: Sendable, Hashable {
     pings.append(Ping(id: id, sentAt: now))
   }
 
-  /// Records the response to the oldest ping; returns the ping's ID, the round trip, and whether it
-  /// is the connection's first.
+  /// Records the response to the oldest ping.
+  ///
+  /// - Returns: The ID of the ping, the round trip, and whether it is the connection's first one.
   mutating func takePong(at now: Instant) -> (id: UInt64, roundTrip: Duration, isFirst: Bool)? {
     guard !pings.isEmpty else { return nil }
     let ping = pings.removeFirst()
@@ -245,8 +246,10 @@ struct ServerConnection: Sendable, Hashable {
     if awaited.isEmpty { (looseAcks, askedUntil) = (0, nil) }
   }
 
-  /// Records an ack without a key; returns the prompts that it may belong to, and whether the
-  /// server has received all of them.
+  /// Records an ack without a key.
+  ///
+  /// - Returns: The prompts to which it may belong, and whether the server has received all of
+  ///   them.
   mutating func takeAck() -> (prompts: [UUID128], isSure: Bool) {
     guard !awaited.isEmpty else { return ([], false) }
     // Acks of prompts have keys.

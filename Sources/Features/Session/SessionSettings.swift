@@ -25,12 +25,12 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let subscriptionsTogether = 100
   /// The most failed prompts that are kept for a retry. Beyond the limit the oldest one is removed.
   static let failedLimit = 100
-  /// The most bytes of a prompt's text, within the limit of our server.
+  /// The most bytes of a prompt's text, within the limit of the backend.
   static let longestPrompt = 524_288
   /// The most bytes of a prompt's message, in which a control character may take 6 bytes.
   ///
-  /// The limit lies within the 1 MiB that our server reads, and that a socket queues in addition to
-  /// waiting messages.
+  /// The limit lies within the 1 MiB that the backend reads, and that a socket queues in addition
+  /// to waiting messages.
   static let longestMessage = 983_040
   /// The time after which a prompt that the server has not accepted is marked as stale
   /// (requirements 003).

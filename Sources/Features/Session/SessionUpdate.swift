@@ -145,7 +145,7 @@ extension SessionRecord.Reason {
   }
 }
 
-/// A condition worth a line in a log. It changes nothing by itself.
+/// A condition that is worth logging but has no effect by itself.
 public enum SessionNotice: Sendable, Hashable, Codable {
   /// The server has not accepted a prompt for 60 s.
   case stale(UUID128)

@@ -3,7 +3,7 @@ public import LinkWire
 
 /// The bottle of a phone.
 public struct KnownBottle: Sendable, Hashable, Codable {
-  /// The id that the phone's system assigned.
+  /// The ID that the phone's system assigned.
   public var id: PeripheralID
   /// The name that the bottle advertises.
   public var name: String?

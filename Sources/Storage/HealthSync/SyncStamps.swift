@@ -52,8 +52,8 @@ package struct SyncStamps: Sendable, Hashable {
 
   /// Returns the last time stamp that is ordered after another one.
   ///
-  /// Our choice: a phone's clock is wrong either by hours at most or by years. After a clock that
-  /// was years ahead was corrected, newer batches have earlier time stamps.
+  /// Project choice: a phone's clock is wrong either by hours at most or by years. After a clock
+  /// that was years ahead was corrected, newer batches have earlier time stamps.
   package static func horizon(of made: Timestamp) -> Timestamp {
     made.advanced(by: .seconds(86_400))
   }

@@ -160,8 +160,9 @@ public struct StoredPrompt: QueuedItem, Codable {
   public var state: SendState
   /// Whether the server has confirmed the prompt, or may have confirmed it.
   public var isAccepted: Bool
-  /// The least position in the conversation that the prompt's message can have, on a server without
-  /// idempotency keys; `nil` until the prompt was sent to such a server.
+  /// The least position of the prompt's message in the conversation, on a server without keys.
+  ///
+  /// It is `nil` until the prompt was sent to such a server.
   public var floor: UInt64?
   /// Whether the history of a server without keys contains the prompt's message, before `floor`.
   public var isSeen: Bool
@@ -220,7 +221,7 @@ public enum SessionVia: String, Sendable, Hashable, Codable, CaseIterable {
 public struct SessionEnding: Sendable, Hashable, Codable {
   /// The idempotency key of the prompt.
   public var key: UUID128
-  /// The conversation's id.
+  /// The conversation's ID.
   public var conversation: String
   /// The text of the prompt.
   public var text: String

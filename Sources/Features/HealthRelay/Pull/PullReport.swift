@@ -19,7 +19,7 @@ public struct PullReport: Sendable, Hashable, Codable {
     case finished
     /// The budget was used up.
     case outOfTime
-    /// The operating system or the caller cancelled the pull.
+    /// The operating system or the caller canceled the pull.
     case cancelled
     /// The backend no longer accepts the token; connect and pair again.
     case signedOut
@@ -45,19 +45,20 @@ public struct PullReport: Sendable, Hashable, Codable {
 package struct PullSettings: Sendable, Hashable, Codable {
   /// The duration of the whole pull. From the requirements: a push gives an app about 30 s.
   package var budget: Duration
-  /// The most questions leased at once. Our choice: what fits the budget at a few seconds each.
+  /// The most questions leased at once. Project choice: what fits the budget at a few seconds each.
   package var leaseLimit: Int
-  /// The time-out of one exchange with the backend. Our choice.
+  /// The time-out of one exchange with the backend. Project choice.
   package var exchangeLimit: Duration
-  /// The least remaining time in which an operation begins. Our choice: a round trip over a slow
-  /// network.
+  /// The least remaining time in which an operation begins. Project choice: a round trip over a
+  /// slow network.
   package var leastTime: Duration
-  /// The time reserved after reading for sending the answer. Our choice.
+  /// The time reserved after reading for sending the answer. Project choice.
   package var sendTime: Duration
-  /// The waits before the retries of an exchange. Our choice: all of them fit the budget.
+  /// The waits before the retries of an exchange. Project choice: all of them fit the budget.
   package var retries: Schedule
 
-  /// Creates settings. The default budget is that of the requirements; the other defaults are ours.
+  /// Creates settings. The default budget is that of the requirements; the others are project
+  /// choices.
   package init(
     budget: Duration = .seconds(25), leaseLimit: Int = 4, exchangeLimit: Duration = .seconds(8),
     leastTime: Duration = .seconds(1), sendTime: Duration = .seconds(4),
@@ -71,8 +72,8 @@ package struct PullSettings: Sendable, Hashable, Codable {
     self.retries = retries
   }
 
-  /// The wait before another pull after a transient failure. Our choice.
+  /// The wait before another pull after a transient failure. Project choice.
   package static let pause = Duration.seconds(60)
-  /// The longest retry-after of the backend that is honored. Our choice.
+  /// The longest retry-after of the backend that is honored. Project choice.
   package static let longestPause = Duration.seconds(3_600)
 }

@@ -61,7 +61,7 @@ public struct RelayModel: Machine {
     problems = Throttle(every: RelaySettings.problemInterval)
   }
 
-  /// The number of open questions. The first one is being answered, the others wait.
+  /// The number of open questions. The first one is being answered; the others wait.
   package var openQuestions: Int { line.items.count }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
@@ -557,7 +557,7 @@ extension RelayModel {
     }
   }
 
-  /// Replaces the answer by a failure because the store did not respond in time.
+  /// Replaces the answer with a failure because the store did not respond in time.
   mutating func expireReading(_ step: inout Step) {
     guard let first = line.items.first, case .reading(let late, _) = first.progress else { return }
     let reason = "the health data could not be read in time"

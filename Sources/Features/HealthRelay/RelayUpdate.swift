@@ -90,15 +90,15 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
   public var id: RelayRequestID
   /// The question.
   public var question: HealthQuestion
-  /// How the question ended.
+  /// The outcome of the question.
   public var outcome: Outcome
   /// The time from the question's arrival to its end.
   public var took: Duration
 
   /// The outcome of a question.
   public enum Outcome: Sendable, Hashable, Codable {
-    /// The backend received the answer with this number of points. A truncated answer says where to
-    /// continue.
+    /// The backend received the answer with this number of points. A truncated answer contains the
+    /// position at which to continue.
     case answered(points: Int, isTruncated: Bool)
     /// The backend received a failure with this reason.
     case refused(reason: String)

@@ -463,7 +463,7 @@ extension RelayModel {
     let isNew = link.status.phase != .connected
     let couldSendParts = welcome?.acceptsParts ?? next.acceptsParts
     welcome = next
-    // A backend that resumed the session need not repeat the token, neither at once nor with later
+    // A backend that resumed the session does not have to repeat the token, at once or with later
     // codes.
     if next.resume != nil || isNew && !next.isResumed { resume = next.resume }
     if isNew {

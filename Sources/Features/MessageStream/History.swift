@@ -102,10 +102,10 @@ extension History: SelfChecking {
 
 // The anchoring of pages that were found by counting.
 //
-// A page is evidence only for the range between two neighbors in it. As new messages are added on
-// top, it is also evidence for the range between the pages of one walk down. The messages of a page
-// are therefore known to follow the shown messages only after the walk has met the message at which
-// it began.
+// A page is evidence only for the range between two neighbors in it. Because new messages are added
+// on top, it is also evidence for the range between the pages of one walk down. The messages of a
+// page are therefore known to follow the shown messages only after the walk has met the message at
+// which it began.
 extension History.Fetch {
   /// Records what a page contains beyond the message at which the fetch began.
   ///

@@ -1,20 +1,21 @@
-/// Why there is no answer, in words for the assistant and the person behind it.
+/// The reason that there is no answer, worded for the assistant and its user.
 enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A statistic without spans to make it for.
+  /// A statistic without a grouping.
   case statisticAlone
-  /// A sum of readings.
+  /// A sum of readings, which cannot be added.
   case cannotAdd(types: [String])
-  /// A figure of days or nights, asked for by the hour.
+  /// A statistic that compares days or nights, requested by the hour.
   case needsDays(types: [String], HealthStatistic)
   case startAfterEnd
   case startInFuture
-  /// Outside the years 1900 to 2199; the bounds are ours and keep all arithmetic far from its ends.
+  /// A time outside the years 1900 to 2199. The bounds are chosen here and keep all arithmetic far
+  /// from overflow.
   case outOfRange
-  /// Not even the first moment's points fit an answer.
+  /// Even the points of the first moment do not fit into an answer.
   case tooMuchAtOnce
-  /// More days than one answer can take together.
+  /// More days than one answer can combine.
   case tooManyDays
-  /// A sum beyond 1.8e308: neither `null` nor the largest number would be the truth.
+  /// A sum above 1.8e308, for which both `null` and the largest number would be wrong.
   case sumTooLarge
   /// The store could not be read.
   case unreadable(reason: String)
@@ -43,7 +44,7 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension AnswerRefusal {
-  /// The two as one, if they say the same of different types.
+  /// Returns both refusals as one, if they have the same reason and differ only in their types.
   func joined(with other: AnswerRefusal) -> AnswerRefusal? {
     if case .cannotAdd(let types) = self, case .cannotAdd(let more) = other {
       return .cannotAdd(types: types.adding(more))
@@ -58,26 +59,26 @@ extension AnswerRefusal {
 extension [String] {
   fileprivate func adding(_ more: [String]) -> [String] { self + more.filter { !contains($0) } }
 
-  /// The words as a sentence lists them.
+  /// The strings as a list within a sentence.
   fileprivate var listed: String {
     guard let last, count > 1 else { return first ?? "" }
     return dropLast().joined(separator: ", ") + " and " + last
   }
 }
 
-/// How much an answer may hold, and how it is read.
+/// The limits of an answer's size, and how it is read.
 public struct AnswerLimits: Sendable, Hashable, Codable {
-  /// Bytes of the answer's object.
+  /// The greatest size of the answer's object, in bytes.
   public var maxBytes: Int
-  /// Samples of one page.
+  /// The greatest number of samples in one page.
   public var pageLimit: Int
-  /// The longest span that is read at once; the original's 75 days.
+  /// The longest span that is read at once. The default is the original app's 75 days.
   public var batch: Duration
-  /// Whether numbers stay exact and workouts have no heart rates: for programs that calculate, not
-  /// for assistants that read.
+  /// Whether numbers stay exact and workouts have no heart rates. This is for programs that
+  /// calculate, not for assistants that read.
   public var isExact: Bool
 
-  /// Limits; a plain backend's by default.
+  /// Creates limits. The defaults are those of a plain backend.
   public init(
     maxBytes: Int = 199_000, pageLimit: Int = 5_000, batch: Duration = .seconds(75 * 86_400),
     isExact: Bool = false
@@ -88,18 +89,18 @@ public struct AnswerLimits: Sendable, Hashable, Codable {
     self.isExact = isExact
   }
 
-  /// The size of samples without a statistic unless the question allows more: about 200 samples,
-  /// which a language model reads at once.
+  /// The default size of an answer without a statistic: about 200 samples, which a language model
+  /// reads at once.
   public static let rawBytes = 32_768
 
-  /// The size of all other answers unless the question allows more: what an event of 1 MB carries
-  /// twice, as an object and as text, in which each quote is escaped.
+  /// The default size of all other answers. An event of 1 MB carries such an answer twice: as an
+  /// object, and as text in which each quote is escaped.
   public static let groupedBytes = 400_000
 
-  /// One frame of 200,000 bytes, with room for what stands around the object.
+  /// The limits for one frame of 200,000 bytes, with room for the fields around the object.
   public static let oneFrame = AnswerLimits()
-  /// What a backend puts together from parts.
+  /// The limits of an answer that a backend joins from parts.
   public static let parts = AnswerLimits(maxBytes: 8 << 20)
-  /// The same, for programs.
+  /// The limits of an answer that a backend joins from parts for a program.
   public static let exact = AnswerLimits(maxBytes: 8 << 20, isExact: true)
 }

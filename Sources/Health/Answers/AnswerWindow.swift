@@ -1,18 +1,18 @@
 import LinkCore
 
-/// Which moments an answer is about.
+/// The interval that an answer covers.
 struct AnswerWindow: Sendable, Hashable {
-  /// What counts.
+  /// The start of the interval of samples that count.
   var from: Timestamp
   var to: Timestamp
-  /// The start as it was asked for.
+  /// The requested start.
   var start: Timestamp
-  /// The end as it was asked for; no span is told to go beyond it.
+  /// The requested end. No reported span goes beyond it.
   var end: Timestamp
   /// How much earlier than midnight the days of this answer begin.
   var lead = Duration.zero
 
-  /// Checks what was asked. Throws where it makes no sense.
+  /// Creates the window of a query. Throws an error if the query makes no sense.
   init(
     _ query: HealthDataQuery, zone: ZoneRules, now: Timestamp
   ) throws(AnswerRefusal) {
@@ -26,20 +26,20 @@ struct AnswerWindow: Sendable, Hashable {
     if query.valueType == .sleep { widenToNights(in: zone) }
   }
 
-  /// What counts, as a span.
+  /// The interval of samples that count, as a range.
   var members: Range<Timestamp> { from..<max(from, to) }
 
   /// Days of sleep begin at 21:00 of the day before.
   static let nightLead = Duration.seconds(3 * 3_600)
 
-  /// From 1900 up to 2200.
+  /// The years from 1900 up to, but not including, 2200.
   private static let range =
     Timestamp(
       nanoseconds: -2_208_988_800_000_000_000)..<Timestamp(nanoseconds: 7_258_118_400_000_000_000)
 
-  /// Whole days of sleep are the nights that belong to them: from 21:00 to 21:00.
+  /// Widens whole days of sleep to the nights that belong to them, from 21:00 to 21:00.
   ///
-  /// So the nights of neighbouring days neither overlap nor leave a hole between them.
+  /// The nights of neighboring days then neither overlap nor leave a gap.
   private mutating func widenToNights(in zone: ZoneRules) {
     guard let first = Self.midnight(near: from, in: zone),
       let last = Self.midnight(near: to, in: zone), first < last
@@ -49,7 +49,7 @@ struct AnswerWindow: Sendable, Hashable {
     to = Self.evening(before: last, in: zone)
   }
 
-  /// From when on a question of whole days that starts at this moment counts.
+  /// Returns the moment from which a query of whole days that starts at `start` counts.
   static func evening(before start: Timestamp, in zone: ZoneRules) -> Timestamp {
     midnight(near: start, in: zone).map { evening(before: $0, in: zone) } ?? start
   }
@@ -58,9 +58,9 @@ struct AnswerWindow: Sendable, Hashable {
     zone.first(showing: CivilTime(nanoseconds: midnight.nanoseconds - nightLead.nanoseconds))
   }
 
-  /// The midnight that a moment within 5 minutes of 00:00 or of 23:59 stands for.
+  /// Returns the midnight that a moment within 5 minutes of 00:00 or of 23:59 stands for.
   ///
-  /// Where the clocks skip 00:00, the day begins with what they show next.
+  /// Where the clocks skip 00:00, the day begins with the next time that they show.
   private static func midnight(near time: Timestamp, in zone: ZoneRules) -> CivilTime? {
     let minute: Int64 = 60_000_000_000
     let day = CivilTime.nanosecondsPerDay

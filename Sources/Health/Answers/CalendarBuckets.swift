@@ -1,28 +1,28 @@
 import LinkCore
 
-/// One span of the calendar.
+/// A span of the calendar.
 struct Bucket: Sendable, Hashable {
-  /// Where the calendar's span begins.
+  /// The start of the calendar span.
   var start: Timestamp
-  /// Where the next one begins.
+  /// The start of the next span.
   var end: Timestamp
-  /// What belongs to it: the span itself, or one that is shifted against it.
+  /// The interval whose samples belong to the span. It can be shifted against the span.
   var members: Range<Timestamp>
 }
 
-/// The calendar of one zone, cut into hours, days, weeks from Monday, or months.
+/// The calendar of one time zone, divided into hours, days, weeks from Monday, or months.
 ///
-/// The spans follow each other without a hole, whatever the clocks do: a day can have 23 or 25
-/// hours, and an hour that is shown twice is two.
+/// The spans follow each other without a gap, whatever the clocks do. A day can have 23 or 25
+/// hours, and an hour that is shown twice makes two spans.
 struct CalendarBuckets: Sendable, Hashable {
   private let zone: ZoneRules
   private let grouping: HealthGrouping
-  /// How much earlier than midnight a day, week or month takes its members, in nanoseconds.
+  /// How much earlier than midnight the members of a day, week or month begin, in nanoseconds.
   private let lead: Int64
-  /// The one span of `total`.
+  /// The single span of `total`.
   private let whole: Bucket?
 
-  /// Makes a calendar; `whole` is the span of `total`, and of no other grouping.
+  /// Creates a calendar. `whole` is the span of `total`, and is ignored for other groupings.
   init(
     zone: ZoneRules, grouping: HealthGrouping, lead: Duration = .zero, whole: Bucket? = nil
   ) {
@@ -32,7 +32,7 @@ struct CalendarBuckets: Sendable, Hashable {
     self.whole = grouping == .total ? whole : nil
   }
 
-  /// The span to which a moment belongs.
+  /// Returns the span to which a moment belongs.
   func bucket(at time: Timestamp) -> Bucket {
     if let whole { return whole }
     if grouping == .hour { return hour(at: time) }
@@ -40,7 +40,8 @@ struct CalendarBuckets: Sendable, Hashable {
     let day = Int(Gregorian.floorDivide(reading, by: CivilTime.nanosecondsPerDay).0)
     var first = firstDay(of: day)
     var bucket = days(first, next(after: first))
-    // Clocks that go back over midnight show a day's end twice; its second showing is the next's.
+    // Clocks that go back over midnight show the end of a day twice. Its second showing belongs to
+    // the next day.
     while bucket.members.upperBound <= time {
       first = next(after: first)
       bucket = days(first, next(after: first))

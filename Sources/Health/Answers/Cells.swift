@@ -1,27 +1,27 @@
 import LinkCore
 
-/// What the samples of one type and source come to in one span.
+/// The totals of the samples of one type and source in one span.
 struct Cell: Sendable, Hashable {
   var type: Int
   var source: Int
   var bucket: Bucket
   /// The kind of workout.
   var activity: String?
-  /// The one number, or the four of a meal, or a workout's distance, energy, steps and minutes.
+  /// A single number; or a meal's four; or a workout's distance, energy, steps and minutes.
   var sums = SIMD4<Double>.zero
-  /// How many samples stand behind each sum; all workouts have minutes.
+  /// The number of samples in each sum. All workouts have minutes.
   var counts = SIMD4<Double>.zero
   /// The average over time: of the values, or of the heart rates during the workouts.
   var held = HeldAverage()
-  /// When the workouts were.
+  /// The times of the workouts.
   var sessions: [Range<Timestamp>] = []
-  /// When the last sample began and ended; only for the figure `latest`.
+  /// The start and end of the last sample, only for the figure `latest`.
   var latest: Range<Timestamp>?
 
-  /// Whether its sums are numbers still: those of 1e308 and more are none.
+  /// Whether all sums are finite. Sums above about 1.8e308 are not.
   var isFinite: Bool { sums - sums == .zero }
 
-  /// Takes a value the way that a figure wants it; what is taken for days is added.
+  /// Takes a value as the figure requires. Values of figures that compare days are added.
   mutating func take(_ value: Double, at place: Int = 0, for figure: Figure) {
     defer { counts[place] += 1 }
     switch figure {
@@ -38,14 +38,15 @@ struct Cell: Sendable, Hashable {
   }
 }
 
-/// The cells of an answer: one for each type, source, kind of workout and span that has samples.
+/// The cells of an answer, one for each type, source, kind of workout and span that has samples.
 ///
-/// Bounded: there are never more than `limit`; then the caller shortens the answer.
+/// There are at most `limit` cells. When the limit is reached, the caller shortens the answer.
 struct Cells: Sendable {
   private(set) var all: [Cell] = []
   private let limit: Int
   private var places: [Key: Int] = [:]
-  /// Where each source of the type at hand went last: samples come in order of time.
+  /// The index of the last cell of each source of the current type. Samples arrive in order of
+  /// time.
   private var latest: [Int] = []
   private var latestType = 0
 
@@ -60,7 +61,7 @@ struct Cells: Sendable {
     self.limit = limit
   }
 
-  /// Changes one cell; returns false, and changes nothing, if there is no room for it.
+  /// Changes one cell. Returns false, without a change, if there is no room for it.
   mutating func update(
     type: Int, source: Int, bucket: Bucket, activity: String? = nil,
     _ change: (inout Cell) -> Void
@@ -72,7 +73,7 @@ struct Cells: Sendable {
     return true
   }
 
-  /// Changes the cell at a place.
+  /// Changes the cell at an index.
   mutating func update(at place: Int, _ change: (inout Cell) -> Void) { change(&all[place]) }
 
   private mutating func place(
@@ -100,7 +101,7 @@ struct Cells: Sendable {
     return all.count - 1
   }
 
-  /// Where the later half of the spans begins; `nil` if there is only one span.
+  /// The start of the later half of the spans, or `nil` if there is only one span.
   var middle: Timestamp? {
     let starts = all.map(\.bucket.start).sorted()
     guard let first = starts.first else { return nil }
@@ -108,7 +109,7 @@ struct Cells: Sendable {
     return middle > first ? middle : starts.first { $0 > first }
   }
 
-  /// Forgets the spans that begin at `cut` or later.
+  /// Removes the spans that begin at `cut` or later.
   mutating func drop(from cut: Timestamp) {
     all.removeAll { $0.bucket.start >= cut }
     places.removeAll()
@@ -123,16 +124,16 @@ struct Cells: Sendable {
 
 /// The sources of an answer, by number.
 struct Sources: Sendable {
-  /// The number of what is merged from all sources.
+  /// The number that stands for the value merged from all sources.
   static let merged = 0
-  /// The number of all sources together, of which nothing is merged by time.
+  /// The number that stands for all sources together, without merging by time.
   static let all = 1
   private(set) var names: [String?] = ["merged", "all"]
   private var numbers: [String: Int] = [:]
   private var none: Int?
   private var latest: (name: String, number: Int)?
 
-  /// Returns the name of a sample's source: the first one that is not blank.
+  /// Returns the name of a sample's source: the first of `source` and `device` that is not blank.
   static func name(_ source: String, device: String?) -> String? {
     [source, device ?? ""].first { name in
       name.unicodeScalars.contains { !$0.properties.isWhitespace }

@@ -1,9 +1,10 @@
-/// What a quantity measures; each is told in one unit and by one name, whatever it was kept in.
+/// The dimension of a quantity. Answers use one unit and one name for each, whatever unit was
+/// stored.
 enum Dimension: Sendable, Hashable, CaseIterable {
   case count, beats, breaths, interval, energy, share, pressure, temperature, length, speed, mass
   case nutrient, volume, glucose, time
 
-  /// The unit's name: the original app's word for statistics, but of energy.
+  /// The unit's name: the original app's name in statistics, except for energy.
   var unit: String {
     switch self {
     case .count: "count"
@@ -24,12 +25,13 @@ enum Dimension: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The number as answers tell it: counts are whole, others have four decimals.
+  /// Returns the number as answers report it. Counts are whole, others have four decimals.
   func told(_ number: Double) -> Double { self == .count ? number.rounded() : number.told }
 
-  /// How to convert from a unit as HealthKit spells it; `nil` for one of another dimension.
+  /// Returns how to convert from a unit in HealthKit's spelling, or `nil` if it has another
+  /// dimension.
   ///
-  /// No unit at all is taken for the one that is told.
+  /// A missing unit is taken to be the unit of answers.
   func scale(from unit: String?) -> Scale? {
     guard let unit else { return Scale() }
     switch self {
@@ -49,14 +51,15 @@ enum Dimension: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// By definition of the units (NIST Special Publication 811, appendix B).
+  /// The factor of each unit, by the definition of the units (NIST Special Publication 811,
+  /// appendix B).
   var factors: [(unit: String, factor: Double)] {
     switch self {
     case .count: [("count", 1)]
     case .beats, .breaths: [("count/min", 1), ("count/s", 60), ("Hz", 60)]
     case .interval: [("ms", 1), ("s", 1_000)]
     case .energy: [("kcal", 1), ("Cal", 1), ("cal", 0.001), ("kJ", 1 / 4.184), ("J", 1 / 4_184)]
-    // Kept as a fraction of one.
+    // HealthKit stores a fraction of one.
     case .share: [("%", 100)]
     case .pressure: [("mmHg", 1), ("kPa", 1_000 / 133.322387415)]
     case .length: Self.lengths
@@ -82,36 +85,39 @@ enum Dimension: Sendable, Hashable, CaseIterable {
 /// A conversion from one unit to another.
 struct Scale: Sendable, Hashable {
   var factor = 1.0
-  /// Added first, in the unit that is converted from.
+  /// The number added before multiplying, in the unit that is converted from.
   var offset = 0.0
 
-  /// The number in the other unit, rounded to the 15 decimal digits that every `Double` holds: so a
-  /// round figure stays one, though 0.57 * 100 is 56.99999999999999.
+  /// Returns the number in the target unit, rounded to the 15 decimal digits that every `Double`
+  /// holds.
+  ///
+  /// The rounding keeps round figures round, although 0.57 * 100 is 56.99999999999999.
   func callAsFunction(_ value: Double) -> Double {
     guard self != Scale() else { return value }
     let result = (value + offset) * factor
-    // Of a difference only those digits are known that the larger number had.
+    // A difference has no more exact digits than the larger of its numbers.
     return result.rounded(toDigitsOf: max(abs(result), abs(offset)))
   }
 }
 
 extension Double {
-  /// The number with four decimals, or if it is below 1 with four digits: nothing that is measured
-  /// is known better, and a language model reads each digit.
+  /// The number with four decimals, or with four digits if it is below 1.
+  ///
+  /// No measurement is more exact than that, and a language model reads each digit.
   var told: Double {
     var unit = 1e4
-    // Powers of ten up to this one are exact.
+    // Powers of ten up to 1e22 are exact.
     while abs(self) * unit < 1_000, unit < 1e22 { unit *= 10 }
     let scaled = self * unit
-    // From 2^53 on there are no decimals.
+    // From 2^53 on a `Double` has no decimals.
     guard (1_000..<0x1p53).contains(abs(scaled)) else { return self }
     return scaled.rounded() / unit
   }
 
-  /// Rounded where the 15th decimal digit of another number stands.
+  /// Returns the number rounded at the 15th decimal digit of another number.
   fileprivate func rounded(toDigitsOf other: Double) -> Double {
     var unit = 1.0
-    // Powers of ten up to this one are exact.
+    // Powers of ten up to 1e22 are exact.
     while other * unit < 1e14, unit < 1e22 { unit *= 10 }
     return other * unit < 1e14 ? self : (self * unit).rounded() / unit
   }

@@ -11,18 +11,18 @@ enum Aggregation: Sendable, Hashable {
 /// The kind of number that a point of a statistic is, as the point itself names it.
 enum Figure: String, Sendable, Hashable, CaseIterable {
   case sum, average, min, max, count, latest
-  /// Each value counts for the time to the next.
+  /// An average in which each value is weighted by the time to the next one.
   case averageOverTime = "average_over_time"
-  /// Of the sums of those days that have data.
+  /// The average of the sums of the days that have data.
   case averagePerDay = "average_per_day"
   case minPerDay = "min_per_day"
   case maxPerDay = "max_per_day"
-  /// Of nights; naps are left out.
+  /// The average of the nights. Naps are left out.
   case averagePerNight = "average_per_night"
   case minPerNight = "min_per_night"
   case maxPerNight = "max_per_night"
 
-  /// Whether it is made from sums of whole days, so that an hour has none.
+  /// Whether the figure is made from sums of whole days, so that an hour has none.
   var needsDays: Bool {
     switch self {
     case .sum, .average, .averageOverTime, .min, .max, .count, .latest: false
@@ -30,10 +30,11 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Whether it is made by adding, so that overlapping sources have a merged value.
+  /// Whether the figure is a sum or made from sums, so that overlapping sources have a merged
+  /// value.
   var isAdded: Bool { self == .sum || needsDays }
 
-  /// The word that asks for it.
+  /// The statistic that requests the figure.
   var statistic: HealthStatistic {
     switch self {
     case .sum: .sum
@@ -45,7 +46,7 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Combines values of several days, each number by itself; none of a day without data.
+  /// Returns the combined value of several days, or `nil` if none has data.
   func combine(_ days: [(value: Double, isKnown: Bool)]) -> Double? {
     let known = days.lazy.filter(\.isKnown).map(\.value)
     let count = known.count
@@ -62,10 +63,10 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
 }
 
 extension HealthKind {
-  /// The figure that a statistic is for this type; without one, the sum of what adds up, else the
-  /// average.
+  /// Returns the figure of a statistic for this type. Without a statistic it is the sum of
+  /// cumulative types, and the average of other types.
   ///
-  /// - Throws: why there is none, with what to ask instead.
+  /// - Throws: The reason that there is none, and what to request instead.
   func figure(
     _ statistic: HealthStatistic?, by grouping: HealthGrouping
   ) throws(AnswerRefusal) -> Figure {
@@ -107,13 +108,12 @@ extension HealthKind {
   }
 }
 
-/// Conversions between units of one dimension.
+/// The conversions between units of one dimension.
 package enum HealthUnits {
-  /// Returns a number in another unit; `nil` if nothing is known of one of the units, or they are
-  /// of different dimensions.
+  /// Returns a number in another unit, or `nil` if a unit is unknown or the dimensions differ.
   package static func convert(_ value: Double, from unit: String, to other: String) -> Double? {
     guard unit != other else { return value }
-    // Of the dimensions that share a unit, those of readings come before those of nutrients.
+    // Among dimensions that share a unit, those of readings come before those of nutrients.
     for dimension in [Dimension.mass, .energy, .count, .beats, .length, .time] {
       guard let from = dimension.scale(from: unit), let into = dimension.scale(from: other) else {
         continue

@@ -1,54 +1,55 @@
 import LinkCore
 
-/// Answers one question for samples: says what to read, takes pages, and tells the points.
+/// The answer to one query for samples. It requests pages, takes them, and makes points of them.
 ///
 /// A statistic keeps one cell for each span and source, not the samples. An answer that grows
-/// beyond its bytes is cut at a moment, and says where to ask on.
+/// beyond its size in bytes is truncated at a moment and reports from where to continue.
 struct HealthAnswer: Sendable {
   let query: HealthDataQuery
   let zone: ZoneRules
   let now: Timestamp
   let limits: AnswerLimits
   let stored: StoredHealth
-  /// The types that the statistic applies to, each with its figure; no figures without statistic.
+  /// The types to which the statistic applies. `figures` has one figure for each, or is empty
+  /// without statistic.
   let kinds: [HealthKind]
   let figures: [Figure]
-  /// Which types were left out, and why; and which numbers.
+  /// Notes on the types and numbers that were left out, with the reason.
   var notes: [String]
-  /// The number of each kind's type: the four numbers of a meal have one.
+  /// The number of each kind's type. The four kinds of a meal share one.
   let typeNumbers: [Int]
   /// Whether single sources are left out where there is a merged value.
   var mergedOnly = false
-  /// How far beyond the window it reads on both sides.
+  /// How far beyond the window samples are read, on both sides.
   private let margin: Duration
-  /// What counts; its end moves back when the answer is cut.
+  /// The interval that counts. Its end moves back when the answer is truncated.
   var window: AnswerWindow
-  /// The same, which stays.
+  /// The original window, which does not change.
   let asked: AnswerWindow
   var reading: Reading
   let buckets: CalendarBuckets
   /// The calendar of figures that compare days.
   let days: CalendarBuckets
-  /// The span at hand: most samples fall into that of the one before.
+  /// The current span. Most samples fall into the same span as the one before.
   var current: Bucket?
   var cells: Cells
   var sources = Sources()
   var lanes = SourceLanes()
-  /// The merged series of the type at hand, if its values are added; without data if they do not
-  /// lie over time.
+  /// The merged series of the current type, if its values are added. It has no data if the values
+  /// have no duration.
   var merge: SourceMerge?
-  /// The readings of the type at hand.
+  /// The readings of the current type.
   var same = SameReadings()
-  /// Once all workouts were read: their heart rates.
+  /// The heart rates during the workouts, read after all workouts.
   var pulses: WorkoutPulses?
   var runs = SleepRuns()
   var nights = SleepBook()
-  /// The scale of the unit that came last.
+  /// The scale of the most recent unit.
   private var scale: (unit: String?, scale: Scale?)?
   var raw = RawPoints()
   var nextStart: Timestamp?
   var skipped = 0
-  /// Why there is no answer.
+  /// The reason that there is no answer.
   var refusal: AnswerRefusal?
 
   init(
@@ -65,7 +66,7 @@ struct HealthAnswer: Sendable {
     let chosen = try AnswerChoice(query)
     (kinds, figures, notes) = (chosen.kinds, chosen.figures, chosen.notes)
     typeNumbers = kinds.map { [kinds] kind in kinds.firstIndex { $0.type == kind.type } ?? 0 }
-    // A session that begins or goes on outside must be seen whole to know where it ends.
+    // A session that crosses an edge of the window must be read as a whole to find its end.
     let isSleep = query.valueType == .sleep
     let seesWhole = isSleep && query.groupBy != nil && window.from < window.to
     margin = seesWhole ? Duration.seconds(12 * 3_600) : .zero
@@ -78,30 +79,30 @@ struct HealthAnswer: Sendable {
       zone: zone, grouping: query.groupBy ?? .hour, lead: lead, whole: whole)
     days = CalendarBuckets(zone: zone, grouping: .day, lead: lead)
     // No point takes fewer than 120 bytes, and half of the spans must still fill an answer. Two
-    // spans have four points, those of a source and those of all.
+    // spans have four points: one of a source and one of all sources for each.
     let spans = max(4, limits.maxBytes / 60)
     cells = Cells(limit: figures.contains(where: \.needsDays) ? SleepBook.most : spans)
     beginType()
   }
 
-  /// The calendar of the type at hand: days where its figure compares days.
+  /// The calendar of the current type: days if its figure compares days.
   var calendar: CalendarBuckets {
     figures[reading.place].needsDays ? days : buckets
   }
 
-  /// Begins the merged series of the type at hand, if its values are added.
+  /// Begins the merged series of the current type, if its values are added.
   private mutating func beginType() {
-    // The next type's units are of another dimension, and its spans of another calendar.
+    // The next type's units have another dimension, and its spans belong to another calendar.
     (scale, current, merge) = (nil, nil, nil)
     same = SameReadings()
     guard figures.indices.contains(reading.place), figures[reading.place].isAdded else { return }
     merge = SourceMerge(calendar: calendar)
   }
 
-  /// What to read next; `nil` when the answer is there.
+  /// The next query of samples, or `nil` when the answer is complete.
   var wanted: HealthSampleQuery? { refusal == nil ? reading.query ?? pulses?.query : nil }
 
-  /// Takes the page that was wanted.
+  /// Takes the page that `wanted` requested.
   mutating func take(_ page: HealthSamplePage) {
     guard refusal == nil else { return }
     guard reading.place < kinds.count else { return takePulses(page) }
@@ -123,14 +124,14 @@ struct HealthAnswer: Sendable {
     if query.valueType == .workout, !limits.isExact { beginPulses() }
   }
 
-  /// Ends the answer at a moment, of every type alike; `next` is where to ask on.
+  /// Ends the answer at a moment, for every type alike. `next` is the time from which to continue.
   mutating func shorten(to cut: Timestamp, askingFrom next: Timestamp) {
     (window.to, nextStart) = (cut, next)
     reading.shorten(to: cut.advanced(by: margin))
   }
 
-  /// The number of a sample in the unit that is told; `nil` if nothing is known of its unit, or if
-  /// it is none.
+  /// Returns the number of a sample in the unit of answers, or `nil` if its unit is unknown or its
+  /// value is not a finite number.
   mutating func number(_ sample: HealthSample, _ dimension: Dimension?) -> Double? {
     guard let dimension, case .quantity(let value) = sample.value else { return nil }
     if scale?.unit != sample.unit || scale == nil {
@@ -140,7 +141,7 @@ struct HealthAnswer: Sendable {
     return number
   }
 
-  /// The span of a moment.
+  /// Returns the span of a moment.
   mutating func bucket(at time: Timestamp) -> Bucket {
     if let current, current.members.contains(time) { return current }
     let found = calendar.bucket(at: time)
@@ -149,13 +150,13 @@ struct HealthAnswer: Sendable {
   }
 }
 
-/// The types of an answer, and what figure each gives.
+/// The types of an answer, and the figure of each.
 private struct AnswerChoice {
   var kinds: [HealthKind] = []
   var figures: [Figure] = []
   var notes: [String] = []
 
-  /// Chooses by the question's statistic. Throws if it applies to none of the types.
+  /// Chooses by the query's statistic. Throws an error if it applies to none of the types.
   init(_ query: HealthDataQuery) throws(AnswerRefusal) {
     guard let grouping = query.groupBy else {
       kinds = query.valueType.kinds
@@ -180,7 +181,7 @@ private struct AnswerChoice {
 }
 
 extension HealthAnswer {
-  /// Adds a sample to the spans that it belongs to.
+  /// Adds a sample to the spans to which it belongs.
   mutating func count(_ sample: HealthSample, _ kind: HealthKind) {
     let figure = figures[reading.place]
     let source = sources.number(sample.source, device: sample.device)
@@ -201,7 +202,7 @@ extension HealthAnswer {
       guard let anchor = anchor(of: sample, kind.rule) else { return }
       let all = numbers + [sample.minutes(of: workout)]
       add(source, bucket(at: anchor), activity: workout.answerType) { cell in
-        // What the last one does not know, one before it cannot tell.
+        // `latest` takes all numbers from one workout, even those that it lacks.
         if figure == .latest { (cell.sums, cell.counts, cell.sessions) = (.zero, .zero, []) }
         for (place, number) in all.enumerated() {
           if let number { cell.take(number, at: place, for: figure) }
@@ -229,7 +230,8 @@ extension HealthAnswer {
     let isFirst = kind.aggregation != .discrete || same.isFirst(value, at: sample.start)
     for owner in [source, Sources.all] {
       guard owner == source || kind.hasAll(figure) && isFirst,
-        // Anew for each: there may be no room for the first.
+        // The anchor's span is looked up for each owner, since adding to the first may shorten the
+        // window.
         let anchor = anchor(of: sample, kind.rule)
       else { continue }
       add(owner, anchor) { cell in
@@ -267,7 +269,8 @@ extension HealthAnswer {
     }
   }
 
-  /// The moment that decides to which span a sample belongs, if it is one that was asked for.
+  /// Returns the moment that decides to which span a sample belongs, or `nil` if it is outside the
+  /// window.
   private func anchor(of sample: HealthSample, _ rule: HealthKind.Rule) -> Timestamp? {
     let anchor: Timestamp =
       switch rule {
@@ -297,7 +300,7 @@ extension HealthAnswer {
     _ = cells.update(type: number, source: source, bucket: bucket, activity: activity, change)
   }
 
-  /// Adds a session to the day, or to the hour, in which it ends.
+  /// Adds a session to the day or hour in which it ends.
   private mutating func add(_ spans: [SleepSpan], of source: Int) {
     guard let session = SleepSession(spans, lanes.ranks),
       (window.from..<window.to).contains(session.end)
@@ -308,7 +311,7 @@ extension HealthAnswer {
       session, of: source, in: calendar.bucket(at: session.end), isNight: session.isNight(in: zone))
   }
 
-  /// Gives each span its share of a value, by time; what lies outside the window goes to none.
+  /// Adds to each span its share of a value, by time. The share outside the window is dropped.
   private mutating func spread(
     _ value: Double, _ span: Range<Timestamp>, _ source: Int, _ place: Int, _ figure: Figure
   ) {
@@ -324,12 +327,12 @@ extension HealthAnswer {
     }
   }
 
-  /// Adds the sessions that no later stage finished.
+  /// Adds the sessions that are still open when all samples were read.
   mutating func finishSleep() {
     for (source, spans) in runs.finish() { add(spans, of: source) }
   }
 
-  /// Makes room: gives up the later half of the spans, of every type alike.
+  /// Makes room by dropping the later half of the spans, for every type alike.
   private mutating func shorten() {
     guard let cut = cells.middle, let bucket = cells.all.first(where: { $0.bucket.start == cut })
     else {
@@ -342,22 +345,22 @@ extension HealthAnswer {
 }
 
 extension Timestamp {
-  /// Nanoseconds from here to `other`, whatever the two are.
+  /// Returns the nanoseconds from this moment to `other`, without overflow.
   func distance(to other: Timestamp) -> Double {
     let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
     return overflow ? Double(other.nanoseconds) - Double(nanoseconds) : Double(difference)
   }
 
-  /// Returns the moment halfway to `end`, which must be no earlier; rounded down to a nanosecond.
+  /// Returns the moment halfway to `end`, rounded down to a nanosecond. `end` must not be earlier.
   func middle(to end: Timestamp) -> Timestamp {
-    // Without a sign the distance of any two fits.
+    // As an unsigned integer the distance of any two moments fits.
     let length = UInt64(bitPattern: end.nanoseconds &- nanoseconds)
     return Timestamp(nanoseconds: nanoseconds + Int64(length / 2))
   }
 }
 
 extension Cell {
-  /// Remembers when its last sample was: the numbers of a meal are read one after another.
+  /// Stores when the last sample was. The numbers of a meal are read one after another.
   fileprivate mutating func note(_ sample: HealthSample) {
     if let latest, latest.lowerBound > sample.start { return }
     latest = sample.start..<max(sample.start, sample.end)
@@ -365,10 +368,10 @@ extension Cell {
 }
 
 extension HealthSample {
-  /// Its length; none for one that ends before it starts.
+  /// The sample's length in minutes, or 0 if it ends before it starts.
   var minutes: Double { max(0, start.distance(to: end)) / 60e9 }
 
-  /// The minutes of a workout, without its pauses if they are known.
+  /// Returns the minutes of a workout, without its pauses if they are known.
   func minutes(of workout: WorkoutValue) -> Double {
     guard let duration = workout.duration, duration >= .zero else { return minutes }
     let (seconds, rest) = duration.components
@@ -378,11 +381,11 @@ extension HealthSample {
   fileprivate var middle: Timestamp { start.middle(to: max(start, end)) }
 }
 
-/// A point and what of it is needed to cut an answer.
+/// A point, with the values that are needed to truncate an answer.
 struct TimedPoint: Sendable, Hashable {
   var point: HealthPoint
   var start: Timestamp
-  /// Its bytes on the wire, with the comma after it.
+  /// The size of the point as sent, including the comma after it, in bytes.
   var length: Int
 
   init(_ point: HealthPoint, start: Timestamp) {
@@ -395,21 +398,21 @@ struct TimedPoint: Sendable, Hashable {
 /// The samples of an answer without statistics.
 struct RawPoints: Sendable {
   var all: [TimedPoint] = []
-  /// The bytes of the type at hand: each type may fill the answer, the rest is cut at the end.
+  /// The bytes of the current type. Each type may fill the answer, which is truncated at the end.
   var bytes = 0
-  /// The type at hand.
+  /// The index of the current type.
   var place = 0
-  /// When the workouts among them were.
+  /// The times of the workouts among the samples.
   var sessions: [Range<Timestamp>] = []
 }
 
 extension HealthAnswer {
-  /// What stands around the points, in bytes: names, times, freshness and where to ask on.
+  /// The bytes around the points: names, times, freshness and where to continue.
   static let around = 1_500
 
   private var room: Int { max(0, limits.maxBytes - Self.around) }
 
-  /// Tells a sample as it is; if there is no room for it, the answer ends before it.
+  /// Adds a sample as a point. If there is no room for it, the answer ends before it.
   mutating func list(_ sample: HealthSample, _ kind: HealthKind) {
     guard (window.from..<window.to).contains(sample.start) else { return }
     if raw.place != reading.place {
@@ -460,14 +463,15 @@ extension HealthAnswer {
       end: written(max(sample.start, sample.end)), source: sources.names[source])
   }
 
-  /// The whole answer, once nothing more is wanted.
+  /// Returns the complete answer, once `wanted` is `nil`.
   func reply() throws(AnswerRefusal) -> HealthReply {
     if let refusal { throw refusal }
     guard cells.all.allSatisfy(\.isFinite) else { throw .sumTooLarge }
     let points = try query.groupBy == nil ? samples() : statistics()
     var nextStart = nextStart
     var bytes = 0
-    // Cut at a moment that every type and source keeps, so that asking on repeats nothing.
+    // The answer is truncated at one moment for every type and source, so that the next query
+    // repeats nothing.
     for point in points.sorted(by: { $0.start < $1.start }) {
       bytes += point.length
       guard bytes > room else { continue }
@@ -475,7 +479,7 @@ extension HealthAnswer {
       break
     }
     let kept = points.filter { point in nextStart.map { point.start < $0 } ?? true }
-    // Asking on would find as much at that moment again.
+    // The next query would find as many samples at that moment again.
     if kept.isEmpty, nextStart != nil { throw .tooMuchAtOnce }
     var told = query
     (told.statistic, told.maxBytes) = (statistic, nil)
@@ -484,7 +488,7 @@ extension HealthAnswer {
       skipped: skipped, notes: notes, freshness: freshness)
   }
 
-  /// As asked, or what all types have in common.
+  /// The requested statistic, or the one that all types have in common.
   private var statistic: HealthStatistic? {
     let chosen = Set(figures.map(\.statistic))
     return query.statistic ?? (chosen.count == 1 ? chosen.first : nil)
@@ -506,7 +510,7 @@ extension HealthAnswer {
     return freshness
   }
 
-  /// The samples, workouts with their heart rates.
+  /// The samples as points, with heart rates for workouts.
   private func samples() -> [TimedPoint] {
     guard let pulses else { return raw.all }
     return raw.all.enumerated().map { place, timed in
@@ -518,10 +522,11 @@ extension HealthAnswer {
     }
   }
 
-  /// By type, the value of all sources before its parts, by source, then by time.
+  /// The points by type, then the value of all sources before each source's, by source, then by
+  /// time.
   private func statistics() throws(AnswerRefusal) -> [TimedPoint] {
     let cells = folded()
-    // Also sums of several days can be too large.
+    // Sums of several days can overflow as well.
     guard cells.allSatisfy(\.isFinite) else { throw .sumTooLarge }
     let told = cells.map { cell in
       (
@@ -544,7 +549,8 @@ extension HealthAnswer {
     )
   }
 
-  /// The cells by spans of the question: of those that compare days, several become one.
+  /// The cells by spans of the query. Cells of several days become one where the figure compares
+  /// days.
   private func folded() -> [Cell] {
     var kept: [Cell] = []
     var groups: [Group: [Cell]] = [:]
@@ -613,18 +619,19 @@ extension HealthAnswer {
     return TimedPoint(point, start: cut(before: entry.bucket))
   }
 
-  /// Where to ask on so that nothing of a span of nights is lost: its evening is before its start.
+  /// Returns the time from which to continue without losing part of a night, whose evening is
+  /// before the span's start.
   private func cut(before bucket: Bucket) -> Timestamp {
-    // A question that is not of whole days counts from the very moment at which it starts.
+    // A query that is not for whole days counts from exactly the moment at which it starts.
     guard asked.lead > .zero else { return bucket.members.lowerBound }
     let evening = AnswerWindow.evening(before: bucket.start, in: zone)
     guard evening > bucket.members.lowerBound else { return bucket.start }
-    // The clocks skip the span's first day: no start finds its evening but that of the span before.
+    // The clocks skip the span's first day, so only the span before has a start with its evening.
     let before = bucket.members.lowerBound.advanced(by: .nanoseconds(-1))
     return cut(before: buckets.bucket(at: before))
   }
 
-  /// Whether the question, or the present, cuts a span by more than a second.
+  /// Returns whether the query or the present cuts off more than a second of a span.
   private func isPartial(_ bucket: Bucket) -> Bool {
     let second = Duration.seconds(1)
     return bucket.members.lowerBound.advanced(by: second) < asked.from
@@ -651,9 +658,10 @@ extension HealthAnswer {
     }
   }
 
-  /// A moment in the manner of the question: on the user's clock, or with its zone if it had one.
+  /// Returns a moment in the form of the query: as local time, or with an offset if the query had
+  /// one.
   ///
-  /// A reading that the clocks show twice gets its offset the second time.
+  /// A local time that occurs twice gets its offset the second time.
   func written(_ time: Timestamp) -> HealthTime {
     let east = zone.secondsEast(at: time)
     let zoned = HealthTime.instant(time, minutesEast: east % 60 == 0 ? east / 60 : nil)
@@ -668,7 +676,7 @@ extension HealthAnswer {
 }
 
 extension HealthAnswer {
-  /// A number as the answer's reader wants it.
+  /// Returns a number, rounded unless the answer is exact.
   private func told(_ number: Double, as dimension: Dimension = .nutrient) -> Double {
     limits.isExact ? number : dimension.told(number)
   }
@@ -685,7 +693,7 @@ extension HealthAnswer {
     return times
   }
 
-  /// A workout, or several, from distance, energy, steps and minutes.
+  /// Returns a workout, or the totals of several, from distance, energy, steps and minutes.
   private func training(_ type: String, _ numbers: [Double?], sessions: Int) -> WorkoutTotals {
     let all = told(numbers)
     return WorkoutTotals(
@@ -693,7 +701,7 @@ extension HealthAnswer {
       steps: numbers[2].map { told($0, as: .count) }, sessions: sessions, duration: all[3])
   }
 
-  /// A meal from its four numbers.
+  /// Returns a meal from its four numbers.
   private func meal(_ numbers: [Double?]) -> NutritionTotals {
     let all = told(numbers)
     return NutritionTotals(calories: all[0], protein: all[1], carbs: all[2], fat: all[3])

@@ -1,25 +1,25 @@
 public import LinkCore
 
-/// A state machine that answers a question about health from pages of samples.
+/// A state machine that answers a health question from pages of samples.
 ///
 ///     question ──▶ read(query) ──take(page)──▶ read(query) … ──▶ done(object)
-///          └────────── what makes no sense ────────────────────────▲
+///          └────────── a question that makes no sense ─────────────▲
 ///
-/// It keeps what the answer needs, not the samples.
+/// It stores what the answer needs, not the samples.
 public struct HealthAnswering: Sendable {
-  /// What to do next.
+  /// The next step of the caller.
   public enum Step: Sendable, Hashable {
-    /// Read these samples and give them to `take`.
+    /// Read these samples and pass them to `take`.
     case read(HealthSampleQuery)
     /// Send this answer.
     case done(HealthObject)
   }
 
-  /// What to do next.
+  /// The next step of the caller.
   public private(set) var step: Step
-  /// How many points the answer has so far finished parts of it.
+  /// The number of points in the finished parts of the answer.
   public private(set) var points = 0
-  /// Whether any part of it holds less than was asked for, and says where to ask on.
+  /// Whether any part is incomplete and reports from where to continue.
   public private(set) var isCut = false
 
   private let zone: ZoneRules
@@ -28,22 +28,22 @@ public struct HealthAnswering: Sendable {
   private let stored: StoredHealth
   private let mergedOnly: Bool
   private let summary: SummaryQuery?
-  /// The answer that is being made.
+  /// The part of the answer that is in progress.
   private var answer: HealthAnswer?
-  /// What is asked after it.
+  /// The queries of the remaining parts.
   private var queries: [HealthDataQuery]
   private var results: [SummaryResult] = []
-  /// Bytes that are left for the rest.
+  /// The bytes left for the remaining parts.
   private var room: Int
 
-  /// Begins to answer.
+  /// Begins to answer a question.
   ///
   /// - Parameters:
-  ///   - zone: The user's.
+  ///   - zone: The user's time zone.
   ///   - now: The wall clock's time.
-  ///   - stored: What the store holds, so that the answer tells how fresh it is.
-  ///   - mergedOnly: Leaves out what single sources come to where there is a merged value, so that
-  ///     many sources do not take the room of many days.
+  ///   - stored: The facts about the store from which the answer reports how fresh it is.
+  ///   - mergedOnly: Whether to leave out the values of single sources where there is a merged
+  ///     value, so that many sources do not take the room of many days.
   public init(
     _ question: HealthQuestion, zone: ZoneRules, now: Timestamp,
     limits: AnswerLimits = .oneFrame, stored: StoredHealth = StoredHealth(),
@@ -65,17 +65,17 @@ public struct HealthAnswering: Sendable {
     goOn()
   }
 
-  /// What stands around a summary's results, and around each of them, in bytes.
+  /// The bytes around a summary's results, and around each of them.
   private static let aroundResults = 1_000
   private static let aroundResult = 100
 
-  /// Takes the page that `step` asked for.
+  /// Takes the page that `step` requested.
   public mutating func take(_ page: HealthSamplePage) {
     answer?.take(page)
     goOn()
   }
 
-  /// Takes the news that what `step` asked for cannot be read; `reason` is for people.
+  /// Fails the query of `step`, which could not be read. `reason` is worded for people.
   public mutating func fail(_ reason: String) {
     answer?.refusal = .unreadable(reason: reason)
     goOn()
@@ -104,7 +104,7 @@ public struct HealthAnswering: Sendable {
 
   private mutating func begin(_ query: HealthDataQuery) {
     var limits = limits
-    // What is left, evenly; a short answer leaves more to those after it.
+    // The remaining bytes are divided evenly. A short answer leaves more to the parts after it.
     limits.maxBytes = max(0, room / (queries.count + 1))
     do throws(AnswerRefusal) {
       answer = try HealthAnswer(query, zone: zone, now: now, limits: limits, stored: stored)
@@ -133,7 +133,7 @@ public struct HealthAnswering: Sendable {
 }
 
 extension SummaryQuery {
-  /// The metrics as questions of their own; what was left open is chosen here.
+  /// The metrics as queries. Missing metrics and groupings are chosen here.
   fileprivate func questions(in zone: ZoneRules) -> [HealthDataQuery] {
     let usual = rejected.isEmpty ? Self.usual.map { SummaryMetric(valueType: $0) } : []
     let asked = metrics.isEmpty ? usual : metrics
@@ -147,7 +147,8 @@ extension SummaryQuery {
 
   private static let usual: [HealthValueType] = [.steps, .calories, .distance, .workout, .sleep]
 
-  /// Days up to 31 of them, weeks up to 93, else months; by the calendar, not by hours.
+  /// Returns days for up to 31 days, weeks for up to 93, and months otherwise, by the calendar and
+  /// not by hours.
   private func grouping(in zone: ZoneRules) -> HealthGrouping {
     let first = zone.local(at: zone.instant(of: start)).nanoseconds
     let last = zone.local(at: zone.instant(of: end)).nanoseconds
@@ -159,7 +160,7 @@ extension SummaryQuery {
 }
 
 extension SummaryReply {
-  /// Adds the failures of lines that could not be asked, each at its place.
+  /// Inserts the failures of rejected metrics, each at its index.
   public mutating func insert(_ rejected: [RejectedMetric]) {
     for line in rejected.sorted(by: { $0.place < $1.place }) {
       let failed = SummaryResult(valueType: line.valueType, data: .failure(line.reason))
@@ -169,7 +170,7 @@ extension SummaryReply {
 }
 
 extension AnswerLimits {
-  /// The limits of one answer: no more than its question allows.
+  /// Returns the limits of one answer, which are at most those of its question.
   fileprivate func fitting(_ question: HealthQuestion) -> AnswerLimits {
     var limits = self
     switch question {

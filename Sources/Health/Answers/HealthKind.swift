@@ -1,21 +1,22 @@
-/// One type of sample in the store, and how answers tell it: its unit, and how its values combine.
+/// A stored type of sample, with its unit in answers and the way in which its values combine.
 ///
-/// How samples are put together is a matter of their own type, never of the first sample's.
+/// How samples combine depends on their own type, never on the first sample's.
 struct HealthKind: Sendable, Hashable {
-  /// The type in the store.
+  /// The name of the type in the store.
   var identifier: String
-  /// The type in an answer.
+  /// The name of the type in an answer.
   var type: String
   var measure: Measure
   var rule: Rule
-  /// Whether its average is one over time (`HKQuantityAggregationStyle.discreteTemporallyWeighted`):
-  /// it is measured more often when it is high.
+  /// Whether its average is one over time
+  /// (`HKQuantityAggregationStyle.discreteTemporallyWeighted`), because it is measured more often
+  /// when it is high.
   var isHeld = false
 
-  /// What a sample's value is.
+  /// The meaning of a sample's value.
   enum Measure: Sendable, Hashable {
     case quantity(Dimension)
-    /// The sample's own length, in minutes.
+    /// The length of the sample, in minutes.
     case minutes
     /// One of the four numbers of a meal.
     case nutrient(Int)
@@ -23,21 +24,21 @@ struct HealthKind: Sendable, Hashable {
     case workout
   }
 
-  /// To which span of the calendar a sample belongs.
+  /// The rule that decides to which span of the calendar a sample belongs.
   enum Rule: Sendable, Hashable {
-    /// In proportion to every span that it touches.
+    /// In proportion to every span that it overlaps.
     case spread
-    /// To the one in which it began.
+    /// To the span in which it begins.
     case atStart
-    /// To the one in which it ended.
+    /// To the span in which it ends.
     case atEnd
-    /// To the one of its middle: no other can hold more than half of it.
+    /// To the span of its middle. No other span can contain more than half of it.
     case atMiddle
   }
 }
 
 extension HealthValueType {
-  /// What an answer for this word is made of, in the order in which it is told.
+  /// The kinds in the answer for this value type, in the order in which they are listed.
   var kinds: [HealthKind] {
     switch self {
     case .steps: [.spread("StepCount", "STEPS", .count)]
@@ -106,7 +107,7 @@ extension HealthKind {
     .nutrient("DietaryFatTotal", 3),
   ]
 
-  /// A cumulative quantity: it grows with time, and overlapping sources are merged.
+  /// Returns a cumulative quantity. It grows with time, and overlapping sources are merged.
   fileprivate static func spread(
     _ name: String, _ type: String, _ dimension: Dimension
   ) -> HealthKind {
@@ -115,7 +116,7 @@ extension HealthKind {
       rule: .spread)
   }
 
-  /// A discrete quantity: a reading of a moment.
+  /// Returns a discrete quantity, a reading at one moment.
   fileprivate static func reading(
     _ name: String, _ type: String, _ dimension: Dimension
   ) -> HealthKind {
@@ -130,7 +131,7 @@ extension HealthKind {
       rule: .spread)
   }
 
-  /// How its values combine.
+  /// The way in which its values combine.
   var aggregation: Aggregation {
     switch measure {
     case .quantity: rule == .spread ? .cumulative : .discrete
@@ -139,7 +140,7 @@ extension HealthKind {
     }
   }
 
-  /// Whether a figure has a point for all sources at once that is not merged by time.
+  /// Returns whether a figure has a point for all sources together that is not merged by time.
   func hasAll(_ figure: Figure) -> Bool {
     switch measure {
     case .quantity, .nutrient: !figure.isAdded
@@ -147,7 +148,7 @@ extension HealthKind {
     }
   }
 
-  /// The dimension of the numbers in the store; `nil` where there are none.
+  /// The dimension of the stored numbers, or `nil` if there are none.
   var dimension: Dimension? {
     switch measure {
     case .quantity(let dimension): dimension
@@ -156,7 +157,8 @@ extension HealthKind {
     }
   }
 
-  /// The dimension of the numbers in an answer; those of meals and workouts stand by themselves.
+  /// The dimension of the numbers in an answer. The numbers of meals and workouts have no common
+  /// unit.
   var toldDimension: Dimension {
     switch measure {
     case .quantity(let dimension): dimension
@@ -166,10 +168,10 @@ extension HealthKind {
   }
 }
 
-/// What somebody in bed does.
+/// A stage of sleep, or of lying in bed.
 enum SleepStage: String, Sendable, Hashable, CaseIterable {
   case inBed = "InBed"
-  /// Before iOS 16.
+  /// Sleep recorded before iOS 16.
   case asleep = "Asleep"
   case unspecified = "AsleepUnspecified"
   case core = "AsleepCore"
@@ -177,13 +179,13 @@ enum SleepStage: String, Sendable, Hashable, CaseIterable {
   case rem = "AsleepREM"
   case awake = "Awake"
 
-  /// Reads HealthKit's name, with its long prefix or without.
+  /// Creates a stage from HealthKit's name, with or without its long prefix.
   init?(name: String) {
     let prefix = "HKCategoryValueSleepAnalysis"
     self.init(rawValue: name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name)
   }
 
-  /// The type in an answer.
+  /// The name of the type in an answer.
   var type: String {
     switch self {
     case .inBed: "SLEEP_IN_BED"
@@ -195,18 +197,18 @@ enum SleepStage: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The type of what this version does not know.
+  /// The type of stages that this version does not know.
   static let unknownType = "SLEEP_UNKNOWN"
 }
 
 extension WorkoutValue {
-  /// Distance, energy and steps; `nil` if one of them is no number.
+  /// Distance, energy and steps, or `nil` if one of them is not finite.
   var numbers: [Double?]? {
     let numbers = [distance, energy, steps]
     return numbers.allSatisfy { $0?.isFinite ?? true } ? numbers : nil
   }
 
-  /// The activity as answers name it: `HKWorkoutActivityTypeCrossTraining` is `CROSS_TRAINING`.
+  /// The activity's name in answers: `HKWorkoutActivityTypeCrossTraining` becomes `CROSS_TRAINING`.
   var answerType: String {
     let prefix = "HKWorkoutActivityType"
     let name = activity.hasPrefix(prefix) ? String(activity.dropFirst(prefix.count)) : activity

@@ -1,32 +1,32 @@
 public import LinkCore
 
-/// The readings of one type over a time, of all sources together: by days, and the latest one.
+/// The readings of one type in an interval, of all sources together: by day, and the latest one.
 ///
 ///     wanted ──▶ take(page) ──▶ wanted … ──▶ nil
 ///
 /// A reading that two sources report for the same moment counts once.
 public struct HealthReadings: Sendable {
-  /// The number of readings, and their average and ends.
+  /// The number of readings, their average, and their extremes.
   public struct Figures: Sendable, Hashable {
-    /// How many readings.
+    /// The number of readings.
     public private(set) var count = 0
     private var sum = 0.0
-    /// The least one; 0 without readings.
+    /// The least reading, or 0 if there are none.
     public private(set) var least = 0.0
-    /// The greatest one; 0 without readings.
+    /// The greatest reading, or 0 if there are none.
     public private(set) var greatest = 0.0
-    /// The average over time, of a type that has one.
+    /// The average over time, for a type that has one.
     private var held: HeldAverage?
 
-    /// Their average, over time if their type is measured more often when it is high; `nil` without
-    /// readings.
+    /// The average of the readings, or `nil` if there are none. It is one over time for types that
+    /// are measured more often when they are high.
     public var average: Double? {
       count == 0 ? nil : held.map(\.average) ?? sum / Double(count)
     }
 
     init(isHeld: Bool = false) { held = isHeld ? HeldAverage() : nil }
 
-    /// Lets the last reading count until `time`.
+    /// Ends the time for which the last reading counts, at `time`.
     mutating func end(at time: Timestamp) { held?.end(at: time) }
 
     mutating func take(_ value: Double, at time: Timestamp) {
@@ -40,31 +40,31 @@ public struct HealthReadings: Sendable {
 
   /// The readings of one day of the user's calendar.
   public struct Day: Sendable, Hashable {
-    /// Its first moment on the wall clock.
+    /// The first moment of the day on the wall clock.
     public var day: CivilTime
-    /// The readings that began on it.
+    /// The figures of the readings that began on the day.
     public var figures: Figures
   }
 
   /// One reading.
   public struct Reading: Sendable, Hashable {
-    /// In the unit that answers tell.
+    /// The value, in the unit of answers.
     public var value: Double
-    /// When it began.
+    /// The time at which the reading began.
     public var at: Timestamp
   }
 
-  /// What to read next; `nil` when all was read.
+  /// The next query of samples, or `nil` when all samples were read.
   public private(set) var wanted: HealthSampleQuery?
   /// The days that have readings, in order.
   public private(set) var days: [Day] = []
-  /// All readings.
+  /// The figures of all readings.
   public private(set) var figures: Figures
-  /// The one that began last.
+  /// The reading that began last.
   public private(set) var latest: Reading?
 
   private let zone: ZoneRules
-  /// What belongs to the last of the days.
+  /// The interval of the last day.
   private var day: Range<Timestamp>?
   private let kind: HealthKind?
   /// The first moment that does not count.
@@ -74,7 +74,7 @@ public struct HealthReadings: Sendable {
   /// Begins to read a type.
   ///
   /// - Parameters:
-  ///   - type: HealthKit's identifier. Values of types that no question names keep their unit.
+  ///   - type: HealthKit's identifier. Values of types that are in no answer keep their unit.
   ///   - to: The first moment that does not count.
   public init(_ type: String, from: Timestamp, to: Timestamp, zone: ZoneRules) {
     wanted = HealthSampleQuery(types: [type], from: from, to: to)
@@ -84,7 +84,7 @@ public struct HealthReadings: Sendable {
     figures = Figures(isHeld: kind?.isHeld == true)
   }
 
-  /// Takes the page that was wanted.
+  /// Takes the page that `wanted` requested.
   public mutating func take(_ page: HealthSamplePage) {
     guard let from = wanted?.from else { return }
     for sample in page.samples where sample.start >= from { take(sample) }
@@ -124,15 +124,15 @@ public struct HealthReadings: Sendable {
   }
 }
 
-/// The readings of one moment, by which one that several sources report is recognized: an app that
-/// copies another one's counts once.
+/// The values of the readings at one moment, which identify a reading that several sources report.
+/// A reading that one app copies from another counts once.
 ///
-/// Samples must come in order of time.
+/// Samples must arrive in order of time.
 struct SameReadings: Sendable, Hashable {
   private var time: Timestamp?
   private var values: Set<Double> = []
 
-  /// Notes a reading; returns whether it is the first one of its value and moment.
+  /// Adds a reading, and returns whether it is the first with its value and moment.
   mutating func isFirst(_ value: Double, at time: Timestamp) -> Bool {
     if self.time != time { (self.time, values) = (time, []) }
     return values.insert(value).inserted
@@ -143,10 +143,10 @@ struct SameReadings: Sendable, Hashable {
 public struct StoredHealth: Sendable, Hashable, Codable {
   /// The start of the latest sample of each type, by HealthKit's identifier.
   public var lastSamples: [String: Timestamp]
-  /// When an import ended last; `nil` if none did.
+  /// The end of the latest import, or `nil` if none has ended.
   public var lastImport: Timestamp?
 
-  /// Nothing is known by default.
+  /// Creates facts. By default nothing is known.
   public init(lastSamples: [String: Timestamp] = [:], lastImport: Timestamp? = nil) {
     self.lastSamples = lastSamples
     self.lastImport = lastImport
@@ -154,7 +154,8 @@ public struct StoredHealth: Sendable, Hashable, Codable {
 }
 
 extension HealthFreshness {
-  /// The zone and the moment of an answer; always with an offset, so that clocks can be compared.
+  /// Creates the zone and the time of an answer, which always has an offset so that clocks can be
+  /// compared.
   init(zone: ZoneRules, now: Timestamp) {
     let east = zone.secondsEast(at: now)
     self.init(

@@ -1,26 +1,28 @@
 import LinkCore
 
-/// The average over time of readings that come in order of time.
+/// The average over time of readings that arrive in order of time.
 ///
-/// Each reading counts for the time to the next one, at most 10 minutes; of those of one moment
-/// their mean counts. A plain mean would tell the heart rate of workouts, in which a watch measures
-/// every few seconds.
+/// Each reading counts for the time to the next one, at most 10 minutes. Readings of the same
+/// moment count as their mean. A plain mean would mostly report the heart rate of workouts, in
+/// which a watch measures every few seconds.
 struct HeldAverage: Sendable, Hashable {
-  /// How long a reading counts at the most, in nanoseconds; ours, twice as long as a watch at rest
-  /// commonly waits.
+  /// The longest time for which a reading counts, in nanoseconds. The value is chosen here: twice
+  /// the interval at which a watch commonly measures at rest.
   private static let longest = 600e9
 
-  /// The moment at hand, and the sum and the number of its readings.
+  /// The current moment, with the sum and the number of its readings.
   private var moment: Timestamp?
   private var sum = 0.0
   private var count = 0.0
-  /// What was before: means, each times its length, and all lengths, both in units of `longest`.
+  /// The sum of all means before the current moment, each times its length, and the sum of the
+  /// lengths. Both are in units of `longest`.
   private var total = 0.0
   private var length = 0.0
   /// The mean of the last moment.
   private var last: Double?
 
-  /// The average of what was ended, or what counted for no time at all; `nil` for nothing.
+  /// The average of the ended readings, or the last mean if they have no length. `nil` without
+  /// readings.
   var average: Double? { length > 0 ? total / length : last }
 
   mutating func take(_ value: Double, at time: Timestamp) {
@@ -32,7 +34,7 @@ struct HeldAverage: Sendable, Hashable {
     count += 1
   }
 
-  /// Lets the last reading count until `time`, and no longer.
+  /// Ends the time for which the last reading counts, at `time`.
   mutating func end(at time: Timestamp) {
     guard let moment else { return }
     let share = min(max(0, moment.distance(to: time)), Self.longest) / Self.longest
@@ -42,7 +44,7 @@ struct HeldAverage: Sendable, Hashable {
     self.moment = nil
   }
 
-  /// Adds what another one has ended.
+  /// Adds the ended readings of another average.
   mutating func add(_ other: HeldAverage) {
     total += other.total
     length += other.length

@@ -1,15 +1,15 @@
 import LinkCore
 
-/// What is still to be read: one type after the other, each in batches, each in pages.
+/// The position of the reads: one type after the other, each in batches, each batch in pages.
 ///
-/// A sample that reaches over the edge of two batches is found by both and taken from the first.
+/// A sample that crosses the edge of two batches is found in both and taken from the first.
 struct Reading: Sendable, Hashable {
   private let identifiers: [String]
   private let from: Timestamp
   private var to: Timestamp
   private let limits: AnswerLimits
   private let batch: Duration
-  /// The number of the type that is read now.
+  /// The index of the type that is being read.
   private(set) var place = 0
   private var batchStart: Timestamp
   private var after: HealthSamplePlace?
@@ -18,7 +18,7 @@ struct Reading: Sendable, Hashable {
     identifiers = kinds.map(\.identifier)
     (self.from, self.to) = (from, to)
     self.limits = limits
-    // Shorter ones would never come to an end.
+    // Shorter batches, or empty ones, might never reach the end.
     batch = max(limits.batch, .seconds(3_600))
     batchStart = from
     if from >= to { place = identifiers.count }
@@ -26,7 +26,7 @@ struct Reading: Sendable, Hashable {
 
   private var batchEnd: Timestamp { min(batchStart.advanced(by: batch), to) }
 
-  /// What to read next; `nil` when all was read.
+  /// The next query of samples, or `nil` when all samples were read.
   var query: HealthSampleQuery? {
     guard place < identifiers.count else { return nil }
     return HealthSampleQuery(
@@ -34,32 +34,32 @@ struct Reading: Sendable, Hashable {
       limit: max(1, limits.pageLimit))
   }
 
-  /// The starts that this batch gives for the first time.
+  /// The range of starts whose samples appear in this batch for the first time.
   var fresh: Range<Timestamp> {
-    // Whatever reaches into the whole span comes with its first batch.
+    // Samples that begin before the whole interval and reach into it appear in its first batch.
     (batchStart == from ? Timestamp(nanoseconds: .min) : batchStart)..<batchEnd
   }
 
-  /// Whether nothing of the type comes after this batch.
+  /// Whether nothing of the type follows this batch.
   var isLastBatch: Bool { batchEnd >= to }
 
   /// Whether the end has moved before this batch.
   var isPast: Bool { batchStart >= to }
 
-  /// Goes on after a page that was not the type's last.
+  /// Continues after a page that was not the last of its type.
   mutating func advance(_ next: HealthSamplePlace?) {
     after = next
     if next == nil { batchStart = batchEnd }
   }
 
-  /// Goes on with the next type.
+  /// Continues with the next type.
   mutating func finishType() {
     place += 1
     (batchStart, after) = (from, nil)
     if from >= to { place = identifiers.count }
   }
 
-  /// Leaves out what starts at `cut` or later.
+  /// Leaves out samples that start at `cut` or later.
   mutating func shorten(to cut: Timestamp) {
     to = min(to, cut)
   }

@@ -1,19 +1,20 @@
 import LinkCore
 
-/// The nights and naps of each source, and merged, by day.
+/// The nights and naps of each source, and of all sources merged, by day.
 ///
-/// A night is what was slept in sessions that end on one day from 21:00 to 21:00 and have at least
-/// three hours, or their middle between 21:00 and 09:00 on the user's clock. Every other session is
-/// a nap. Sums hold both; figures of nights leave naps out.
+/// A day lasts from 21:00 to 21:00, and a session belongs to the day in which it ends. A session is
+/// part of the night if it has at least three hours of sleep, or if its middle is between 21:00 and
+/// 09:00 local time. Every other session is a nap. Sums include both. Figures of nights leave naps
+/// out.
 struct SleepBook: Sendable {
   /// The sleep of one source on one day, or in one hour.
   struct Day: Sendable, Hashable {
     var bucket: Bucket
-    /// From the beginning of the first session of the night to the end of its last.
+    /// The time from the start of the night's first session to the end of its last.
     var night: (start: Timestamp, end: Timestamp)? {
       nights > 0 ? (nightStart, nightEnd) : nil
     }
-    /// How many sessions belong to the night.
+    /// The number of sessions in the night.
     var nights = 0
     var nightStart = Timestamp(nanoseconds: .max)
     var nightEnd = Timestamp(nanoseconds: .min)
@@ -30,9 +31,10 @@ struct SleepBook: Sendable {
   struct Entry: Sendable {
     var source: Int
     var bucket: Bucket
-    /// Where the point begins and ends, if not with the span.
+    /// The start and end of the point, if they differ from those of the span.
     var extent: (start: Timestamp, end: Timestamp)?
-    /// The headline: minutes asleep, or minutes in bed where nothing is known of sleep, or nights.
+    /// The main value: minutes asleep, or minutes in bed where sleep is unknown, or the number of
+    /// nights.
     var value: Double
     var isInBed = false
     var times: SleepTimes
@@ -40,18 +42,19 @@ struct SleepBook: Sendable {
 
   private struct Key: Hashable {
     var source: Int
-    /// Where its members begin: a day that the clocks skip starts when the next one does.
+    /// The start of the day's members. A day that the clocks skip starts at the same time as the
+    /// next day.
     var first: Timestamp
   }
 
-  /// Ours: 200,000 days are 90 years of six sources.
+  /// The most days. The bound is chosen here: 200,000 days are 90 years of six sources.
   static let most = 200_000
-  /// A nap is shorter, if it does not lie in the night.
+  /// The minutes from which a session is part of the night, whatever its time.
   static let leastNight = 180.0
 
   private var days: [Key: Day] = [:]
 
-  /// Whether it has no room for another day.
+  /// Whether there is no room for another day.
   var isFull: Bool { days.count >= Self.most }
 
   /// Adds a session to the day in which it ends.
@@ -73,7 +76,7 @@ struct SleepBook: Sendable {
     days[key] = day
   }
 
-  /// Returns what each source came to in each span of `calendar`, in order of time.
+  /// Returns the entries of each source in each span of `calendar`, in order of time.
   func entries(_ figure: Figure, by calendar: CalendarBuckets) -> [Entry] {
     var entries: [Entry] = []
     var group: (source: Int, bucket: Bucket, days: [Day])?
@@ -125,7 +128,7 @@ struct SleepBook: Sendable {
 }
 
 extension SleepBook.Day {
-  /// The minutes of a part in the night and in naps.
+  /// Returns the minutes of a part, in the night and in naps.
   fileprivate func sum(at place: Int) -> (value: Double, isKnown: Bool) {
     (nightMinutes[place] + napMinutes[place], nightKnown[place] + napKnown[place] > 0)
   }
@@ -143,7 +146,7 @@ extension SleepTimes {
 }
 
 extension SleepSession {
-  /// Whether it belongs to a night; else it is a nap.
+  /// Returns whether the session belongs to a night. Otherwise it is a nap.
   func isNight(in zone: ZoneRules) -> Bool {
     let minutes = self[.asleep] ?? self[.inBed] ?? 0
     if minutes >= SleepBook.leastNight { return true }

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// A stage of sleep that one lane reports.
+/// A stage of sleep in one lane.
 struct SleepSpan: Sendable, Hashable {
   var start: Timestamp
   var end: Timestamp
@@ -8,10 +8,11 @@ struct SleepSpan: Sendable, Hashable {
   var lane: Int
 }
 
-/// A night's sleep, a part of it, or a nap.
+/// The sleep of a night, a part of a night, or a nap.
 ///
-/// Each minute counts once: of several sources only the one with the least rank counts at a moment,
-/// and what that source calls awake is not asleep. Time in bed counts beside it.
+/// Each minute counts once: of several sources, only the one with the lowest rank counts at a
+/// moment. Time that this source reports as awake does not count as asleep. Time in bed is counted
+/// separately.
 struct SleepSession: Sendable, Hashable {
   /// A part of a session, in minutes.
   enum Part: Int, Sendable, Hashable, CaseIterable {
@@ -28,7 +29,7 @@ struct SleepSession: Sendable, Hashable {
       }
     }
 
-    /// Whether it is a part of the time asleep.
+    /// Whether the part is included in the time asleep.
     var isAsleep: Bool {
       switch self {
       case .light, .deep, .rem, .unspecified: true
@@ -37,17 +38,17 @@ struct SleepSession: Sendable, Hashable {
     }
   }
 
-  /// From the first to the last minute asleep; in bed where nothing is known of sleep.
+  /// The start of the first sleep. Where sleep is unknown, the start of the time in bed.
   var start: Timestamp
   var end: Timestamp
-  /// Minutes by part; 0 where nothing is known.
+  /// The minutes of each part, or 0 where a part is unknown.
   var minutes = SIMD8<Double>.zero
-  /// 1 for each part that is known, else 0.
+  /// 1 for each part that is known, and 0 for the others.
   var known = SIMD8<Double>.zero
 
   subscript(_ part: Part) -> Double? { known[part.rawValue] > 0 ? minutes[part.rawValue] : nil }
 
-  /// Adds up the stages of a session; `nil` if none is of sleep or of time in bed.
+  /// Creates a session from its stages. Returns `nil` if none is of sleep or of time in bed.
   init?(_ spans: [SleepSpan], _ ranks: [SourceRank]) {
     let hasSleep = spans.contains { Part($0.stage).isAsleep }
     let telling = spans.filter {
@@ -66,7 +67,7 @@ struct SleepSession: Sendable, Hashable {
     }
   }
 
-  /// A pass over the beginnings and ends of stages in order of time.
+  /// A pass over the starts and ends of stages, in order of time.
   private struct Sweep {
     struct Edge {
       var time: Timestamp
@@ -77,7 +78,7 @@ struct SleepSession: Sendable, Hashable {
     var nanoseconds = SIMD8<Int64>.zero
     private var clock: Timestamp?
     private var active = ActiveLanes()
-    /// How many stages of each part go on, by lane.
+    /// The number of current stages of each part, by lane.
     private var counts: [Int: SIMD8<Int>] = [:]
     private var inBed = 0
 
@@ -113,7 +114,8 @@ struct SleepSession: Sendable, Hashable {
       for part in Part.allCases where counts[part.rawValue] > 0 { add(length, to: part) }
     }
 
-    /// Stages of centuries, which a source can claim, may be longer together than a number holds.
+    /// Adds a length to a part. Stages of centuries, which a source can claim, can exceed an
+    /// `Int64` in total, so the sum stops at its greatest value.
     private mutating func add(_ length: Int64, to part: Part) {
       let (sum, overflow) = nanoseconds[part.rawValue].addingReportingOverflow(length)
       nanoseconds[part.rawValue] = overflow ? .max : sum
@@ -121,10 +123,10 @@ struct SleepSession: Sendable, Hashable {
   }
 }
 
-/// A collector that makes sessions of the stages of each source, and of all together.
+/// A collector that joins the stages of each source, and of all sources together, to sessions.
 ///
-/// Stages that overlap or lie at most 5 minutes apart are one session. A session has at most
-/// `most` stages; what comes after begins another.
+/// Stages that overlap or are at most 5 minutes apart form one session. A session has at most
+/// `most` stages; a stage after that begins a new session.
 struct SleepRuns: Sendable {
   private struct Run {
     var spans: [SleepSpan]
@@ -135,10 +137,10 @@ struct SleepRuns: Sendable {
 
   /// The longest break within a session.
   static let gap = Duration.seconds(300)
-  /// Ours; a night of stages of one minute has 500.
+  /// The most stages of a session. The bound is chosen here: a night of one-minute stages has 500.
   static let most = 50_000
 
-  /// Takes a stage in order of starts; returns the stages of the session that it ends, if any.
+  /// Takes a stage, in order of starts. Returns the stages of the session that it ends, if any.
   mutating func take(_ span: SleepSpan, of source: Int) -> [SleepSpan]? {
     guard var run = runs[source], run.spans.count < Self.most,
       span.start <= run.end.advanced(by: Self.gap)
@@ -153,7 +155,7 @@ struct SleepRuns: Sendable {
     return nil
   }
 
-  /// The sessions that are left, by source.
+  /// Ends and returns the remaining sessions, by source.
   mutating func finish() -> [(source: Int, spans: [SleepSpan])] {
     defer { runs.removeAll() }
     return runs.sorted { $0.key < $1.key }.map { ($0.key, $0.value.spans) }

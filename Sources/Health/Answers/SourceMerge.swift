@@ -1,12 +1,12 @@
 import LinkCore
 
-/// One series from the samples of all sources, in which overlapping sources count once.
+/// The merged series of the samples of all sources, in which overlapping sources count once.
 ///
-/// A sweep over time: of the samples that go on at a moment only those of the source with the least
-/// rank count, each with the share of its value that such moments are of its length. A sample
-/// without a length counts unless a source with a lesser rank measures at its moment. Each sample
-/// enters and leaves a heap once, so n of them take O(n log n) steps, and one more for each span of
-/// the calendar that a sample reaches into.
+/// It is a sweep over time. Of the samples in progress at a moment, only those of the source with
+/// the lowest rank count. Each sample counts with the part of its value that corresponds to such
+/// moments. A sample without a length counts unless a source with a lower rank measures at its
+/// moment. Each sample enters and leaves a heap once, so `n` samples take O(n log n) steps, and one
+/// more for each span of the calendar that a sample overlaps.
 struct SourceMerge: Sendable {
   /// The merged value of one span of the calendar.
   struct Sum: Sendable, Hashable {
@@ -14,26 +14,26 @@ struct SourceMerge: Sendable {
     var value: Double
   }
 
-  /// A sample that goes on.
+  /// A sample in progress.
   private struct Part: Sendable {
     var end: Timestamp
     var lane: Int
     var value: Double
-    /// Its length in nanoseconds.
+    /// The length of the sample, in nanoseconds.
     var whole: Int64
-    /// How long its lane had counted when the sample began, or when the span did.
+    /// The exposure of the sample's lane when the sample or the span began.
     var mark: Int64
   }
 
-  /// The sums that are complete, in order of time; the caller takes them.
+  /// The complete sums, in order of time. The caller removes them.
   var finished: [Sum] = []
   private let calendar: CalendarBuckets
   private var clock = Timestamp(nanoseconds: .min)
   private var bucket: Bucket?
-  /// A heap: the sample that ends first is the first.
+  /// The samples in progress, as a heap. The sample that ends first is the first.
   private var parts: [Part] = []
   private var active = ActiveLanes()
-  /// How long each lane has counted, in nanoseconds.
+  /// The time for which each lane has counted, in nanoseconds.
   private var exposures: [Int64] = []
   /// The samples without a length at the current moment.
   private var moments: [(lane: Int, value: Double)] = []
@@ -44,7 +44,7 @@ struct SourceMerge: Sendable {
     self.calendar = calendar
   }
 
-  /// Takes the next sample in order of time; what of it lies before `from` is left out.
+  /// Takes the next sample in order of time. The part before `from` is left out.
   mutating func take(
     _ value: Double, _ sample: HealthSample, from: Timestamp, lane: Int, _ ranks: [SourceRank]
   ) {
@@ -65,7 +65,7 @@ struct SourceMerge: Sendable {
     active.begin(lane, ranks)
   }
 
-  /// Ends the series; nothing from `end` on counts.
+  /// Ends the series. Nothing from `end` on counts.
   mutating func finish(at end: Timestamp, _ ranks: [SourceRank]) {
     if end > clock { advance(to: end, ranks) }
     resolveMoments(ranks)
@@ -88,18 +88,18 @@ struct SourceMerge: Sendable {
     if bucket?.members.contains(time) != true { beginBucket(at: time) }
   }
 
-  /// Ends the span at hand and begins that of a moment; there is none behind that of `total`.
+  /// Ends the current span and begins that of a moment. No span follows that of `total`.
   private mutating func beginBucket(at time: Timestamp) {
     closeBucket()
     let next = calendar.bucket(at: time)
     bucket = next.members.upperBound > time ? next : nil
   }
 
-  /// Lets time pass in which nothing begins or ends.
+  /// Advances over time in which no sample begins or ends.
   private mutating func pass(to time: Timestamp, _ ranks: [SourceRank]) {
     guard time > clock else { return }
     resolveMoments(ranks)
-    // Only differences count, and none is longer than a sample: the sum may come around.
+    // Only differences count, and none is longer than a sample, so the sum may wrap around.
     if let lane = active.first { exposures[lane] &+= time.nanoseconds &- clock.nanoseconds }
     clock = time
   }
@@ -122,7 +122,7 @@ struct SourceMerge: Sendable {
     (sum, hasData) = (0, false)
   }
 
-  /// Adds what a sample came to since its mark.
+  /// Adds the value that a sample has accumulated since its mark.
   private mutating func settle(_ part: Part) {
     let won = exposures[part.lane] &- part.mark
     guard won > 0 else { return }

@@ -1,15 +1,14 @@
 import LinkCore
 
-/// The rank of a source: where several measured the same time, the one with the least rank counts.
+/// The rank of a source. Where several sources measured the same time, the lowest rank counts.
 ///
-/// Exports carry no order of sources, so the rank is a rule: what a watch measured comes before a
-/// phone, then other devices, then apps that name no device; among equals the name that is told
-/// decides.
+/// Exports contain no order of sources, so the rank is a rule: watches come first, then phones,
+/// then other devices, then apps that name no device. Among equals the reported name decides.
 struct SourceRank: Sendable, Hashable, Comparable {
   enum Kind: Int, Sendable, Hashable, CaseIterable {
     case watch, phone, device, app
 
-    /// Reads the kind from the words of a source's name and of its device.
+    /// Creates a kind from the words in the names of a source and its device.
     init(source: String, device: String?) {
       var words = Self.words(of: source)
       let device = device.map(Self.words) ?? []
@@ -23,7 +22,7 @@ struct SourceRank: Sendable, Hashable, Comparable {
       }
     }
 
-    /// The words of a text in lower case; whatever is no letter separates two.
+    /// Returns the words of a text in lower case. Anything that is not a letter separates words.
     private static func words(of text: String) -> Set<String> {
       let words = text.unicodeScalars.split { !$0.properties.isAlphabetic }
       return Set(words.map { String($0).lowercased() })
@@ -38,14 +37,14 @@ struct SourceRank: Sendable, Hashable, Comparable {
   }
 }
 
-/// The sources of an answer by rank: one lane for what one source measured with one kind of device.
+/// The lanes of an answer, with their ranks. A lane is one source with one kind of device.
 struct SourceLanes: Sendable {
   private(set) var ranks: [SourceRank] = []
   private var lanes: [Int: Int] = [:]
-  /// The device that each source named last, and its lane.
+  /// The most recent device of each source, and its lane.
   private var latest: [(device: String?, lane: Int)?] = []
 
-  /// The lane of a sample whose source has this number.
+  /// Returns the lane of a sample whose source has this number.
   mutating func lane(of sample: HealthSample, source: Int) -> Int {
     while latest.count <= source { latest.append(nil) }
     if let known = latest[source], known.device == sample.device { return known.lane }
@@ -62,15 +61,15 @@ struct SourceLanes: Sendable {
   }
 }
 
-/// The lanes that measure at a moment, the one that counts first.
+/// The lanes that measure at a moment, ordered by rank.
 struct ActiveLanes: Sendable {
   private var counts: [Int] = []
   private var order: [Int] = []
 
-  /// The lane that counts; `nil` if none measures.
+  /// The lane that counts, or `nil` if none measures.
   var first: Int? { order.first }
 
-  /// Notes that a stretch of a lane begins.
+  /// Records the start of an interval of a lane.
   mutating func begin(_ lane: Int, _ ranks: [SourceRank]) {
     while counts.count <= lane { counts.append(0) }
     counts[lane] += 1
@@ -78,7 +77,7 @@ struct ActiveLanes: Sendable {
     order.insert(lane, at: place(of: lane, ranks))
   }
 
-  /// Notes that a stretch of a lane that began ends.
+  /// Records the end of an interval of a lane. The interval must have begun.
   mutating func end(_ lane: Int, _ ranks: [SourceRank]) {
     counts[lane] -= 1
     guard counts[lane] == 0 else { return }

@@ -4,16 +4,17 @@ import LinkCore
 ///
 ///     query ──▶ take(page) ──▶ query … ──▶ nil
 struct WorkoutPulses: Sendable {
-  /// The most workouts of one answer whose heart rates are read, each by itself; ours, as many as
-  /// somebody has in three years who trains every day.
+  /// The most workouts of one answer whose heart rates are read, each on its own.
+  ///
+  /// The bound is chosen here: the workouts of three years with one a day.
   static let most = 1_000
 
-  /// A workout, and the point or the cell that it belongs to.
+  /// A workout, and the point or cell to which it belongs.
   typealias Session = (span: Range<Timestamp>, owner: Int)
 
-  /// The heart rates by point or cell.
+  /// The heart rates, by point or cell.
   private(set) var found: [Int: HeldAverage] = [:]
-  /// Those that are not read yet; the last one is next.
+  /// The sessions that are still to be read. The last one is next.
   private var left: [Session]
   private var after: HealthSamplePlace?
   private var held = HeldAverage()
@@ -24,7 +25,7 @@ struct WorkoutPulses: Sendable {
     self.pageLimit = max(1, pageLimit)
   }
 
-  /// What to read next; `nil` when all was read.
+  /// The next query of samples, or `nil` when all samples were read.
   var query: HealthSampleQuery? {
     left.last.map {
       HealthSampleQuery(
@@ -33,7 +34,7 @@ struct WorkoutPulses: Sendable {
     }
   }
 
-  /// Takes the page that was wanted.
+  /// Takes the page that `query` requested.
   mutating func take(_ page: HealthSamplePage) {
     guard let session = left.last else { return }
     for sample in page.samples where session.span.contains(sample.start) {
@@ -52,7 +53,7 @@ struct WorkoutPulses: Sendable {
 }
 
 extension HealthAnswer {
-  /// Begins to read the heart rates, once all workouts were read.
+  /// Begins to read the heart rates, after all workouts were read.
   mutating func beginPulses() {
     var sessions = raw.sessions.enumerated().map { (span: $1, owner: $0) }
     for (place, cell) in cells.all.enumerated() {
@@ -66,7 +67,7 @@ extension HealthAnswer {
     pulses = WorkoutPulses(sessions, pageLimit: limits.pageLimit)
   }
 
-  /// Takes a page of heart rates; the last one gives each cell its own.
+  /// Takes a page of heart rates. After the last page each cell receives its average.
   mutating func takePulses(_ page: HealthSamplePage) {
     pulses?.take(page)
     guard let pulses, pulses.query == nil, query.groupBy != nil else { return }

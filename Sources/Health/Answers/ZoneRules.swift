@@ -1,29 +1,29 @@
 public import LinkCore
 
-/// What a time zone's clocks show and showed: a list of changes, given from outside.
+/// The offsets of a time zone as a list of changes, provided by the caller.
 public struct ZoneRules: Sendable, Hashable, Codable {
   /// Seconds east of UTC before the first change.
   public var initialSecondsEast: Int
   /// The changes, earliest first.
   public var transitions: [Transition]
-  /// What people call the zone, such as `Europe/Berlin`.
+  /// The common name of the zone, such as `Europe/Berlin`.
   public var name: String?
 
-  /// A moment at which the clocks are set.
+  /// A moment at which the offset changes.
   public struct Transition: Sendable, Hashable, Codable {
-    /// From this moment on.
+    /// The moment from which the offset applies.
     public var at: Timestamp
-    /// Seconds east of UTC.
+    /// The offset, in seconds east of UTC.
     public var secondsEast: Int
 
-    /// A change.
+    /// Creates a change.
     public init(at: Timestamp, secondsEast: Int) {
       self.at = at
       self.secondsEast = secondsEast
     }
   }
 
-  /// Rules; without changes and without a name by default.
+  /// Creates rules. By default they have no changes and no name.
   public init(initialSecondsEast: Int, transitions: [Transition] = [], name: String? = nil) {
     self.initialSecondsEast = initialSecondsEast
     self.transitions = transitions
@@ -33,7 +33,7 @@ public struct ZoneRules: Sendable, Hashable, Codable {
   /// UTC.
   public static let utc = ZoneRules(initialSecondsEast: 0, name: "UTC")
 
-  /// The name of the zone, or its offset at a moment, such as `UTC+01:00`.
+  /// Returns the name of the zone, or its offset at a moment, such as `UTC+01:00`.
   func title(at time: Timestamp) -> String {
     if let name { return name }
     let (hours, minutes) = abs(secondsEast(at: time) / 60).quotientAndRemainder(dividingBy: 60)
@@ -41,25 +41,26 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     return "UTC\(secondsEast(at: time) < 0 ? "-" : "+")\(two(hours)):\(two(minutes))"
   }
 
-  /// Seconds east of UTC at a moment.
+  /// Returns the offset at a moment, in seconds east of UTC.
   public func secondsEast(at time: Timestamp) -> Int {
     secondsEast(of: stretch(at: time))
   }
 
-  /// What the clocks show at a moment.
+  /// Returns the local time at a moment.
   public func local(at time: Timestamp) -> CivilTime {
     CivilTime(nanoseconds: time.nanoseconds &+ nanosecondsEast(of: stretch(at: time)))
   }
 
-  /// The moment of a reading: the first of two, and for one that is skipped, as far after the gap.
+  /// Returns the moment of a local time: the first of two, or a moment after the gap for a local
+  /// time that is skipped.
   public func instant(of reading: CivilTime) -> Timestamp {
     let (found, stretch) = reach(reading)
     if local(at: found) == reading || stretch == 0 { return found }
-    // The clocks were set forward over it: they would have shown it by the old offset.
+    // The clocks skipped this local time, so the offset before the change applies.
     return Timestamp(nanoseconds: reading.nanoseconds &- nanosecondsEast(of: stretch - 1))
   }
 
-  /// The moment of a time as it was asked for.
+  /// Returns the moment of a requested time.
   public func instant(of time: HealthTime) -> Timestamp {
     switch time {
     case .instant(let time, _): time
@@ -67,13 +68,13 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     }
   }
 
-  /// The first moment at which the clocks show this reading or a later one.
+  /// Returns the first moment at which the clocks show this local time or a later one.
   func first(showing reading: CivilTime) -> Timestamp {
     reach(reading).found
   }
 
   private func reach(_ reading: CivilTime) -> (found: Timestamp, stretch: Int) {
-    // No offset is as much as 26 hours, so nothing before that can show it.
+    // No offset reaches 26 hours, so no earlier moment can show this local time.
     let early = Timestamp(nanoseconds: reading.nanoseconds &- 26 * 3_600_000_000_000)
     var stretch = stretch(at: early)
     while true {
@@ -87,7 +88,7 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     }
   }
 
-  /// How many changes came before or at a moment: the stretch in which it lies.
+  /// Returns the number of changes before or at a moment, which is the index of its interval.
   func stretch(at time: Timestamp) -> Int {
     var low = 0
     var high = transitions.count

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// Makes samples of elements and packs them into batches.
+/// The builder that makes samples from elements and packs them into batches.
 struct ExportAssembler: Sendable {
   /// A sample whose element is still open.
   private enum Open {
@@ -9,23 +9,23 @@ struct ExportAssembler: Sendable {
     case workout(HealthRow, ExportWorkout)
   }
 
-  /// Rows after which a batch is ready, at the next end of a span.
+  /// The number of rows after which a batch is ready, at the next end of a span.
   static let fullBatch = 8_192
-  /// A span ends with a key whose lowest bits are these, once in 1,024 on average.
+  /// The lowest bits of a key that ends a span, which is one key in 1,024 on average.
   private static let spanMask: UInt64 = 1_023
-  /// No span is longer, so that a batch stays small.
+  /// The length at which a span ends in any case, so that a batch stays small.
   private static let longestSpan = 8_192
 
   var tally = HealthExportTally()
   private(set) var isReady = false
   private var open = Open.none
-  /// How deep in parts of a workout, whose figures are not those of the whole.
+  /// The depth of nested workout activities, whose figures are not those of the whole workout.
   private var parts = 0
   private var names = ExportNames()
   private var time = ExportTime()
-  /// Reads the dates of creation, whose days are others.
+  /// The reader of creation dates, whose days differ from those of the samples.
   private var creationTime = ExportTime()
-  /// When the sample at hand was created, if the export says so.
+  /// The creation date of the current sample, if the export contains it.
   private var created: Timestamp?
   private var rows: [HealthRow] = []
   private var workouts: [WorkoutValue] = []
@@ -50,7 +50,7 @@ struct ExportAssembler: Sendable {
     if names.isFull { makeRoom() }
   }
 
-  /// Takes an end tag; only those of samples and of the whole matter.
+  /// Takes an end tag. Only the ends of samples, of workout activities and of the root matter.
   @inline(__always)
   mutating func close(_ bytes: Span<UInt8>, _ name: Range<Int>) {
     let meaning = ExportWords.elements.meaning(
@@ -66,7 +66,7 @@ struct ExportAssembler: Sendable {
     }
   }
 
-  /// The batch that is ready.
+  /// Returns the batch that is ready, and begins the next.
   mutating func take() -> HealthBatch {
     let batch = HealthBatch(names: names.names, rows: rows, workouts: workouts, spans: spans)
     for (type, count) in countsByType.enumerated() where count > 0 {
@@ -83,7 +83,7 @@ struct ExportAssembler: Sendable {
     return batch
   }
 
-  /// What is left at the end; `nil` when nothing is.
+  /// Returns the remaining rows at the end, or `nil` if there are none.
   mutating func takeRest() -> HealthBatch? {
     finishOpen()
     endSpan()
@@ -128,7 +128,7 @@ struct ExportAssembler: Sendable {
     if tag.isEmpty { keep(row, workout.value) } else { open = .workout(row, workout) }
   }
 
-  /// What records and workouts have in common.
+  /// Returns a row with the values that records and workouts have in common.
   @inline(__always)
   private mutating func row(
     _ tag: borrowing ExportTag, _ bytes: Span<UInt8>, type: UInt16, source: Range<Int>
@@ -139,7 +139,7 @@ struct ExportAssembler: Sendable {
       skip(type, .noDate)
       return nil
     }
-    // No store keeps what lasts longer than a number of nanoseconds holds.
+    // No store accepts a sample that lasts longer than an `Int64` of nanoseconds.
     let isShort = !end.nanoseconds.subtractingReportingOverflow(start.nanoseconds).overflow
     guard start <= end, isShort else {
       skip(type, .endsEarly)
@@ -159,7 +159,7 @@ struct ExportAssembler: Sendable {
     return row
   }
 
-  /// Counts a record of a known type that is left out.
+  /// Counts an omitted record of a known type.
   private mutating func skip(_ type: UInt16, _ reason: HealthExportSkip) {
     tally[reason] += 1
     tally.skippedOfType[names.names[Int(type)].text, default: 0] += 1
@@ -214,7 +214,7 @@ struct ExportAssembler: Sendable {
     isReady = rows.count >= Self.fullBatch
   }
 
-  /// Begins with new names, once those who have numbers of the old ones are gone.
+  /// Starts a new list of names, once no row uses the numbers of the old one.
   private mutating func makeRoom() {
     guard rows.isEmpty else {
       endSpan()
@@ -277,8 +277,8 @@ struct ExportAssembler: Sendable {
     }
   }
 
-  /// Counts an element of another name. One with the attributes of a sample may be a sample whose
-  /// name is damaged.
+  /// Counts an element with another name. If it has the attributes of a sample, it may be a sample
+  /// whose name is damaged.
   private mutating func unknown(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
     tally[.unknown] += 1
     guard tag[.start] != nil, tag[.end] != nil, tag[.source] != nil else { return }

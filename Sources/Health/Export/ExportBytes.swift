@@ -1,8 +1,8 @@
 import LinkCore
 
-/// Searches in the bytes at hand, eight at a time.
+/// Searches that read eight bytes at a time.
 extension Span<UInt8> {
-  /// Up to eight bytes as one number; those past `end` count as zero.
+  /// Returns up to eight bytes as one number. Bytes at or after `end` count as zero.
   @inline(__always)
   func word(at index: Int, before end: Int) -> UInt64 {
     let length = end &- index
@@ -19,7 +19,7 @@ extension Span<UInt8> {
     return word
   }
 
-  /// Where a byte comes next; `count` when it does not.
+  /// Returns the index of the next occurrence of a byte, or `count` if there is none.
   @inline(__always)
   func next(_ byte: UInt8, from start: Int) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
@@ -27,7 +27,7 @@ extension Span<UInt8> {
     var index = start
     while index &+ 8 <= count {
       let difference = word(at: index) ^ wanted
-      // The lowest byte that became zero is marked, and nothing below it.
+      // Marks the lowest byte that became zero, and none below it.
       let marks = (difference &- ones) & ~difference & (ones &<< 7)
       if marks != 0 { return index &+ marks.trailingZeroBitCount / 8 }
       index &+= 8
@@ -36,7 +36,7 @@ extension Span<UInt8> {
     return index
   }
 
-  /// Whether a text of ASCII stands here.
+  /// Returns whether the bytes at `index` are this ASCII text.
   func holds(_ text: StaticString, at index: Int) -> Bool {
     guard index + text.utf8CodeUnitCount <= count else { return false }
     for place in 0..<text.utf8CodeUnitCount
@@ -46,7 +46,7 @@ extension Span<UInt8> {
     return true
   }
 
-  /// Where a text of ASCII comes next, as a whole; `nil` when it does not.
+  /// Returns the index of the next complete occurrence of an ASCII text, or `nil` if there is none.
   func next(_ text: StaticString, from start: Int) -> Int? {
     let first = unsafe text.utf8Start[0]
     var index = next(first, from: start)
@@ -58,7 +58,7 @@ extension Span<UInt8> {
   }
 }
 
-/// What counts as white space between attributes (XML 1.0, production 3).
+/// Returns whether a byte is white space (XML 1.0, production 3).
 @inline(__always)
 func isBlank(_ byte: UInt8) -> Bool {
   byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09

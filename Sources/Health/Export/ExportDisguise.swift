@@ -1,4 +1,4 @@
-/// What a file is that may hold an export and is not the XML itself, by its first four bytes.
+/// A format that can contain an export but is not its XML, recognized by its first four bytes.
 public enum ExportDisguise: Sendable, Hashable, CaseIterable {
   /// RFC 1952 section 2.3.1.
   case gzip
@@ -6,9 +6,9 @@ public enum ExportDisguise: Sendable, Hashable, CaseIterable {
   case xz
   /// RFC 8878 section 3.1.1.
   case zstandard
-  /// Where it comes through a pipe, so that its directory at the end cannot be read first.
+  /// A zip that arrives through a pipe, so that the directory at its end cannot be read first.
   case zip
-  /// With a byte order mark (RFC 2781 section 3.2) or without (XML 1.0 appendix F.1).
+  /// UTF-16 with a byte order mark (RFC 2781 section 3.2) or without (XML 1.0 appendix F.1).
   case utf16
 
   static let length = 4
@@ -32,7 +32,7 @@ public enum ExportDisguise: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What it is and what to do, for people.
+  /// A description of the format and of what to do, worded for people.
   var advice: String {
     switch self {
     case .gzip: "it is packed with gzip; unpack it with gunzip first"

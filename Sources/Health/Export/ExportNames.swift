@@ -1,11 +1,11 @@
 import LinkCore
 
-/// Numbers the texts of an export by their bytes, so that each is made once.
+/// The texts of an export, numbered by their bytes, so that each is created once.
 struct ExportNames {
-  /// How a text is read.
+  /// The way in which a text is read.
   enum Kind: UInt8 {
     case plain
-    /// Without what changes from export to export.
+    /// A device, without the part that changes from export to export.
     case device
   }
 
@@ -16,16 +16,17 @@ struct ExportNames {
     var number: UInt16
   }
 
-  /// More than real exports have, few enough for the numbers of rows.
+  /// The bound of the texts: more than real exports have, and few enough for a row's 16-bit
+  /// numbers.
   private static let mostEntries = 32_768
   private static let mostBytes = 2 << 20
 
   /// The texts by number.
   private(set) var names: [HealthName] = []
-  /// How many texts had to be repaired.
+  /// The number of texts that had to be repaired.
   private(set) var repaired = 0
   private var numbers: [HealthSampleKey: UInt16] = [:]
-  // `Array.span` needs iOS 26; that of `ContiguousArray` does not.
+  // `Array.span` needs iOS 26, but the span of a `ContiguousArray` does not.
   private var raw: ContiguousArray<UInt8> = []
   private var entries: [Entry] = []
   private var slots: [UInt16]
@@ -34,17 +35,17 @@ struct ExportNames {
     slots = Array(repeating: .max, count: 1024)
   }
 
-  /// Whether it must begin anew before the next element, which names at most seven texts.
+  /// Whether the list must restart before the next element, which contains at most seven texts.
   var isFull: Bool { entries.count > Self.mostEntries - 16 || raw.count > Self.mostBytes }
 
-  /// Forgets everything; numbers given out before mean nothing any more.
+  /// Removes all texts. Numbers returned before become invalid.
   mutating func begin() {
     let sum = repaired
     self = ExportNames()
     repaired = sum
   }
 
-  /// The number of the text that stands in these bytes, none for an empty one.
+  /// Returns the number of the text in these bytes, or `HealthRow.none` if it is empty or missing.
   @inline(__always)
   mutating func optionalNumber(
     _ bytes: Span<UInt8>, _ range: Range<Int>?, as kind: Kind = .plain
@@ -53,7 +54,7 @@ struct ExportNames {
     return number(bytes, range, as: kind)
   }
 
-  /// The number of the text that stands in these bytes.
+  /// Returns the number of the text in these bytes.
   @inline(__always)
   mutating func number(
     _ bytes: Span<UInt8>, _ range: Range<Int>, as kind: Kind = .plain
@@ -71,7 +72,7 @@ struct ExportNames {
     }
   }
 
-  /// The number of a text of the reader's own.
+  /// Returns the number of a text that is not taken from the bytes of the export.
   mutating func number(of text: String) -> UInt16 {
     let name = HealthName(text)
     if let known = numbers[name.key] { return known }
@@ -113,7 +114,7 @@ struct ExportNames {
     return number
   }
 
-  /// Doubles the room for finding.
+  /// Doubles the size of the hash table.
   private mutating func spread() {
     slots = Array(repeating: .max, count: slots.count * 2)
     for (index, entry) in entries.enumerated() {

@@ -1,25 +1,25 @@
 import LinkCore
 
-/// Goes through the markup of an export and hands its elements to the assembler.
+/// A parser of the markup of an export, which passes its elements to the assembler.
 ///
-/// The type definition in front is skipped by its tokens: those of iOS 16 break off in the middle
-/// of a declaration, and no version names all that the file holds.
+/// It skips the type definition token by token. The definitions of iOS 16 end in the middle of a
+/// declaration, and no version declares everything that the file contains.
 struct ExportParser: Sendable {
-  /// Where in the markup the next byte stands.
+  /// The kind of markup in which the next byte is.
   private enum Place {
     case content
     case comment
     case instruction
     case section
-    /// In `<!DOCTYPE`, before `[` or after it.
+    /// Inside `<!DOCTYPE`, before or after its `[`.
     case definition(isInside: Bool)
     case definitionComment
   }
 
-  /// The longest tag that is waited for. Real ones are shorter than 2 KiB.
+  /// The longest tag whose end is awaited, in bytes. Real tags are shorter than 2 KiB.
   static let longestTag = 64 << 10
 
-  /// No element has a longer name.
+  /// The longest name of an element.
   private static let longestName = 40
 
   private var place = Place.content
@@ -30,10 +30,10 @@ struct ExportParser: Sendable {
 
   var tally: HealthExportTally { assembler.tally }
 
-  /// Notes that bytes were found which no export holds.
+  /// Records that the bytes contain something that no export contains.
   mutating func noteDamage() { assembler.tally.isDamaged = true }
 
-  /// Reads on until a batch is ready or the bytes end; answers how far it came.
+  /// Reads until a batch is ready or the bytes end. Returns the index that it reached.
   mutating func run(_ buffer: [UInt8], from start: Int, isLast: Bool) -> Int {
     let slice = buffer[...]
     let bytes = slice.span
@@ -43,7 +43,7 @@ struct ExportParser: Sendable {
       if next == index {
         guard isLast || bytes.count - index > Self.longestTag else { break }
         assembler.tally[isLast ? .cutOff : .tooLong] += 1
-        // What stands inside a tag without an end may be sound.
+        // The content of a tag without an end may be intact.
         index = isLast ? bytes.next(UInt8(ascii: "<"), from: index + 1) : index + 1
         continue
       }
@@ -53,7 +53,7 @@ struct ExportParser: Sendable {
     return index
   }
 
-  /// What has come together: a full batch, or at the end the rest.
+  /// Returns a full batch, or the remaining samples at the end.
   mutating func take(isLast: Bool) throws(HealthExportError) -> HealthBatch? {
     if let foreign { throw .foreign(element: foreign) }
     if assembler.isReady { return assembler.take() }
@@ -62,7 +62,7 @@ struct ExportParser: Sendable {
     return assembler.takeRest()
   }
 
-  /// One step; answers with the same index when more bytes are needed.
+  /// Reads one token. Returns the same index if more bytes are needed.
   @inline(__always)
   private mutating func step(_ bytes: Span<UInt8>, at index: Int, isLast: Bool) -> Int {
     switch place {
@@ -94,7 +94,7 @@ struct ExportParser: Sendable {
     }
   }
 
-  /// Notes text within the root: there is none in an export, so it is what is left of an element.
+  /// Records text within the root. An export has none, so it is the rest of a damaged element.
   @inline(__always)
   private mutating func noteText(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     for place in range where !isBlank(bytes[place]) {
@@ -136,19 +136,19 @@ struct ExportParser: Sendable {
   private mutating func close(_ bytes: Span<UInt8>, at open: Int) -> Int {
     let end = bytes.next(UInt8(ascii: ">"), from: open &+ 2)
     guard end < bytes.count else { return open }
-    // Without its own end, it would take the next element with it.
+    // An end tag without its own `>` would consume the next element.
     if end &- open > Self.longestName, bytes.next(UInt8(ascii: "<"), from: open &+ 1) < end {
       assembler.tally[.malformed] += 1
       return open &+ 1
     }
-    // Blanks may stand behind the name (XML 1.0 section 3.1).
+    // The name may be followed by white space (XML 1.0 section 3.1).
     var last = end
     while last > open &+ 2, isBlank(bytes[last &- 1]) { last &-= 1 }
     assembler.close(bytes, open &+ 2..<last)
     return end &+ 1
   }
 
-  /// A comment, a section, or the type definition.
+  /// Reads the start of a comment, a section, or the type definition.
   private mutating func declaration(_ bytes: Span<UInt8>, at open: Int) -> Int {
     if bytes.holds("<!--", at: open) {
       place = .comment
@@ -167,7 +167,7 @@ struct ExportParser: Sendable {
     return open + 2
   }
 
-  /// Skips to what ends this, which may be cut in two.
+  /// Skips to the end mark, which may be split between two blocks of bytes.
   private mutating func end(
     of mark: StaticString, _ bytes: Span<UInt8>, at index: Int, _ isLast: Bool, then next: Place
   ) -> Int {
@@ -179,7 +179,7 @@ struct ExportParser: Sendable {
     return isLast ? bytes.count : max(index, index + rest - mark.utf8CodeUnitCount + 1)
   }
 
-  /// One token of the type definition.
+  /// Reads one token of the type definition.
   private mutating func definition(_ bytes: Span<UInt8>, at index: Int, isInside: Bool) -> Int {
     switch bytes[index] {
     case UInt8(ascii: "["):
@@ -203,7 +203,7 @@ struct ExportParser: Sendable {
   private mutating func definitionToken(_ bytes: Span<UInt8>, at index: Int) -> Int {
     guard index + 4 <= bytes.count else { return index }
     if bytes.holds("<!--", at: index) {
-      // The version stands at the beginning of a comment: the rest of it need not have come yet.
+      // The version is at the beginning of a comment, whose rest may not have arrived yet.
       guard bytes.next("-->", from: index) != nil || bytes.count - index > 256 else { return index }
       noteVersion(bytes, at: index + 4)
       place = .definitionComment
@@ -212,7 +212,8 @@ struct ExportParser: Sendable {
     switch bytes[index + 1] {
     case UInt8(ascii: "!"), UInt8(ascii: "?"): return index + 2
     case _:
-      // No element can stand here: the definition has no end. To stay is to ask for more bytes.
+      // An element cannot occur here, so the definition has no end. Returning `index` would request
+      // more bytes.
       place = .content
       return content(bytes, at: index)
     }

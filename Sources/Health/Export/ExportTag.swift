@@ -1,34 +1,34 @@
-/// One start tag: its element and where the values of its attributes stand.
+/// A start tag, with its element and the ranges of its attribute values.
 struct ExportTag {
-  /// What came of looking for a tag.
+  /// The result of reading a tag or an attribute.
   enum Outcome {
-    /// It ended before this place.
+    /// It was read and ends before `next`.
     case read(next: Int)
-    /// Its end is not there yet.
+    /// Its end has not arrived yet.
     case cut
-    /// It is none.
+    /// The bytes are not a tag or an attribute.
     case malformed
   }
 
-  /// No longer name makes sense; one that has no end is not looked at for ever.
+  /// The longest name of an attribute. It bounds the search in a name without an end.
   private static let longestName = 64
 
   private(set) var element = ExportElement.unknown
-  /// Whether it ends in `/>`.
+  /// Whether the tag ends in `/>`.
   private(set) var isEmpty = false
   private var found: UInt32 = 0
   private var values = [Range<Int>](repeating: 0..<0, count: ExportAttribute.allCases.count)
   private let elements = ExportWords.elements
   private let attributes = ExportWords.attributes
 
-  /// Where the value of an attribute stands, between its quotes.
+  /// The range of an attribute's value, between its quotes.
   @inline(__always)
   subscript(attribute: ExportAttribute) -> Range<Int>? {
     guard found & 1 &<< UInt32(attribute.rawValue) != 0 else { return nil }
     return values[Int(attribute.rawValue)]
   }
 
-  /// Reads the tag whose `<` stands at `start`.
+  /// Reads the tag whose `<` is at `start`.
   mutating func read(_ bytes: Span<UInt8>, at start: Int) -> Outcome {
     found = 0
     isEmpty = false
@@ -56,7 +56,7 @@ struct ExportTag {
     }
   }
 
-  /// Reads one `name="value"`. Names of iOS 8 hold blanks.
+  /// Reads one `name="value"`. Names in exports of iOS 8 contain spaces.
   @inline(__always)
   private mutating func readAttribute(_ bytes: Span<UInt8>, at start: Int) -> Outcome {
     let equals = bytes.next(UInt8(ascii: "="), from: start)
@@ -81,7 +81,8 @@ struct ExportTag {
     return .read(next: end &+ 1)
   }
 
-  /// The meaning of a name without its blanks, which begins with none; `nil` when it is no name.
+  /// Returns the meaning of a name without its spaces, or `nil` if it is not a name. A name must
+  /// not begin with a space.
   private func oddName(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt8? {
     var name: ArraySlice<UInt8> = []
     for place in range {

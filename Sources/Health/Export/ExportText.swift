@@ -1,11 +1,12 @@
-/// Makes texts of the values of attributes.
+/// The text of an attribute's value.
 struct ExportText {
-  /// What it says.
+  /// The decoded text.
   var text: String
-  /// Whether something had to be left out or replaced: control bytes, or what is no UTF-8.
+  /// Whether control bytes were removed or invalid UTF-8 was replaced.
   var isRepaired: Bool
 
-  /// Resolves references (XML 1.0, sections 4.1 and 4.6); what is none stays as it is.
+  /// Decodes bytes and resolves references (XML 1.0, sections 4.1 and 4.6). An invalid reference
+  /// stays unchanged.
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(range.count)
@@ -28,8 +29,9 @@ struct ExportText {
     isRepaired = dropped || valid == nil
   }
 
-  /// What a device is, without the address it had in the exporting process:
-  /// `<<HKDevice: 0x28>, name:Apple Watch, model:Watch>` is `name:Apple Watch, model:Watch`.
+  /// Returns the description of a device without its address in the exporting process.
+  ///
+  /// `<<HKDevice: 0x28>, name:Apple Watch, model:Watch>` becomes `name:Apple Watch, model:Watch`.
   static func device(_ text: String) -> String {
     guard text.hasPrefix("<<HKDevice: "), let close = text.firstIndex(of: ">") else { return text }
     var rest = text[text.index(after: close)...]
@@ -61,12 +63,12 @@ struct ExportText {
     case "apos": return "'"
     case _: break
     }
-    // Only digits may follow; Swift's `UInt32` would also read a sign.
+    // Only digits may follow. `UInt32.init(_:radix:)` would also accept a sign.
     guard name.hasPrefix("#"), !name.contains("+") else { return nil }
     let digits = name.dropFirst()
     let number =
       digits.first == "x" ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits, radix: 10)
-    // A reference to a control character would bring back what is dropped elsewhere.
+    // A reference to a control character would insert what is removed elsewhere.
     guard let number, number >= 0x20, number != 0x7F else { return nil }
     return Unicode.Scalar(number)
   }

@@ -1,17 +1,17 @@
 import LinkCore
 
-/// Reads the dates of exports: `2017-11-07 10:05:13 +0200`, and `20141013181700+0100` of iOS 8.
+/// A reader of dates such as `2017-11-07 10:05:13 +0200`, and of iOS 8's `20141013181700+0100`.
 struct ExportTime {
-  /// The day that was read last, as it was written, and its number from 1970 on.
+  /// The day that was read last as its bytes. `dayNumber` is its number from 1970 on.
   private var knownDay: (UInt64, UInt64) = (.max, .max)
   private var dayNumber: Int64 = 0
 
-  /// The moment that a text names; `nil` when it names none.
+  /// Returns the moment of a text, or `nil` if it is not a date.
   @inline(__always)
   mutating func read(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Timestamp? {
     guard range.count == 25 else { return readSlowly(bytes, range) }
     let start = range.lowerBound
-    // What remains of digits is their value, of separators nothing.
+    // After the exclusive-or, each digit is its value and each separator is zero.
     let first = bytes.word(at: start) ^ 0x2D30_302D_3030_3030  // 0000-00-
     let second = bytes.word(at: start &+ 8) ^ 0x3030_3A30_3020_3030  // 00 00:00
     let third = bytes.word(at: start &+ 16) ^ 0x3030_3000_2030_303A  // :00 s000
@@ -41,19 +41,19 @@ struct ExportTime {
       zoneMinute: Int64(others &>> 56) * 10 + Int64(last))
   }
 
-  /// A mark for each byte above 9.
+  /// Returns a word with the highest bit set in each byte above 9.
   @inline(__always)
   private static func tooLarge(_ word: UInt64) -> UInt64 {
     (word &+ 0x7676_7676_7676_7676 | word) & 0x8080_8080_8080_8080
   }
 
-  /// Two digits from this bit on.
+  /// Returns the number of two digits from a bit on.
   @inline(__always)
   private static func pair(_ word: UInt64, _ shift: UInt64) -> Int64 {
     Int64(word &>> shift & 0xF) * 10 + Int64(word &>> (shift &+ 8) & 0xF)
   }
 
-  /// Fourteen digits with anything sensible between them, a fraction, and an offset or `Z`.
+  /// Reads fourteen digits with optional separators, a fraction, and an offset or `Z`.
   private func readSlowly(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Timestamp? {
     guard range.count <= 40 else { return nil }
     var digits: [Int64] = []
@@ -88,7 +88,8 @@ struct ExportTime {
       zoneMinute: minute)
   }
 
-  /// Minutes east of Greenwich: `Z`, `+0200`, `+02:00`, with a blank before it or none.
+  /// Reads an offset in minutes east of UTC: `Z`, `+0200` or `+02:00`, with or without a space
+  /// before it.
   private static func offset(
     _ bytes: Span<UInt8>, _ range: Range<Int>
   ) -> (east: Int64, minute: Int64)? {
@@ -105,7 +106,8 @@ struct ExportTime {
     return (text[0] == 0x2B ? east : -east, minute)
   }
 
-  /// Puts the parts together where each is possible. Offsets go to 18 hours, as in ISO 8601 tools.
+  /// Returns the moment of the parts, or `nil` if one is out of range. Offsets may have up to 18
+  /// hours, as in ISO 8601 tools.
   @inline(__always)
   private static func moment(
     day: Int64, hour: Int64, minute: Int64, second: Int64, fraction: Int64, east: Int64,
@@ -118,7 +120,7 @@ struct ExportTime {
     return Timestamp(nanoseconds: seconds &* 1_000_000_000 &+ fraction)
   }
 
-  /// Days since 1970-01-01, for years that a `Timestamp` holds wholly.
+  /// Returns the days since 1970-01-01, for years that a `Timestamp` covers completely.
   private static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64? {
     guard 1_678...2_261 ~= year, 1...12 ~= month, day >= 1 else { return nil }
     guard day <= Gregorian.length(ofMonth: Int(month), year: Int(year)) else { return nil }

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// The elements of an export that mean something to the reader, or have a count of their own.
+/// The elements of an export that the reader uses, or counts separately.
 enum ExportElement: UInt8, CaseIterable {
   case unknown
   case healthData, exportDate, me
@@ -11,7 +11,7 @@ enum ExportElement: UInt8, CaseIterable {
   case activitySummary, clinicalRecord, audiogram, sensitivityPoint
   case visionPrescription, rightEye, leftEye, attachment
 
-  /// As it is written.
+  /// The name of the element in the export.
   var spelling: String {
     switch self {
     case .unknown: ""
@@ -42,14 +42,14 @@ enum ExportElement: UInt8, CaseIterable {
   }
 }
 
-/// The attributes that the reader reads.
+/// The attributes that the reader uses.
 enum ExportAttribute: UInt8, CaseIterable {
   case ignored
   case type, unit, value, source, device, start, end, key
   case activity, duration, durationUnit, distance, distanceUnit, energy, energyUnit, sum, locale
   case created
 
-  /// As it is written, and as iOS 8 wrote it where that differed.
+  /// The names of the attribute, including the name in iOS 8 where it differed.
   var spellings: [String] {
     switch self {
     case .ignored: []
@@ -75,9 +75,9 @@ enum ExportAttribute: UInt8, CaseIterable {
   }
 }
 
-/// Finds a known word by its bytes, without making a text of them.
+/// A table that finds a known word by its bytes, without creating a string.
 ///
-/// Words are told apart by length and by their first and last eight bytes.
+/// Words are distinguished by their length and by their first and last eight bytes.
 struct ExportWords {
   private struct Entry {
     var first: UInt64 = 0
@@ -88,7 +88,8 @@ struct ExportWords {
 
   private var entries: [Entry]
 
-  /// - Parameter words: At most 32; a meaning of 0 is kept for what is not among them.
+  /// - Parameter words: The words, at most 32, with their meanings. A meaning of 0 is reserved for
+  ///   unknown words.
   init(_ words: [(String, UInt8)]) {
     entries = Array(repeating: Entry(), count: 64)
     for (text, meaning) in words {
@@ -107,7 +108,7 @@ struct ExportWords {
       attribute.spellings.map { ($0, attribute.rawValue) }
     })
 
-  /// The meaning of a word, 0 for an unknown one.
+  /// Returns the meaning of a word, or 0 if it is unknown.
   @inline(__always)
   func meaning(of bytes: Span<UInt8>, from start: Int, to end: Int) -> UInt8 {
     let (first, last) = Self.ends(of: bytes, from: start, to: end)

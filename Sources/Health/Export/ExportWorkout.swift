@@ -1,6 +1,6 @@
-/// Gathers the totals of a workout: from its attributes before iOS 16, from its statistics since.
+/// The totals of a workout. Before iOS 16 they are attributes, and since then statistics.
 struct ExportWorkout: Sendable {
-  /// What the workout comes to by now.
+  /// The totals read so far.
   var value: WorkoutValue {
     var value = totals
     if !distances.isEmpty { value.distance = distance ?? value.distance }
@@ -8,7 +8,7 @@ struct ExportWorkout: Sendable {
   }
 
   private var totals: WorkoutValue
-  /// Metres by what the statistics call them, such as `Cycling`.
+  /// The distances in meters by the name in the statistics, such as `Cycling`.
   private var distances: [String: Double] = [:]
 
   init(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
@@ -23,7 +23,7 @@ struct ExportWorkout: Sendable {
     totals.energy = Self.amount(tag[.energy], tag[.energyUnit], bytes, Self.kilocalories)
   }
 
-  /// Takes `WorkoutStatistics` of the whole workout.
+  /// Adds a `WorkoutStatistics` element of the whole workout.
   mutating func add(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
     let type = Self.text(tag[.type], bytes)
     switch type {
@@ -38,8 +38,8 @@ struct ExportWorkout: Sendable {
     }
   }
 
-  /// The distance of the activity: a ride has statistics of the steps to the bicycle, too. Their
-  /// order says nothing.
+  /// The distance of the activity. The statistics of a ride also include the steps to the bicycle,
+  /// and their order has no meaning.
   private var distance: Double? {
     let prefix = totals.activity.hasPrefix(Self.activityType) ? Self.activityType.count : 0
     let name = String(totals.activity.dropFirst(prefix))
@@ -52,9 +52,10 @@ struct ExportWorkout: Sendable {
 
   private static let distanceType = "HKQuantityTypeIdentifierDistance"
   private static let activityType = "HKWorkoutActivityType"
-  /// Whose distance is the sum of its parts.
+  /// The activity whose distance is the sum of its parts.
   private static let multisport = "SwimBikeRun"
-  /// The distances of activities that have one of their own. Any other goes by its longest one.
+  /// The distances of activities that have one of their own. Other activities use their longest
+  /// distance.
   private static let ownDistances = [
     "Walking": "WalkingRunning", "Running": "WalkingRunning", "Hiking": "WalkingRunning",
     "Cycling": "Cycling", "Swimming": "Swimming", "WheelchairWalkPace": "Wheelchair",
@@ -66,11 +67,12 @@ struct ExportWorkout: Sendable {
   private static let seconds: [String: Double] = [
     "s": 1, "sec": 1, "min": 60, "hr": 3_600, "h": 3_600,
   ]
-  /// The international foot of 1959 and what follows from it.
+  /// The factors of lengths, by the international foot of 1959.
   private static let metres: [String: Double] = [
     "m": 1, "km": 1_000, "cm": 0.01, "mi": 1_609.344, "ft": 0.304_8, "yd": 0.914_4,
   ]
-  /// HealthKit writes kilocalories as `Cal` as well; the thermochemical calorie is 4.184 J.
+  /// The factors of energies. HealthKit also writes kilocalories as `Cal`. The thermochemical
+  /// calorie is 4.184 J.
   private static let kilocalories: [String: Double] = [
     "kcal": 1, "Cal": 1, "cal": 0.001, "kJ": 1 / 4.184, "J": 1 / 4_184,
   ]

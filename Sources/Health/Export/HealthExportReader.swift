@@ -1,38 +1,39 @@
-/// Reads an Apple Health `export.xml` of any size: bytes in, batches of samples out.
+/// A reader of an Apple Health `export.xml` of any size, which turns bytes into batches of samples.
 ///
-/// Give it bytes with `append`, take batches with `next` until there is none, and so on; `finish`
-/// after the last bytes. It holds one batch and less than 64 KiB of bytes besides what was
-/// appended. Nothing that an export may hold makes it fail but that it is none; what it cannot use
-/// is counted in `tally`.
+/// Pass bytes to `append`, then call `next` until it returns `nil`, and repeat. Call `finish` after
+/// the last bytes. The reader holds one batch and less than 64 KiB of bytes in addition to the
+/// appended ones. It fails only if the bytes are not an export. Parts that it cannot use are
+/// counted in `tally`.
 public struct HealthExportReader: Sendable {
   private var buffer: [UInt8] = []
   private var consumed = 0
   private var isLast = false
-  /// Whether its first bytes were looked at.
+  /// Whether the first bytes were checked.
   private var hasBegun = false
   private var parser = ExportParser()
 
   public init() {}
 
-  /// What was found so far.
+  /// The counts so far.
   public var tally: HealthExportTally { parser.tally }
 
-  /// Takes the next bytes; best after `next` has answered `nil`.
+  /// Appends the next bytes, preferably after `next` has returned `nil`.
   public mutating func append(_ bytes: Span<UInt8>) {
     buffer.removeSubrange(..<consumed)
     consumed = 0
-    // XML holds no NUL (XML 1.0, production 2): a block of a disk or of a download is missing.
+    // XML contains no NUL (XML 1.0, production 2), so a block of a disk or of a download is
+    // missing.
     if !tally.isDamaged, bytes.next(0, from: 0) < bytes.count { parser.noteDamage() }
     buffer.reserveCapacity(buffer.count + bytes.count)
     unsafe bytes.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
   }
 
-  /// Says that no more bytes come.
+  /// Marks the end of the bytes.
   public mutating func finish() { isLast = true }
 
-  /// The next samples; `nil` when it needs more bytes, or has come to the end.
+  /// Returns the next samples, or `nil` if more bytes are needed or the end is reached.
   ///
-  /// - Throws: when the bytes are no export; then for good.
+  /// - Throws: An error if the bytes are not an export. Every later call throws it again.
   public mutating func next() throws(HealthExportError) -> HealthBatch? {
     if !hasBegun {
       guard buffer.count >= ExportDisguise.length || isLast else { return nil }
@@ -45,9 +46,9 @@ public struct HealthExportReader: Sendable {
     return try parser.take(isLast: isLast)
   }
 
-  /// Whether a file that begins like this is an export, whatever its name.
+  /// Returns whether a file that begins with these bytes is an export, whatever its name.
   ///
-  /// - Parameter start: Its first bytes; 4 KiB are enough.
+  /// - Parameter start: The first bytes of the file. 4 KiB are enough.
   public static func isExport(_ start: Span<UInt8>) -> Bool {
     start.next("<!DOCTYPE HealthData", from: 0) != nil || start.next("<HealthData", from: 0) != nil
   }

@@ -1,24 +1,24 @@
 public import LinkCore
 
-/// What a reader found in an export, and what it left out and why.
+/// The counts of what a reader found in an export and what it left out, with reasons.
 public struct HealthExportTally: Sendable, Hashable {
-  /// The number in `HealthKit Export Version: N`; 3 to 14 have been seen.
+  /// The number in `HealthKit Export Version: N`. Versions 3 to 14 have been seen.
   public internal(set) var version: Int?
   /// The locale of the phone, such as `en_US`.
   public internal(set) var locale: String?
-  /// When the phone wrote it.
+  /// The time at which the phone wrote the export.
   public internal(set) var exported: Timestamp?
-  /// Whether it ends where an export ends; otherwise its tail is missing.
+  /// Whether the export is complete. If not, its end is missing.
   public internal(set) var isWhole = false
-  /// How many bytes have been read.
+  /// The number of bytes read.
   public internal(set) var bytes = 0
-  /// How many samples were read of each type, by HealthKit's identifier.
+  /// The number of samples read of each type, by HealthKit's identifier.
   public internal(set) var samples: [String: Int] = [:]
-  /// How many records of each type were left out, by HealthKit's identifier.
+  /// The number of records of each type that were left out, by HealthKit's identifier.
   public internal(set) var skippedOfType: [String: Int] = [:]
-  /// Texts from which control bytes or broken UTF-8 were taken.
+  /// The number of texts from which control bytes or invalid UTF-8 were removed.
   public internal(set) var repaired = 0
-  /// Whether it holds what no export holds, such as text between its elements.
+  /// Whether the file contains something that no export contains, such as text between elements.
   var isDamaged = false
   /// The types of elements that may be samples with a damaged name.
   var unreadTypes: Set<String> = []
@@ -26,30 +26,29 @@ public struct HealthExportTally: Sendable, Hashable {
 
   init() {}
 
-  /// How often something was left out for this reason.
+  /// The number of parts that were left out for a reason.
   public internal(set) subscript(_ reason: HealthExportSkip) -> Int {
     get { counts[reason.place] }
     set { counts[reason.place] = newValue }
   }
 
-  /// What was left out at all, in the order of the reasons.
+  /// The counts of all parts that were left out, in the order of the reasons.
   public var skipped: [(reason: HealthExportSkip, count: Int)] {
     HealthExportSkip.allCases.map { ($0, self[$0]) }.filter { $0.count > 0 }
   }
 
-  /// The types of which samples may stand in the export that were not read; `nil` if they may be of
-  /// any type.
+  /// The types that may have unread samples in the export, or `nil` if these may be of any type.
   public var unread: Set<String>? {
     let ofAnyType: [HealthExportSkip] = [.noType, .malformed, .tooLong, .cutOff]
     guard !isDamaged, ofAnyType.allSatisfy({ self[$0] == 0 }) else { return nil }
     return unreadTypes.union(skippedOfType.keys)
   }
 
-  /// All samples read.
+  /// The number of all samples read.
   public var total: Int { samples.values.reduce(0, +) }
 }
 
-/// Why a part of an export did not become a sample.
+/// The reason that a part of an export did not become a sample.
 public enum HealthExportSkip: String, Sendable, Hashable, CaseIterable {
   case noType, noDate, noValue, endsEarly
   case malformed, tooLong, cutOff
@@ -57,7 +56,7 @@ public enum HealthExportSkip: String, Sendable, Hashable, CaseIterable {
   case activitySummary, clinicalRecord, audiogram, prescription
   case unknown
 
-  /// For people: what it was, and why it was left out.
+  /// A description of the part and of the reason, worded for people.
   public var text: String {
     switch self {
     case .noType: "records without a type or a source"
@@ -86,13 +85,13 @@ public enum HealthExportSkip: String, Sendable, Hashable, CaseIterable {
     uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
 }
 
-/// Why bytes are no export.
+/// The reason that bytes are not an export.
 public enum HealthExportError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Nothing, or nothing like XML.
+  /// The bytes are empty, or not XML.
   case empty
-  /// XML of another kind; its first element.
+  /// The bytes are XML of another kind, with this root element.
   case foreign(element: String)
-  /// Something that an export can be made of.
+  /// The bytes have another format that can contain an export.
   case disguised(ExportDisguise)
 
   public var description: String {
@@ -102,7 +101,7 @@ public enum HealthExportError: Error, Sendable, Hashable, CustomStringConvertibl
     case .disguised(let disguise): disguise.advice
     }
   }
-  /// What to do about it; `nil` where the description says it.
+  /// Advice on what to do, or `nil` if the description includes it.
   public var remedy: String? {
     switch self {
     case .empty, .foreign: Self.exportAgain
@@ -110,7 +109,7 @@ public enum HealthExportError: Error, Sendable, Hashable, CustomStringConvertibl
     }
   }
 
-  /// Where a person finds an export.
+  /// Instructions for obtaining an export from a phone.
   public static let exportAgain =
     "use the zip file from the phone: Health, your picture, Export All Health Data"
 }

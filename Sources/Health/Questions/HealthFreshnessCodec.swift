@@ -2,7 +2,7 @@ import LinkJSON
 
 extension HealthFreshness {
   static let names = ["time_zone", "answered_at", "last_import", "last_samples"]
-  /// There are eight types at the most; the bound is ours.
+  /// The most types. An answer has at most eight types, and the bound is chosen here.
   private static let maxTypes = 64
 
   func write(to writer: inout JSONWriter) {
@@ -21,7 +21,7 @@ extension HealthFreshness {
     writer.endArray()
   }
 
-  /// Reads the members of an answer; `nil` if it does not say how fresh it is.
+  /// Reads the members of an answer. Returns `nil` if the answer has no freshness.
   init?(_ fields: JSONFields) throws(FieldFault) {
     guard fields.has("time_zone"), fields.has("answered_at") else { return nil }
     self.init(
@@ -77,7 +77,7 @@ extension SleepTimes {
 }
 
 extension JSONFields {
-  /// The texts of an array, each shortened to what people read.
+  /// Returns the strings of an array, each truncated to 1,000 characters.
   func texts(_ name: String, atMost limit: Int) throws(FieldFault) -> [String] {
     var texts: [String] = []
     for element in try elements(name, atMost: limit) {

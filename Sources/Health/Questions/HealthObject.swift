@@ -1,28 +1,28 @@
 package import LinkJSON
 
-/// The JSON object of an answer; the backend forwards it unread.
+/// The JSON object of an answer, which the backend forwards without reading it.
 ///
-/// Its description shows none of the health data.
+/// Its description contains no health data.
 public struct HealthObject: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// Its member `success`.
+  /// The value of its member `success`.
   public var succeeded: Bool
   /// The JSON object itself.
   public var bytes: [UInt8]
 
-  /// An object; nothing is checked.
+  /// Creates an object without checking it.
   public init(succeeded: Bool, bytes: [UInt8]) {
     self.succeeded = succeeded
     self.bytes = bytes
   }
 
-  /// The kind and the length, without the data.
+  /// The kind and the length of the object, without its data.
   public var description: String {
     "\(succeeded ? "answer" : "error") of \(bytes.count) bytes"
   }
 }
 
 extension HealthObject {
-  /// Returns an object that holds only the reason why there is no answer.
+  /// Returns an object that contains only the reason that there is no answer.
   public static func failure(_ reason: String) -> HealthObject {
     var writer = JSONWriter(capacity: reason.utf8.count + 60)
     writer.beginObject()
@@ -31,16 +31,17 @@ extension HealthObject {
     return HealthObject(succeeded: false, bytes: writer.bytes)
   }
 
-  /// The reason why there is no answer, if the object has one; at most 1,000 characters.
+  /// The reason that there is no answer, at most 1,000 characters; `nil` if the object has none.
   public var reason: String? {
     let fields = JSONFields(bytes, keeping: ["error_message"])
     return (try? fields.optionalString("error_message")).flatMap(\.self)?.bounded
   }
 
-  /// The longest object in bytes; the bound is ours.
+  /// The longest object, in bytes. The bound is chosen here.
   public static let maxBytes = 8 << 20
 
-  /// Reads an object; throws if its member `success` is missing. Other members are not read.
+  /// Reads an object. Throws an error if its member `success` is missing. Other members are not
+  /// read.
   package init(reading bytes: [UInt8]) throws(FieldFault) {
     let fields = JSONFields(bytes, keeping: ["success"])
     try fields.check()
@@ -60,7 +61,7 @@ extension JSONWriter {
 }
 
 extension String {
-  /// The first 1,000 characters; the bound of texts for people that a peer sends, ours.
+  /// The first 1,000 characters. This bound of texts that a peer sends for people is chosen here.
   package var bounded: String {
     utf8.count <= 1_000 ? self : String(unicodeScalars.prefix(1_000))
   }

@@ -1,35 +1,35 @@
-/// One sample, or one span's statistic, as an answer tells it.
+/// A sample, or the statistic of one span, in an answer.
 public struct HealthPoint: Sendable, Hashable, Codable {
-  /// The type as the original names it, such as `HEART_RATE`.
+  /// The type by the original app's name, such as `HEART_RATE`.
   public var type: String
-  /// What was measured.
+  /// The measured value.
   public var value: HealthPointValue
-  /// Such as `count`; `noUnit` where the value says its units itself.
+  /// The unit, such as `count`, or `noUnit` where the value contains its own units.
   public var unit: String
-  /// The beginning of the sample or of the span.
+  /// The start of the sample or of the span.
   public var start: HealthTime
-  /// Its end.
+  /// The end of the sample or of the span.
   public var end: HealthTime
-  /// The source that measured it; `merged` for a merged value, `all` for one of all sources that
-  /// merges nothing.
+  /// The source of the value: `merged` for a merged value, or `all` for a value of all sources
+  /// without merging.
   public var source: String?
-  /// What a statistic is, such as `average_per_day`; `nil` for a sample.
+  /// The name of the statistic, such as `average_per_day`; `nil` for a sample.
   public var statistic: String?
-  /// Whether it is made of all sources, of which each moment counts one.
+  /// Whether the value is merged from all sources, counting one source at each moment.
   public var isMerged = false
-  /// Whether the span is not whole: the question, or the present, cuts it.
+  /// Whether the span is incomplete because the query or the present cuts it off.
   public var isPartial = false
   /// The parts of a time asleep.
   public var sleep: SleepTimes?
-  /// The kind of the workouts that are counted.
+  /// The kind of workout that is counted.
   public var workoutType: String?
 }
 
-/// The parts of a time asleep, in minutes; `nil` where nothing is known.
+/// The parts of a time asleep, in minutes. A part is `nil` if it is unknown.
 public struct SleepTimes: Sendable, Hashable, Codable {
-  /// Time in bed, asleep or not.
+  /// The time in bed, asleep or not.
   public var inBed: Double?
-  /// Awake between the first and the last stage.
+  /// The time awake between the first and the last stage.
   public var awake: Double?
   /// Light or core sleep.
   public var light: Double?
@@ -37,17 +37,17 @@ public struct SleepTimes: Sendable, Hashable, Codable {
   public var deep: Double?
   /// REM sleep.
   public var rem: Double?
-  /// Asleep without a named stage.
+  /// The time asleep without a named stage.
   public var unspecified: Double?
-  /// How many days of the span have a night.
+  /// The number of days in the span that have a night.
   public var nights = 0
-  /// How many naps the span has.
+  /// The number of naps in the span.
   public var naps = 0
-  /// Time asleep in naps, which a sum includes.
+  /// The time asleep in naps, which a sum includes.
   public var napMinutes: Double?
 }
 
-/// What a point measured.
+/// The value of a point.
 public enum HealthPointValue: Sendable, Hashable, Codable {
   case number(Double)
   case workout(WorkoutTotals)
@@ -55,32 +55,33 @@ public enum HealthPointValue: Sendable, Hashable, Codable {
   case text(String)
 }
 
-/// What one training, or all of one kind in one span, came to; `nil` for what nobody recorded.
+/// The totals of a workout, or of all workouts of one kind in one span. Unrecorded values are
+/// `nil`.
 public struct WorkoutTotals: Sendable, Hashable, Codable {
-  /// Such as `RUNNING`.
+  /// The kind of workout, such as `RUNNING`.
   public var type: String
-  /// Metres.
+  /// The distance, in meters.
   public var distance: Double?
-  /// Kilocalories.
+  /// The energy, in kilocalories.
   public var energy: Double?
-  /// Steps taken.
+  /// The number of steps.
   public var steps: Double?
-  /// How many trainings there were.
+  /// The number of workouts.
   public var sessions = 0
-  /// Minutes, without pauses where those are known.
+  /// The duration in minutes, without pauses where these are known.
   public var duration: Double?
-  /// Beats a minute during them, over time.
+  /// The average heart rate over time during the workouts, in beats per minute.
   public var heartRate: Double?
 }
 
-/// What somebody ate and drank; `nil` for what nobody recorded.
+/// The totals of food and drink. Unrecorded values are `nil`.
 public struct NutritionTotals: Sendable, Hashable, Codable {
-  /// Kilocalories.
+  /// The energy, in kilocalories.
   public var calories: Double?
-  /// Grams.
+  /// The protein, in grams.
   public var protein: Double?
-  /// Grams.
+  /// The carbohydrates, in grams.
   public var carbs: Double?
-  /// Grams.
+  /// The fat, in grams.
   public var fat: Double?
 }

@@ -1,22 +1,22 @@
-/// A question for the samples of one kind; the payload of `health_data_request`.
+/// A query for the samples of one value type, the payload of `health_data_request`.
 public struct HealthDataQuery: Sendable, Hashable, Codable {
-  /// What is asked for.
+  /// The requested value type.
   public var valueType: HealthValueType
-  /// From here on, this moment included.
+  /// The start, inclusive.
   public var start: HealthTime
-  /// Up to here, this moment excluded.
+  /// The end, exclusive.
   public var end: HealthTime
-  /// One point for each span of the calendar; `nil` asks for the samples themselves.
+  /// The calendar span of each point. `nil` requests the samples themselves.
   public var groupBy: HealthGrouping?
-  /// How each span becomes a number; `nil` is chosen by the type.
+  /// The statistic of each span. `nil` selects one by the type.
   public var statistic: HealthStatistic?
-  /// The longest answer in bytes; `nil` is chosen by what is asked for.
+  /// The longest answer, in bytes. `nil` selects a default by the kind of query.
   public var maxBytes: Int?
 
-  /// The lengths of an answer that can be asked for.
+  /// The range of answer lengths that can be requested, in bytes.
   public static let byteBounds = 2_000...HealthObject.maxBytes
 
-  /// A question; whether it makes sense is for the phone to say.
+  /// Creates a query. The phone checks whether it makes sense.
   public init(
     valueType: HealthValueType, start: HealthTime, end: HealthTime,
     groupBy: HealthGrouping? = nil, statistic: HealthStatistic? = nil, maxBytes: Int? = nil
@@ -30,16 +30,16 @@ public struct HealthDataQuery: Sendable, Hashable, Codable {
   }
 }
 
-/// One line of a summary; what is left out, the phone chooses.
+/// A metric of a summary. The phone chooses the values that are left out.
 public struct SummaryMetric: Sendable, Hashable, Codable {
-  /// What is asked for.
+  /// The requested value type.
   public var valueType: HealthValueType
-  /// The span of a point; `nil` is chosen by the length of the whole.
+  /// The calendar span of each point. `nil` selects one by the length of the summary.
   public var groupBy: HealthGrouping?
-  /// `nil` is chosen by what is asked for.
+  /// The statistic of each span. `nil` selects one by the type.
   public var statistic: HealthStatistic?
 
-  /// A line of a summary.
+  /// Creates a metric.
   public init(
     valueType: HealthValueType, groupBy: HealthGrouping? = nil, statistic: HealthStatistic? = nil
   ) {
@@ -49,20 +49,20 @@ public struct SummaryMetric: Sendable, Hashable, Codable {
   }
 }
 
-/// A question for several kinds at once; the payload of `summary_request`.
+/// A query for several value types at once, the payload of `summary_request`.
 public struct SummaryQuery: Sendable, Hashable, Codable {
-  /// From here on, this moment included.
+  /// The start, inclusive.
   public var start: HealthTime
-  /// Up to here, this moment excluded.
+  /// The end, exclusive.
   public var end: HealthTime
-  /// Empty asks for the phone's own choice, unless some were rejected.
+  /// The metrics. An empty list requests the phone's choice, unless some metrics were rejected.
   public var metrics: [SummaryMetric]
-  /// The metrics that make no sense: each fails by itself.
+  /// The metrics that make no sense. Each fails on its own.
   public var rejected: [RejectedMetric]
-  /// The longest answer in bytes; `nil` leaves it to the phone.
+  /// The longest answer, in bytes. `nil` selects the phone's default.
   public var maxBytes: Int?
 
-  /// A question; whether it makes sense is for the phone to say.
+  /// Creates a query. The phone checks whether it makes sense.
   public init(
     start: HealthTime, end: HealthTime, metrics: [SummaryMetric] = [],
     rejected: [RejectedMetric] = [], maxBytes: Int? = nil
@@ -75,16 +75,16 @@ public struct SummaryQuery: Sendable, Hashable, Codable {
   }
 }
 
-/// A line of a summary that cannot be asked.
+/// A metric of a summary that cannot be requested.
 public struct RejectedMetric: Sendable, Hashable, Codable {
-  /// Its place among all lines, from 0.
+  /// The index among all metrics, from 0.
   public var place: Int
-  /// What it asks for, as it was given.
+  /// The requested value type, as received.
   public var valueType: String
-  /// Why not, for people.
+  /// The reason for the rejection, worded for people.
   public var reason: String
 
-  /// A line from its parts.
+  /// Creates a rejected metric.
   public init(place: Int, valueType: String, reason: String) {
     self.place = place
     self.valueType = valueType

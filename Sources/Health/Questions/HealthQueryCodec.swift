@@ -1,7 +1,8 @@
 public import LinkJSON
 
 extension HealthDataQuery {
-  /// Reads the payload of `health_data_request`: words in either letter case, `null` as absent.
+  /// Reads the payload of `health_data_request`. Names can have either letter case, and `null` is
+  /// absent.
   public static func read(_ payload: [UInt8]) throws(FieldFault) -> HealthDataQuery {
     let names = ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"]
     let fields = JSONFields(payload, keeping: names)
@@ -15,7 +16,7 @@ extension HealthDataQuery {
       maxBytes: try fields.optionalInt("max_bytes", in: byteBounds))
   }
 
-  /// The payload; what was not asked is left out.
+  /// The payload of the query, without the values that are `nil`.
   public var payload: [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
@@ -29,12 +30,14 @@ extension HealthDataQuery {
 }
 
 extension SummaryQuery {
-  /// The most metrics of one summary; there are 16 kinds, and the bound is ours.
+  /// The most metrics of one summary. There are 16 value types, and the bound is chosen here.
   public static let maxMetrics = 64
 
-  /// Reads the payload of `summary_request`: words in either letter case, `null` as absent.
+  /// Reads the payload of `summary_request`. Names can have either letter case, and `null` is
+  /// absent.
   ///
-  /// A metric that makes no sense is kept as rejected, so that it fails and the others do not.
+  /// A metric that makes no sense is stored as rejected, so that it fails without failing the
+  /// others.
   public static func read(_ payload: [UInt8]) throws(FieldFault) -> SummaryQuery {
     let names = ["start_time", "end_time", "metrics", "max_bytes", "rejected"]
     let fields = JSONFields(payload, keeping: names)
@@ -63,7 +66,7 @@ extension SummaryQuery {
     return query
   }
 
-  /// The payload; what was not asked is left out.
+  /// The payload of the query, without the values that are `nil`.
   public var payload: [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
@@ -123,13 +126,13 @@ extension SummaryMetric {
 }
 
 extension JSONWriter {
-  /// Writes the members that say from when to when.
+  /// Writes the members for the start and the end.
   package mutating func span(from start: HealthTime, to end: HealthTime) {
     entry("start_time", start.description)
     entry("end_time", end.description)
   }
 
-  /// Writes the members that say how samples are put together, where that was asked.
+  /// Writes the members for the grouping and the statistic, unless they are `nil`.
   mutating func manner(_ groupBy: HealthGrouping?, _ statistic: HealthStatistic?) {
     if let groupBy {
       entry("group_by", groupBy.rawValue)

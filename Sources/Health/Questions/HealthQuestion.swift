@@ -1,11 +1,11 @@
 package import LinkJSON
 
-/// A question of an assistant to a phone.
+/// A question that an assistant sends to a phone.
 public enum HealthQuestion: Sendable, Hashable, Codable {
   case healthData(HealthDataQuery)
   case summary(SummaryQuery)
 
-  /// The kind of a question; messages name it in their types.
+  /// The kind of a question. It is part of the type of a message.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
     case healthData, summary
   }
@@ -20,7 +20,7 @@ public enum HealthQuestion: Sendable, Hashable, Codable {
 }
 
 extension HealthQuestion {
-  /// Reads the payload of a question of this kind.
+  /// Reads the payload of a question of the given kind.
   package static func read(
     _ kind: Kind, payload: [UInt8]
   ) throws(FieldFault) -> HealthQuestion {

@@ -1,54 +1,55 @@
-/// The answer to a question for samples.
+/// The answer to a query for samples.
 public struct HealthReply: Sendable, Hashable, Codable {
-  /// As asked.
+  /// The query. Its statistic can be the one that was selected.
   public var query: HealthDataQuery
-  /// By type and source, then by time.
+  /// The points by type and source, then by time.
   public var points: [HealthPoint]
-  /// Where to ask on, if not all points fit; `nil` when the answer is whole.
+  /// The time from which to continue if not all points fit; `nil` when the answer is complete.
   public var nextStart: HealthTime?
-  /// Samples left out because nothing is known of their unit or value.
+  /// The number of samples left out because their unit or value is unknown.
   public var skipped = 0
-  /// Sentences for the assistant, such as which types the statistic does not apply to.
+  /// Sentences for the assistant, such as the types to which the statistic does not apply.
   public var notes: [String] = []
-  /// Of which zone and how fresh the answer is; `nil` from a phone of the original.
+  /// The time zone and the freshness of the answer; `nil` from a phone with the original app.
   public var freshness: HealthFreshness?
 }
 
-/// The freshness of an answer, and the zone of its days.
+/// The freshness of an answer, and the time zone of its days.
 public struct HealthFreshness: Sendable, Hashable, Codable {
-  /// The time zone that days were cut in, such as `Europe/Berlin`.
+  /// The time zone of the days, such as `Europe/Berlin`.
   public var zone: String
-  /// The phone's clock when it began to answer.
+  /// The time by the phone's clock when it began to answer.
   public var answered: HealthTime
-  /// When an export was imported last; `nil` if none was.
+  /// The time of the latest import of an export, or `nil` if there was none.
   public var imported: HealthTime?
-  /// For each type of the answer the start of the last sample in the store, whatever was asked.
+  /// The last stored sample of each type in the answer, whatever interval was requested.
   public var lastSamples: [LastSample]
 
   /// The last sample of one type.
   public struct LastSample: Sendable, Hashable, Codable {
-    /// The type as points name it.
+    /// The type's name in points.
     public var type: String
-    /// When it began; `nil` if there is none.
+    /// The start of the sample, or `nil` if there is none.
     public var at: HealthTime?
   }
 }
 
-/// The answer to a question for a summary.
+/// The answer to a query for a summary.
 public struct SummaryReply: Sendable, Hashable, Codable {
-  /// As asked.
+  /// The requested start.
   public var start: HealthTime
-  /// As asked.
+  /// The requested end.
   public var end: HealthTime
-  /// One for each metric, in their order.
+  /// One result for each metric, in the order of the metrics.
   public var results: [SummaryResult]
-  /// Of which zone and how fresh the answer is, without types; `nil` from a phone of the original.
+  /// The time zone and the freshness of the answer, without types; `nil` from a phone with the
+  /// original app.
   public var freshness: HealthFreshness?
 }
 
-/// What became of one metric of a summary.
+/// The result of one metric of a summary.
 public struct SummaryResult: Sendable, Hashable, Codable {
-  /// As asked, even if it is none of the words that are known.
+  /// The value type as requested, even if it is unknown.
   public var valueType: String
   /// The object of a `HealthReply`, or of an error.
   public var data: HealthObject

@@ -1,7 +1,7 @@
 public import LinkJSON
 
 extension HealthReply {
-  /// The reply as the object that travels.
+  /// The reply as the JSON object that is sent.
   public var object: HealthObject {
     var writer = JSONWriter(capacity: 300 + 150 * points.count)
     writer.beginObject()
@@ -34,9 +34,10 @@ extension HealthReply {
     freshness?.write(to: &writer)
   }
 
-  /// Reads an object that succeeded; unknown members are ignored.
+  /// Reads the object of a successful answer. Unknown members are ignored.
   ///
-  /// A bare statistic without grouping does not come back. Throws for an object of an error, too.
+  /// A statistic without a grouping is not restored. Throws an error for the object of an error as
+  /// well.
   public static func read(_ object: [UInt8]) throws(FieldFault) -> HealthReply {
     let fields = JSONFields(object, keeping: names)
     try fields.check()
@@ -60,7 +61,7 @@ extension HealthReply {
     return reply
   }
 
-  /// More points do not fit an answer's bytes.
+  /// The most points that fit into an answer's bytes.
   private static let maxPoints = HealthObject.maxBytes / 16
   private static let names =
     [
@@ -68,12 +69,12 @@ extension HealthReply {
       "statistic_type", "next_start_time", "skipped", "notes",
     ]
     + HealthFreshness.names
-  /// More kinds of notes do not exist; the bound is ours.
+  /// The most notes. There are fewer kinds of notes, and the bound is chosen here.
   private static let maxNotes = 16
 }
 
 extension SummaryReply {
-  /// The reply as the object that travels; it succeeded if all of its parts did.
+  /// The reply as the JSON object that is sent. It is successful if all of its parts are.
   public var object: HealthObject {
     let failed = results.filter { !$0.data.succeeded }
     var writer = JSONWriter(capacity: results.reduce(300) { $0 + $1.data.bytes.count + 80 })
@@ -93,7 +94,7 @@ extension SummaryReply {
     return HealthObject(succeeded: failed.isEmpty, bytes: writer.bytes)
   }
 
-  /// Reads an object, whether all of it succeeded or not; unknown members are ignored.
+  /// Reads an object, even if parts of it failed. Unknown members are ignored.
   public static func read(_ object: [UInt8]) throws(FieldFault) -> SummaryReply {
     let names = ["start_time", "end_time", "results"] + HealthFreshness.names
     let fields = JSONFields(object, keeping: names)
@@ -128,7 +129,7 @@ extension SummaryResult {
 }
 
 extension HealthPoint {
-  /// How many bytes the point takes on the wire.
+  /// The size of the point as sent, in bytes.
   package var length: Int {
     var writer = JSONWriter(capacity: 200)
     writer.point(self)
@@ -165,7 +166,8 @@ extension HealthPointValue {
     }
   }
 
-  /// What fits whole numbers of both kinds; the bound is ours.
+  /// The greatest number of sessions: `Double` holds every whole number up to 2^53. The bound is
+  /// chosen here.
   private static let mostSessions: Double = 0x1p53
 
   private init(object: [UInt8]) throws(FieldFault) {
@@ -237,15 +239,15 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Writes a member whose value is a number, or `null` for what nobody recorded.
+  /// Writes a member whose value is a number, or `null` for an unrecorded value.
   mutating func told(_ name: String, _ number: Double?) {
     key(name)
     if let number { told(number) } else { null() }
   }
 
-  /// Writes a number, a whole one without a fraction.
+  /// Writes a number. Whole numbers have no fraction.
   private mutating func told(_ number: Double) {
-    // Up to 2^53 each whole number is one of both kinds.
+    // `Double` and `Int` both hold every whole number up to 2^53.
     guard number == number.rounded(), abs(number) < 0x1p53 else { return double(number) }
     int(Int(number))
   }

@@ -1,25 +1,26 @@
 public import LinkCore
 package import LinkJSON
 
-/// A time as questions and answers write it: ISO 8601, with a zone or without.
+/// A time in a question or an answer, in ISO 8601, with or without a zone.
 public enum HealthTime: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// A moment, with the offset that it was or will be written in; `nil` is `Z`.
+  /// A moment, with the offset in which it is written. `nil` is written as `Z`.
   case instant(Timestamp, minutesEast: Int?)
-  /// A reading of the user's own wall clock.
+  /// A local time of the user.
   case local(CivilTime)
 }
 
 extension HealthTime {
   /// Reads a date, or a date and a time, in the extended form of ISO 8601.
   ///
-  /// `T` or a space between them; seconds and their fraction may be missing, and so may the zone
-  /// (`Z`, `+hh:mm`, `+hhmm`, `+hh`). A date alone is its first moment, 24:00 the next day's.
-  /// `nil` for anything else and outside the years 1677 to 2262.
+  /// The date and the time are separated by `T` or a space. Seconds, their fraction, and the zone
+  /// (`Z`, `+hh:mm`, `+hhmm`, `+hh`) are optional. A date alone is the first moment of its day, and
+  /// 24:00 is the first moment of the next day. Returns `nil` for anything else, and outside the
+  /// years 1677 to 2262.
   public init?(_ text: some StringProtocol) {
     self.init(utf8: ArraySlice(text.utf8))
   }
 
-  /// Reads the same from bytes.
+  /// Reads a time in the same form from bytes.
   package init?(utf8 bytes: ArraySlice<UInt8>) {
     var digits = TimeDigits(bytes)
     guard let day = digits.day() else { return nil }
@@ -45,7 +46,7 @@ extension HealthTime {
     }
   }
 
-  /// The time as ISO 8601, its fraction only as long as needed.
+  /// The time in ISO 8601. Its fraction is no longer than needed.
   public var description: String {
     switch self {
     case .local(let time): return time.description
@@ -61,19 +62,19 @@ extension HealthTime {
 }
 
 extension HealthTime {
-  /// The reason for which a text is no time.
+  /// The reason that a text is not a time.
   package enum Fault: Sendable, Hashable {
-    /// A day or a time of day that no calendar or clock shows.
+    /// The day or the time of day does not exist.
     case noSuchDate
-    /// Outside the years 1677 to 2262.
+    /// The time is outside the years 1677 to 2262.
     case outOfRange
-    /// Not of this form of ISO 8601.
+    /// The text does not have this form of ISO 8601.
     case otherForm
 
-    /// Finds out why `text` could not be read.
+    /// Finds the reason that `text` cannot be read.
     ///
-    /// Tests for a day that does not exist first, then for another form, then for a time of day
-    /// that no clock shows; what is left is out of range.
+    /// It tests for a day that does not exist first, then for another form, then for a time of day
+    /// that does not exist. In all other cases the time is out of range.
     package init(_ text: String) {
       let years = text.utf8.prefix { Self.digits.contains($0) }
       let rest = text.utf8.dropFirst(years.count)
@@ -84,10 +85,10 @@ extension HealthTime {
         self = .otherForm
         return
       }
-      // The calendar is the same every 400 years, and 1700 to 2099 are in range.
+      // The calendar repeats every 400 years, and the years 1700 to 2099 are in range.
       let day = ArraySlice("\(1700 + (year + 300) % 400)".utf8) + rest.prefix(6)
       let time = rest.dropFirst(6)
-      // If all digits of its time of day are zeros, a text of this form can be read.
+      // With zeros for all digits of its time of day, a text of this form can be read.
       let clock = time.prefix { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }
       let zeroes = clock.map { Self.digits.contains($0) ? UInt8(ascii: "0") : $0 }
       let form = ArraySlice("2000-01-01".utf8) + zeroes + time.dropFirst(clock.count)
@@ -105,31 +106,32 @@ extension HealthTime {
 }
 
 extension CivilTime: CustomStringConvertible {
-  /// The reading as ISO 8601 without a zone, its fraction only as long as needed.
+  /// The local time in ISO 8601 without a zone. Its fraction is no longer than needed.
   public var description: String {
     String(RFC3339.format(Timestamp(nanoseconds: nanoseconds)).dropLast())
   }
 
-  /// A reading from a day counted from 1970-01-01; `nil` outside the years 1677 to 2262.
+  /// Creates a local time from a day counted from 1970-01-01. Returns `nil` outside the years 1677
+  /// to 2262.
   package init?(day: Int, nanosecondOfDay: Int64) {
-    // The first day begins before the range.
+    // The first day begins before the range, so the sum needs more than 64 bits.
     let sum = Int128(day) * Int128(Self.nanosecondsPerDay) + Int128(nanosecondOfDay)
     guard let nanoseconds = Int64(exactly: sum) else { return nil }
     self.init(nanoseconds: nanoseconds)
   }
 
-  /// 86,400 s on a wall clock, whatever happens to the time underneath.
+  /// The length of a day of local time: 86,400 s, whatever the clocks do.
   package static let nanosecondsPerDay: Int64 = 86_400_000_000_000
 }
 
 extension TimeDigits {
-  /// Nanoseconds since midnight of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`.
+  /// Reads `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`, and returns the nanoseconds since midnight.
   fileprivate mutating func clock() -> Int64? {
     guard let hour = number(2), take(":"), let minute = number(2), minute <= 59 else { return nil }
     var second = 0
     var fraction: Int64 = 0
     if take(":") {
-      // A leap second is the first of the next minute.
+      // A leap second counts as the first second of the next minute.
       guard let found = number(2), found <= 60, let part = part() else { return nil }
       (second, fraction) = (found, part)
     }
@@ -138,7 +140,7 @@ extension TimeDigits {
     return Int64(seconds) * 1_000_000_000 + fraction
   }
 
-  /// Minutes east of UTC, up to 18 hours.
+  /// Reads an offset of up to 18 hours, and returns the minutes east of UTC.
   fileprivate mutating func offset() -> Int? {
     let isWest = take("-")
     guard isWest || take("+"), let hours = number(2), hours <= 18 else { return nil }
@@ -151,7 +153,7 @@ extension TimeDigits {
     return isWest ? -(hours * 60 + minutes) : hours * 60 + minutes
   }
 
-  /// Nanoseconds of an optional fraction; `nil` for a point without digits.
+  /// Reads an optional fraction and returns its nanoseconds, or `nil` for a point without digits.
   private mutating func part() -> Int64? {
     take(".") || take(",") ? fraction() : 0
   }

@@ -1,4 +1,4 @@
-/// What an assistant can ask for; one word stands for one or several types of sample.
+/// A value type that an assistant can request. Each stands for one or several types of sample.
 public enum HealthValueType: String, Sendable, Hashable, Codable, CaseIterable {
   case steps = "STEPS"
   case heartRate = "HEART_RATE"
@@ -18,24 +18,24 @@ public enum HealthValueType: String, Sendable, Hashable, Codable, CaseIterable {
   case distance = "DISTANCE"
 }
 
-/// The calendar's span that one aggregated point stands for, in the user's time zone.
+/// The calendar span of one aggregated point, in the user's time zone.
 public enum HealthGrouping: String, Sendable, Hashable, Codable, CaseIterable {
   case hour = "HOUR"
   case day = "DAY"
   /// From Monday to Sunday (ISO 8601).
   case week = "WEEK"
   case month = "MONTH"
-  /// The whole time that was asked for, as one span.
+  /// The whole requested time, as one span.
   case total = "TOTAL"
 }
 
-/// How the samples of one span become one number.
+/// The way in which the samples of one span become one number.
 public enum HealthStatistic: String, Sendable, Hashable, Codable, CaseIterable {
   case sum = "SUM"
   case average = "AVERAGE"
   case min = "MIN"
   case max = "MAX"
-  /// How many samples, sessions or nights there are.
+  /// The number of samples, sessions or nights.
   case count = "COUNT"
   /// The last value, with its own time.
   case latest = "LATEST"

@@ -1,17 +1,17 @@
 public import LinkCore
 
-/// A count of what one complete reading of a person's health data holds, so that a store can be
-/// compared with it.
+/// The sample counts of one complete reading of a person's health data, to compare a store with it.
 ///
-/// The rule of removals: a complete reading covers all types up to the date at which it was made,
+/// The rule of removals: A complete reading covers all types up to the date at which it was made,
 /// or to the start of its latest sample if that is later. A stored sample that begins in this time
-/// and is not in the reading was deleted at its source. Types of which the reading holds something
-/// that cannot be read are not covered.
+/// and is not in the reading was deleted at its source. Types of which a part cannot be read are
+/// not covered.
 ///
-/// It holds 24 bytes for each 13 days of a type, and the keys of types with at most 65,536
-/// samples, a million in all.
+/// The counts take 24 bytes for each 13 days of a type, and the keys of types with at most 65,536
+/// samples, a million keys in all.
 public struct HealthCensus: Sendable {
-  /// Samples are counted by stretches of 2^50 ns, 13 days.
+  /// The logarithm of the length of the intervals in which samples are counted: 2^50 ns are 13
+  /// days.
   private static let stretchBits: Int64 = 50
   private static let (mostKeysOfType, mostKeys) = (65_536, 1 << 20)
 
@@ -19,10 +19,10 @@ public struct HealthCensus: Sendable {
   private var types: [TypeCensus] = []
   private var keys = 0
 
-  /// Nothing read yet.
+  /// Creates empty counts.
   public init() {}
 
-  /// The stretch of time in which a sample begins.
+  /// Returns the number of the interval in which a sample begins.
   public static func stretch(of start: Timestamp) -> Int64 { start.nanoseconds >> stretchBits }
 
   /// Counts the samples of a batch.
@@ -46,24 +46,27 @@ public struct HealthCensus: Sendable {
     return types.count - 1
   }
 
-  /// Counts rows of a batch that are left out: an older reading holds them, and a newer one that
-  /// covers their time does not.
+  /// Counts rows of a batch that are left out. An older reading contains them, and a newer reading
+  /// that covers their time does not.
   public mutating func leaveOut(_ batch: HealthBatch, _ rows: [Int]) {
     for row in rows.map({ batch.rows[$0] }) {
       types[place(of: batch.names[Int(row.type)].text)].leaveOut(row)
     }
   }
 
-  /// How many samples of a type were left out.
+  /// Returns the number of samples of a type that were left out.
   public func outdated(_ type: String) -> Int { places[type].map { types[$0].outdated } ?? 0 }
 
-  /// Returns what the reading covers: all types, or the types that it or the store holds without
-  /// those of which something could not be read.
+  /// Returns the interval that the reading covers for each type.
+  ///
+  /// It covers all types if everything could be read. Otherwise it covers the types in the reading
+  /// or in the store, except those of which a part could not be read.
   ///
   /// - Parameters:
-  ///   - made: When the reading was made; without a date it covers the time up to its latest sample.
-  ///   - unread: The types of which something could not be read.
-  ///   - stored: The types that the store holds.
+  ///   - made: The time at which the reading was made. Without a date it covers the time up to its
+  ///     latest sample.
+  ///   - unread: The types of which a part could not be read.
+  ///   - stored: The types in the store.
   public func covered(
     until made: Timestamp?, except unread: Set<String> = [], stored: [String] = []
   ) -> [HealthStretch] {
@@ -75,20 +78,20 @@ public struct HealthCensus: Sendable {
     }
   }
 
-  /// How often samples of a type were read that had been read before.
+  /// Returns the number of repeated samples of a type in the reading.
   public func repeated(_ type: String) -> Int { places[type].map { types[$0].repeated } ?? 0 }
 
-  /// Whether a store that was given all of the reading holds nothing else of the type.
+  /// Returns whether a store that received the whole reading contains nothing else of the type.
   ///
-  /// - Parameter stored: All that the store holds of the type; `nil` if it does not know.
+  /// - Parameter stored: The count of all stored samples of the type, or `nil` if it is unknown.
   public func isAll(_ type: String, stored: HealthCount?) -> Bool {
     places[type].map { types[$0].all == stored } ?? false
   }
 
-  /// The parts of a time of one type in which a store that was given all of the reading holds other
-  /// samples, or the reading holds samples twice.
+  /// Returns the parts of a covered interval in which a store that received the whole reading
+  /// contains other samples, or in which the reading contains samples twice.
   ///
-  /// - Parameter stored: What the store holds of this time, by stretch.
+  /// - Parameter stored: The counts of the stored samples in the interval, by its parts.
   public func suspects(
     _ covered: HealthStretch, stored: [Int64: HealthCount]
   ) -> [HealthStretch] {
@@ -102,17 +105,17 @@ public struct HealthCensus: Sendable {
   }
 }
 
-/// A number of samples, with a digest of their keys: equal for the same samples in any order.
+/// A number of samples with a digest of their keys, equal for the same samples in any order.
 public struct HealthCount: Sendable, Hashable {
-  /// How many samples.
+  /// The number of samples.
   public private(set) var count = 0
-  /// The lower halves of their keys, combined by exclusive or.
+  /// The lower halves of the keys, combined by exclusive or.
   public private(set) var digest: UInt64 = 0
 
-  /// No samples.
+  /// Creates a count of no samples.
   public init() {}
 
-  /// A count from its parts.
+  /// Creates a count.
   package init(count: Int, digest: UInt64) { (self.count, self.digest) = (count, digest) }
 
   /// Counts a sample.
@@ -122,14 +125,14 @@ public struct HealthCount: Sendable, Hashable {
     digest ^= key.low
   }
 
-  /// Adds up the counts of different samples.
+  /// Adds the count of other samples.
   public static func += (left: inout Self, right: Self) {
     left.count += right.count
     left.digest ^= right.digest
   }
 }
 
-/// The samples of one type in a reading.
+/// The sample counts of one type in a reading.
 private struct TypeCensus {
   /// The start of the latest sample.
   var last = Timestamp(nanoseconds: .min)
@@ -138,36 +141,37 @@ private struct TypeCensus {
   var repeated = 0
   var outdated = 0
   private var counts: [Int64: HealthCount] = [:]
-  /// The stretch of the newest samples, and those that are not in `counts` yet: samples come in
-  /// order of time, mostly, so that a look into the dictionary for each would be too much.
+  /// The interval of the newest samples, and their count, which is not yet in `counts`.
+  ///
+  /// Samples mostly arrive in order of time, so the dictionary need not be read for each.
   private var newest: (stretch: Int64, count: HealthCount) = (0, HealthCount())
-  /// The keys, halved; `nil` once there are too many.
+  /// The lower halves of the keys, or `nil` once there are too many.
   private var keys: Set<UInt64>? = []
-  /// The keys of the newest samples that begin at one moment, where `keys` is `nil`.
+  /// The keys of the newest samples that begin at the same moment, used when `keys` is `nil`.
   private var run: (start: Timestamp, keys: [UInt64])?
 
   var keyCount: Int { keys?.count ?? 0 }
 
-  /// The samples that begin in each stretch.
+  /// The counts of the samples that begin in each interval.
   var stretches: [Int64: HealthCount] {
     var all = counts
     all[newest.stretch, default: HealthCount()] += newest.count
     return all
   }
 
-  /// Forgets the keys of all samples before the newest one; returns how many keys there were.
+  /// Removes the keys of all samples before the newest one, and returns their number.
   mutating func dropKeys(before row: HealthRow) -> Int {
     defer { (keys, run) = (nil, (row.start, [row.key.low])) }
     return keyCount
   }
 
-  /// Counts a sample that is left out; it is read all the same.
+  /// Counts a sample that is left out, although it was read.
   mutating func leaveOut(_ row: HealthRow) {
     outdated &+= 1
     last = max(last, row.start)
   }
 
-  /// Counts a sample; returns how many keys it takes.
+  /// Counts a sample. Returns the number of keys that it adds.
   @inline(__always)
   mutating func add(_ row: HealthRow, hasRoom: Bool) -> Int {
     var taken = 0
@@ -192,8 +196,10 @@ private struct TypeCensus {
     return taken
   }
 
-  /// Whether an equal sample came just before. Others that are repeated are counted twice, so that
-  /// count and digest differ from those of a store, and their stretch is compared key by key.
+  /// Returns whether an equal sample with the same start was read just before.
+  ///
+  /// Other repeats are counted twice. Count and digest then differ from those of a store, and the
+  /// interval is compared key by key.
   private mutating func isRepeated(_ row: HealthRow) -> Bool {
     guard let known = run, known.start == row.start else {
       run = (row.start, [row.key.low])

@@ -1,48 +1,48 @@
 public import LinkCore
 
-/// A place in the history of a source's samples: what comes before it was taken.
+/// A position in the history of a source's samples. Changes before it were read.
 ///
-/// Only the source that made it can read it. Two anchors of a source are equal if nothing changed
-/// between them.
+/// Only the source that created it can read it. Two anchors of a source are equal if nothing
+/// changed between them.
 public struct HealthAnchor: Sendable, Hashable, Codable {
-  /// What the source wrote.
+  /// The bytes that the source wrote.
   public let bytes: [UInt8]
 
-  /// An anchor of these bytes.
+  /// Creates an anchor from bytes.
   public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The bytes in hexadecimal digits.
   public var text: String { Hex.text(of: bytes) }
 }
 
-/// A question for what was added and deleted of one type.
+/// A query for the additions and deletions of one type.
 public struct HealthChangeQuery: Sendable, Hashable {
   /// HealthKit's identifier.
   public var type: String
-  /// The anchor of the page before; without one the page begins with samples from `from` on.
+  /// The anchor of the previous page. Without one, the page begins with samples from `from` on.
   public var after: HealthAnchor?
-  /// Where the first page begins, if there is no anchor of this store: samples that start earlier
+  /// The start of the first page if there is no anchor of this store. Samples that start earlier
   /// are left out.
   public var from: Timestamp
-  /// The most samples and deletions of a page together; less than 1 counts as 1.
+  /// The most samples and deletions of a page together. Values below 1 count as 1.
   public var limit: Int
 
-  /// A question from its parts.
+  /// Creates a query.
   public init(type: String, after: HealthAnchor? = nil, from: Timestamp, limit: Int) {
     (self.type, self.after, self.from, self.limit) = (type, after, from, limit)
   }
 }
 
-/// What was added and deleted of one type since an anchor, or a part of it.
+/// A page of the additions and deletions of one type since an anchor.
 public struct HealthChangePage: Sendable, Hashable {
-  /// Samples that were added, each with its key; by start.
+  /// The added samples with their keys, by start.
   public var added: [KeyedHealthSample]
-  /// The keys of samples that were deleted.
+  /// The keys of the deleted samples.
   public var deleted: [HealthSampleKey]
-  /// Where the next page begins; the anchor of the question if nothing changed.
+  /// The anchor of the next page. It equals the query's anchor if nothing changed.
   public var anchor: HealthAnchor
 
-  /// A page from its parts.
+  /// Creates a page.
   public init(
     added: [KeyedHealthSample] = [], deleted: [HealthSampleKey] = [], anchor: HealthAnchor
   ) {
@@ -50,37 +50,37 @@ public struct HealthChangePage: Sendable, Hashable {
   }
 }
 
-/// A sample with what it is known by.
+/// A sample with its key.
 public struct KeyedHealthSample: Sendable, Hashable {
-  /// What it is known by.
+  /// The key of the sample.
   public var key: HealthSampleKey
   /// The sample.
   public var sample: HealthSample
 
-  /// A sample with its key.
+  /// Creates a sample with its key.
   public init(key: HealthSampleKey, sample: HealthSample) {
     (self.key, self.sample) = (key, sample)
   }
 }
 
-/// The walk of a reader through the changes of one type, as anchors of stores hold it.
+/// The progress of a reader through the changes of one type. Stores keep it as an anchor.
 ///
-/// A store numbers its changes. A walk takes those above `done` up to `until`, the newest one when
-/// the walk began: first the deletions by their keys, then the samples by start and key. What
-/// changes meanwhile has higher numbers, and is left to the next walk. The first walk takes the
-/// deletions last: a reader that begins anew may not know all of them.
+/// A store numbers its changes. A walk reads those above `done` up to `until`, the newest change
+/// when the walk began: first the deletions by key, then the samples by start and key. Changes
+/// during the walk have higher numbers and are left to the next walk. The first walk reads the
+/// deletions last, since a reader that starts over may not know all of them.
 ///
-/// Numbers alone do not tell the histories of a store apart that was put back to an earlier state
-/// and has changed since. So each change has a random mark, and a walk knows that of the newest
-/// change that it has seen.
+/// If a store was restored to an earlier state and has changed since, the numbers alone do not
+/// distinguish its two histories. Each change therefore has a random mark, and a walk stores the
+/// mark of the newest change that it has read.
 package struct HealthWalk: Sendable, Hashable {
-  /// The store whose numbers these are.
+  /// The store that gave the numbers.
   package let store: UInt64
-  /// All changes up to this one were taken; -1 before the first walk.
+  /// The number up to which all changes were read, or -1 before the first walk.
   package private(set) var done: Int64
-  /// The mark of the newest change that it knows of; 0 in a store without marks.
+  /// The mark of the newest known change, or 0 in a store without marks.
   package private(set) var mark: UInt64 = 0
-  /// The walk under way.
+  /// The stage of the current walk.
   private var stage: Stage
 
   private enum Stage: Hashable {
@@ -89,10 +89,10 @@ package struct HealthWalk: Sendable, Hashable {
     case added(until: Int64, after: HealthPlace)
   }
 
-  /// A reader that took nothing yet.
+  /// Creates the walk of a reader that has read nothing yet.
   package init(_ store: UInt64) { (self.store, done, stage) = (store, -1, .none) }
 
-  /// Reads an anchor; `nil` unless this store made it.
+  /// Reads an anchor. Returns `nil` unless this store created it.
   package init?(_ anchor: HealthAnchor, of store: UInt64) {
     var words = WordReader(anchor.bytes)
     guard let version = words.byte(), version == Self.plain || version == Self.marked,
@@ -124,10 +124,10 @@ package struct HealthWalk: Sendable, Hashable {
 
   /// The version of an anchor without a mark.
   private static let plain: UInt8 = 1
-  /// The version of one with a mark.
+  /// The version of an anchor with a mark.
   private static let marked: UInt8 = 2
 
-  /// The number of the newest change that it knows of.
+  /// The number of the newest known change.
   package var reach: Int64 {
     switch stage {
     case .none: done
@@ -160,14 +160,14 @@ package struct HealthWalk: Sendable, Hashable {
   }
 }
 
-/// The start and the key of a sample, by which those of a type are ordered.
+/// The start and the key of a sample, which order the samples of a type.
 package struct HealthPlace: Sendable, Hashable {
   package var start: Timestamp
   package var key: HealthSampleKey
 
   package init(start: Timestamp, key: HealthSampleKey) { (self.start, self.key) = (start, key) }
 
-  /// The place before all samples that start then or later.
+  /// Returns the position before all samples that start at `start` or later.
   package static func before(_ start: Timestamp) -> HealthPlace {
     let (earlier, overflow) = start.nanoseconds.subtractingReportingOverflow(1)
     return HealthPlace(
@@ -179,21 +179,21 @@ package struct HealthPlace: Sendable, Hashable {
 /// The changes of one type of a store, above one number and up to another.
 package struct HealthChangeSpan: Sendable, Hashable {
   package var type: String
-  /// Changes up to this one are left out.
+  /// The number up to which changes are left out.
   package var done: Int64
-  /// Changes after this one are left out.
+  /// The number of the last change that is included.
   package var until: Int64
 }
 
 extension HealthWalk {
-  /// Builds one page of a query.
+  /// Returns one page of a query.
   ///
   /// - Parameters:
   ///   - newest: The number of the newest change of the store.
-  ///   - mark: The mark of that change; 0 in a store without marks.
-  ///   - hasChanges: Whether anything of the span changed.
-  ///   - deletions: Returns up to so many keys after one, in order.
-  ///   - additions: Returns up to so many samples after a place, in order.
+  ///   - mark: The mark of that change, or 0 in a store without marks.
+  ///   - hasChanges: Returns whether anything in the span changed.
+  ///   - deletions: Returns up to a number of keys after a key, in order.
+  ///   - additions: Returns up to a number of samples after a position, in order.
   package static func page<Failure: Error>(
     _ query: HealthChangeQuery, of store: UInt64, newest: Int64, mark: UInt64 = 0,
     hasChanges: (HealthChangeSpan) throws(Failure) -> Bool,
@@ -219,7 +219,7 @@ extension HealthWalk {
     if case .added(let until, let place) = walk.stage {
       let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
       let room = limit - page.deleted.count
-      // One more says whether a page follows.
+      // One more sample shows whether a page follows.
       let found = try additions(span, place, room + 1)
       page.added = Array(found.prefix(room))
       if found.count > room, let last = page.added.last {
@@ -235,8 +235,10 @@ extension HealthWalk {
     return page
   }
 
-  /// Goes on from an anchor, or begins anew: also in a store that was put back to an earlier state,
-  /// which gives numbers again that were taken before; see `HealthChangeQuery.checked`.
+  /// Continues from an anchor, or starts over.
+  ///
+  /// A walk also starts over in a store that was restored to an earlier state and assigns the same
+  /// numbers again; see `HealthChangeQuery.checked`.
   private static func begin(
     _ query: HealthChangeQuery, of store: UInt64, newest: Int64
   ) -> HealthWalk {
@@ -247,10 +249,10 @@ extension HealthWalk {
 }
 
 extension HealthChangeQuery {
-  /// Returns the question without its anchor if that belongs to another history of a store: a change
-  /// that it knows of is another one now.
+  /// Returns the query, without its anchor if that belongs to another history of the store, in
+  /// which the anchor's newest change has another mark.
   ///
-  /// - Parameter mark: Returns the mark of a change of this store; 0 if there is no such change.
+  /// - Parameter mark: Returns the mark of a change of this store, or 0 if there is no such change.
   package func checked<Failure: Error>(
     of store: UInt64, mark: (Int64) throws(Failure) -> UInt64
   ) throws(Failure) -> HealthChangeQuery {
@@ -263,8 +265,8 @@ extension HealthChangeQuery {
 }
 
 extension HealthWalk {
-  /// Goes on after so many deletions at most: with more, with additions, or not at all where those
-  /// came first.
+  /// Continues after a page of at most `limit` deletions: with more of them, with the additions, or
+  /// with nothing if the additions came first.
   fileprivate mutating func deleted(_ found: [HealthSampleKey], limit: Int, until: Int64) {
     if found.count == limit {
       stage = .deleted(until: until, after: found.last)
@@ -275,7 +277,7 @@ extension HealthWalk {
     }
   }
 
-  /// Goes on after the last addition: in the first walk with the deletions behind them.
+  /// Continues after the last addition. In the first walk the deletions follow.
   fileprivate mutating func added(_ found: [HealthSampleKey], limit: Int, until: Int64) {
     if done >= 0 || found.count < limit {
       (done, stage) = (until, .none)
@@ -285,7 +287,7 @@ extension HealthWalk {
   }
 }
 
-/// A reader of words, highest byte first.
+/// A reader of words in big-endian order.
 private struct WordReader {
   private var rest: ArraySlice<UInt8>
 

@@ -1,8 +1,9 @@
 public import LinkCore
 
-/// A time of one type or of all: samples that begin in it, its last moment included.
+/// An interval of one type or of all types. It contains the samples that begin in it, including at
+/// its last moment.
 public struct HealthStretch: Sendable, Hashable {
-  /// What stands for all types.
+  /// The type that stands for all types.
   public static let everyType = ""
 
   /// HealthKit's identifier, or `everyType`.
@@ -12,42 +13,44 @@ public struct HealthStretch: Sendable, Hashable {
   /// The last moment.
   public var to: Timestamp
 
-  /// A stretch from its parts.
+  /// Creates an interval.
   public init(type: String, from: Timestamp, to: Timestamp) {
     (self.type, self.from, self.to) = (type, from, to)
   }
 
-  /// Whether it is one of this type, or of all.
+  /// Returns whether the interval is of this type, or of all types.
   public func applies(to type: String) -> Bool { self.type == type || self.type == Self.everyType }
 
-  /// Whether all of another stretch lies in it.
+  /// Returns whether another interval is completely within this one.
   func covers(_ other: HealthStretch) -> Bool {
     applies(to: other.type) && from <= other.from && other.to <= to
   }
 
-  /// Whether a sample that begins then lies in it.
+  /// Returns whether a sample with this start is in the interval.
   public func contains(_ start: Timestamp) -> Bool { from <= start && start <= to }
 }
 
-/// A time that a complete reading covers. What the reading does not hold of it was
-/// deleted at its source, and no older reading brings it back.
+/// An interval that a complete reading covers.
+///
+/// A sample in it that is not in the reading was deleted at its source, and no older reading
+/// restores it.
 public struct HealthCoverage: Sendable, Hashable {
-  /// What is covered.
+  /// The covered interval.
   public var stretch: HealthStretch
-  /// When the source wrote the reading.
+  /// The time at which the source wrote the reading.
   public var exported: Timestamp
 
-  /// A coverage from its parts.
+  /// Creates a coverage.
   public init(_ stretch: HealthStretch, exported: Timestamp) {
     (self.stretch, self.exported) = (stretch, exported)
   }
 }
 
 extension [HealthCoverage] {
-  /// Notes what a settled reading covers.
+  /// Adds the interval that a reconciled reading covers.
   ///
-  /// What lies within a coverage that is not older says nothing more and is left out. A reading
-  /// that replaces others counts in its time whatever its date.
+  /// An interval within a coverage of the same date or a later one adds nothing and is left out. A
+  /// reading that replaces others counts in its interval whatever its date.
   public mutating func note(_ stretch: HealthStretch, of settlement: HealthSettlement) {
     if settlement.replaces {
       removeAll {
@@ -63,16 +66,16 @@ extension [HealthCoverage] {
   }
 }
 
-/// A digest of all samples of a reading in their order: two readings of the same bytes have the
-/// same.
+/// A digest of all samples of a reading in their order. Readings of the same bytes have equal
+/// digests.
 public struct HealthFingerprint: Sendable, Hashable {
   private var digest = HealthSampleKey(high: 0, low: 0)
   private var count = 0
 
-  /// Nothing read yet.
+  /// Creates the digest of no samples.
   public init() {}
 
-  /// Takes the samples of a batch, by their spans as far as it has some.
+  /// Adds the samples of a batch, by their spans where it has them.
   public mutating func add(_ batch: HealthBatch) {
     var rest = batch.rows[...]
     for span in batch.spans {
@@ -91,14 +94,14 @@ public struct HealthFingerprint: Sendable, Hashable {
   }
 }
 
-/// The stretches of a census in which a store holds other samples, to find in a second reading
-/// what the reading holds of them.
+/// The intervals of sample counts in which a store contains other samples. A second reading finds
+/// its samples in these intervals.
 public struct HealthSuspects: Sendable {
-  /// The stretches, by type and time.
+  /// The intervals, by type and time.
   public let stretches: [HealthStretch]
   private let numbers: [String: Set<Int64>]
 
-  /// Suspects from what `HealthCensus.suspects` returned for some types.
+  /// Creates suspects from the results of `HealthCensus.suspects` for some types.
   public init(_ stretches: [HealthStretch]) {
     self.stretches = stretches
     numbers = Dictionary(grouping: stretches, by: \.type).mapValues { stretches in
@@ -106,7 +109,7 @@ public struct HealthSuspects: Sendable {
     }
   }
 
-  /// Adds what a batch holds of the stretches to the marks, and all its spans.
+  /// Adds a batch's samples within the intervals, and all its spans, to the marks.
   public func mark(_ batch: HealthBatch, in marks: inout HealthMarks) {
     marks.spans += batch.spans
     let numbers = batch.names.map { self.numbers[$0.text] }
@@ -120,35 +123,36 @@ public struct HealthSuspects: Sendable {
   }
 }
 
-/// A part of what a complete reading holds: a store keeps these samples when it removes others.
+/// A part of the contents of a complete reading. A store keeps these samples when it removes
+/// others.
 public struct HealthMarks: Sendable, Hashable {
-  /// Samples of suspect stretches.
+  /// The samples in suspect intervals.
   public var places: [HealthSamplePlace]
-  /// Spans of the whole reading.
+  /// The spans of the whole reading.
   public var spans: [HealthSpan]
 
-  /// No marks by default.
+  /// Creates marks. By default there are none.
   public init(places: [HealthSamplePlace] = [], spans: [HealthSpan] = []) {
     (self.places, self.spans) = (places, spans)
   }
 
-  /// Whether the store should have them before more come: what waits stays below 3 MB.
+  /// Whether the store should take the marks before more are added. This keeps them below 3 MB.
   public var isFull: Bool { places.count >= 8_192 || spans.count >= 8_192 }
 }
 
-/// The work of a store once a reading was added to it.
+/// The import reconciliation: the work of a store after a reading was added to it.
 public struct HealthSettlement: Sendable, Hashable {
-  /// The stretches in which samples that are not marked are removed.
+  /// The intervals in which samples without a mark are removed.
   public var stretches: [HealthStretch]
-  /// When the source wrote the reading.
+  /// The time at which the source wrote the reading.
   public var exported: Timestamp?
-  /// What the reading covers, one stretch of all types or some of a type each; nothing if it is not
-  /// complete.
+  /// The intervals that the reading covers, one for all types or one for each type. They are empty
+  /// if the reading is incomplete.
   public var covered: [HealthStretch]
-  /// Whether the reading counts in the time that it covers even if it is not the newest one.
+  /// Whether the reading counts in the interval that it covers even if it is not the newest one.
   public var replaces: Bool
 
-  /// A settlement; by default it removes nothing.
+  /// Creates a reconciliation. By default it removes nothing.
   public init(
     stretches: [HealthStretch] = [], exported: Timestamp? = nil, covered: [HealthStretch] = [],
     replaces: Bool = false

@@ -1,25 +1,25 @@
 public import LinkCore
 
-/// One sample of health data, as a store keeps it and an answer reads it.
+/// A sample of health data, as stored and as read for answers.
 public struct HealthSample: Sendable, Hashable {
   /// The type of every workout sample.
   public static let workoutType = "HKWorkoutTypeIdentifier"
 
   /// HealthKit's identifier, such as `HKQuantityTypeIdentifierStepCount`.
   public var type: String
-  /// What was measured.
+  /// The measured value.
   public var value: HealthSampleValue
-  /// The unit as HealthKit spells it (`count/min`); `nil` for categories and workouts.
+  /// The unit in HealthKit's spelling, such as `count/min`; `nil` for categories and workouts.
   public var unit: String?
-  /// When it began.
+  /// The start of the sample.
   public var start: Timestamp
-  /// When it ended; the same moment as `start` for a reading.
+  /// The end of the sample. It is equal to `start` for a reading.
   public var end: Timestamp
-  /// The name of the app or device that wrote it, as the person sees it.
+  /// The name of the app or device that wrote the sample, as shown to the user.
   public var source: String
-  /// What measured it (name, maker, model), without anything that changes between exports.
+  /// The measuring device (name, maker, model), without anything that changes between exports.
   public var device: String?
-  /// The time zone in which it was made (`HKTimeZone`), such as `America/Los_Angeles`.
+  /// The time zone in which the sample was recorded (`HKTimeZone`), such as `America/Los_Angeles`.
   public var zone: String?
 
   public init(
@@ -37,10 +37,11 @@ public struct HealthSample: Sendable, Hashable {
   }
 }
 
-/// Tells samples apart by what they say: type, start, end, source, value, unit, and when they were
-/// created, where an export says that.
+/// A key made from a sample's content: type, start, end, source, value, unit, and the creation date
+/// if an export contains it.
 ///
-/// Exports carry no identifiers, so the content is one. Two samples of one key are the same sample.
+/// Exports contain no identifiers, so the content identifies a sample. Two samples with the same
+/// key are the same sample.
 public struct HealthSampleKey: Sendable, Hashable, Comparable {
   /// The upper half.
   public var high: UInt64
@@ -57,7 +58,7 @@ public struct HealthSampleKey: Sendable, Hashable, Comparable {
   }
 }
 
-/// What a health sample says.
+/// The value of a health sample.
 public enum HealthSampleValue: Sendable, Hashable {
   /// A measured number, in the sample's unit.
   case quantity(Double)
@@ -67,17 +68,17 @@ public enum HealthSampleValue: Sendable, Hashable {
   case workout(WorkoutValue)
 }
 
-/// The totals of a workout, in one unit each wherever they came from.
+/// The totals of a workout. Each has one unit, whatever its source.
 public struct WorkoutValue: Sendable, Hashable {
   /// HealthKit's name of the activity, such as `HKWorkoutActivityTypeWalking`.
   public var activity: String
-  /// How long it went on without its pauses, when that is known.
+  /// The duration without pauses, if it is known.
   public var duration: Duration?
-  /// Metres.
+  /// The distance, in meters.
   public var distance: Double?
-  /// Active energy in kilocalories.
+  /// The active energy, in kilocalories.
   public var energy: Double?
-  /// Steps.
+  /// The number of steps.
   public var steps: Double?
 
   public init(

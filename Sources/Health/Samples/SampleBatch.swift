@@ -1,16 +1,17 @@
 public import LinkCore
 
-/// Many samples in little room: plain rows that name their texts by number.
+/// A compact list of samples, whose rows refer to their texts by number.
 ///
-/// An importer makes millions of samples; a row costs 64 bytes and nothing to copy.
+/// An importer creates millions of samples. A row takes 64 bytes and contains no references to
+/// copy.
 public struct HealthBatch: Sendable, Hashable {
-  /// The texts that rows refer to, by number.
+  /// The texts to which rows refer, by number.
   public internal(set) var names: [HealthName]
-  /// The samples, in the order they were found.
+  /// The samples, in the order in which they were read.
   public internal(set) var rows: [HealthRow]
   /// The values of the rows that are workouts.
   public internal(set) var workouts: [WorkoutValue]
-  /// The rows in stretches, each with the digest of its keys.
+  /// The spans of the rows, each with the digest of its keys.
   public internal(set) var spans: [HealthSpan]
 
   init(
@@ -23,14 +24,14 @@ public struct HealthBatch: Sendable, Hashable {
     self.spans = spans
   }
 
-  /// The most samples that surely have numbers enough for their names, seven each.
+  /// The most samples whose names, seven each, are certain to have enough numbers.
   package static let most = 8_000
 
-  /// Packs at most `most` samples.
+  /// Creates a batch of at most `most` samples.
   package init(_ samples: some Collection<HealthSample>) {
     precondition(samples.count <= Self.most, "a batch has 65,535 numbers for names")
     self.init()
-    // By key, since equal texts of Swift may differ in their bytes.
+    // The keys are compared because equal strings in Swift can have different bytes.
     var numbers: [HealthSampleKey: UInt16] = [:]
     func number(_ text: String?) -> UInt16 {
       guard let text else { return HealthRow.none }
@@ -78,7 +79,7 @@ public struct HealthBatch: Sendable, Hashable {
 }
 
 extension HealthBatch {
-  /// Returns the places of the rows that begin in one of the stretches of their types.
+  /// Returns the indexes of the rows that begin in one of the intervals of their types.
   package func rows(in stretches: [HealthStretch]) -> [Int] {
     let byType = Dictionary(grouping: stretches, by: \.type)
     let ofAll = byType[HealthStretch.everyType] ?? []
@@ -89,7 +90,7 @@ extension HealthBatch {
     }
   }
 
-  /// Returns the batch without some of its rows; a span that loses one is no span any more.
+  /// Returns the batch without some of its rows. A span that loses a row is no longer a span.
   package func without(_ places: [Int]) -> HealthBatch {
     guard !places.isEmpty else { return self }
     let gone = Set(places)
@@ -113,11 +114,11 @@ extension HealthBatch {
   }
 }
 
-/// A text that many rows share, with its part of their keys.
+/// A text that many rows share, with the key of its bytes.
 public struct HealthName: Sendable, Hashable {
-  /// What it says.
+  /// The text itself.
   public let text: String
-  /// Made from its bytes: texts of one key are the same to the byte.
+  /// The key of the text's bytes. Texts with the same key have the same bytes.
   public let key: HealthSampleKey
 
   public init(_ text: String) {
@@ -128,10 +129,10 @@ public struct HealthName: Sendable, Hashable {
 
 /// A sample whose texts are numbers of its batch's names.
 public struct HealthRow: Sendable, Hashable {
-  /// No name.
+  /// The number of a missing name.
   public static let none = UInt16.max
 
-  /// What was measured.
+  /// The measured value.
   public enum Value: Sendable, Hashable {
     case quantity(Double)
     /// The number of a name.
@@ -140,42 +141,42 @@ public struct HealthRow: Sendable, Hashable {
     case workout(UInt32)
   }
 
-  /// What it is known by.
+  /// The key of the sample.
   public internal(set) var key = HealthSampleKey(high: 0, low: 0)
   /// The number of HealthKit's identifier.
   public internal(set) var type: UInt16
   /// The number of the unit.
   public internal(set) var unit = HealthRow.none
-  /// The number of who wrote it.
+  /// The number of the source that wrote the sample.
   public internal(set) var source: UInt16
-  /// The number of what measured it.
+  /// The number of the measuring device.
   public internal(set) var device = HealthRow.none
   /// The number of the time zone.
   public internal(set) var zone = HealthRow.none
-  /// When it began.
+  /// The start of the sample.
   public internal(set) var start: Timestamp
-  /// When it ended.
+  /// The end of the sample.
   public internal(set) var end: Timestamp
-  /// What was measured.
+  /// The measured value.
   public internal(set) var value = Value.quantity(0)
 }
 
-/// A stretch of rows that is known, or not, as a whole.
+/// A sequence of rows that a store knows either completely or not at all.
 ///
-/// An import cuts the rows where a row's own key says so, so that a newer export is cut at the same
-/// samples, and a store that remembers the digests need not look for each of them.
+/// An import divides the rows where a row's own key says so. A newer export is therefore divided at
+/// the same samples, and a store that remembers the digests need not look up each sample.
 public struct HealthSpan: Sendable, Hashable {
-  /// Made from the keys of the rows, in their order.
+  /// The digest of the keys of the rows, in their order.
   public let digest: HealthSampleKey
-  /// How many rows it holds.
+  /// The number of rows.
   public let count: Int
 }
 
-/// What became of a batch.
+/// The result of adding a batch.
 public struct HealthAddition: Sendable, Hashable {
-  /// Samples that were new.
+  /// The number of samples that were new.
   public var added: Int
-  /// Samples that the store, or the batch itself, held already.
+  /// The number of samples that the store or the batch itself already contained.
   public var known: Int
 
   public init(added: Int = 0, known: Int = 0) {
@@ -183,7 +184,7 @@ public struct HealthAddition: Sendable, Hashable {
     self.known = known
   }
 
-  /// Adds up what became of two batches.
+  /// Adds the result of another batch.
   public static func += (left: inout Self, right: Self) {
     left.added += right.added
     left.known += right.known
@@ -191,10 +192,10 @@ public struct HealthAddition: Sendable, Hashable {
 }
 
 extension HealthRow {
-  /// What the row is known by: its content, the same whatever the numbers of its names.
+  /// Returns the key of the row's content, which does not depend on the numbers of its names.
   ///
-  /// - Parameter created: When the sample was written, if its source says so: it tells two entries
-  ///   of the same content apart.
+  /// - Parameter created: The time at which the sample was written, if its source reports it. It
+  ///   distinguishes two entries with the same content.
   @inline(__always)
   func key(
     names: [HealthName], workouts: [WorkoutValue], created: Timestamp? = nil
@@ -206,7 +207,7 @@ extension HealthRow {
     hasher.add(
       UInt64(bitPattern: start.nanoseconds), UInt64(bitPattern: end.nanoseconds))
     switch value {
-    // Zero has two bit patterns.
+    // Zero has two bit patterns, which must give the same key.
     case .quantity(let quantity): hasher.add(1, (quantity == 0 ? 0 : quantity).bitPattern)
     case .category(let name): hasher.add(names[Int(name)].key)
     case .workout(let place):
@@ -218,6 +219,6 @@ extension HealthRow {
 }
 
 extension HealthSample {
-  /// What the sample is known by if nothing says when it was created.
+  /// The key of the sample if its creation date is unknown.
   public var key: HealthSampleKey { HealthBatch([self]).rows[0].key }
 }

@@ -1,8 +1,8 @@
-/// Makes a sample's key from its parts.
+/// A hasher that creates a sample's key from its parts.
 ///
-/// MurmurHash3 x64 128 (Appleby 2011, public domain): not against forgers, who could as well write
-/// any sample they like, but even enough that 2^40 samples do not meet by accident. Stores keep
-/// keys, so nothing here may ever change.
+/// It is MurmurHash3 x64 128 (Appleby 2011, public domain). It does not resist forgers, who could
+/// just as well write any sample, but it is even enough that 2^40 samples do not collide by accident.
+/// Stores keep keys, so the result must never change.
 struct HealthSampleKeyHasher {
   private static let first: UInt64 = 0x87C3_7B91_1142_53D5
   private static let second: UInt64 = 0x4CF5_AD43_2745_937F
@@ -11,7 +11,7 @@ struct HealthSampleKeyHasher {
   private var high: UInt64 = 0
   private var count: UInt64 = 0
 
-  /// Takes sixteen bytes as two words.
+  /// Adds sixteen bytes as two words.
   @inline(__always)
   mutating func add(_ left: UInt64, _ right: UInt64) {
     low ^= Self.turned(left &* Self.first, 31) &* Self.second
@@ -24,7 +24,7 @@ struct HealthSampleKeyHasher {
   @inline(__always)
   mutating func add(_ key: HealthSampleKey) { add(key.low, key.high) }
 
-  /// The key of what was added.
+  /// Returns the key of everything that was added.
   @inline(__always)
   func finished() -> HealthSampleKey {
     var left = low ^ count
@@ -38,7 +38,8 @@ struct HealthSampleKeyHasher {
     return HealthSampleKey(high: left, low: right)
   }
 
-  /// The key of a text: its UTF-8 in blocks of sixteen, filled up with zeroes, then its length.
+  /// Returns the key of a text: its UTF-8 in blocks of sixteen bytes, padded with zeros, then its
+  /// length.
   static func key(of text: String) -> HealthSampleKey {
     var hasher = HealthSampleKeyHasher()
     var words: (UInt64, UInt64) = (0, 0)

@@ -1,17 +1,19 @@
 public import LinkCore
 
-/// Which samples a reader wants, and how many at once.
+/// A query for a page of samples.
 public struct HealthSampleQuery: Sendable, Hashable {
-  /// HealthKit's identifiers; the answer comes in this order, each once. Unknown ones hold nothing.
+  /// HealthKit's identifiers. The samples are in this order, and a repeated type counts once. An
+  /// unknown type has no samples.
   public var types: [String]
-  /// Where the span begins: samples that ended before, or at it when they lasted, are left out.
+  /// The start of the span. Samples that ended before it are left out, and so are samples with a
+  /// duration that end at it.
   public var from: Timestamp
-  /// Where the span ends: samples that start at it or later are left out. Nothing lies in a span
-  /// that ends where it begins, or before.
+  /// The end of the span. Samples that start at it or later are left out. A span that does not end
+  /// after its start contains nothing.
   public var to: Timestamp
-  /// The place after which to go on: the `next` of the page before.
+  /// The position after which to continue, which is the `next` of the previous page.
   public var after: HealthSamplePlace?
-  /// How many samples a page holds at most; less than 1 counts as 1.
+  /// The most samples of a page. Values below 1 count as 1.
   public var limit: Int
 
   public init(
@@ -25,7 +27,7 @@ public struct HealthSampleQuery: Sendable, Hashable {
     self.limit = limit
   }
 
-  /// The types that are not done at `after`, each once.
+  /// The types that are not completed at `after`, each once.
   public var typesLeft: [String] {
     var seen: Set<String> = []
     let types = types.filter { seen.insert($0).inserted }
@@ -33,19 +35,19 @@ public struct HealthSampleQuery: Sendable, Hashable {
     return Array(types.drop { $0 != after.type })
   }
 
-  /// Whether a sample's time lies in the span, at least in part.
+  /// Returns whether a sample's time overlaps the span.
   public func covers(start: Timestamp, end: Timestamp) -> Bool {
     from < to && start < to && (start >= from || end > from)
   }
 }
 
-/// The place of a sample in the order of a query: by type as listed, by start, by key.
+/// The position of a sample in the order of a query: by type as listed, by start, by key.
 public struct HealthSamplePlace: Sendable, Hashable {
   /// HealthKit's identifier.
   public var type: String
-  /// When the sample began.
+  /// The start of the sample.
   public var start: Timestamp
-  /// What it is known by.
+  /// The key of the sample.
   public var key: HealthSampleKey
 
   public init(type: String, start: Timestamp, key: HealthSampleKey) {
@@ -55,11 +57,11 @@ public struct HealthSamplePlace: Sendable, Hashable {
   }
 }
 
-/// One page of samples.
+/// A page of samples.
 public struct HealthSamplePage: Sendable, Hashable {
-  /// In the order of the query's types, then by start.
+  /// The samples in the order of the query's types, then by start.
   public var samples: [HealthSample]
-  /// Where the next page begins; `nil` on the last one.
+  /// The position after which the next page begins, or `nil` on the last page.
   public var next: HealthSamplePlace?
 
   public init(samples: [HealthSample], next: HealthSamplePlace? = nil) {
@@ -68,11 +70,11 @@ public struct HealthSamplePage: Sendable, Hashable {
   }
 }
 
-/// What a store holds of one type.
+/// A summary of the stored samples of one type.
 public struct HealthTypeSummary: Sendable, Hashable {
   /// HealthKit's identifier.
   public var type: String
-  /// How many samples.
+  /// The number of samples.
   public var count: Int
   /// The start of the earliest sample.
   public var first: Timestamp

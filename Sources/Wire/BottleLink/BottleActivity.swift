@@ -1,18 +1,18 @@
-/// A summary of a bottle's activities, or a part of a list of them (characteristic 0007).
+/// A summary of a bottle's activities, one of the values of characteristic 0007.
 ///
-/// The value does not say which of them it is: that follows from the command that asked for it.
+/// The value does not contain its kind, which follows from the command that requested it.
 package struct BottleActivity: Sendable, Hashable, Codable {
-  /// How often it was woken by motion.
+  /// The number of times that motion woke the bottle.
   package var motions: UInt8
-  /// How often it was in a backpack.
+  /// The number of times that the bottle was in a backpack.
   package var backpacks: UInt8
-  /// Whether it is in a backpack now.
+  /// Whether the bottle is in a backpack now.
   package var isInBackpack: Bool
-  /// Whether the clock of the bottle was set: bit 0 of byte 3.
+  /// Whether the bottle's clock was set: bit 0 of byte 3.
   package var timeIsValid: Bool
-  /// When the present session began, in seconds since 1970.
+  /// The start of the current session, in seconds since 1970.
   package var sessionStart: UInt32
-  /// How often a timer woke it.
+  /// The number of times that a timer woke the bottle.
   package var timerWakes: UInt16
 
   package init(
@@ -24,7 +24,7 @@ package struct BottleActivity: Sendable, Hashable, Codable {
     self.timerWakes = timerWakes
   }
 
-  /// Reads 12 bytes.
+  /// Reads a summary from its 12 bytes.
   package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("activity", bytes, count: 12)
     (motions, backpacks) = (reader.byte(), reader.byte())
@@ -34,7 +34,7 @@ package struct BottleActivity: Sendable, Hashable, Codable {
     timerWakes = reader.short()
   }
 
-  /// Its 12 bytes.
+  /// The 12 bytes of the summary.
   package var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.byte(motions)
@@ -50,7 +50,7 @@ package struct BottleActivity: Sendable, Hashable, Codable {
 
 /// A part of a list of activities.
 package struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashable, Codable {
-  /// From 0.
+  /// The index of the chunk, from 0.
   package var index: UInt8
   /// The number of chunks of the whole list.
   package var total: UInt8
@@ -61,7 +61,7 @@ package struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashab
     (self.index, self.total, self.entries) = (index, total, entries)
   }
 
-  /// Reads 4 bytes and those of each entry.
+  /// Reads 4 bytes, followed by the entries.
   package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("activity chunk", bytes, atLeast: 4)
     (index, total) = (reader.byte(), reader.byte())
@@ -74,7 +74,7 @@ package struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashab
     for _ in 0..<count { entries.append(try Entry(&reader)) }
   }
 
-  /// Its bytes.
+  /// The bytes of the chunk.
   package var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.byte(index)
@@ -93,7 +93,7 @@ package protocol BottleActivityEntry: Sendable, Hashable, Codable {
   /// The bytes of one entry.
   static var count: Int { get }
   init(_ bytes: [UInt8]) throws(BottleFormatError)
-  /// Its bytes.
+  /// The bytes of the entry.
   var bytes: [UInt8] { get }
 }
 
@@ -111,25 +111,25 @@ extension BottleActivityEntry {
 
 /// A wake-up of a bottle.
 package struct BottleMotion: BottleActivityEntry {
-  /// When it woke, in seconds since 1970.
+  /// The time at which the bottle woke, in seconds since 1970.
   package var time: UInt32
-  /// How long it was awake, in seconds.
+  /// The time for which the bottle was awake, in seconds.
   package var seconds: UInt16
-  /// What woke it, byte 6 of the entry.
+  /// The cause of the wake-up: byte 6 of the entry.
   package var cause: Cause
-  /// Whether it then slept deeper than usual.
+  /// Whether the bottle then entered extended sleep.
   package var sleptExtended: Bool
   /// Whether a drink was taken.
   package var drank: Bool
 
-  /// What woke it.
+  /// The cause of a wake-up.
   package enum Cause: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case motion, timer, power
   }
 
   /// The most entries of one chunk: 10.
   package static let longest = 10
-  /// The length of one entry on the air: 8 bytes.
+  /// The length of one transmitted entry: 8 bytes.
   package static let count = 8
 
   package init(time: UInt32, seconds: UInt16, cause: Cause, sleptExtended: Bool, drank: Bool) {
@@ -159,27 +159,27 @@ package struct BottleMotion: BottleActivityEntry {
   }
 }
 
-/// A time that a bottle spent in a backpack.
+/// A period that a bottle spent in a backpack.
 package struct BottleBackpack: BottleActivityEntry {
-  /// When it began, in seconds since 1970.
+  /// The start of the period, in seconds since 1970.
   package var start: UInt32
-  /// How long it was, in seconds.
+  /// The length of the period, in seconds.
   package var seconds: UInt32
-  /// How often a timer woke it.
+  /// The number of times that a timer woke the bottle.
   package var wakes: UInt16
-  /// What ended it, byte 10 of the entry.
+  /// The cause of the end: byte 10 of the entry.
   package var exit: Exit
-  /// Flags without a known meaning, byte 11 of the entry, kept as they are.
+  /// Flags without a known meaning, preserved unchanged: byte 11 of the entry.
   package var flags: UInt8
 
-  /// What ended it.
+  /// The cause of the end of a period in a backpack.
   package enum Exit: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case motion, active, power
   }
 
   /// The most entries of one chunk: 5.
   package static let longest = 5
-  /// The length of one entry on the air: 12 bytes.
+  /// The length of one transmitted entry: 12 bytes.
   package static let count = 12
 
   package init(start: UInt32, seconds: UInt32, wakes: UInt16, exit: Exit, flags: UInt8 = 0) {

@@ -1,33 +1,34 @@
 /// A command to a bottle (characteristic 0005).
 public enum BottleCommand: Sendable, Hashable, Codable {
-  /// Take the present weight for that of the empty bottle.
+  /// Use the current weight as that of the empty bottle.
   case tare
   /// Keep the bottle awake.
   case ping
-  /// Begin the day's total anew.
+  /// Reset the day's total.
   case resetDaily
-  /// Forget all records.
+  /// Delete all records.
   case clearHistory
   case startCalibration
   case cancelCalibration
-  /// Measure a point of the calibration.
+  /// Measure a calibration point.
   case measure(full: Bool)
-  /// Calibrate with raw values and the factor.
+  /// Calibrate with raw values and the scale factor.
   case calibrate(empty: Int32, full: Int32, scale: Float)
-  /// Set the clock: seconds since 1970.
+  /// Set the clock, in seconds since 1970.
   case setTime(UInt32)
-  /// Ignored by bottles of today.
+  /// Set the day's total. Current bottles ignore the command.
   case setDailyTotal(UInt16)
-  /// Delete a record. The bottle answers with its state, even if the id is unknown.
+  /// Delete a record. The bottle responds with its state, even if the id is unknown.
   case delete(UInt32)
-  /// Notify the summary of activities.
+  /// Send the summary of activities as a notification.
   case activitySummary
-  /// Notify a part of the list of motions.
+  /// Send a part of the list of motions as a notification.
   case motions(chunk: UInt8)
-  /// Notify a part of the list of times in a backpack.
+  /// Send a part of the list of backpack periods as a notification.
   case backpacks(chunk: UInt8)
 
-  /// Why a bottle would reject it, with the remedy; `nil` if it would not.
+  /// The reason that a bottle would reject the command, with the remedy; `nil` if it would accept
+  /// it.
   public var problem: String? {
     switch self {
     case .calibrate(let empty, let full, let scale):
@@ -62,7 +63,7 @@ public enum BottleCommand: Sendable, Hashable, Codable {
     }
   }
 
-  /// Its 3, 4, 5 or 13 bytes.
+  /// The 3, 4, 5 or 13 bytes of the command.
   public var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.byte(code)
@@ -87,7 +88,7 @@ public enum BottleCommand: Sendable, Hashable, Codable {
     return writer.bytes
   }
 
-  /// Reads 3, 4, 5 or 13 bytes, as the code says.
+  /// Reads a command from 3, 4, 5 or 13 bytes, depending on the code.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     let name = "command"
     var head = try PackedReader(name, bytes, atLeast: 1)
@@ -116,7 +117,7 @@ public enum BottleCommand: Sendable, Hashable, Codable {
     }
   }
 
-  /// A command of 4 bytes.
+  /// Creates a command of 4 bytes. Returns `nil` if the code or the parameter is unknown.
   private init?(short code: UInt8, _ parameter: UInt8) {
     switch code {
     case 0x01: self = .tare

@@ -1,31 +1,32 @@
-/// What a bottle was calibrated and configured with (characteristic 0002).
+/// The calibration and the configuration of a bottle (characteristic 0002).
 public struct BottleConfiguration: Sendable, Hashable, Codable {
-  /// Raw units of the scale for each gram.
+  /// The raw units of the scale for each gram.
   public var scale: Float
   /// The weight of the empty bottle, in grams.
   public var tare: Int32
-  /// In millilitres.
+  /// The capacity, in milliliters.
   public var capacity: UInt16
-  /// What to drink each day, in millilitres.
+  /// The amount to drink each day, in milliliters.
   public var dailyGoal: UInt16
 
-  /// The factors that a bottle accepts; it rejects a write of another one.
+  /// The scale factors that a bottle accepts. It rejects a write of any other factor.
   public static let scales: ClosedRange<Float> = 100...800
-  /// The goals that a bottle accepts, in millilitres.
+  /// The daily goals that a bottle accepts, in milliliters.
   public static let dailyGoals: ClosedRange<UInt16> = 1000...4000
 
   public init(scale: Float, tare: Int32, capacity: UInt16 = 830, dailyGoal: UInt16 = 2500) {
     (self.scale, self.tare, self.capacity, self.dailyGoal) = (scale, tare, capacity, dailyGoal)
   }
 
-  /// Why a bottle would reject it, with the remedy; `nil` if it would not.
+  /// The reason that a bottle would reject the configuration, with the remedy; `nil` if it would
+  /// accept it.
   public var problem: String? {
     if !Self.scales.contains(scale) { return "the scale factor must be 100 to 800" }
     if !Self.dailyGoals.contains(dailyGoal) { return "the daily goal must be 1000 to 4000 ml" }
     return nil
   }
 
-  /// Reads 12 bytes.
+  /// Reads a configuration from its 12 bytes.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("configuration", bytes, count: 12)
     scale = try reader.number()
@@ -34,7 +35,7 @@ public struct BottleConfiguration: Sendable, Hashable, Codable {
     dailyGoal = reader.short()
   }
 
-  /// Its 12 bytes.
+  /// The 12 bytes of the configuration.
   public var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.word(scale.bitPattern)
@@ -54,19 +55,19 @@ public struct BottleSwitches: Sendable, Hashable, Codable {
     self.shakeToEmpty = shakeToEmpty
   }
 
-  /// Reads 4 bytes.
+  /// Reads settings from their 4 bytes.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("settings", bytes, count: 4)
     shakeToEmpty = reader.byte() & 1 == 1
   }
 
-  /// Its 4 bytes.
+  /// The 4 bytes of the settings.
   public var bytes: [UInt8] { [shakeToEmpty ? 1 : 0, 0, 0, 0] }
 }
 
 /// The progress of a calibration (characteristic 0008).
 public struct BottleCalibration: Sendable, Hashable, Codable {
-  /// The step that the calibration has reached, 0 to 10 on the air.
+  /// The current step of the calibration, transmitted as 0 to 10.
   public var step: Step
   /// Whether the last measurement failed.
   public var hasFailed: Bool
@@ -75,7 +76,7 @@ public struct BottleCalibration: Sendable, Hashable, Codable {
   /// The raw value of the full bottle.
   public var full: Int32
 
-  /// Where a calibration stands.
+  /// A step of a calibration.
   public enum Step: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case idle, triggered, started, waitEmpty, measureEmpty, confirmEmpty
     case waitFull, measureFull, confirmFull, complete, error
@@ -85,7 +86,7 @@ public struct BottleCalibration: Sendable, Hashable, Codable {
     (self.step, self.hasFailed, self.empty, self.full) = (step, hasFailed, empty, full)
   }
 
-  /// Reads 12 bytes.
+  /// Reads a progress from its 12 bytes.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("calibration", bytes, count: 12)
     let number = reader.byte()
@@ -96,7 +97,7 @@ public struct BottleCalibration: Sendable, Hashable, Codable {
     full = reader.signedWord()
   }
 
-  /// Its 12 bytes.
+  /// The 12 bytes of the progress.
   public var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.byte(step.rawValue)

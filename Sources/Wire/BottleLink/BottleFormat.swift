@@ -1,8 +1,8 @@
-/// A value of a bottle that cannot be read, with what was expected.
+/// An error for a value of a bottle that cannot be read, with the expected form.
 public struct BottleFormatError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-  /// What was read.
+  /// The name of the value.
   public let value: String
-  /// What was wrong.
+  /// The reason that it cannot be read.
   public let detail: String
 
   init(_ value: String, _ detail: String) {
@@ -12,13 +12,13 @@ public struct BottleFormatError: Error, Sendable, Hashable, Codable, CustomStrin
   public var description: String { "\(value): \(detail)" }
 }
 
-/// A reader of little-endian numbers without padding, as the bottle's packed structures hold them.
+/// A reader of little-endian numbers without padding, as in the bottle's packed structures.
 struct PackedReader {
   private let name: String
   private let bytes: [UInt8]
   private var next = 0
 
-  /// A reader of a value of exactly `count` bytes.
+  /// Creates a reader of a value of exactly `count` bytes.
   init(_ name: String, _ bytes: [UInt8], count: Int) throws(BottleFormatError) {
     try self.init(name, bytes, atLeast: count)
     guard bytes.count == count else {
@@ -26,7 +26,7 @@ struct PackedReader {
     }
   }
 
-  /// A reader of a value of at least `count` bytes.
+  /// Creates a reader of a value of at least `count` bytes.
   init(_ name: String, _ bytes: [UInt8], atLeast count: Int) throws(BottleFormatError) {
     guard bytes.count >= count else {
       throw BottleFormatError(name, "\(bytes.count) bytes instead of \(count)")
@@ -34,7 +34,7 @@ struct PackedReader {
     (self.name, self.bytes) = (name, bytes)
   }
 
-  /// The bytes that were not read yet.
+  /// The number of bytes that were not read yet.
   var rest: Int { bytes.count - next }
 
   mutating func byte() -> UInt8 {

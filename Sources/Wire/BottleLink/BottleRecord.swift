@@ -1,41 +1,42 @@
 public import LinkCore
 
-/// A drink or a refill, as a bottle records it.
+/// A bottle's record of a drink or a refill.
 public struct BottleRecord: Sendable, Hashable, Codable {
-  /// Only grows on one bottle, until its memory is erased.
+  /// The identifier. On one bottle it only increases until the memory is erased.
   public var id: UInt32
-  /// Seconds since 1970; below `validTimes` if the bottle did not know the time.
+  /// The time in seconds since 1970. It is below `validTimes` if the bottle did not know the time.
   public var time: UInt32
-  /// In millilitres; negative for a refill.
+  /// The amount in milliliters, negative for a refill.
   public var amount: Int16
-  /// What was in the bottle afterwards, in millilitres.
+  /// The level after the drink or refill, in milliliters.
   public var level: UInt16
-  /// 0 for a gulp of less than 100 ml, 1 for a pour; others are kept as they are.
+  /// The kind: 0 for a gulp of less than 100 ml, 1 for a pour. Other values are preserved.
   public var kind: UInt8
-  /// What became of it, byte 13 of the record.
+  /// The flags of the record: byte 13.
   public var flags: Flags
 
-  /// What became of a record.
+  /// The flags of a record.
   public struct Flags: OptionSet, Sendable, Hashable, Codable {
-    /// The bits as on the air; unknown ones are kept.
+    /// The transmitted bits. Unknown bits are preserved.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) {
       self.rawValue = rawValue
     }
 
-    /// A phone acknowledged the record.
+    /// The flag of a record that a phone acknowledged.
     public static let isSynced = Flags(rawValue: 0x01)
-    /// The record is the first one of its day.
+    /// The flag of the first record of its day.
     public static let beginsDay = Flags(rawValue: 0x02)
-    /// The record was deleted and no longer counts.
+    /// The flag of a record that was deleted and no longer counts.
     public static let isDeleted = Flags(rawValue: 0x04)
   }
 
-  /// The times that a clock which was set can show: from 2020-01-01, before the first bottle.
+  /// The times that a clock can show after it was set: from 2020-01-01, before the first bottle, to
+  /// 2106.
   public static let validTimes: ClosedRange<UInt32> = 1_577_836_800...UInt32.max
 
-  /// The bytes of one record on the air.
+  /// The length of one transmitted record, in bytes.
   static let count = 14
 
   public init(
@@ -45,7 +46,7 @@ public struct BottleRecord: Sendable, Hashable, Codable {
     (self.level, self.kind, self.flags) = (level, kind, flags)
   }
 
-  /// When it happened; `nil` if the bottle did not know the time.
+  /// The time of the record, or `nil` if the bottle did not know it.
   public var timestamp: Timestamp? {
     Self.validTimes.contains(time)
       ? Timestamp(nanoseconds: Int64(time) * 1_000_000_000) : nil
@@ -70,11 +71,11 @@ public struct BottleRecord: Sendable, Hashable, Codable {
   }
 }
 
-/// A part of a synchronisation: some records (characteristic 0004).
+/// A chunk of the records of a synchronization (characteristic 0004).
 public struct BottleChunk: Sendable, Hashable, Codable {
-  /// From 0.
+  /// The index of the chunk, from 0.
   public var index: UInt16
-  /// How many chunks there are.
+  /// The number of chunks.
   public var total: UInt16
   /// The records of this chunk, at most `longest`.
   public var records: [BottleRecord]
@@ -86,12 +87,13 @@ public struct BottleChunk: Sendable, Hashable, Codable {
     (self.index, self.total, self.records) = (index, total, records)
   }
 
-  /// Whether it is the value that a bottle has before its first synchronisation: it says nothing.
+  /// Whether it is the value before a bottle's first synchronization, which contains no
+  /// information.
   public var isBlank: Bool { total == 0 }
 
-  /// Reads 6 bytes and 14 for each record.
+  /// Reads 6 bytes, followed by 14 for each record.
   ///
-  /// - Throws: if the length does not fit the count, as for a chunk that was cut off on the way.
+  /// - Throws: An error if the length does not match the count, as for a truncated chunk.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("chunk", bytes, atLeast: 6)
     index = reader.short()
@@ -105,7 +107,7 @@ public struct BottleChunk: Sendable, Hashable, Codable {
     records = (0..<count).map { _ in BottleRecord(&reader) }
   }
 
-  /// Its bytes.
+  /// The bytes of the chunk.
   public var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.short(index)
@@ -117,24 +119,24 @@ public struct BottleChunk: Sendable, Hashable, Codable {
   }
 }
 
-/// The control of a synchronisation (characteristic 0003).
+/// The control of a synchronization (characteristic 0003).
 package struct BottleSync: Sendable, Hashable, Codable {
-  /// The index of the first record that is asked for; 0 in a request of this phone.
+  /// The index of the first requested record. It is 0 in the requests of this package.
   package var start: UInt16
-  /// How many records are asked for.
+  /// The number of requested records.
   package var count: UInt16
-  /// What the phone asks for, byte 4.
+  /// The phone's command: byte 4.
   package var command: Command
   package var status: Status
   /// The most records of one chunk.
   package var chunkSize: UInt16
 
-  /// What the phone asks for.
+  /// A command of the phone.
   package enum Command: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case query, start, acknowledge
   }
 
-  /// Where the bottle stands.
+  /// The bottle's status.
   package enum Status: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case idle, inProgress, complete
   }
@@ -147,24 +149,27 @@ package struct BottleSync: Sendable, Hashable, Codable {
     (self.status, self.chunkSize) = (status, chunkSize)
   }
 
-  /// Acknowledges the chunk that came last; all other fields are 0.
+  /// The acknowledgement of the most recent chunk. All other fields are 0.
   package static let acknowledgement = BottleSync(command: .acknowledge)
 
-  /// Asks for records.
+  /// Returns a request for records.
   ///
-  /// - Parameter longestValue: the longest value that a notification can carry, in bytes: what is
-  ///   longer is cut off by the bottle's radio without a word.
+  /// - Parameter longestValue: The longest value that a notification can carry, in bytes. The
+  ///   bottle's
+  ///   radio truncates longer values without an error.
   package static func request(count: UInt16, longestValue: Int) -> BottleSync {
     BottleSync(
       count: count, command: .start, chunkSize: UInt16(chunkSize(longestValue: longestValue)))
   }
 
-  /// The records that fit one notification, 1 to 20: (MTU - 9) / 14 for a value of MTU - 3 bytes.
+  /// Returns the number of records that fit into one notification, from 1 to 20.
+  ///
+  /// It is (MTU - 9) / 14 for a value of MTU - 3 bytes.
   package static func chunkSize(longestValue: Int) -> Int {
     min(max((longestValue - 6) / BottleRecord.count, 1), BottleChunk.longest)
   }
 
-  /// Reads 8 bytes.
+  /// Reads a control from its 8 bytes.
   package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("sync control", bytes, count: 8)
     start = reader.short()
@@ -180,7 +185,7 @@ package struct BottleSync: Sendable, Hashable, Codable {
     (self.command, self.status) = (known, state)
   }
 
-  /// Its 8 bytes.
+  /// The 8 bytes of the control.
   package var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.short(start)

@@ -1,38 +1,38 @@
-/// The state of a bottle, as it notifies it (characteristic 0001).
+/// The state of a bottle, as a notification contains it (characteristic 0001).
 public struct BottleState: Sendable, Hashable, Codable {
-  /// Seconds since 1970, shifted by the bottle's time zone, which is normally 0.
+  /// The time in seconds since 1970, shifted by the bottle's time zone, which is normally 0.
   public var time: UInt32
   /// The weight on the scale, in grams.
   public var weight: Int16
-  /// What is in the bottle, in millilitres.
+  /// The amount in the bottle, in milliliters.
   public var level: UInt16
-  /// What was drunk today, in millilitres.
+  /// The amount drunk today, in milliliters.
   public var dailyTotal: UInt16
-  /// In percent.
+  /// The battery level, in percent.
   public var battery: UInt8
-  /// The conditions of the bottle, byte 11.
+  /// The conditions of the bottle: byte 11.
   public var flags: Flags
-  /// How many records the bottle believes to be unsynchronised. It may count deleted ones.
+  /// The number of records that the bottle counts as unsynchronized. It may include deleted ones.
   public var unsynced: UInt16
 
-  /// Conditions of a bottle.
+  /// The conditions of a bottle.
   public struct Flags: OptionSet, Sendable, Hashable, Codable {
-    /// The bits as on the air; unknown ones are kept.
+    /// The transmitted bits. Unknown bits are preserved.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) {
       self.rawValue = rawValue
     }
 
-    /// The clock was set by a phone, so `time` can be relied on.
+    /// A phone set the clock, so `time` is reliable.
     public static let timeIsValid = Flags(rawValue: 0x01)
-    /// The scale was calibrated, so `level` can be relied on.
+    /// The scale was calibrated, so `level` is reliable.
     public static let isCalibrated = Flags(rawValue: 0x02)
-    /// The bottle stands still, so `weight` has settled.
+    /// The bottle stands still, so `weight` is steady.
     public static let isStable = Flags(rawValue: 0x04)
-    /// A measurement for the calibration is under way.
+    /// A calibration measurement is in progress.
     public static let isMeasuring = Flags(rawValue: 0x08)
-    /// `weight` and `level` hold a raw value of the scale instead.
+    /// `weight` and `level` contain a raw value of the scale instead.
     public static let hasMeasured = Flags(rawValue: 0x10)
     /// The battery is low, by the threshold of the bottle.
     public static let batteryIsLow = Flags(rawValue: 0x20)
@@ -46,13 +46,13 @@ public struct BottleState: Sendable, Hashable, Codable {
     (self.battery, self.flags, self.unsynced) = (battery, flags, unsynced)
   }
 
-  /// The raw value of the scale after a measurement for the calibration; `nil` without one.
+  /// The raw value of the scale after a calibration measurement, or `nil` without one.
   public var measurement: Int32? {
     guard flags.contains(.hasMeasured) else { return nil }
     return Int32(bitPattern: UInt32(level) << 16 | UInt32(UInt16(bitPattern: weight)))
   }
 
-  /// Reads 14 bytes.
+  /// Reads a state from its 14 bytes.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("state", bytes, count: 14)
     time = reader.word()
@@ -64,7 +64,7 @@ public struct BottleState: Sendable, Hashable, Codable {
     unsynced = reader.short()
   }
 
-  /// Its 14 bytes.
+  /// The 14 bytes of the state.
   public var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.word(time)

@@ -3,23 +3,23 @@ import LinkJSON
 
 /// The samples and deletions of one type that a phone posts together.
 public struct SyncBatch: Sendable, Hashable, Codable {
-  /// HealthKit's identifier of what is synced, such as `HKQuantityTypeIdentifierStepCount`.
+  /// HealthKit's identifier of the synced type, such as `HKQuantityTypeIdentifierStepCount`.
   public var dataType: String
-  /// Quantities and categories; `nil` is not written.
+  /// The quantities and categories. `nil` is not written.
   public var records: [SyncRecord]?
-  /// Workouts; `nil` is not written.
+  /// The workouts. `nil` is not written.
   public var workouts: [SyncWorkout]?
-  /// The samples that were deleted at their source.
+  /// The UUIDs of the samples that were deleted at their source.
   public var deletedUUIDs: [UUID128]
-  /// The phone, as it names itself.
+  /// The phone's name for itself.
   public var deviceID: String
-  /// When the batch was made; `nil` if the phone does not say.
+  /// The time at which the batch was created, or `nil` if the phone does not report it.
   public var timestamp: SyncTime?
 
-  /// The name of a phone that has none.
+  /// The name of a phone that reports none.
   public static let unknownDevice = "unknown"
 
-  /// A batch from its parts; empty by default.
+  /// Creates a batch. By default it is empty.
   public init(
     dataType: String, records: [SyncRecord]? = nil, workouts: [SyncWorkout]? = nil,
     deletedUUIDs: [UUID128] = [], deviceID: String = unknownDevice, timestamp: SyncTime?
@@ -33,14 +33,14 @@ public struct SyncBatch: Sendable, Hashable, Codable {
   }
 }
 
-/// A moment, with the text that stands for it on the wire and in hashes.
+/// A moment, with its text in messages and hashes.
 public struct SyncTime: Sendable, Hashable, Codable {
-  /// ISO 8601 with a zone, as sent.
+  /// The text as sent: ISO 8601 with a zone.
   public let text: String
-  /// The moment that the text names.
+  /// The moment of the text.
   public let instant: Timestamp
 
-  /// Writes a moment in UTC, rounded down to a second, as the original app does.
+  /// Creates the text of a moment in UTC, rounded down to a second, as the original app does.
   public init(_ time: Timestamp) {
     let second: Int64 = 1_000_000_000
     let rest = time.nanoseconds % second
@@ -57,26 +57,26 @@ public struct SyncTime: Sendable, Hashable, Codable {
 public struct SyncRecord: Sendable, Hashable, Codable {
   /// HealthKit's identifier.
   public var recordType: String
-  /// The name of the app or device that wrote it.
+  /// The name of the app or device that wrote the record.
   public var sourceName: String
-  /// The bundle identifier of the app that wrote it.
+  /// The bundle identifier of the app that wrote the record.
   public var sourceBundle: String?
-  /// The number, if it has one; infinite if it is too large for a `Double`.
+  /// The number, if there is one. It is infinite if it is too large for a `Double`.
   public var value: Double?
-  /// The text beside the number.
+  /// The text that accompanies the number.
   public var valueText: SyncText
-  /// The unit as HealthKit spells it.
+  /// The unit in HealthKit's spelling.
   public var unit: String?
-  /// When it began.
+  /// The start of the record.
   public var start: SyncTime
-  /// When it ended.
+  /// The end of the record.
   public var end: SyncTime
-  /// What else the source says.
+  /// Further values from the source.
   public var metadata: [String: String]?
-  /// HealthKit's identifier of the sample, by which it can be deleted.
+  /// HealthKit's UUID of the sample, which identifies it when it is deleted.
   public var uuid: UUID128?
 
-  /// A record from its parts.
+  /// Creates a record.
   public init(
     recordType: String, sourceName: String, sourceBundle: String? = nil, value: Double? = nil,
     valueText: SyncText = .absent, unit: String? = nil, start: SyncTime, end: SyncTime,
@@ -95,7 +95,7 @@ public struct SyncRecord: Sendable, Hashable, Codable {
   }
 }
 
-/// A text that may be left out or be `null`, which hashes tell apart.
+/// A text that may be absent or `null`. Hashes distinguish the two.
 public enum SyncText: Sendable, Hashable, Codable {
   case absent
   case null
@@ -114,37 +114,37 @@ public enum SyncText: Sendable, Hashable, Codable {
 public struct SyncWorkout: Sendable, Hashable, Codable {
   /// HealthKit's name of the activity, such as `HKWorkoutActivityTypeRunning`.
   public var workoutType: String
-  /// The name of the app or device that wrote it.
+  /// The name of the app or device that wrote the workout.
   public var sourceName: String
-  /// The bundle identifier of the app that wrote it.
+  /// The bundle identifier of the app that wrote the workout.
   public var sourceBundle: String?
-  /// When it began.
+  /// The start of the workout.
   public var start: SyncTime
-  /// When it ended.
+  /// The end of the workout.
   public var end: SyncTime
-  /// How long it went on without its pauses, in seconds.
+  /// The duration without pauses, in seconds.
   public var durationSeconds: Double
-  /// Miles.
+  /// The distance, in miles.
   public var totalDistance: Double?
-  /// Kilocalories.
+  /// The active energy, in kilocalories.
   public var totalEnergyBurned: Double?
-  /// The heart rate in the course of it.
+  /// The heart rate during the workout.
   public var statistics: Statistics?
-  /// What else the source says.
+  /// Further values from the source.
   public var metadata: [String: String]?
-  /// HealthKit's identifier of the sample, by which it can be deleted.
+  /// HealthKit's UUID of the sample, which identifies it when it is deleted.
   public var uuid: UUID128?
 
   /// The heart rate of a workout, in beats per minute.
   public struct Statistics: Sendable, Hashable, Codable {
-    /// The average.
+    /// The average heart rate.
     public var heartRateAvg: Double?
-    /// The lowest.
+    /// The lowest heart rate.
     public var heartRateMin: Double?
-    /// The highest.
+    /// The highest heart rate.
     public var heartRateMax: Double?
 
-    /// Statistics from their parts.
+    /// Creates statistics.
     public init(
       heartRateAvg: Double? = nil, heartRateMin: Double? = nil, heartRateMax: Double? = nil
     ) {
@@ -154,7 +154,7 @@ public struct SyncWorkout: Sendable, Hashable, Codable {
     }
   }
 
-  /// A workout from its parts.
+  /// Creates a workout.
   public init(
     workoutType: String, sourceName: String, sourceBundle: String? = nil, start: SyncTime,
     end: SyncTime, durationSeconds: Double, totalDistance: Double? = nil,
@@ -241,7 +241,7 @@ extension SyncWorkout {
 }
 
 extension UUID128 {
-  /// The form in which HealthKit writes a UUID.
+  /// The UUID in the form that HealthKit writes.
   var upperCase: String { description.uppercased() }
 }
 
@@ -250,8 +250,8 @@ extension JSONWriter {
     if let text { entry(name, text) }
   }
 
-  /// Writes a number as JavaScript does. JSON has no infinite ones, and a number that is too large
-  /// is read as one.
+  /// Writes a number as JavaScript does. JSON has no infinity, so it is written as a number that is
+  /// too large for a `Double`.
   fileprivate mutating func number(_ name: String, _ value: Double?) {
     guard let value, !value.isNaN else { return }
     key(name)

@@ -1,9 +1,9 @@
-/// The SHA-256 by which a backend knows a record or a workout.
+/// The SHA-256 that identifies a record or a workout on a backend.
 public struct SyncHash: Sendable, Hashable, Comparable, Codable {
-  /// 32 bytes in four words, highest first.
+  /// The 32 bytes as four big-endian words.
   package let words: SIMD4<UInt64>
 
-  /// A hash; `nil` unless it has 32 bytes.
+  /// Creates a hash. Returns `nil` unless there are 32 bytes.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     var words = SIMD4<UInt64>()
@@ -11,15 +11,15 @@ public struct SyncHash: Sendable, Hashable, Comparable, Codable {
     self.words = words
   }
 
-  /// A hash from its words, highest first.
+  /// Creates a hash from its words in big-endian order.
   package init(words: SIMD4<UInt64>) { self.words = words }
 
-  /// The bytes, first to last.
+  /// The bytes, from first to last.
   public var bytes: [UInt8] {
     (0..<32).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64(56 - $0 % 8 * 8)) }
   }
 
-  /// By the bytes, first to last.
+  /// Compares the bytes, from first to last.
   public static func < (left: SyncHash, right: SyncHash) -> Bool {
     let (one, two) = (left.words, right.words)
     return (one[0], one[1], one[2], one[3]) < (two[0], two[1], two[2], two[3])
@@ -27,7 +27,8 @@ public struct SyncHash: Sendable, Hashable, Comparable, Codable {
 }
 
 extension SyncRecord {
-  /// The text whose SHA-256 knows the record: times as sent, and the value as JavaScript has it.
+  /// The text whose SHA-256 identifies the record, with times as sent and the value as in
+  /// JavaScript.
   public var hashInput: [UInt8] {
     let said: [UInt8] =
       if let value {
@@ -44,7 +45,7 @@ extension SyncRecord {
 }
 
 extension SyncWorkout {
-  /// The text whose SHA-256 knows the workout.
+  /// The text whose SHA-256 identifies the workout.
   public var hashInput: [UInt8] {
     SyncHash.input(
       [workoutType, sourceName, start.text, end.text], SyncNumber.text(durationSeconds))
@@ -52,7 +53,7 @@ extension SyncWorkout {
 }
 
 extension SyncHash {
-  /// The texts with a bar behind each, and what comes last.
+  /// Returns the texts, each followed by a vertical bar, and then `last`.
   fileprivate static func input(_ texts: [String], _ last: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(160)

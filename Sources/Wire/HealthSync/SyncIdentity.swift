@@ -1,43 +1,43 @@
 public import LinkCore
 import LinkJSON
 
-/// Whose progress a phone keeps: a server, a person there, and one epoch of what is stored.
+/// The owner of a phone's progress: a server, a user on it, and one epoch of the stored data.
 public struct SyncOwner: Sendable, Hashable, Codable {
   /// The address of the server.
   public var server: String
-  /// The person whose secret is shown; `nil` if the server does not name them.
+  /// The user to whom the secret belongs, or `nil` if the server does not name them.
   public var user: String?
-  /// One generation of what the server has stored; `nil` if it names none.
+  /// The epoch of the server's stored data, or `nil` if the server names none.
   public var epoch: String?
 
-  /// An owner from its parts.
+  /// Creates an owner.
   public init(server: String, user: String? = nil, epoch: String? = nil) {
     (self.server, self.user, self.epoch) = (server, user, epoch)
   }
 
-  /// Returns what is known after an answer of a server: what that does not say stays as it was.
+  /// Returns the owner after a server's answer. Values that the answer does not contain are kept.
   package func after(_ told: SyncOwner) -> SyncOwner {
     guard server == told.server else { return told }
     return SyncOwner(server: server, user: told.user ?? user, epoch: told.epoch ?? epoch)
   }
 
-  /// The longest epoch that is heeded, in bytes, as that of a position.
+  /// The longest accepted epoch, in bytes, which is that of a position.
   static let mostEpochBytes = 64
 }
 
-/// What a server says about itself, and about the phone that asks.
+/// The information that a server returns about itself and about the phone.
 public struct SyncIdentity: Sendable, Hashable, Codable {
-  /// Whose progress the phone makes.
+  /// The owner of the phone's progress.
   public var owner: SyncOwner
-  /// The newest stamp of a batch of this phone that the server has stored.
+  /// The newest timestamp of this phone's batches on the server.
   public var stamp: Timestamp?
 
-  /// An identity from its parts.
+  /// Creates an identity.
   public init(_ owner: SyncOwner, stamp: Timestamp? = nil) {
     (self.owner, self.stamp) = (owner, stamp)
   }
 
-  /// Reads the answer to `GET /api/sync`, whatever its status: a server of another make says
+  /// Reads the answer to `GET /api/sync`, whatever its status. A server of another vendor returns
   /// nothing about itself.
   public init(_ body: [UInt8], server: String) {
     let fields = JSONFields(body, keeping: ["epoch", "user", "timestamp"])
@@ -48,12 +48,12 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
     }
     let user = text("user").flatMap { (1...200).contains($0.utf8.count) ? $0 : nil }
     let epoch = text("epoch").flatMap { Self.epoch($0) }
-    // Where no epoch is named, the time is another one: that of the server, for example.
+    // Without an epoch the time has another meaning, such as that of the server's clock.
     let stamp = epoch == nil ? nil : text("timestamp").flatMap { RFC3339.parse($0) }
     self.init(SyncOwner(server: server, user: user, epoch: epoch), stamp: stamp)
   }
 
-  /// The body of the answer to a person who is known.
+  /// Returns the body of the answer to a known user.
   public static func ready(epoch: String, user: String, stamp: Timestamp?) -> [UInt8] {
     var writer = JSONWriter(capacity: 150)
     writer.object {
@@ -66,10 +66,10 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
     return writer.bytes
   }
 
-  /// The header field of every answer to a person who is known.
+  /// The header field of every answer to a known user.
   public static let epochField = "Sync-Epoch"
 
-  /// Returns the epoch that an answer names; `nil` if it names none.
+  /// Returns the epoch in an answer, or `nil` if there is none.
   ///
   /// - Parameter field: Returns the value of a header field by its name in lower case.
   public static func epoch(field: (String) -> String?) -> String? {
@@ -82,15 +82,16 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
   }
 }
 
-/// Numbers as JavaScript turns them into strings (ECMA-262, `Number::toString` with radix 10).
+/// The conversion of numbers to strings as in JavaScript (ECMA-262, `Number::toString`, radix 10).
 package enum SyncNumber {
-  /// The shortest digits that read back as the same number; an exponent from 1e21 and below 1e-6.
+  /// Returns the shortest digits that read back as the same number, with an exponent from 1e21 and
+  /// below 1e-6.
   package static func text(_ number: Double) -> [UInt8] {
     guard number != 0 else { return [UInt8(ascii: "0")] }
     guard !number.isNaN else { return Array("NaN".utf8) }
     let sign = number.sign == .minus ? [UInt8(ascii: "-")] : []
     guard number.isFinite else { return sign + Array("Infinity".utf8) }
-    // The digits are the same in Swift; what differs is where the exponent begins.
+    // Swift returns the same digits, but uses an exponent in another range.
     var plain = Array(number.magnitude.description.utf8)
     guard let mark = plain.firstIndex(of: UInt8(ascii: "e")),
       let exponent = Int(String(decoding: plain[(mark + 1)...], as: UTF8.self))
@@ -102,13 +103,15 @@ package enum SyncNumber {
     return sign + text(digits, exponent: exponent, plain[mark + 1])
   }
 
+  /// Returns the text of digits with an exponent.
+  ///
   /// - Parameters:
-  ///   - exponent: That of the first digit; Swift writes those from 15 on and below -4.
+  ///   - exponent: The exponent of the first digit. Swift writes exponents from 15 and below -4.
   ///   - sign: The sign of the exponent.
   private static func text(_ digits: [UInt8], exponent: Int, _ sign: UInt8) -> [UInt8] {
     let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
     func zeros(_ count: Int) -> [UInt8] { Array(repeating: zero, count: count) }
-    // From 2^53 on no digits stand behind the point.
+    // From 2^53 on there are no digits after the point.
     if (15..<21).contains(exponent) { return digits + zeros(exponent + 1 - digits.count) }
     if (-6 ... -5).contains(exponent) { return [zero, point] + zeros(-exponent - 1) + digits }
     let rest = digits.count > 1 ? [point] + digits[1...] : []

@@ -1,53 +1,53 @@
 public import LinkCore
 public import LinkHealth
 
-// What the ports of a phone that syncs take and give.
+// The inputs and outputs of the ports of a phone that syncs.
 
-/// Where a page begins.
+/// The start of a page.
 public enum HealthPageStart: Sendable, Hashable, Codable {
-  /// With the samples that begin in so much time before now, as the source knows it.
+  /// The samples that begin within a duration before now, by the source's clock.
   case last(Duration)
-  /// With the samples that begin at a time or later, or in so much time before now if that is
-  /// earlier.
+  /// The samples that begin at a time or later, or within a duration before now if that is earlier.
   case since(Timestamp, orLast: Duration)
-  /// With the first change after an anchor.
+  /// The first change after an anchor.
   case after(HealthAnchor)
 }
 
-/// What changed at a source.
+/// A page of changes at a source.
 public struct SourcePage: Sendable, Hashable {
-  /// Samples that were added, each with its UUID.
+  /// The added samples, each with its UUID.
   public var added: [SourceSample]
-  /// The UUIDs of samples that were deleted.
+  /// The UUIDs of the deleted samples.
   public var deleted: [UUID128]
-  /// Where the next page begins.
+  /// The anchor of the next page.
   public var anchor: HealthAnchor
 
-  /// A page from its parts.
+  /// Creates a page.
   public init(added: [SourceSample] = [], deleted: [UUID128] = [], anchor: HealthAnchor) {
     (self.added, self.deleted, self.anchor) = (added, deleted, anchor)
   }
 }
 
-/// A sample and the UUID by which its source knows it.
+/// A sample with its UUID at the source.
 public struct SourceSample: Sendable, Hashable {
-  /// By which it can be deleted.
+  /// The UUID, which identifies the sample when it is deleted.
   public var uuid: UUID128
   /// The sample.
   public var sample: HealthSample
 
-  /// A sample with its UUID.
+  /// Creates a sample with its UUID.
   public init(uuid: UUID128, sample: HealthSample) { (self.uuid, self.sample) = (uuid, sample) }
 }
 
-/// The reason why a source was not read.
+/// The reason that a source was not read.
 public enum HealthSourceFailure: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The device is locked, or another process writes: later, and never "nothing".
+  /// The device is locked, or another process is writing. A retry is needed, and the result is
+  /// never empty.
   case locked(detail: String)
   /// Any other reason.
   case failed(detail: String)
 
-  /// The reason in words for people.
+  /// The reason, worded for people.
   public var description: String {
     switch self {
     case .locked(let detail), .failed(let detail): detail
@@ -55,27 +55,27 @@ public enum HealthSourceFailure: Error, Sendable, Hashable, Codable, CustomStrin
   }
 }
 
-/// One file to be posted.
+/// A file to be uploaded.
 public struct FileUpload: Sendable, Hashable, Codable {
-  /// The file, relative to the directory of payloads; names the upload.
+  /// The path of the file, relative to the directory of payloads. It identifies the upload.
   public var file: String
-  /// HealthKit's identifier of what it holds.
+  /// HealthKit's identifier of the type in the file.
   public var type: String
-  /// Its size.
+  /// The size of the file, in bytes.
   public var bytes: Int
 
-  /// An upload from its parts.
+  /// Creates an upload.
   public init(file: String, type: String, bytes: Int) {
     (self.file, self.type, self.bytes) = (file, type, bytes)
   }
 }
 
-/// How an upload ended.
+/// The outcome of an upload.
 public enum UploadOutcome: Sendable, Hashable, Codable {
-  /// The server says that it has stored it.
+  /// The server reported that it stored the file.
   case accepted
-  /// It was refused, or no answer came.
+  /// The server rejected the upload, or no answer arrived.
   case failed(LinkFailure)
-  /// The file cannot be read, and why.
+  /// The file cannot be read, with the reason.
   case unreadable(detail: String)
 }

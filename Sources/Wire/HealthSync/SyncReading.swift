@@ -2,15 +2,15 @@ import LinkCore
 import LinkHealth
 public import LinkJSON
 
-/// A batch as it was sent: what it says, and the bytes of each record.
+/// A received batch: its values, and the bytes of each record.
 public struct SyncReading: Sendable, Hashable {
-  /// What it says.
+  /// The values of the batch.
   public var batch: SyncBatch
   /// The body that was read.
   public var body: [UInt8]
-  /// The place of each record in the body.
+  /// The range of each record in the body.
   public var recordRanges: [Range<Int>]
-  /// The place of each workout in the body.
+  /// The range of each workout in the body.
   public var workoutRanges: [Range<Int>]
 }
 
@@ -22,12 +22,12 @@ extension SyncBatch {
 }
 
 extension SyncReading {
-  /// Reads the body of a request. Unknown members are ignored, and of repeated ones the last
+  /// Reads the body of a request. Unknown members are ignored, and the last of repeated members
   /// counts.
   ///
-  /// - Throws: `.malformed` with the reason and its place: no JSON object, no `dataType`, a record
-  ///   without its required members, a member of another kind, a time without a zone, a UUID that
-  ///   is none.
+  /// - Throws: `.malformed` with the reason and its position, if the body is not a JSON object, if
+  ///   `dataType` or a required member of a record is missing, if a member has another type, if a
+  ///   time has no zone, or if a UUID is invalid.
   public static func read(_ body: [UInt8]) throws(FieldFault) -> SyncReading {
     do throws(JSONError) {
       var reader = JSONReader(body)
@@ -128,7 +128,7 @@ private struct SyncMembers {
     }
   }
 
-  /// Reads the members that are less frequent.
+  /// Reads the less frequent members.
   private mutating func readMore(
     _ key: JSONString, from reader: inout JSONReader
   ) throws(JSONError) {
@@ -175,7 +175,7 @@ private struct SyncMembers {
 }
 
 extension JSONReader {
-  /// Takes `null`; returns false, and takes nothing, before any other value.
+  /// Takes `null`. Returns false, without taking anything, before any other value.
   private mutating func takeNull() throws(JSONError) -> Bool {
     guard try peek() == .null else { return false }
     try null()
@@ -186,7 +186,7 @@ extension JSONReader {
     try takeNull() ? nil : try string()
   }
 
-  /// Takes a number, also one that no `Double` holds.
+  /// Takes a number or `null`. A number that is too large for a `Double` becomes infinite.
   fileprivate mutating func optionalNumber() throws(JSONError) -> Double? {
     if try takeNull() { return nil }
     let first = position
@@ -215,7 +215,7 @@ extension JSONReader {
     return uuid
   }
 
-  /// Takes an object; members that are no texts are left out.
+  /// Takes an object or `null`. Members that are not strings are left out.
   fileprivate mutating func optionalTexts() throws(JSONError) -> [String: String]? {
     if try takeNull() { return nil }
     var texts: [String: String] = [:]
@@ -242,7 +242,7 @@ extension JSONReader {
     return statistics
   }
 
-  /// Takes an array and notes where its elements are; `nil` for `null`.
+  /// Takes an array and stores the ranges of its elements. Returns `nil` for `null`.
   fileprivate mutating func list<Element>(
     _ ranges: inout [Range<Int>], _ element: (inout JSONReader) throws(JSONError) -> Element
   ) throws(JSONError) -> [Element]? {

@@ -1,18 +1,18 @@
 import LinkCore
 public import LinkJSON
 
-/// The number of records and workouts of a batch that were new, and of those that were not.
+/// The counts of a batch's records and workouts that were new, duplicates or refused.
 public struct SyncTally: Sendable, Hashable, Codable {
-  /// Records that were new.
+  /// The number of new records.
   public var records: Int
-  /// Workouts that were new.
+  /// The number of new workouts.
   public var workouts: Int
-  /// Records and workouts that are stored already.
+  /// The number of records and workouts that were already stored.
   public var skippedDuplicates: Int
-  /// Records and workouts that were deleted or named by a newer batch.
+  /// The number of records and workouts that a newer batch deletes or contains.
   public var refused: Int
 
-  /// Nothing by default.
+  /// Creates counts. By default all are 0.
   public init(
     records: Int = 0, workouts: Int = 0, skippedDuplicates: Int = 0, refused: Int = 0
   ) {
@@ -39,7 +39,7 @@ public struct SyncTally: Sendable, Hashable, Codable {
 
   /// Reads the body of an answer with status 200.
   ///
-  /// - Throws: The fault if it does not say that the batch was stored.
+  /// - Throws: An error if the body does not confirm that the batch was stored.
   public static func read(_ body: [UInt8]) throws(FieldFault) -> SyncTally {
     let fields = JSONFields(
       body, keeping: ["success", "inserted", "skippedDuplicates", "refused"])
@@ -62,7 +62,7 @@ public enum SyncReply {
     $0.entry("endpoint", "sync")
   }
 
-  /// The body of a refresh that took so long.
+  /// Returns the body of the answer to a refresh, with the time that it took.
   public static func refreshed(in time: Duration) -> [UInt8] {
     object {
       $0.entry("success", true)
@@ -70,7 +70,7 @@ public enum SyncReply {
     }
   }
 
-  /// The body of a refusal: a few words that stay, and the reason of this one.
+  /// Returns the body of a refusal, with a fixed message and the details of this refusal.
   public static func error(_ words: String, details: String? = nil) -> [UInt8] {
     object {
       $0.entry("error", words)
@@ -78,8 +78,10 @@ public enum SyncReply {
     }
   }
 
-  /// Whether an answer with a status of success says that what was asked for was done: its body is
-  /// empty, or an object with `"success":true`. Servers that catch their errors say `false`.
+  /// Returns whether an answer with a success status confirms that the request was carried out.
+  ///
+  /// Its body is then empty, or an object with `"success":true`. Servers that catch their errors
+  /// send `false`.
   public static func isSuccess(_ body: [UInt8]) -> Bool {
     guard !body.isEmpty else { return true }
     let fields = JSONFields(body, keeping: ["success"])
@@ -87,12 +89,12 @@ public enum SyncReply {
     return (try? fields.optionalBool("success")) == true
   }
 
-  /// Whether an answer says `"success":false`, whatever its status.
+  /// Returns whether an answer contains `"success":false`, whatever its status.
   public static func isDenied(_ body: [UInt8]) -> Bool {
     (try? JSONFields(body, keeping: ["success"]).optionalBool("success")) == false
   }
 
-  /// The reason that a refusal gives, for people; `nil` if it gives none.
+  /// Returns the reason in a refusal, worded for people, or `nil` if there is none.
   public static func reason(of body: [UInt8]) -> String? {
     let fields = JSONFields(body, keeping: ["error", "details", "message"])
     let found = ["details", "error", "message"].lazy.compactMap { name in

@@ -1,20 +1,20 @@
-/// A protocol in which an upload goes on where it was cut.
+/// A protocol in which an interrupted upload can resume.
 public enum UploadDialect: Sendable, Hashable, Codable {
   /// draft-ietf-httpbis-resumable-upload, by its interop version.
   case draft(Int)
   /// tus 1.0.0 with creation and termination.
   case tus
 
-  /// The interop versions that are spoken here.
+  /// The supported interop versions.
   public static let versions = 3...8
-  /// The present draft.
+  /// The current draft.
   public static let current = UploadDialect.draft(8)
-  /// The draft that iOS speaks since version 17 (draft-01).
+  /// The draft that iOS supports since version 17 (draft-01).
   public static let iOS = UploadDialect.draft(3)
-  /// The version of tus that is spoken here.
+  /// The supported version of tus.
   public static let tusVersion = "1.0.0"
 
-  /// Reads it from the fields of a request.
+  /// Reads the protocol from the header fields of a request. Returns `nil` if none is supported.
   public init?(field: (String) -> String?) {
     if let version = field(Name.version).flatMap(StructuredItem.integer) {
       guard Self.versions.contains(version) else { return nil }
@@ -25,7 +25,7 @@ public enum UploadDialect: Sendable, Hashable, Codable {
     }
   }
 
-  /// The fields that name it.
+  /// The header fields that name the protocol.
   public var fields: [UploadField] {
     switch self {
     case .draft(let version): [UploadField(Name.version, "\(version)")]
@@ -33,7 +33,7 @@ public enum UploadDialect: Sendable, Hashable, Codable {
     }
   }
 
-  /// The media type of what is appended.
+  /// The media type of appended content.
   public var mediaType: String {
     switch self {
     case .draft: "application/partial-upload"
@@ -41,7 +41,7 @@ public enum UploadDialect: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether what is appended must be of that type: not before interop version 6.
+  /// Whether appended content must have that media type, as it must from interop version 6 on.
   public var demandsMediaType: Bool {
     switch self {
     case .draft(let version): version >= 6
@@ -49,7 +49,8 @@ public enum UploadDialect: Sendable, Hashable, Codable {
     }
   }
 
-  /// Draft-01 says whether an upload is incomplete, later ones whether it is complete.
+  /// Whether the protocol sends if an upload is incomplete, as in draft-01. Later drafts send if it
+  /// is complete.
   var saysIncomplete: Bool { self == .iOS }
 
   /// The names of header fields.
@@ -66,18 +67,18 @@ public enum UploadDialect: Sendable, Hashable, Codable {
 
 /// A header field of an upload.
 public struct UploadField: Sendable, Hashable, Codable {
-  /// The name as it is written.
+  /// The name, in the letter case in which it is written.
   public var name: String
-  /// The value.
+  /// The value of the field.
   public var value: String
 
-  /// A field from its parts.
+  /// Creates a field.
   public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
 }
 
-/// Items of structured fields (RFC 9651), without their parameters.
+/// Readers of items in structured fields (RFC 9651), without their parameters.
 enum StructuredItem {
-  /// Reads an integer of at least 0 with 15 digits at most; `nil` for anything else.
+  /// Reads an integer of at least 0 with at most 15 digits. Returns `nil` for anything else.
   static func integer(_ text: String) -> Int? {
     let digits = bare(text)
     guard digits.utf8.count <= 15,
@@ -86,7 +87,7 @@ enum StructuredItem {
     return Int(digits)
   }
 
-  /// Reads a boolean; `nil` for anything else.
+  /// Reads a Boolean. Returns `nil` for anything else.
   static func boolean(_ text: String) -> Bool? {
     switch bare(text) {
     case "?1": true
@@ -100,7 +101,7 @@ enum StructuredItem {
     return trimmed(item)
   }
 
-  /// Removes spaces and tabs at both ends.
+  /// Returns a text without spaces and tabs at both ends.
   static func trimmed(_ text: Substring) -> Substring {
     var text = text
     while let first = text.first, first == " " || first == "\t" { text.removeFirst() }

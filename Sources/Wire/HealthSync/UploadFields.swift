@@ -1,15 +1,15 @@
-/// What the header fields of a request or an answer say about an upload.
+/// The information about an upload in the header fields of a request or an answer.
 public struct UploadFields: Sendable, Hashable, Codable {
-  /// The protocol.
+  /// The protocol of the fields.
   public var dialect: UploadDialect
-  /// How many bytes the sender of the fields knows to be stored.
+  /// The number of stored bytes that the sender of the fields has confirmed.
   public var offset: Int?
-  /// How many bytes there will be.
+  /// The total number of bytes.
   public var length: Int?
   /// Whether the content ends the upload, or the upload has ended.
   public var isComplete: Bool?
 
-  /// Fields from their parts.
+  /// Creates fields.
   public init(
     _ dialect: UploadDialect, offset: Int? = nil, length: Int? = nil, isComplete: Bool? = nil
   ) {
@@ -17,8 +17,8 @@ public struct UploadFields: Sendable, Hashable, Codable {
     (self.length, self.isComplete) = (length, isComplete)
   }
 
-  /// Reads the fields of a message whose protocol is known. Values that are none are ignored, as
-  /// the draft demands.
+  /// Reads the fields of a message in a known protocol. Invalid values are ignored, as the draft
+  /// requires.
   public init(_ dialect: UploadDialect, field: (String) -> String?) {
     self.init(dialect)
     offset = field(UploadDialect.Name.offset).flatMap(StructuredItem.integer)
@@ -33,13 +33,13 @@ public struct UploadFields: Sendable, Hashable, Codable {
     }
   }
 
-  /// Reads the fields of a request; `nil` if it names none of the protocols.
+  /// Reads the fields of a request. Returns `nil` if it names no supported protocol.
   public init?(request field: (String) -> String?) {
     guard let dialect = UploadDialect(field: field) else { return nil }
     self.init(dialect, field: field)
   }
 
-  /// The fields as they are written, with those that name the protocol.
+  /// The header fields, including those that name the protocol.
   public var fields: [UploadField] {
     var fields = dialect.fields
     if let offset { fields.append(UploadField(UploadDialect.Name.offset, "\(offset)")) }
@@ -53,23 +53,23 @@ public struct UploadFields: Sendable, Hashable, Codable {
   }
 }
 
-/// The bounds of uploads, and what a server offers.
+/// The protocol and the limits that a server offers for uploads.
 public struct UploadOffer: Sendable, Hashable, Codable {
   /// The protocol that a client should use.
   public var dialect: UploadDialect
-  /// The most bytes of an upload.
+  /// The greatest size of an upload, in bytes.
   public var maxSize: Int?
-  /// The most bytes of one request.
+  /// The greatest size of one request, in bytes.
   public var maxAppend: Int?
 
-  /// An offer from its parts.
+  /// Creates an offer.
   public init(_ dialect: UploadDialect, maxSize: Int? = nil, maxAppend: Int? = nil) {
     (self.dialect, self.maxSize, self.maxAppend) = (dialect, maxSize, maxAppend)
   }
 
-  /// Reads the answer to OPTIONS; `nil` if it offers none of the protocols.
+  /// Reads the answer to OPTIONS. Returns `nil` if it offers no supported protocol.
   ///
-  /// The draft goes before tus. A server that names an interop version speaks that one.
+  /// The draft is preferred to tus. If the server names an interop version, that version is used.
   public init?(options field: (String) -> String?) {
     let types = Self.members(field("Accept-Patch")).map { $0.prefix { $0 != ";" } }
     let version = field(UploadDialect.Name.version).flatMap(StructuredItem.integer)
@@ -91,7 +91,7 @@ public struct UploadOffer: Sendable, Hashable, Codable {
     (list ?? "").split(separator: ",").map { String(StructuredItem.trimmed($0)).lowercased() }
   }
 
-  /// Reads `Upload-Limit`; members that are unknown or no integers are left out.
+  /// Reads `Upload-Limit`. Members that are unknown or not integers are ignored.
   private static func limits(_ text: String) -> (size: Int?, append: Int?) {
     var (size, append): (Int?, Int?)
     for member in members(text) {
@@ -108,7 +108,7 @@ public struct UploadOffer: Sendable, Hashable, Codable {
     return (size, append)
   }
 
-  /// The fields of an answer to OPTIONS that offers all protocols, and the bounds.
+  /// Returns the fields of an answer to OPTIONS that offers all protocols, with the limits.
   public static func options(maxSize: Int) -> [UploadField] {
     [
       UploadField("Accept-Patch", UploadDialect.current.mediaType),
@@ -121,7 +121,7 @@ public struct UploadOffer: Sendable, Hashable, Codable {
     ]
   }
 
-  /// `Upload-Limit` of an upload that may be so large and lives so many seconds more.
+  /// Returns `Upload-Limit` with the greatest size and the seconds that the upload is kept.
   public static func limit(maxSize: Int, seconds: Int64? = nil) -> UploadField {
     let age = seconds.map { ", max-age=\($0)" } ?? ""
     return UploadField(UploadDialect.Name.limit, "max-size=\(maxSize)\(age)")

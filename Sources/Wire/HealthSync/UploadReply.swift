@@ -1,18 +1,19 @@
-/// The answer of a server to a request of an upload.
+/// A server's answer to a request of an upload.
 public struct UploadReply: Sendable, Hashable {
   /// The HTTP status code.
   public var status: Int
-  /// What its fields say.
+  /// The information in the header fields.
   public var fields: UploadFields
-  /// The URL of the upload, if it is one of the same server.
+  /// The URL of the upload, if it is on the same server.
   public var url: String?
-  /// Whether its body does not say that the batch was not stored.
+  /// Whether the body does not report that the batch was rejected.
   public var isSuccess: Bool
 
-  /// The longest URL of an upload that is accepted, in bytes; ours: such URLs are far shorter.
+  /// The longest accepted URL of an upload, in bytes. The bound is chosen here; real URLs are far
+  /// shorter.
   public static let mostURLBytes = 2_048
 
-  /// An answer from its parts.
+  /// Creates an answer.
   public init(
     _ status: Int, _ fields: UploadFields, url: String? = nil, isSuccess: Bool = true
   ) {
@@ -20,11 +21,11 @@ public struct UploadReply: Sendable, Hashable {
     self.isSuccess = isSuccess
   }
 
-  /// Reads the fields of an answer.
+  /// Reads the header fields and the body of an answer.
   ///
   /// - Parameters:
-  ///   - server: The URL that was asked for; uploads of other servers are not followed, since the
-  ///     secret is not for them.
+  ///   - server: The URL of the request. URLs on other servers are not followed, since they must
+  ///     not receive the secret.
   ///   - body: The body of the answer.
   public init(
     _ status: Int, _ dialect: UploadDialect, of server: String, body: [UInt8] = [],
@@ -36,7 +37,7 @@ public struct UploadReply: Sendable, Hashable {
       isSuccess: SyncReply.isSuccess(body))
   }
 
-  /// Returns the absolute URL of a location; `nil` if it is not one of the same server.
+  /// Returns the absolute URL of a location, or `nil` if it is not on the same server.
   static func resolve(_ location: String, at url: String) -> String? {
     guard location.utf8.count <= mostURLBytes,
       location.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") })

@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import LinkJSON
 
-/// A health object, member by member and without white space, as assistants get it.
+/// A copy of a health object for assistants, edited member by member and without white space.
 struct HealthCopy {
   private(set) var bytes: [UInt8] = []
   private(set) var hasResults = false
@@ -11,7 +11,7 @@ struct HealthCopy {
   private var failure = Failure()
   private var answered: String?
 
-  /// Copies an object; `nil` if it is none.
+  /// Copies an object. Returns `nil` if it is not a JSON object.
   init?(
     _ object: [UInt8], of kind: HealthQuestion.Kind, _ rejected: [RejectedMetric],
     _ window: ClosedRange<Timestamp>?
@@ -69,7 +69,7 @@ struct HealthCopy {
     try reader.copyValue(to: &writer)
   }
 
-  /// Copies the results, and among them those of rejected lines, each at its place.
+  /// Copies the results and inserts those of rejected metrics, each at its index.
   private func copyResults(
     _ reader: inout JSONReader, _ writer: inout JSONWriter
   ) throws(JSONError) {
@@ -97,7 +97,7 @@ struct HealthCopy {
       place += 1
       writeRejected(&writer)
     }
-    // A phone may answer fewer lines than it was asked.
+    // A phone may return fewer results than were requested.
     for line in left { write(line, &writer) }
     writer.endArray()
   }
@@ -122,11 +122,12 @@ struct HealthCopy {
     writer.endObject()
   }
 
-  /// More than this between two clocks is pointed out; ours, since networks and queues take time.
+  /// The difference between two clocks above which a warning is written. The value is chosen here
+  /// to allow for networks and queues.
   private static let clockTolerance = Duration.seconds(30)
 
-  /// Says so if the phone's clock cannot be right: it answered after it was asked and before its
-  /// answer came.
+  /// Writes a warning if the phone's clock must be wrong, because its time is before the request or
+  /// after the arrival of the answer.
   private func writeClock(
     _ answered: String, _ window: ClosedRange<Timestamp>, _ writer: inout JSONWriter
   ) {
@@ -144,8 +145,8 @@ struct HealthCopy {
   }
 }
 
-/// The words of a failure: of the ones that phones write, `error_message` alone; of assistants'
-/// refusals, `error` and `message`.
+/// The texts of a failure. Phones send only `error_message`; refusals for assistants have `error`
+/// and `message`.
 private struct Failure {
   var isFailure = false
   var reason: String?
@@ -156,7 +157,7 @@ private struct Failure {
     (self.isFailure, self.reason) = (isFailure, reason)
   }
 
-  /// Looks at a member before it is copied, and returns whether it is to be.
+  /// Reads a member before it is copied, and returns whether to copy it.
   mutating func keeps(_ name: String, _ reader: JSONReader) throws(JSONError) -> Bool {
     var reader = reader
     switch (name, try reader.peek()) {
@@ -164,14 +165,14 @@ private struct Failure {
     case ("error_message", .string): reason = try reader.string()
     case ("error", .string): hasWord = true
     case ("message", .string): hasSentence = true
-    // A schema says that they are texts.
+    // The schema declares both as strings.
     case ("error", _), ("message", _): return false
     case _: break
     }
     return true
   }
 
-  /// Writes the word and the sentence of a failure that has none.
+  /// Writes `error` and `message` of a failure that lacks them.
   func write(word: String, to writer: inout JSONWriter) {
     guard isFailure else { return }
     if !hasWord { writer.entry("error", word) }
@@ -182,7 +183,7 @@ private struct Failure {
 }
 
 extension JSONReader {
-  /// Takes a value of any kind and writes it without the white space between its parts.
+  /// Takes a value of any type and writes it without the white space between its tokens.
   fileprivate mutating func copyValue(to writer: inout JSONWriter) throws(JSONError) {
     _ = try peek()
     let start = position
@@ -192,7 +193,7 @@ extension JSONReader {
 }
 
 extension ArraySlice<UInt8> {
-  /// JSON text without the white space between its parts (RFC 8259 section 2).
+  /// The JSON text without the white space between its tokens (RFC 8259 section 2).
   fileprivate var withoutBlanks: [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity(count)

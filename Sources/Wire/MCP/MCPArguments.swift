@@ -1,24 +1,25 @@
 package import LinkHealth
 import LinkJSON
 
-/// The arguments of a tool, or of a plain endpoint's query or form, before they are understood.
+/// The uninterpreted arguments of a tool, or of a plain endpoint's query or form.
 ///
-/// `null` and an empty text count as left out: assistants fill in what they need not give.
+/// `null` and an empty string count as absent, since assistants also fill in optional arguments.
 package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   private var texts: [String: String] = [:]
   private var numbers: [String: Int] = [:]
   private var metrics: [MCPArguments] = []
-  /// The members whose value is of another type.
+  /// The members whose value has another type.
   private var strange: Set<String> = []
 
-  /// Members without a value that have a name: they are left out, if the tool knows them.
+  /// The names of members without a value. They count as absent if the tool has an argument of that
+  /// name.
   private var unread: Set<String> = []
-  /// Whether names that the tool does not know are refused; in a URL they may be anything.
+  /// Whether unknown names are rejected. A URL may contain any names.
   private var isStrict = false
 
-  /// Why arguments are none for a tool; said to the assistant, so that it can do better.
+  /// The reason that arguments are invalid. It is sent to the assistant, which can correct them.
   package struct Fault: Error, Sendable, Hashable {
-    /// A sentence that names the argument and never its value.
+    /// A sentence that contains the argument's name, and never its value.
     package var message: String
 
     init(_ message: String) {
@@ -26,23 +27,24 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The longest argument in bytes; ours, the longest that makes sense is an access token.
+  /// The longest argument, in bytes. The bound is chosen here: the longest valid argument is an
+  /// access token.
   package static let maxBytes = 512
-  /// Lines of a summary; ours, twice as many as there are kinds of data.
+  /// The most metrics of a summary. The bound is chosen here: twice the number of value types.
   package static let maxMetrics = 32
 
-  /// No arguments.
+  /// Creates empty arguments.
   package init() {}
 
-  /// Only their names: among the values are pairs and tokens.
+  /// The names only, since the values include login codes and tokens.
   package var description: String { "arguments \(texts.keys.sorted())" }
 
-  /// The pairs of a query or of a form; the first of a name counts.
+  /// Creates arguments from the pairs of a query or a form. The first pair of a name counts.
   package init(_ pairs: [(name: String, value: String)]) {
     for (name, value) in pairs where texts[name] == nil { texts[name] = value }
   }
 
-  /// Reads an object that was checked before; `nil` for anything else.
+  /// Reads an object whose syntax was checked before. Returns `nil` for anything else.
   init?(_ json: [UInt8]) {
     isStrict = true
     var reader = JSONReader(json)
@@ -63,7 +65,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
         try reader.null()
         unread.insert(name)
       case .number where name == "code":
-        // Six digits look like a number to a model; without a leading zero they are one.
+        // A model can take six digits for a number, which they are without a leading zero.
         if let code = try reader.intIfWhole() { texts[name] = String(code) }
       case .number where name == "max_bytes":
         numbers[name] = try reader.intIfWhole().flatMap { Int(exactly: $0) }
@@ -93,21 +95,21 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
 
   // MARK: - What they mean
 
-  /// The token of an earlier login, where it was given as an argument.
+  /// The token of an earlier login, if it was passed as an argument.
   package var accessToken: String? {
     texts["access_token"].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// The word and the code of a login.
+  /// Returns the words and the code of a login.
   package func pair() throws(Fault) -> (word: String, code: String) {
     try allowOnly(["word", "code"])
     return (try required("word"), try required("code"))
   }
 
-  /// Checks that nothing but a token is given.
+  /// Checks that there are no arguments except a token.
   package func nothing() throws(Fault) { try allowOnly([]) }
 
-  /// A question for one kind of data.
+  /// Returns the query for one value type.
   package func healthDataQuery() throws(Fault) -> HealthDataQuery {
     try allowOnly(
       ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"])
@@ -118,7 +120,8 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       statistic: metric.statistic, maxBytes: try maxBytes())
   }
 
-  /// A question for several kinds of data; a line that makes no sense is rejected by itself.
+  /// Returns the query for several value types. A metric that makes no sense is rejected on its
+  /// own.
   package func summaryQuery() throws(Fault) -> SummaryQuery {
     try allowOnly(["start_time", "end_time", "metrics", "max_bytes"])
     guard !strange.contains("metrics"), texts["metrics", default: ""].isEmpty else {
@@ -144,7 +147,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     throw Fault(first.reason)
   }
 
-  /// Refuses what the tool's schema does not name.
+  /// Throws an error if there are arguments that the tool's schema does not name.
   private func allowOnly(
     _ names: Set<String>, besides token: Set<String> = ["access_token"]
   ) throws(Fault) {
@@ -157,7 +160,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
         : "\(Self.shown(name)) does not apply; the arguments here are \(known)")
   }
 
-  /// A name of an argument, shortened: it may be anything.
+  /// Returns an argument's name, shortened because it may be any string.
   private static func shown(_ name: String) -> String { String(name.prefix(64)) }
 
   private func maxBytes() throws(Fault) -> Int? {
@@ -173,7 +176,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     return number
   }
 
-  /// The whole number of a text, as JSON has it.
+  /// Returns the whole number of a text in JSON's syntax.
   private static func whole(_ text: String) -> Int? {
     var reader = JSONReader(Array(text.utf8))
     guard (try? reader.peek()) == .number, let number = try? reader.intIfWhole(),
@@ -217,7 +220,8 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       statistic: try word("statistic", HealthStatistic.allCases.map(\.rawValue)))
   }
 
-  /// Words are taken in any case: an answer writes in lower case what a question has in upper.
+  /// Reads a name in either letter case, because answers write in lower case what queries have in
+  /// upper case.
   private func word<Word: RawRepresentable<String>>(
     _ name: String, _ allowed: [String]
   ) throws(Fault) -> Word? {
@@ -238,16 +242,17 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The value of a header field that repeats a part of the body (MCP 2026-07-28, Streamable HTTP,
-/// "Value Encoding").
+/// The value of a header field that repeats a part of the body.
+///
+/// See MCP 2026-07-28, Streamable HTTP, "Value Encoding".
 package enum MCPFieldValue {
   private static let start = "=?base64?"
   private static let end = "?="
 
-  /// Returns the text that a value stands for: the UTF-8 text between `=?base64?` and `?=`, or the
-  /// value itself without them.
+  /// Returns the text of a value: the UTF-8 text encoded between `=?base64?` and `?=`, or the value
+  /// itself without them.
   ///
-  /// `nil` for what is no Base64 (RFC 4648 section 4) or no text.
+  /// Returns `nil` if the content is not Base64 (RFC 4648 section 4) or not a text.
   package static func text(of value: String) -> String? {
     guard value.hasPrefix(start), value.hasSuffix(end),
       value.utf8.count >= start.utf8.count + end.utf8.count
@@ -256,11 +261,11 @@ package enum MCPFieldValue {
     return bytes(Array(letters)).flatMap { String(validating: $0, as: UTF8.self) }
   }
 
-  /// Reads Base64 with its padding.
+  /// Decodes Base64 with its padding.
   private static func bytes(_ letters: [UInt8]) -> [UInt8]? {
     guard letters.count % 4 == 0 else { return nil }
     let padding = letters.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count
-    // The two alphabets differ in two letters.
+    // The alphabets of Base64 and its URL-safe variant differ in two characters.
     var safe: [UInt8] = []
     for letter in letters.dropLast(padding) {
       switch letter {

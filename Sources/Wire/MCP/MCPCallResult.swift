@@ -2,29 +2,29 @@ package import LinkCore
 package import LinkHealth
 import LinkJSON
 
-/// What a tool gave, or why it gave nothing; both are for the assistant to read.
+/// The result of a tool, or the reason that there is none, for the assistant to read.
 package struct MCPCallResult: Sendable, Hashable, Codable {
-  /// The object as JSON text: many clients give a model nothing else (MCP 2025-06-18, Tools,
+  /// The object as JSON text. Many clients pass nothing else to a model (MCP 2025-06-18, Tools,
   /// "Structured Content").
   package var text: String
-  /// A JSON object that fits the tool's output schema.
+  /// A JSON object that matches the tool's output schema.
   package var structured: [UInt8]?
-  /// Whether it is a refusal.
+  /// Whether the result is a refusal.
   package var isError: Bool
 
-  /// A result from its parts.
+  /// Creates a result.
   package init(text: String, structured: [UInt8]? = nil, isError: Bool = false) {
     self.text = text
     self.structured = structured
     self.isError = isError
   }
 
-  /// A result whose text is the object itself.
+  /// Creates a result whose text is the object itself.
   package init(object: [UInt8], isError: Bool = false) {
     self.init(text: String(decoding: object, as: UTF8.self), structured: object, isError: isError)
   }
 
-  /// A refusal: the word is for programs, the sentence for people.
+  /// Returns a refusal, with a code for programs and a sentence for people.
   package static func refused(_ word: String, _ sentence: String) -> MCPCallResult {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
@@ -35,14 +35,14 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
     return MCPCallResult(object: writer.bytes, isError: true)
   }
 
-  /// What a phone answered to a tool's question.
+  /// Creates a result from a phone's answer to a tool's question.
   ///
-  /// `health_data` becomes `healthData`, as the original's callers know it; a failure gets `error`
-  /// and `message`, as every refusal has them; the rest stays.
+  /// `health_data` becomes `healthData`, as the original app's clients expect. A failure receives
+  /// `error` and `message`, like every refusal. All other members stay unchanged.
   ///
   /// - Parameters:
-  ///   - rejected: The lines of a summary that the phone was not asked; each fails by itself.
-  ///   - window: When the phone was asked and its answer came, by the backend's clock.
+  ///   - rejected: The metrics of a summary that were not sent to the phone. Each fails on its own.
+  ///   - window: The times of the request to the phone and of its answer, by the backend's clock.
   package init(
     _ answer: HealthObject, of kind: HealthQuestion.Kind, rejected: [RejectedMetric] = [],
     window: ClosedRange<Timestamp>? = nil
@@ -51,12 +51,13 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
       self = .refused("malformed", "The phone's answer cannot be read. Ask again.")
       return
     }
-    // A summary of which one line failed still tells the others.
+    // A summary in which one metric failed still contains the other results.
     self.init(object: copy.bytes, isError: !answer.succeeded && !copy.hasResults)
   }
 
-  /// The result for a channel that does not carry its object twice; `nil` for a client that reads
-  /// the text alone, and for a result without an object.
+  /// Returns the result for a channel that does not carry its object twice.
+  ///
+  /// Returns `nil` for a client that reads only the text, and for a result without an object.
   package func once(in version: MCPVersion) -> MCPCallResult? {
     guard version.takesStructured, structured != nil else { return nil }
     return MCPCallResult(
@@ -65,7 +66,7 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
       structured: structured, isError: isError)
   }
 
-  /// Writes the members of the result into an object that is open.
+  /// Writes the members of the result into an open object.
   func write(to writer: inout JSONWriter) {
     writer.key("content")
     writer.beginArray()

@@ -1,41 +1,41 @@
 import LinkJSON
 
-/// What the methods that this server knows may find among their parameters.
+/// The parameters of the methods that this server supports.
 package struct MCPParams: Sendable, Hashable {
-  /// Of `initialize`: what the client would like to speak.
+  /// The protocol version that a client requests with `initialize`.
   package private(set) var protocolVersion: String?
-  /// Of `tools/call`: which tool.
+  /// The tool's name in `tools/call`.
   package private(set) var name: String?
-  /// Of `tools/call`: `nil` when they are no object.
+  /// The arguments of `tools/call`, or `nil` if they are not an object.
   package private(set) var arguments: MCPArguments? = MCPArguments()
-  /// Of `notifications/cancelled`: which request.
+  /// The id of the request that `notifications/cancelled` cancels.
   package private(set) var requestID: RPCID?
-  /// Of `initialize`: what the client calls itself.
+  /// The client's name and version in `initialize`.
   package private(set) var client: AssistantName?
-  /// Of any request.
+  /// The metadata of any request.
   package private(set) var meta: Meta?
 
   /// The member `_meta`.
   package struct Meta: Sendable, Hashable {
-    /// The version that this request speaks (MCP 2026-07-28).
+    /// The version of this request (MCP 2026-07-28).
     package var protocolVersion: String?
-    /// Whether the client says what it can (MCP 2026-07-28 wants it in each request).
+    /// Whether the client lists its capabilities, which MCP 2026-07-28 requires in each request.
     package var hasCapabilities = false
-    /// Where progress is wanted.
+    /// The token for progress notifications.
     package var progressToken: RPCID?
-    /// What the client calls itself (MCP 2026-07-28).
+    /// The client's name and version (MCP 2026-07-28).
     package var client: AssistantName?
   }
 
   private static let prefix = "io.modelcontextprotocol/"
 
-  /// Reads what a message brought; members that nobody asks for are passed over.
+  /// Reads the parameters of a message. Unused members are ignored.
   package init(_ params: RPCParams) {
     var reader = JSONReader(params.bytes)
     do {
       try read(&reader)
     } catch {
-      // The grammar was checked with the message: there is nothing that could be thrown.
+      // The syntax was checked with the message, so no error can occur.
       self = MCPParams()
     }
   }
@@ -60,7 +60,7 @@ package struct MCPParams: Sendable, Hashable {
     }
   }
 
-  /// Reads the name and the version of an implementation; `nil` if it has no name.
+  /// Reads the name and the version of an implementation. Returns `nil` without a name.
   private static func client(_ reader: inout JSONReader) throws(JSONError) -> AssistantName? {
     guard try reader.peek() == .object else {
       try reader.skipValue()
@@ -103,24 +103,25 @@ package enum MCPVersion: String, Sendable, Hashable, Codable, CaseIterable, Comp
   case march2025 = "2025-03-26"
   case june2025 = "2025-06-18"
   case november2025 = "2025-11-25"
-  /// Without a handshake and without sessions: each request says all that is needed.
+  /// The version without handshakes and sessions, in which each request is self-contained.
   case july2026 = "2026-07-28"
 
-  /// Whether `initialize` agrees on it and a session follows.
+  /// Whether `initialize` agrees on the version and starts a session.
   package var hasSessions: Bool { self < .july2026 }
 
-  /// Whether its clients read `structuredContent`; others read the text alone.
+  /// Whether clients of the version read `structuredContent`. Other clients read only the text.
   package var takesStructured: Bool { self >= .june2025 }
 
-  /// The newest that `initialize` can agree on; offered to whoever asks for one that is not known.
+  /// The newest version that `initialize` can agree on. It is offered to clients that request an
+  /// unknown version.
   package static let newestWithSessions = MCPVersion.november2025
 
-  /// What `initialize` agrees on when a client offers `text`.
+  /// Returns the version that `initialize` agrees on when a client requests `text`.
   package static func agreed(on text: String) -> MCPVersion {
     MCPVersion(rawValue: text).flatMap { $0.hasSessions ? $0 : nil } ?? newestWithSessions
   }
 
-  /// Older first.
+  /// Orders older versions first.
   package static func < (left: MCPVersion, right: MCPVersion) -> Bool {
     left.rawValue < right.rawValue
   }

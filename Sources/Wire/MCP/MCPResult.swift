@@ -2,26 +2,26 @@ import LinkJSON
 
 /// The result of a request, by the method that it answers.
 package enum MCPResult: Sendable, Hashable, Codable {
-  /// Of `initialize`.
+  /// The result of `initialize`.
   case initialized(MCPVersion)
-  /// Of `server/discover`.
+  /// The result of `server/discover`.
   case discovered
-  /// Of `ping`.
+  /// The result of `ping`.
   case pong
-  /// Of `tools/list`.
+  /// The result of `tools/list`.
   case tools
-  /// Of `tools/call`.
+  /// The result of `tools/call`.
   case called(MCPCallResult)
 
-  /// Names this server.
+  /// The name of this server.
   static let serverName = "holdfast"
   static let serverTitle = "Holdfast health data"
-  /// The release of the programs of this package.
+  /// The version of this package's programs.
   package static let serverVersion = "0.1.0"
   static let instructions =
     "Health data of a person, read from their phone while it is connected. Start with direct_login."
 
-  /// The whole JSON-RPC response.
+  /// Returns the complete JSON-RPC response.
   package func response(to id: RPCID, in version: MCPVersion) -> [UInt8] {
     var writer = JSONWriter(capacity: 1_024)
     writer.beginObject()
@@ -62,7 +62,8 @@ package enum MCPResult: Sendable, Hashable, Codable {
     }
   }
 
-  /// What MCP 2026-07-28 adds to each result, and to those that a client may keep.
+  /// Writes the members that MCP 2026-07-28 adds to each result, and to results that clients may
+  /// cache.
   private func writeStateless(to writer: inout JSONWriter) {
     switch self {
     case .discovered, .tools:
@@ -89,7 +90,7 @@ package enum MCPResult: Sendable, Hashable, Codable {
     writer.entry("instructions", instructions)
   }
 
-  /// Writes what the server is, as far as a version has members for it.
+  /// Writes the description of the server, with the members that a version has.
   private static func writeInfo(
     to writer: inout JSONWriter, in version: MCPVersion, withIcon hasIcon: Bool = true
   ) {
@@ -108,8 +109,8 @@ package enum MCPResult: Sendable, Hashable, Codable {
     }
   }
 
-  /// A picture of 32 by 32 pixels in PNG, the one format that each client shows which shows any: a
-  /// pulse on a green disc.
+  /// The icon, a pulse on a green disk in a PNG of 32 by 32 pixels. PNG is the one format that
+  /// every client with icons supports.
   static let icon =
     "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgAgMAAAAOFJJnAAAACVBMVEUAAAAvfWv///+YQixNAAAAAXRSTlMAQObYZgAA"
     + "AHhJREFUeNpN0LsNwCAMBFAoGCGZhxFSYCRWYJ6QDZLipow/yODqyTrLmBBWRaKsIK7ZsFYSXIxDUGZEQhxpGuJI"
@@ -140,7 +141,7 @@ extension MCPTool {
     output.write(to: &writer)
   }
 
-  /// Answer to the original's `GET /mcp/tools` (contract 1.7).
+  /// Returns the answer to the original app's `GET /mcp/tools` (contract 1.7).
   package static func plainList() -> [UInt8] {
     var writer = JSONWriter(capacity: 8_192)
     writer.beginObject()

@@ -1,9 +1,9 @@
 import LinkJSON
 
-/// As much of JSON Schema (draft 2020-12) as describes arguments and results of the tools.
+/// The part of JSON Schema (draft 2020-12) that describes the tools' arguments and results.
 indirect enum MCPSchema {
   case text(String)
-  /// One of these words.
+  /// A string that is one of these names.
   case word([String], String)
   case number
   case count
@@ -12,7 +12,7 @@ indirect enum MCPSchema {
   case list(of: MCPSchema)
   case object([Member], isOpen: Bool = false)
   case orNull(MCPSchema)
-  /// Anything.
+  /// Any value.
   case any(String)
 
   struct Member {

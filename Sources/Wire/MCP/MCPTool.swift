@@ -1,13 +1,13 @@
 import LinkHealth
 
-/// The tools that an assistant finds here (contract 1.7).
+/// The tools for assistants (contract 1.7).
 package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
   case directLogin = "direct_login"
   case getHealthMetrics = "get_health_metrics"
   case getSummary = "get_summary"
   case logout
 
-  /// A few words for a list.
+  /// A short title for a list.
   package var title: String {
     switch self {
     case .directLogin: "Pair with a phone"
@@ -17,7 +17,7 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// What it does and when to use it, for the assistant.
+  /// A description of what the tool does and when to use it, for the assistant.
   package var summary: String {
     switch self {
     case .directLogin:
@@ -33,7 +33,7 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// In plain words: what the numbers mean, which statistic fits, what merged means, and sleep.
+  /// A description of the numbers, of the statistic that fits, of merged values, and of sleep.
   private static let metricsSummary =
     "Reads one kind of health data for a span of time. For totals and averages always give "
     + "group_by: each point is then one number for an hour, day, week (from Monday), month, or "
@@ -99,7 +99,7 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// What `structuredContent` holds, refusals included: then `success` is false.
+  /// The schema of `structuredContent`. It includes refusals, for which `success` is false.
   var output: MCPSchema {
     let refusal: [MCPSchema.Member] = [
       .required("success", .truth), .optional("error", .text("Why not, in a word")),

@@ -1,13 +1,14 @@
 import LinkJSON
 
-/// Body of the original's `POST /mcp/call` (contract 1.7), in either of its two shapes.
+/// The body of the original app's `POST /mcp/call` (contract 1.7), in either of its two forms.
 package enum PlainToolCall: Sendable, Hashable {
-  /// `{"method":"initialize"}`: a proxy asks whether its version will do.
+  /// `{"method":"initialize"}`, with which a proxy checks whether its version is supported.
   case initialize
-  /// `{"method":"call_tool","params":{"name":…,"arguments":…}}`, or name and arguments alone.
+  /// `{"method":"call_tool","params":{"name":…,"arguments":…}}`, or only the name and the
+  /// arguments.
   case tool(name: String, MCPArguments)
 
-  /// Reads a body; throws a sentence that says what is wrong with it.
+  /// Reads a body. Throws an error with a sentence about what is wrong with it.
   package static func read(_ bytes: [UInt8]) throws(MCPArguments.Fault) -> PlainToolCall {
     var found = Found()
     var reader = JSONReader(bytes)
@@ -52,7 +53,7 @@ package enum PlainToolCall: Sendable, Hashable {
     }
   }
 
-  /// Answer to `initialize`: no version is too old.
+  /// Returns the answer to `initialize`. No version is too old.
   package static func welcome() -> [UInt8] {
     var writer = JSONWriter(capacity: 120)
     writer.beginObject()
@@ -63,7 +64,8 @@ package enum PlainToolCall: Sendable, Hashable {
     return writer.bytes
   }
 
-  /// Answer with a tool's result; a refusal shows at the top too, where the original has it.
+  /// Returns the answer with a tool's result. A refusal is repeated at the top level, where the
+  /// original app has it.
   package static func answer(_ result: MCPCallResult, refusal word: String?) -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
@@ -76,7 +78,7 @@ package enum PlainToolCall: Sendable, Hashable {
     return writer.bytes
   }
 
-  /// The body of an HTTP error, as the original's proxy reads it.
+  /// Returns the body of an HTTP error, in the form that the original app's proxy reads.
   package static func detail(_ word: String, _ sentence: String) -> [UInt8] {
     var writer = JSONWriter(capacity: 160)
     writer.beginObject()

@@ -2,41 +2,41 @@ import LinkJSON
 
 /// The error of a JSON-RPC response (JSON-RPC 2.0 section 5.1).
 package struct RPCError: Error, Sendable, Hashable, Codable {
-  /// What kind of error it is; the numbers are JSON-RPC's and MCP's.
+  /// The kind of error, with the code of JSON-RPC or MCP.
   package enum Code: Int, Sendable, Codable, CaseIterable {
-    /// The body is no JSON.
+    /// The body is not JSON.
     case parse = -32700
-    /// The JSON is no request, or not one that fits here.
+    /// The JSON is not a request, or not a valid one in this place.
     case invalidRequest = -32600
     /// The method is unknown.
     case methodNotFound = -32601
     /// The method does not take these parameters.
     case invalidParams = -32602
-    /// The fault is on this side.
+    /// The server has an internal error.
     case internalError = -32603
-    /// A header says something else than the body (MCP 2026-07-28).
+    /// A header field contradicts the body (MCP 2026-07-28).
     case headerMismatch = -32020
-    /// No such version is spoken here (MCP 2026-07-28).
+    /// The requested version is not supported (MCP 2026-07-28).
     case unsupportedVersion = -32022
-    /// The request was cancelled; the code that LSP gives it.
+    /// The request was cancelled. The code is that of LSP.
     case cancelled = -32800
   }
 
-  /// What kind of error it is.
+  /// The kind of error.
   package var code: Code
-  /// For people.
+  /// The message, worded for people.
   package var message: String
-  /// With `unsupportedVersion`: which one was asked for.
+  /// The requested version, for `unsupportedVersion`.
   package var requestedVersion: String?
 
-  /// An error of a kind with its sentence.
+  /// Creates an error.
   package init(_ code: Code, _ message: String, requestedVersion: String? = nil) {
     self.code = code
     self.message = message
     self.requestedVersion = requestedVersion
   }
 
-  /// The response that carries it; `nil` where the request's id could not be read.
+  /// Returns the response with the error. `id` is `nil` if the request's id could not be read.
   package func response(to id: RPCID?) -> [UInt8] {
     var writer = JSONWriter(capacity: 160)
     writer.beginObject()
@@ -52,7 +52,7 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
       writer.beginObject()
       writer.key("supported")
       writer.beginArray()
-      // Those of the error's own era, which `server/discover` names too.
+      // The versions of the error's own era, which `server/discover` lists as well.
       for version in MCPVersion.allCases where !version.hasSessions {
         writer.string(version.rawValue)
       }

@@ -1,21 +1,21 @@
 import LinkJSON
 
-/// One JSON-RPC 2.0 message that a client posts, its parameters not read yet.
+/// A JSON-RPC 2.0 message that a client posts. Its parameters are read later.
 package enum RPCMessage: Sendable, Hashable {
-  /// Wants a response.
+  /// A request, which needs a response.
   case request(RPCID, method: String, params: RPCParams)
-  /// Wants none.
+  /// A notification, which needs none.
   case notification(method: String, params: RPCParams)
-  /// Answers a request of ours; this server makes none.
+  /// The response to a request of the server, which this server never sends.
   case response
 
-  /// The longest name of a method in bytes; ours, since it is repeated in errors.
+  /// The longest method name, in bytes. The bound is chosen here, since errors repeat the name.
   package static let maxMethodBytes = 128
 
   /// Reads the body of a POST.
   ///
-  /// Throws `parse` when it is no JSON, `invalidRequest` when it is a batch or no message; beside
-  /// it the id, as far as one was found, so that the error can be matched.
+  /// Throws `parse` if it is not JSON, and `invalidRequest` if it is a batch or not a message. The
+  /// error includes the id if one was found, so that the client can match it.
   package static func read(_ bytes: [UInt8]) throws(Fault) -> RPCMessage {
     var members = Members()
     var reader = JSONReader(bytes)
@@ -37,7 +37,7 @@ package enum RPCMessage: Sendable, Hashable {
     return try members.message()
   }
 
-  /// Whether a body is a batch of messages.
+  /// Returns whether a body is a batch of messages.
   package static func isBatch(_ bytes: [UInt8]) -> Bool {
     var reader = JSONReader(bytes)
     return (try? reader.peek()) == .array
@@ -45,7 +45,8 @@ package enum RPCMessage: Sendable, Hashable {
 
   /// Returns the bodies of the messages in a batch.
   ///
-  /// Throws `parse` when it is no JSON, `invalidRequest` when it is empty or has too many messages.
+  /// Throws `parse` if it is not JSON, and `invalidRequest` if it is empty or has too many
+  /// messages.
   package static func batch(_ bytes: [UInt8], atMost limit: Int) throws(Fault) -> [[UInt8]] {
     var bodies: [[UInt8]] = []
     var count = 0
@@ -69,16 +70,16 @@ package enum RPCMessage: Sendable, Hashable {
     return bodies
   }
 
-  /// Why a body is no message.
+  /// The reason that a body is not a message.
   package struct Fault: Error, Sendable, Hashable {
-    /// What to answer.
+    /// The error of the response.
     package var error: RPCError
-    /// The id to answer, if it could be read.
+    /// The id of the response, if it could be read.
     package var id: RPCID?
   }
 }
 
-/// The members of a message as they come; a repeated one counts as it stands last.
+/// The members of a message as they are read. The last of repeated members counts.
 private struct Members {
   var fault: String?
   private var hasVersion = false
@@ -98,7 +99,7 @@ private struct Members {
         id = try RPCID.read(&reader)
       case "method": method = try reader.textIfString() ?? ""
       case "params":
-        // Some clients write `null` where a method has no parameters.
+        // Some clients send `null` if a method has no parameters.
         let isLeftOut = try reader.peek() == .null
         let json = try reader.rawValue()
         params = isLeftOut ? RPCParams() : RPCParams(bytes: json)
@@ -133,17 +134,18 @@ private struct Members {
   }
 }
 
-/// What ties a JSON-RPC response to its request, and progress to whom it is for.
+/// The id that matches a JSON-RPC response to its request, or progress to its token.
 ///
-/// MCP allows strings and whole numbers, and never null (MCP 2025-11-25, base protocol).
+/// MCP allows strings and whole numbers, but not `null` (MCP 2025-11-25, base protocol).
 package enum RPCID: Sendable, Hashable, Codable {
   case string(String)
   case number(Int64)
 
-  /// The longest string in UTF-8 bytes; ours, since it is kept and sent back.
+  /// The longest string, in bytes of UTF-8. The bound is chosen here, since ids are stored and
+  /// returned.
   package static let maxBytes = 256
 
-  /// Takes an id; `nil` for anything that cannot be one.
+  /// Takes an id. Returns `nil` for any value that is not an id.
   static func read(_ reader: inout JSONReader) throws(JSONError) -> RPCID? {
     switch try reader.peek() {
     case .string:
@@ -164,12 +166,12 @@ package enum RPCID: Sendable, Hashable, Codable {
   }
 }
 
-/// The parameters of a message as JSON text, read once its method is known.
+/// The parameters of a message as JSON text, which is read once the method is known.
 package struct RPCParams: Sendable, Hashable, Codable {
-  /// A whole JSON value whose grammar was checked.
+  /// A complete JSON value whose syntax was checked.
   var bytes: [UInt8]
 
-  /// No parameters.
+  /// Creates empty parameters.
   package init() {
     bytes = Array("{}".utf8)
   }
@@ -182,7 +184,7 @@ package struct RPCParams: Sendable, Hashable, Codable {
 }
 
 extension JSONReader {
-  /// Takes a value of any kind and answers its text.
+  /// Takes a value of any type and returns its text.
   mutating func rawValue() throws(JSONError) -> [UInt8] {
     _ = try peek()
     let start = position
@@ -190,7 +192,7 @@ extension JSONReader {
     return Array(bytes[start..<position])
   }
 
-  /// Takes a value of any kind; `nil` unless it is a string.
+  /// Takes a value of any type. Returns `nil` unless it is a string.
   mutating func textIfString() throws(JSONError) -> String? {
     guard try peek() == .string else {
       try skipValue()
@@ -200,9 +202,11 @@ extension JSONReader {
   }
 }
 
-/// Pieces of a `text/event-stream` (WHATWG HTML section 9.2).
+/// The parts of a `text/event-stream` (WHATWG HTML section 9.2).
 package enum MCPEvents {
-  /// A JSON-RPC message as one event; line ends, which JSON has only between values, become spaces.
+  /// Returns a JSON-RPC message as one event.
+  ///
+  /// Line ends, which JSON contains only between values, become spaces.
   package static func message(_ json: [UInt8]) -> [UInt8] {
     var out = Array("event: message\r\ndata: ".utf8)
     out.reserveCapacity(json.count + 32)
@@ -211,10 +215,11 @@ package enum MCPEvents {
     return out
   }
 
-  /// Something that readers pass over, so that nobody in between takes the stream for dead.
+  /// A comment, which readers ignore. It keeps intermediaries from closing an idle stream.
   package static let comment = Array(": wait\r\n\r\n".utf8)
 
-  /// How far a call is, to whoever asked to be told: seconds waited, and at most how many it takes.
+  /// Returns a progress notification, with the seconds waited and the most seconds that a call
+  /// takes.
   package static func progress(
     _ token: RPCID, waited: Int64, of limit: Int64, message: String
   ) -> [UInt8] {

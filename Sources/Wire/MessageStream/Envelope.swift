@@ -2,12 +2,12 @@ import LinkJSON
 
 /// The envelope of REST answers: `{"status":int,"message":string,"data":any}`.
 package enum Envelope {
-  /// Writes the answer to a request that failed; `message` is for people.
+  /// Returns the answer to a request that failed. `message` is worded for people.
   package static func error(status: Int, message: String) -> [UInt8] {
     JSONWriter.envelope(status: status, note: message) { $0.null() }
   }
 
-  /// Writes the answer to a message that was sent.
+  /// Returns the answer to a message that was sent.
   package static func message(_ message: Message, status: Int, note: String) -> [UInt8] {
     let capacity = JSONWriter.capacity(for: [message])
     return JSONWriter.envelope(status: status, note: note, capacity: capacity) {
@@ -15,7 +15,7 @@ package enum Envelope {
     }
   }
 
-  /// Writes the answer of the route that gives all messages, in their order.
+  /// Returns the answer of the route for all messages, in their order.
   package static func messages(_ messages: [Message]) -> [UInt8] {
     let capacity = JSONWriter.capacity(for: messages)
     return JSONWriter.envelope(status: 200, note: "", capacity: capacity) {
@@ -23,9 +23,10 @@ package enum Envelope {
     }
   }
 
-  /// Reads the answer to a message that was sent: an envelope, or the message alone.
+  /// Reads the answer to a message that was sent: an envelope, or only the message.
   ///
-  /// The bound on frame bytes does not apply. Throws when there is no valid message of `shop`.
+  /// The bound of frame bytes does not apply. Throws an error if there is no valid message of
+  /// `shop`.
   package static func decodeMessage(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> Message {
@@ -47,9 +48,9 @@ package enum Envelope {
     return try fields.message()
   }
 
-  /// The words for people in an error's body, wherever it has them; `nil` if nowhere.
+  /// Returns the text for people in an error's body, or `nil` if there is none.
   ///
-  /// Its `message`, else its `error`, at most 300 characters of it (the bound is ours).
+  /// It is the member `message` or else `error`, at most 300 characters. The bound is chosen here.
   package static func decodeNote(_ body: [UInt8]) -> String? {
     let notes = try? JSONReader.read(body) { (reader) throws(JSONError) in
       var notes: (message: String?, error: String?)
@@ -72,12 +73,15 @@ package enum Envelope {
   }
 }
 
-/// The headers of a stream's upgrade that carry a position (`epoch:offset`). They are ours: a plain
-/// server neither reads nor sends them.
+/// The header fields with a position (`epoch:offset`) in a stream's upgrade.
+///
+/// They are an extension: a plain server neither reads nor sends them.
 package enum StreamHeader {
-  /// Of the answer: the newest position when the server began to send.
+  /// In the answer: the newest position when the server began to send.
   package static let head = "Holdfast-Head"
-  /// Of the request: what lies after this position is wanted first. Of the answer: it comes, as
-  /// frames before anything newer; without it the stream begins behind its head.
+  /// In the request: the position after which the client needs messages first.
+  ///
+  /// In the answer: the server sends these messages as frames before newer ones. Without it the
+  /// stream begins after its head.
   package static let after = "Holdfast-After"
 }

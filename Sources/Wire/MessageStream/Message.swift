@@ -1,16 +1,19 @@
 public import LinkCore
 
-/// Identifies one message; assigned by the server.
+/// The identifier of a message, assigned by the server.
 public typealias MessageID = UUID128
 
-/// Names a shop: a room of messages. A UUID in production; any path-safe word is accepted.
+/// The identifier of a shop, which is a room of messages.
+///
+/// In production it is a UUID, but any path-safe string is accepted.
 public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-  /// The id as given, letter case kept.
+  /// The id as received, in its original letter case.
   public let text: String
 
-  /// Takes 1 to 128 of the characters `A-Z a-z 0-9 . _ -`; `nil` for anything else.
+  /// Creates an id from 1 to 128 of the characters `A-Z a-z 0-9 . _ -`.
   ///
-  /// Nor for `.` and `..`, which a path would lose (RFC 3986 section 5.2.4).
+  /// Returns `nil` for anything else, and for `.` and `..`, which a path would lose (RFC 3986
+  /// section 5.2.4).
   public init?(_ text: some StringProtocol) {
     guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed),
       text != ".", text != ".."
@@ -28,10 +31,10 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
     }
   }
 
-  /// The id as given.
+  /// The id as received.
   public var description: String { text }
 
-  /// By text.
+  /// Compares the texts.
   public static func < (left: ShopID, right: ShopID) -> Bool { left.text < right.text }
 
   public init(from decoder: any Decoder) throws {
@@ -48,50 +51,50 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
   }
 }
 
-/// Where a message stands in a shop's log: offsets count 1, 2, 3… within one epoch.
+/// The position of a message in a shop's log. Offsets count 1, 2, 3… within one epoch.
 ///
-/// On the wire `epoch:offset`. A new epoch means that the server's log began anew, and no offset of
-/// the old one says anything.
+/// It is sent as `epoch:offset`. A new epoch means that the server's log has started over, and that
+/// offsets of the old epoch have no meaning.
 public struct Position: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// 1 to 64 characters of `A-Z a-z 0-9 - _`.
+  /// The epoch: 1 to 64 of the characters `A-Z a-z 0-9 - _`.
   public var epoch: String
-  /// From 1; 0 stands for an empty log.
+  /// The offset from 1, or 0 for an empty log.
   public var offset: UInt64
 
-  /// A position; nothing is checked.
+  /// Creates a position without checking it.
   public init(epoch: String, offset: UInt64) {
     self.epoch = epoch
     self.offset = offset
   }
 
-  /// The form on the wire.
+  /// The position as sent.
   public var description: String { "\(epoch):\(offset)" }
 }
 
-/// One message of a shop, as server and client agree on it.
+/// A message of a shop, on the server and on the client.
 public struct Message: Sendable, Hashable, Codable {
-  /// Given by the server.
+  /// The id, assigned by the server.
   public var id: MessageID
-  /// The room that it stands in.
+  /// The room that contains the message.
   public var shop: ShopID
-  /// The author; an opaque word (a Firebase UID in the original system).
+  /// The author, as an opaque string. In the original system it is a Firebase UID.
   public var user: String
-  /// The author's display name; REST answers of a plain server leave it out.
+  /// The author's display name. REST answers of a plain server omit it.
   public var username: String?
-  /// At most `MessageLimits.maxCharacters` Unicode scalars when it was read from the wire.
+  /// The text. It has at most `MessageLimits.maxCharacters` Unicode scalars if it was decoded.
   public var text: String
-  /// By the server's clock.
+  /// The time of creation, by the server's clock.
   public var createdAt: Timestamp
-  /// The last edit; `nil` if there was none.
+  /// The time of the last edit, or `nil` if there was none.
   public var updatedAt: Timestamp?
-  /// Whether the text is not the first one.
+  /// Whether the text was edited.
   public var isEdited: Bool
-  /// The message that it answers.
+  /// The message to which this message replies.
   public var parent: MessageID?
-  /// Where it stands in the log; `nil` from a server without positions.
+  /// The position in the log, or `nil` from a server without positions.
   public var position: Position?
 
-  /// A message; nothing is checked.
+  /// Creates a message without checking it.
   public init(
     id: MessageID, shop: ShopID, user: String, username: String?, text: String,
     createdAt: Timestamp, updatedAt: Timestamp? = nil, isEdited: Bool = false,
@@ -109,30 +112,30 @@ public struct Message: Sendable, Hashable, Codable {
     self.position = position
   }
 
-  /// About how many bytes of memory it takes: its texts, and 256 for all else.
+  /// The approximate memory that it takes, in bytes: its texts, and 256 for everything else.
   public var footprint: Int {
     256 + text.utf8.count + user.utf8.count + (username?.utf8.count ?? 0)
   }
 
-  /// Its place in the timeline: by time of creation, equal times by id.
+  /// The position in the timeline, by the time of creation and then by id.
   @inlinable
   public var key: TimelineKey { TimelineKey(createdAt: createdAt, id: id) }
 }
 
-/// The order of a timeline: `createdAt`, then `id`.
+/// The key that orders a timeline: `createdAt`, then `id`.
 public struct TimelineKey: Sendable, Hashable, Comparable, Codable {
   /// The message's time of creation.
   public var createdAt: Timestamp
-  /// Tells messages of one instant apart.
+  /// The message's id, which distinguishes messages with the same time.
   public var id: MessageID
 
-  /// The place of a message with this time and id.
+  /// Creates the key of a message.
   public init(createdAt: Timestamp, id: MessageID) {
     self.createdAt = createdAt
     self.id = id
   }
 
-  /// Earlier first, then the smaller id.
+  /// Orders by time, then by id.
   public static func < (left: TimelineKey, right: TimelineKey) -> Bool {
     (left.createdAt, left.id) < (right.createdAt, right.id)
   }

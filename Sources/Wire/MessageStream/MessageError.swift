@@ -1,37 +1,37 @@
-/// The sizes that a message may have.
+/// The limits of a message's size.
 public struct MessageLimits: Sendable, Hashable {
-  /// Largest stream frame in bytes; the contract rejects what is over 10 KB.
+  /// The largest frame of the stream, in bytes. The contract rejects frames above 10 KB.
   public var maxFrameBytes: Int
-  /// Longest text in Unicode scalars; the contract allows 10,000 characters.
+  /// The longest text, in Unicode scalars. The contract allows 10,000 characters.
   public var maxCharacters: Int
 
-  /// The contract's limits, or others.
+  /// Creates limits. The defaults are those of the contract.
   public init(maxFrameBytes: Int = 10_240, maxCharacters: Int = 10_000) {
     self.maxFrameBytes = maxFrameBytes
     self.maxCharacters = maxCharacters
   }
 }
 
-/// Why bytes from the other side are no message, page or token.
+/// The reason that received bytes are not a message, a page or a token.
 public enum MessageError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-  /// No JSON, or not of the expected form.
+  /// The bytes are not JSON, or do not have the expected form.
   case malformed(detail: String)
-  /// A required member is absent, `null` or, where that says nothing, empty.
+  /// A required member is absent, `null`, or empty where it must not be.
   case missing(field: String)
-  /// A member holds another kind of JSON value than the contract says.
+  /// A member has another type than the contract requires.
   case wrongType(field: String)
-  /// No UUID, shop id, position or user id where one must stand.
+  /// A member is not a valid UUID, shop id, position or user id.
   case badIdentifier(field: String)
-  /// No time of ISO 8601 with an offset, or one outside the range of `Timestamp`.
+  /// A member is not an ISO 8601 time with an offset, or it is outside the range of `Timestamp`.
   case badDate(field: String)
-  /// Belongs to another shop than the one asked for.
+  /// The message belongs to another shop than the requested one.
   case wrongShop(found: String)
-  /// Over `MessageLimits.maxFrameBytes`.
+  /// The frame is longer than `MessageLimits.maxFrameBytes`.
   case frameTooLong(bytes: Int)
-  /// Over `MessageLimits.maxCharacters`, in Unicode scalars.
+  /// The text is longer than `MessageLimits.maxCharacters`, in Unicode scalars.
   case textTooLong(characters: Int)
 
-  /// The error in a few words for people.
+  /// A short description of the error, worded for people.
   public var description: String {
     switch self {
     case .malformed(let detail): detail
@@ -45,7 +45,7 @@ public enum MessageError: Error, Sendable, Hashable, Codable, CustomStringConver
     }
   }
 
-  /// The same error with each text that stands in it changed.
+  /// Returns the error with each of its texts changed.
   public func mapText(_ change: (String) -> String) -> MessageError {
     switch self {
     case .malformed(let detail): .malformed(detail: change(detail))

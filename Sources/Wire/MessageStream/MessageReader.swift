@@ -1,21 +1,22 @@
 import LinkCore
 import LinkJSON
 
-/// What has been read of one message object so far.
+/// The members of a message object that were read so far.
 ///
-/// Members come in any order and unknown ones may hold anything, so the first fault is kept until
-/// the object's end, when it is known whether a message was meant at all.
+/// Members can occur in any order, and unknown members may contain anything. The first fault is
+/// therefore stored until the end of the object shows whether it is a message.
 struct MessageReader {
   private let shop: ShopID
   private let limits: MessageLimits
-  /// Where a key is looked for first: servers keep an order, and it is that of the fields.
+  /// The index of the field that is compared with the next key first. Servers keep the order of the
+  /// fields.
   private var next = 0
-  /// The first member that was no good.
+  /// The error of the first invalid member.
   private var fault: MessageError?
 
   private(set) var hasID = false
   private(set) var type: String?
-  /// What a notice without a type says that happened.
+  /// The name of the event in a notice without a type.
   private(set) var event: String?
   private(set) var hasWithin = false
   private(set) var within: Int64?
@@ -54,13 +55,13 @@ struct MessageReader {
     static let all = allCases
   }
 
-  /// Takes the object that the reader stands before.
+  /// Reads the next object.
   mutating func readObject(from reader: inout JSONReader) throws(JSONError) {
     try reader.beginObject()
     while let key = try reader.nextKey() { try read(key, from: &reader) }
   }
 
-  /// Takes the value of `key`; of repeated keys the last counts, but each must be good.
+  /// Reads the value of `key`. The last of repeated keys counts, but each must be valid.
   mutating func read(_ key: JSONString, from reader: inout JSONReader) throws(JSONError) {
     for _ in Field.all {
       let field = Field.all[next]
@@ -103,7 +104,7 @@ struct MessageReader {
     }
   }
 
-  /// The members of a notice; a message may have others of their names.
+  /// Reads a member of a notice. A message may have other members of these names.
   private mutating func readNotice(
     _ field: Field, from reader: inout JSONReader
   ) throws(JSONError) {
@@ -120,7 +121,7 @@ struct MessageReader {
     if field == .within { hasWithin = true }
   }
 
-  /// The message, or what is wrong with it.
+  /// Returns the message, or throws the first error.
   func message() throws(MessageError) -> Message {
     if let fault { throw fault }
     guard let id else { throw .missing(field: Field.id.rawValue) }
@@ -128,7 +129,7 @@ struct MessageReader {
     guard let user else { throw .missing(field: Field.user.rawValue) }
     guard let text else { throw .missing(field: Field.text.rawValue) }
     guard let createdAt else { throw .missing(field: Field.createdAt.rawValue) }
-    // A plain server stamps both times alike when a message is created.
+    // A plain server sets both times to the same value when a message is created.
     let isUntouched = updatedAt == createdAt && !isEdited
     return Message(
       id: id, shop: shop, user: user, username: username, text: text, createdAt: createdAt,
@@ -138,7 +139,8 @@ struct MessageReader {
 
   // MARK: - Values
 
-  /// Longest user id in bytes; the original system's are 28 characters, the bound is ours.
+  /// The longest user id, in bytes. Ids of the original system have 28 characters, and the bound is
+  /// chosen here.
   static let maxUserBytes = 256
 
   private mutating func string(
@@ -165,7 +167,7 @@ struct MessageReader {
     return time
   }
 
-  /// The shop must be the expected one; UUIDs are the same in either letter case.
+  /// Checks that the shop is the expected one. UUIDs are equal in either letter case.
   private mutating func check(shop found: ArraySlice<UInt8>) {
     if let id = UUID128(utf8: found), id == UUID128(shop.text) { return }
     let text = String(decoding: found, as: UTF8.self)
@@ -174,9 +176,9 @@ struct MessageReader {
 }
 
 extension MessageLimits {
-  /// What is wrong with the length of a text.
+  /// Returns the error in the length of a text, or `nil` if there is none.
   package func fault(of text: String) -> MessageError? {
-    // No text has more scalars than bytes.
+    // A text never has more scalars than bytes.
     guard text.utf8.count > maxCharacters else { return nil }
     let characters = text.unicodeScalars.count
     return characters > maxCharacters ? .textTooLong(characters: characters) : nil
@@ -184,7 +186,7 @@ extension MessageLimits {
 }
 
 extension JSONReader {
-  /// Reads a whole text with `body`.
+  /// Reads a complete text with `body`.
   static func read<Value>(
     _ bytes: [UInt8], _ body: (inout JSONReader) throws(JSONError) -> Value
   ) throws(MessageError) -> Value {

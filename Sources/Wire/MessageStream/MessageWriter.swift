@@ -2,9 +2,10 @@ import LinkCore
 import LinkJSON
 
 extension JSONWriter {
-  /// Writes a message object, its members in the order of the contract.
+  /// Writes a message object, with its members in the order of the contract.
   ///
-  /// No display name is the empty string, as plain servers write it; no position is no member.
+  /// A missing display name is written as an empty string, as by plain servers. A missing position
+  /// is left out.
   mutating func message(_ message: Message) {
     beginObject()
     member("id")
@@ -32,7 +33,7 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Writes an answer's envelope around the data that `body` writes.
+  /// Returns an answer's envelope around the data that `body` writes.
   static func envelope(
     status: Int, note: String, capacity: Int = 256, _ body: (inout JSONWriter) -> Void
   ) -> [UInt8] {
@@ -48,7 +49,7 @@ extension JSONWriter {
     return writer.bytes
   }
 
-  /// A capacity that most messages fit.
+  /// Returns a capacity that is sufficient for most messages.
   static func capacity(for messages: [Message]) -> Int {
     messages.reduce(256) { $0 + $1.text.utf8.count + 400 }
   }

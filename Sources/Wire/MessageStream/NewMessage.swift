@@ -3,21 +3,21 @@ import LinkJSON
 
 /// The body of `POST /shops/messages`.
 public struct NewMessage: Sendable, Hashable {
-  /// Where it goes.
+  /// The shop to which the message is sent.
   public var shop: ShopID
-  /// 1 to `MessageLimits.maxCharacters` Unicode scalars.
+  /// The text: 1 to `MessageLimits.maxCharacters` Unicode scalars.
   public var text: String
-  /// The message that it answers.
+  /// The message to which it replies.
   public var parent: MessageID?
 
-  /// A message to send; its bounds are checked where it is read.
+  /// Creates a message to send. Its bounds are checked when it is decoded.
   public init(shop: ShopID, text: String, parent: MessageID? = nil) {
     self.shop = shop
     self.text = text
     self.parent = parent
   }
 
-  /// Writes the body; no parent is no member.
+  /// Returns the body. A missing parent is left out.
   public func encode() -> [UInt8] {
     var writer = JSONWriter(capacity: text.utf8.count + 200)
     writer.beginObject()
@@ -33,10 +33,11 @@ public struct NewMessage: Sendable, Hashable {
     return writer.bytes
   }
 
-  /// Reads the body; unknown members are ignored, of repeated ones the last counts.
+  /// Reads the body. Unknown members are ignored, and the last of repeated members counts.
   ///
-  /// An empty text counts as missing. Whether the finished frame fits `maxFrameBytes` can only be
-  /// said of the whole message. Throws for a member that is absent, mistyped or out of bounds.
+  /// An empty text counts as missing. Whether the frame fits `maxFrameBytes` can only be checked on
+  /// the complete message. Throws an error for a member that is absent, has another type or is out
+  /// of bounds.
   public static func decode(
     _ body: [UInt8], limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> NewMessage {

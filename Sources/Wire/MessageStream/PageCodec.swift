@@ -1,13 +1,13 @@
 import LinkJSON
 
-/// Answers of the paginated route <-> pages.
+/// The encoding and decoding of answers of the paginated route.
 package enum PageCodec {
-  /// Reads an answer: the whole envelope, its `data` alone, or a bare array of messages as `data`.
+  /// Reads an answer: the complete envelope, only its `data`, or an array of messages as `data`.
   ///
-  /// Entries that are no valid messages of `shop` are counted in `rejected`; `fault` is that
-  /// of the first one. `messages: null` is an
-  /// empty page. A `next_cursor` (a plain server's) means that more follow. The bound on frame
-  /// bytes does not apply. Throws when the body is no page.
+  /// Entries that are not valid messages of `shop` are counted in `rejected`, and `fault` is the
+  /// error of the first one. `messages: null` is an empty page. `next_cursor`, which plain servers
+  /// send, means that more messages follow. The bound of frame bytes does not apply. Throws an
+  /// error if the body is not a page.
   package static func decode(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> Page {
@@ -19,10 +19,10 @@ package enum PageCodec {
     return try fields.page()
   }
 
-  /// Writes the whole envelope; `total` counts the messages that the query reaches on all pages.
+  /// Returns the complete envelope. `total` counts the messages of the query on all pages.
   ///
-  /// A page without a head is a plain server's and says nothing of recovery.
-  /// Queries by position have no pages: they are page 1, and `page.hasNext` alone tells of more.
+  /// A page without a head is a plain server's and does not report recovery. Queries by position
+  /// have no pages: they are page 1, and only `page.hasNext` reports that more messages follow.
   package static func encode(_ page: Page, query: PageQuery, total: UInt64) -> [UInt8] {
     let (number, limit) = query.pageAndLimit
     let pages = total / UInt64(max(1, limit)) + (total % UInt64(max(1, limit)) > 0 ? 1 : 0)
@@ -75,14 +75,14 @@ extension JSONWriter {
   }
 }
 
-/// What has been read of a page so far.
+/// The members of a page that were read so far.
 private struct PageReader {
   let shop: ShopID
   let limits: MessageLimits
   private var hasMessages = false
   private var messages: [Message] = []
   private var rejected = 0
-  /// Why the first rejected entry is no message.
+  /// The error of the first rejected entry.
   private var firstFault: MessageError?
   private var hasNext = false
   private var hasCursor = false

@@ -1,29 +1,30 @@
 import LinkCore
 import LinkJSON
 
-/// Why the parameters of a request are no page query.
+/// The reason that the parameters of a request are not a page query.
 public struct QueryError: Error, Sendable, Hashable {
-  /// Names the parameter and what is wrong with it.
+  /// A description of the error, with the name of the parameter.
   public var detail: String
 
-  /// An error that says `detail`.
+  /// Creates an error with a description.
   public init(_ detail: String) {
     self.detail = detail
   }
 }
 
 extension PageQuery {
-  /// Most messages of one page (the contract's).
+  /// The most messages of one page, from the contract.
   public static let maxLimit = 100
-  /// Messages of a page when the request does not say (the contract's).
+  /// The number of messages of a page if the request has no `limit`, from the contract.
   public static let defaultLimit = 20
-  /// The last page that can be asked for; ours, so that page times limit cannot overflow.
+  /// The last page that can be requested. The bound is chosen here so that page times limit cannot
+  /// overflow.
   public static let maxPage = 1_000_000_000
 
-  /// Every name that a query may have.
+  /// The names of all parameters of a query.
   public static let parameterNames = ["page", "limit", "since", "after", "before"]
 
-  /// The query parameters in a fixed order, not percent-encoded.
+  /// The query parameters in a fixed order, without percent-encoding.
   public var parameters: [(name: String, value: String)] {
     switch self {
     case .page(let number, let limit):
@@ -37,10 +38,10 @@ extension PageQuery {
     }
   }
 
-  /// Reads percent-decoded parameters; those of other names are ignored.
+  /// Reads percent-decoded parameters. Parameters with other names are ignored.
   ///
-  /// Throws for a value that is no number or out of bounds, no time, no position; for a parameter
-  /// given twice; for two of `since`, `after`, `before`; and for `page` beside a position.
+  /// Throws an error for an invalid number, time or position, for a repeated parameter, for two of
+  /// `since`, `after` and `before`, and for `page` together with a position.
   public init(parameters: [(name: String, value: String)]) throws(QueryError) {
     let limit =
       try Self.number("limit", in: parameters, upTo: Self.maxLimit) ?? Self.defaultLimit
@@ -100,9 +101,10 @@ extension PageQuery {
 }
 
 extension Position {
-  /// Reads `epoch:offset`; `nil` for anything that `description` would not write.
+  /// Reads `epoch:offset`. Returns `nil` for anything that `description` would not write.
   ///
-  /// Nor for offsets above `Int64.max`: none is real, and what counts on from it must not overflow.
+  /// It also returns `nil` for offsets above `Int64.max`. Real offsets are smaller, and counting on
+  /// must not overflow.
   public init?(_ text: some StringProtocol) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let epoch = text[..<colon]
@@ -125,7 +127,8 @@ extension Position {
 }
 
 extension JSONReader {
-  /// Whether a value of this kind comes next; passes over any other, which is a fault unless null.
+  /// Returns whether a value of this type is next. Otherwise it skips the value, which is an error
+  /// unless it is `null`.
   mutating func finds(
     _ kind: Kind, in field: String, noting fault: inout MessageError?
   ) throws(JSONError) -> Bool {
@@ -138,7 +141,7 @@ extension JSONReader {
 }
 
 extension MessageError? {
-  /// Keeps the first fault: what is wrong later may only follow from it.
+  /// Stores the first error only, since later ones may follow from it.
   mutating func note(_ fault: MessageError) {
     self = self ?? fault
   }

@@ -1,36 +1,41 @@
 public import LinkCore
 
-/// What a client asks of `GET /shops/{shop_id}/messages/paginated`.
+/// A query to `GET /shops/{shop_id}/messages/paginated`.
 public enum PageQuery: Sendable, Hashable, Codable {
-  /// Page `number` (from 1) of the whole history: `page=N&limit=L`. Newest first: our server goes
-  /// by position, so that a clock that went back hides nothing.
+  /// Page `number` (from 1) of the whole history, newest first: `page=N&limit=L`.
+  ///
+  /// Holdfast's server orders by position, so that a clock that was set back hides nothing.
   case page(number: Int, limit: Int)
-  /// Messages created strictly after a time: `since=T&page=N&limit=L`. Our server answers oldest
-  /// first; a plain server newest first.
+  /// Messages created strictly after a time: `since=T&page=N&limit=L`.
+  ///
+  /// Holdfast's server returns the oldest first, a plain server the newest first.
   case since(Timestamp, page: Int, limit: Int)
-  /// Messages after a position, oldest first: `after=epoch:offset&limit=L`. Ours only.
+  /// Messages after a position, oldest first: `after=epoch:offset&limit=L`. Plain servers lack it.
   case after(Position, limit: Int)
-  /// Messages before a position, newest first: `before=epoch:offset&limit=L`. Ours only.
+  /// Messages before a position, newest first: `before=epoch:offset&limit=L`. Plain servers lack
+  /// it.
   case before(Position, limit: Int)
 }
 
-/// What the server answered: the `data` object of the envelope.
+/// A page of messages: the `data` object of the envelope.
 public struct Page: Sendable, Hashable, Codable {
-  /// In the order of the wire.
+  /// The messages, in the order of the answer.
   public var messages: [Message]
-  /// `pagination.has_next`: more messages follow in the direction of the query.
+  /// Whether more messages follow in the direction of the query (`pagination.has_next`).
   public var hasNext: Bool
-  /// The newest position when the answer was made; `nil` from a server without positions.
+  /// The newest position when the answer was created, or `nil` from a server without positions.
   public var head: Position?
-  /// False when `after` or `before` named an unknown epoch or a trimmed offset: then `messages` are
-  /// the newest ones, oldest first, and what lies between is not known.
+  /// Whether the position of `after` or `before` is still available.
+  ///
+  /// It is false for an unknown epoch and for a trimmed offset. Then `messages` are the newest
+  /// ones, oldest first, and the messages between them and the position are unknown.
   public var recovered: Bool
-  /// Entries that were no valid messages of this shop and were left out.
+  /// The number of entries that were left out because they are not valid messages of this shop.
   public var rejected: Int
-  /// Why the first of them is none.
+  /// The error of the first rejected entry.
   public var fault: MessageError?
 
-  /// A page; whole, without positions and rejects, by default.
+  /// Creates a page. By default it was recovered and has neither positions nor rejected entries.
   public init(
     messages: [Message], hasNext: Bool, head: Position? = nil, recovered: Bool = true,
     rejected: Int = 0, fault: MessageError? = nil

@@ -1,4 +1,4 @@
-/// The paths that the server answers.
+/// The paths of the server's routes.
 package enum ShopRoute: Sendable, Hashable {
   /// `POST /api/v1/auth/shops/messages`
   case send
@@ -11,11 +11,12 @@ package enum ShopRoute: Sendable, Hashable {
   /// `GET /api/v1/health/websocket`
   case streamHealth
 
-  /// Reads a percent-decoded path without its query; `nil` for a path that is no route.
+  /// Reads a percent-decoded path without its query. Returns `nil` for a path that is not a route.
   ///
-  /// Exact: letter case counts, no empty or dot segments, no slash at the end.
+  /// The match is exact: letter case counts, and empty segments, dot segments and a trailing slash
+  /// are not allowed.
   package init?(path: String) {
-    // Bytes are split faster than characters.
+    // Splitting bytes is faster than splitting characters.
     let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
       .map(Substring.init)
     switch segments.count {
@@ -35,7 +36,7 @@ package enum ShopRoute: Sendable, Hashable {
     }
   }
 
-  /// The path; shop ids need no percent-encoding.
+  /// The path. Shop ids need no percent-encoding.
   package var path: String {
     switch self {
     case .send: "\(Self.base)messages"

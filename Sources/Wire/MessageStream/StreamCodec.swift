@@ -1,25 +1,26 @@
 import LinkJSON
 
-/// What one text frame of the stream says.
+/// The content of a text frame of the stream.
 package enum StreamFrame: Sendable, Hashable {
   /// A message of the shop.
   case message(Message)
-  /// The server stops within this time: connect again.
+  /// A notice that the server stops within this time, so that clients should reconnect.
   case draining(within: Duration)
-  /// A frame with a `type` or an `event` that this version does not know, or a word, such as a
-  /// heartbeat of another maker; to be ignored.
+  /// A frame to ignore: one with an unknown `type` or `event`, or a short word such as another
+  /// vendor's heartbeat.
   case unknown(type: String)
 }
 
-/// Text frames of the message stream <-> values.
+/// The encoding and decoding of text frames of the message stream.
 package enum StreamCodec {
-  /// Reads a frame in one pass; unknown members are ignored.
+  /// Reads a frame in one pass. Unknown members are ignored.
   ///
-  /// Of repeated keys the last counts, though a bad earlier one still spoils the message. A frame
-  /// with a string `type` or `event` and no `id` is a notice, whatever else it holds, and so is a
-  /// word outside JSON: `ping`. An empty display name is none; an `updated_at` equal to `created_at`
-  /// is none unless the message is edited. Throws when the frame is longer than `limits` allow, no
-  /// JSON object or no message of `shop`.
+  /// The last of repeated keys counts, but an invalid earlier value makes the message invalid. A
+  /// frame with a string `type` or `event` and no `id` is a notice, whatever else it contains, and
+  /// so is a word that is not JSON, such as `ping`. An empty display name counts as absent. An
+  /// `updated_at` equal to `created_at` counts as absent unless the message is edited. Throws an
+  /// error if the frame is longer than `limits` allow, is not a JSON object, or is not a message of
+  /// `shop`.
   package static func decode(
     _ frame: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> StreamFrame {
@@ -39,14 +40,14 @@ package enum StreamCodec {
     return .draining(within: .milliseconds(within))
   }
 
-  /// Writes a message as the server sends it: no envelope, no `type`.
+  /// Returns a message as the server sends it, without an envelope or `type`.
   package static func encode(_ message: Message) -> [UInt8] {
     var writer = JSONWriter(capacity: message.text.utf8.count + 400)
     writer.message(message)
     return writer.bytes
   }
 
-  /// Writes the notice before a drain; `limit` in whole milliseconds, not below zero.
+  /// Returns the notice before a drain. `limit` is written in whole milliseconds, at least 0.
   package static func encodeDraining(within limit: Duration) -> [UInt8] {
     var writer = JSONWriter(capacity: 64)
     writer.beginObject()
@@ -61,8 +62,9 @@ package enum StreamCodec {
 
   private static let drainingType = "draining"
 
-  /// Whether a frame is one short word of ASCII, as heartbeats are: `ping`, `keep-alive`,
-  /// Engine.IO's `2`.
+  /// Returns whether a frame is one short ASCII word, as heartbeats are.
+  ///
+  /// Examples are `ping`, `keep-alive`, and Engine.IO's `2`.
   private static func isWord(_ frame: [UInt8]) -> Bool {
     (1...32).contains(frame.count)
       && frame.allSatisfy { byte in

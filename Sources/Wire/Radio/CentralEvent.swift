@@ -3,7 +3,7 @@ public import LinkCore
 /// A GATT service or characteristic, named by its UUID.
 public typealias GATTID = UUID128
 
-/// A peripheral, by the name that this device's radio gives it.
+/// A peripheral, identified by the UUID that this device's radio assigns to it.
 public struct PeripheralID: Sendable, Hashable, Codable {
   public var id: UUID128
 
@@ -21,44 +21,44 @@ public struct PeripheralID: Sendable, Hashable, Codable {
   }
 }
 
-/// What the device's radio can do now.
+/// The state of the device's radio.
 public enum AdapterState: String, Sendable, Hashable, Codable, CaseIterable {
   case on
   /// The user switched it off.
   case off
-  /// The user did not allow this app to use it.
+  /// The user has not allowed this app to use the radio.
   case unauthorised
-  /// There is none.
+  /// The device has no radio.
   case unsupported
-  /// The system restarts it; what was open or queued is gone.
+  /// The system is restarting the radio. Connections and queued operations are lost.
   case resetting
-  /// The system has not said yet.
+  /// The system has not reported a state yet.
   case unknown
 }
 
-/// What a central reports.
+/// An event of a central.
 ///
-/// `restored` comes before any other event, at most once. Events of one attempt may come late or
-/// twice, after it was cancelled too.
+/// `restored` comes before any other event, at most once. Events of an attempt may arrive late or
+/// twice, even after it was cancelled.
 public enum CentralEvent: Sendable, Hashable, Codable {
   case adapter(AdapterState)
-  /// What the system kept for this app while it did not run.
+  /// The peripherals that the system kept for this app while it was not running.
   case restored([RestoredPeripheral])
-  /// A peripheral advertises; only while scanning.
+  /// A peripheral sent an advertisement. This occurs only while scanning.
   case found(PeripheralID, name: String?)
   case connected(AttemptID)
-  /// The connect cannot succeed any more.
+  /// The connect can no longer succeed.
   case failed(AttemptID, LinkFailure)
-  /// The connection is over; `nil` if it was asked for.
+  /// The connection ended. The failure is `nil` if the end was requested.
   case disconnected(AttemptID, LinkFailure?)
-  /// A characteristic notified a value.
+  /// A characteristic sent a value as a notification.
   case value(AttemptID, GATTID, [UInt8])
 }
 
 /// A peripheral that the system kept for this app.
 public struct RestoredPeripheral: Sendable, Hashable, Codable {
   public var id: PeripheralID
-  /// Connected already, or else its connect is pending.
+  /// Whether the peripheral is already connected. Otherwise its connect is pending.
   public var isConnected: Bool
 
   public init(_ id: PeripheralID, isConnected: Bool) {

@@ -1,36 +1,39 @@
 import LinkCore
 
-/// What a phone and a peripheral say over a radio that is a socket on this machine.
+/// A frame between a phone and a peripheral, over a radio that is a socket on this machine.
 ///
-/// A frame is its kind (1 byte), the length of its content (2 bytes, little-endian) and the
-/// content. It carries what a controller would: advertisements, a connection, and GATT by UUID.
-/// There is no protection beyond that of the socket's file, since it never leaves the machine.
+/// A frame consists of its kind (1 byte), the length of its content (2 bytes, little-endian) and
+/// the content. It carries what a controller would: advertisements, a connection, and GATT by UUID.
+/// The only protection is that of the socket's file, since frames never leave the machine.
 package enum RadioFrame: Sendable, Hashable {
-  // From the peripheral.
-  /// It can be connected.
+  // Frames from the peripheral.
+  /// The peripheral can be connected.
   case advertisement(PeripheralID, service: GATTID, name: String)
-  /// The phone's connect succeeded; the longest value of a notification.
+  /// The phone's connect succeeded. `longestValue` is the longest value of a notification, in
+  /// bytes.
   case connected(longestValue: UInt16)
-  /// The connection is over, or was refused.
+  /// The connection ended, or was refused.
   case disconnected
   case notification(GATTID, [UInt8])
-  /// The answer to a request; `nil` if it was refused.
+  /// The answer to a request, or `nil` if the request was refused.
   case reply(UInt16, [UInt8]?)
 
-  // From the phone.
+  // Frames from the phone.
   case connect
   case disconnect
-  /// Asks which of the service's characteristics exist; the reply holds nothing.
+  /// A request to check that the service has these characteristics. The reply is empty.
   case discover(UInt16, [GATTID])
   case subscribe(UInt16, GATTID)
   case read(UInt16, GATTID)
   case write(UInt16, GATTID, [UInt8])
 
-  /// The longest content, in bytes: a value of 512 (Core Specification, volume 3, part F, 3.2.9)
-  /// and its head, or the names of a service's characteristics.
+  /// The longest content, in bytes.
+  ///
+  /// It has room for a value of 512 bytes (Core Specification, volume 3, part F, 3.2.9) with its
+  /// header, or for the UUIDs of a service's characteristics.
   package static let longest = 1_024
 
-  /// The bytes that stand for it.
+  /// The bytes of the frame.
   package var bytes: [UInt8] {
     var writer = PackedWriter()
     let kind = content(&writer)
@@ -123,29 +126,29 @@ package enum RadioFrame: Sendable, Hashable {
   }
 }
 
-/// Bytes that are no frame: the other end is no radio.
+/// An error for bytes that are not a frame, so that the other end is not a radio.
 package struct RadioFault: Error, Sendable, Hashable {
   init() {}
 }
 
-/// A reader of frames from bytes as they come.
+/// A reader of frames from a stream of bytes.
 package struct RadioFrameReader: Sendable {
   private var bytes: [UInt8] = []
-  /// Whether a frame could not be read: nothing behind it can be read either.
+  /// Whether a frame could not be read. Nothing after it can be read either.
   package private(set) var isBroken = false
 
   package init() {}
 
-  /// Takes bytes and returns the frames that are complete.
+  /// Takes bytes and returns the complete frames.
   ///
-  /// - Throws: if one is too long or cannot be read; nothing behind it can be read either.
+  /// - Throws: An error if a frame is too long or invalid. Nothing after it can be read either.
   package mutating func take(_ new: some Sequence<UInt8>) throws(RadioFault) -> [RadioFrame] {
     let frames = readable(new)
     guard !isBroken else { throw RadioFault() }
     return frames
   }
 
-  /// Takes bytes and returns the frames that are complete, up to one that cannot be read.
+  /// Takes bytes and returns the complete frames before the first invalid one.
   package mutating func readable(_ new: some Sequence<UInt8>) -> [RadioFrame] {
     guard !isBroken else { return [] }
     bytes += new
@@ -180,7 +183,7 @@ extension PackedWriter {
     }
   }
 
-  /// Writes what a request for a characteristic begins with: its number, 2 bytes, and the id, 16.
+  /// Writes the start of a request for a characteristic: its number, 2 bytes, and the id, 16 bytes.
   fileprivate mutating func request(_ number: UInt16, _ id: UUID128) {
     short(number)
     self.id(id)

@@ -2,13 +2,14 @@ import LinkHealth
 import LinkJSON
 
 extension BackendMessage {
-  /// The longest message in bytes; the largest summary needs a tenth of it, the bound is ours.
+  /// The longest message, in bytes. The bound is chosen here; the largest summary needs a tenth of
+  /// it.
   public static let maxBytes = 65_536
 
-  /// Reads one text frame; unknown members are ignored.
+  /// Reads a text frame. Unknown members are ignored.
   ///
-  /// The id is taken from `request_id`, `requestId` or `id`, in this order.
-  /// Throws with the id and the kind of question, wherever those could be read.
+  /// The id is taken from `request_id`, `requestId` or `id`, in this order. Throws an error with
+  /// the id and the kind of question, if those could be read.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> BackendMessage {
     guard bytes.count <= maxBytes else { throw RelayWireError(.tooLong(bytes: bytes.count)) }
     let fields = JSONFields(bytes, keeping: ["type", "payload"] + codeNames + JSONFields.idNames)
@@ -34,7 +35,7 @@ extension BackendMessage {
     }
   }
 
-  /// The message as one text frame.
+  /// The message as a text frame.
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 300)
     writer.beginObject()
@@ -61,7 +62,7 @@ extension BackendMessage {
     return writer.bytes
   }
 
-  /// The longest type in bytes that is told apart; the bound is ours.
+  /// The longest type that is read, in bytes. The bound is chosen here.
   static let maxTypeBytes = 64
   private static let connectionCodeType = "connection_code"
   private static let cancelType = "cancel_request"
@@ -71,7 +72,7 @@ extension BackendMessage {
 }
 
 extension HealthQuestion.Kind {
-  /// The type of message that asks.
+  /// The type of the message that contains the question.
   package var requestType: String {
     switch self {
     case .healthData: "health_data_request"
@@ -79,7 +80,7 @@ extension HealthQuestion.Kind {
     }
   }
 
-  /// The kind of question that a message of this type asks.
+  /// Creates the kind of question in a message of this type. Returns `nil` for any other type.
   package init?(requestType: String) {
     guard let kind = Self.allCases.first(where: { $0.requestType == requestType }) else {
       return nil
@@ -89,7 +90,7 @@ extension HealthQuestion.Kind {
 }
 
 extension ConnectionCode {
-  /// The longest code, word and token in bytes; the bounds are ours.
+  /// The longest code and word, in bytes. This bound and the next two are chosen here.
   private static let maxWordBytes = 64
   private static let maxMessageBytes = 4_096
   private static let maxTokenBytes = 512
@@ -110,7 +111,7 @@ extension ConnectionCode {
       acceptsParts: try fields.optionalBool("accepts_parts") ?? false)
   }
 
-  /// A year in seconds; the bound is ours.
+  /// The longest lifetime of a code: a year, in seconds. The bound is chosen here.
   private static let longest = 31_536_000
 
   fileprivate func write(to writer: inout JSONWriter) {

@@ -1,38 +1,38 @@
 public import LinkHealth
 public import LinkJSON
 
-/// What the backend says to a phone.
+/// A message from the backend to a phone.
 public enum BackendMessage: Sendable, Hashable, Codable {
-  /// The pair that a person tells the assistant; the phone counts as connected from here on.
+  /// The code that the user gives to the assistant. The phone counts as connected from now on.
   case connectionCode(ConnectionCode)
-  /// A question; the answer carries the same id.
+  /// A question. The answer has the same id.
   case question(RelayRequestID, HealthQuestion)
-  /// The question was withdrawn. Only our backend sends this.
+  /// A notice that a question was withdrawn. Plain backends do not send it.
   case cancel(RelayRequestID)
-  /// A message of a `type` that this version does not know, to be answered if it has an id.
+  /// A message of a `type` that this version does not know. It is answered if it has an id.
   case unknown(type: String, id: RelayRequestID?)
 }
 
 /// A word and a code that pair one assistant with this phone.
 ///
-/// Code, word and resume token are secrets: the description shows none of them.
+/// The code, the word and the resume token are secrets, and the description contains none of them.
 public struct ConnectionCode: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// Six digits.
+  /// The six digits of the code.
   public var code: String
-  /// A word of a dictionary.
+  /// The word, from a dictionary.
   public var word: String
-  /// For people.
+  /// A message, worded for people.
   public var message: String
-  /// How long the pair can be used; `nil` from a plain backend.
+  /// The time for which the code can be used, or `nil` from a plain backend.
   public var expiresIn: Duration?
-  /// What brings this session back after a loss; `nil` from a plain backend.
+  /// The token that resumes this session after a loss, or `nil` from a plain backend.
   public var resumeToken: String?
-  /// Whether the assistants paired before still are.
+  /// Whether the assistants that were paired before are still paired.
   public var resumed: Bool
-  /// Whether the backend puts an answer's parts together.
+  /// Whether the backend joins the parts of an answer.
   public var acceptsParts: Bool
 
-  /// What a plain backend says, by default.
+  /// Creates a code. The defaults are those of a plain backend.
   public init(
     code: String, word: String, message: String, expiresIn: Duration? = nil,
     resumeToken: String? = nil, resumed: Bool = false, acceptsParts: Bool = false
@@ -46,27 +46,29 @@ public struct ConnectionCode: Sendable, Hashable, Codable, CustomStringConvertib
     self.acceptsParts = acceptsParts
   }
 
-  /// Without the secrets.
+  /// A description without the secrets.
   public var description: String {
     "connection code\(resumed ? ", resumed" : "")\(acceptsParts ? ", accepts parts" : "")"
   }
 }
 
-/// Names one request to a phone, so that its answer finds the way back; 1 to 64 bytes of UTF-8.
+/// The id of a request to a phone, which its answer repeats: 1 to 64 bytes of UTF-8.
 public struct RelayRequestID: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// As the backend gave it; compared, never taken apart.
+  /// The id as the backend sent it. It is compared, but never parsed.
   public let text: String
 
-  /// The original's are UUIDs of 36 characters; the bound is ours. `nil` beyond it or if empty.
+  /// Creates an id. Returns `nil` if it is empty or too long.
+  ///
+  /// The original app's ids are UUIDs of 36 characters, and the bound is chosen here.
   public init?(_ text: some StringProtocol) {
     guard (1...Self.maxBytes).contains(text.utf8.count) else { return nil }
     self.text = String(text)
   }
 
-  /// The longest id in bytes.
+  /// The longest id, in bytes.
   public static let maxBytes = 64
 
-  /// As the backend gave it.
+  /// The id as the backend sent it.
   public var description: String { text }
 
   public init(from decoder: any Decoder) throws {
@@ -84,7 +86,7 @@ public struct RelayRequestID: Sendable, Hashable, Codable, CustomStringConvertib
 }
 
 extension JSONFields {
-  /// The id of a request, under any of the names that were ever used for it.
+  /// Returns the id of a request, under any name that was ever used for it.
   func requestID() throws(FieldFault) -> RelayRequestID? {
     for name in Self.idNames {
       guard let text = try optionalString(name), !text.isEmpty else { continue }
@@ -94,17 +96,17 @@ extension JSONFields {
     return nil
   }
 
-  /// In the order in which they count.
+  /// The names of the id, in the order of their precedence.
   static let idNames = ["request_id", "requestId", "id"]
 }
 
-/// The reason why bytes are not a message of the relay, with what a reply about it needs.
+/// The reason that bytes are not a message of the relay, with the values that a reply needs.
 public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// The id of the request, if it was read.
   public var id: RelayRequestID?
   /// The kind of the question, if it was read.
   public var kind: HealthQuestion.Kind?
-  /// What is wrong.
+  /// The error in the message.
   public var fault: FieldFault
 
   /// Creates an error. `id` and `kind` are `nil` if the fault came before they were read.
@@ -114,12 +116,12 @@ public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringCo
     self.fault = fault
   }
 
-  /// The error in a few words, for people.
+  /// A short description of the error, worded for people.
   public var description: String { fault.description }
 }
 
 extension RelayWireError {
-  /// Runs `body`, and says of its fault which request and which kind it belongs to.
+  /// Runs `body`, and adds the request's id and kind to its error.
   static func about<Value>(
     _ id: RelayRequestID?, _ kind: HealthQuestion.Kind? = nil,
     _ body: () throws(FieldFault) -> Value

@@ -2,13 +2,13 @@ public import LinkHealth
 import LinkJSON
 
 extension HealthPart {
-  /// The longest frame in bytes that an answer is cut into; ours.
+  /// The longest frame of an answer that is sent in parts, in bytes. The bound is chosen here.
   public static let maxFrameBytes = 200_000
-  /// The longest answer in bytes that its pieces may make; ours.
+  /// The longest answer that is sent in parts, in bytes. The bound is chosen here.
   public static let maxObjectBytes = HealthObject.maxBytes
-  /// What a frame has around its piece: the longest id, escaped, and the other members.
+  /// The bytes around the text in a frame: the longest id, escaped, and the other members.
   private static let around = 6 * RelayRequestID.maxBytes + 200
-  /// No cut into pieces of at least one character makes more.
+  /// The most parts, which is the number of parts with one byte each.
   private static let maxCount = maxObjectBytes
 
   static let names = ["kind", "index", "count", "text"]
@@ -34,9 +34,9 @@ extension HealthPart {
 }
 
 extension PhoneMessage {
-  /// The answer in as many messages as it needs, so that no frame is longer than `limit` bytes.
+  /// Returns the answer in as many messages as needed for frames of at most `limit` bytes.
   ///
-  /// A limit below 1,024 counts as that: every frame must hold its own members.
+  /// A limit below 1,024 counts as 1,024, since every frame must contain its own members.
   public static func frames(
     answering kind: HealthQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject,
     atMost limit: Int = HealthPart.maxFrameBytes
@@ -51,16 +51,18 @@ extension PhoneMessage {
 }
 
 extension HealthPart {
-  /// The object's text in pieces that fit a frame of `limit` bytes once their quotes are escaped.
+  /// Returns the object's text in pieces that fit a frame of `limit` bytes after their quotes are
+  /// escaped.
   fileprivate static func cut(_ bytes: [UInt8], atMost limit: Int) -> [String] {
     let room = max(limit, 1_024) - around
     var pieces: [String] = []
     var start = 0
     var length = 0
     for (index, byte) in bytes.enumerated() {
-      // JSON text has control characters only as white space; those need two bytes as well.
+      // JSON text contains control characters only as white space, which also take two bytes.
       let cost = byte < 0x20 || byte == 0x22 || byte == 0x5C ? 2 : 1
-      // A scalar of up to four bytes stays whole, so its first byte looks four ahead.
+      // A scalar of up to four bytes must not be split, so its first byte leaves room for three
+      // more.
       if byte & 0xC0 != 0x80, length + cost + 3 > room {
         pieces.append(String(decoding: bytes[start..<index], as: UTF8.self))
         (start, length) = (index, 0)
@@ -72,22 +74,23 @@ extension HealthPart {
   }
 }
 
-/// Puts the pieces of one answer together, in the order of their numbers.
+/// The assembly of one answer from its parts, in the order of their indexes.
 ///
-/// Holds at most `HealthPart.maxObjectBytes`; a piece beyond that is refused.
+/// It holds at most `HealthPart.maxObjectBytes`, and rejects a part beyond that.
 package struct HealthAssembly: Sendable, Hashable, Codable {
   private var kind: HealthQuestion.Kind?
   private var count = 0
   private var next = 0
   private var bytes: [UInt8] = []
 
-  /// Nothing has come yet.
+  /// Creates an empty assembly.
   package init() {}
 
-  /// Whether all pieces have come.
+  /// Whether all parts have arrived.
   package var isWhole: Bool { kind != nil && next == count }
 
-  /// Takes one piece; the object, once it is whole. Throws if it does not follow the one before.
+  /// Adds a part, and returns the object once it is complete. Throws an error if the part does not
+  /// follow the previous one.
   package mutating func take(
     _ part: HealthPart, of id: RelayRequestID
   ) throws(RelayWireError) -> HealthObject? {

@@ -1,20 +1,20 @@
 public import LinkCore
 package import LinkJSON
 
-/// Body of `POST /relay/assistants`: which pairings to end; none only lists them.
+/// The body of `POST /relay/assistants`, which lists the pairings and can end some.
 public enum AssistantsOrder: Sendable, Hashable, Codable {
-  /// Nothing.
+  /// End no pairing.
   case list
-  /// That of this id.
+  /// End the pairing with this id.
   case end(String)
-  /// All of them.
+  /// End all pairings.
   case endAll
 
-  /// The word for all of them.
+  /// The value that stands for all pairings.
   private static let all = "all"
   private static let maxBytes = 64
 
-  /// Reads the body. Throws if it is no JSON object, or `end` is no text.
+  /// Reads the body. Throws an error if it is not a JSON object, or if `end` is not a string.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> AssistantsOrder {
     let fields = JSONFields(bytes, keeping: ["end"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
@@ -25,7 +25,7 @@ public enum AssistantsOrder: Sendable, Hashable, Codable {
     }
   }
 
-  /// The body.
+  /// The body of the request.
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 40)
     writer.beginObject()
@@ -39,27 +39,27 @@ public enum AssistantsOrder: Sendable, Hashable, Codable {
   }
 }
 
-/// Answer to `POST /relay/assistants`: the assistants that may ask this phone, the oldest first.
+/// The answer to `POST /relay/assistants`: the assistants paired with this phone, oldest first.
 public struct PairedAssistants: Sendable, Hashable, Codable {
-  /// How many may be paired at once.
+  /// The most assistants that may be paired at once.
   public var limit: Int
-  /// Those that are.
+  /// The paired assistants.
   public var assistants: [Assistant]
 
-  /// One assistant's pairing.
+  /// The pairing of one assistant.
   public struct Assistant: Sendable, Hashable, Codable {
-    /// Names the pairing to the phone.
+    /// The id of the pairing.
     public var id: String
-    /// What the assistant calls itself; `nil` if it did not say.
+    /// The assistant's name for itself, or `nil` if it sent none.
     public var name: AssistantName?
-    /// When it was paired; `nil` if that is not known.
+    /// The time of the pairing, or `nil` if it is unknown.
     public var since: Timestamp?
-    /// When it asked last; `nil` if it has not.
+    /// The time of the latest question, or `nil` if there was none.
     public var lastQuestion: Timestamp?
-    /// When it has to be paired anew.
+    /// The time at which the pairing expires.
     public var expiresAt: Timestamp
 
-    /// A pairing from its parts.
+    /// Creates a pairing.
     public init(
       id: String, name: AssistantName?, since: Timestamp?, lastQuestion: Timestamp?,
       expiresAt: Timestamp
@@ -72,16 +72,16 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
     }
   }
 
-  /// A list from its parts.
+  /// Creates a list.
   public init(limit: Int, assistants: [Assistant]) {
     self.limit = limit
     self.assistants = assistants
   }
 
-  /// The most assistants that are read; ours.
+  /// The most assistants that are read. The bound is chosen here.
   public static let maxCount = 1_000
 
-  /// Reads the body. Throws if it is not of this form.
+  /// Reads the body. Throws an error if it does not have this form.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> PairedAssistants {
     let fields = JSONFields(bytes, keeping: ["limit", "assistants"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
@@ -95,7 +95,7 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
     }
   }
 
-  /// The body.
+  /// The body of the answer.
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 60 + 200 * assistants.count)
     writer.beginObject()
@@ -111,7 +111,7 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
 }
 
 extension PairedAssistants.Assistant {
-  /// The longest name or version that is read; ours.
+  /// The longest name or version that is read, in bytes. The bound is chosen here.
   private static let maxTextBytes = 1_024
 
   fileprivate init(_ element: [UInt8]) throws(FieldFault) {
@@ -147,14 +147,14 @@ extension PairedAssistants.Assistant {
     return time
   }
 
-  /// Writes it as one object; also for programs that read the output of a command.
+  /// Writes the pairing as one object. Commands use it for output that programs read.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writeMembers(to: &writer)
     writer.endObject()
   }
 
-  /// Writes its members into an object.
+  /// Writes the members of the pairing into an open object.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.entry("id", id)
     if let name { writer.entry("name", name.name) }
@@ -165,17 +165,18 @@ extension PairedAssistants.Assistant {
   }
 }
 
-/// The name that an assistant gives itself in its handshake; it is not verified.
+/// The name that an assistant sends in its handshake. It is not verified.
 public struct AssistantName: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// Such as `claude-ai`.
+  /// The name, such as `claude-ai`.
   public var name: String
-  /// Such as `1.4.2`.
+  /// The version, such as `1.4.2`.
   public var version: String?
 
-  /// The most characters of either that are kept; ours.
+  /// The most characters of the name and of the version that are stored. The bound is chosen here.
   public static let maxLength = 64
 
-  /// A name without control characters, cut to `maxLength`; `nil` if nothing is left of it.
+  /// Creates a name without control characters, truncated to `maxLength`. Returns `nil` if nothing
+  /// is left.
   public init?(_ name: String?, version: String? = nil) {
     guard let name = name.flatMap(Self.plain) else { return nil }
     self.name = name

@@ -2,13 +2,14 @@ public import LinkHealth
 import LinkJSON
 
 extension PhoneMessage {
-  /// The longest message in bytes: plain phones send a long answer whole, the bound is ours.
+  /// The longest message, in bytes. Plain phones send a long answer as a whole, and the bound is
+  /// chosen here.
   public static let maxBytes = 8 << 20
 
-  /// Reads one text frame; unknown members are ignored, an answer's object is not looked into.
+  /// Reads a text frame. Unknown members are ignored, and an answer's object is not checked.
   ///
-  /// A message without a type that tells of an error is a failure, as plain phones send it.
-  /// Throws with the id and the kind of answer, wherever those could be read.
+  /// A message that has no type and reports an error is a failure, as plain phones send it. Throws
+  /// an error with the id and the kind of answer, if those could be read.
   public static func read(
     _ bytes: [UInt8], maxBytes: Int = PhoneMessage.maxBytes
   ) throws(RelayWireError) -> PhoneMessage {
@@ -48,7 +49,7 @@ extension PhoneMessage {
     return .part(id, try HealthPart(fields))
   }
 
-  /// The message as one text frame.
+  /// The message as a text frame.
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: capacity)
     writer.beginObject()
@@ -71,7 +72,7 @@ extension PhoneMessage {
     }
   }
 
-  /// The request that this answers, where it says so.
+  /// The id of the request that the message answers, if there is one.
   public var id: RelayRequestID? {
     switch self {
     case .healthData(let id, _), .summary(let id, _), .part(let id, _): id
@@ -94,7 +95,7 @@ extension PhoneMessage {
 }
 
 extension PhoneMessage {
-  /// The answer to a request, in the words of its kind.
+  /// Returns the answer to a request of a kind.
   public static func answer(
     _ kind: HealthQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject
   ) -> PhoneMessage {
@@ -104,7 +105,7 @@ extension PhoneMessage {
     }
   }
 
-  /// The answer to a message that could not be read: always with the id, if there was one.
+  /// Returns the answer to a message that could not be read, with the id if there was one.
   public static func refusing(_ error: RelayWireError) -> PhoneMessage {
     guard let id = error.id, let kind = error.kind else {
       return .failure(error.id, reason: error.description)
@@ -114,7 +115,7 @@ extension PhoneMessage {
 }
 
 extension HealthQuestion.Kind {
-  /// The type of message that answers.
+  /// The type of the message that contains the answer.
   package var replyType: String {
     switch self {
     case .healthData: "health_data_response"
@@ -122,13 +123,14 @@ extension HealthQuestion.Kind {
     }
   }
 
-  /// The kind of question that a message of this type answers.
+  /// Creates the kind of question that a message of this type answers. Returns `nil` for any other
+  /// type.
   package init?(replyType: String) {
     guard let kind = Self.allCases.first(where: { $0.replyType == replyType }) else { return nil }
     self = kind
   }
 
-  /// The member that holds the answer.
+  /// The name of the member that contains the answer.
   package var objectName: String {
     switch self {
     case .healthData: "health_data"
@@ -156,32 +158,32 @@ extension JSONWriter {
   }
 }
 
-/// What a phone says to the backend.
+/// A message from a phone to the backend.
 public enum PhoneMessage: Sendable, Hashable, Codable {
-  /// The answer to a question for samples.
+  /// The answer to a query for samples.
   case healthData(RelayRequestID, HealthObject)
-  /// The answer to a question for a summary.
+  /// The answer to a query for a summary.
   case summary(RelayRequestID, HealthObject)
-  /// A piece of an answer that is too long for one frame; ours.
+  /// A part of an answer that is too long for one frame. Plain phones do not send it.
   case part(RelayRequestID, HealthPart)
-  /// Something could not be understood or done; without an id only if none could be read.
+  /// A failure to read or answer a message. The id is `nil` only if none could be read.
   case failure(RelayRequestID?, reason: String)
   /// A message of a `type` that this version does not know.
   case unknown(type: String, id: RelayRequestID?)
 }
 
-/// One of the pieces of a health object, cut between any two of its characters.
+/// A part of a health object, which can be split between any two of its characters.
 public struct HealthPart: Sendable, Hashable, Codable {
-  /// The kind of answer that the pieces make.
+  /// The kind of the complete answer.
   public var kind: HealthQuestion.Kind
-  /// Counts from 0.
+  /// The index of the part, from 0.
   public var index: Int
-  /// How many pieces there are; at least 1.
+  /// The number of parts, at least 1.
   public var count: Int
-  /// The piece; all of them in a row are the JSON object.
+  /// The text of the part. All texts in order are the JSON object.
   public var text: String
 
-  /// A piece; nothing is checked.
+  /// Creates a part without checking it.
   public init(kind: HealthQuestion.Kind, index: Int, count: Int, text: String) {
     self.kind = kind
     self.index = index

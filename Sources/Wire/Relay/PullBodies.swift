@@ -1,11 +1,11 @@
 public import LinkHealth
 
-/// Body of `POST /relay/lease`: how many questions the phone takes at most.
+/// The body of `POST /relay/lease`, with the most questions that the phone accepts.
 public struct LeaseOrder: Sendable, Hashable, Codable {
-  /// 1 to 100; the bound is ours.
+  /// The most questions, from 1 to 100. The bound is chosen here.
   public var max: Int
 
-  /// An order.
+  /// Creates an order.
   public init(max: Int) {
     self.max = max
   }
@@ -13,14 +13,14 @@ public struct LeaseOrder: Sendable, Hashable, Codable {
 
 /// A question that this phone may answer until its lease expires.
 public struct LeasedQuestion: Sendable, Hashable, Codable {
-  /// The request.
+  /// The id of the request.
   public var id: RelayRequestID
-  /// What is asked.
+  /// The question.
   public var question: HealthQuestion
-  /// Goes back with the answer; 1 to 128 bytes.
+  /// The lease, which is sent back with the answer: 1 to 128 bytes.
   public var lease: String
 
-  /// A leased question.
+  /// Creates a leased question.
   public init(id: RelayRequestID, question: HealthQuestion, lease: String) {
     self.id = id
     self.question = question
@@ -28,30 +28,30 @@ public struct LeasedQuestion: Sendable, Hashable, Codable {
   }
 }
 
-/// Answer to `POST /relay/lease`.
+/// The answer to `POST /relay/lease`.
 public struct LeasedQuestions: Sendable, Hashable, Codable {
   /// The questions, oldest first.
   public var questions: [LeasedQuestion]
-  /// How long the leases hold.
+  /// The time until the leases expire.
   public var expiresIn: Duration
-  /// Those that this version cannot read; each is to be answered with its error.
+  /// The requests that this version cannot read. Each must be answered with its error.
   public var rejected: [Rejected]
 
-  /// A request that cannot be read, though its lease can.
+  /// A request that cannot be read, although its lease can.
   public struct Rejected: Sendable, Hashable, Codable {
-    /// Goes back with the error.
+    /// The lease, which is sent back with the error.
     public var lease: String
-    /// What is wrong, with the request's id.
+    /// The error, with the request's id.
     public var error: RelayWireError
 
-    /// A request that cannot be read.
+    /// Creates a rejected request.
     public init(lease: String, error: RelayWireError) {
       self.lease = lease
       self.error = error
     }
   }
 
-  /// Leased questions, all of them readable by default.
+  /// Creates leased questions. By default none is rejected.
   public init(questions: [LeasedQuestion], expiresIn: Duration, rejected: [Rejected] = []) {
     self.questions = questions
     self.expiresIn = expiresIn
@@ -59,14 +59,14 @@ public struct LeasedQuestions: Sendable, Hashable, Codable {
   }
 }
 
-/// Body of `POST /relay/results`: an answer as on the socket, with its lease.
+/// The body of `POST /relay/results`: an answer as on the socket, with its lease.
 public struct LeasedResult: Sendable, Hashable, Codable {
-  /// The lease under which it was made.
+  /// The lease of the question.
   public var lease: String
-  /// The answer; its id is also written as `request_id`.
+  /// The answer. Its id is also written as `request_id`.
   public var message: PhoneMessage
 
-  /// A result.
+  /// Creates a result.
   public init(lease: String, message: PhoneMessage) {
     self.lease = lease
     self.message = message

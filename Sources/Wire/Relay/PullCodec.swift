@@ -2,10 +2,11 @@ import LinkHealth
 import LinkJSON
 
 extension LeaseOrder {
-  /// The most questions of one order; ours.
+  /// The range of the questions in one order. It is chosen here.
   public static let bounds = 1...100
 
-  /// Reads the body; no `max` is one question. Throws if it is no JSON object or out of bounds.
+  /// Reads the body. Without `max` it is one question. Throws an error if the body is not a JSON
+  /// object, or if `max` is out of bounds.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeaseOrder {
     let fields = JSONFields(bytes, keeping: ["max"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
@@ -14,7 +15,7 @@ extension LeaseOrder {
     }
   }
 
-  /// The body.
+  /// The body of the request.
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 20)
     writer.beginObject()
@@ -25,9 +26,10 @@ extension LeaseOrder {
 }
 
 extension LeasedQuestions {
-  /// Reads the body; a request that cannot be read is kept as rejected, if it has id and lease.
+  /// Reads the body. A request that cannot be read is stored as rejected if it has an id and a
+  /// lease.
   ///
-  /// Throws if the body itself is not of the contract's form.
+  /// Throws an error if the body itself does not have the contract's form.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeasedQuestions {
     let fields = JSONFields(bytes, keeping: ["requests", "lease_expires_in"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
@@ -62,7 +64,7 @@ extension LeasedQuestions {
     }
   }
 
-  /// The body; what was rejected is not in it.
+  /// The body of the answer, without rejected requests.
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 100 + 300 * questions.count)
     writer.beginObject()
@@ -85,12 +87,12 @@ extension LeasedQuestions {
 }
 
 extension LeasedResult {
-  /// The longest lease in bytes; ours.
+  /// The longest lease, in bytes. The bound is chosen here.
   public static let maxLeaseBytes = 128
 
   /// Reads the body: the members of the answer as on the socket, and `lease`.
   ///
-  /// Throws with the id, wherever it could be read.
+  /// Throws an error with the id, if it could be read.
   public static func read(
     _ bytes: [UInt8], maxBytes: Int = PhoneMessage.maxBytes
   ) throws(RelayWireError) -> LeasedResult {
@@ -103,7 +105,7 @@ extension LeasedResult {
     return LeasedResult(lease: lease, message: message)
   }
 
-  /// The body.
+  /// The body of the request.
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 500)
     writer.beginObject()

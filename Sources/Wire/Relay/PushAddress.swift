@@ -1,35 +1,38 @@
 import LinkCore
 import LinkJSON
 
-/// Where a phone in background is woken: what `POST /relay/push` registers.
+/// The address for wake pushes to a phone in the background, as registered by `POST /relay/push`.
 ///
-/// Whoever knows it can ring there, so it is kept like a secret: never in a log or an error.
+/// Anyone who has it can send wake pushes, so it is kept like a secret and never appears in a log
+/// or an error.
 public enum PushAddress: Sendable, Hashable, Codable {
   /// Apple's push service.
   case apns(APNsAddress)
-  /// A word that the backend's hook program understands: 1 to 1,024 bytes, no control characters.
+  /// An address for the backend's hook program: 1 to 1,024 bytes without control characters.
   case hook(String)
 
-  /// Longest word of a hook, in bytes; room for a Web Push endpoint, the bound is ours.
+  /// The longest hook address, in bytes. The bound is chosen here and has room for a Web Push
+  /// endpoint.
   public static let maxHookBytes = 1_024
 }
 
-/// A device of Apple's push service, as the app on it was told.
+/// A device of Apple's push service, as registered by the app on it.
 public struct APNsAddress: Sendable, Hashable, Codable {
-  /// Which of the two services gave the token.
+  /// The service that issued the token.
   public enum Environment: String, Sendable, Hashable, Codable, CaseIterable {
     case production, sandbox
   }
 
-  /// Lower-case hexadecimal, 2 to 200 digits in pairs; Apple promises no length, the bound is ours.
+  /// The token as 2 to 200 lower-case hexadecimal digits in pairs. Apple guarantees no length, and
+  /// the bound is chosen here.
   public var token: String
-  /// The app's bundle id, 1 to 255 bytes of letters, digits, dots and hyphens; `nil` is the
+  /// The app's bundle id: 1 to 255 bytes of letters, digits, dots and hyphens. `nil` selects the
   /// backend's.
   public var topic: String?
-  /// Which service is asked.
+  /// The service that receives the push.
   public var environment: Environment
 
-  /// An address whose parts are checked; `nil` for a token or topic that cannot be one.
+  /// Creates an address. Returns `nil` if the token or the topic is invalid.
   public init?(token: String, topic: String? = nil, environment: Environment = .production) {
     let token = token.lowercased()
     guard (2...200).contains(token.utf8.count), token.utf8.count.isMultiple(of: 2),
@@ -54,7 +57,8 @@ public struct APNsAddress: Sendable, Hashable, Codable {
 }
 
 extension PushAddress {
-  /// The body of `POST /relay/push`: `kind`, `address`, and for Apple `environment`, `topic`.
+  /// Returns the body of `POST /relay/push`: `kind`, `address`, and for Apple `environment`,
+  /// `topic`.
   public func encode() -> [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
@@ -75,9 +79,9 @@ extension PushAddress {
     return writer.bytes
   }
 
-  /// Reads the body; unknown members are ignored, of repeated ones the last counts.
+  /// Reads the body. Unknown members are ignored, and the last of repeated members counts.
   ///
-  /// Throws without any part of the address in the error.
+  /// Throws an error that contains no part of the address.
   public static func decode(_ body: [UInt8]) throws(MessageError) -> PushAddress {
     let found = try JSONReader.read(body) { (reader) throws(JSONError) in
       var found: [String: String] = [:]
@@ -121,14 +125,15 @@ extension PushAddress {
   }
 }
 
-/// What became of a push.
+/// The outcome of a push.
 public enum PushOutcome: Sendable, Hashable, Codable {
-  /// The service took it; whether the phone wakes is its affair.
+  /// The service accepted the push. It does not report whether the phone wakes.
   case delivered
   /// The address is no longer valid and must be removed.
   case gone
-  /// Too many, or the service is busy: not before this long; the sender keeps to it by itself.
+  /// There were too many pushes, or the service is busy. The sender itself waits for `retryAfter`.
   case tooMany(retryAfter: Duration)
-  /// It did not work, for a reason that may pass or needs a person; never holds a secret.
+  /// The push failed for a reason that may pass or needs a person. The cause never contains a
+  /// secret.
   case failed(cause: String)
 }

@@ -1,23 +1,23 @@
 public import LinkCore
 public import LinkJSON
 
-/// What a client says in a session.
+/// A message from a client in a session.
 public enum SessionClientMessage: Sendable, Hashable, Codable {
   case connect(SessionConnect)
   case ping
-  /// A message of the server was stored; its id.
+  /// The client stored the server's message with this id.
   case messageAck(String)
   case prompt(SessionPrompt)
-  /// Send what a conversation has behind the cursor, and what it gets from now on.
+  /// A request for the messages of a conversation after the cursor, and for its future messages.
   case subscribe(SessionSubscription)
-  /// The same for up to 100 conversations; `SessionFeature.batch`.
+  /// A subscription to up to 100 conversations; `SessionFeature.batch`.
   case subscribeBatch([SessionSubscription])
   case unsubscribe(conversation: String)
-  /// The longest message that the client takes, in units of 1,024 bytes, 1 to 16,384.
+  /// The longest message that the client accepts, in units of 1,024 bytes, from 1 to 16,384.
   case setMaxMessageSize(kilobytes: Int)
-  /// Cancel what runs in a conversation.
+  /// A request to cancel the work in progress in a conversation.
   case killSession(conversation: String)
-  /// The client closes next.
+  /// A notice that the client closes next.
   case disconnect(reason: String)
   /// A message of a type that this version does not know.
   case unknown(type: String)
@@ -25,24 +25,24 @@ public enum SessionClientMessage: Sendable, Hashable, Codable {
 
 /// The first message of a client.
 ///
-/// The description does not show the secrets.
+/// The description does not contain the secrets.
 public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The client's own id, 1 to 128 bytes: what it did not acknowledge belongs to it.
+  /// The client's own id, 1 to 128 bytes. The server keeps unacknowledged messages for this id.
   public var session: String
-  /// The key itself; `nil` if the challenge is answered instead.
+  /// The key itself, or `nil` if the client answers the challenge instead.
   public var key: Secret?
-  /// The lower-case hex digits of HMAC-SHA256 with the key over `signedText(_:)`.
+  /// The HMAC-SHA256 of `signedText(_:)` with the key, in lower-case hexadecimal digits.
   public var proof: Secret?
-  /// The time of `hello`, or the client's clock; refused with a proof if it differs by more than
-  /// 30 s from the server's.
+  /// The time of `hello`, or of the client's clock. With a proof it is rejected if it differs from
+  /// the server's clock by more than 30 s.
   public var timestamp: Timestamp?
-  /// The client's newest version as it was sent; `nil` for none.
+  /// The client's newest version as sent, or `nil` if it sends none.
   public var version: String?
-  /// How many conversations the client wants listed.
+  /// The number of conversations that the server should list.
   public var recentSessionsLimit: Int?
-  /// What the client knows beside the original's protocol.
+  /// The extensions of the original protocol that the client supports.
   public var features: Set<SessionFeature>
-  /// The number of the last message of the server that the client stored; `SessionFeature.resume`.
+  /// The number of the last server message that the client stored; `SessionFeature.resume`.
   public var received: UInt64?
 
   public init(
@@ -57,12 +57,15 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
 
   public var description: String { "connect of \(session)" }
 
-  /// Returns what a client signs to answer a challenge: the challenge, or with
-  /// `SessionFeature.boundProof` also who enters, in which version and when.
+  /// Returns the text that a client signs to answer a challenge.
   ///
-  /// The parts stand behind 128 spaces, each as `LENGTH:TEXT,` with its length in bytes: challenge,
-  /// `session_id`, `protocol_version`, and the time in whole milliseconds since 1970. So the text
-  /// is longer than any challenge, and no answer to a challenge alone is an answer of this form.
+  /// It is the challenge alone. With `SessionFeature.boundProof` it also includes the client's id,
+  /// its version and the time.
+  ///
+  /// The parts follow 128 spaces, each as `LENGTH:TEXT,` with its length in bytes: the challenge,
+  /// `session_id`, `protocol_version`, and the time in whole milliseconds since 1970. The text is
+  /// therefore longer than any challenge, and no answer to a challenge alone is an answer of this
+  /// form.
   public func signedText(_ challenge: String) -> String {
     guard features.contains(.boundProof) else { return challenge }
     let time = timestamp.map { String($0.nanoseconds / 1_000_000) } ?? ""
@@ -72,23 +75,24 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
   }
 }
 
-/// A prompt: a text for the program behind the server.
+/// A prompt, which is a text for the program behind the server.
 public struct SessionPrompt: Sendable, Hashable, Codable {
-  /// What is asked.
+  /// The text of the prompt.
   public var text: String
-  /// A lower-case UUID.
+  /// The conversation's id, a lower-case UUID.
   public var conversation: String
   /// Whether this is the conversation's first prompt (`new_session_id`).
   public var isNew: Bool
-  /// The same for each try of this prompt, 1 to 128 bytes; `nil` from a plain client.
+  /// The idempotency key, the same for each retry of this prompt, 1 to 128 bytes; `nil` from a
+  /// plain client.
   public var idempotencyKey: String?
-  /// The number of the prompt among all of this client, from 1; `SessionFeature.resume`.
+  /// The number of the prompt among all prompts of this client, from 1; `SessionFeature.resume`.
   public var number: UInt64?
-  /// The directory in which the program works; the server may ignore it.
+  /// The working directory of the program. The server may ignore it.
   public var workingDirectory: String?
-  /// The program's provider; the server may ignore it.
+  /// The program's provider. The server may ignore it.
   public var provider: String?
-  /// What the program is told before; the server may ignore it.
+  /// The system prompt of the program. The server may ignore it.
   public var systemPrompt: String?
 
   public init(
@@ -103,11 +107,11 @@ public struct SessionPrompt: Sendable, Hashable, Codable {
   }
 }
 
-/// A conversation and the place from where it is wanted.
+/// A subscription to a conversation from a cursor on.
 public struct SessionSubscription: Sendable, Hashable, Codable {
   /// The conversation's id.
   public var conversation: String
-  /// The place behind which it is wanted.
+  /// The cursor after which messages are requested.
   public var cursor: SessionCursor
 
   public init(conversation: String, cursor: SessionCursor) {
@@ -116,14 +120,15 @@ public struct SessionSubscription: Sendable, Hashable, Codable {
 }
 
 extension SessionClientMessage {
-  /// The longest message in bytes that a server takes by default; the bound is ours: 5 times what
-  /// the original's client sends at most.
+  /// The longest message that a server accepts by default, in bytes.
+  ///
+  /// The bound is chosen here: 5 times the longest message of the original client.
   public static let maxBytes = 1 << 20
 
-  /// Reads one text frame; unknown members are ignored.
+  /// Reads a text frame. Unknown members are ignored.
   ///
-  /// Members of another spelling that the original's ends disagree about are read as well: the
-  /// type `message-ack` is `message_ack`.
+  /// Other spellings on which the original's client and server disagree are read as well: the type
+  /// `message-ack` is read as `message_ack`.
   public static func read(_ bytes: [UInt8]) throws(FieldFault) -> SessionClientMessage {
     let fields = JSONFields(bytes, keeping: names)
     try fields.check()
@@ -149,7 +154,7 @@ extension SessionClientMessage {
     }
   }
 
-  /// The message as one text frame.
+  /// The message as a text frame.
   public var bytes: [UInt8] {
     switch self {
     case .connect(let connect): .session("connect", connect.write)
@@ -183,7 +188,7 @@ extension SessionClientMessage {
 }
 
 extension [UInt8] {
-  /// A message of a type with its members, as one text frame.
+  /// Returns a message of a type with its members, as a text frame.
   static func session(
     _ type: String, capacity: Int = 200, _ members: (inout JSONWriter) -> Void = { _ in }
   ) -> [UInt8] {
@@ -202,7 +207,8 @@ extension SessionConnect {
       features: try fields.features(), received: try fields.optionalNumber("received"))
   }
 
-  /// A version that is no text counts as none: the contract has such a client speak the oldest one.
+  /// Returns the version, or `nil` if it is not a string. The contract treats such a client as one
+  /// with the oldest version.
   private static func version(_ fields: JSONFields) -> String? {
     do { return try fields.note("protocol_version") } catch { return nil }
   }

@@ -5,18 +5,19 @@ public enum SessionRole: String, Sendable, Hashable, Codable, CaseIterable {
   case user, assistant, system
 }
 
-/// One message of a conversation.
+/// A message of a conversation.
 public struct SessionEntry: Sendable, Hashable, Codable {
-  /// Its id: 1 to 128 bytes, the same wherever the message comes from.
+  /// The id, 1 to 128 bytes. It is the same wherever the message comes from.
   public var id: String
   public var role: SessionRole
-  /// What was said.
+  /// The text of the message.
   public var text: String
   /// The conversation's id, a lower-case UUID.
   public var conversation: String
-  /// When the server stored it; a hint for people, never for order.
+  /// The time at which the server stored the message. It is information for people, and never
+  /// determines the order.
   public var timestamp: Timestamp?
-  /// Its place in the conversation: a sequence number from 1 (0.4), or an offset from 0 (0.5).
+  /// The position in the conversation: a sequence number from 1 (0.4), or an offset from 0 (0.5).
   public var place: UInt64?
 
   public init(
@@ -28,39 +29,39 @@ public struct SessionEntry: Sendable, Hashable, Codable {
   }
 }
 
-/// From where on a client asks for a conversation.
+/// The position from which a client requests a conversation.
 public enum SessionCursor: Sendable, Hashable, Codable {
-  /// Behind this sequence number; 0 for all (0.4).
+  /// After this sequence number, or from the beginning if it is 0 (0.4).
   case sequence(UInt64)
-  /// From this offset on, of the file with this signature, if one was seen (0.5).
+  /// From this offset on, in the file with this signature, if the client has one (0.5).
   case offset(UInt64, signature: String?)
 }
 
-/// A window of a conversation: the answer to `subscribe`, and each message that follows it live.
+/// A window of a conversation: the answer to `subscribe`, and each live message after it.
 public struct SessionHistory: Sendable, Hashable, Codable {
-  /// What a version says of the window's place.
+  /// The position of a window, in the form of a version.
   public enum Place: Sendable, Hashable, Codable {
-    /// The first and last sequence number of the window, and the one that comes next (0.4).
+    /// The first and last sequence number of the window, and the next one (0.4).
     case sequence(first: UInt64?, last: UInt64?, next: UInt64)
-    /// The offset behind the window, the file's signature, and whether it is another file than the
-    /// one the client saw (0.5).
+    /// The offset after the window, the file's signature, and whether the file has replaced the one
+    /// that the client read (0.5).
     case offset(next: UInt64, signature: String, isReplaced: Bool)
   }
 
-  /// A span that the server cannot send.
+  /// A range that the server cannot send.
   public struct Gap: Sendable, Hashable, Codable {
-    /// The sequence number that the client named.
+    /// The sequence number that the client requested.
     public var requested: UInt64
-    /// The oldest one that the server has.
+    /// The oldest sequence number on the server.
     public var oldest: UInt64
-    /// Why it cannot.
+    /// The reason that the server cannot send it.
     public var reason: Reason
 
-    /// Why a server cannot send a span.
+    /// The reason that a server cannot send a range.
     public enum Reason: String, Sendable, Hashable, Codable, CaseIterable {
       /// Older messages were removed.
       case pruned
-      /// The client names a place that the server has not reached.
+      /// The client's position is after the end of the server's conversation.
       case clientAhead = "client_ahead"
     }
 
@@ -73,11 +74,11 @@ public struct SessionHistory: Sendable, Hashable, Codable {
   public var conversation: String
   /// The messages of the window, in order.
   public var entries: [SessionEntry]
-  /// Where the window stands.
+  /// The position of the window.
   public var place: Place
   /// Whether the window reaches the end of the conversation.
   public var isComplete: Bool
-  /// What is missing before it.
+  /// The missing range before the window.
   public var gap: Gap?
 
   public init(

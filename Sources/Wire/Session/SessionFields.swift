@@ -1,15 +1,15 @@
 import LinkCore
 import LinkJSON
 
-/// The members that both directions of the session protocol share, and their bounds.
+/// The bounds of members in both directions of the session protocol.
 ///
-/// The bounds are ours: far above what the original's ends send.
+/// The bounds are chosen here, far above what the original's client and server send.
 enum SessionBounds {
-  /// The longest id in bytes.
+  /// The longest id, in bytes.
   static let id = 128
-  /// The longest word for programs, in bytes: types, codes, versions, providers.
+  /// The longest name for programs, in bytes: types, codes, versions, providers.
   static let word = 64
-  /// The longest text of the protocol itself, in bytes; texts of people have the message's bound.
+  /// The longest text of the protocol itself, in bytes. User texts have the bound of the message.
   static let note = 4_096
   /// The most entries of a window, and the most conversations of a batch.
   static let entries = 1_000
@@ -19,19 +19,19 @@ enum SessionBounds {
 }
 
 extension JSONFields {
-  /// An id of 1 to 128 bytes.
+  /// Reads an id of 1 to 128 bytes.
   func sessionID(_ name: String) throws(FieldFault) -> String {
     try string(name, atMost: SessionBounds.id)
   }
 
-  /// An id of 1 to 128 bytes; `nil` if it is absent or empty.
+  /// Reads an id of 1 to 128 bytes. Returns `nil` if it is absent or empty.
   func optionalSessionID(_ name: String) throws(FieldFault) -> String? {
     guard let text = try optionalString(name), !text.isEmpty else { return nil }
     guard text.utf8.count <= SessionBounds.id else { throw .outOfBounds(field: name) }
     return text
   }
 
-  /// A text of the protocol; `nil` if it is absent.
+  /// Reads a text of the protocol. Returns `nil` if it is absent.
   func note(
     _ name: String, atMost limit: Int = SessionBounds.note
   ) throws(FieldFault) -> String? {
@@ -48,7 +48,7 @@ extension JSONFields {
     UInt64(try int(name, in: SessionBounds.number))
   }
 
-  /// A time as ISO 8601 text, or as milliseconds since 1970: the original server sends both.
+  /// Reads a time as ISO 8601 text or as milliseconds since 1970. The original server sends both.
   func time(_ name: String) throws(FieldFault) -> Timestamp? {
     if let text = try? optionalString(name) {
       guard let time = RFC3339.parseISO8601(ArraySlice(text.utf8)) else {
@@ -60,7 +60,7 @@ extension JSONFields {
     return Timestamp(nanoseconds: Int64(milliseconds) * 1_000_000)
   }
 
-  /// The features that are known here; other words are ignored.
+  /// Reads the known features. Unknown features are ignored.
   func features() throws(FieldFault) -> Set<SessionFeature> {
     var features: Set<SessionFeature> = []
     for element in try elements("features", atMost: SessionBounds.batch) {
@@ -73,7 +73,7 @@ extension JSONFields {
 }
 
 extension JSONWriter {
-  /// Begins a message of a type, writes its members, and returns its bytes.
+  /// Returns the bytes of a message of a type, with its members.
   static func session(
     _ type: String, capacity: Int = 200, _ members: (inout JSONWriter) -> Void = { _ in }
   ) -> [UInt8] {

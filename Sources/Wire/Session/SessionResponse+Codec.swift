@@ -35,7 +35,7 @@ extension SessionResponse {
     if let parts { writer.entry("parts", parts) }
   }
 
-  /// About how many bytes it takes.
+  /// The approximate size of the response, in bytes.
   var size: Int {
     switch result {
     case .success(let text), .failure(let text): text.utf8.count * 9 / 8 + 300
@@ -66,7 +66,7 @@ extension SessionError {
 extension SessionEntry {
   /// Reads a message of a conversation.
   ///
-  /// - Parameter id: The id, where it stands outside of the message.
+  /// - Parameter id: The id, if it is outside the message.
   init(_ fields: JSONFields, id: String? = nil) throws(FieldFault) {
     try fields.check()
     let role = try fields.note("role", atMost: SessionBounds.word) ?? ""
@@ -76,16 +76,18 @@ extension SessionEntry {
     if own == nil { own = try fields.sessionID("uuid") }
     self.init(
       id: own ?? "",
-      // What is neither a person's nor an assistant's is the server's own.
+      // A role other than the user and the assistant belongs to the server itself.
       role: SessionRole(rawValue: role) ?? .system, text: try fields.optionalString("text") ?? "",
       conversation: try fields.sessionID("session_id"),
-      // A hint: what cannot be read as a time is as good as none.
+      // The time is only information, so a time that cannot be read counts as absent.
       timestamp: (try? fields.time("timestamp")) ?? nil, place: place)
   }
 
   /// Writes the members.
   ///
-  /// - Parameter place: The member that holds the place; `nil` in a replay: its id stands outside.
+  /// - Parameter name: The name of the member for the position. It is `nil` in a replay, whose id
+  ///   is
+  ///   outside the message.
   func write(to writer: inout JSONWriter, place name: String?) {
     if let name {
       writer.entry("uuid", id)
@@ -97,7 +99,7 @@ extension SessionEntry {
     writer.some("timestamp", timestamp)
   }
 
-  /// About how many bytes it takes.
+  /// The approximate size of the entry, in bytes.
   var size: Int { text.utf8.count * 9 / 8 + 300 }
 }
 
@@ -157,7 +159,7 @@ extension SessionHistory {
     }
   }
 
-  /// About how many bytes it takes.
+  /// The approximate size of the history, in bytes.
   var size: Int { entries.reduce(300) { $0 + $1.size } }
 
   private static let names = [

@@ -1,28 +1,28 @@
 public import LinkCore
 public import LinkJSON
 
-/// What a server says in a session.
+/// A message from a server in a session.
 public enum SessionServerMessage: Sendable, Hashable, Codable {
   case hello(SessionHello)
   case connected(SessionConnected)
   case pong
-  /// Something was taken; with the key of the prompt if it was one and the server names it.
+  /// A message was accepted. The key is that of a prompt, if the server includes it.
   case ack(message: String, idempotencyKey: String?)
   case response(SessionResponse)
-  /// A piece of a response that is still being made, from 0; `SessionFeature.parts`.
+  /// A part of a response that is still being created, from index 0; `SessionFeature.parts`.
   case responsePart(conversation: String, idempotencyKey: String, index: Int, text: String)
   case error(SessionError)
-  /// The key is wrong or missing; the server closes next.
+  /// The key is wrong or missing. The server closes next.
   case authError(message: String)
   /// A message that was not acknowledged before, with the id to acknowledge and its number.
   case replay(id: String, SessionEntry, number: UInt64?)
   case turnComplete(conversation: String, isAborted: Bool)
   case history(SessionHistory)
-  /// Windows of several conversations; `SessionFeature.batch`.
+  /// The windows of several conversations; `SessionFeature.batch`.
   case historyBatch([SessionHistory])
-  /// Sign of life; no answer.
+  /// A heartbeat, which needs no answer.
   case heartbeat(Timestamp?)
-  /// The server stops soon; return within `window` after `retryAfter`.
+  /// A notice that the server stops soon. Clients reconnect within `window` after `retryAfter`.
   case draining(message: String, retryAfter: Duration, window: Duration?)
   case sessionKilled(conversation: String)
   /// A message of a type that this version does not know, such as `session_list`.
@@ -31,19 +31,19 @@ public enum SessionServerMessage: Sendable, Hashable, Codable {
 
 /// The first message of a server.
 public struct SessionHello: Sendable, Hashable, Codable {
-  /// For people.
+  /// A message, worded for people.
   public var message: String
-  /// The server's newest version as it was sent.
+  /// The server's newest version as sent.
   public var version: String?
-  /// The version of the authentication; 1.
+  /// The version of the authentication, which is 1.
   public var authVersion: Int?
-  /// What to send next, for people.
+  /// Instructions for the next message, worded for people.
   public var instructions: String?
-  /// What the client may sign instead of sending its key; used once.
+  /// The challenge, which the client can sign instead of sending its key. It is used once.
   public var challenge: String?
-  /// The server's clock: the time to sign with the challenge.
+  /// The time by the server's clock, to be signed with the challenge.
   public var timestamp: Timestamp?
-  /// What the server knows beside the original's protocol.
+  /// The extensions of the original protocol that the server supports.
   public var features: Set<SessionFeature>
 
   public init(
@@ -59,17 +59,18 @@ public struct SessionHello: Sendable, Hashable, Codable {
 
 /// The server's answer to `connect`.
 public struct SessionConnected: Sendable, Hashable, Codable {
-  /// For people.
+  /// A message, worded for people.
   public var message: String
-  /// The client's id, as it named itself.
+  /// The client's id, as the client sent it.
   public var session: String
-  /// What both ends speak; the oldest version if the server names none.
+  /// The version of the session, or the oldest version if the server names none.
   public var version: SessionVersion
-  /// What both ends know beside the original's protocol.
+  /// The extensions of the original protocol that both ends support.
   public var features: Set<SessionFeature>
-  /// The number of the client's last prompt that the server has; `SessionFeature.resume`.
+  /// The number of the client's last prompt on the server; `SessionFeature.resume`.
   public var received: UInt64?
-  /// Whether the server still has all that the client did not acknowledge; `nil` if unknown.
+  /// Whether the server still has everything that the client did not acknowledge, or `nil` if this
+  /// is unknown.
   public var isRecovered: Bool?
 
   public init(
@@ -81,26 +82,28 @@ public struct SessionConnected: Sendable, Hashable, Codable {
   }
 }
 
-/// The end of a prompt.
+/// The response to a prompt.
 public struct SessionResponse: Sendable, Hashable, Codable {
-  /// The id to acknowledge; `nil` from a plain server that keeps nothing.
+  /// The id to acknowledge, or `nil` from a plain server, which stores nothing.
   public var id: String?
   /// The number among all messages to this client; `SessionFeature.resume`.
   public var number: UInt64?
-  /// The conversation (`session_id`).
+  /// The conversation's id (`session_id`).
   public var conversation: String?
-  /// The key of the prompt, if it had one.
+  /// The idempotency key of the prompt, if it had one.
   public var idempotencyKey: String?
-  /// How the prompt ended.
+  /// The result of the prompt.
   public var result: Result
-  /// How many parts, from 0 on, make up the whole text, of which `result` has the beginning and the
-  /// end; `nil` if `result` has all of it. `SessionFeature.parts`.
+  /// The number of parts, from index 0 on, that make up the whole text; `SessionFeature.parts`.
+  ///
+  /// Then `result` has only the beginning and the end of the text. If `parts` is `nil`, `result`
+  /// has the whole text.
   public var parts: Int?
 
-  /// The end of a prompt.
+  /// The result of a prompt.
   public enum Result: Sendable, Hashable, Codable {
     case success(text: String)
-    /// `error` in words; "interrupted" if a crash ended the work.
+    /// The failure, with a description. It is "interrupted" if a crash ended the work.
     case failure(error: String)
   }
 
@@ -113,19 +116,19 @@ public struct SessionResponse: Sendable, Hashable, Codable {
   }
 }
 
-/// A refusal of one message, or of the session.
+/// A refusal of a message, or of the session.
 public struct SessionError: Sendable, Hashable, Codable {
-  /// For people.
+  /// A message, worded for people.
   public var message: String
-  /// A word for programs, such as `unsupported_protocol_version`.
+  /// A code for programs, such as `unsupported_protocol_version`.
   public var code: String?
-  /// The conversation that it is about.
+  /// The id of the conversation that is concerned.
   public var conversation: String?
-  /// The prompt that was refused.
+  /// The idempotency key of the rejected prompt.
   public var idempotencyKey: String?
-  /// The oldest version that the server speaks, with `unsupportedVersion`.
+  /// The oldest version that the server supports, with `unsupportedVersion`.
   public var required: SessionVersion?
-  /// The version that the client named, with `unsupportedVersion`.
+  /// The version that the client sent, with `unsupportedVersion`.
   public var received: String?
 
   public init(
@@ -137,18 +140,18 @@ public struct SessionError: Sendable, Hashable, Codable {
     (self.required, self.received) = (required, received)
   }
 
-  /// The code of a version that is too old; the server closes next.
+  /// The code for a version that is too old. The server closes next.
   public static let unsupportedVersion = "unsupported_protocol_version"
 }
 
 extension SessionServerMessage {
-  /// The longest message in bytes that a client takes; the bound is ours.
+  /// The longest message that a client accepts, in bytes. The bound is chosen here.
   public static let maxBytes = 4 << 20
 
-  /// Reads one text frame; unknown members are ignored.
+  /// Reads a text frame. Unknown members are ignored.
   ///
-  /// Tolerates what the original's server does: times as milliseconds or text, members that are
-  /// missing where they only inform, and types that no document names.
+  /// It accepts deviations of the original server: times as milliseconds or text, missing members
+  /// that are only informative, and undocumented types.
   public static func read(_ bytes: [UInt8]) throws(FieldFault) -> SessionServerMessage {
     guard bytes.count <= maxBytes else { throw .tooLong(bytes: bytes.count) }
     let fields = JSONFields(bytes, keeping: names)
@@ -207,7 +210,7 @@ extension SessionServerMessage {
     }
   }
 
-  /// The message as one text frame.
+  /// The message as a text frame.
   public var bytes: [UInt8] {
     switch self {
     case .hello(let hello): .session("hello", capacity: 500, hello.write)
@@ -240,7 +243,7 @@ extension SessionServerMessage {
     }
   }
 
-  /// A day in milliseconds; the bound is ours.
+  /// The range of durations: up to a day, in milliseconds. The bound is chosen here.
   private static let longest = 0...86_400_000
   fileprivate static let names = [
     "type", "message", "version", "auth_version", "instructions", "challenge", "features",
@@ -292,7 +295,7 @@ extension [UInt8] {
 }
 
 extension Duration {
-  /// In whole milliseconds; 0 if it is negative.
+  /// The duration in whole milliseconds, or 0 if it is negative.
   fileprivate var milliseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,17 +1,17 @@
 /// A version of the session protocol: `major.minor.patch`.
 public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStringConvertible {
-  /// Changes that older ends do not understand.
+  /// The number that increases with changes that older ends do not understand.
   public var major: Int
-  /// Changes that older ends can speak around.
+  /// The number that increases with changes that older ends can work around.
   public var minor: Int
-  /// Corrections.
+  /// The number that increases with corrections.
   public var patch: Int
 
   public init(_ major: Int, _ minor: Int, _ patch: Int) {
     (self.major, self.minor, self.patch) = (major, minor, patch)
   }
 
-  /// Reads `major.minor.patch`, each 0 to 999,999; `nil` if the text is anything else.
+  /// Reads `major.minor.patch`, each from 0 to 999,999. Returns `nil` for anything else.
   public init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     let digits = parts.allSatisfy { part in
@@ -28,17 +28,18 @@ public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStr
 
   public var description: String { "\(major).\(minor).\(patch)" }
 
-  /// The oldest version that is served; a peer that names none has this one.
+  /// The oldest supported version, which also applies to a peer that names none.
   public static let oldest = SessionVersion(0, 4, 0)
   /// The newest version.
   public static let newest = SessionVersion(0, 5, 0)
 
-  /// Returns the version to speak with a client.
+  /// Returns the version for a session with a client.
   ///
   /// - Parameters:
-  ///   - text: What the client named; a version that cannot be read counts as the oldest one.
+  ///   - text: The client's version. A version that cannot be read counts as the oldest one.
   ///   - newest: The newest version of the server.
-  /// - Returns: `nil` if the client's version is older than the oldest that is served.
+  /// - Returns: The version, or `nil` if the client's version is older than the oldest supported
+  ///   one.
   public static func negotiated(
     _ text: String?, newest: SessionVersion = .newest
   ) -> SessionVersion? {
@@ -47,20 +48,20 @@ public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStr
   }
 }
 
-/// An extension of the session protocol, named by both ends; a peer without it ignores its members.
+/// An extension of the session protocol, which is used if both ends name it.
 public enum SessionFeature: String, Sendable, Hashable, Codable, CaseIterable {
-  /// The server remembers the idempotency key of each prompt durably before it has an effect.
+  /// The server durably stores the idempotency key of each prompt before the prompt has an effect.
   case idempotency
-  /// Both ends number what must arrive, and say on `connect` up to where it came.
+  /// Both ends number the messages that must arrive, and report on `connect` the last one received.
   case resume
-  /// `subscribe_batch` asks for several conversations at once.
+  /// The client can request several conversations at once with `subscribe_batch`.
   case batch = "subscribe_batch"
-  /// Responses come in pieces as they are made.
+  /// Responses arrive in parts while they are created.
   case parts = "response_parts"
   /// The server sends `heartbeat` every 45 s.
   case heartbeat
   /// The server sends `draining` before it stops.
   case draining
-  /// The answer to a challenge signs the rest of `connect` too, not the challenge alone.
+  /// The answer to a challenge also signs the other values of `connect`.
   case boundProof = "bound_proof"
 }

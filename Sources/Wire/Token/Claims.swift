@@ -1,20 +1,20 @@
 public import LinkCore
 import LinkJSON
 
-/// What a token says about its bearer.
+/// The claims of a token about its bearer.
 public struct Claims: Sendable, Hashable, Codable {
-  /// `sub`: 1 to 256 bytes.
+  /// The bearer's user id, 1 to 256 bytes (`sub`).
   public var user: String
-  /// `name`; empty when the token has none.
+  /// The bearer's display name, empty if the token has none (`name`).
   public var name: String
-  /// `shops`: the rooms that the bearer is a member of.
+  /// The rooms of which the bearer is a member (`shops`).
   public var shops: [ShopID]
-  /// `exp`: from here on the token is worth nothing (RFC 7519 section 4.1.4).
+  /// The time from which the token is invalid (`exp`, RFC 7519 section 4.1.4).
   public var expiresAt: Timestamp
-  /// `nbf`: before this time the token is worth nothing (RFC 7519 section 4.1.5).
+  /// The time before which the token is invalid (`nbf`, RFC 7519 section 4.1.5).
   public var notBefore: Timestamp?
 
-  /// Claims as they are to be signed; nothing is checked.
+  /// Creates claims to be signed, without checking them.
   public init(
     user: String, name: String, shops: [ShopID], expiresAt: Timestamp, notBefore: Timestamp? = nil
   ) {
@@ -25,15 +25,16 @@ public struct Claims: Sendable, Hashable, Codable {
     self.notBefore = notBefore
   }
 
-  /// Returns whether the token is valid already, on a clock that may be late by `leeway`.
+  /// Returns whether the token is already valid, on a clock that may be slow by `leeway`.
   public func hasBegun(by now: Timestamp, within leeway: Duration) -> Bool {
     notBefore.map { now.advanced(by: leeway) >= $0 } ?? true
   }
 
-  /// Reads the payload of a token; other claims are ignored, of repeated ones the last counts.
+  /// Reads the payload of a token. Other claims are ignored, and the last of repeated claims
+  /// counts.
   ///
-  /// A time beyond the range of `Timestamp` is its end. Throws for a claim that is absent, mistyped
-  /// or out of bounds.
+  /// A time beyond the range of `Timestamp` becomes the end of the range. Throws an error for a
+  /// claim that is absent, has another type or is out of bounds.
   public static func decode(json payload: [UInt8]) throws(MessageError) -> Claims {
     let fields = try JSONReader.read(payload) { (reader) throws(JSONError) in
       var fields = ClaimsReader()
@@ -43,7 +44,7 @@ public struct Claims: Sendable, Hashable, Codable {
     return try fields.claims()
   }
 
-  /// Writes the payload; `exp` in whole seconds, rounded down; `nbf` rounded up.
+  /// Returns the payload. `exp` is rounded down to whole seconds, and `nbf` is rounded up.
   public func encode() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
@@ -57,7 +58,7 @@ public struct Claims: Sendable, Hashable, Codable {
     let (seconds, rest) = expiresAt.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     writer.int(rest < 0 ? seconds - 1 : seconds)
     if let notBefore {
-      // Rounded up: a token is never valid before its time.
+      // Rounding up ensures that a token is never valid too early.
       let (seconds, rest) = notBefore.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
       writer.entry("nbf", rest > 0 ? seconds + 1 : seconds)
     }
@@ -66,7 +67,7 @@ public struct Claims: Sendable, Hashable, Codable {
   }
 }
 
-/// What has been read of a token's payload so far.
+/// The claims of a token's payload that were read so far.
 private struct ClaimsReader {
   private var user: String?
   private var name = ""
@@ -124,7 +125,8 @@ private struct ClaimsReader {
     return shops
   }
 
-  /// Fractions of a second are dropped: a token never lives longer than it says.
+  /// Returns a time without fractions of a second, so that a token is never valid for longer than
+  /// it states.
   private static func time(_ seconds: Double) -> Timestamp {
     let whole = Int64(max(-9e18, min(9e18, seconds)))
     let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)

@@ -2,19 +2,19 @@ import LinkJSON
 
 /// A JWT in its compact form (RFC 7515 section 7.1), split but not yet verified.
 package struct CompactToken: Sendable, Hashable {
-  /// The bytes that the signature covers: header, dot, payload, as they came.
+  /// The bytes that the signature covers: the header, a dot and the payload, as received.
   package var signingInput: [UInt8]
-  /// Decoded; `Claims.decode(json:)` reads it once the signature is verified.
+  /// The decoded payload. `Claims.decode(json:)` reads it after the signature was verified.
   package var payload: [UInt8]
-  /// HMAC with SHA-256: 32 bytes.
+  /// The signature: HMAC with SHA-256, 32 bytes.
   package var signature: [UInt8]
 
-  /// Longest token in bytes; what fits a header field of a common server, the bound is ours.
+  /// The longest token, in bytes. The bound is chosen here to fit a header field of common servers.
   package static let maxBytes = 8192
 
   /// Splits a token and checks its header: HS256 only, no critical extensions, `typ` JWT or absent.
   ///
-  /// Throws without any part of the token in the error.
+  /// Throws an error that contains no part of the token.
   package static func parse(_ token: String) throws(MessageError) -> CompactToken {
     let letters = Array(token.utf8)
     guard letters.count <= maxBytes else { throw .malformed(detail: "token too long") }
@@ -32,13 +32,13 @@ package struct CompactToken: Sendable, Hashable {
       signingInput: Array(letters[..<parts[1].endIndex]), payload: payload, signature: signature)
   }
 
-  /// What must be signed to make a token of these claims.
+  /// Returns the bytes to sign for a token with these claims.
   package static func signingInput(claims: Claims) -> [UInt8] {
     let header = Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
     return Array("\(header).\(Base64URL.encode(claims.encode()))".utf8)
   }
 
-  /// The whole token: the signing input, a dot, the signature.
+  /// Returns the complete token: the signing input, a dot and the signature.
   package static func text(signingInput: [UInt8], signature: [UInt8]) -> String {
     String(decoding: signingInput, as: UTF8.self) + "." + Base64URL.encode(signature)
   }

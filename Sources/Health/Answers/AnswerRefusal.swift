@@ -1,4 +1,4 @@
-/// The reason that there is no answer, worded for the assistant and its user.
+/// The reason that there is no answer, with a description for the assistant and its user.
 enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   /// A statistic without a grouping.
   case statisticAlone
@@ -8,8 +8,8 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   case needsDays(types: [String], HealthStatistic)
   case startAfterEnd
   case startInFuture
-  /// A time outside the years 1900 to 2199. The bounds are chosen here and keep all arithmetic far
-  /// from overflow.
+  /// A time outside the years 1900 to 2199. These limits are Holdfast's own, and keep all
+  /// arithmetic far from overflow.
   case outOfRange
   /// Even the points of the first moment do not fit into an answer.
   case tooMuchAtOnce

@@ -75,7 +75,7 @@ public struct HealthAnswering: Sendable {
     goOn()
   }
 
-  /// Fails the query of `step`, which could not be read. `reason` is worded for people.
+  /// Fails the query of `step`, which could not be read. `reason` is human-readable.
   public mutating func fail(_ reason: String) {
     answer?.refusal = .unreadable(reason: reason)
     goOn()

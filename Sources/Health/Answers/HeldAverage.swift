@@ -6,8 +6,8 @@ import LinkCore
 /// moment count as their mean. A plain mean would mostly report the heart rate of workouts, in
 /// which a watch measures every few seconds.
 struct HeldAverage: Sendable, Hashable {
-  /// The longest time for which a reading counts, in nanoseconds. The value is chosen here: twice
-  /// the interval at which a watch commonly measures at rest.
+  /// The longest time for which a reading counts, in nanoseconds. The value is Holdfast's own:
+  /// twice the interval at which a watch commonly measures at rest.
   private static let longest = 600e9
 
   /// The current moment, with the sum and the number of its readings.

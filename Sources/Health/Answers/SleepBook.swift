@@ -47,7 +47,8 @@ struct SleepBook: Sendable {
     var first: Timestamp
   }
 
-  /// The most days. The bound is chosen here: 200,000 days are 90 years of six sources.
+  /// The maximum number of days. The limit is Holdfast's own: 200,000 days are 90 years of six
+  /// sources.
   static let most = 200_000
   /// The minutes from which a session is part of the night, whatever its time.
   static let leastNight = 180.0

@@ -137,7 +137,8 @@ struct SleepRuns: Sendable {
 
   /// The longest break within a session.
   static let gap = Duration.seconds(300)
-  /// The most stages of a session. The bound is chosen here: a night of one-minute stages has 500.
+  /// The maximum number of stages in a session. The limit is Holdfast's own: a night of one-minute
+  /// stages has 500.
   static let most = 50_000
 
   /// Takes a stage, in order of starts. Returns the stages of the session that it ends, if any.

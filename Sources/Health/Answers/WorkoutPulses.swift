@@ -4,9 +4,9 @@ import LinkCore
 ///
 ///     query ──▶ take(page) ──▶ query … ──▶ nil
 struct WorkoutPulses: Sendable {
-  /// The most workouts of one answer whose heart rates are read, each on its own.
+  /// The maximum number of workouts in one answer whose heart rates are read, each on its own.
   ///
-  /// The bound is chosen here: the workouts of three years with one a day.
+  /// The limit is Holdfast's own: the workouts of three years with one a day.
   static let most = 1_000
 
   /// A workout, and the point or cell to which it belongs.

@@ -32,7 +32,7 @@ public enum ExportDisguise: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// A description of the format and of what to do, worded for people.
+  /// A human-readable description of the format and of what to do.
   var advice: String {
     switch self {
     case .gzip: "it is packed with gzip; unpack it with gunzip first"

@@ -56,7 +56,7 @@ public enum HealthExportSkip: String, Sendable, Hashable, CaseIterable {
   case activitySummary, clinicalRecord, audiogram, prescription
   case unknown
 
-  /// A description of the part and of the reason, worded for people.
+  /// A human-readable description of the part and of the reason.
   public var text: String {
     switch self {
     case .noType: "records without a type or a source"

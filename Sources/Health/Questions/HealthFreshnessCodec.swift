@@ -2,7 +2,8 @@ import LinkJSON
 
 extension HealthFreshness {
   static let names = ["time_zone", "answered_at", "last_import", "last_samples"]
-  /// The most types. An answer has at most eight types, and the bound is chosen here.
+  /// The maximum number of types. An answer has at most eight types, and the limit is Holdfast's
+  /// own.
   private static let maxTypes = 64
 
   func write(to writer: inout JSONWriter) {

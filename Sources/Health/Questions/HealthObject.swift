@@ -37,7 +37,7 @@ extension HealthObject {
     return (try? fields.optionalString("error_message")).flatMap(\.self)?.bounded
   }
 
-  /// The longest object, in bytes. The bound is chosen here.
+  /// The longest object, in bytes. The limit is Holdfast's own.
   public static let maxBytes = 8 << 20
 
   /// Reads an object. Throws an error if its member `success` is missing. Other members are not
@@ -61,7 +61,7 @@ extension JSONWriter {
 }
 
 extension String {
-  /// The first 1,000 characters. This bound of texts that a peer sends for people is chosen here.
+  /// The first 1,000 characters. This limit for human-readable texts from a peer is Holdfast's own.
   package var bounded: String {
     utf8.count <= 1_000 ? self : String(unicodeScalars.prefix(1_000))
   }

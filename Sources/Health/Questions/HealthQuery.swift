@@ -81,7 +81,7 @@ public struct RejectedMetric: Sendable, Hashable, Codable {
   public var place: Int
   /// The requested value type, as received.
   public var valueType: String
-  /// The reason for the rejection, worded for people.
+  /// A human-readable reason for the rejection.
   public var reason: String
 
   /// Creates a rejected metric.

@@ -30,7 +30,8 @@ extension HealthDataQuery {
 }
 
 extension SummaryQuery {
-  /// The most metrics of one summary. There are 16 value types, and the bound is chosen here.
+  /// The maximum number of metrics in one summary. There are 16 value types, and the limit is
+  /// Holdfast's own.
   public static let maxMetrics = 64
 
   /// Reads the payload of `summary_request`. Names can have either letter case, and `null` is

@@ -61,7 +61,7 @@ extension HealthReply {
     return reply
   }
 
-  /// The most points that fit into an answer's bytes.
+  /// The maximum number of points, which is more than fit into an answer's bytes.
   private static let maxPoints = HealthObject.maxBytes / 16
   private static let names =
     [
@@ -69,7 +69,7 @@ extension HealthReply {
       "statistic_type", "next_start_time", "skipped", "notes",
     ]
     + HealthFreshness.names
-  /// The most notes. There are fewer kinds of notes, and the bound is chosen here.
+  /// The maximum number of notes. There are fewer kinds of notes, and the limit is Holdfast's own.
   private static let maxNotes = 16
 }
 
@@ -166,8 +166,8 @@ extension HealthPointValue {
     }
   }
 
-  /// The greatest number of sessions: `Double` holds every whole number up to 2^53. The bound is
-  /// chosen here.
+  /// The greatest number of sessions: `Double` holds every whole number up to 2^53. The limit is
+  /// Holdfast's own.
   private static let mostSessions: Double = 0x1p53
 
   private init(object: [UInt8]) throws(FieldFault) {

@@ -24,7 +24,7 @@ public struct HealthChangeQuery: Sendable, Hashable {
   /// The start of the first page if there is no anchor of this store. Samples that start earlier
   /// are left out.
   public var from: Timestamp
-  /// The most samples and deletions of a page together. Values below 1 count as 1.
+  /// The maximum number of samples and deletions on a page together. Values below 1 count as 1.
   public var limit: Int
 
   /// Creates a query.

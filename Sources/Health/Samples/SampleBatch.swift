@@ -24,7 +24,8 @@ public struct HealthBatch: Sendable, Hashable {
     self.spans = spans
   }
 
-  /// The most samples whose names, seven each, are certain to have enough numbers.
+  /// The maximum number of samples in a batch: with up to seven names each, they need at most
+  /// 65,535 numbers.
   package static let most = 8_000
 
   /// Creates a batch of at most `most` samples.

@@ -13,7 +13,7 @@ public struct HealthSampleQuery: Sendable, Hashable {
   public var to: Timestamp
   /// The position after which to continue, which is the `next` of the previous page.
   public var after: HealthSamplePlace?
-  /// The most samples of a page. Values below 1 count as 1.
+  /// The maximum number of samples on a page. Values below 1 count as 1.
   public var limit: Int
 
   public init(

@@ -88,7 +88,7 @@ package struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashab
 
 /// An entry of a list of activities.
 package protocol BottleActivityEntry: Sendable, Hashable, Codable {
-  /// The most entries of one chunk.
+  /// The maximum number of entries in a chunk.
   static var longest: Int { get }
   /// The bytes of one entry.
   static var count: Int { get }
@@ -127,7 +127,7 @@ package struct BottleMotion: BottleActivityEntry {
     case motion, timer, power
   }
 
-  /// The most entries of one chunk: 10.
+  /// The maximum number of entries in a chunk: 10.
   package static let longest = 10
   /// The length of one transmitted entry: 8 bytes.
   package static let count = 8
@@ -177,7 +177,7 @@ package struct BottleBackpack: BottleActivityEntry {
     case motion, active, power
   }
 
-  /// The most entries of one chunk: 5.
+  /// The maximum number of entries in a chunk: 5.
   package static let longest = 5
   /// The length of one transmitted entry: 12 bytes.
   package static let count = 12

@@ -80,7 +80,7 @@ public struct BottleChunk: Sendable, Hashable, Codable {
   /// The records of this chunk, at most `longest`.
   public var records: [BottleRecord]
 
-  /// The most records of one chunk that a bottle sends.
+  /// The maximum number of records in a chunk from a bottle.
   public static let longest = 20
 
   public init(index: UInt16, total: UInt16, records: [BottleRecord]) {
@@ -128,7 +128,7 @@ package struct BottleSync: Sendable, Hashable, Codable {
   /// The phone's command: byte 4.
   package var command: Command
   package var status: Status
-  /// The most records of one chunk.
+  /// The maximum number of records in a chunk.
   package var chunkSize: UInt16
 
   /// A command of the phone.

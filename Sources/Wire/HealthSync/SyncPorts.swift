@@ -47,7 +47,7 @@ public enum HealthSourceFailure: Error, Sendable, Hashable, Codable, CustomStrin
   /// Any other reason.
   case failed(detail: String)
 
-  /// The reason, worded for people.
+  /// A human-readable reason.
   public var description: String {
     switch self {
     case .locked(let detail), .failed(let detail): detail

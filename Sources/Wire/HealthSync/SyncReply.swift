@@ -94,7 +94,7 @@ public enum SyncReply {
     (try? JSONFields(body, keeping: ["success"]).optionalBool("success")) == false
   }
 
-  /// Returns the reason in a refusal, worded for people, or `nil` if there is none.
+  /// Returns the human-readable reason in a refusal, or `nil` if there is none.
   public static func reason(of body: [UInt8]) -> String? {
     let fields = JSONFields(body, keeping: ["error", "details", "message"])
     let found = ["details", "error", "message"].lazy.compactMap { name in

@@ -9,8 +9,8 @@ public struct UploadReply: Sendable, Hashable {
   /// Whether the body does not report that the batch was rejected.
   public var isSuccess: Bool
 
-  /// The longest accepted URL of an upload, in bytes. The bound is chosen here; real URLs are far
-  /// shorter.
+  /// The longest accepted URL of an upload, in bytes. The limit is Holdfast's own; real URLs are
+  /// far shorter.
   public static let mostURLBytes = 2_048
 
   /// Creates an answer.

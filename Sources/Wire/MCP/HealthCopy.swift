@@ -122,8 +122,8 @@ struct HealthCopy {
     writer.endObject()
   }
 
-  /// The difference between two clocks above which a warning is written. The value is chosen here
-  /// to allow for networks and queues.
+  /// The difference between two clocks above which a warning is written. The value is Holdfast's
+  /// own, and allows for delays in networks and queues.
   private static let clockTolerance = Duration.seconds(30)
 
   /// Writes a warning if the phone's clock must be wrong, because its time is before the request or

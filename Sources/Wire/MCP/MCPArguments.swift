@@ -27,10 +27,11 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The longest argument, in bytes. The bound is chosen here: the longest valid argument is an
+  /// The longest argument, in bytes. The limit is Holdfast's own: the longest valid argument is an
   /// access token.
   package static let maxBytes = 512
-  /// The most metrics of a summary. The bound is chosen here: twice the number of value types.
+  /// The maximum number of metrics in a summary. The limit is Holdfast's own: twice the number of
+  /// value types.
   package static let maxMetrics = 32
 
   /// Creates empty arguments.

@@ -24,7 +24,7 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
     self.init(text: String(decoding: object, as: UTF8.self), structured: object, isError: isError)
   }
 
-  /// Returns a refusal, with a code for programs and a sentence for people.
+  /// Returns a refusal, with a code for programs and a human-readable sentence.
   package static func refused(_ word: String, _ sentence: String) -> MCPCallResult {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()

@@ -24,7 +24,7 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
 
   /// The kind of error.
   package var code: Code
-  /// The message, worded for people.
+  /// A human-readable message.
   package var message: String
   /// The requested version, for `unsupportedVersion`.
   package var requestedVersion: String?

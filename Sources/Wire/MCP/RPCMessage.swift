@@ -9,7 +9,7 @@ package enum RPCMessage: Sendable, Hashable {
   /// The response to a request of the server, which this server never sends.
   case response
 
-  /// The longest method name, in bytes. The bound is chosen here, since errors repeat the name.
+  /// The longest method name, in bytes. It is limited because errors repeat the name.
   package static let maxMethodBytes = 128
 
   /// Reads the body of a POST.
@@ -141,8 +141,7 @@ package enum RPCID: Sendable, Hashable, Codable {
   case string(String)
   case number(Int64)
 
-  /// The longest string, in bytes of UTF-8. The bound is chosen here, since ids are stored and
-  /// returned.
+  /// The longest string, in bytes of UTF-8. It is limited because ids are stored and returned.
   package static let maxBytes = 256
 
   /// Takes an id. Returns `nil` for any value that is not an id.
@@ -218,8 +217,8 @@ package enum MCPEvents {
   /// A comment, which readers ignore. It keeps intermediaries from closing an idle stream.
   package static let comment = Array(": wait\r\n\r\n".utf8)
 
-  /// Returns a progress notification, with the seconds waited and the most seconds that a call
-  /// takes.
+  /// Returns a progress notification, with the seconds waited and the maximum duration of a call in
+  /// seconds.
   package static func progress(
     _ token: RPCID, waited: Int64, of limit: Int64, message: String
   ) -> [UInt8] {

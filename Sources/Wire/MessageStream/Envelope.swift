@@ -2,7 +2,7 @@ import LinkJSON
 
 /// The envelope of REST answers: `{"status":int,"message":string,"data":any}`.
 package enum Envelope {
-  /// Returns the answer to a request that failed. `message` is worded for people.
+  /// Returns the answer to a request that failed. `message` is human-readable.
   package static func error(status: Int, message: String) -> [UInt8] {
     JSONWriter.envelope(status: status, note: message) { $0.null() }
   }
@@ -48,9 +48,10 @@ package enum Envelope {
     return try fields.message()
   }
 
-  /// Returns the text for people in an error's body, or `nil` if there is none.
+  /// Returns the human-readable text in an error's body, or `nil` if there is none.
   ///
-  /// It is the member `message` or else `error`, at most 300 characters. The bound is chosen here.
+  /// It is the member `message` or else `error`, at most 300 characters. The limit is Holdfast's
+  /// own.
   package static func decodeNote(_ body: [UInt8]) -> String? {
     let notes = try? JSONReader.read(body) { (reader) throws(JSONError) in
       var notes: (message: String?, error: String?)

@@ -31,7 +31,7 @@ public enum MessageError: Error, Sendable, Hashable, Codable, CustomStringConver
   /// The text is longer than `MessageLimits.maxCharacters`, in Unicode scalars.
   case textTooLong(characters: Int)
 
-  /// A short description of the error, worded for people.
+  /// A short, human-readable description of the error.
   public var description: String {
     switch self {
     case .malformed(let detail): detail

@@ -139,8 +139,8 @@ struct MessageReader {
 
   // MARK: - Values
 
-  /// The longest user id, in bytes. Ids of the original system have 28 characters, and the bound is
-  /// chosen here.
+  /// The longest user id, in bytes. Ids of the original system have 28 characters, and the limit is
+  /// Holdfast's own.
   static let maxUserBytes = 256
 
   private mutating func string(

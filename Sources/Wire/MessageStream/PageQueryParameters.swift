@@ -13,12 +13,12 @@ public struct QueryError: Error, Sendable, Hashable {
 }
 
 extension PageQuery {
-  /// The most messages of one page, from the contract.
+  /// The maximum number of messages on one page, from the contract.
   public static let maxLimit = 100
   /// The number of messages of a page if the request has no `limit`, from the contract.
   public static let defaultLimit = 20
-  /// The last page that can be requested. The bound is chosen here so that page times limit cannot
-  /// overflow.
+  /// The last page that can be requested. The limit is Holdfast's own, so that page times limit
+  /// cannot overflow.
   public static let maxPage = 1_000_000_000
 
   /// The names of all parameters of a query.

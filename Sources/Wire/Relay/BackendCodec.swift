@@ -2,8 +2,8 @@ import LinkHealth
 import LinkJSON
 
 extension BackendMessage {
-  /// The longest message, in bytes. The bound is chosen here; the largest summary needs a tenth of
-  /// it.
+  /// The longest message, in bytes. The limit is Holdfast's own; the largest summary needs a tenth
+  /// of it.
   public static let maxBytes = 65_536
 
   /// Reads a text frame. Unknown members are ignored.
@@ -62,7 +62,7 @@ extension BackendMessage {
     return writer.bytes
   }
 
-  /// The longest type that is read, in bytes. The bound is chosen here.
+  /// The longest type that is read, in bytes. The limit is Holdfast's own.
   static let maxTypeBytes = 64
   private static let connectionCodeType = "connection_code"
   private static let cancelType = "cancel_request"
@@ -90,7 +90,7 @@ extension HealthQuestion.Kind {
 }
 
 extension ConnectionCode {
-  /// The longest code and word, in bytes. This bound and the next two are chosen here.
+  /// The longest code and word, in bytes. This limit and the next two are Holdfast's own.
   private static let maxWordBytes = 64
   private static let maxMessageBytes = 4_096
   private static let maxTokenBytes = 512
@@ -111,7 +111,7 @@ extension ConnectionCode {
       acceptsParts: try fields.optionalBool("accepts_parts") ?? false)
   }
 
-  /// The longest lifetime of a code: a year, in seconds. The bound is chosen here.
+  /// The longest lifetime of a code: a year, in seconds. The limit is Holdfast's own.
   private static let longest = 31_536_000
 
   fileprivate func write(to writer: inout JSONWriter) {

@@ -21,7 +21,7 @@ public struct ConnectionCode: Sendable, Hashable, Codable, CustomStringConvertib
   public var code: String
   /// The word, from a dictionary.
   public var word: String
-  /// A message, worded for people.
+  /// A human-readable message.
   public var message: String
   /// The time for which the code can be used, or `nil` from a plain backend.
   public var expiresIn: Duration?
@@ -59,7 +59,7 @@ public struct RelayRequestID: Sendable, Hashable, Codable, CustomStringConvertib
 
   /// Creates an id. Returns `nil` if it is empty or too long.
   ///
-  /// The original app's ids are UUIDs of 36 characters, and the bound is chosen here.
+  /// The original app's ids are UUIDs of 36 characters, and the limit is Holdfast's own.
   public init?(_ text: some StringProtocol) {
     guard (1...Self.maxBytes).contains(text.utf8.count) else { return nil }
     self.text = String(text)
@@ -116,7 +116,7 @@ public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringCo
     self.fault = fault
   }
 
-  /// A short description of the error, worded for people.
+  /// A short, human-readable description of the error.
   public var description: String { fault.description }
 }
 

@@ -2,13 +2,13 @@ public import LinkHealth
 import LinkJSON
 
 extension HealthPart {
-  /// The longest frame of an answer that is sent in parts, in bytes. The bound is chosen here.
+  /// The longest frame of an answer that is sent in parts, in bytes. The limit is Holdfast's own.
   public static let maxFrameBytes = 200_000
-  /// The longest answer that is sent in parts, in bytes. The bound is chosen here.
+  /// The longest answer that is sent in parts, in bytes. The limit is Holdfast's own.
   public static let maxObjectBytes = HealthObject.maxBytes
   /// The bytes around the text in a frame: the longest id, escaped, and the other members.
   private static let around = 6 * RelayRequestID.maxBytes + 200
-  /// The most parts, which is the number of parts with one byte each.
+  /// The maximum number of parts, which would have one byte each.
   private static let maxCount = maxObjectBytes
 
   static let names = ["kind", "index", "count", "text"]

@@ -41,7 +41,7 @@ public enum AssistantsOrder: Sendable, Hashable, Codable {
 
 /// The answer to `POST /relay/assistants`: the assistants paired with this phone, oldest first.
 public struct PairedAssistants: Sendable, Hashable, Codable {
-  /// The most assistants that may be paired at once.
+  /// The maximum number of assistants that can be paired at once.
   public var limit: Int
   /// The paired assistants.
   public var assistants: [Assistant]
@@ -78,7 +78,7 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
     self.assistants = assistants
   }
 
-  /// The most assistants that are read. The bound is chosen here.
+  /// The maximum number of assistants that are read. The limit is Holdfast's own.
   public static let maxCount = 1_000
 
   /// Reads the body. Throws an error if it does not have this form.
@@ -111,7 +111,7 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
 }
 
 extension PairedAssistants.Assistant {
-  /// The longest name or version that is read, in bytes. The bound is chosen here.
+  /// The longest name or version that is read, in bytes. The limit is Holdfast's own.
   private static let maxTextBytes = 1_024
 
   fileprivate init(_ element: [UInt8]) throws(FieldFault) {
@@ -172,7 +172,8 @@ public struct AssistantName: Sendable, Hashable, Codable, CustomStringConvertibl
   /// The version, such as `1.4.2`.
   public var version: String?
 
-  /// The most characters of the name and of the version that are stored. The bound is chosen here.
+  /// The maximum number of stored characters of the name, and of the version. The limit is
+  /// Holdfast's own.
   public static let maxLength = 64
 
   /// Creates a name without control characters, truncated to `maxLength`. Returns `nil` if nothing

@@ -2,8 +2,8 @@ public import LinkHealth
 import LinkJSON
 
 extension PhoneMessage {
-  /// The longest message, in bytes. Plain phones send a long answer as a whole, and the bound is
-  /// chosen here.
+  /// The longest message, in bytes. Plain phones send a long answer as a whole, and the limit is
+  /// Holdfast's own.
   public static let maxBytes = 8 << 20
 
   /// Reads a text frame. Unknown members are ignored, and an answer's object is not checked.

@@ -1,8 +1,8 @@
 public import LinkHealth
 
-/// The body of `POST /relay/lease`, with the most questions that the phone accepts.
+/// The body of `POST /relay/lease`, with the maximum number of questions that the phone accepts.
 public struct LeaseOrder: Sendable, Hashable, Codable {
-  /// The most questions, from 1 to 100. The bound is chosen here.
+  /// The maximum number of questions, from 1 to 100. The limit is Holdfast's own.
   public var max: Int
 
   /// Creates an order.

@@ -2,7 +2,7 @@ import LinkHealth
 import LinkJSON
 
 extension LeaseOrder {
-  /// The range of the questions in one order. It is chosen here.
+  /// The range of the questions in one order. The limit is Holdfast's own.
   public static let bounds = 1...100
 
   /// Reads the body. Without `max` it is one question. Throws an error if the body is not a JSON
@@ -87,7 +87,7 @@ extension LeasedQuestions {
 }
 
 extension LeasedResult {
-  /// The longest lease, in bytes. The bound is chosen here.
+  /// The longest lease, in bytes. The limit is Holdfast's own.
   public static let maxLeaseBytes = 128
 
   /// Reads the body: the members of the answer as on the socket, and `lease`.

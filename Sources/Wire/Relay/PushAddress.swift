@@ -11,7 +11,7 @@ public enum PushAddress: Sendable, Hashable, Codable {
   /// An address for the backend's hook program: 1 to 1,024 bytes without control characters.
   case hook(String)
 
-  /// The longest hook address, in bytes. The bound is chosen here and has room for a Web Push
+  /// The longest hook address, in bytes. The limit is Holdfast's own, with room for a Web Push
   /// endpoint.
   public static let maxHookBytes = 1_024
 }
@@ -24,7 +24,7 @@ public struct APNsAddress: Sendable, Hashable, Codable {
   }
 
   /// The token as 2 to 200 lower-case hexadecimal digits in pairs. Apple guarantees no length, and
-  /// the bound is chosen here.
+  /// the limit is Holdfast's own.
   public var token: String
   /// The app's bundle id: 1 to 255 bytes of letters, digits, dots and hyphens. `nil` selects the
   /// backend's.

@@ -122,7 +122,7 @@ public struct SessionSubscription: Sendable, Hashable, Codable {
 extension SessionClientMessage {
   /// The longest message that a server accepts by default, in bytes.
   ///
-  /// The bound is chosen here: 5 times the longest message of the original client.
+  /// The limit is Holdfast's own: 5 times the longest message of the original client.
   public static let maxBytes = 1 << 20
 
   /// Reads a text frame. Unknown members are ignored.

@@ -1,9 +1,9 @@
 import LinkCore
 import LinkJSON
 
-/// The bounds of members in both directions of the session protocol.
+/// The limits of members in both directions of the session protocol.
 ///
-/// The bounds are chosen here, far above what the original's client and server send.
+/// The limits are Holdfast's own, far above what the original's client and server send.
 enum SessionBounds {
   /// The longest id, in bytes.
   static let id = 128
@@ -11,7 +11,7 @@ enum SessionBounds {
   static let word = 64
   /// The longest text of the protocol itself, in bytes. User texts have the bound of the message.
   static let note = 4_096
-  /// The most entries of a window, and the most conversations of a batch.
+  /// The maximum number of entries in a window. `batch` is that of conversations in a batch.
   static let entries = 1_000
   static let batch = 100
   /// The largest number that stays exact in every JSON library: 2^53 - 1 (RFC 8259 section 6).

@@ -31,13 +31,13 @@ public enum SessionServerMessage: Sendable, Hashable, Codable {
 
 /// The first message of a server.
 public struct SessionHello: Sendable, Hashable, Codable {
-  /// A message, worded for people.
+  /// A human-readable message.
   public var message: String
   /// The server's newest version as sent.
   public var version: String?
   /// The version of the authentication, which is 1.
   public var authVersion: Int?
-  /// Instructions for the next message, worded for people.
+  /// Human-readable instructions for the next message.
   public var instructions: String?
   /// The challenge, which the client can sign instead of sending its key. It is used once.
   public var challenge: String?
@@ -59,7 +59,7 @@ public struct SessionHello: Sendable, Hashable, Codable {
 
 /// The server's answer to `connect`.
 public struct SessionConnected: Sendable, Hashable, Codable {
-  /// A message, worded for people.
+  /// A human-readable message.
   public var message: String
   /// The client's id, as the client sent it.
   public var session: String
@@ -118,7 +118,7 @@ public struct SessionResponse: Sendable, Hashable, Codable {
 
 /// A refusal of a message, or of the session.
 public struct SessionError: Sendable, Hashable, Codable {
-  /// A message, worded for people.
+  /// A human-readable message.
   public var message: String
   /// A code for programs, such as `unsupported_protocol_version`.
   public var code: String?
@@ -145,7 +145,7 @@ public struct SessionError: Sendable, Hashable, Codable {
 }
 
 extension SessionServerMessage {
-  /// The longest message that a client accepts, in bytes. The bound is chosen here.
+  /// The longest message that a client accepts, in bytes. The limit is Holdfast's own.
   public static let maxBytes = 4 << 20
 
   /// Reads a text frame. Unknown members are ignored.
@@ -243,7 +243,7 @@ extension SessionServerMessage {
     }
   }
 
-  /// The range of durations: up to a day, in milliseconds. The bound is chosen here.
+  /// The range of durations: up to a day, in milliseconds. The limit is Holdfast's own.
   private static let longest = 0...86_400_000
   fileprivate static let names = [
     "type", "message", "version", "auth_version", "instructions", "challenge", "features",

@@ -9,7 +9,8 @@ package struct CompactToken: Sendable, Hashable {
   /// The signature: HMAC with SHA-256, 32 bytes.
   package var signature: [UInt8]
 
-  /// The longest token, in bytes. The bound is chosen here to fit a header field of common servers.
+  /// The longest token, in bytes. The limit is Holdfast's own, and fits a header field of common
+  /// servers.
   package static let maxBytes = 8192
 
   /// Splits a token and checks its header: HS256 only, no critical extensions, `typ` JWT or absent.

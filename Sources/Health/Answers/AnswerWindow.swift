@@ -12,7 +12,7 @@ struct AnswerWindow: Sendable, Hashable {
   /// How much earlier than midnight the days of this answer begin.
   var lead = Duration.zero
 
-  /// Creates the window of a query. Throws an error if the query makes no sense.
+  /// Creates the window of a query. Throws an error if the query is invalid.
   init(
     _ query: HealthDataQuery, zone: ZoneRules, now: Timestamp
   ) throws(AnswerRefusal) {
@@ -29,10 +29,10 @@ struct AnswerWindow: Sendable, Hashable {
   /// The interval of samples that count, as a range.
   var members: Range<Timestamp> { from..<max(from, to) }
 
-  /// Days of sleep begin at 21:00 of the day before.
+  /// The time from 21:00, when days of sleep begin, to midnight.
   static let nightLead = Duration.seconds(3 * 3_600)
 
-  /// The years from 1900 up to, but not including, 2200.
+  /// The years from 1900 to 2199.
   private static let range =
     Timestamp(
       nanoseconds: -2_208_988_800_000_000_000)..<Timestamp(nanoseconds: 7_258_118_400_000_000_000)
@@ -58,7 +58,7 @@ struct AnswerWindow: Sendable, Hashable {
     zone.first(showing: CivilTime(nanoseconds: midnight.nanoseconds - nightLead.nanoseconds))
   }
 
-  /// Returns the midnight that a moment within 5 minutes of 00:00 or of 23:59 stands for.
+  /// Returns the midnight that is meant by a moment within 5 minutes of 00:00 or of 23:59.
   ///
   /// Where the clocks skip 00:00, the day begins with the next time that they show.
   private static func midnight(near time: Timestamp, in zone: ZoneRules) -> CivilTime? {

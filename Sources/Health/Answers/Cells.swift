@@ -7,7 +7,8 @@ struct Cell: Sendable, Hashable {
   var bucket: Bucket
   /// The kind of workout.
   var activity: String?
-  /// A single number; or a meal's four; or a workout's distance, energy, steps and minutes.
+  /// The sums: a single number, a meal's four numbers, or a workout's distance, energy, steps and
+  /// minutes.
   var sums = SIMD4<Double>.zero
   /// The number of samples in each sum. All workouts have minutes.
   var counts = SIMD4<Double>.zero
@@ -21,7 +22,8 @@ struct Cell: Sendable, Hashable {
   /// Whether all sums are finite. Sums above about 1.8e308 are not.
   var isFinite: Bool { sums - sums == .zero }
 
-  /// Takes a value as the figure requires. Values of figures that compare days are added.
+  /// Adds a value in the way that the figure requires. Values of figures that compare days are
+  /// summed.
   mutating func take(_ value: Double, at place: Int = 0, for figure: Figure) {
     defer { counts[place] += 1 }
     switch figure {
@@ -31,7 +33,7 @@ struct Cell: Sendable, Hashable {
       sums[place] += value
     case .min: sums[place] = counts[place] == 0 ? value : Swift.min(sums[place], value)
     case .max: sums[place] = counts[place] == 0 ? value : Swift.max(sums[place], value)
-    // Samples come in order of time.
+    // Samples arrive in order of time.
     case .latest: sums[place] = value
     case .count: break
     }
@@ -124,9 +126,9 @@ struct Cells: Sendable {
 
 /// The sources of an answer, by number.
 struct Sources: Sendable {
-  /// The number that stands for the value merged from all sources.
+  /// The number of the value that is merged from all sources.
   static let merged = 0
-  /// The number that stands for all sources together, without merging by time.
+  /// The number of the value of all sources together, without merging by time.
   static let all = 1
   private(set) var names: [String?] = ["merged", "all"]
   private var numbers: [String: Int] = [:]

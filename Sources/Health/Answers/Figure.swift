@@ -8,7 +8,7 @@ enum Aggregation: Sendable, Hashable {
   case nightly
 }
 
-/// The kind of number that a point of a statistic is, as the point itself names it.
+/// The kind of number in a point of a statistic. Its raw value is the name in the point.
 enum Figure: String, Sendable, Hashable, CaseIterable {
   case sum, average, min, max, count, latest
   /// An average in which each value is weighted by the time to the next one.
@@ -64,7 +64,7 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
 
 extension HealthKind {
   /// Returns the figure of a statistic for this type. Without a statistic it is the sum of
-  /// cumulative types, and the average of other types.
+  /// cumulative types, and the average of other types. For sleep by the hour it is the sum.
   ///
   /// - Throws: The reason that there is none, and what to request instead.
   func figure(

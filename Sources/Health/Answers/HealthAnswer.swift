@@ -1,8 +1,8 @@
 import LinkCore
 
-/// The answer to one query for samples. It requests pages, takes them, and makes points of them.
+/// The answer to one query for samples, which reads pages of samples and turns them into points.
 ///
-/// A statistic keeps one cell for each span and source, not the samples. An answer that grows
+/// A statistic stores one cell for each span and source, not the samples. An answer that grows
 /// beyond its size in bytes is truncated at a moment and reports from where to continue.
 struct HealthAnswer: Sendable {
   let query: HealthDataQuery
@@ -11,7 +11,7 @@ struct HealthAnswer: Sendable {
   let limits: AnswerLimits
   let stored: StoredHealth
   /// The types to which the statistic applies. `figures` has one figure for each, or is empty
-  /// without statistic.
+  /// without a statistic.
   let kinds: [HealthKind]
   let figures: [Figure]
   /// Notes on the types and numbers that were left out, with the reason.
@@ -35,8 +35,8 @@ struct HealthAnswer: Sendable {
   var cells: Cells
   var sources = Sources()
   var lanes = SourceLanes()
-  /// The merged series of the current type, if its values are added. It has no data if the values
-  /// have no duration.
+  /// The merged series of the current type, if its values are added. It has no data for types that
+  /// are not merged by time.
   var merge: SourceMerge?
   /// The readings of the current type.
   var same = SameReadings()
@@ -78,8 +78,8 @@ struct HealthAnswer: Sendable {
     buckets = CalendarBuckets(
       zone: zone, grouping: query.groupBy ?? .hour, lead: lead, whole: whole)
     days = CalendarBuckets(zone: zone, grouping: .day, lead: lead)
-    // No point takes fewer than 120 bytes, and half of the spans must still fill an answer. Two
-    // spans have four points: one of a source and one of all sources for each.
+    // A point takes at least 120 bytes, and half of the spans must still fill an answer. Two spans
+    // have four points: one of a source and one of all sources for each.
     let spans = max(4, limits.maxBytes / 60)
     cells = Cells(limit: figures.contains(where: \.needsDays) ? SleepBook.most : spans)
     beginType()
@@ -353,14 +353,14 @@ extension Timestamp {
 
   /// Returns the moment halfway to `end`, rounded down to a nanosecond. `end` must not be earlier.
   func middle(to end: Timestamp) -> Timestamp {
-    // As an unsigned integer the distance of any two moments fits.
+    // The distance between any two moments fits into an unsigned integer.
     let length = UInt64(bitPattern: end.nanoseconds &- nanoseconds)
     return Timestamp(nanoseconds: nanoseconds + Int64(length / 2))
   }
 }
 
 extension Cell {
-  /// Stores when the last sample was. The numbers of a meal are read one after another.
+  /// Stores the time of the last sample. The numbers of a meal are read one after another.
   fileprivate mutating func note(_ sample: HealthSample) {
     if let latest, latest.lowerBound > sample.start { return }
     latest = sample.start..<max(sample.start, sample.end)
@@ -479,7 +479,7 @@ extension HealthAnswer {
       break
     }
     let kept = points.filter { point in nextStart.map { point.start < $0 } ?? true }
-    // The next query would find as many samples at that moment again.
+    // The next query would find the same number of samples at that moment.
     if kept.isEmpty, nextStart != nil { throw .tooMuchAtOnce }
     var told = query
     (told.statistic, told.maxBytes) = (statistic, nil)

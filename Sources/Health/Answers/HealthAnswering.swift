@@ -36,7 +36,7 @@ public struct HealthAnswering: Sendable {
   /// The bytes left for the remaining parts.
   private var room: Int
 
-  /// Begins to answer a question.
+  /// Starts to answer a question.
   ///
   /// - Parameters:
   ///   - zone: The user's time zone.

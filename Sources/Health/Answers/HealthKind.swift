@@ -8,7 +8,7 @@ struct HealthKind: Sendable, Hashable {
   var type: String
   var measure: Measure
   var rule: Rule
-  /// Whether its average is one over time
+  /// Whether its average is weighted by time
   /// (`HKQuantityAggregationStyle.discreteTemporallyWeighted`), because it is measured more often
   /// when it is high.
   var isHeld = false
@@ -26,13 +26,14 @@ struct HealthKind: Sendable, Hashable {
 
   /// The rule that decides to which span of the calendar a sample belongs.
   enum Rule: Sendable, Hashable {
-    /// In proportion to every span that it overlaps.
+    /// The value is divided among all spans that the sample overlaps, in proportion.
     case spread
-    /// To the span in which it begins.
+    /// The sample belongs to the span in which it begins.
     case atStart
-    /// To the span in which it ends.
+    /// The sample belongs to the span in which it ends.
     case atEnd
-    /// To the span of its middle. No other span can contain more than half of it.
+    /// The sample belongs to the span of its middle. No other span can contain more than half of
+    /// it.
     case atMiddle
   }
 }
@@ -86,10 +87,10 @@ extension HealthValueType {
 }
 
 extension HealthKind {
-  /// The time asleep of a night or a nap.
+  /// The type of the time asleep in a night or a nap.
   static let sleepType = "SLEEP_SESSION"
 
-  /// Heart rates, which watches measure far more often during a workout.
+  /// The heart rate, which watches measure far more often during a workout.
   static let heartRate: HealthKind = {
     var kind = reading("HeartRate", "HEART_RATE", .beats)
     kind.isHeld = true
@@ -168,7 +169,7 @@ extension HealthKind {
   }
 }
 
-/// A stage of sleep, or of lying in bed.
+/// A stage of sleep, or time in bed.
 enum SleepStage: String, Sendable, Hashable, CaseIterable {
   case inBed = "InBed"
   /// Sleep recorded before iOS 16.

@@ -18,15 +18,15 @@ public struct HealthReadings: Sendable {
     /// The average over time, for a type that has one.
     private var held: HeldAverage?
 
-    /// The average of the readings, or `nil` if there are none. It is one over time for types that
-    /// are measured more often when they are high.
+    /// The average of the readings, or `nil` if there are none. It is weighted by time for types
+    /// that are measured more often when they are high.
     public var average: Double? {
       count == 0 ? nil : held.map(\.average) ?? sum / Double(count)
     }
 
     init(isHeld: Bool = false) { held = isHeld ? HeldAverage() : nil }
 
-    /// Ends the time for which the last reading counts, at `time`.
+    /// Ends the last reading at `time`.
     mutating func end(at time: Timestamp) { held?.end(at: time) }
 
     mutating func take(_ value: Double, at time: Timestamp) {
@@ -46,7 +46,7 @@ public struct HealthReadings: Sendable {
     public var figures: Figures
   }
 
-  /// One reading.
+  /// A single reading.
   public struct Reading: Sendable, Hashable {
     /// The value, in the unit of answers.
     public var value: Double
@@ -71,7 +71,7 @@ public struct HealthReadings: Sendable {
   private let end: Timestamp
   private var same = SameReadings()
 
-  /// Begins to read a type.
+  /// Starts to read a type.
   ///
   /// - Parameters:
   ///   - type: HealthKit's identifier. Values of types that are in no answer keep their unit.

@@ -21,8 +21,8 @@ struct HeldAverage: Sendable, Hashable {
   /// The mean of the last moment.
   private var last: Double?
 
-  /// The average of the ended readings, or the last mean if they have no length. `nil` without
-  /// readings.
+  /// The average of the ended readings. It is the last mean if they have no length, and `nil`
+  /// without readings.
   var average: Double? { length > 0 ? total / length : last }
 
   mutating func take(_ value: Double, at time: Timestamp) {
@@ -34,7 +34,7 @@ struct HeldAverage: Sendable, Hashable {
     count += 1
   }
 
-  /// Ends the time for which the last reading counts, at `time`.
+  /// Ends the last reading at `time`.
   mutating func end(at time: Timestamp) {
     guard let moment else { return }
     let share = min(max(0, moment.distance(to: time)), Self.longest) / Self.longest

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// The position of the reads: one type after the other, each in batches, each batch in pages.
+/// The progress of reading: one type after the other, each in batches, each batch in pages.
 ///
 /// A sample that crosses the edge of two batches is found in both and taken from the first.
 struct Reading: Sendable, Hashable {

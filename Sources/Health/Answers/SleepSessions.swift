@@ -43,7 +43,7 @@ struct SleepSession: Sendable, Hashable {
   var end: Timestamp
   /// The minutes of each part, or 0 where a part is unknown.
   var minutes = SIMD8<Double>.zero
-  /// 1 for each part that is known, and 0 for the others.
+  /// A mask with 1 for each part that is known, and 0 for the others.
   var known = SIMD8<Double>.zero
 
   subscript(_ part: Part) -> Double? { known[part.rawValue] > 0 ? minutes[part.rawValue] : nil }
@@ -123,7 +123,7 @@ struct SleepSession: Sendable, Hashable {
   }
 }
 
-/// A collector that joins the stages of each source, and of all sources together, to sessions.
+/// A collector that joins stages to sessions, for each source and for all sources together.
 ///
 /// Stages that overlap or are at most 5 minutes apart form one session. A session has at most
 /// `most` stages; a stage after that begins a new session.

@@ -53,7 +53,7 @@ struct WorkoutPulses: Sendable {
 }
 
 extension HealthAnswer {
-  /// Begins to read the heart rates, after all workouts were read.
+  /// Starts to read the heart rates, after all workouts were read.
   mutating func beginPulses() {
     var sessions = raw.sessions.enumerated().map { (span: $1, owner: $0) }
     for (place, cell) in cells.all.enumerated() {

@@ -30,7 +30,7 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     self.name = name
   }
 
-  /// UTC.
+  /// The rules of UTC.
   public static let utc = ZoneRules(initialSecondsEast: 0, name: "UTC")
 
   /// Returns the name of the zone, or its offset at a moment, such as `UTC+01:00`.

@@ -1,10 +1,10 @@
 /// A format that can contain an export but is not its XML, recognized by its first four bytes.
 public enum ExportDisguise: Sendable, Hashable, CaseIterable {
-  /// RFC 1952 section 2.3.1.
+  /// The gzip format (RFC 1952 section 2.3.1).
   case gzip
   case bzip2
   case xz
-  /// RFC 8878 section 3.1.1.
+  /// The Zstandard format (RFC 8878 section 3.1.1).
   case zstandard
   /// A zip that arrives through a pipe, so that the directory at its end cannot be read first.
   case zip

@@ -16,7 +16,7 @@ struct ExportNames {
     var number: UInt16
   }
 
-  /// The bound of the texts: more than real exports have, and few enough for a row's 16-bit
+  /// The maximum number of texts: more than real exports have, and few enough for a row's 16-bit
   /// numbers.
   private static let mostEntries = 32_768
   private static let mostBytes = 2 << 20

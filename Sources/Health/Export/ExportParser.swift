@@ -1,6 +1,6 @@
 import LinkCore
 
-/// A parser of the markup of an export, which passes its elements to the assembler.
+/// A parser for the markup of an export, which passes the elements to the assembler.
 ///
 /// It skips the type definition token by token. The definitions of iOS 16 end in the middle of a
 /// declaration, and no version declares everything that the file contains.
@@ -16,7 +16,7 @@ struct ExportParser: Sendable {
     case definitionComment
   }
 
-  /// The longest tag whose end is awaited, in bytes. Real tags are shorter than 2 KiB.
+  /// The longest tag for which the parser waits, in bytes. Real tags are shorter than 2 KiB.
   static let longestTag = 64 << 10
 
   /// The longest name of an element.

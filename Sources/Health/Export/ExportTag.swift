@@ -2,15 +2,15 @@
 struct ExportTag {
   /// The result of reading a tag or an attribute.
   enum Outcome {
-    /// It was read and ends before `next`.
+    /// The tag or attribute was read, and ends before `next`.
     case read(next: Int)
-    /// Its end has not arrived yet.
+    /// The end of the tag or attribute has not arrived yet.
     case cut
     /// The bytes are not a tag or an attribute.
     case malformed
   }
 
-  /// The longest name of an attribute. It bounds the search in a name without an end.
+  /// The longest name of an attribute. It limits the search for the end of a name.
   private static let longestName = 64
 
   private(set) var element = ExportElement.unknown

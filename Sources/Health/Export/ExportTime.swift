@@ -2,7 +2,7 @@ import LinkCore
 
 /// A reader of dates such as `2017-11-07 10:05:13 +0200`, and of iOS 8's `20141013181700+0100`.
 struct ExportTime {
-  /// The day that was read last as its bytes. `dayNumber` is its number from 1970 on.
+  /// The bytes of the day that was read last. `dayNumber` is the day's number from 1970 on.
   private var knownDay: (UInt64, UInt64) = (.max, .max)
   private var dayNumber: Int64 = 0
 

@@ -88,6 +88,8 @@ struct ExportWords {
 
   private var entries: [Entry]
 
+  /// Creates a table of words.
+  ///
   /// - Parameter words: The words, at most 32, with their meanings. A meaning of 0 is reserved for
   ///   unknown words.
   init(_ words: [(String, UInt8)]) {

@@ -16,7 +16,7 @@ public struct HealthDataQuery: Sendable, Hashable, Codable {
   /// The range of answer lengths that can be requested, in bytes.
   public static let byteBounds = 2_000...HealthObject.maxBytes
 
-  /// Creates a query. The phone checks whether it makes sense.
+  /// Creates a query. The phone checks whether it is valid.
   public init(
     valueType: HealthValueType, start: HealthTime, end: HealthTime,
     groupBy: HealthGrouping? = nil, statistic: HealthStatistic? = nil, maxBytes: Int? = nil
@@ -57,12 +57,12 @@ public struct SummaryQuery: Sendable, Hashable, Codable {
   public var end: HealthTime
   /// The metrics. An empty list requests the phone's choice, unless some metrics were rejected.
   public var metrics: [SummaryMetric]
-  /// The metrics that make no sense. Each fails on its own.
+  /// The invalid metrics. Each fails on its own.
   public var rejected: [RejectedMetric]
   /// The longest answer, in bytes. `nil` selects the phone's default.
   public var maxBytes: Int?
 
-  /// Creates a query. The phone checks whether it makes sense.
+  /// Creates a query. The phone checks whether it is valid.
   public init(
     start: HealthTime, end: HealthTime, metrics: [SummaryMetric] = [],
     rejected: [RejectedMetric] = [], maxBytes: Int? = nil

@@ -1,7 +1,7 @@
 public import LinkJSON
 
 extension HealthDataQuery {
-  /// Reads the payload of `health_data_request`. Names can have either letter case, and `null` is
+  /// Reads the payload of `health_data_request`. Names are case-insensitive, and `null` counts as
   /// absent.
   public static func read(_ payload: [UInt8]) throws(FieldFault) -> HealthDataQuery {
     let names = ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"]
@@ -34,11 +34,10 @@ extension SummaryQuery {
   /// Holdfast's own.
   public static let maxMetrics = 64
 
-  /// Reads the payload of `summary_request`. Names can have either letter case, and `null` is
+  /// Reads the payload of `summary_request`. Names are case-insensitive, and `null` counts as
   /// absent.
   ///
-  /// A metric that makes no sense is stored as rejected, so that it fails without failing the
-  /// others.
+  /// An invalid metric is stored as rejected, so that it fails without failing the others.
   public static func read(_ payload: [UInt8]) throws(FieldFault) -> SummaryQuery {
     let names = ["start_time", "end_time", "metrics", "max_bytes", "rejected"]
     let fields = JSONFields(payload, keeping: names)

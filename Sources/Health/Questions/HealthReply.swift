@@ -1,6 +1,6 @@
 /// The answer to a query for samples.
 public struct HealthReply: Sendable, Hashable, Codable {
-  /// The query. Its statistic can be the one that was selected.
+  /// The query, with the statistic that was used.
   public var query: HealthDataQuery
   /// The points by type and source, then by time.
   public var points: [HealthPoint]

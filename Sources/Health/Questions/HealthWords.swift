@@ -1,4 +1,4 @@
-/// A value type that an assistant can request. Each stands for one or several types of sample.
+/// A value type that an assistant can request. It includes one or several types of sample.
 public enum HealthValueType: String, Sendable, Hashable, Codable, CaseIterable {
   case steps = "STEPS"
   case heartRate = "HEART_RATE"
@@ -22,7 +22,7 @@ public enum HealthValueType: String, Sendable, Hashable, Codable, CaseIterable {
 public enum HealthGrouping: String, Sendable, Hashable, Codable, CaseIterable {
   case hour = "HOUR"
   case day = "DAY"
-  /// From Monday to Sunday (ISO 8601).
+  /// A week from Monday to Sunday (ISO 8601).
   case week = "WEEK"
   case month = "MONTH"
   /// The whole requested time, as one span.

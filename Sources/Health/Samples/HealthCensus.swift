@@ -2,10 +2,9 @@ public import LinkCore
 
 /// The sample counts of one complete reading of a person's health data, to compare a store with it.
 ///
-/// The rule of removals: A complete reading covers all types up to the date at which it was made,
-/// or to the start of its latest sample if that is later. A stored sample that begins in this time
-/// and is not in the reading was deleted at its source. Types of which a part cannot be read are
-/// not covered.
+/// A complete reading covers all types up to the date at which it was made, or to the start of its
+/// latest sample if that is later. A stored sample that begins in this time and is not in the
+/// reading was deleted at its source. Types with unreadable parts are not covered.
 ///
 /// The counts take 24 bytes for each 13 days of a type, and the keys of types with at most 65,536
 /// samples, a million keys in all.
@@ -60,12 +59,12 @@ public struct HealthCensus: Sendable {
   /// Returns the interval that the reading covers for each type.
   ///
   /// It covers all types if everything could be read. Otherwise it covers the types in the reading
-  /// or in the store, except those of which a part could not be read.
+  /// or in the store, except those with unreadable parts.
   ///
   /// - Parameters:
   ///   - made: The time at which the reading was made. Without a date it covers the time up to its
   ///     latest sample.
-  ///   - unread: The types of which a part could not be read.
+  ///   - unread: The types with unreadable parts.
   ///   - stored: The types in the store.
   public func covered(
     until made: Timestamp?, except unread: Set<String> = [], stored: [String] = []

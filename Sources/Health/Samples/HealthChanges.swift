@@ -1,6 +1,6 @@
 public import LinkCore
 
-/// A position in the history of a source's samples. Changes before it were read.
+/// A position in the history of a source's samples. All changes before it were read.
 ///
 /// Only the source that created it can read it. Two anchors of a source are equal if nothing
 /// changed between them.
@@ -63,7 +63,7 @@ public struct KeyedHealthSample: Sendable, Hashable {
   }
 }
 
-/// The progress of a reader through the changes of one type. Stores keep it as an anchor.
+/// The progress of a reader through the changes of one type. Anchors contain it.
 ///
 /// A store numbers its changes. A walk reads those above `done` up to `until`, the newest change
 /// when the walk began: first the deletions by key, then the samples by start and key. Changes
@@ -74,7 +74,7 @@ public struct KeyedHealthSample: Sendable, Hashable {
 /// distinguish its two histories. Each change therefore has a random mark, and a walk stores the
 /// mark of the newest change that it has read.
 package struct HealthWalk: Sendable, Hashable {
-  /// The store that gave the numbers.
+  /// The store that assigned the numbers.
   package let store: UInt64
   /// The number up to which all changes were read, or -1 before the first walk.
   package private(set) var done: Int64
@@ -191,9 +191,9 @@ extension HealthWalk {
   /// - Parameters:
   ///   - newest: The number of the newest change of the store.
   ///   - mark: The mark of that change, or 0 in a store without marks.
-  ///   - hasChanges: Returns whether anything in the span changed.
-  ///   - deletions: Returns up to a number of keys after a key, in order.
-  ///   - additions: Returns up to a number of samples after a position, in order.
+  ///   - hasChanges: A closure that returns whether anything in the span changed.
+  ///   - deletions: A closure that returns up to a number of keys after a key, in order.
+  ///   - additions: A closure that returns up to a number of samples after a position, in order.
   package static func page<Failure: Error>(
     _ query: HealthChangeQuery, of store: UInt64, newest: Int64, mark: UInt64 = 0,
     hasChanges: (HealthChangeSpan) throws(Failure) -> Bool,
@@ -252,7 +252,8 @@ extension HealthChangeQuery {
   /// Returns the query, without its anchor if that belongs to another history of the store, in
   /// which the anchor's newest change has another mark.
   ///
-  /// - Parameter mark: Returns the mark of a change of this store, or 0 if there is no such change.
+  /// - Parameter mark: A closure that returns the mark of a change of this store, or 0 if there is
+  ///   no such change.
   package func checked<Failure: Error>(
     of store: UInt64, mark: (Int64) throws(Failure) -> UInt64
   ) throws(Failure) -> HealthChangeQuery {

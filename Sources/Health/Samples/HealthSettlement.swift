@@ -3,7 +3,7 @@ public import LinkCore
 /// An interval of one type or of all types. It contains the samples that begin in it, including at
 /// its last moment.
 public struct HealthStretch: Sendable, Hashable {
-  /// The type that stands for all types.
+  /// The value of `type` for all types.
   public static let everyType = ""
 
   /// HealthKit's identifier, or `everyType`.
@@ -94,8 +94,8 @@ public struct HealthFingerprint: Sendable, Hashable {
   }
 }
 
-/// The intervals of sample counts in which a store contains other samples. A second reading finds
-/// its samples in these intervals.
+/// The intervals in which a store's samples differ from the sample counts of a reading. A second
+/// pass over the reading finds its samples in these intervals.
 public struct HealthSuspects: Sendable {
   /// The intervals, by type and time.
   public let stretches: [HealthStretch]

@@ -91,7 +91,7 @@ extension HealthBatch {
     }
   }
 
-  /// Returns the batch without some of its rows. A span that loses a row is no longer a span.
+  /// Returns the batch without some of its rows. A span that contains one of them is dissolved.
   package func without(_ places: [Int]) -> HealthBatch {
     guard !places.isEmpty else { return self }
     let gone = Set(places)
@@ -162,10 +162,10 @@ public struct HealthRow: Sendable, Hashable {
   public internal(set) var value = Value.quantity(0)
 }
 
-/// A sequence of rows that a store knows either completely or not at all.
+/// A sequence of rows that a store looks up as a whole.
 ///
-/// An import divides the rows where a row's own key says so. A newer export is therefore divided at
-/// the same samples, and a store that remembers the digests need not look up each sample.
+/// An import divides the rows at certain keys. A newer export is therefore divided at the same
+/// samples, and a store that remembers the digests need not look up each sample.
 public struct HealthSpan: Sendable, Hashable {
   /// The digest of the keys of the rows, in their order.
   public let digest: HealthSampleKey

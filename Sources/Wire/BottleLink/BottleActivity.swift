@@ -24,7 +24,7 @@ package struct BottleActivity: Sendable, Hashable, Codable {
     self.timerWakes = timerWakes
   }
 
-  /// Reads a summary from its 12 bytes.
+  /// Creates a summary from its 12 bytes.
   package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("activity", bytes, count: 12)
     (motions, backpacks) = (reader.byte(), reader.byte())
@@ -61,7 +61,7 @@ package struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashab
     (self.index, self.total, self.entries) = (index, total, entries)
   }
 
-  /// Reads 4 bytes, followed by the entries.
+  /// Creates a chunk from its 4 bytes and the bytes of its entries.
   package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("activity chunk", bytes, atLeast: 4)
     (index, total) = (reader.byte(), reader.byte())

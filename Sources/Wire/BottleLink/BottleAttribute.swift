@@ -37,7 +37,7 @@ public enum BottleAttribute: UInt8, Sendable, Hashable, Codable, CaseIterable {
     self = found
   }
 
-  /// The service of bottles, which is in their advertisements.
+  /// The service of bottles, which they advertise.
   public static let service = GATTID(high: 0x6F75_616B_7661_7465, low: 0x2D00_0000_0000_0000)
   /// The battery service of the Bluetooth SIG.
   public static let batteryService = assigned(0x180F)

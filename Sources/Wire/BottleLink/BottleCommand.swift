@@ -88,7 +88,7 @@ public enum BottleCommand: Sendable, Hashable, Codable {
     return writer.bytes
   }
 
-  /// Reads a command from 3, 4, 5 or 13 bytes, depending on the code.
+  /// Creates a command from its 3, 4, 5 or 13 bytes. The number depends on the code.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     let name = "command"
     var head = try PackedReader(name, bytes, atLeast: 1)

@@ -26,7 +26,7 @@ public struct BottleConfiguration: Sendable, Hashable, Codable {
     return nil
   }
 
-  /// Reads a configuration from its 12 bytes.
+  /// Creates a configuration from its 12 bytes.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("configuration", bytes, count: 12)
     scale = try reader.number()
@@ -55,7 +55,7 @@ public struct BottleSwitches: Sendable, Hashable, Codable {
     self.shakeToEmpty = shakeToEmpty
   }
 
-  /// Reads settings from their 4 bytes.
+  /// Creates settings from their 4 bytes.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("settings", bytes, count: 4)
     shakeToEmpty = reader.byte() & 1 == 1
@@ -86,7 +86,7 @@ public struct BottleCalibration: Sendable, Hashable, Codable {
     (self.step, self.hasFailed, self.empty, self.full) = (step, hasFailed, empty, full)
   }
 
-  /// Reads a progress from its 12 bytes.
+  /// Creates the progress of a calibration from its 12 bytes.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("calibration", bytes, count: 12)
     let number = reader.byte()

@@ -2,7 +2,7 @@ public import LinkCore
 
 /// A bottle's record of a drink or a refill.
 public struct BottleRecord: Sendable, Hashable, Codable {
-  /// The identifier. On one bottle it only increases until the memory is erased.
+  /// The id. On one bottle ids only increase until the memory is erased.
   public var id: UInt32
   /// The time in seconds since 1970. It is below `validTimes` if the bottle did not know the time.
   public var time: UInt32
@@ -91,7 +91,7 @@ public struct BottleChunk: Sendable, Hashable, Codable {
   /// information.
   public var isBlank: Bool { total == 0 }
 
-  /// Reads 6 bytes, followed by 14 for each record.
+  /// Creates a chunk from its 6 bytes and 14 for each record.
   ///
   /// - Throws: An error if the length does not match the count, as for a truncated chunk.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
@@ -154,9 +154,8 @@ package struct BottleSync: Sendable, Hashable, Codable {
 
   /// Returns a request for records.
   ///
-  /// - Parameter longestValue: The longest value that a notification can carry, in bytes. The
-  ///   bottle's
-  ///   radio truncates longer values without an error.
+  /// - Parameter longestValue: The longest value that a notification can carry, in bytes. The radio
+  ///   of the bottle truncates longer values without an error.
   package static func request(count: UInt16, longestValue: Int) -> BottleSync {
     BottleSync(
       count: count, command: .start, chunkSize: UInt16(chunkSize(longestValue: longestValue)))
@@ -169,7 +168,7 @@ package struct BottleSync: Sendable, Hashable, Codable {
     min(max((longestValue - 6) / BottleRecord.count, 1), BottleChunk.longest)
   }
 
-  /// Reads a control from its 8 bytes.
+  /// Creates a control from its 8 bytes.
   package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("sync control", bytes, count: 8)
     start = reader.short()

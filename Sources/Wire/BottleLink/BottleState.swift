@@ -24,17 +24,17 @@ public struct BottleState: Sendable, Hashable, Codable {
       self.rawValue = rawValue
     }
 
-    /// A phone set the clock, so `time` is reliable.
+    /// The flag that a phone has set the clock, so `time` is reliable.
     public static let timeIsValid = Flags(rawValue: 0x01)
-    /// The scale was calibrated, so `level` is reliable.
+    /// The flag that the scale is calibrated, so `level` is reliable.
     public static let isCalibrated = Flags(rawValue: 0x02)
-    /// The bottle stands still, so `weight` is steady.
+    /// The flag that the bottle is at rest, so `weight` is steady.
     public static let isStable = Flags(rawValue: 0x04)
-    /// A calibration measurement is in progress.
+    /// The flag that a calibration measurement is in progress.
     public static let isMeasuring = Flags(rawValue: 0x08)
-    /// `weight` and `level` contain a raw value of the scale instead.
+    /// The flag that `weight` and `level` contain a raw value of the scale instead.
     public static let hasMeasured = Flags(rawValue: 0x10)
-    /// The battery is low, by the threshold of the bottle.
+    /// The flag that the battery is low, by the threshold of the bottle.
     public static let batteryIsLow = Flags(rawValue: 0x20)
   }
 
@@ -52,7 +52,7 @@ public struct BottleState: Sendable, Hashable, Codable {
     return Int32(bitPattern: UInt32(level) << 16 | UInt32(UInt16(bitPattern: weight)))
   }
 
-  /// Reads a state from its 14 bytes.
+  /// Creates a state from its 14 bytes.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("state", bytes, count: 14)
     time = reader.word()

@@ -11,7 +11,7 @@ public struct SyncBatch: Sendable, Hashable, Codable {
   public var workouts: [SyncWorkout]?
   /// The UUIDs of the samples that were deleted at their source.
   public var deletedUUIDs: [UUID128]
-  /// The phone's name for itself.
+  /// The phone's self-reported name.
   public var deviceID: String
   /// The time at which the batch was created, or `nil` if the phone does not report it.
   public var timestamp: SyncTime?

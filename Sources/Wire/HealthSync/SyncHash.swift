@@ -1,4 +1,4 @@
-/// The SHA-256 that identifies a record or a workout on a backend.
+/// The SHA-256 hash that identifies a record or a workout on a backend.
 public struct SyncHash: Sendable, Hashable, Comparable, Codable {
   /// The 32 bytes as four big-endian words.
   package let words: SIMD4<UInt64>
@@ -27,7 +27,7 @@ public struct SyncHash: Sendable, Hashable, Comparable, Codable {
 }
 
 extension SyncRecord {
-  /// The text whose SHA-256 identifies the record, with times as sent and the value as in
+  /// The text whose SHA-256 hash identifies the record, with times as sent and the value as in
   /// JavaScript.
   public var hashInput: [UInt8] {
     let said: [UInt8] =
@@ -45,7 +45,7 @@ extension SyncRecord {
 }
 
 extension SyncWorkout {
-  /// The text whose SHA-256 identifies the workout.
+  /// The text whose SHA-256 hash identifies the workout.
   public var hashInput: [UInt8] {
     SyncHash.input(
       [workoutType, sourceName, start.text, end.text], SyncNumber.text(durationSeconds))

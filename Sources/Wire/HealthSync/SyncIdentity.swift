@@ -71,7 +71,8 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
 
   /// Returns the epoch in an answer, or `nil` if there is none.
   ///
-  /// - Parameter field: Returns the value of a header field by its name in lower case.
+  /// - Parameter field: A closure that returns the value of a header field by its name in lower
+  ///   case.
   public static func epoch(field: (String) -> String?) -> String? {
     field(epochField.lowercased()).flatMap { epoch($0) }
   }
@@ -84,8 +85,8 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
 
 /// The conversion of numbers to strings as in JavaScript (ECMA-262, `Number::toString`, radix 10).
 package enum SyncNumber {
-  /// Returns the shortest digits that read back as the same number, with an exponent from 1e21 and
-  /// below 1e-6.
+  /// Returns the shortest digits that are read back as the same number. Numbers from 1e21 on and
+  /// below 1e-6 have an exponent.
   package static func text(_ number: Double) -> [UInt8] {
     guard number != 0 else { return [UInt8(ascii: "0")] }
     guard !number.isNaN else { return Array("NaN".utf8) }
@@ -106,7 +107,7 @@ package enum SyncNumber {
   /// Returns the text of digits with an exponent.
   ///
   /// - Parameters:
-  ///   - exponent: The exponent of the first digit. Swift writes exponents from 15 and below -4.
+  ///   - exponent: The exponent of the first digit. Swift writes exponents from 15 on and below -4.
   ///   - sign: The sign of the exponent.
   private static func text(_ digits: [UInt8], exponent: Int, _ sign: UInt8) -> [UInt8] {
     let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))

@@ -41,8 +41,8 @@ public struct SourceSample: Sendable, Hashable {
 
 /// The reason that a source was not read.
 public enum HealthSourceFailure: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The device is locked, or another process is writing. A retry is needed, and the result is
-  /// never empty.
+  /// The device is locked, or another process is writing. It must be read again later, and must not
+  /// be treated as empty.
   case locked(detail: String)
   /// Any other reason.
   case failed(detail: String)
@@ -76,6 +76,6 @@ public enum UploadOutcome: Sendable, Hashable, Codable {
   case accepted
   /// The server rejected the upload, or no answer arrived.
   case failed(LinkFailure)
-  /// The file cannot be read, with the reason.
+  /// The file cannot be read, for the reason in `detail`.
   case unreadable(detail: String)
 }

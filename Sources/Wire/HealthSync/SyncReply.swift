@@ -1,7 +1,7 @@
 import LinkCore
 public import LinkJSON
 
-/// The counts of a batch's records and workouts that were new, duplicates or refused.
+/// The numbers of a batch's records and workouts that were new, duplicates or refused.
 public struct SyncTally: Sendable, Hashable, Codable {
   /// The number of new records.
   public var records: Int

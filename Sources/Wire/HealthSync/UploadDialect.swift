@@ -1,8 +1,8 @@
 /// A protocol in which an interrupted upload can resume.
 public enum UploadDialect: Sendable, Hashable, Codable {
-  /// draft-ietf-httpbis-resumable-upload, by its interop version.
+  /// The protocol of draft-ietf-httpbis-resumable-upload, by its interop version.
   case draft(Int)
-  /// tus 1.0.0 with creation and termination.
+  /// The tus protocol 1.0.0, with creation and termination.
   case tus
 
   /// The supported interop versions.
@@ -41,7 +41,8 @@ public enum UploadDialect: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether appended content must have that media type, as it must from interop version 6 on.
+  /// Whether appended content must have that media type. Interop versions before 6 do not require
+  /// it.
   public var demandsMediaType: Bool {
     switch self {
     case .draft(let version): version >= 6
@@ -49,8 +50,8 @@ public enum UploadDialect: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether the protocol sends if an upload is incomplete, as in draft-01. Later drafts send if it
-  /// is complete.
+  /// Whether the protocol has a field for incomplete uploads, like draft-01. Later drafts have one
+  /// for complete uploads.
   var saysIncomplete: Bool { self == .iOS }
 
   /// The names of header fields.

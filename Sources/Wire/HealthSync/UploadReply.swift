@@ -1,4 +1,4 @@
-/// A server's answer to a request of an upload.
+/// A server's answer to an upload request.
 public struct UploadReply: Sendable, Hashable {
   /// The HTTP status code.
   public var status: Int
@@ -6,7 +6,7 @@ public struct UploadReply: Sendable, Hashable {
   public var fields: UploadFields
   /// The URL of the upload, if it is on the same server.
   public var url: String?
-  /// Whether the body does not report that the batch was rejected.
+  /// Whether the body is empty, or confirms that the batch was stored.
   public var isSuccess: Bool
 
   /// The longest accepted URL of an upload, in bytes. The limit is Holdfast's own; real URLs are

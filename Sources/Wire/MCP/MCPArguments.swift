@@ -66,7 +66,8 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
         try reader.null()
         unread.insert(name)
       case .number where name == "code":
-        // A model can take six digits for a number, which they are without a leading zero.
+        // A model can send a six-digit code as a number, which is valid unless it begins with a
+        // zero.
         if let code = try reader.intIfWhole() { texts[name] = String(code) }
       case .number where name == "max_bytes":
         numbers[name] = try reader.intIfWhole().flatMap { Int(exactly: $0) }
@@ -121,8 +122,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       statistic: metric.statistic, maxBytes: try maxBytes())
   }
 
-  /// Returns the query for several value types. A metric that makes no sense is rejected on its
-  /// own.
+  /// Returns the query for several value types. An invalid metric is rejected on its own.
   package func summaryQuery() throws(Fault) -> SummaryQuery {
     try allowOnly(["start_time", "end_time", "metrics", "max_bytes"])
     guard !strange.contains("metrics"), texts["metrics", default: ""].isEmpty else {
@@ -221,8 +221,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       statistic: try word("statistic", HealthStatistic.allCases.map(\.rawValue)))
   }
 
-  /// Reads a name in either letter case, because answers write in lower case what queries have in
-  /// upper case.
+  /// Reads a name, ignoring its letter case. Answers use lower case where queries use upper case.
   private func word<Word: RawRepresentable<String>>(
     _ name: String, _ allowed: [String]
   ) throws(Fault) -> Word? {
@@ -251,9 +250,9 @@ package enum MCPFieldValue {
   private static let end = "?="
 
   /// Returns the text of a value: the UTF-8 text encoded between `=?base64?` and `?=`, or the value
-  /// itself without them.
+  /// itself if it does not have this form.
   ///
-  /// Returns `nil` if the content is not Base64 (RFC 4648 section 4) or not a text.
+  /// Returns `nil` if the content is not Base64 (RFC 4648 section 4) or not UTF-8.
   package static func text(of value: String) -> String? {
     guard value.hasPrefix(start), value.hasSuffix(end),
       value.utf8.count >= start.utf8.count + end.utf8.count

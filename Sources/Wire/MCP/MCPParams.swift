@@ -103,7 +103,7 @@ package enum MCPVersion: String, Sendable, Hashable, Codable, CaseIterable, Comp
   case march2025 = "2025-03-26"
   case june2025 = "2025-06-18"
   case november2025 = "2025-11-25"
-  /// The version without handshakes and sessions, in which each request is self-contained.
+  /// The revision without handshakes and sessions, in which each request is self-contained.
   case july2026 = "2026-07-28"
 
   /// Whether `initialize` agrees on the version and starts a session.

@@ -8,7 +8,7 @@ package enum PlainToolCall: Sendable, Hashable {
   /// arguments.
   case tool(name: String, MCPArguments)
 
-  /// Reads a body. Throws an error with a sentence about what is wrong with it.
+  /// Reads a body. Throws an error with a sentence that describes the fault.
   package static func read(_ bytes: [UInt8]) throws(MCPArguments.Fault) -> PlainToolCall {
     var found = Found()
     var reader = JSONReader(bytes)

@@ -6,7 +6,7 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
   package enum Code: Int, Sendable, Codable, CaseIterable {
     /// The body is not JSON.
     case parse = -32700
-    /// The JSON is not a request, or not a valid one in this place.
+    /// The JSON is not a request, or not one that is valid here.
     case invalidRequest = -32600
     /// The method is unknown.
     case methodNotFound = -32601
@@ -52,7 +52,8 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
       writer.beginObject()
       writer.key("supported")
       writer.beginArray()
-      // The versions of the error's own era, which `server/discover` lists as well.
+      // The error exists only in versions without sessions, so it lists those, like
+      // `server/discover`.
       for version in MCPVersion.allCases where !version.hasSessions {
         writer.string(version.rawValue)
       }

@@ -4,7 +4,7 @@ import LinkJSON
 package enum RPCMessage: Sendable, Hashable {
   /// A request, which needs a response.
   case request(RPCID, method: String, params: RPCParams)
-  /// A notification, which needs none.
+  /// A notification, which needs no response.
   case notification(method: String, params: RPCParams)
   /// The response to a request of the server, which this server never sends.
   case response

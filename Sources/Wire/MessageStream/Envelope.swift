@@ -25,7 +25,7 @@ package enum Envelope {
 
   /// Reads the answer to a message that was sent: an envelope, or only the message.
   ///
-  /// The bound of frame bytes does not apply. Throws an error if there is no valid message of
+  /// The limit on frame bytes does not apply. Throws an error if there is no valid message of
   /// `shop`.
   package static func decodeMessage(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()

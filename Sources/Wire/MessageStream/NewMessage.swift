@@ -10,7 +10,7 @@ public struct NewMessage: Sendable, Hashable {
   /// The message to which it replies.
   public var parent: MessageID?
 
-  /// Creates a message to send. Its bounds are checked when it is decoded.
+  /// Creates a message to send. Its limits are checked when it is decoded.
   public init(shop: ShopID, text: String, parent: MessageID? = nil) {
     self.shop = shop
     self.text = text

@@ -6,7 +6,7 @@ package enum PageCodec {
   ///
   /// Entries that are not valid messages of `shop` are counted in `rejected`, and `fault` is the
   /// error of the first one. `messages: null` is an empty page. `next_cursor`, which plain servers
-  /// send, means that more messages follow. The bound of frame bytes does not apply. Throws an
+  /// send, means that more messages follow. The limit on frame bytes does not apply. Throws an
   /// error if the body is not a page.
   package static func decode(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()

@@ -103,8 +103,8 @@ extension PageQuery {
 extension Position {
   /// Reads `epoch:offset`. Returns `nil` for anything that `description` would not write.
   ///
-  /// It also returns `nil` for offsets above `Int64.max`. Real offsets are smaller, and counting on
-  /// must not overflow.
+  /// It also returns `nil` for offsets above `Int64.max`. Real offsets are smaller, and
+  /// incrementing an offset must not overflow.
   public init?(_ text: some StringProtocol) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let epoch = text[..<colon]

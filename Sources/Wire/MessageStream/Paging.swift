@@ -35,7 +35,7 @@ public struct Page: Sendable, Hashable, Codable {
   /// The error of the first rejected entry.
   public var fault: MessageError?
 
-  /// Creates a page. By default it was recovered and has neither positions nor rejected entries.
+  /// Creates a page. By default it is recovered, without a head and without rejected entries.
   public init(
     messages: [Message], hasNext: Bool, head: Position? = nil, recovered: Bool = true,
     rejected: Int = 0, fault: MessageError? = nil

@@ -24,7 +24,7 @@ public struct PeripheralID: Sendable, Hashable, Codable {
 /// The state of the device's radio.
 public enum AdapterState: String, Sendable, Hashable, Codable, CaseIterable {
   case on
-  /// The user switched it off.
+  /// The user has switched the radio off.
   case off
   /// The user has not allowed this app to use the radio.
   case unauthorised

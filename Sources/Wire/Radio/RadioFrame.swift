@@ -126,7 +126,7 @@ package enum RadioFrame: Sendable, Hashable {
   }
 }
 
-/// An error for bytes that are not a frame, so that the other end is not a radio.
+/// An error for bytes that are not a frame, which means that the other end is not a radio.
 package struct RadioFault: Error, Sendable, Hashable {
   init() {}
 }

@@ -3,7 +3,8 @@ public import LinkJSON
 
 /// A message from the backend to a phone.
 public enum BackendMessage: Sendable, Hashable, Codable {
-  /// The code that the user gives to the assistant. The phone counts as connected from now on.
+  /// The code that the user gives to the assistant. From this message on, the phone counts as
+  /// connected.
   case connectionCode(ConnectionCode)
   /// A question. The answer has the same id.
   case question(RelayRequestID, HealthQuestion)

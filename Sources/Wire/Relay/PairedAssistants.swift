@@ -10,7 +10,7 @@ public enum AssistantsOrder: Sendable, Hashable, Codable {
   /// End all pairings.
   case endAll
 
-  /// The value that stands for all pairings.
+  /// The value of `end` for all pairings.
   private static let all = "all"
   private static let maxBytes = 64
 
@@ -50,7 +50,7 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
   public struct Assistant: Sendable, Hashable, Codable {
     /// The id of the pairing.
     public var id: String
-    /// The assistant's name for itself, or `nil` if it sent none.
+    /// The assistant's self-reported name, or `nil` if it sent none.
     public var name: AssistantName?
     /// The time of the pairing, or `nil` if it is unknown.
     public var since: Timestamp?

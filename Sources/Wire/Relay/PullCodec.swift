@@ -2,7 +2,7 @@ import LinkHealth
 import LinkJSON
 
 extension LeaseOrder {
-  /// The range of the questions in one order. The limit is Holdfast's own.
+  /// The allowed numbers of questions in one order. The limit is Holdfast's own.
   public static let bounds = 1...100
 
   /// Reads the body. Without `max` it is one question. Throws an error if the body is not a JSON

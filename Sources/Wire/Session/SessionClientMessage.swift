@@ -33,8 +33,8 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
   public var key: Secret?
   /// The HMAC-SHA256 of `signedText(_:)` with the key, in lower-case hexadecimal digits.
   public var proof: Secret?
-  /// The time of `hello`, or of the client's clock. With a proof it is rejected if it differs from
-  /// the server's clock by more than 30 s.
+  /// The timestamp of `hello`, or the time by the client's clock. With a proof it is rejected if it
+  /// differs from the server's clock by more than 30 s.
   public var timestamp: Timestamp?
   /// The client's newest version as sent, or `nil` if it sends none.
   public var version: String?

@@ -14,8 +14,8 @@ public struct SessionEntry: Sendable, Hashable, Codable {
   public var text: String
   /// The conversation's id, a lower-case UUID.
   public var conversation: String
-  /// The time at which the server stored the message. It is information for people, and never
-  /// determines the order.
+  /// The time at which the server stored the message. It is only informative, and never determines
+  /// the order.
   public var timestamp: Timestamp?
   /// The position in the conversation: a sequence number from 1 (0.4), or an offset from 0 (0.5).
   public var place: UInt64?
@@ -54,7 +54,7 @@ public struct SessionHistory: Sendable, Hashable, Codable {
     public var requested: UInt64
     /// The oldest sequence number on the server.
     public var oldest: UInt64
-    /// The reason that the server cannot send it.
+    /// The reason that the server cannot send the range.
     public var reason: Reason
 
     /// The reason that a server cannot send a range.

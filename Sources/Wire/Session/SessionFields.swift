@@ -9,7 +9,8 @@ enum SessionBounds {
   static let id = 128
   /// The longest name for programs, in bytes: types, codes, versions, providers.
   static let word = 64
-  /// The longest text of the protocol itself, in bytes. User texts have the bound of the message.
+  /// The longest text of the protocol itself, in bytes. User texts are limited only by the size of
+  /// the message.
   static let note = 4_096
   /// The maximum number of entries in a window. `batch` is that of conversations in a batch.
   static let entries = 1_000

@@ -79,15 +79,14 @@ extension SessionEntry {
       // A role other than the user and the assistant belongs to the server itself.
       role: SessionRole(rawValue: role) ?? .system, text: try fields.optionalString("text") ?? "",
       conversation: try fields.sessionID("session_id"),
-      // The time is only information, so a time that cannot be read counts as absent.
+      // The time is only informative, so a time that cannot be read counts as absent.
       timestamp: (try? fields.time("timestamp")) ?? nil, place: place)
   }
 
   /// Writes the members.
   ///
-  /// - Parameter name: The name of the member for the position. It is `nil` in a replay, whose id
-  ///   is
-  ///   outside the message.
+  /// - Parameter name: The name of the position's member. It is `nil` in a replay, whose id is
+  ///   outside of the message.
   func write(to writer: inout JSONWriter, place name: String?) {
     if let name {
       writer.entry("uuid", id)

@@ -96,14 +96,14 @@ public struct SessionResponse: Sendable, Hashable, Codable {
   public var result: Result
   /// The number of parts, from index 0 on, that make up the whole text; `SessionFeature.parts`.
   ///
-  /// Then `result` has only the beginning and the end of the text. If `parts` is `nil`, `result`
-  /// has the whole text.
+  /// If it is not `nil`, `result` has only the beginning and the end of the text. Otherwise
+  /// `result` has the whole text.
   public var parts: Int?
 
   /// The result of a prompt.
   public enum Result: Sendable, Hashable, Codable {
     case success(text: String)
-    /// The failure, with a description. It is "interrupted" if a crash ended the work.
+    /// A failure with its description, which is "interrupted" if a crash ended the work.
     case failure(error: String)
   }
 
@@ -122,7 +122,7 @@ public struct SessionError: Sendable, Hashable, Codable {
   public var message: String
   /// A code for programs, such as `unsupported_protocol_version`.
   public var code: String?
-  /// The id of the conversation that is concerned.
+  /// The id of the conversation that the refusal concerns.
   public var conversation: String?
   /// The idempotency key of the rejected prompt.
   public var idempotencyKey: String?

@@ -1,10 +1,10 @@
 /// A version of the session protocol: `major.minor.patch`.
 public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStringConvertible {
-  /// The number that increases with changes that older ends do not understand.
+  /// The major version, which increases with changes that older ends do not understand.
   public var major: Int
-  /// The number that increases with changes that older ends can work around.
+  /// The minor version, which increases with changes that older ends can work around.
   public var minor: Int
-  /// The number that increases with corrections.
+  /// The patch version, which increases with corrections.
   public var patch: Int
 
   public init(_ major: Int, _ minor: Int, _ patch: Int) {
@@ -50,18 +50,19 @@ public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStr
 
 /// An extension of the session protocol, which is used if both ends name it.
 public enum SessionFeature: String, Sendable, Hashable, Codable, CaseIterable {
-  /// The server durably stores the idempotency key of each prompt before the prompt has an effect.
+  /// The server's durable storage of each prompt's idempotency key before the prompt has an effect.
   case idempotency
-  /// Both ends number the messages that must arrive, and report on `connect` the last one received.
+  /// The numbering of messages that must arrive. Both ends report on `connect` the last one
+  /// received.
   case resume
-  /// The client can request several conversations at once with `subscribe_batch`.
+  /// Requests for several conversations at once with `subscribe_batch`.
   case batch = "subscribe_batch"
-  /// Responses arrive in parts while they are created.
+  /// Responses that arrive in parts while they are created.
   case parts = "response_parts"
-  /// The server sends `heartbeat` every 45 s.
+  /// A `heartbeat` from the server every 45 s.
   case heartbeat
-  /// The server sends `draining` before it stops.
+  /// A `draining` message from the server before it stops.
   case draining
-  /// The answer to a challenge also signs the other values of `connect`.
+  /// An answer to a challenge that also signs the other values of `connect`.
   case boundProof = "bound_proof"
 }

@@ -7,7 +7,7 @@ public struct Claims: Sendable, Hashable, Codable {
   public var user: String
   /// The bearer's display name, empty if the token has none (`name`).
   public var name: String
-  /// The rooms of which the bearer is a member (`shops`).
+  /// The rooms that the bearer belongs to (`shops`).
   public var shops: [ShopID]
   /// The time from which the token is invalid (`exp`, RFC 7519 section 4.1.4).
   public var expiresAt: Timestamp

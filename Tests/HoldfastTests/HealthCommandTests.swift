@@ -67,7 +67,7 @@ import Testing
     #expect(done.output.first == "Imported up to where the file is cut off.")
     #expect(done.output[1].hasPrefix("1 sample added, 0 kept, 0 removed; "))
     #expect(done.output.contains("StepCount  1      0     0         1        0        1"))
-    #expect(done.output.contains("1        records whose value is no number"))
+    #expect(done.output.contains("1        records whose value is not a number"))
     #expect(done.output.contains("1        elements that are not known"))
   }
 

@@ -40,23 +40,23 @@ import Testing
       #expect(try query(["page": "\(page)"]) == .page(number: page, limit: 20))
     }
     for text in ["0", "101", "-1", "+1", "", " 1", "1.0", "1e1", "x", "99999999999999999999"] {
-      #expect(throws: QueryError("limit is no number from 1 to 100")) {
+      #expect(throws: QueryError("limit is not a number from 1 to 100")) {
         try query(["limit": text])
       }
     }
     for text in ["0", "1000000001", "-1", "+1", "", "x", "99999999999999999999"] {
-      #expect(throws: QueryError("page is no number from 1 to 1000000000")) {
+      #expect(throws: QueryError("page is not a number from 1 to 1000000000")) {
         try query(["page": text])
       }
     }
   }
 
   @Test func `names the parameter that is wrong`() {
-    #expect(throws: QueryError("since is no RFC 3339 time")) { try query(["since": "today"]) }
-    #expect(throws: QueryError("after is no position of the form epoch:offset")) {
+    #expect(throws: QueryError("since is not an RFC 3339 time")) { try query(["since": "today"]) }
+    #expect(throws: QueryError("after is not a position of the form epoch:offset")) {
       try query(["after": "7"])
     }
-    #expect(throws: QueryError("before is no position of the form epoch:offset")) {
+    #expect(throws: QueryError("before is not a position of the form epoch:offset")) {
       try query(["before": ""])
     }
     #expect(throws: QueryError("page is given twice")) { try query(["page": "1", "page": "2"]) }

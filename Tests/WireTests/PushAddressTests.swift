@@ -71,7 +71,7 @@ import Testing
       (#"{"kind":"apns","address":"xyz"}"#, .badIdentifier(field: "address")),
       (
         #"{"kind":"apns","address":"00","environment":"test"}"#,
-        .malformed(detail: "environment is no service of Apple's")
+        .malformed(detail: "environment is not an Apple push service")
       ),
     ]
     for (text, fault) in faults {

@@ -198,7 +198,7 @@ import Testing
       #expect(throws: MessageError.self) { try CompactToken.parse(text) }
     }
     for text in [good + "=", good + " ", "=" + good, parts.joined(separator: "=.")] {
-      #expect(throws: MessageError.malformed(detail: "a part of the token is no base64url")) {
+      #expect(throws: MessageError.malformed(detail: "a part of the token is not base64url")) {
         try CompactToken.parse(text)
       }
     }

@@ -61,7 +61,7 @@ public enum HealthExportSkip: String, Sendable, Hashable, CaseIterable {
     switch self {
     case .noType: "records without a type or a source"
     case .noDate: "records whose dates cannot be read"
-    case .noValue: "records whose value is no number"
+    case .noValue: "records whose value is not a number"
     case .endsEarly: "records that end before they begin, or last for centuries"
     case .malformed: "tags that cannot be read"
     case .tooLong: "tags longer than 64 KiB"

@@ -201,7 +201,7 @@ extension JSONReader {
     if try takeNull() { return nil }
     let found = try scanString()
     guard case .instant(let instant, _) = HealthTime(utf8: utf8(of: found)) else {
-      throw JSONError("no ISO 8601 time with a zone in the years 1678 to 2261", at: position)
+      throw JSONError("not an ISO 8601 time with a zone in the years 1678 to 2261", at: position)
     }
     return SyncTime(text: text(of: found), instant: instant)
   }
@@ -210,7 +210,7 @@ extension JSONReader {
     if try takeNull() { return nil }
     let found = try scanString()
     guard let uuid = UUID128(utf8: utf8(of: found)) else {
-      throw JSONError("no UUID", at: position)
+      throw JSONError("not a UUID", at: position)
     }
     return uuid
   }

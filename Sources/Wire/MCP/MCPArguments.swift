@@ -233,7 +233,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   }
 
   private func optional(_ name: String) throws(Fault) -> String? {
-    guard !strange.contains(name) else { throw Fault("\(name) must be a text") }
+    guard !strange.contains(name) else { throw Fault("\(name) must be a string") }
     guard let text = texts[name], !text.isEmpty else { return nil }
     guard text.utf8.count <= Self.maxBytes else {
       throw Fault("\(name) is longer than \(Self.maxBytes) bytes")

@@ -61,7 +61,7 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
   package func once(in version: MCPVersion) -> MCPCallResult? {
     guard version.takesStructured, structured != nil else { return nil }
     return MCPCallResult(
-      text: "The answer is too long to stand here as well as in structuredContent. Ask for a "
+      text: "The answer is too long to repeat here; it is in structuredContent. Ask for a "
         + "shorter time, with group_by, or with a smaller max_bytes, to get it as text.",
       structured: structured, isError: isError)
   }

@@ -29,7 +29,7 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
         + "get_health_metrics. Without metrics it covers steps, calories, distance, workouts and "
         + "sleep; without group_by it chooses days, weeks or months by the length of the span. A "
         + "metric that cannot be answered fails by itself: its success is false."
-    case .logout: "Ends the pairing with the phone. Its access token is worth nothing afterwards."
+    case .logout: "Ends the pairing with the phone. Its access token is invalid afterwards."
     }
   }
 
@@ -47,14 +47,14 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     + "Several devices often measure the same: of what adds up and of sleep the point with merged "
     + "true counts each moment once, by the watch before the phone; of other values the point with "
     + "source_id all is that of all devices. Use it, and take those of each source_id only to "
-    + "explain it. WORKOUT has a point for each workout_type. null is what nobody recorded. SLEEP "
-    + "is minutes asleep; in bed, awake, light, deep and REM stand beside it in sleep. Its "
-    + "AVERAGE, MIN and MAX are of nights without naps, told "
+    + "explain it. WORKOUT has a point for each workout_type. null means not recorded. SLEEP "
+    + "is minutes asleep; in bed, awake, light, deep and REM are listed in sleep. Its "
+    + "AVERAGE, MIN and MAX are of nights without naps, reported "
     + "for the day on which the night ends; SUM includes naps. For the night to Monday ask from "
     + "Monday 00:00 to Tuesday 00:00. A point with partial true covers only a part of its span. "
     + "No point means no data, not zero: last_samples says when each type was measured last, "
-    + "last_import when data came last, time_zone how days were cut. Without group_by it lists "
-    + "single samples: with truncated true ask on from next_start_time."
+    + "last_import when data came last, time_zone the zone of the days. Without group_by it lists "
+    + "single samples: with truncated true, continue from next_start_time."
 
   var input: MCPSchema {
     let start = MCPSchema.text("ISO 8601; without a zone it is the phone's local time")
@@ -137,7 +137,7 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
 
   private static var freshness: [MCPSchema.Member] {
     [
-      .optional("time_zone", .text("The zone that days were cut in")),
+      .optional("time_zone", .text("The time zone of the days")),
       .optional("answered_at", .text("The phone's clock")),
       .optional("last_import", .orNull(.text("When health data came to the phone last"))),
       .optional("clock_difference_seconds", .number),
@@ -168,7 +168,7 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
       .optional("end_time", .text("")), .optional("group_by", .orNull(.text(""))),
       .optional("is_aggregated", .truth), .optional("statistic_type", .orNull(.text(""))),
       .optional("truncated", .truth),
-      .optional("next_start_time", .orNull(.text("Where to ask on when truncated"))),
+      .optional("next_start_time", .orNull(.text("Where to continue when truncated"))),
       .optional("notes", .list(of: .text(""))),
     ] + freshness
       + [

@@ -17,7 +17,7 @@ package enum PlainToolCall: Sendable, Hashable {
       try found.read(&reader)
       try reader.finish()
     } catch {
-      throw MCPArguments.Fault("The body is no JSON object: \(error.detail)")
+      throw MCPArguments.Fault("The body is not a JSON object: \(error.detail)")
     }
     switch found.method {
     case "initialize": return .initialize

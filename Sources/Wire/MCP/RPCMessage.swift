@@ -27,7 +27,7 @@ package enum RPCMessage: Sendable, Hashable {
         members.fault = "a batch; send one message at a time"
       case .string, .number, .bool, .null:
         try reader.skipValue()
-        members.fault = "no JSON-RPC message"
+        members.fault = "not a JSON-RPC message"
       }
       try reader.finish()
     } catch {
@@ -122,7 +122,7 @@ private struct Members {
       return .response
     }
     guard !method.isEmpty, method.utf8.count <= RPCMessage.maxMethodBytes else {
-      throw invalid("method is no name")
+      throw invalid("method is empty or too long")
     }
     guard params.isObject else { throw invalid("params must be an object") }
     guard let id else { return .notification(method: method, params: params) }

@@ -37,8 +37,8 @@ public enum MessageError: Error, Sendable, Hashable, Codable, CustomStringConver
     case .malformed(let detail): detail
     case .missing(let field): "\(field) is missing"
     case .wrongType(let field): "\(field) is of another type"
-    case .badIdentifier(let field): "\(field) is no identifier"
-    case .badDate(let field): "\(field) is no date"
+    case .badIdentifier(let field): "\(field) is not an identifier"
+    case .badDate(let field): "\(field) is not a date"
     case .wrongShop(let found): "it belongs to shop \(found)"
     case .frameTooLong(let bytes): "its frame has \(bytes) bytes"
     case .textTooLong(let characters): "its text has \(characters) characters"

@@ -54,7 +54,7 @@ extension PageQuery {
       self = .page(number: page ?? 1, limit: limit)
     case (let since?, nil, nil):
       guard let time = RFC3339.parse(since) else {
-        throw QueryError("since is no RFC 3339 time")
+        throw QueryError("since is not an RFC 3339 time")
       }
       self = .since(time, page: page ?? 1, limit: limit)
     case (nil, let after?, nil):
@@ -85,7 +85,7 @@ extension PageQuery {
     guard let text = try value(name, in: parameters) else { return nil }
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text),
       (1...limit).contains(number)
-    else { throw QueryError("\(name) is no number from 1 to \(limit)") }
+    else { throw QueryError("\(name) is not a number from 1 to \(limit)") }
     return number
   }
 
@@ -94,7 +94,7 @@ extension PageQuery {
   ) throws(QueryError) -> Position? {
     guard let text = try value(name, in: parameters) else { return nil }
     guard let position = Position(text) else {
-      throw QueryError("\(name) is no position of the form epoch:offset")
+      throw QueryError("\(name) is not a position of the form epoch:offset")
     }
     return position
   }

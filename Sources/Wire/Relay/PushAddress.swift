@@ -112,7 +112,7 @@ extension PushAddress {
     _ token: String, _ topic: String?, _ environment: String?
   ) throws(MessageError) -> APNsAddress {
     let service = environment.map(APNsAddress.Environment.init) ?? .production
-    guard let service else { throw .malformed(detail: "environment is no service of Apple's") }
+    guard let service else { throw .malformed(detail: "environment is not an Apple push service") }
     guard let address = APNsAddress(token: token, topic: topic, environment: service) else {
       throw .badIdentifier(field: "address")
     }

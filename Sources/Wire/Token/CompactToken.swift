@@ -24,7 +24,7 @@ package struct CompactToken: Sendable, Hashable {
     guard let header = Base64URL.decode(letters: parts[0]),
       let payload = Base64URL.decode(letters: parts[1]),
       let signature = Base64URL.decode(letters: parts[2])
-    else { throw .malformed(detail: "a part of the token is no base64url") }
+    else { throw .malformed(detail: "a part of the token is not base64url") }
     try check(header: header)
     guard signature.count == 32 else {
       throw .malformed(detail: "the signature is not 32 bytes long")

@@ -84,7 +84,7 @@ import Testing
       + #"{"value_type":"STEPS","success":true,"data":{}},"#
       + line("SHOES", "value_type must be one of " + known)
       + #",{"value_type":"SLEEP","success":true,"data":{}},"#
-      + line("HRV", "statistic must be a text") + ","
+      + line("HRV", "statistic must be a string") + ","
       + line(
         "HRV",
         "colour does not apply; the arguments here are group_by, statistic, value_type")
@@ -102,7 +102,7 @@ import Testing
       "get_summary", #"{\#(Self.span),"metrics":\#(metrics)}"#, session: session)
     stage.settle(.data(#"{"success":true,"results":[]}"#))
     let told =
-      #""results":["# + line("HRV", "statistic must be a text")
+      #""results":["# + line("HRV", "statistic must be a string")
       + #"],"error_message":"no answer for HRV""#
     #expect(stage[id].body.contains(told))
   }
@@ -118,6 +118,6 @@ import Testing
     #expect(stage[id].body.contains(#""error":"invalid_arguments""#))
     // The first line that makes no sense is told of.
     #expect(stage[id].body.contains("value_type must be one of"))
-    #expect(!stage[id].body.contains("statistic must be a text"))
+    #expect(!stage[id].body.contains("statistic must be a string"))
   }
 }

@@ -111,7 +111,7 @@ import Testing
       "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
     stage.pass(.seconds(5))
     stage.settle(.data(#"{"success":true,"x":"\#(String(repeating: "x", count: 400))"}"#))
-    #expect(stage[id].events.contains("too long to stand here"))
+    #expect(stage[id].events.contains("too long to repeat here"))
     #expect(stage[id].events.contains(#""structuredContent":{"success":true,"x":"xxxx"#))
     #expect(!stage[id].events.contains("answer_too_large"))
   }

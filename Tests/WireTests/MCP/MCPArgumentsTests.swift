@@ -35,7 +35,7 @@ import Testing
 
   @Test(arguments: [
     ("{}", "value_type is missing"),
-    (#"{"value_type":5}"#, "value_type must be a text"),
+    (#"{"value_type":5}"#, "value_type must be a string"),
     (#"{"value_type":"STEPS"}"#, "start_time is missing"),
     (
       #"{"value_type":"STEPS","start_time":"today"}"#,

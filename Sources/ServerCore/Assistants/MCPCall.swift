@@ -1,18 +1,19 @@
 public import LinkStorage
 import LinkWire
 
-/// Where an assistant's request goes.
+/// The route of an assistant's request.
 public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {
   /// The Model Context Protocol over streamable HTTP.
   case mcp = "/mcp"
-  /// The rest are the original's plain endpoints (contract 1.7).
+  /// The tools, as a plain list. This and the other routes are the original's plain endpoints
+  /// (contract 1.7).
   case toolList = "/mcp/tools"
   case toolCall = "/mcp/call"
   case directLogin = "/api/direct-login"
   case healthMetrics = "/api/get_health_metrics"
   case logout = "/logout"
 
-  /// Its name in metrics and logs.
+  /// The name of the route in metrics and logs.
   public var word: String {
     switch self {
     case .mcp: "mcp"
@@ -25,33 +26,33 @@ public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {
   }
 }
 
-/// One HTTP request of an assistant: what of it the rules look at.
+/// An assistant's HTTP request, reduced to the parts that the rules use.
 public struct MCPCall: Sendable, Hashable, Codable {
-  /// The methods that mean something here.
+  /// A request method that the server distinguishes.
   public enum Method: String, Sendable, Hashable, Codable, CaseIterable {
     case get = "GET"
     case post = "POST"
     case delete = "DELETE"
-    /// A browser asks what a page of another origin may do (Fetch section 3.2.2).
+    /// A CORS preflight request of a browser (Fetch section 3.2.2).
     case options = "OPTIONS"
-    /// Any other.
+    /// Any other method.
     case other
   }
 
-  /// What is to be done.
+  /// The method of the request.
   public var method: Method
-  /// Where it goes.
+  /// The route of the request.
   public var route: MCPRoute
-  /// The fields that matter.
+  /// The header fields that the rules use.
   public var fields: Fields
-  /// The address it came from, as the relay counts wrong pairs by.
+  /// The address of the client, by which the relay counts wrong pairs.
   public var address: String
   /// The decoded pairs of the query, in order.
   public var query: [Pair]
-  /// As it came; empty for none.
+  /// The body as received, or empty if there is none.
   public var body: [UInt8]
 
-  /// A request from its parts.
+  /// Creates a request from its parts.
   public init(
     _ method: Method, _ route: MCPRoute, fields: Fields = Fields(), address: String = "",
     query: [Pair] = [], body: [UInt8] = []
@@ -64,21 +65,21 @@ public struct MCPCall: Sendable, Hashable, Codable {
     self.body = body
   }
 
-  /// A name and its value.
+  /// A name and a value of the query.
   public struct Pair: Sendable, Hashable, Codable {
-    /// What stands before the `=`.
+    /// The text before the `=`.
     public var name: String
-    /// What stands behind it.
+    /// The text after the `=`.
     public var value: String
 
-    /// A pair as given.
+    /// Creates a pair.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
-  /// The header fields that matter; `nil` for those that are not there.
+  /// The header fields that the rules use; `nil` for fields that are missing.
   public struct Fields: Sendable, Hashable, Codable {
     /// `Host`.
     public var host: String?
@@ -92,21 +93,22 @@ public struct MCPCall: Sendable, Hashable, Codable {
     public var session: String?
     /// `MCP-Protocol-Version`.
     public var version: String?
-    /// `Mcp-Method`, which repeats the body's (MCP 2026-07-28).
+    /// `Mcp-Method`, which repeats the method in the body (MCP 2026-07-28).
     public var rpcMethod: String?
-    /// `Mcp-Name`, which repeats the tool's (MCP 2026-07-28).
+    /// `Mcp-Name`, which repeats the tool's name in the body (MCP 2026-07-28).
     public var rpcName: String?
     /// The hash of the token in `Authorization: Bearer`.
     public var bearer: TokenHash?
-    /// `User-Agent`: the name of a client that does not say one otherwise.
+    /// `User-Agent`: the client's name if it sends no other.
     public var userAgent: String?
-    /// `openai-conversation-id`, by which the plain endpoints know who comes again.
+    /// `openai-conversation-id`, by which the plain endpoints recognize a returning client.
     public var conversation: String?
 
-    /// No fields.
+    /// Creates fields that are all missing.
     public init() {}
 
-    /// The client by its `User-Agent`: the first product and its version (RFC 9110 section 10.1.5).
+    /// The client's name from `User-Agent`: the first product and its version (RFC 9110 section
+    /// 10.1.5).
     var client: AssistantName? {
       guard let product = userAgent?.split(separator: " ").first else { return nil }
       let parts = product.split(separator: "/", maxSplits: 1).map(String.init)
@@ -115,24 +117,25 @@ public struct MCPCall: Sendable, Hashable, Codable {
   }
 }
 
-/// An answer whose whole body is known.
+/// A response whose complete body is known.
 public struct MCPReply: Sendable, Hashable, Codable {
   /// The HTTP status code (RFC 9110 section 15).
   public var status: Int
-  /// JSON; empty for none.
+  /// The JSON body, or empty if there is none.
   public var body: [UInt8]
-  /// `Mcp-Session-Id`, when this answer begins a session.
+  /// `Mcp-Session-Id`, if this response starts a session.
   public var session: MCPSessionID?
-  /// The methods that the route knows; with 405.
+  /// The methods that the route accepts, for status 405.
   public var allow: String?
   /// The origin of the web page that may read the answer (Fetch section 3.2.3).
   public var origin: String?
-  /// Whether it answers a browser's question before the request itself.
+  /// A Boolean value that indicates whether this is the response to a CORS preflight request.
   public var isPreflight = false
-  /// When to come again; sent as whole seconds, rounded up (RFC 9110 section 10.2.3).
+  /// The time after which the client may retry, sent in whole seconds, rounded up (RFC 9110 section
+  /// 10.2.3).
   public var retryAfter: Duration?
 
-  /// An answer from its parts.
+  /// Creates a response from its parts.
   public init(
     _ status: Int, _ body: [UInt8] = [], session: MCPSessionID? = nil, allow: String? = nil,
     retryAfter: Duration? = nil
@@ -145,17 +148,17 @@ public struct MCPReply: Sendable, Hashable, Codable {
   }
 }
 
-/// Names a session to its client and to nobody else: 128 random bits, as 32 hexadecimal digits.
+/// A secret session identifier: 128 random bits as 32 hexadecimal digits.
 public struct MCPSessionID: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// A secret.
+  /// The identifier, which is secret.
   public let text: String
 
-  /// A new name from the bytes of a secure generator, 16 of them.
+  /// Creates an identifier from 16 bytes of a secure generator.
   public init(random bytes: [UInt8]) {
     let digits = Array("0123456789abcdef")
     text = String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 
-  /// Without the secret.
+  /// A description without the secret.
   public var description: String { "a session" }
 }

@@ -1,11 +1,11 @@
 import LinkCore
 import LinkWire
 
-/// The counters of the assistants' side since its start.
+/// The counters of the MCP server since its start.
 struct MCPMetrics: Sendable {
-  /// A call of a tool and what became of it.
+  /// A tool call and its outcome.
   struct Call: Hashable, Comparable {
-    /// `nil` for one that there is not: a client may make up any name.
+    /// The tool, or `nil` if it does not exist: a client may send any name.
     var tool: MCPTool?
     var outcome: String
 
@@ -17,7 +17,7 @@ struct MCPMetrics: Sendable {
   }
 
   var requests: [MCPRoute: UInt64] = [:]
-  /// By status; a stream counts when it begins.
+  /// The responses by status; a stream counts when it starts.
   var answers: [Int: UInt64] = [:]
   private(set) var calls: [Call: UInt64] = [:]
 
@@ -25,7 +25,7 @@ struct MCPMetrics: Sendable {
     calls[Call(tool: tool, outcome: outcome), default: 0] += 1
   }
 
-  /// Counts what is told to clients.
+  /// Counts the responses among effects.
   mutating func told(_ effects: [MCPServer.Effect]) {
     for effect in effects {
       switch effect {
@@ -38,16 +38,16 @@ struct MCPMetrics: Sendable {
 }
 
 extension MCPServer {
-  /// The input that begins a drain.
+  /// Returns the input that starts a drain.
   public static func drain(within window: Duration) -> Input { .drain }
 
-  /// Whether it drains: what it still waits for is ended by the relay.
+  /// Whether the server drains. The relay ends the calls that are still pending.
   public var isFinished: Bool { isDraining }
 
-  /// Whether it takes work; it has no store.
+  /// The health of the service: whether it accepts work. It has no store.
   public var serviceHealth: ServiceHealth { isDraining ? .draining : .ok }
 
-  /// Adds its metrics to the backend's.
+  /// Adds the server's metrics to the backend's page.
   public func report(to page: inout MetricsPage) {
     page.one("mcp_sessions", .gauge, "Sessions of assistants.", UInt64(sessions.count))
     page.one(

@@ -4,7 +4,7 @@ import LinkJSON
 import LinkWire
 
 extension MCPCallResult {
-  /// What the relay's outcome is to the assistant that called a tool.
+  /// Creates the result of a tool call from the relay's outcome.
   init(
     _ outcome: RelayOutcome, of tool: MCPTool, rejected: [RejectedMetric] = [],
     window: ClosedRange<Timestamp>? = nil
@@ -35,7 +35,7 @@ extension MCPCallResult {
 }
 
 extension RelayGrant {
-  /// Result of `direct_login` (contract 1.7).
+  /// The result of `direct_login` (contract 1.7).
   fileprivate var object: [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
@@ -51,7 +51,7 @@ extension RelayGrant {
 }
 
 extension RelayRefusal {
-  /// What the plain endpoints answer with (RFC 9110 section 15, RFC 6585 section 4).
+  /// The HTTP status of the plain endpoints (RFC 9110 section 15, RFC 6585 section 4).
   var status: Int {
     switch self {
     case .wrongPair, .notSignedIn, .tokenExpired, .signedOut, .phoneReplaced: 401

@@ -1,35 +1,36 @@
-/// Every number and switch of the assistants' side.
+/// The configuration of the MCP server.
 ///
-/// The numbers are ours unless a source is named; times below 1 ms count as 1 ms, counts below 1
-/// as 1.
+/// The numbers were chosen for this package unless a source is named. Durations below 1 ms are
+/// treated as 1 ms, and counts below 1 as 1.
 public struct MCPPolicy: Sendable, Hashable {
-  /// Which hosts and web pages are let in.
+  /// The hosts and web pages that are admitted.
   public var originPolicy = OriginPolicy()
 
-  /// Sessions, and conversations of the plain endpoints, at once; each.
+  /// The maximum number of sessions, and separately of conversations of the plain endpoints.
   public var maxSessions = 4_096
-  /// A session that nobody used for this long is forgotten: a token's life (contract 1.7).
+  /// The time after which an unused session is removed: the lifetime of a token (contract 1.7).
   public var idle = Duration.seconds(7_200)
-  /// Calls that wait for the relay at once; one more is refused.
+  /// The maximum number of calls that wait for the relay; one more is refused.
   public var maxCalls = 1_024
-  /// Calls of one session that wait at once; one more is refused.
+  /// The maximum number of pending calls of one session; one more is refused.
   public var callsPerSession = 16
-  /// When to come again where a bound was reached.
+  /// The `Retry-After` value of a response that is sent because a bound was reached.
   public var busyRetry = Duration.seconds(2)
 
-  /// How often a slow call tells how it is, to whom asked for progress.
+  /// The interval of progress events on a slow call, for clients that request progress.
   public var progressInterval = Duration.seconds(5)
-  /// How often a silent stream says something; half of what proxies commonly allow.
+  /// The interval of comments on a silent stream; half of what proxies commonly allow.
   public var commentInterval = Duration.seconds(15)
-  /// What a call may take, as progress tells it; the relay ends it then (contract 1.9.5).
+  /// The time limit of a call as shown in its progress; the relay enforces it (contract 1.9.5).
   public var callLimit = Duration.seconds(45)
-  /// The longest event; the Python SDK 2.3 reads none above 1 MiB.
+  /// The maximum size of an event; the Python SDK 2.3 reads none above 1 MiB.
   public var maxEventBytes = 1_000_000
-  /// The longest sum of the answers to one batch, which are held until the last is there; ours, the
-  /// longest answer of a phone.
+  /// The maximum total size of the responses to one batch, which are held until the last one.
+  ///
+  /// It was chosen as the longest answer of a phone.
   public var maxBatchBytes = 8 << 20
 
-  /// The numbers that stand at each.
+  /// Creates a policy with the default values.
   public init() {}
 }
 

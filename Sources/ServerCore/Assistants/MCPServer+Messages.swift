@@ -2,10 +2,10 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// `/mcp`: which era a request speaks, and what it wants.
+/// The handling of `/mcp`: with sessions or stateless, and the methods of each.
 extension MCPServer {
   mutating func takeMCP(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
-    // By the header alone, as the SDKs do: what no handshake knows is of the stateless era.
+    // Only the header decides, as in the SDKs: a version without a handshake is stateless.
     let named = call.fields.version.map { MCPVersion(rawValue: $0) }
     if let named, named?.hasSessions != true { return takeStateless(id, call) }
     switch call.method {
@@ -16,7 +16,7 @@ extension MCPServer {
     }
   }
 
-  /// Reads a posted message, or answers why it cannot be read.
+  /// Reads a posted message, or throws the rejection of one that cannot be read.
   func message(in call: MCPCall) throws(Rejection) -> (RPCMessage, MediaTypes) {
     let accepts = try accepted(call)
     do {
@@ -26,7 +26,7 @@ extension MCPServer {
     }
   }
 
-  /// What the client of a posted message takes, if it is one.
+  /// Returns the media types that the client of a posted message accepts.
   func accepted(_ call: MCPCall) throws(Rejection) -> MediaTypes {
     let accepts = MediaTypes(accept: call.fields.accept)
     guard accepts.json || accepts.events else {
@@ -39,7 +39,7 @@ extension MCPServer {
     return accepts
   }
 
-  /// A JSON-RPC error with the HTTP status that goes with it.
+  /// A JSON-RPC error with its HTTP status.
   struct Rejection: Error {
     var status: Int
     var error: RPCError
@@ -56,7 +56,7 @@ extension MCPServer {
     answer(request, MCPReply(rejection.status, rejection.error.response(to: rejection.id)))
   }
 
-  /// Answers at once, as JSON or as a stream of one event.
+  /// Answers at once, with JSON or with a stream of one event.
   mutating func respond(
     _ request: RequestID, _ json: [UInt8], _ accepts: MediaTypes, session: MCPSessionID? = nil
   ) {
@@ -84,7 +84,7 @@ extension MCPServer {
     }
   }
 
-  /// Takes a message within a session.
+  /// Handles a message within a session.
   mutating func take(
     _ message: RPCMessage, _ request: RequestID, _ call: MCPCall, _ accepts: MediaTypes,
     _ session: (name: String, version: MCPVersion)
@@ -196,7 +196,7 @@ extension MCPServer {
           accepts: accepts)
         try serve(request, method, params, form, call)
       case .notification:
-        // None means anything here: who cancels closes the connection.
+        // No notification has a meaning here: a client cancels by closing the connection.
         _ = try supported(call.fields.version ?? "", to: nil)
         answer(request, MCPReply(202))
       case .response:
@@ -207,11 +207,11 @@ extension MCPServer {
     }
   }
 
-  /// Each request says what it speaks, and its headers say the same as its body.
+  /// Returns the version of a request, whose headers must match its body.
   private func version(
     of call: MCPCall, _ id: RPCID, _ method: String, _ params: MCPParams
   ) throws(Rejection) -> MCPVersion {
-    // First: what a later version wants of a message nobody here knows.
+    // The version is checked first, since a later version may have other rules for messages.
     _ = try supported(call.fields.version ?? "", to: id)
     guard let meta = params.meta, let version = meta.protocolVersion, meta.hasCapabilities else {
       throw Rejection(
@@ -240,12 +240,12 @@ extension MCPServer {
   }
 }
 
-// Batches of JSON-RPC, which a server has to take in version 2025-03-26 and in no other.
+// Batches of JSON-RPC, which version 2025-03-26 requires a server to accept, and no other does.
 extension MCPServer {
-  /// The most messages of a batch; ours, twice the calls of a session that may wait.
+  /// The maximum number of messages in a batch, chosen as twice the pending calls of a session.
   static let maxBatch = 32
 
-  /// Takes the messages of a batch; their responses are one answer.
+  /// Handles the messages of a batch, whose responses form one response.
   mutating func postBatch(_ request: RequestID, _ call: MCPCall) {
     do throws(Rejection) {
       let accepts = try accepted(call)
@@ -286,17 +286,17 @@ extension MCPServer {
         throw Rejection(
           400, RPCError(.invalidRequest, "Invalid request: initialize in a batch"), to: id)
       }
-      // As JSON, whatever the client takes: the batch decides how it is told.
+      // Each message is answered with JSON; the batch decides the form of the whole response.
       try take(message, member, call, MediaTypes(accept: nil), session)
     } catch {
       reject(member, error)
     }
   }
 
-  /// The batches whose messages are not all answered.
+  /// The batches with unanswered messages.
   ///
-  /// Each message is handled as a request of its own, by a made-up name; `gather` puts the answers
-  /// together again. Bounded by the open requests, and by `maxBatch`.
+  /// Each message is handled as a separate request with an invented id, and `gather` combines the
+  /// responses. The table is bounded by the number of open requests and by `maxBatch`.
   struct Batches: Sendable {
     struct Batch {
       var members: [RequestID]
@@ -308,7 +308,7 @@ extension MCPServer {
     private var batches: [RequestID: Batch] = [:]
     /// The batch of each message.
     private var owners: [RequestID: RequestID] = [:]
-    /// Counts down from the top, where no request of a connection comes.
+    /// The ids count down from the maximum, which no request of a connection reaches.
     private var lastMember = UInt64.max
 
     mutating func begin(
@@ -323,27 +323,27 @@ extension MCPServer {
       return members
     }
 
-    /// Returns the bytes that the answers to a batch leave to the one to this message; `nil` for
-    /// any other request.
+    /// Returns the number of bytes that the batch of a message has left for its response, or `nil`
+    /// for a request that is in no batch.
     func room(for member: RequestID, _ policy: MCPPolicy) -> Int? {
       guard let batch = owners[member].flatMap({ batches[$0] }) else { return nil }
       let held = batch.responses.values.reduce(0) { $0 + $1.count }
       return max((batch.accepts.json ? policy.maxBatchBytes : policy.maxEventBytes) - held, 0)
     }
 
-    /// Whether a request is a batch that waits, or a message of one.
+    /// Returns whether a request is a pending batch or a message of one.
     func holds(_ request: RequestID) -> Bool {
       batches[request] != nil || owners[request] != nil
     }
 
-    /// Forgets a batch whose client has gone; returns its messages, `nil` for no batch.
+    /// Removes a batch whose client has disconnected. Returns its messages, or `nil` for no batch.
     mutating func forget(_ request: RequestID) -> [RequestID]? {
       guard let batch = batches.removeValue(forKey: request) else { return nil }
       for member in batch.members { owners[member] = nil }
       return batch.members
     }
 
-    /// Replaces the answers to messages of batches by those to whole batches.
+    /// Replaces the responses to messages of batches by the responses to complete batches.
     mutating func gather(_ effects: [Effect]) -> [Effect] {
       guard !owners.isEmpty else { return effects }
       var found: [Effect] = []

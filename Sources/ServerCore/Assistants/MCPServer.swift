@@ -5,68 +5,70 @@ import LinkWire
 
 /// The assistants' side of the relay: MCP sessions, versions and calls, and the plain endpoints.
 ///
-/// It knows neither phones nor the meaning of tokens: each call of a tool becomes a call of the
-/// relay, by the name of its request, and each outcome an answer to this request.
+/// It handles neither phones nor the meaning of tokens. Each tool call becomes a call of the relay
+/// with the id of its request, and each outcome becomes the response to that request.
 public struct MCPServer: ServerRules {
   let policy: MCPPolicy
 
   var frame: ServerFrame<Effect>
-  /// By `Mcp-Session-Id`.
+  /// The sessions by `Mcp-Session-Id`.
   var sessions: SessionTable
-  /// By `openai-conversation-id`.
+  /// The conversations by `openai-conversation-id`.
   private(set) var conversations: SessionTable
-  /// Requests that wait for the relay.
+  /// The requests that wait for the relay.
   private(set) var waiting: [RequestID: Waiting] = [:]
-  /// The sessions of the open GET streams.
+  /// The open GET streams, with the names of their sessions.
   private(set) var streams: [RequestID: String] = [:]
-  /// The origins of web pages whose requests have no answer yet.
+  /// The origins of web pages whose requests are not answered yet.
   private var origins: [RequestID: String] = [:]
-  /// Batches whose messages are not all answered.
+  /// The batches with unanswered messages.
   var batches = Batches()
   var metrics = MCPMetrics()
-  /// When to say something on which stream.
+  /// The times at which streams must send something.
   var beats = AlarmQueue<RequestID>()
 
-  /// Everything that can happen.
+  /// An input of the server.
   public enum Input: Sendable, Hashable, Codable {
-    /// A request came; `fresh` names its session if it begins one.
+    /// A request arrived. `fresh` becomes the name of its session if it starts one.
     case request(RequestID, MCPCall, fresh: MCPSessionID)
-    /// Its client left before it was answered to the end.
+    /// The client disconnected before the response was complete.
     case abandoned(RequestID)
-    /// What became of the call of a request; `token` is the hash of what a login was granted, and
-    /// `wall` the wall clock when it came.
+    /// A call of the relay has ended.
+    ///
+    /// `token` is the hash of the token that a login was granted, and `wall` the wall-clock time at
+    /// which the outcome arrived.
     case outcome(RequestID, RelayOutcome, token: TokenHash?, wall: Timestamp)
-    /// The server goes away: streams that would never end do now.
+    /// The server drains: streams that would never end are closed now.
     case drain
   }
 
-  /// Everything that it can ask for; carried out in order.
+  /// An effect of the server. Effects are carried out in order.
   public enum Effect: Sendable, Hashable, Codable {
     /// Answer a request.
     case answer(RequestID, MCPReply)
-    /// Tell at once when this request's client leaves.
+    /// Report immediately when the client of this request disconnects.
     case watch(RequestID)
-    /// Begin to answer with an event stream, which may begin a session too; a web page of the
-    /// origin may read it.
+    /// Start an event stream as the response, and possibly a session. A web page of `origin` may
+    /// read it.
     case begin(RequestID, session: MCPSessionID? = nil, origin: String? = nil)
-    /// Add to it.
+    /// Write to the event stream.
     case write(RequestID, [UInt8])
-    /// End it.
+    /// End the event stream.
     case end(RequestID)
-    /// Hand the call of a request to the relay, which answers with an `outcome`, now or later.
+    /// Pass the call of a request to the relay, which sends an `outcome` now or later.
     case call(RequestID, RelayCall, bearer: Bearer?, from: String)
-    /// No request waits for this outcome any more.
+    /// Tell the relay that no request waits for this outcome any more.
     case abandon(RequestID)
   }
 
-  /// A token as it is at hand.
+  /// A token, as text or as a hash.
   public enum Bearer: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// Kept, or hashed where the request was read.
+    /// The hash of a token, stored or computed when the request was read.
     case hash(TokenHash)
-    /// As the assistant gave it among the arguments; a secret.
+    /// The token from the assistant's arguments; a secret.
     case text(String)
 
-    /// Without the secret.
+    /// A description without the secret.
     public var description: String { "a token" }
   }
 
@@ -75,19 +77,19 @@ public struct MCPServer: ServerRules {
     var tool: MCPTool
     var form: Form
     var since: Instant
-    /// The lines of a summary that are not asked; each fails by itself.
+    /// The metrics of a summary that are not sent to the phone; each fails separately.
     var rejected: [RejectedMetric] = []
-    /// Whether an event stream was begun.
+    /// Whether an event stream was started.
     var isStreaming = false
   }
 
-  /// How an outcome is told.
+  /// The form of the response to a tool call.
   enum Form: Sendable {
-    /// As a JSON-RPC response.
+    /// A JSON-RPC response.
     case rpc(RPCForm)
-    /// As an MCP result on its own: `/mcp/call`.
+    /// A separate MCP result: `/mcp/call`.
     case call
-    /// As the result's object alone, kept for a conversation if there is one: `/api`, `/logout`.
+    /// The object of the result only, with its conversation if there is one: `/api`, `/logout`.
     case object(conversation: String?)
   }
 
@@ -99,7 +101,7 @@ public struct MCPServer: ServerRules {
     var accepts: MediaTypes
   }
 
-  /// A server without sessions.
+  /// Creates a server without sessions.
   public init(policy: MCPPolicy = MCPPolicy(), at now: Instant) {
     let policy = policy.workable
     self.policy = policy
@@ -108,7 +110,7 @@ public struct MCPServer: ServerRules {
     conversations = SessionTable(bound: policy.maxSessions, idle: policy.idle)
   }
 
-  /// Takes one input; answers what to do, in order.
+  /// Handles one input and returns the resulting effects, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     frame.begin(at: now)
     switch input {
@@ -121,7 +123,7 @@ public struct MCPServer: ServerRules {
     return takeEffects()
   }
 
-  /// Lets streams say that they live, and sessions end.
+  /// Handles the comments and progress events that are due, and expires sessions.
   public mutating func tick(at now: Instant) -> [Effect] {
     frame.begin(at: now)
     while let id = beats.take(dueAt: now) { beat(id) }
@@ -137,7 +139,7 @@ public struct MCPServer: ServerRules {
 
   var now: Instant { frame.now }
 
-  /// Whether the streams have ended, and nothing new is begun.
+  /// Whether the streams have ended and no new work is accepted.
   var isDraining: Bool { frame.isFinished }
 
   private mutating func takeEffects() -> [Effect] {
@@ -152,9 +154,9 @@ public struct MCPServer: ServerRules {
   }
 }
 
-/// Calls of tools: to the relay, and back to the one request that wanted it.
+/// Tool calls, from the request to the relay and back.
 extension MCPServer {
-  /// Hands a call to the relay, or finishes it here when its arguments make no sense.
+  /// Passes a call to the relay, or answers the request if its arguments are invalid.
   mutating func ask(
     _ request: RequestID, _ tool: MCPTool, _ arguments: MCPArguments, _ form: Form,
     bearer: Bearer?, from address: String, of assistant: AssistantName?
@@ -206,7 +208,7 @@ extension MCPServer {
     finish(request, call.form, result, refusal: refusal, isStreaming: call.isStreaming)
   }
 
-  /// Whose token it is from now on.
+  /// Updates the token of the session or conversation of a call.
   private mutating func keep(_ outcome: RelayOutcome, _ token: TokenHash?, of form: Form) {
     let bearer: TokenHash?
     switch outcome {
@@ -226,7 +228,7 @@ extension MCPServer {
     }
   }
 
-  /// Tells a result in the form that its request wants.
+  /// Answers a request in the form that it requires.
   mutating func finish(
     _ request: RequestID, _ form: Form, _ result: MCPCallResult, refusal: RelayRefusal? = nil,
     status: Int = 200, isStreaming: Bool = false
@@ -252,23 +254,23 @@ extension MCPServer {
     }
   }
 
-  // MARK: - Callers that do not wait
+  // MARK: - Callers that disconnect or cancel
 
-  /// A client left: nothing is told to it, and the relay need not go on.
+  /// Abandons the call of a client that disconnected.
   mutating func abandon(_ request: RequestID) {
     guard let call = forget(request) else { return forgetStream(request) }
     metrics.called(call.tool, RelayRefusal.cancelled.word)
     frame.emit(.abandon(request))
   }
 
-  /// `notifications/cancelled` for a request of the same session.
+  /// Handles `notifications/cancelled` for a request of the same session.
   mutating func cancel(_ id: RPCID?, in session: String) {
     sessions.touch(session, at: now)
     guard let id, let request = sessions[session]?.calls[id] else { return }
     cancel(request)
   }
 
-  /// Takes a call back; its request still waits and is told so.
+  /// Cancels a call and reports this as the response to its request.
   mutating func cancel(_ request: RequestID) {
     guard let call = forget(request) else { return }
     metrics.called(call.tool, RelayRefusal.cancelled.word)
@@ -289,9 +291,9 @@ extension MCPServer {
     return call
   }
 
-  // MARK: - Signs of life
+  // MARK: - Keep-alive
 
-  /// Says on a stream that it lives, and on a slow call's how long it waits.
+  /// Sends a comment on a stream, or the progress of a slow call.
   mutating func beat(_ request: RequestID) {
     guard var call = waiting[request], case .rpc(let rpc) = call.form,
       let interval = beatInterval(of: rpc)
@@ -316,7 +318,7 @@ extension MCPServer {
       of: policy.callLimit.components.seconds, message: "Waiting for the phone")
   }
 
-  /// How often a call's stream says something; `nil` for a client that takes no stream.
+  /// Returns the interval of keep-alives of a call, or `nil` for a client that accepts no stream.
   private func beatInterval(of rpc: RPCForm) -> Duration? {
     guard rpc.accepts.events else { return nil }
     return rpc.progressToken == nil ? policy.commentInterval : policy.progressInterval
@@ -324,7 +326,7 @@ extension MCPServer {
 }
 
 extension RelayCall {
-  /// What a call of a tool wants of the relay, and the lines of a summary that it is not asked.
+  /// Reads the call of a tool. Returns it with the metrics of a summary that are rejected.
   fileprivate static func read(
     _ tool: MCPTool, _ arguments: MCPArguments, of assistant: AssistantName?
   ) throws(MCPArguments.Fault) -> (RelayCall, [RejectedMetric]) {
@@ -345,9 +347,10 @@ extension RelayCall {
   }
 }
 
-/// What outlives a message: streams without a question, and the end of a session.
+/// Streams without a call, and the end of a session.
 extension MCPServer {
-  /// `GET /mcp`: the stream on which a server speaks unasked; this one only says that it lives.
+  /// Handles `GET /mcp`, the stream of messages from the server, which carries only keep-alives
+  /// here.
   mutating func openStream(_ request: RequestID, _ call: MCPCall) {
     guard MediaTypes(accept: call.fields.accept).events else {
       return reject(
@@ -358,13 +361,13 @@ extension MCPServer {
       guard !isDraining else {
         return answer(request, MCPReply(503, retryAfter: policy.busyRetry))
       }
-      // A client that lost its stream opens another before this side has noticed.
+      // A client that lost its stream may open another before the server detects the loss.
       if let older = sessions[name]?.stream { closeStream(older) }
       sessions[name]?.stream = request
       sessions.touch(name, at: now)
       streams[request] = name
       frame.emit(.begin(request))
-      // Some proxies hold a head back until a first byte of the body follows.
+      // Some proxies delay a head until the first byte of the body follows.
       frame.emit(.write(request, MCPEvents.comment))
       beats.set(request, at: now.advanced(by: policy.commentInterval))
     } catch {
@@ -372,9 +375,9 @@ extension MCPServer {
     }
   }
 
-  /// `DELETE /mcp`: the session is over, and so is what waits for it.
+  /// Handles `DELETE /mcp`, which ends a session and its pending calls.
   ///
-  /// Its token stays good: an assistant may keep it for its next session.
+  /// The session's token stays valid: an assistant may use it in its next session.
   mutating func deleteSession(_ request: RequestID, _ call: MCPCall) {
     do throws(Rejection) {
       let name = try session(of: call).name
@@ -393,7 +396,7 @@ extension MCPServer {
     frame.emit(.end(request))
   }
 
-  /// Its client has gone, or is about to be told.
+  /// Removes a stream that has ended.
   mutating func forgetStream(_ request: RequestID) {
     beats.clear(request)
     guard let name = streams.removeValue(forKey: request) else { return }
@@ -402,14 +405,14 @@ extension MCPServer {
   }
 
   mutating func drain() {
-    // Nothing is left to wait for: the relay ends the calls.
+    // Nothing is left to wait for, since the relay ends the calls.
     if frame.drain(within: .zero, grace: .zero, limit: .zero) { frame.finish() }
     for id in streams.keys.sorted() { closeStream(id) }
   }
 }
 
 extension MCPServer {
-  /// Refuses requests that no route may serve, and passes the others to their route.
+  /// Refuses requests that no route may serve, and passes the others to their routes.
   mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
     metrics.requests[call.route, default: 0] += 1
     guard policy.originPolicy.admit(host: call.fields.host) else {
@@ -426,20 +429,20 @@ extension MCPServer {
     }
   }
 
-  /// Tells a browser that a page of this origin may call.
+  /// Answers a CORS preflight request.
   private mutating func preflight(_ id: RequestID) {
     var reply = MCPReply(204)
     reply.isPreflight = true
     answer(id, reply)
   }
 
-  /// The client has gone: of a batch, that of all of its messages.
+  /// Handles the loss of a client; a batch counts as all of its messages.
   mutating func left(_ id: RequestID) {
     origins[id] = nil
     for request in batches.forget(id) ?? [id] { abandon(request) }
   }
 
-  /// Names the origin in the answers to a web page, so that its browser lets it read them.
+  /// Returns an effect with the origin of its web page, so that the browser lets the page read it.
   func named(_ effect: Effect) -> Effect {
     switch effect {
     case .answer(let id, var reply):
@@ -451,7 +454,7 @@ extension MCPServer {
     }
   }
 
-  /// Names the origins in answers that begin, and forgets those of requests that are answered.
+  /// Adds the origins to responses, and removes those of requests that are answered.
   mutating func nameOrigins(in effects: inout [Effect]) {
     guard !origins.isEmpty else { return }
     effects = effects.map { named($0) }
@@ -463,7 +466,7 @@ extension MCPServer {
     }
   }
 
-  /// A refusal that is no JSON-RPC: the request was not read so far.
+  /// Answers with a refusal that is not JSON-RPC, for a request that was not read yet.
   mutating func refuse(_ id: RequestID, _ status: Int, _ sentence: String) {
     answer(id, MCPReply(status, MCPCallResult.refused("refused", sentence).structured ?? []))
   }
@@ -475,12 +478,14 @@ extension MCPServer {
   }
 }
 
-/// Which of the two media types a client takes (RFC 9110 section 12.5.1).
+/// The media types that a client accepts (RFC 9110 section 12.5.1).
 struct MediaTypes: Sendable, Hashable {
   var json: Bool
   var events: Bool
 
-  /// Weights are not looked at, but for 0; no field at all takes anything that is no stream.
+  /// Reads `Accept`.
+  ///
+  /// Weights other than 0 are ignored. A missing field accepts everything but a stream.
   init(accept: String?) {
     guard let accept else {
       (json, events) = (true, false)
@@ -498,14 +503,14 @@ struct MediaTypes: Sendable, Hashable {
     events = !taken.isDisjoint(with: ["text/event-stream", "text/*", "*/*"])
   }
 
-  /// Whether a `Content-Type` is JSON, whatever its parameters.
+  /// Returns whether a `Content-Type` is JSON, ignoring its parameters.
   static func isJSON(_ contentType: String?) -> Bool {
     let type = contentType?.split(separator: ";").first ?? ""
     return type.lowercased().filter { $0 != " " && $0 != "\t" } == "application/json"
   }
 }
 
-/// The original's plain endpoints: no JSON-RPC, no sessions but the conversations of a header.
+/// The original's plain endpoints, without JSON-RPC and with conversations from a header only.
 extension MCPServer {
   mutating func takePlain(_ id: RequestID, _ call: MCPCall) {
     switch (call.route, call.method) {
@@ -541,7 +546,7 @@ extension MCPServer {
     }
   }
 
-  /// A wrong pair is a result here; who is not signed in, or locked out, gets an HTTP error.
+  /// Answers `/mcp/call`: a wrong pair is a result; not signed in, or locked out, is an HTTP error.
   mutating func finishPlainCall(
     _ id: RequestID, _ result: MCPCallResult, _ refusal: RelayRefusal?
   ) {
@@ -589,15 +594,16 @@ extension MCPServer {
     MCPArguments(call.query.map { (name: $0.name, value: $0.value) })
   }
 
-  /// The caller's own name for its conversation, which is as secret as it makes it.
+  /// Returns the caller's name for its conversation, which is only as secret as the caller makes
+  /// it.
   private func conversation(of call: MCPCall) -> String? {
     call.fields.conversation.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
   }
 }
 
-// What always holds between the tables of the assistants' side.
+// The invariants between the tables of the server.
 extension MCPServer {
-  /// Notes each invariant that does not hold now.
+  /// Records each invariant that does not hold.
   public func check(_ check: inout InvariantCheck) {
     frame.check(&check)
     check.require(waiting.count <= policy.maxCalls, "mcp server: the calls that wait are bounded")
@@ -650,7 +656,7 @@ extension MCPServer {
 }
 
 extension MCPServer.Waiting {
-  /// The form of a JSON-RPC call; `nil` for a plain one.
+  /// The form of a JSON-RPC call, or `nil` for a plain call.
   fileprivate var rpc: MCPServer.RPCForm? {
     switch form {
     case .rpc(let rpc): rpc

@@ -2,20 +2,20 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// Sessions by an identifier that only their clients know; bounded, and removed when unused.
+/// A bounded table of sessions by secret identifier. Unused sessions are removed.
 struct SessionTable: Sendable {
   struct Session: Sendable {
-    /// What was agreed on; without meaning for a conversation of the plain endpoints.
+    /// The negotiated version; meaningless for a conversation of the plain endpoints.
     var version: MCPVersion
-    /// What its client calls itself.
+    /// The client's name for itself.
     var client: AssistantName?
-    /// The token that its login gave; `nil` for a client that shows its token itself.
+    /// The token from the session's login, or `nil` if the client sends its own token.
     var bearer: TokenHash?
-    /// Whether its client has shown a token: from then on its id alone is no login.
+    /// Whether the client has sent a token; from then on its id alone does not authenticate it.
     var showsTokens = false
-    /// Its calls that wait, by the ids that the client gave them.
+    /// The pending calls, by the ids that the client gave them.
     var calls: [RPCID: RequestID] = [:]
-    /// Where the server would speak unasked.
+    /// The GET stream of the session.
     var stream: RequestID?
     var lastUsed: Instant
 
@@ -24,7 +24,7 @@ struct SessionTable: Sendable {
 
   private let bound: Int
   private let idle: Duration
-  /// Every session by its name.
+  /// The sessions by name.
   private(set) var all: [String: Session] = [:]
   private var alarms = AlarmQueue<String>()
 
@@ -33,7 +33,7 @@ struct SessionTable: Sendable {
     self.idle = idle
   }
 
-  /// The earliest moment at which one may have to be forgotten.
+  /// The earliest time at which a session may have to be removed.
   var deadline: Instant? { alarms.first }
 
   var count: Int { all.count }
@@ -46,12 +46,12 @@ struct SessionTable: Sendable {
     }
   }
 
-  /// Remembers somebody new; false when everybody known is busy or signed in, and there is no room.
+  /// Adds a session. Returns false if the table is full and every session is busy or signed in.
   mutating func insert(
     _ name: String, _ version: MCPVersion, client: AssistantName? = nil, at now: Instant
   ) -> Bool {
     if all.count >= bound {
-      // A signed-in client would have to ask the user again, so only others make room.
+      // A signed-in client would have to ask its user again, so only other sessions are replaced.
       let idlers = all.filter { $0.value.bearer == nil && !$0.value.isBusy }
       let oldest = idlers.min { ($0.value.lastUsed, $0.key) < ($1.value.lastUsed, $1.key) }
       guard let oldest else { return false }
@@ -62,24 +62,24 @@ struct SessionTable: Sendable {
     return true
   }
 
-  /// Keeps the token of a login, unless the client shows its token itself.
+  /// Stores the token of a login, unless the client sends its own token.
   mutating func signIn(_ name: String, _ bearer: TokenHash?) {
     guard let session = all[name] else { return }
     all[name]?.bearer = session.showsTokens ? nil : bearer
   }
 
-  /// The client has shown a token, so it can hold one: its id alone is no login any more.
+  /// Records that the client has sent a token, after which its id alone does not authenticate it.
   mutating func showedToken(_ name: String) {
     all[name]?.showsTokens = true
     all[name]?.bearer = nil
   }
 
-  /// Puts off the end of a session that is used.
+  /// Records the use of a session, which postpones its removal.
   mutating func touch(_ name: String, at now: Instant) {
     all[name]?.lastUsed = now
   }
 
-  /// Forgets whom nobody heard of for too long; those with something open stay.
+  /// Removes sessions that were unused for too long; busy sessions stay.
   mutating func expire(at now: Instant) {
     while let name = alarms.take(dueAt: now) {
       guard let session = all[name] else { continue }

@@ -1,28 +1,29 @@
 import LinkCore
 public import LinkWire
 
-/// The answer to a request about synced samples.
+/// The response to a request about synced samples.
 public struct SyncAnswer: Sendable, Hashable, Codable {
   /// The HTTP status code (RFC 9110 section 15).
   public var status: Int
-  /// A JSON object, or the dashboard; empty for none.
+  /// The body: a JSON object, the dashboard, or empty.
   public var body: [UInt8]
-  /// When to try again.
+  /// The time after which the client may retry.
   public var retryAfter: Duration?
-  /// The methods of the route; with 405.
+  /// The methods that the route accepts, for status 405.
   public var allow: String?
-  /// Whether the answer tells which compressed bodies are taken (RFC 9110 section 12.5.3).
+  /// A Boolean value that indicates whether the response lists the accepted compressions (RFC 9110
+  /// section 12.5.3).
   public var tellsEncodings: Bool
-  /// The fields about an upload.
+  /// The header fields about an upload.
   public var fields: [UploadField]
-  /// The web page that may read the answer.
+  /// The origin of the web page that may read the response.
   public var origin: String?
-  /// Whether it answers a browser that asks what a page may do.
+  /// A Boolean value that indicates whether the response answers a CORS preflight request.
   public var isPreflight = false
-  /// Whether it is the dashboard.
+  /// Whether the body is the dashboard.
   var isPage = false
 
-  /// An answer from its parts.
+  /// Creates a response from its parts.
   init(
     _ status: Int, _ body: [UInt8], retryAfter: Duration? = nil, allow: String? = nil,
     tellsEncodings: Bool = false, fields: [UploadField] = []
@@ -32,14 +33,14 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
     self.fields = fields
   }
 
-  /// The dashboard.
+  /// The response with the dashboard.
   static var dashboard: SyncAnswer {
     var answer = SyncAnswer(200, WebPage.dashboard.bytes)
     answer.isPage = true
     return answer
   }
 
-  /// A refusal: a few words that stay, and the reason of this one.
+  /// Returns an error response with a constant short text and the details of this error.
   static func error(
     _ status: Int, _ words: String, _ details: String? = nil, retryAfter: Duration? = nil,
     allow: String? = nil
@@ -48,7 +49,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
       status, SyncReply.error(words, details: details), retryAfter: retryAfter, allow: allow)
   }
 
-  /// The header fields, without the length.
+  /// The header fields, except the length.
   public var headers: [(String, String)] {
     if isPage { return WebPage.dashboard.headers }
     var fields = body.isEmpty ? [("Cache-Control", "no-store")] : HTTPFields.json
@@ -70,11 +71,11 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
 }
 
 extension WebPage {
-  /// The page of `GET /health`: a person's steps, heart rate, sleep and workouts over days they
-  /// choose.
+  /// The page of `GET /health`: a person's steps, heart rate, sleep and workouts in a chosen
+  /// period.
   ///
-  /// It needs nothing but the `/api/health` routes of its own server. The secret stays in the tab: it
-  /// is sent as `Authorization` and forgotten when the tab closes.
+  /// It uses only the `/api/health` routes of its own server. The secret is stored in the tab: it
+  /// is sent as `Authorization` and removed when the tab closes.
   static let dashboard = WebPage(
     DashboardPage.text, sources: ["script-src 'unsafe-inline'", "connect-src 'self'"])
 }

@@ -2,7 +2,7 @@ public import LinkCore
 import LinkHealth
 public import LinkWire
 
-/// Where a request about synced samples goes.
+/// The route of a request about synced samples.
 public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   case sync = "/api/sync"
   case refresh = "/api/sync/refresh"
@@ -14,7 +14,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   case periods = "/api/health/periods"
   case dashboard = "/health"
 
-  /// Its name in metrics and logs.
+  /// The name of the route in metrics and logs.
   public var word: String {
     switch self {
     case .sync: "sync"
@@ -29,7 +29,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// Whether phones use it, and look for the epoch in its answers.
+  /// Whether phones use the route and look for the epoch in its responses.
   var isOfPhones: Bool {
     switch self {
     case .sync, .refresh, .upload: true
@@ -37,7 +37,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// The methods that it takes.
+  /// The methods that the route accepts.
   var allow: String {
     switch self {
     case .sync: "GET, POST, OPTIONS"
@@ -48,51 +48,52 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   }
 }
 
-/// A person whose samples are synced, as the file of secrets names them.
+/// A person whose samples are synced, as named in the file of secrets.
 public struct SyncUser: Sendable, Hashable, Codable {
-  /// The name.
+  /// The name of the person.
   public var name: String
-  /// The time zone that days are cut in, such as `Europe/Berlin`; `nil` is the backend's own.
+  /// The time zone that defines days, such as `Europe/Berlin`; `nil` is the backend's own.
   public var zone: String?
 
-  /// A user from the parts of a line.
+  /// Creates a user from the parts of a line.
   public init(_ name: String, zone: String? = nil) { (self.name, self.zone) = (name, zone) }
 }
 
-/// One HTTP request about synced samples: what of it the rules look at.
+/// An HTTP request about synced samples, reduced to the parts that the rules use.
 public struct SyncCall: Sendable, Hashable, Codable {
-  /// The path.
+  /// The route.
   public var path: SyncPath
-  /// The method in upper case.
+  /// The method, in upper case.
   public var method: String
   /// The value of `Host`.
   public var host: String?
-  /// The web page that calls; `nil` if none does.
+  /// The origin of the web page that sent the request, or `nil` if it came from no page.
   public var origin: String?
   /// The value of `Content-Encoding`.
   public var encoding: String?
-  /// The days that are asked for: the values of `from` and `to`.
+  /// The first requested day: the value of `from`.
   public var from: String?
-  /// The last day, inclusive.
+  /// The last requested day, inclusive: the value of `to`.
   public var to: String?
-  /// Whether it shows a secret, known or not.
+  /// A Boolean value that indicates whether the request contains a secret, valid or not.
   public var showsSecret = false
-  /// The phone that asks, as it names itself.
+  /// The phone's own identifier.
   public var deviceID: String?
-  /// What it says about an upload; `nil` if it names no protocol of uploads.
+  /// The header fields about an upload, or `nil` if the request names no upload protocol.
   public var upload: UploadFields?
-  /// The upload that it is about.
+  /// The id of the upload that the request is about.
   public var uploadID: UUID128?
-  /// The name of the upload that it may begin; random, since who knows it may go on with it.
+  /// The id of the upload that the request may create. It is random, since anyone with it can
+  /// resume.
   public var candidate: UUID128?
   /// The value of `Content-Type`.
   public var mediaType: String?
-  /// Whether it speaks a version of tus that is not known here.
+  /// A Boolean value that indicates whether the request names an unsupported version of tus.
   public var speaksOtherTus = false
-  /// As it came.
+  /// The body as received.
   public var body: [UInt8]
 
-  /// A request from its parts.
+  /// Creates a request from its parts.
   public init(
     _ method: String, _ path: SyncPath, host: String? = nil, origin: String? = nil,
     encoding: String? = nil, from: String? = nil, to: String? = nil, body: [UInt8] = []
@@ -101,17 +102,17 @@ public struct SyncCall: Sendable, Hashable, Codable {
     (self.encoding, self.from, self.to, self.body) = (encoding, from, to, body)
   }
 
-  /// Whether it names a version of tus on a route that takes uploads.
+  /// Whether the request names a version of tus on a route that accepts uploads.
   var isTus: Bool {
     (path == .sync || path == .upload) && (speaksOtherTus || upload?.dialect == .tus)
   }
 
-  /// Reads a request.
+  /// Creates a call from a received request.
   ///
   /// - Parameters:
-  ///   - field: Returns the value of a header field by its name in lower case.
-  ///   - query: Returns an item of the query.
-  ///   - candidate: Makes a random name; called for requests that name a protocol of uploads.
+  /// - field: A function that returns the value of a header field by its lower-case name.
+  /// - query: A function that returns an item of the query.
+  /// - candidate: A function that returns a random id, called if an upload protocol is named.
   public init(
     _ method: String, _ path: SyncPath, body: [UInt8] = [], field: (String) -> String?,
     query: (String) -> String?, candidate: () -> UUID128
@@ -125,7 +126,7 @@ public struct SyncCall: Sendable, Hashable, Codable {
     speaksOtherTus = tus != nil && tus != UploadDialect.tusVersion
     upload = UploadFields { field($0.lowercased()) }
     guard let upload else { return }
-    // A body that is all there is tells the length of the upload.
+    // A body that is complete determines the length of the upload.
     if upload.isComplete == true, upload.length == nil, path == .sync {
       self.upload?.length = field("content-length").flatMap { Int($0) }
     }
@@ -137,42 +138,42 @@ public struct SyncCall: Sendable, Hashable, Codable {
   }
 }
 
-/// What became of a request that needs the store.
+/// The outcome of a request that needs the store.
 public enum SyncOutcome: Sendable, Hashable, Codable {
   case stored(SyncTally)
-  /// The newest stamp of a batch of the phone.
+  /// The newest stamp of the phone's batches.
   case stamped(Timestamp?)
-  /// The store can serve.
+  /// The store works.
   case checked
-  /// The body of an answer.
+  /// The body of a report.
   case told([UInt8])
-  /// The request makes no sense; for people.
+  /// The request is invalid, for a reason that people can read.
   case refused(reason: String)
-  /// The body is longer than so many bytes once it is decompressed.
+  /// The decompressed body is longer than `limit` bytes.
   case tooLong(limit: Int)
   case failed(StoreFailure)
-  /// So many bytes of an upload are stored.
+  /// The bytes of an upload are stored, which now has the given size.
   case kept(Int)
-  /// So many bytes of an upload are stored, and the batch is not.
+  /// The given number of bytes of an upload are stored, but its batch is not.
   case unfinished(Int, StoreFailure)
 }
 
-/// The days of an answer, as they are asked for.
+/// The days of a report, as requested.
 public struct SyncSpan: Sendable, Hashable, Codable {
-  /// Midnight of the first day on the user's clock; `nil` is 29 days before the last one.
+  /// Midnight of the first day in local time; `nil` is 29 days before the last one.
   public var first: CivilTime?
-  /// Midnight of the last day; `nil` is today.
+  /// Midnight of the last day in local time; `nil` is today.
   public var last: CivilTime?
 
-  /// The most days of an answer: ten years.
+  /// The maximum number of days in a report: ten years.
   public static let mostDays = 3_653
 
-  /// The span from its ends; the last 30 days by default.
+  /// Creates a span from its ends; the default is the last 30 days.
   public init(first: CivilTime? = nil, last: CivilTime? = nil) {
     (self.first, self.last) = (first, last)
   }
 
-  /// Reads the two days of a query; `nil` if one of them is no date such as `2026-01-31`.
+  /// Creates a span from a query, or `nil` if a value is not a date such as `2026-01-31`.
   init?(from: String?, to: String?) {
     self.init()
     if let from {

@@ -3,14 +3,16 @@ public import LinkHealth
 import LinkJSON
 import LinkWire
 
-/// An answer about synced samples in the making: says what to read, takes pages, and writes JSON.
+/// A report about synced samples that is under construction.
+///
+/// It requests pages of samples, reads them, and finally writes JSON:
 ///
 ///     wanted ──▶ take(page) ──▶ wanted … ──▶ nil, then outcome
 ///
-/// Days are those of the user's time zone, and overlapping sources count once: sums and nights are
-/// computed as HealthRelay's answers, averages from the readings of all sources.
+/// Days are those of the user's time zone, and overlapping sources count once. Sums and nights are
+/// computed like HealthRelay's answers, and averages from the readings of all sources.
 public struct SyncReport: Sendable {
-  /// A part of the answer.
+  /// One part of the report.
   enum Part: Sendable {
     case points(HealthAnswering)
     case readings(HealthReadings)
@@ -20,12 +22,12 @@ public struct SyncReport: Sendable {
   let zone: ZoneRules
   let now: Timestamp
   var parts: [Part] = []
-  /// Why there is no answer; for people.
+  /// The reason why the report is refused, as text for people.
   private var refusal: String?
 
-  /// Begins to answer.
+  /// Creates a report.
   ///
-  /// - Parameter stored: What is kept of each type of the user.
+  /// - Parameter stored: The stored samples of the user, summarized by type.
   public init(
     _ path: SyncPath, _ span: SyncSpan, zone: ZoneRules, now: Timestamp,
     stored: [HealthTypeSummary]
@@ -45,7 +47,7 @@ public struct SyncReport: Sendable {
     plan(first, last, today: today, stored: stored)
   }
 
-  /// What to read next; `nil` when the answer is there.
+  /// The query of the next page to read, or `nil` when the report is complete.
   public var wanted: HealthSampleQuery? {
     for part in parts {
       switch part {
@@ -56,7 +58,7 @@ public struct SyncReport: Sendable {
     return nil
   }
 
-  /// Takes the page that was wanted.
+  /// Adds the page that `wanted` requested.
   public mutating func take(_ page: HealthSamplePage) {
     for index in parts.indices {
       switch parts[index] {
@@ -73,7 +75,7 @@ public struct SyncReport: Sendable {
     }
   }
 
-  /// The answer, once nothing more is wanted.
+  /// The result, once `wanted` is `nil`.
   public var outcome: SyncOutcome {
     if let refusal { return .refused(reason: refusal) }
     do throws(FieldFault) {
@@ -83,7 +85,7 @@ public struct SyncReport: Sendable {
     }
   }
 
-  // MARK: - What is read
+  // MARK: - Queries
 
   private mutating func plan(
     _ first: SyncDay, _ last: SyncDay, today: SyncDay, stored: [HealthTypeSummary]
@@ -98,7 +100,7 @@ public struct SyncReport: Sendable {
     case .heartRate:
       let type = SyncType.heartRate
       let latest = stored.first { $0.type == type }?.last ?? now
-      // Behind a reading of a clock that is ahead, the latest one of a week counts.
+      // If the latest reading has a future time, the latest one of the past week counts instead.
       let week = zone.instant(of: today.moved(by: -6).midnight)
       parts = [
         readings(type, first, last), readings(type, today.moved(by: -6), today),
@@ -139,7 +141,7 @@ public struct SyncReport: Sendable {
   }
 }
 
-/// HealthKit's identifiers of the readings in answers.
+/// HealthKit's identifiers of the types that reports read.
 enum SyncType {
   static let heartRate = "HKQuantityTypeIdentifierHeartRate"
   static let variability = "HKQuantityTypeIdentifierHeartRateVariabilitySDNN"
@@ -147,7 +149,7 @@ enum SyncType {
   static let oxygenUptake = "HKQuantityTypeIdentifierVO2Max"
 }
 
-/// The periods that are compared: so many days before today.
+/// The periods that are compared, as numbers of days before today.
 enum SyncPeriod {
   static let days = [7, 30, 90, 365]
   static let longest = 365
@@ -155,22 +157,22 @@ enum SyncPeriod {
 
 /// A day of a user's calendar.
 struct SyncDay: Sendable, Hashable, Comparable {
-  /// Days since 1970-01-01.
+  /// The number of days since 1970-01-01.
   var number: Int64
 
-  /// The day of a reading of the wall clock.
+  /// Creates the day of a local time.
   init(_ time: CivilTime) {
     number = Gregorian.floorDivide(time.nanoseconds, by: CivilTime.nanosecondsPerDay).0
   }
 
-  /// Its begin, or the nearest moment that can be told.
+  /// The start of the day, or the nearest time that can be represented.
   var midnight: CivilTime {
     let (nanoseconds, overflow) = number.multipliedReportingOverflow(
       by: CivilTime.nanosecondsPerDay)
     return CivilTime(nanoseconds: overflow ? (number < 0 ? .min : .max) : nanoseconds)
   }
 
-  /// The date as `2026-01-31`.
+  /// The date in the form `2026-01-31`.
   var text: String { String(midnight.description.prefix(10)) }
 
   func moved(by days: Int) -> SyncDay {
@@ -183,7 +185,7 @@ struct SyncDay: Sendable, Hashable, Comparable {
 }
 
 extension SyncReport {
-  /// The body of the answer.
+  /// Returns the body of the report.
   func object() throws(FieldFault) -> [UInt8] {
     var replies: [HealthReply] = []
     var readings: [HealthReadings] = []
@@ -194,7 +196,7 @@ extension SyncReport {
         guard case .done(let object) = answering.step else { continue }
         if let reason = object.reason { throw .malformed(detail: reason) }
         let reply = try HealthReply.read(object.bytes)
-        // Only workouts say where to ask on.
+        // Only replies about workouts have a position from which to continue.
         guard reply.nextStart == nil || path == .workouts else {
           throw .malformed(detail: "more days than an answer can hold; ask for a shorter time")
         }
@@ -245,7 +247,7 @@ extension SyncReport {
 }
 
 extension HealthReply {
-  /// The values that are made of all sources, by date.
+  /// The values that combine all sources, by date.
   fileprivate var merged: [(date: String, value: Double, point: HealthPoint)] {
     points.compactMap { point in
       guard point.isMerged, case .number(let value) = point.value else { return nil }
@@ -255,7 +257,7 @@ extension HealthReply {
 }
 
 extension JSONWriter {
-  /// Writes a number that is rounded to millionths, as JavaScript does; `null` for none.
+  /// Writes a number rounded to millionths, as JavaScript does, or `null` if there is none.
   fileprivate mutating func figure(_ name: String, _ value: Double?) {
     key(name)
     guard let value, value.isFinite else { return null() }

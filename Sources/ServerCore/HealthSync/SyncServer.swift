@@ -1,86 +1,86 @@
 public import LinkCore
 public import LinkWire
 
-/// The backend of health sync as a value: who may ask, how much at once, and the end.
+/// The health sync server as a value: access, limits, uploads and the drain.
 ///
-/// What needs the store waits for it, and for nothing else:
+/// A request that needs the store waits only for the store:
 ///
 ///     request ──► refused
 ///        └──► waiting ──done──► answered
 ///
-/// A batch that was given to the store is finished there also when its phone has left: the phone
-/// sends it again, and its hashes make the second time do nothing.
+/// A batch that was given to the store is completed even if its phone disconnects. The phone sends
+/// the batch again, and its hashes make the second attempt a no-op.
 public struct SyncServer: ServerRules {
-  /// Everything that can happen to it.
+  /// An input of the server.
   public enum Input: Sendable, Hashable, Codable {
-    /// - user: Whose secret the request shows; `nil` if it shows none that is known.
+    /// A request arrived. `user` owns its secret, or is `nil` if the request has no valid secret.
     case request(RequestID, SyncCall, user: SyncUser?, wall: Timestamp)
-    /// The client left before its answer.
+    /// The client disconnected before it received the response.
     case abandoned(RequestID)
-    /// The work that an effect asked for has ended.
+    /// Work that an effect requested has ended.
     case done(StoreToken, SyncOutcome)
     case drain(within: Duration)
-    /// The uploads of an earlier process; first, if there are any.
+    /// The uploads of an earlier process; the first input, if there are any.
     case restored([StoredUpload])
-    /// The head of a request came, and its body follows.
+    /// The head of a request arrived, and its body follows.
     case announced(RequestID, SyncCall, user: SyncUser?)
-    /// A request that was announced ended before its body was whole; the call has what came of it.
+    /// An announced request ended before its body was complete; the call has the part that arrived.
     case cut(RequestID, SyncCall)
   }
 
-  /// Everything it can ask for.
+  /// An effect of the server.
   public enum Effect: Sendable, Hashable, Codable {
     /// Read a batch and store it, all or none.
     case ingest(StoreToken, SyncUser, body: [UInt8], isGzip: Bool)
-    /// Find the newest stamp of a batch of a phone.
+    /// Find the newest stamp of a phone's batches.
     case stamp(StoreToken, SyncUser, device: String)
-    /// Check that the store can serve.
+    /// Check that the store works.
     case check(StoreToken)
-    /// Compute an answer from what is stored.
+    /// Compute a report from stored samples.
     case tell(StoreToken, SyncUser, SyncPath, SyncSpan, wall: Timestamp)
-    /// Write bytes of an upload at an offset of its file, which is created if it is missing.
+    /// Write bytes at an offset of an upload's file, which is created if it is missing.
     case keep(StoreToken, UUID128, SyncUploadRecord, at: Int, [UInt8])
-    /// Write the last bytes of an upload, and store the batch that the file holds.
+    /// Write the last bytes of an upload, and store the batch in its file.
     case finish(StoreToken, UUID128, SyncUploadRecord, at: Int, [UInt8])
     /// Remove the file of an upload.
     case forget(UUID128)
-    /// Tell a client where its upload goes on, while its body comes.
+    /// Send a client the location of its upload while the body arrives.
     case inform(RequestID, [UploadField])
-    /// End a request whose body is coming.
+    /// End a request whose body is still arriving.
     case interrupt(RequestID)
     case answer(RequestID, SyncAnswer)
     case finished
   }
 
-  /// A request that has no answer yet.
+  /// A request without a response.
   struct Pending: Sendable {
     var path: SyncPath
     var since: Instant
     var origin: String?
-    /// Whose secret it shows.
+    /// The owner of the secret in the request.
     var user: String?
-    /// The upload that it was announced for.
+    /// The upload that was announced for the request.
     var announced: UUID128?
-    /// Whether the request names a version of tus: then its answer does as well (tus 1.0.0).
+    /// Whether the request names a version of tus, so that the response must too (tus 1.0.0).
     var isTus: Bool
-    /// The protocol of the upload that its answer concludes.
+    /// The protocol of the upload that the response completes.
     var completes: UploadDialect?
   }
 
   let policy: SyncServerPolicy
-  /// The epoch of the store, which is told with each answer to a known user.
+  /// The epoch of the store, which is sent with each response to a known user.
   private let epoch: String
   var frame: ServerFrame<Effect>
   private var requests: [RequestID: Pending] = [:]
-  /// The requests whose work is under way, also those whose client has left.
+  /// The requests whose work is under way, including those whose client disconnected.
   var work: [StoreToken: RequestID] = [:]
   var lastToken: UInt64 = 0
-  /// Why the store failed last; `nil` once it did not.
+  /// The reason of the last store failure, or `nil` after a success.
   private var storeFailure: StoreFailure?
   private var metrics = SyncMetrics()
   var uploads = SyncUploads()
 
-  /// A server that begins at `now`.
+  /// Creates a server that starts at `now`.
   public init(
     policy: SyncServerPolicy = SyncServerPolicy(), epoch: String = "", at now: Instant
   ) {
@@ -88,7 +88,7 @@ public struct SyncServer: ServerRules {
     frame = ServerFrame(at: now)
   }
 
-  /// Takes one input; answers what to do, in order.
+  /// Handles one input and returns the resulting effects, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     frame.begin(at: now)
     switch input {
@@ -103,7 +103,7 @@ public struct SyncServer: ServerRules {
     case .done(let token, let outcome): done(token, outcome)
     case .drain(let window):
       _ = frame.drain(within: window, grace: policy.drainLimit, limit: policy.drainLimit)
-      // What came of them is kept.
+      // The bytes that arrived are stored.
       for id in uploads.announced.keys.sorted() { frame.emit(.interrupt(id)) }
     case .restored(let kept): restore(kept)
     case .announced(let id, let call, let user): announce(id, call, user)
@@ -112,7 +112,7 @@ public struct SyncServer: ServerRules {
     return conclude()
   }
 
-  /// Lets the drain come to its end.
+  /// Advances the drain and expires uploads.
   public mutating func tick(at now: Instant) -> [Effect] {
     frame.begin(at: now)
     _ = frame.leave()
@@ -131,7 +131,7 @@ public struct SyncServer: ServerRules {
     [frame.mode.deadline, uploads.deadline].compactMap(\.self).min()
   }
 
-  /// Ends a drain once nothing is left to wait for, and returns what is asked for.
+  /// Ends a drain if nothing is left to wait for, and returns the effects.
   private mutating func conclude() -> [Effect] {
     if requests.isEmpty, work.isEmpty, uploads.announced.isEmpty { frame.finish(with: .finished) }
     return frame.takeEffects()
@@ -150,14 +150,14 @@ public struct SyncServer: ServerRules {
       isServing: frame.isServing, storeFailure: storeFailure, of: Self.storeName)
   }
 
-  /// Adds its metrics to the backend's.
+  /// Adds the server's metrics to the backend's page.
   public func report(to page: inout MetricsPage) {
     metrics.report(waiting: work.count, to: &page)
   }
 }
 
 extension SyncServer {
-  /// Notes each invariant that does not hold now.
+  /// Records each invariant that does not hold.
   public func check(_ check: inout InvariantCheck) {
     frame.check(&check)
     check.require(work.count <= policy.maxRequests, "sync: the work under way is bounded")
@@ -178,7 +178,7 @@ extension SyncServer {
 }
 
 extension SyncServer {
-  /// Refuses a request, answers it, or asks for the work that it needs.
+  /// Refuses a request, answers it, or starts the work that it needs.
   mutating func take(
     _ id: RequestID, _ call: SyncCall, _ user: SyncUser?, wall: Timestamp
   ) {
@@ -189,7 +189,7 @@ extension SyncServer {
     if call.path == .sync, call.method == "GET", user == nil, !call.showsSecret {
       return answer(id, SyncAnswer(200, SyncReply.ready))
     }
-    // The page holds no data: it asks for them with the secret of the person in front of it.
+    // The page holds no data; it requests data with the secret of the person who uses it.
     if call.path == .dashboard { return answer(id, .dashboard) }
     if let goingAway { return answer(id, goingAway) }
     guard let user else {
@@ -219,7 +219,7 @@ extension SyncServer {
 
   static let badRequest = "Bad request"
 
-  /// The refusal of a request that no user may make; `nil` if there is none.
+  /// Returns the refusal of a request that is invalid for every user, or `nil` if there is none.
   func refusal(of call: SyncCall) -> SyncAnswer? {
     guard policy.originPolicy.admit(host: call.host) else {
       return .error(
@@ -248,7 +248,7 @@ extension SyncServer {
     return answer
   }
 
-  /// What is said while the server goes away.
+  /// The response to new requests during a drain, or `nil` otherwise.
   private var goingAway: SyncAnswer? {
     guard !frame.isServing else { return nil }
     return .error(503, "Draining", retryAfter: frame.mode.window ?? policy.busyRetry)
@@ -262,7 +262,7 @@ extension SyncServer {
     frame.emit(.ingest(begin(id), user, body: call.body, isGzip: isGzip))
   }
 
-  /// Whether a content coding is gzip; `nil` for one that is not taken.
+  /// Returns whether a content coding is gzip, or `nil` if it is not supported.
   static func isGzip(_ encoding: String?) -> Bool? {
     switch encoding?.lowercased() ?? "identity" {
     case "identity", "": false
@@ -271,7 +271,7 @@ extension SyncServer {
     }
   }
 
-  /// Numbers the work of a request.
+  /// Assigns a token to the work of a request.
   mutating func begin(_ id: RequestID) -> StoreToken {
     lastToken += 1
     let token = StoreToken(lastToken)
@@ -288,7 +288,7 @@ extension SyncServer {
     conclude(id, outcome)
   }
 
-  /// Answers a request with what became of its work.
+  /// Answers a request with the outcome of its work.
   mutating func conclude(_ id: RequestID, _ outcome: SyncOutcome) {
     switch outcome {
     case .stored(let tally):
@@ -311,7 +311,7 @@ extension SyncServer {
     }
   }
 
-  /// Answers a request that the store failed.
+  /// Answers a request whose store access failed.
   mutating func fail(_ id: RequestID, _ failure: StoreFailure) {
     storeFailure = failure
     metrics.storeFailures += 1
@@ -320,7 +320,7 @@ extension SyncServer {
       .error(503, "The store failed", "Nothing was stored.", retryAfter: policy.storeRetry))
   }
 
-  /// Answers a request unless its client is gone.
+  /// Answers a request unless its client has disconnected.
   mutating func answer(_ id: RequestID, _ answer: SyncAnswer) {
     guard let pending = requests.removeValue(forKey: id) else { return }
     var answer = answer
@@ -340,7 +340,7 @@ extension SyncServer {
   }
 }
 
-/// What the backend counts of health sync.
+/// The counters of health sync.
 struct SyncMetrics: Sendable {
   var requests = RequestCounts()
   var batches: UInt64 = 0
@@ -375,9 +375,9 @@ struct SyncMetrics: Sendable {
   }
 }
 
-// What became of the bytes of uploads, and the answers about them.
+// The results of work for uploads, and the responses about them.
 extension SyncServer {
-  /// Takes the end of work for an upload.
+  /// Handles the end of work for an upload.
   mutating func uploaded(_ id: RequestID, _ work: SyncUploads.Work, _ outcome: SyncOutcome) {
     uploads.all[work.upload]?.busy = nil
     if work.isLast {
@@ -428,7 +428,7 @@ extension SyncServer {
         requests[id]?.completes = dialect
         conclude(id, outcome)
       }
-      // These bytes may be the first ones that its file was made for.
+      // The last bytes may also be the first ones for which the file was created.
       uploads.all[name]?.isStored = true
       forget(name)
     }
@@ -484,7 +484,7 @@ extension SyncServer {
     UploadField("Location", "\(SyncPath.upload.rawValue)?id=\(name)")
   }
 
-  /// What may be asked of a route, and how uploads resume.
+  /// Returns the methods of a route and the supported upload protocols.
   static func options(of path: SyncPath) -> SyncAnswer {
     SyncAnswer(
       204, [], allow: path.allow,
@@ -492,9 +492,9 @@ extension SyncServer {
   }
 }
 
-// Uploads that go on where they were cut.
+// Uploads that resume after an interruption.
 extension SyncServer {
-  /// Knows the uploads of an earlier process.
+  /// Restores the uploads of an earlier process.
   mutating func restore(_ kept: [StoredUpload]) {
     for upload in kept.sorted(by: { ($0.age, $0.id) < ($1.age, $1.id) }) {
       guard upload.age < SyncUploads.age, uploads.all.count < SyncUploads.most else {
@@ -507,22 +507,22 @@ extension SyncServer {
     }
   }
 
-  /// Forgets uploads that nothing came for.
+  /// Removes the uploads that have expired.
   mutating func expireUploads() {
     for (id, upload) in uploads.all.sorted(by: { $0.key < $1.key })
     where upload.expires <= now && upload.busy == nil && upload.open == nil { forget(id) }
   }
 
-  /// Lets go of an upload and its file.
+  /// Removes an upload and its file.
   mutating func forget(_ id: UUID128) {
     guard let upload = uploads.all.removeValue(forKey: id) else { return }
     if upload.isStored { frame.emit(.forget(id)) }
     for waiting in upload.waiting { answer(waiting.id, Self.unknown) }
   }
 
-  // MARK: Requests whose bodies come
+  // MARK: Announced requests
 
-  /// Names the upload of a request before its body is whole, so that what comes of it is kept.
+  /// Assigns an upload to a request before its body is complete, so that partial data is stored.
   mutating func announce(
     _ id: RequestID, _ call: SyncCall, _ user: SyncUser?
   ) {
@@ -555,13 +555,13 @@ extension SyncServer {
     uploads.announced[id] = name
   }
 
-  /// Forgets uploads until a user may begin another one; returns false if all are under way.
+  /// Removes uploads until a user may start another one. Returns false if all are in use.
   private mutating func makeRoom(for user: SyncUser) -> Bool {
     while let surplus = uploads.surplus(of: user.name) { forget(surplus) }
     return uploads.all.count < SyncUploads.most
   }
 
-  /// Keeps what came of a request that was announced.
+  /// Stores the received part of an announced request that was cut off.
   mutating func cut(_ id: RequestID, _ call: SyncCall) {
     let body = call.body
     guard let name = uploads.announced.removeValue(forKey: id), let upload = uploads.all[name],
@@ -579,9 +579,9 @@ extension SyncServer {
     keep(id, name, body, dialect)
   }
 
-  // MARK: Whole requests
+  // MARK: Complete requests
 
-  /// Takes a request to begin an upload; returns false if it is a batch of its own.
+  /// Handles a request that may create an upload. Returns false if it is a separate batch.
   mutating func begins(_ id: RequestID, _ call: SyncCall, of user: SyncUser) -> Bool {
     guard let fields = call.upload else { return false }
     let announced = requests[id]?.announced
@@ -617,7 +617,7 @@ extension SyncServer {
     return true
   }
 
-  /// Notes that the body of a request is whole; returns the upload that it was announced for.
+  /// Records that the body of a request is complete, and returns the upload announced for it.
   @discardableResult
   mutating func endAnnouncement(of id: RequestID) -> UUID128? {
     guard let name = uploads.announced.removeValue(forKey: id) else { return nil }
@@ -625,7 +625,7 @@ extension SyncServer {
     return name
   }
 
-  /// The refusal of an upload that cannot be begun.
+  /// Returns the refusal of an upload that cannot be created, or `nil` if it can.
   private func creationFault(_ fields: UploadFields) -> SyncAnswer? {
     if fields.dialect == .tus, fields.length == nil {
       return .error(400, Self.badRequest, "Upload-Length is needed.")
@@ -635,7 +635,7 @@ extension SyncServer {
     return Self.tooLarge(fields.dialect)
   }
 
-  /// Takes a request about an upload.
+  /// Handles a request about an existing upload.
   mutating func upload(_ id: RequestID, _ call: SyncCall, of user: SyncUser) {
     guard let fields = call.upload else {
       return answer(
@@ -650,7 +650,7 @@ extension SyncServer {
         return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
       }
       uploads.all[name]?.waiting.append(SyncUploads.Waiting(id: id, call: call, user: user))
-      // Its client has given it up, since it asks anew.
+      // The client has abandoned the open request, since it sends a new one.
       if let open = upload.open { frame.emit(.interrupt(open)) }
       return
     }
@@ -662,7 +662,7 @@ extension SyncServer {
     resume(name)
   }
 
-  /// Takes the next request that waited for an upload.
+  /// Handles the next request that waits for an upload.
   mutating func resume(_ name: UUID128) {
     guard let upload = uploads.all[name], upload.busy == nil, upload.open == nil,
       !upload.waiting.isEmpty
@@ -701,7 +701,7 @@ extension SyncServer {
     }
     let end = offset + call.body.count
     let isLast = dialect == .tus ? end == upload.record.length : fields.isComplete == true
-    // Each length that was named is the same one, and that of what is whole.
+    // All stated lengths must agree, and must match the total if this is the last part.
     let lengths = [upload.record.length, fields.length, isLast ? end : nil].compactMap(\.self)
     if Set(lengths).count > 1 {
       forget(name)
@@ -710,7 +710,7 @@ extension SyncServer {
     keep(id, name, call.body, dialect, isLast: isLast)
   }
 
-  /// The refusal of bytes that an upload has no room for.
+  /// Returns the refusal of bytes that do not fit into an upload, or `nil` if they fit.
   private func fault(
     _ upload: SyncUploads.Upload, appending count: Int, _ dialect: UploadDialect
   ) -> SyncAnswer? {
@@ -720,7 +720,7 @@ extension SyncServer {
     return nil
   }
 
-  /// Has the bytes of a request kept; `isLast`: has the upload, which they complete, stored.
+  /// Stores the bytes of a request. If `isLast` is true, also stores the batch that they complete.
   private mutating func keep(
     _ id: RequestID, _ name: UUID128, _ bytes: [UInt8], _ dialect: UploadDialect,
     isLast: Bool = false
@@ -737,22 +737,23 @@ extension SyncServer {
   }
 }
 
-/// Every number of the backend's side of health sync.
+/// The configuration of the health sync server.
 public struct SyncServerPolicy: Sendable, Hashable {
-  /// Requests that may wait for the store at once; further ones are refused with 503.
+  /// The maximum number of requests that wait for the store; further ones are refused with 503.
   public var maxRequests = 64
-  /// When a refused request may come again while too many wait.
+  /// The time after which a request may be retried if too many wait.
   public var busyRetry = Duration.seconds(2)
-  /// When a request may come again after the store failed: long enough to make room on a disk.
+  /// The time after which a request may be retried after a store failure; enough to free disk
+  /// space.
   public var storeRetry = Duration.seconds(30)
-  /// From the start of a drain to the end of waiting.
+  /// The time limit of a drain.
   public var drainLimit = Duration.seconds(10)
-  /// The names of this server and the origins that browsers may use.
+  /// The names of this server, and the origins that browsers may use.
   public var originPolicy = OriginPolicy()
 
-  /// The longest body in bytes, compressed or not: 4 MiB, about 10,000 records.
+  /// The maximum size of a body in bytes, compressed or not: 4 MiB, about 10,000 records.
   public static let maxBodyBytes = 4 << 20
 
-  /// The numbers in use.
+  /// Creates a policy with the default values.
   public init() {}
 }

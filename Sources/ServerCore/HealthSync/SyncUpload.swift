@@ -2,24 +2,24 @@ public import LinkCore
 import LinkJSON
 import LinkWire
 
-/// An upload that goes on over several requests, as its file tells it to the next process.
+/// The record of an upload that spans several requests, as its file stores it for the next process.
 public struct SyncUploadRecord: Sendable, Hashable, Codable {
-  /// The name of the user that began it.
+  /// The name of the user that started the upload.
   public var user: String
-  /// How many bytes there will be; `nil` if its client has not said so.
+  /// The total number of bytes, or `nil` if the client has not sent it.
   public var length: Int?
-  /// Whether the bytes are compressed.
+  /// A Boolean value that indicates whether the bytes are compressed.
   public var isGzip: Bool
 
-  /// A record from its parts.
+  /// Creates a record from its parts.
   public init(user: String, length: Int?, isGzip: Bool) {
     (self.user, self.length, self.isGzip) = (user, length, isGzip)
   }
 
-  /// The most bytes of its line: a name has 200 at most, each with six when it is escaped.
+  /// The maximum size of the line: a name has at most 200 bytes, each up to six when escaped.
   public static let mostBytes = 2_048
 
-  /// The first line of the file, with its end.
+  /// The first line of the file, including its line end.
   public var line: [UInt8] {
     var writer = JSONWriter(capacity: 100)
     writer.object {
@@ -30,9 +30,9 @@ public struct SyncUploadRecord: Sendable, Hashable, Codable {
     return writer.bytes + [UInt8(ascii: "\n")]
   }
 
-  /// Reads the line at the beginning of a file; `nil` if there is none of use.
+  /// Reads the line at the start of a file.
   ///
-  /// - Returns: Also how many bytes it has.
+  /// - Returns: The record and the number of bytes in its line, or `nil` if there is no valid line.
   public static func read(_ bytes: [UInt8]) -> (record: SyncUploadRecord, bytes: Int)? {
     guard let end = bytes.prefix(mostBytes).firstIndex(of: UInt8(ascii: "\n")) else { return nil }
     let fields = JSONFields(Array(bytes[..<end]), keeping: ["user", "length", "gzip"])
@@ -49,82 +49,82 @@ public struct SyncUploadRecord: Sendable, Hashable, Codable {
   }
 }
 
-/// An upload that an earlier process has left.
+/// An upload that an earlier process left incomplete.
 public struct StoredUpload: Sendable, Hashable, Codable {
-  /// Its name.
+  /// The id of the upload.
   public var id: UUID128
-  /// What its file says.
+  /// The record in the file of the upload.
   public var record: SyncUploadRecord
-  /// How many bytes came.
+  /// The number of bytes received.
   public var offset: Int
-  /// How long ago the last of them came.
+  /// The time since the last byte was received.
   public var age: Duration
 
-  /// An upload from its parts.
+  /// Creates a stored upload from its parts.
   public init(id: UUID128, record: SyncUploadRecord, offset: Int, age: Duration) {
     (self.id, self.record, self.offset, self.age) = (id, record, offset, age)
   }
 }
 
-/// The uploads that are not complete, and the requests about them.
+/// The incomplete uploads, and the requests about them.
 struct SyncUploads: Sendable {
   /// One upload.
   struct Upload: Sendable, Hashable {
     var record: SyncUploadRecord
-    /// How many bytes are stored.
+    /// The number of bytes stored.
     var offset = 0
     var expires: Instant
-    /// Whether its file is there.
+    /// Whether the file of the upload exists.
     var isStored = false
-    /// The work for it that is under way.
+    /// The work for the upload that is under way.
     var busy: StoreToken?
-    /// The request whose body is coming.
+    /// The request whose body is being received.
     var open: RequestID?
-    /// Requests that came meanwhile, in order.
+    /// Requests that arrived while another one was under way, in order.
     var waiting: [Waiting] = []
   }
 
-  /// A request that waits for the end of another one.
+  /// A request that waits until another one ends.
   struct Waiting: Sendable, Hashable {
     var id: RequestID
     var call: SyncCall
     var user: SyncUser
   }
 
-  /// What the work that is under way is for.
+  /// The purpose of work that is under way.
   struct Work: Sendable, Hashable {
     let upload: UUID128
     let dialect: UploadDialect
-    /// Whether these are the last bytes, with which the batch is stored.
+    /// Whether these are the last bytes of the upload, after which the batch is stored.
     let isLast: Bool
   }
 
   var all: [UUID128: Upload] = [:]
-  /// The requests whose heads came, and the uploads that their bodies are for.
+  /// The requests whose heads arrived, with the uploads that receive their bodies.
   var announced: [RequestID: UUID128] = [:]
   var work: [StoreToken: Work] = [:]
 
-  /// Uploads of a user that are kept at once; the oldest one makes room.
+  /// The maximum number of stored uploads of one user; beyond it, the oldest is removed.
   static let mostOfUser = 16
-  /// Uploads that are kept at once: files of 4 MiB at most, one gigabyte together.
+  /// The maximum number of stored uploads: with files of at most 4 MiB, one gigabyte in total.
   static let most = 256
-  /// Requests that wait for an upload at once.
+  /// The maximum number of requests that wait for one upload.
   static let mostWaiting = 4
-  /// How long an upload is kept after its last bytes.
+  /// The time for which an upload is stored after its last bytes.
   static let age = Duration.seconds(24 * 3_600)
 
-  /// When the next upload ends that nothing is under way for.
+  /// The time at which the next upload expires, among those without work under way.
   var deadline: Instant? {
     all.values.lazy.filter { $0.busy == nil && $0.open == nil }.map(\.expires).min()
   }
 
-  /// Returns an upload of a user.
+  /// Returns an upload if it belongs to a user.
   func find(_ id: UUID128?, of user: SyncUser) -> (id: UUID128, upload: Upload)? {
     guard let id, let upload = all[id], upload.record.user == user.name else { return nil }
     return (id, upload)
   }
 
-  /// Returns the upload that makes room for another one of a user; `nil` if there is room.
+  /// Returns the upload to remove before a user starts another one, or `nil` if there is room.
   func surplus(of user: String) -> UUID128? {
     let idle = all.filter { $0.value.busy == nil && $0.value.open == nil }
     let own = all.lazy.filter { $0.value.record.user == user }.count
@@ -134,10 +134,10 @@ struct SyncUploads: Sendable {
       .min { ($0.value.expires, $0.key) < ($1.value.expires, $1.key) }?.key
   }
 
-  /// The requests that wait for an upload.
+  /// The requests that wait for any upload.
   var waiting: [RequestID] { all.values.flatMap { $0.waiting.map(\.id) } }
 
-  /// Waits for nothing any more.
+  /// Cancels all work and drops all waiting requests.
   mutating func stop() {
     (announced, work) = ([:], [:])
     for id in all.keys {
@@ -147,7 +147,7 @@ struct SyncUploads: Sendable {
     }
   }
 
-  /// Notes each invariant that does not hold now.
+  /// Records each invariant that does not hold.
   func check(_ check: inout InvariantCheck) {
     check.require(all.count <= Self.most, "sync: the uploads that are kept are bounded")
     guard check.isThorough else { return }

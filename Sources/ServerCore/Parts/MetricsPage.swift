@@ -2,20 +2,20 @@ import LinkCore
 
 /// The metrics of a backend in the Prometheus text format, version 0.0.4.
 ///
-/// Names follow the conventions of Prometheus: base units, counters end with `_total`.
+/// Names follow the conventions of Prometheus: they use base units, and counters end with `_total`.
 public struct MetricsPage: Sendable {
   enum Kind: String {
     case counter, gauge, histogram
   }
 
-  /// The requests of all routes, which share one family of metrics.
+  /// The request counts of all routes, which share one family of metrics.
   public var requests = RequestCounts()
   private var lines = ""
 
-  /// An empty page.
+  /// Creates an empty page.
   public init() {}
 
-  /// The whole page.
+  /// The text of the page.
   public var text: String {
     var page = self
     page.many(
@@ -41,14 +41,14 @@ public struct MetricsPage: Sendable {
     }
   }
 
-  /// Adds the counters of a table: the name without its end `_total`, the help, and the value.
+  /// Adds counters from a table of names (without their suffix `_total`), help texts and values.
   mutating func counters<Values>(
     of values: Values, _ table: [(name: String, help: String, value: KeyPath<Values, UInt64>)]
   ) {
     for row in table { one("\(row.name)_total", .counter, row.help, values[keyPath: row.value]) }
   }
 
-  /// Adds counters with a label, in the order of the values of the label.
+  /// Adds counters with a label, sorted by the label's values.
   mutating func counters<Value: Comparable>(
     _ name: String, _ help: String, by label: String, _ counts: [Value: UInt64]
   ) {
@@ -81,7 +81,7 @@ public struct MetricsPage: Sendable {
   }
 }
 
-/// Counts of answered requests, by route and status, and how long they took.
+/// The number of answered requests by route and status, and their latencies.
 public struct RequestCounts: Sendable, Hashable, Codable {
   struct Answered: Hashable, Comparable, Codable {
     var route: String
@@ -92,17 +92,17 @@ public struct RequestCounts: Sendable, Hashable, Codable {
     }
   }
 
-  /// Upper bounds of the latency buckets in milliseconds; the last bucket has none.
+  /// The upper bounds of the latency buckets in milliseconds; the last bucket has none.
   static let bounds: [Int64] = [5, 25, 100, 500, 2_500]
 
   private(set) var answers: [Answered: UInt64] = [:]
   private(set) var buckets = [UInt64](repeating: 0, count: bounds.count + 1)
   private(set) var latency = Duration.zero
 
-  /// Nothing counted yet.
+  /// Creates counts that are all zero.
   public init() {}
 
-  /// Counts a request that was answered `time` after it came.
+  /// Counts a request that was answered `time` after its arrival.
   public mutating func answered(_ route: String, status: Int, after time: Duration) {
     answers[Answered(route: route, status: status), default: 0] += 1
     latency += time
@@ -111,7 +111,7 @@ public struct RequestCounts: Sendable, Hashable, Codable {
     buckets[bucket] += 1
   }
 
-  /// Adds what was counted elsewhere.
+  /// Adds the counts of another instance.
   public mutating func add(_ other: RequestCounts) {
     answers.merge(other.answers) { $0 + $1 }
     for bucket in buckets.indices { buckets[bucket] += other.buckets[bucket] }

@@ -1,41 +1,41 @@
 import LinkCore
 
-/// The state that every server has: the moment of the present input, the effects that it asks for
-/// so far, and the phase of its drain.
+/// The state that every server has: the time of the current input, its effects so far, and the
+/// phase of the drain.
 struct ServerFrame<Effect: Sendable>: Sendable {
-  /// The moment of the input that is being handled.
+  /// The time of the input that is being handled.
   private(set) var now: Instant
   private(set) var mode = ServerMode.serving
-  /// Empty between inputs.
+  /// The effects of the current input; empty between inputs.
   private var effects: [Effect] = []
 
-  /// A frame of a server that begins at `now`.
+  /// Creates the frame of a server that starts at `now`.
   init(at now: Instant) {
     self.now = now
   }
 
-  /// Whether the server takes new work.
+  /// Whether the server accepts new work.
   var isServing: Bool { mode == .serving }
 
   /// Whether a drain has ended.
   var isFinished: Bool { mode == .finished }
 
-  /// Begins to handle what comes, or what is due, at `now`.
+  /// Starts to handle an input or a deadline at `now`.
   mutating func begin(at now: Instant) {
     self.now = now
   }
 
-  /// Asks for an effect, behind those that were asked for before.
+  /// Adds an effect after the earlier ones.
   mutating func emit(_ effect: Effect) {
     effects.append(effect)
   }
 
-  /// Asks for effects in their order.
+  /// Adds effects in order.
   mutating func emit(_ more: [Effect]) {
     effects += more
   }
 
-  /// Hands out the effects of the present input.
+  /// Removes and returns the effects of the current input.
   mutating func takeEffects() -> [Effect] {
     defer { effects = [] }
     return effects
@@ -43,21 +43,22 @@ struct ServerFrame<Effect: Sendable>: Sendable {
 
   // MARK: The drain
 
-  /// Begins a drain that leaves after `grace` and ends after `limit`; returns false if one has
-  /// begun before.
+  /// Starts a drain that leaves after `grace` and ends after `limit`. Returns false if a drain has
+  /// already started.
   mutating func drain(within window: Duration, grace: Duration, limit: Duration) -> Bool {
     mode.drain(within: window, at: now, grace: grace, limit: limit)
   }
 
-  /// Begins to leave if that is due; returns the time over which clients spread their return.
+  /// Starts to leave if that is due, and returns the time over which clients spread their
+  /// reconnects.
   mutating func leave() -> Duration? {
     mode.leave(at: now)
   }
 
-  /// Whether the time of a drain is up.
+  /// Whether the time limit of a drain has passed.
   var givesUp: Bool { mode.givesUp(at: now) }
 
-  /// Ends a drain, if one is under way, and asks for `effect`.
+  /// Ends a drain, if one is under way, and adds `effect`.
   mutating func finish(with effect: Effect? = nil) {
     if mode.finish(), let effect { effects.append(effect) }
   }
@@ -69,16 +70,16 @@ extension ServerFrame: SelfChecking {
   }
 }
 
-/// A policy of a server, whose smallest numbers keep it from spinning or standing still.
+/// The policy of a server, with lower bounds that keep the server from spinning or standing still.
 protocol ServerPolicy: Sendable {
-  /// The times that are at least 1 ms.
+  /// The durations that must be at least 1 ms.
   static var times: [WritableKeyPath<Self, Duration>] { get }
-  /// The counts that are at least 1.
+  /// The counts that must be at least 1.
   static var counts: [WritableKeyPath<Self, Int>] { get }
 }
 
 extension ServerPolicy {
-  /// The policy with numbers that a server can work with.
+  /// The policy with all values raised to their lower bounds.
   var workable: Self {
     var policy = self
     for time in Self.times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }

@@ -4,14 +4,14 @@ public import LinkCore
 enum ServerMode: Sendable, Equatable {
   /// Exits: draining.
   case serving
-  /// New work is refused; what is open may still end well. Exits: leaving.
+  /// New work is refused; open work may still complete. Exits: leaving.
   case draining(within: Duration, closeAt: Instant, giveUpAt: Instant)
   /// The close frames were sent. Exits: finished.
   case leaving(within: Duration, giveUpAt: Instant)
   /// Nothing is left to wait for.
   case finished
 
-  /// The next instant at which the drain goes on.
+  /// The next instant at which the drain advances.
   var deadline: Instant? {
     switch self {
     case .serving, .finished: nil
@@ -20,7 +20,8 @@ enum ServerMode: Sendable, Equatable {
     }
   }
 
-  /// The time over which clients are told to spread their return; `nil` while it is not known.
+  /// The time over which clients are asked to spread their reconnects, or `nil` if no drain has
+  /// started.
   var window: Duration? {
     switch self {
     case .serving, .finished: nil
@@ -28,7 +29,7 @@ enum ServerMode: Sendable, Equatable {
     }
   }
 
-  /// Whether the drain has left and waits for nothing any more at `now`.
+  /// Returns whether the drain is leaving and its time limit has passed at `now`.
   func givesUp(at now: Instant) -> Bool {
     switch self {
     case .serving, .draining, .finished: false
@@ -36,8 +37,8 @@ enum ServerMode: Sendable, Equatable {
     }
   }
 
-  /// Begins a drain at `now` that sends the close frames after `grace` and ends after `limit`;
-  /// returns false if one has begun before.
+  /// Starts a drain at `now` that sends the close frames after `grace` and ends after `limit`.
+  /// Returns false if a drain has already started.
   mutating func drain(
     within window: Duration, at now: Instant, grace: Duration, limit: Duration
   ) -> Bool {
@@ -47,7 +48,7 @@ enum ServerMode: Sendable, Equatable {
     return true
   }
 
-  /// Goes on to `leaving` when that is due; returns the window if the close frames are to be sent.
+  /// Advances to `leaving` if that is due, and returns the window if the close frames must be sent.
   mutating func leave(at now: Instant) -> Duration? {
     guard case .draining(let window, let closeAt, let giveUpAt) = self,
       now >= min(closeAt, giveUpAt)
@@ -56,7 +57,7 @@ enum ServerMode: Sendable, Equatable {
     return window
   }
 
-  /// Ends a drain; returns false if none is under way.
+  /// Ends a drain, and returns false if none is under way.
   mutating func finish() -> Bool {
     switch self {
     case .serving, .finished: return false
@@ -67,21 +68,23 @@ enum ServerMode: Sendable, Equatable {
   }
 }
 
-/// The rules of one service of a backend: a machine that can be drained, and asked how it is.
+/// The rules of one service of a backend: a machine that can drain and reports its health.
 public protocol ServerRules: Machine {
-  /// The input that begins a drain; clients are told to spread their return over `window`.
+  /// Returns the input that starts a drain; clients are asked to spread their reconnects over
+  /// `window`.
   static func drain(within window: Duration) -> Input
 
-  /// Whether a drain has ended: nothing is open any more, or its time is up.
+  /// A Boolean value that indicates whether a drain has ended: nothing is open, or its time limit
+  /// has passed.
   var isFinished: Bool { get }
 
-  /// Whether the service takes work, and whether its store does.
+  /// The health of the service: whether it accepts work, and whether its store works.
   var serviceHealth: ServiceHealth { get }
 
-  /// The name of its store in the reasons of its health.
+  /// The name of the store in the reasons of the health.
   static var storeName: String { get }
 
-  /// Adds the counters and the present state of the service to the metrics of the backend.
+  /// Adds the counters and the current state of the service to the metrics of the backend.
   func report(to page: inout MetricsPage)
 }
 
@@ -93,30 +96,31 @@ extension ServerRules {
 public struct Closure: Sendable, Hashable, Codable {
   /// The status code (RFC 6455 section 7.4).
   public var code: UInt16
-  /// A few words for people; at most 123 bytes fit a frame.
+  /// A short reason for people; at most 123 bytes fit into a frame.
   public var reason: String
 
-  /// A close frame with a code and its reason.
+  /// Creates a close frame with a code and a reason.
   public init(_ code: UInt16, _ reason: String) {
     self.code = code
     self.reason = reason
   }
 
-  /// The client reads more slowly than it is sent messages; only its own socket is closed.
+  /// The client reads more slowly than messages arrive; only its own socket is closed.
   public static let slowReader = Closure(1013, "slow reader")
 
-  /// The server shuts down; clients spread their return over the window.
+  /// Returns the close frame of a server that shuts down; clients spread their reconnects over the
+  /// window.
   public static func draining(within window: Duration) -> Closure {
     Closure(1001, "draining within_ms=\(window.nanoseconds / 1_000_000)")
   }
 }
 
-/// Ties an answer of the store to what was asked; counts from 1 in each run.
+/// The token that connects a store result with its request; tokens count from 1 in each run.
 public struct StoreToken: NumberedID {
-  /// Given by the server with the question, one more each time.
+  /// The number of the token, one higher for each request.
   public var number: UInt64
 
-  /// The name that stands for a number.
+  /// Creates a token with a number.
   public init(_ number: UInt64) {
     self.number = number
   }

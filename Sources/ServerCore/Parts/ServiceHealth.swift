@@ -1,46 +1,48 @@
 public import LinkCore
 import LinkJSON
 
-/// The state of one service, or of a whole backend, as `GET /healthz` states it.
+/// The state of one service, or of a whole backend, as reported by `GET /healthz`.
 public enum ServiceHealth: Sendable, Hashable, Codable {
-  /// It takes work.
+  /// The service accepts work.
   case ok
-  /// It is shutting down.
+  /// The service is shutting down.
   case draining
-  /// Its last change could not be stored, for a reason that people can read and act on.
+  /// The last change could not be stored, for a reason that people can read and act on.
   case failing(reason: String)
 
-  /// The health of a server that drains or not, and whose last change was stored or not; `store` is
-  /// the name of the store in the reason.
+  /// Creates the health of a server from its drain state and the result of its last write; `store`
+  /// is the name of the store in the reason.
   init(isServing: Bool, storeFailure: StoreFailure?, of store: String) {
     guard isServing else { self = .draining; return }
     self = storeFailure.map { .failing(reason: $0.publicReason(of: store)) } ?? .ok
   }
 
-  /// Returns this health, or that of a service whose store failed a check.
+  /// Returns this health, or a failing one if a check of the store failed.
   public func checked(_ failure: StoreFailure?, of store: String) -> ServiceHealth {
     guard self == .ok, let failure else { return self }
     return .failing(reason: failure.publicReason(of: store))
   }
 
-  /// Returns this health, or that of a service whose store does not answer a check.
+  /// Returns this health, or a failing one for a store that does not respond to a check.
   public func unanswered(by store: String) -> ServiceHealth {
     self == .ok ? .failing(reason: "\(store) does not answer") : self
   }
 
-  /// The health of a backend, from that of each of its services.
+  /// Returns the health of a backend from that of each of its services.
   ///
-  /// It drains if any of them does. Otherwise the reasons of all that fail are stated.
+  /// The backend drains if any service does. Otherwise the reasons of all failing services are
+  /// combined.
   public static func overall(_ services: [ServiceHealth]) -> ServiceHealth {
     guard !services.contains(.draining) else { return .draining }
     let failing = services.compactMap(\.reason)
     return failing.isEmpty ? .ok : .failing(reason: failing.joined(separator: "; "))
   }
 
-  /// The status code of the answer (RFC 9110 section 15): 200, or 503 if it takes no work.
+  /// The status code of the response (RFC 9110 section 15): 200, or 503 if the service accepts no
+  /// work.
   public var status: Int { self == .ok ? 200 : 503 }
 
-  /// The body of the answer.
+  /// The body of the response.
   public var bytes: [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
@@ -70,7 +72,7 @@ public enum ServiceHealth: Sendable, Hashable, Codable {
 }
 
 extension StoreFailure {
-  /// The cause without its detail, which names files.
+  /// Returns the cause without its detail, which names files.
   fileprivate func publicReason(of store: String) -> String {
     switch self {
     case .full: "the disk of \(store) is full"

@@ -1,8 +1,8 @@
 import LinkCore
 
-/// The phases of a socket whose upgrade was accepted: pings, silence, the closing handshake.
+/// The phases of an accepted socket: keep-alive and the closing handshake.
 struct SocketLife: Sendable, Equatable {
-  /// The intervals that a service's policy gives its sockets.
+  /// The intervals that a service's policy sets for its sockets.
   struct Timing: Sendable {
     /// The time between two pings.
     var pingInterval: Duration
@@ -25,15 +25,15 @@ struct SocketLife: Sendable, Equatable {
     case early
     /// A ping is due.
     case ping
-    /// No byte came for the pong wait: the socket is to be dropped.
+    /// No byte arrived within the pong wait, so the socket must be dropped.
     case silent
-    /// The close frame was not answered: the socket is to be dropped.
+    /// The close frame was not answered, so the socket must be dropped.
     case unanswered
   }
 
   private(set) var phase: Phase
 
-  /// A socket that opens at `now`.
+  /// Creates a socket that opens at `now`.
   init(at now: Instant, _ timing: Timing) {
     phase = .open(lastHeard: now, nextPing: now.advanced(by: timing.pingInterval))
   }
@@ -45,13 +45,13 @@ struct SocketLife: Sendable, Equatable {
     }
   }
 
-  /// Notes that a byte came. The alarm stays as it is: it rings early and is set again then.
+  /// Records a received byte. The alarm is not moved: it fires early and is then set again.
   mutating func heard(at now: Instant) {
     guard case .open(_, let nextPing) = phase else { return }
     phase = .open(lastHeard: now, nextPing: nextPing)
   }
 
-  /// Begins to close; returns false if it has begun before.
+  /// Starts to close, and returns false if that has already happened.
   mutating func close(at now: Instant, _ timing: Timing) -> Bool {
     guard isOpen else { return false }
     phase = .closing(dropAt: now.advanced(by: timing.closeWait))

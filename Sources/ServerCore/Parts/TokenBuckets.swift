@@ -1,23 +1,25 @@
 import LinkCore
 
-/// A token bucket for each of several names, kept as one instant: when the bucket is full again.
+/// A table of token buckets by name, each stored as the instant at which the bucket is full again.
 ///
-/// The generic cell rate algorithm (ITU-T I.371): no fractions, no refilling, exact at every bound.
+/// This is the generic cell rate algorithm (ITU-T I.371): no fractions, no refilling, exact at
+/// every bound.
 struct TokenBuckets: Sendable {
   private let interval: Duration
   private let burst: Int
   private let bound: Int
   private var fullAt: [String: Instant] = [:]
 
-  /// Buckets that let `burst` events of a name pass at once after a pause, and one each `interval`;
-  /// at most `bound` names are counted at a time.
+  /// Creates buckets that allow `burst` events of a name at once after a pause, and then one each
+  /// `interval`. At most `bound` names are tracked.
   init(interval: Duration, burst: Int, bound: Int) {
     self.interval = interval
     self.burst = burst
     self.bound = bound
   }
 
-  /// Counts one event; returns how long to wait when they are too fast, `nil` if it may pass.
+  /// Counts one event. Returns the time to wait if the rate is exceeded, or `nil` if the event may
+  /// pass.
   mutating func spend(_ name: String, at now: Instant) -> Duration? {
     if fullAt.count >= bound, fullAt[name] == nil {
       fullAt = fullAt.filter { $0.value > now }

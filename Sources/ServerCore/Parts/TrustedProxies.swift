@@ -1,28 +1,29 @@
 public import LinkCore
 
-/// The proxies in front of the backend that are trusted to state the address of a client.
+/// The proxies in front of the backend that are trusted to report the address of a client.
 public struct TrustedProxies: Sendable, Hashable {
   /// The addresses of the proxies; none by default.
   public var blocks: [AddressBlock] = []
-  /// The most addresses of one request that are looked at, the nearest ones.
+  /// The maximum number of addresses that are read from one request, starting with the nearest.
   public static let maxHops = 32
 
-  /// No proxy.
+  /// Creates an empty list of proxies.
   public init() {}
 
-  /// Whether a connection from this address is one of a proxy.
+  /// Returns whether an address is that of a proxy.
   public func contains(_ address: NetworkAddress) -> Bool {
     blocks.contains { $0.contains(address) }
   }
 
   /// Returns the client's address.
   ///
-  /// Read from right to left as long as the proxy that wrote it is trusted, so that what a client
-  /// wrote itself does not count. If a request has both header fields and they differ, a proxy has
-  /// passed one of them on unread: then the address is that of the proxy.
+  /// The addresses are read from right to left while the proxy that wrote each of them is trusted,
+  /// so addresses that the client itself wrote do not count. If a request has both header fields
+  /// and they differ, a proxy passed one of them on unread. The result is then the address of the
+  /// proxy.
   ///
   /// - Parameters:
-  ///   - peer: The other end of the connection.
+  /// - peer: The remote address of the connection.
   ///   - forwarded: The values of `Forwarded` (RFC 7239), in order.
   ///   - forwardedFor: The values of `X-Forwarded-For`, in order.
   public func client(
@@ -38,7 +39,7 @@ public struct TrustedProxies: Sendable, Hashable {
   private func nearest(_ peer: NetworkAddress, _ nodes: [String?]) -> NetworkAddress {
     var found = peer
     for node in nodes.reversed().prefix(Self.maxHops) {
-      // `unknown` and a made-up name end the search: only the proxy that wrote it is known.
+      // `unknown` and invented names end the search: only the proxy that wrote them is known.
       guard let address = node.flatMap(Self.address) else { return found }
       found = address
       guard contains(address) else { return address }
@@ -51,10 +52,10 @@ public struct TrustedProxies: Sendable, Hashable {
       .map { trimmed($0) }
   }
 
-  /// The `for` of each element; `nil` where there is none.
+  /// Returns the `for` parameter of each element, or `nil` where there is none.
   ///
-  /// A value whose quotes do not pair is one element without it: a client could otherwise open a
-  /// quote that swallows what the proxy appends.
+  /// A value with an unbalanced quote counts as one element without it. Otherwise a client could
+  /// open a quote that hides what the proxy appends.
   private static func nodes(forwarded values: [String]) -> [String?] {
     values.flatMap { value in split(value, at: ",").map { $0.map(node(of:)) } ?? [nil] }
   }
@@ -70,8 +71,8 @@ public struct TrustedProxies: Sendable, Hashable {
     return nil
   }
 
-  /// Splits where a separator stands outside of quotes (RFC 9110 section 5.6.4); `nil` if the text
-  /// ends inside of them.
+  /// Splits a text at separators outside of quotes (RFC 9110 section 5.6.4). Returns `nil` if a
+  /// quote is not closed.
   private static func split(_ text: String, at separator: Character) -> [String]? {
     var parts = [""]
     var (isQuoted, isEscaped) = (false, false)
@@ -87,7 +88,7 @@ public struct TrustedProxies: Sendable, Hashable {
     return isQuoted ? nil : parts
   }
 
-  /// Reads a node: an address, an IPv6 one in brackets or without, with a port or without.
+  /// Reads a node: an address with or without a port, and for IPv6 with or without brackets.
   private static func address(_ node: String) -> NetworkAddress? {
     if let whole = NetworkAddress(node) { return whole }
     if node.hasPrefix("[") {

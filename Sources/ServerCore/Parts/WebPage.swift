@@ -1,4 +1,4 @@
-/// A page for browsers, and what a browser lets it do.
+/// A page for browsers, and its content security policy.
 public struct WebPage: Sendable {
   /// The page in UTF-8.
   public let bytes: [UInt8]
@@ -7,8 +7,8 @@ public struct WebPage: Sendable {
 
   /// Creates a page from a text that `scripts/web` generates from a folder in `Web`.
   ///
-  /// - Parameter sources: The directives for what the page may load and run beside its own style.
-  ///   No page may be framed, submit a form, or change its base address.
+  /// - Parameter sources: The directives for what the page may load and run, apart from its own
+  ///   style. No page may be framed, submit a form, or change its base address.
   init(_ text: String, sources: [String] = []) {
     bytes = Array(text.utf8)
     let directives =
@@ -17,7 +17,7 @@ public struct WebPage: Sendable {
     policy = directives.joined(separator: "; ")
   }
 
-  /// The header fields, without the length. A browser asks for the page again each time.
+  /// The header fields, except the length. A browser requests the page again each time.
   public var headers: [(String, String)] {
     [
       ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-cache"),
@@ -26,8 +26,8 @@ public struct WebPage: Sendable {
     ]
   }
 
-  /// The page of `GET /`: what a person finds who opens the address of a backend in a browser.
+  /// The page of `GET /`, for people who open the address of a backend in a browser.
   ///
-  /// It loads nothing and runs nothing.
+  /// It loads and runs nothing.
   public static let home = WebPage(HomePage.text)
 }

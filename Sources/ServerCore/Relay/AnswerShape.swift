@@ -2,11 +2,12 @@ import LinkHealth
 import LinkJSON
 
 extension HealthObject {
-  /// Returns what is wrong with the shape of an answer (contracts 1.4, 1.5); `nil` if nothing is.
+  /// Returns the fault in the shape of an answer (contracts 1.4, 1.5), or `nil` if there is none.
   ///
-  /// An answer that succeeded has its points or its results; of all else only members that are
-  /// there are looked at, since phones differ in what they leave out. What an assistant would read
-  /// as a number, a list or a reason must be one. A point has the members that the tools promise.
+  /// A successful answer must have its points or results. All other members are only checked if
+  /// they are present, since phones omit different ones. A member that an assistant reads as a
+  /// number, a list or a reason must have that type. A point must have the members that the tools
+  /// promise.
   func shapeFault(as kind: HealthQuestion.Kind) -> String? {
     var shape = AnswerShape(kind: kind)
     var reader = JSONReader(bytes)
@@ -19,7 +20,7 @@ extension HealthObject {
   }
 }
 
-/// The members of an answer that were read, and the first fault among them.
+/// The members of an answer read so far, and the first fault among them.
 private struct AnswerShape {
   private enum Element { case point, result }
 
@@ -28,7 +29,7 @@ private struct AnswerShape {
   private var count: Int64?
   private var points: Int64?
   private var hasSucceeded = false
-  /// Whether its points or its results are there.
+  /// Whether the points or results are present.
   private var isWhole = false
 
   init(kind: HealthQuestion.Kind) {
@@ -60,7 +61,7 @@ private struct AnswerShape {
     if hasSucceeded, !isWhole { note("it has no \(listName)") }
   }
 
-  /// The member that holds what was asked for.
+  /// The name of the member that holds the requested data.
   private var listName: String {
     switch kind {
     case .healthData: "health_data"
@@ -79,7 +80,7 @@ private struct AnswerShape {
     count = number
   }
 
-  /// Reads a point: its kind, its value, and its span.
+  /// Reads a point: its type, its value, and its interval.
   private mutating func point(_ reader: inout JSONReader) throws(JSONError) {
     var missing: Set = ["type", "value", "date_from", "date_to"]
     try reader.beginObject()
@@ -95,7 +96,7 @@ private struct AnswerShape {
     if let name = missing.min() { note("a point has no \(name)") }
   }
 
-  /// Reads the result of one metric; its data are an answer of their own.
+  /// Reads the result of one metric, whose data have the form of an answer.
   private mutating func result(_ reader: inout JSONReader) throws(JSONError) {
     var (hasSucceeded, hasPoints) = (false, false)
     try reader.beginObject()

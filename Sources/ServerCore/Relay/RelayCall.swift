@@ -1,18 +1,19 @@
 public import LinkHealth
 public import LinkWire
 
-/// What an assistant wants of the relay.
+/// A call of an assistant.
 public enum RelayCall: Sendable, Hashable, Codable {
-  /// Pair with the phone that shows this word and code; the name is for the phone's user.
+  /// A request to pair with the phone that shows this word and code; the phone's user sees the
+  /// name.
   case login(word: String, code: String, assistant: AssistantName? = nil)
-  /// Ask the phone that the bearer token is for.
+  /// A question to the phone that the bearer token is for.
   case question(HealthQuestion)
-  /// End the bearer token.
+  /// A request to end the bearer token.
   case logout
 }
 
 extension RelayCall: CustomStringConvertible {
-  /// Without the pair, and without what is asked.
+  /// A description without the pair and without the content of the question.
   public var description: String {
     switch self {
     case .login: "a login"
@@ -22,49 +23,49 @@ extension RelayCall: CustomStringConvertible {
   }
 }
 
-/// What becomes of a call; said exactly once, unless its caller has gone.
+/// The outcome of a call, sent exactly once unless the caller has disconnected.
 public enum RelayOutcome: Sendable, Hashable, Codable {
-  /// Paired.
+  /// The assistant is paired.
   case loggedIn(RelayGrant)
-  /// The token is worth nothing any more.
+  /// The token is no longer valid.
   case loggedOut
-  /// What the phone answered, as it is; an error of the phone's own is an answer too.
+  /// The phone's unmodified answer, which may be an error of the phone.
   case data(HealthObject)
-  /// Not done, for an honest reason.
+  /// The call was refused.
   case refused(RelayRefusal)
 }
 
 /// A bearer token for one phone (RFC 6750).
 public struct RelayGrant: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// A secret, said only here; the backend keeps its hash.
+  /// The token, a secret that is only sent here; the backend stores its hash.
   public var accessToken: String
-  /// From now on.
+  /// The time until the token expires.
   public var expiresIn: Duration
-  /// The same for all assistants of one phone.
+  /// The id of the user, which is the same for all assistants of one phone.
   public var user: String
 
-  /// A grant from its parts.
+  /// Creates a grant from its parts.
   public init(accessToken: String, expiresIn: Duration, user: String) {
     self.accessToken = accessToken
     self.expiresIn = expiresIn
     self.user = user
   }
 
-  /// Without the secret.
+  /// A description without the secret.
   public var description: String { "access for \(user)" }
 }
 
-/// Why a call was not answered; `description` says it, and what to do, to people.
+/// The reason why a call was refused; `description` explains it to people, with what to do.
 public enum RelayRefusal: Error, Sendable, Hashable, Codable {
   /// No phone shows this word and code now.
   case wrongPair
-  /// Too many wrong pairs came, from here or in all.
+  /// Too many wrong pairs were given, by this address or in total.
   case lockedOut(retryAfter: Duration)
-  /// No bearer token, or one that was never given out, or was logged out.
+  /// The bearer token is missing, was never issued, or was logged out.
   case notSignedIn
-  /// The bearer token's time is over.
+  /// The bearer token has expired.
   case tokenExpired
-  /// The bearer token was ended before its time.
+  /// The bearer token was ended early.
   case signedOut(SignOut)
   /// The phone is not connected.
   case phoneAway(since: Duration, Away)
@@ -72,40 +73,40 @@ public enum RelayRefusal: Error, Sendable, Hashable, Codable {
   case phoneReplaced
   /// The phone was asked and did not answer in time.
   case timedOut(after: Duration)
-  /// The assistant took its question back.
+  /// The assistant cancelled its question.
   case cancelled
-  /// The phone, or the backend, has as many questions as it takes.
+  /// The phone or the backend has as many questions as it allows.
   case tooManyWaiting(retryAfter: Duration)
-  /// The phone answered in a way that cannot be read.
+  /// The phone's answer is invalid.
   case malformed(reason: String)
-  /// The answer is longer than the backend carries.
+  /// The answer exceeds the backend's limit.
   case answerTooLarge(limit: Int)
-  /// The backend cannot write down what it must keep.
+  /// The backend cannot store required data.
   case storeFailed(retryAfter: Duration)
-  /// The backend goes away.
+  /// The backend is stopping.
   case stopping(retryAfter: Duration)
 
-  /// The reason for which a bearer token was ended before its time.
+  /// The reason why a bearer token was ended early.
   public enum SignOut: Sendable, Hashable, Codable {
-    /// Another assistant was paired with the phone, which has at most so many.
+    /// Another assistant was paired with the phone, which has reached its limit of assistants.
     case byAnother(limit: Int)
-    /// The phone's user ended it.
+    /// The phone's user ended the token.
     case byUser
   }
 
-  /// What to expect of a phone that is away.
+  /// The prospects of a phone that is away.
   public enum Away: String, Sendable, Hashable, Codable, CaseIterable {
-    /// It may come back by itself and keeps its pairing.
+    /// The phone may return by itself and is still paired.
     case mayReturn
-    /// A push was sent to wake it, and it did not come.
+    /// A push was sent to wake the phone, but it did not connect.
     case wasWoken
-    /// Its pairing is over: it has to be paired again.
+    /// The pairing is over, so the phone must be paired again.
     case pairAgain
   }
 }
 
 extension RelayRefusal: CustomStringConvertible {
-  /// What happened and what to do, in a sentence or two for people.
+  /// The reason and the remedy, in one or two sentences for people.
   public var description: String {
     switch self {
     case .wrongPair:
@@ -157,7 +158,7 @@ extension RelayRefusal: CustomStringConvertible {
     }
   }
 
-  /// Whole seconds, or minutes from two on.
+  /// Returns a time in whole seconds, or in minutes if it is at least two.
   private static func text(_ time: Duration) -> String {
     let whole = time.retrySeconds
     return whole < 120 ? "\(whole) s" : "\(whole / 60) min"

@@ -5,11 +5,11 @@ import LinkWire
 
 /// The counters of the relay since its start.
 struct RelayMetrics: Sendable, Hashable {
-  /// By outcome of an assistant's call.
+  /// Calls of assistants, by outcome.
   var asked: [String: UInt64] = [:]
-  /// By reply to a pull.
+  /// Pulls, by reply.
   var pulled: [String: UInt64] = [:]
-  /// By what became of a push; those sent, under `sent`.
+  /// Pushes by outcome; `sent` counts the pushes that were sent.
   var pushed: [String: UInt64] = [:]
   var opened: UInt64 = 0
   var resumed: UInt64 = 0
@@ -18,13 +18,13 @@ struct RelayMetrics: Sendable, Hashable {
   var silent: UInt64 = 0
   var slowReaders: UInt64 = 0
   var wrongPairs: UInt64 = 0
-  /// Messages of phones that belonged to no open question.
+  /// Messages of phones that belong to no open question.
   var strays: UInt64 = 0
   var storeFailures: UInt64 = 0
 }
 
 extension RelayServer {
-  /// Whether it takes work, and whether the last change was stored.
+  /// The health of the service: whether it accepts work, and whether the last change was stored.
   public var serviceHealth: ServiceHealth {
     ServiceHealth(
       isServing: frame.isServing, storeFailure: writes.failure, of: Self.storeName)
@@ -32,7 +32,7 @@ extension RelayServer {
 
   public static var storeName: String { "the relay's store" }
 
-  /// The body of `GET /relay/health`: its health, the connected phones, the open questions.
+  /// The body of `GET /relay/health`: the health, the connected phones, and the open questions.
   public var healthBytes: [UInt8] {
     var writer = JSONWriter(capacity: 100)
     writer.beginObject()
@@ -43,7 +43,7 @@ extension RelayServer {
     return writer.bytes
   }
 
-  /// Adds its metrics to the backend's.
+  /// Adds the relay's metrics to the backend's page.
   public func report(to page: inout MetricsPage) {
     page.one("relay_phones", .gauge, "Connected phones.", UInt64(sockets.count))
     page.one("relay_phones_known", .gauge, "Phones, present or not.", UInt64(phones.count))
@@ -69,7 +69,7 @@ extension RelayServer {
 }
 
 extension RelayOutcome {
-  /// Its name in metrics and logs.
+  /// The name of the outcome in metrics and logs.
   public var word: String {
     switch self {
     case .loggedIn: "logged_in"
@@ -81,7 +81,7 @@ extension RelayOutcome {
 }
 
 extension RelayRefusal {
-  /// Its name, for programs, metrics and logs; the first is the original's.
+  /// The name of the refusal for programs, metrics and logs; the first name is the original's.
   public var word: String {
     switch self {
     case .wrongPair: "invalid_credentials"
@@ -103,7 +103,7 @@ extension RelayRefusal {
 }
 
 extension RelayReply {
-  /// Its name in metrics.
+  /// The name of the reply in metrics.
   var word: String {
     switch self {
     case .leased: "leased"
@@ -116,7 +116,7 @@ extension RelayReply {
 }
 
 extension PullRefusal {
-  /// Its name, for programs and metrics.
+  /// The name of the refusal for programs and metrics.
   public var word: String {
     switch self {
     case .notSignedIn: "not_signed_in"

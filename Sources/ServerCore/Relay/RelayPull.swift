@@ -1,68 +1,69 @@
 public import LinkStorage
 public import LinkWire
 
-/// A token and its hash; the token is said once to whom it is for, and never kept.
+/// A token and its hash. The token is sent once to its owner and never stored.
 public struct RelaySecret: Sendable, Hashable, Codable, CustomStringConvertible {
   /// At least 128 random bits, as text.
   public var text: String
-  /// Its SHA-256.
+  /// The SHA-256 hash of the token.
   public var hash: TokenHash
 
-  /// A token with its hash; that they belong together is the caller's promise.
+  /// Creates a secret; the caller guarantees that the token and the hash belong together.
   public init(text: String, hash: TokenHash) {
     self.text = text
     self.hash = hash
   }
 
-  /// Without the secret.
+  /// A description without the secret.
   public var description: String { "a secret" }
 }
 
-/// What a phone comes for without a socket.
+/// A request of a phone without a socket.
 public enum RelayPull: Sendable, Hashable, Codable {
-  /// `POST /relay/lease`: at most so many questions.
+  /// `POST /relay/lease`: a request for questions, up to a number.
   case lease(LeaseOrder)
   /// `POST /relay/results`: an answer, or a part of one.
   case result(LeasedResult)
-  /// `POST /relay/push`: where it is woken from now on.
+  /// `POST /relay/push`: the new push address of the phone.
   case push(PushAddress)
-  /// `POST /relay/assistants`: lists the phone's assistants, after some were ended.
+  /// `POST /relay/assistants`: a request for the list of assistants, after ending some if so
+  /// ordered.
   case assistants(AssistantsOrder)
 }
 
-/// What a pull is answered.
+/// The reply to a pull.
 public enum RelayReply: Sendable, Hashable, Codable {
-  /// The questions, which are the phone's until the lease expires.
+  /// The questions, which are leased to the phone.
   case leased(LeasedQuestions)
-  /// The answer, or its part, was taken; now or before.
+  /// The answer, or its part, was accepted, now or earlier.
   case taken
-  /// The address is kept.
+  /// The push address is stored.
   case registered
   /// The phone's assistants.
   case assistants(PairedAssistants)
-  /// Not done.
+  /// The pull was refused.
   case refused(PullRefusal)
 }
 
-/// Why a pull was not served.
+/// The reason why a pull was refused.
 public enum PullRefusal: Error, Sendable, Hashable, Codable {
-  /// No resume token, or one that is worth nothing any more: connect and pair again.
+  /// The resume token is missing or no longer valid; the phone must connect and pair again.
   case notSignedIn
-  /// No such question was asked of this phone.
+  /// The phone was not asked this question.
   case unknownQuestion
-  /// No assistant of this id is paired with this phone.
+  /// No assistant with this id is paired with the phone.
   case unknownAssistant
-  /// The question was asked, but not under this lease, or its lease expired: lease again.
+  /// The question is not under this lease, or the lease has expired; the phone must lease it again.
   case leaseExpired
   /// No client waits for the answer any more.
   case notWanted
-  /// It is no answer to the question.
+  /// The message is not a valid answer to the question.
   case malformed(reason: String)
-  /// The answer is longer than the backend carries.
+  /// The answer exceeds the backend's limit.
   case tooLarge(limit: Int)
-  /// The backend cannot write down what it must keep.
+  /// The backend cannot store required data.
   case storeFailed(retryAfter: Duration)
-  /// The backend goes away, or holds as much as it can.
+  /// The backend is stopping or overloaded.
   case busy(retryAfter: Duration)
 }
 

@@ -13,7 +13,8 @@ extension RelayServer {
 
   /// Handles the alarm of a socket.
   ///
-  /// One that is dropped is forgotten by the input that follows, which carries the wall clock.
+  /// A dropped socket is removed by the `phoneGone` input that follows, which carries the
+  /// wall-clock time.
   mutating func wake(_ id: ConnectionID) {
     switch sockets.alarm(id, at: now) {
     case nil: return
@@ -27,7 +28,7 @@ extension RelayServer {
     arm(id)
   }
 
-  /// Sends a close frame; from then on what the socket says is ignored.
+  /// Sends a close frame; later messages of the socket are ignored.
   mutating func close(_ id: ConnectionID, _ closure: Closure) {
     guard sockets.close(id, at: now) else { return }
     emit(.close(id, closure))
@@ -45,7 +46,7 @@ extension RelayServer {
 
 // Phones, from the upgrade to the end of their pairing.
 extension RelayServer {
-  /// A phone wants a socket.
+  /// Handles the upgrade request of a phone.
   mutating func open(_ id: ConnectionID, _ arrival: Arrival, wall: Timestamp) {
     if let refused = noRoom(for: arrival) ?? noName(for: arrival) {
       metrics.refused += 1
@@ -76,8 +77,10 @@ extension RelayServer {
     return nil
   }
 
-  /// At the bound of phones the one goes that nobody is paired with and that is away the longest:
-  /// who connects and leaves again and again shuts nobody out.
+  /// Makes room for a new phone, or returns the refusal if there is none.
+  ///
+  /// At the bound, the phone that has been away the longest is removed if no assistant is paired
+  /// with it. A client that connects and leaves repeatedly therefore shuts nobody out.
   private mutating func noName(for arrival: Arrival) -> HTTPRefusal? {
     guard phones.count >= policy.maxPhones, phones.resumed(by: arrival) == nil else { return nil }
     guard let stranger = phones.longestAway(where: { tokens.tokens(of: $0).isEmpty }) else {
@@ -104,12 +107,12 @@ extension RelayServer {
     if pairing.pair(of: id) == nil { emit(.mint(.pair(id))) } else { greet(id) }
   }
 
-  /// Ends all that a device was before it was this phone.
+  /// Ends all earlier phones of the same device.
   private mutating func endOthers(of device: UUID128, than id: PhoneID) {
     for other in phones.claim(device, for: id) { end(other, .replaced) }
   }
 
-  /// What was drawn came.
+  /// Handles the result of a token request.
   mutating func take(_ minted: Minted) {
     switch minted {
     case .phone(let connection, let id, let secret, let pair):
@@ -119,7 +122,7 @@ extension RelayServer {
     }
   }
 
-  /// A phone that was never here before gets a name.
+  /// Creates a phone that connects for the first time.
   private mutating func introduce(
     _ connection: ConnectionID, _ id: PhoneID, _ secret: RelaySecret, _ pair: RelayPair
   ) {
@@ -135,19 +138,19 @@ extension RelayServer {
     phones.add(phone)
     if phone.device != nil {
       remember(pair, of: id)
-      // It is told its token once that will be known again after a restart.
+      // The phone receives its token once the token is stored, so that it is valid after a restart.
       store(phone.changes, then: .phone(id))
     } else {
       show(pair, of: id)
     }
   }
 
-  /// Shows a pair; one that another phone shows is drawn again.
+  /// Shows a new pair on a phone. If another phone shows the same pair, a new one is requested.
   private mutating func show(_ pair: RelayPair, of id: PhoneID) {
     guard let phone = phones[id], phone.connection != nil, remember(pair, of: id) else { return }
     switch phone.presence {
     case .greeting:
-      // The first pair of a phone may be over before the store has the phone.
+      // A phone's first pair may expire before the phone is stored.
       if !writes.storesPhone(id) { greet(id) }
     case .here(let connection): tellPair(of: phone, on: connection, token: nil)
     case .away, .over: break
@@ -165,7 +168,7 @@ extension RelayServer {
     return true
   }
 
-  /// Tells a phone its pair: from here on it counts as connected.
+  /// Sends a phone its pair; from then on the phone counts as connected.
   mutating func greet(_ id: PhoneID) {
     guard let phone = phones[id], case .greeting(let connection, let token) = phone.presence,
       sockets.isOpen(connection), pairing.pair(of: id) != nil
@@ -191,7 +194,7 @@ extension RelayServer {
     emit(.send(connection, .connectionCode(code)))
   }
 
-  /// The pair's time is over: a phone that is here shows a fresh one.
+  /// Removes an expired pair; a connected phone then shows a new one.
   mutating func pairExpired(_ id: PhoneID) {
     pairing.remove(id)
     renewPair(of: id)
@@ -202,7 +205,7 @@ extension RelayServer {
     emit(.mint(.pair(id)))
   }
 
-  /// A socket ended.
+  /// Handles the end of a socket.
   mutating func gone(_ connection: ConnectionID, code: UInt16, wall: Timestamp) {
     let owner = sockets.phone(on: connection)
     forget(connection)
@@ -211,7 +214,7 @@ extension RelayServer {
     guard let phone = phones[id] else { return }
     switch phone.presence {
     case .greeting(_, token: nil), .here: break
-    case .greeting, .away, .over: return end(id, .lost)  // It never heard of its token.
+    case .greeting, .away, .over: return end(id, .lost)  // The token was never sent.
     }
     guard phone.device != nil else { return end(id, .lost) }
     let now = now
@@ -224,7 +227,7 @@ extension RelayServer {
     sendWakePush(to: id)
   }
 
-  /// Ends a phone's pairing; those who still hold tokens are told why.
+  /// Ends a phone's pairing; assistants that still hold tokens receive the reason.
   mutating func end(_ id: PhoneID, _ ending: RelayPhone.Ending) {
     guard let phone = phones[id], !phone.isOver else { return }
     if let connection = phone.connection, ending == .replaced {
@@ -240,12 +243,14 @@ extension RelayServer {
     forgetIfUnasked(id)
   }
 
-  /// A phone that is over is remembered as long as somebody may ask for it.
+  /// Removes a phone that is over unless an assistant still holds a token for it.
   mutating func forgetIfUnasked(_ id: PhoneID) {
     if tokens.tokens(of: id).isEmpty { phones.forget(id) }
   }
 
-  /// Arms the end of the grace: without a push address soon, else when its last token expires.
+  /// Sets the alarm for the end of the grace period.
+  ///
+  /// Without a push address the period is short; otherwise it lasts until the last token expires.
   mutating func armGrace(_ id: PhoneID) {
     guard let phone = phones[id], phone.isAway else { return }
     let short = phone.seenAt.advanced(by: policy.grace)
@@ -259,9 +264,9 @@ extension RelayServer {
   }
 }
 
-// Questions, and when they are given to their phones.
+// Questions, and when they are sent to their phones.
 extension RelayServer {
-  /// An assistant asks a phone.
+  /// Handles a question of an assistant.
   mutating func take(
     _ call: RequestID, _ question: HealthQuestion, bearer: TokenHash?, wall: Timestamp
   ) {
@@ -290,10 +295,11 @@ extension RelayServer {
     sendWakePush(to: phone.id)
   }
 
-  /// How long the time of an assistant's last question may wait for the store.
+  /// The maximum delay before the time of an assistant's last question is stored.
   private static let noteInterval = Duration.seconds(60)
 
-  /// Until when a question waits for a phone that nothing can wake; `nil` for any other question.
+  /// Returns until when a question waits for a phone that no push can wake, or nil for other
+  /// questions.
   private func waitsUntil(_ question: RelayQuestion) -> Instant? {
     guard question.isWaiting, question.call != nil else { return nil }
     return phones[question.phone]?.mayReturn(within: policy.returnWait)
@@ -304,12 +310,12 @@ extension RelayServer {
     alarms.set(.question(id), at: min(question.wake, waitsUntil(question) ?? question.wake))
   }
 
-  /// Sets anew when the questions to a phone end: it left, or its push address is gone.
+  /// Resets the alarms of a phone's questions after it left or lost its push address.
   private mutating func armLine(of id: PhoneID) {
     for question in questions.line(of: id) { arm(question) }
   }
 
-  /// Asks the phone the first question in line, if it is here and none is under way.
+  /// Sends the phone its first waiting question, if it is connected and no question is under way.
   private mutating func advance(_ id: PhoneID) {
     guard case .here(let connection) = phones[id]?.presence, sockets.isOpen(connection),
       let next = questions.askNext(of: id, on: connection)
@@ -317,23 +323,24 @@ extension RelayServer {
     emit(.send(connection, .question(next.id, next.question)))
   }
 
-  /// The socket on which a question was under way is no more: it is asked again on the next.
+  /// Requeues the question that was under way on a socket that ended; it is sent again on the next
+  /// one.
   private mutating func requeue(_ id: PhoneID, from connection: ConnectionID) {
     for question in questions.asked(on: connection, of: id) { wait(question) }
   }
 
-  /// Puts a question back into the line.
+  /// Returns a question to the queue of its phone.
   private mutating func wait(_ id: QuestionID) {
     questions.wait(id, from: now)
     arm(id)
   }
 
-  /// Questions to a phone that is away are kept, so that a restart does not lose them.
+  /// Stores the questions to a phone that is away, so that they survive a restart.
   private mutating func keepLine(of id: PhoneID) {
     if phones[id]?.isAway == true { store(questions.keep(lineOf: id)) }
   }
 
-  /// Ends a question with its one outcome.
+  /// Ends a question with its only outcome.
   mutating func settle(_ id: QuestionID, _ outcome: RelayOutcome, byPhone: Bool = false) {
     guard let question = questions.end(id) else { return }
     alarms.clear(.question(id))
@@ -343,7 +350,7 @@ extension RelayServer {
     advance(question.phone)
   }
 
-  /// Lets the phone know, as far as it can, that nobody waits any more.
+  /// Informs the phone, if possible, that nobody waits for the answer any more.
   private mutating func release(_ question: RelayQuestion, byPhone: Bool) {
     switch question.stage {
     case .waiting: break
@@ -351,7 +358,7 @@ extension RelayServer {
     case .asked(let connection):
       guard !byPhone, sockets.isOpen(connection) else { return }
       if phones[question.phone]?.device == nil {
-        // A plain phone answers what it does not know with an error that names no question.
+        // A plain phone answers an unknown question with an error that names no question.
         sockets.addPendingAnswer(connection)
       } else {
         emit(.send(connection, .cancel(question.id)))
@@ -359,7 +366,7 @@ extension RelayServer {
     }
   }
 
-  /// The deadline or the lease of a question is over.
+  /// Handles the deadline or the expired lease of a question.
   mutating func wake(_ id: QuestionID) {
     guard let question = questions[id] else { return }
     if now >= question.deadline { return settle(id, .refused(lateness(of: question))) }
@@ -372,7 +379,7 @@ extension RelayServer {
     sendWakePush(to: question.phone)
   }
 
-  /// Why a question was not answered in time.
+  /// Returns the reason why a question was not answered in time.
   private func lateness(of question: RelayQuestion) -> RelayRefusal {
     guard let phone = phones[question.phone] else { return .timedOut(after: policy.callLimit) }
     switch phone.presence {
@@ -389,7 +396,7 @@ extension RelayServer {
     }
   }
 
-  /// Why a phone that is over cannot be asked.
+  /// Returns the reason why an absent phone cannot be asked.
   func absence(of phone: RelayPhone) -> RelayRefusal {
     switch phone.presence {
     case .over(_, .replaced): .phoneReplaced
@@ -400,9 +407,9 @@ extension RelayServer {
   }
 }
 
-// What phones say on their sockets.
+// Messages that phones send on their sockets.
 extension RelayServer {
-  /// A phone said something on its socket.
+  /// Handles a message of a phone on its socket.
   mutating func said(_ connection: ConnectionID, _ message: PhoneMessage) {
     guard let phone = speaker(on: connection) else { return metrics.strays += 1 }
     switch message {
@@ -431,7 +438,7 @@ extension RelayServer {
     }
   }
 
-  /// A phone sent what is no message.
+  /// Handles data of a phone that is not a valid message.
   mutating func unreadable(_ connection: ConnectionID, _ error: RelayWireError) {
     guard let phone = speaker(on: connection) else { return metrics.strays += 1 }
     let question =
@@ -442,7 +449,7 @@ extension RelayServer {
     settle(question, .refused(.malformed(reason: error.description)), byPhone: true)
   }
 
-  /// Whose socket it is, while the phone is here on it.
+  /// Returns the phone of a connection, if it is connected on it.
   private func speaker(on connection: ConnectionID) -> PhoneID? {
     guard sockets.isOpen(connection), let id = sockets.phone(on: connection),
       phones[id]?.presence == .here(connection)
@@ -450,8 +457,8 @@ extension RelayServer {
     return id
   }
 
-  /// The question that an error without an id is about: the one under way, if a plain phone has no
-  /// other to answer.
+  /// Returns the question that an error without an id is about: the one under way, unless answers
+  /// to ended questions are still expected from a plain phone.
   private mutating func unnamed(on connection: ConnectionID, of phone: PhoneID) -> QuestionID? {
     guard !sockets.hasPendingAnswers(connection),
       let question = questions.asked(on: connection, of: phone).first
@@ -462,7 +469,7 @@ extension RelayServer {
     return question
   }
 
-  /// Late, twice, or never asked for.
+  /// Counts a message that is late, repeated or unrequested.
   private mutating func stray(on connection: ConnectionID) {
     metrics.strays += 1
     sockets.takePendingAnswer(connection)
@@ -479,7 +486,7 @@ extension RelayServer {
     settle(question, .data(object), byPhone: true)
   }
 
-  /// Takes a part of an answer; ends the question with the last one.
+  /// Adds a part of an answer; the last part ends the question.
   private mutating func gather(_ part: HealthPart, of id: QuestionID) throws(AnswerFault) {
     if let whole = try questions.gather(part, of: id) { settle(id, .data(whole), byPhone: true) }
   }
@@ -497,22 +504,22 @@ extension RelayServer {
     settle(question, .refused(refusal), byPhone: byPhone)
   }
 
-  /// The socket ended over a message that was too long: its answer, whenever it is asked again.
+  /// Ends the question whose answer was too long for the socket, since it would be too long again.
   private mutating func refuseTooLarge(_ id: PhoneID, on connection: ConnectionID) {
     for question in questions.asked(on: connection, of: id) {
       settle(question, .refused(.answerTooLarge(limit: policy.maxAnswerBytes)), byPhone: true)
     }
   }
 
-  /// Why a phone did not answer, in words even if it gives none.
+  /// Returns the phone's reason for not answering, or a default text if it gave none.
   private static func text(_ reason: String) -> String {
     reason.isEmpty ? "the phone could not answer" : reason
   }
 }
 
-// Phones without a socket: pulls, and pushes that wake them.
+// Phones without a socket: pulls, and pushes that wake phones.
 extension RelayServer {
-  /// A phone without a socket wants something.
+  /// Handles a request of a phone without a socket.
   mutating func take(
     _ request: RequestID, _ pull: RelayPull, bearer: TokenHash?, wall: Timestamp
   ) {
@@ -543,7 +550,7 @@ extension RelayServer {
     }
   }
 
-  /// A sign of a phone that is away: its grace begins anew.
+  /// Records a request of a phone that is away, which restarts its grace period.
   private mutating func seen(_ id: PhoneID, wall: Timestamp) {
     let now = now
     guard phones.change(id, { $0.seen(at: now, wall: wall) }) == true else { return }
@@ -588,7 +595,7 @@ extension RelayServer {
     }
   }
 
-  /// Takes an answer under a lease; one that is wrong may be put right while the lease holds.
+  /// Handles an answer under a lease. An invalid answer may be corrected while the lease is valid.
   private mutating func answer(
     _ message: PhoneMessage, _ question: QuestionID
   ) throws(AnswerFault) {
@@ -614,7 +621,7 @@ extension RelayServer {
     emit(.respond(request, reply))
   }
 
-  /// Ends some of a phone's accesses, and lists the rest.
+  /// Ends some of a phone's accesses, and responds with the remaining ones.
   private mutating func take(_ request: RequestID, _ order: AssistantsOrder, of id: PhoneID) {
     let all = tokens.tokens(of: id)
     switch order {
@@ -640,7 +647,7 @@ extension RelayServer {
       })
   }
 
-  /// Wakes a phone that is away, if a question came into the line since it was woken last.
+  /// Wakes a phone that is away, if a question arrived since the last push.
   mutating func sendWakePush(to id: PhoneID) {
     guard let phone = phones[id], phone.isAway, phone.wakePush.address != nil else { return }
     let waiting = questions.questions(to: id).filter { $0.isWaiting && $0.call != nil }
@@ -656,7 +663,7 @@ extension RelayServer {
     }
   }
 
-  /// What became of a push; that of an address which is no longer the phone's means nothing.
+  /// Handles the result of a push, unless the phone has another address now.
   mutating func pushed(_ id: PhoneID, to address: PushAddress, _ outcome: PushOutcome) {
     guard phones[id]?.wakePush.address == address else { return }
     metrics.pushed[outcome.metric, default: 0] += 1
@@ -670,7 +677,7 @@ extension RelayServer {
 }
 
 extension PushOutcome {
-  /// Its name in metrics.
+  /// The name of the outcome in metrics.
   fileprivate var metric: String {
     switch self {
     case .delivered: "delivered"

@@ -3,14 +3,14 @@ import LinkHealth
 public import LinkStorage
 public import LinkWire
 
-/// The relay between assistants and phones as a value: pairing, tokens, questions, leases, the end.
+/// The relay between assistants and phones as a value: pairing, tokens, questions, leases, drain.
 ///
-/// A phone goes this way; a plain one, which names no device, goes from `here` to `over` at once:
+/// A phone passes through these stages. A plain phone, which names no device, skips `away`:
 ///
 ///     upgrade ──► greeting ──► here ──► away ──► over ──► forgotten
 ///                    ▲          └────────┴► greeting (resumed)
 ///
-/// A question this way, and has exactly one outcome, for the one who asked:
+/// A question passes through these stages and has exactly one outcome:
 ///
 ///     ask ──► waiting ──► asked ──► ended       (the phone's socket ended: waiting again)
 ///                └──────► leased ─► ended       (the lease expired: waiting again)
@@ -26,10 +26,10 @@ public struct RelayServer: ServerRules {
   var alarms = AlarmQueue<RelayAlarm>()
   var metrics = RelayMetrics()
 
-  /// A relay that begins at `now`.
+  /// Creates a relay that starts at `now`.
   ///
-  /// `life` begins the ids of its questions and leases: at most 32 letters and digits that no other
-  /// run of this backend has.
+  /// - Parameter life: The prefix of the ids of questions and leases: at most 32 letters and digits
+  ///   that no other run of this backend uses.
   public init(policy: RelayServerPolicy = RelayServerPolicy(), life: String, at now: Instant) {
     let policy = policy.workable
     self.policy = policy
@@ -42,7 +42,7 @@ public struct RelayServer: ServerRules {
     writes = RelayWrites(bound: policy.maxWrites)
   }
 
-  /// Takes one input; answers what to do, in order.
+  /// Handles one input and returns the resulting effects, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     frame.begin(at: now)
     switch input {
@@ -66,7 +66,7 @@ public struct RelayServer: ServerRules {
     return frame.takeEffects()
   }
 
-  /// Lets pings, pairs, deadlines, leases, graces and the drain come due.
+  /// Handles pings, pairs, deadlines, leases, grace periods and drain steps that are due.
   public mutating func tick(at now: Instant) -> [Effect] {
     guard !frame.isFinished else { return [] }
     frame.begin(at: now)
@@ -87,7 +87,7 @@ public struct RelayServer: ServerRules {
     return frame.takeEffects()
   }
 
-  /// The next instant at which something may be due; early at most, never late.
+  /// The next instant at which something may be due. It may be early, but is never late.
   public var deadline: Instant? {
     frame.isFinished ? nil : [alarms.first, frame.mode.deadline].compactMap(\.self).min()
   }
@@ -98,13 +98,13 @@ public struct RelayServer: ServerRules {
     frame.emit(effect)
   }
 
-  /// Asks the store for a change; what follows it waits.
+  /// Writes changes to the store; `next` follows once they are durable.
   mutating func store(_ changes: [RelayChange], then next: RelayWrites.Next = .nothing) {
     guard !changes.isEmpty else { return }
     emit(.store(writes.begin(changes, then: next), changes))
   }
 
-  /// The store answered.
+  /// Handles the result of a write.
   private mutating func stored(_ token: StoreToken, failure: StoreFailure?) {
     guard let next = writes.end(token, failure: failure) else { return }
     if failure != nil {
@@ -128,13 +128,13 @@ public struct RelayServer: ServerRules {
       respond(
         request,
         failure == nil ? .registered : .refused(.storeFailed(retryAfter: policy.busyRetry)))
-      // This run can use the address whether or not the next one will know it.
+      // This run can use the address even if the next run will not have it.
       sendWakePush(to: id)
     }
   }
 }
 
-/// The alarms of the relay, by what they are for.
+/// The alarms of the relay.
 enum RelayAlarm: Sendable, Hashable, Comparable {
   case socket(ConnectionID)
   case question(QuestionID)
@@ -148,55 +148,60 @@ enum RelayAlarm: Sendable, Hashable, Comparable {
 }
 
 extension RelayServer {
-  /// Everything that can happen to the relay.
+  /// An input of the relay.
   ///
-  /// `wall` is the wall clock when the input arrived: it judges and stamps what is kept.
+  /// `wall` is the wall-clock time at which the input arrived. Expiry is checked against it, and it
+  /// becomes the time stamp of stored data.
   public enum Input: Sendable, Hashable, Codable {
-    /// What the store held when the process began; said once, before anything else.
+    /// The content of the store when the process started. It is sent once, before any other input.
     case restored(StoredRelay, wall: Timestamp)
 
     /// A well-formed upgrade of a phone arrived.
     case phoneOpened(ConnectionID, Arrival, wall: Timestamp)
-    /// Any byte came from a phone's socket.
+    /// At least one byte arrived from a phone's socket.
     case heard(ConnectionID)
     /// A phone sent a message.
     case phoneSaid(ConnectionID, PhoneMessage)
-    /// A phone sent what is no message.
+    /// A phone sent data that is not a valid message.
     case phoneUnreadable(ConnectionID, RelayWireError)
-    /// The send queue of a phone's socket passed its bound.
+    /// The send queue of a phone's socket exceeded its bound.
     case overflowed(ConnectionID)
-    /// A phone's connection is gone, with the code by which it ended (RFC 6455 section 7.1.5; 1006
-    /// when it broke). Said once for every connection, whoever ended it.
+    /// A phone's connection is gone, with its close code (RFC 6455 section 7.1.5; 1006 if it
+    /// broke).
+    ///
+    /// It is sent once for each connection, whichever side closed it.
     case phoneGone(ConnectionID, code: UInt16, wall: Timestamp)
 
-    /// An assistant calls; `from` is its address, an IPv6 one cut to its /64. A call has the name
-    /// of the request that it came with, which no other call of this run has.
+    /// An assistant calls.
+    ///
+    /// `from` is its address; an IPv6 address is cut to its /64 prefix. A call has the id of the
+    /// request that contains it, which no other call of this run has.
     case call(RequestID, RelayCall, bearer: TokenHash?, from: String, wall: Timestamp)
-    /// It left before the outcome.
+    /// The assistant disconnected before the outcome.
     case abandoned(RequestID)
-    /// A phone in background came for its questions, with an answer, or with an address.
+    /// A phone in the background requests its questions, or sends an answer or an address.
     case pull(RequestID, RelayPull, bearer: TokenHash?, wall: Timestamp)
 
-    /// What was asked for by `mint`.
+    /// The result of a token request, after `mint`.
     case minted(Minted)
-    /// The store made a change durable, or failed to.
+    /// The store made a change durable, or failed to do so.
     case stored(StoreToken, failure: StoreFailure?)
-    /// What became of a push to an address.
+    /// The result of a push to an address.
     case pushed(PhoneID, to: PushAddress, PushOutcome)
-    /// Go away politely; phones are told to spread their return over `within`.
+    /// A request to drain; phones are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }
 
-  /// The client of an upgrade request.
+  /// The client that requests an upgrade.
   public struct Arrival: Sendable, Hashable, Codable {
-    /// The header `Holdfast-Device`; a phone without it is a plain one, which cannot resume.
+    /// The header `Holdfast-Device`; a phone without it is a plain phone, which cannot resume.
     public var device: UUID128?
     /// The hash of the header `Holdfast-Resume`.
     public var resume: TokenHash?
-    /// The client's address, an IPv6 one cut to its /64.
+    /// The client's address; an IPv6 address is cut to its /64 prefix.
     public var address: String
 
-    /// An arrival from its parts.
+    /// Creates an arrival from its parts.
     public init(device: UUID128? = nil, resume: TokenHash? = nil, address: String) {
       self.device = device
       self.resume = resume
@@ -204,19 +209,19 @@ extension RelayServer {
     }
   }
 
-  /// What a secure generator drew.
+  /// The result of a token request, drawn by a secure generator.
   public enum Minted: Sendable, Hashable, Codable {
-    /// For a phone that came: its name, its resume token and its first pair.
+    /// The id, the resume token and the first pair of a new phone.
     case phone(ConnectionID, PhoneID, RelaySecret, RelayPair)
-    /// For a phone whose pair was used or has expired.
+    /// A pair for a phone whose previous pair was used or has expired.
     case pair(PhoneID, RelayPair)
-    /// For an assistant that paired.
+    /// A bearer token for an assistant that paired.
     case access(RequestID, RelaySecret)
   }
 }
 
 extension RelayServer {
-  /// Everything that the relay can ask for; carried out in order.
+  /// An effect of the relay. Effects are carried out in order.
   public enum Effect: Sendable, Hashable, Codable {
     /// Complete a phone's upgrade.
     case accept(ConnectionID)
@@ -226,53 +231,53 @@ extension RelayServer {
     case send(ConnectionID, BackendMessage)
     /// Send a ping frame (RFC 6455 section 5.5.2).
     case ping(ConnectionID)
-    /// Send a close frame behind what is queued.
+    /// Send a close frame after everything that is queued.
     case close(ConnectionID, Closure)
-    /// End the connection without a word; `phoneGone` follows as for every end.
+    /// Drop the connection without a close frame; `phoneGone` follows as always.
     case drop(ConnectionID)
 
-    /// Tell an assistant the outcome; said once a call, never after it was abandoned.
+    /// Send an assistant the outcome; sent once for each call, and never after it was abandoned.
     case answer(RequestID, RelayOutcome)
-    /// Answer a pull; said once.
+    /// Respond to a pull; sent once for each pull.
     case respond(RequestID, RelayReply)
 
-    /// Draw secrets; the answer is `minted`, in the same turn or later.
+    /// Request secrets; `minted` follows, at once or later.
     case mint(Mint)
-    /// Make changes durable, all or none, in the order of these effects.
+    /// Make changes durable, all or none, in the order of the effects.
     case store(StoreToken, [RelayChange])
-    /// Wake a phone; the push is worth nothing from `expiresAt` on.
+    /// Wake a phone with a push that is useless from `expiresAt` on.
     case push(PhoneID, PushAddress, expiresAt: Timestamp)
-    /// The drain is over: nothing is open, or its time is up.
+    /// The drain is over: nothing is open, or its time limit has passed.
     case finished
   }
 
-  /// What a secure generator is asked for.
+  /// A token request to a secure generator.
   public enum Mint: Sendable, Hashable, Codable {
-    /// A name, a resume token and a pair.
+    /// A request for an id, a resume token and a pair.
     case phone(ConnectionID)
-    /// A pair.
+    /// A request for a pair.
     case pair(PhoneID)
-    /// A bearer token.
+    /// A request for a bearer token.
     case access(RequestID)
   }
 }
 
 extension Closure {
-  /// The same device came again; only the newest connection of a device stands.
+  /// The same device connected again; only the newest connection of a device stays open.
   public static let replaced = Closure(4409, "replaced by another connection of this device")
-  /// What the phone must be promised cannot be kept now (RFC 6455 section 7.4, IANA: 1013).
+  /// The store cannot guarantee now what the phone needs (RFC 6455 section 7.4, IANA: 1013).
   public static let tryAgainLater = Closure(1013, "try again later")
 }
 
-// What was stored, and the drain.
+// The stored state, and the drain.
 extension RelayServer {
-  /// Takes what was kept, before anything else happens; what is over is forgotten there too.
+  /// Restores the stored state before any other input, and removes what has expired.
   private mutating func restore(_ kept: StoredRelay, wall: Timestamp) {
     var changes: [RelayChange] = []
     for phone in kept.phones.prefix(policy.maxPhones) {
       changes += restore(phone, wall: wall)
     }
-    // By age, so that the order in which one more ends the oldest is that of before.
+    // Accesses are sorted by age, so that the oldest one is still the first to end at the bound.
     let accesses = kept.accesses.sorted {
       ($0.since ?? $0.expiresAt, $0.token) < ($1.since ?? $1.expiresAt, $1.token)
     }
@@ -294,7 +299,7 @@ extension RelayServer {
     store(changes)
   }
 
-  /// A phone that was connected when the process ended counts as gone from now on.
+  /// Restores a phone. One that was connected when the process ended counts as away from now on.
   private mutating func restore(_ kept: StoredPhone, wall: Timestamp) -> [RelayChange] {
     guard phones[kept.id] == nil else { return [] }
     let left = kept.leftAt.map { min(.zero, wall.duration(to: $0)) } ?? .zero
@@ -303,7 +308,7 @@ extension RelayServer {
     return kept.leftAt == nil ? phone.changes : []
   }
 
-  /// A question waits for its assistant to ask it again; returns false when none could.
+  /// Restores a question, which waits until its assistant asks it again. Returns false if none can.
   private mutating func restore(_ kept: StoredQuestion, wall: Timestamp) -> Bool {
     let deadline = now.advanced(by: wall.duration(to: kept.deadline))
     guard let phone = phones[kept.phone], !phone.isOver, tokens[kept.asker] != nil,
@@ -313,13 +318,13 @@ extension RelayServer {
     return true
   }
 
-  /// The input that begins a drain.
+  /// Returns the input that starts a drain.
   public static func drain(within window: Duration) -> Input { .drain(within: window) }
 
   /// Whether the drain has ended.
   public var isFinished: Bool { frame.isFinished }
 
-  /// Refuses new work from now on; open questions may still be answered during the grace.
+  /// Rejects new work from now on; open questions may be answered during the grace period.
   private mutating func drain(within window: Duration) {
     let isIdle = questions.isEmpty && tokens.waiting == 0
     _ = frame.drain(
@@ -337,7 +342,7 @@ extension RelayServer {
     frame.finish(with: .finished)
   }
 
-  /// Ends all calls and begins to close all sockets.
+  /// Ends all calls and starts to close all sockets.
   private mutating func leave(within window: Duration) {
     storeNotes()
     let late = RelayRefusal.stopping(retryAfter: max(window, policy.busyRetry))
@@ -349,7 +354,7 @@ extension RelayServer {
     for id in sockets.connections { close(id, .draining(within: window)) }
   }
 
-  /// Drops what is left when the time of the drain is up.
+  /// Drops whatever is left when the time limit of the drain has passed.
   private mutating func giveUp() {
     for id in sockets.connections {
       forget(id)
@@ -363,7 +368,7 @@ extension RelayServer {
 
 // Assistants: logins, questions and logouts.
 extension RelayServer {
-  /// An assistant wants something.
+  /// Handles a call of an assistant.
   private mutating func take(
     _ id: RequestID, _ call: RelayCall, bearer: TokenHash?, from address: String, wall: Timestamp
   ) {
@@ -405,26 +410,26 @@ extension RelayServer {
     forget(bearer, then: .logout(id))
   }
 
-  /// Lets a login or a logout wait for secrets and for the store, as long as a call may take.
+  /// Lets a login or a logout wait for secrets and the store, up to the time limit of a call.
   private mutating func wait(_ call: RequestID, _ login: RelayLogin) {
     tokens.wait(call, login)
     alarms.set(.login(call), at: now.advanced(by: policy.callLimit))
   }
 
-  /// Forgets a login or a logout that waits; returns false if it does not wait any more.
+  /// Removes a waiting login or logout, and returns false if it no longer waits.
   @discardableResult
   private mutating func endWaiting(_ call: RequestID) -> Bool {
     alarms.clear(.login(call))
     return tokens.endWaiting(call)
   }
 
-  /// The store took too long: a token that it keeps after all is ended then.
+  /// Refuses a login or logout whose write took too long; a token stored later is ended then.
   private mutating func loginExpired(_ call: RequestID) {
     guard endWaiting(call) else { return }
     refuse(call, storeFailed)
   }
 
-  /// The token of a login was drawn: it counts once it is kept.
+  /// Stores the new token of a login, which becomes valid once it is stored.
   mutating func grant(_ call: RequestID, _ secret: RelaySecret) {
     guard case .login(let phone, let assistant, let wall) = tokens.login(call) else { return }
     let access = StoredAccess(
@@ -433,8 +438,9 @@ extension RelayServer {
     store([.access(access)], then: .access(call, access, secret))
   }
 
-  /// Returns when a login is said to have been: later than those before it at the same phone, also
-  /// where the wall clock went back, since a restart orders tokens by this time.
+  /// Returns the time of a login, which is later than all earlier logins at the same phone.
+  ///
+  /// This also holds if the wall clock stepped back, since a restart orders tokens by this time.
   private func time(ofLogin wall: Timestamp, at phone: PhoneID) -> Timestamp {
     let stored = tokens.accesses(to: phone).compactMap(\.kept.since)
     guard let last = (stored + writes.logins(at: phone)).max(), wall <= last else { return wall }
@@ -445,7 +451,7 @@ extension RelayServer {
     _ call: RequestID, _ access: StoredAccess, _ secret: RelaySecret, failure: StoreFailure?
   ) {
     guard endWaiting(call) else {
-      return store([.endAccess(access.token)])  // Its assistant has gone.
+      return store([.endAccess(access.token)])  // The assistant has disconnected.
     }
     guard failure == nil else { return refuse(call, storeFailed) }
     guard let phone = phones[access.phone], !phone.isOver else {
@@ -459,7 +465,8 @@ extension RelayServer {
     answer(call, .loggedIn(grant))
   }
 
-  /// Lets a token ask a phone; one more than its bound ends the oldest, and says so to both ends.
+  /// Admits a token. At the bound of a phone the oldest token ends, and both sides receive the
+  /// reason.
   private mutating func admit(_ access: StoredAccess, until: Instant) {
     tokens.admit(access, until: until)
     alarms.set(.access(access.token), at: until.advanced(by: policy.tokenMemory))
@@ -470,7 +477,7 @@ extension RelayServer {
     armGrace(access.phone)
   }
 
-  /// Ends an access before its time; its assistant is told why when it asks, the user at once.
+  /// Ends an access early. Its assistant receives the reason with its next call, the user at once.
   mutating func signOut(_ token: TokenHash, _ reason: RelayRefusal.SignOut) {
     guard let access = tokens[token] else { return }
     tokens.signOut(token, reason, at: now)
@@ -487,7 +494,7 @@ extension RelayServer {
     tellPair(of: phone, on: connection, token: nil)
   }
 
-  /// Forgets a token; what it still asks ends with this refusal.
+  /// Removes a token; its open questions end with the given refusal.
   private mutating func forget(
     _ token: TokenHash, refusing refusal: RelayRefusal = .cancelled,
     then next: RelayWrites.Next = .nothing
@@ -502,7 +509,7 @@ extension RelayServer {
     armGrace(access.phone)
   }
 
-  /// Tells the store when assistants asked last.
+  /// Stores the times of the assistants' last questions.
   private mutating func storeNotes() {
     alarms.clear(.notes)
     store(tokens.takeNotes())
@@ -519,7 +526,7 @@ extension RelayServer {
     emit(.answer(call, outcome))
   }
 
-  /// The assistant has gone: nothing is said to it any more.
+  /// Handles an assistant that disconnected; no response is sent to it.
   private mutating func abandon(_ call: RequestID) {
     endWaiting(call)
     guard let id = questions.abandon(call) else { return }
@@ -527,9 +534,9 @@ extension RelayServer {
   }
 }
 
-// What always holds between the parts of the relay.
+// The invariants between the parts of the relay.
 extension RelayServer {
-  /// Notes each invariant that does not hold now.
+  /// Records each invariant that does not hold.
   public func check(_ check: inout InvariantCheck) {
     check.require(
       questions.count + tokens.waiting <= policy.maxCalls && sockets.count <= policy.maxSockets,

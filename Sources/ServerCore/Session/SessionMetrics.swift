@@ -1,6 +1,6 @@
 import LinkCore
 
-/// The counters of the server of sessions since its start.
+/// The counters of the session server since its start.
 struct SessionMetrics: Sendable, Hashable {
   var opened: UInt64 = 0
   var refused: UInt64 = 0
@@ -14,22 +14,22 @@ struct SessionMetrics: Sendable, Hashable {
   /// Refusals of single messages, by code.
   var errors: [String: UInt64] = [:]
   var prompts: UInt64 = 0
-  /// Prompts that were sent again.
+  /// Prompts that clients sent again.
   var repeated: UInt64 = 0
   var started: UInt64 = 0
-  /// Prompts that ended, by what came of them.
+  /// Prompts that ended, by outcome.
   var answered: [String: UInt64] = [:]
   var acknowledged: UInt64 = 0
   var replayed: UInt64 = 0
-  /// Answers that were removed before they were acknowledged.
+  /// Answers that were removed before their client acknowledged them.
   var lost: UInt64 = 0
-  /// Clients that were told of a loss.
+  /// Clients to which a loss was reported.
   var unrecovered: UInt64 = 0
   var storeFailures: UInt64 = 0
 }
 
 extension SessionServer {
-  /// Whether it takes work, and whether the last change was stored.
+  /// The health of the service: whether it accepts work, and whether the last change was stored.
   public var serviceHealth: ServiceHealth {
     ServiceHealth(
       isServing: mode == .serving, storeFailure: writes.failure, of: Self.storeName)
@@ -37,7 +37,7 @@ extension SessionServer {
 
   public static var storeName: String { "the session store" }
 
-  /// Adds its metrics to the backend's.
+  /// Adds the server's metrics to the backend's page.
   public func report(to page: inout MetricsPage) {
     page.one("session_sockets", .gauge, "Open sockets.", UInt64(sockets.count))
     page.one("session_clients", .gauge, "Clients that are remembered.", UInt64(clients.count))

@@ -7,7 +7,7 @@ import LinkWire
 // MARK: - Arrival
 
 extension SessionServer {
-  /// Takes a prompt of a client, which is sent for the first time or again.
+  /// Handles a prompt of a client, whether it is new or sent again.
   mutating func prompt(
     _ id: ConnectionID, _ prompt: SessionPrompt, of peer: SessionSocket.Peer
   ) {
@@ -42,7 +42,7 @@ extension SessionServer {
     store(changes, then: [.accepted(turn.id)])
   }
 
-  /// The client that sent a prompt, which has its number once the prompt is durable.
+  /// Returns the sender of a prompt, with the prompt's number as its latest one.
   private func client(numbering turn: SessionTurn) -> StoredSessionClient? {
     guard var client = clients[turn.sender ?? turn.client]?.kept else { return nil }
     if let number = turn.prompt.number {
@@ -57,7 +57,7 @@ extension SessionServer {
     case conflict
   }
 
-  /// Whether a prompt with its key was sent before: by this client, or the very same by another.
+  /// Returns whether the client, or another client with the same prompt, already used its key.
   private func known(_ prompt: SessionPrompt, of client: String) -> Known {
     let turns = prompts.all(withKey: prompt.idempotencyKey)
     if let own = turns.first(where: { $0.client == client }) {
@@ -66,7 +66,7 @@ extension SessionServer {
     return turns.first { $0.isSame(as: prompt) }.map { .same($0.id) } ?? .new
   }
 
-  /// Acknowledges a known prompt while it waits or runs, and answers it after that.
+  /// Acknowledges a known prompt while it is open, and sends its answer once it has ended.
   private mutating func repeated(
     _ id: SessionPromptID, on connection: ConnectionID, by client: String
   ) {
@@ -85,7 +85,7 @@ extension SessionServer {
     }
   }
 
-  /// Gives a prompt that has not ended to the client that sent it last.
+  /// Reassigns a prompt that has not ended to its most recent sender.
   private mutating func give(_ id: SessionPromptID, to client: String) {
     guard let turn = prompts[id], turn.answer == nil else { return }
     switch turn.stage {
@@ -99,7 +99,7 @@ extension SessionServer {
       if let kept = prompts[id]?.kept { delay(.prompt(kept)) }
       return
     }
-    // The store may still fail to take it, and must not get it by another way.
+    // The first write may still fail, so no other change may store the prompt meanwhile.
     prompts.change(id) { $0.sender = turn.sender ?? turn.client }
   }
 
@@ -127,14 +127,14 @@ extension SessionServer {
     return nil
   }
 
-  /// Puts a prompt into the line of its conversation.
+  /// Adds a prompt to the queue of its conversation.
   mutating func enter(_ turn: SessionTurn) {
     prompts.add(turn)
     conversations.enter(turn.id, in: turn.prompt.conversation, at: wall)
     clients[turn.client]?.open += 1
   }
 
-  /// Handles the answer of the store to a new prompt.
+  /// Handles the result of storing a new prompt.
   mutating func accepted(_ id: SessionPromptID, _ failure: StoreFailure?) {
     guard let turn = prompts[id], case .accepting(let starts) = turn.stage else { return }
     let conversation = turn.prompt.conversation
@@ -164,14 +164,14 @@ extension SessionServer {
     send(asker, .ack(message: "Prompt received", idempotencyKey: turn.prompt.idempotencyKey))
   }
 
-  /// Whether no prompt of a conversation is under way or comes first.
+  /// Returns whether a new prompt of a conversation can start at once.
   private func mayStart(_ conversation: String) -> Bool {
     conversations.line(of: conversation).allSatisfy { id in
       if case .finishing = prompts[id]?.stage { true } else { false }
     }
   }
 
-  /// The first prompt of a conversation that may start now.
+  /// Returns the first prompt of a conversation that may start now.
   func startable(_ conversation: String) -> SessionPromptID? {
     guard mode == .serving else { return nil }
     for id in conversations.line(of: conversation) {
@@ -192,14 +192,14 @@ extension SessionServer {
     store([.started(id)], then: [.started(id)])
   }
 
-  /// Gives free handlers to the conversations that wait for one.
+  /// Assigns free handlers to the conversations that wait for one.
   private mutating func advanceQueue() {
     while prompts.running < policy.maxRunning, let conversation = conversations.dequeue() {
       advance(conversation)
     }
   }
 
-  /// Handles the answer of the store to the mark of a start.
+  /// Handles the result of storing the start mark of a prompt.
   mutating func started(_ id: SessionPromptID, _ failure: StoreFailure?) {
     guard let turn = prompts[id], turn.stage == .starting else { return }
     guard failure == nil else { return storeLater(id) }
@@ -216,8 +216,8 @@ extension SessionServer {
     if !turn.killers.isEmpty { cancel(id, Self.cancelled) }
   }
 
-  /// Leaves a prompt that was marked as started to the next run: no handler starts while the server
-  /// leaves. If the store takes the mark back at no try, it is answered as interrupted then.
+  /// Leaves a prompt that was marked as started to the next run, since no handler starts while the
+  /// server leaves. If the mark cannot be removed, the next run answers the prompt as interrupted.
   private mutating func putOff(_ id: SessionPromptID) {
     guard prompts[id]?.killers.isEmpty == true else {
       return finish(id, .failure(error: Self.cancelled))
@@ -226,7 +226,7 @@ extension SessionServer {
     if let kept = prompts[id]?.kept { store([.prompt(kept)], then: [.putOff(id)]) }
   }
 
-  /// Takes a prompt out of the line of its conversation.
+  /// Removes a prompt from the queue of its conversation.
   private mutating func leave(_ turn: SessionTurn) {
     conversations.leave(turn.id, in: turn.prompt.conversation)
     clients[turn.client]?.open -= 1
@@ -236,7 +236,7 @@ extension SessionServer {
 // MARK: - Handlers and answers
 
 extension SessionServer {
-  /// Takes a part of the response that a handler wrote.
+  /// Handles a part of the response that a handler produced.
   mutating func produced(_ id: SessionPromptID, _ text: String) {
     guard let turn = prompts[id], turn.stage == .running else { return }
     guard turn.output.utf8.count + text.utf8.count <= policy.maxResponseBytes else {
@@ -246,7 +246,7 @@ extension SessionServer {
     for connection in recipients(of: turn) { sendPart(of: id, to: connection) }
   }
 
-  /// Sends the rest of what a running prompt has produced, if the client takes parts.
+  /// Sends the unsent output of a running prompt, if the client accepts parts.
   mutating func sendPart(of id: SessionPromptID, to connection: ConnectionID) {
     guard sockets[connection]?.peer?.features.contains(.parts) == true,
       prompts[id]?.prompt.idempotencyKey != nil,
@@ -257,7 +257,7 @@ extension SessionServer {
     pump(connection)
   }
 
-  /// Handles the end of the time of a handler, or of its end.
+  /// Handles the time-out of a handler or of its cancellation.
   mutating func turnExpired(_ id: SessionPromptID) {
     guard let turn = prompts[id] else { return }
     switch turn.stage {
@@ -267,20 +267,20 @@ extension SessionServer {
     }
   }
 
-  /// The limit in seconds, as clients know it of the original, unless it is a part of one.
+  /// The limit in whole seconds, as the original server reports it, or else with its fraction.
   private var turnLimitText: String {
     let (seconds, rest) = policy.turnLimit.components
     return rest == 0 ? "\(seconds)s" : policy.turnLimit.text
   }
 
-  /// Ends the handler of a prompt that is running; the prompt fails with `error`.
+  /// Cancels the handler of a running prompt, which then fails with `error`.
   mutating func cancel(_ id: SessionPromptID, _ error: String) {
     prompts.move(id, to: .cancelling(error: error))
     arm(.turn(id), after: policy.cancelWait)
     effects.append(.cancel(id))
   }
 
-  /// Ends the prompt of a conversation that runs or is the next to run.
+  /// Cancels the prompt of a conversation that runs or is next to run.
   mutating func kill(_ conversation: String, for connection: ConnectionID) {
     let first = conversations.line(of: conversation).first { prompts[$0]?.mayBeCancelled == true }
     guard let id = first, let turn = prompts[id] else {
@@ -299,7 +299,7 @@ extension SessionServer {
   static let cancelled = "cancelled"
   static let interrupted = "interrupted"
 
-  /// Takes the result of a handler that has ended.
+  /// Handles the result of a handler that has ended.
   mutating func handlerEnded(_ id: SessionPromptID, _ result: SessionResponse.Result) {
     guard let turn = prompts[id] else { return }
     switch turn.stage {
@@ -314,8 +314,8 @@ extension SessionServer {
     }
   }
 
-  /// Asks the store to remember the answer to a prompt, and lets the next one of its conversation
-  /// start in the same change.
+  /// Stores the answer to a prompt, and starts the next prompt of its conversation in the same
+  /// change.
   mutating func finish(_ id: SessionPromptID, _ result: SessionResponse.Result) {
     guard let turn = prompts[id] else { return }
     let conversation = turn.prompt.conversation
@@ -337,12 +337,12 @@ extension SessionServer {
       waits.append(.started(next))
     }
     store(changes, then: waits)
-    // Others that wait for a handler come before its next prompt.
+    // Conversations that already wait for a handler come before the next prompt of this one.
     advanceQueue()
     advance(conversation)
   }
 
-  /// Handles the answer of the store to the answer of a prompt.
+  /// Handles the result of storing an answer.
   mutating func answered(_ id: SessionPromptID, _ failure: StoreFailure?) {
     guard let turn = prompts[id], case .finishing(let answer) = turn.stage else { return }
     guard failure == nil else { return storeLater(id) }
@@ -366,15 +366,15 @@ extension SessionServer {
     }
   }
 
-  /// The sockets that get the answer to a prompt: the one that sent it last, and the newest one of
-  /// its client.
+  /// Returns the sockets that receive the answer to a prompt: the one that sent the prompt last,
+  /// and the newest one of its client.
   func recipients(of turn: SessionTurn) -> [ConnectionID] {
     let newest = clients[turn.client]?.sockets.last { isOpen($0) }
     let asker = turn.asker.flatMap { isOpen($0) ? $0 : nil }
     return asker == newest ? [asker].compactMap(\.self) : [asker, newest].compactMap(\.self)
   }
 
-  /// Sends an answer, and the end of its turn.
+  /// Sends an answer and the end of its turn.
   private mutating func deliver(_ id: SessionPromptID) {
     guard let turn = prompts[id], let answer = turn.answer else { return }
     let conversation = turn.prompt.conversation
@@ -395,8 +395,8 @@ extension SessionServer {
 // MARK: - Deliveries
 
 extension SessionServer {
-  /// Keeps an answer until its client acknowledges it; beyond the bounds, the oldest are removed,
-  /// which is reported to the client.
+  /// Stores an answer until its client acknowledges it. Beyond the bounds, the oldest answers are
+  /// removed and reported to the client as lost.
   mutating func keepForClient(_ id: SessionPromptID) {
     guard let turn = prompts[id], let answer = turn.answer, !answer.isTaken else { return }
     clients[turn.client]?.keep(id, size: answer.size)
@@ -416,8 +416,8 @@ extension SessionServer {
     delay(.client(client))
   }
 
-  /// Takes an acknowledgement; one of a message that is not known, or that belongs to another
-  /// client, is ignored.
+  /// Handles an acknowledgement, and ignores it if the message is unknown or belongs to another
+  /// client.
   mutating func take(_ message: String, of client: String) {
     guard let turn = prompts.turn(answeredBy: message), turn.client == client,
       turn.answer?.isTaken == false
@@ -433,28 +433,28 @@ extension SessionServer {
     delay(.taken(id))
   }
 
-  /// Forgets the prompts beyond the bounds.
+  /// Removes the oldest ended prompts beyond the bounds.
   mutating func forgetExcess() {
     while let excess = prompts.excess(beyond: policy.maxEnded, bytes: policy.maxEndedBytes) {
       forget(excess)
     }
   }
 
-  /// Forgets a prompt that has ended, with its key and its answer.
+  /// Removes a prompt that has ended, with its key and its answer.
   private mutating func forget(_ id: SessionPromptID) {
     lose(id)
     prompts.remove(id)
     delay(.endPrompt(id))
   }
 
-  /// Forgets a client that is away.
+  /// Removes a client that is away.
   mutating func forget(client id: String) {
     for turn in clients[id]?.outbox ?? [] { markTaken(turn, isLost: false) }
     clients[id] = nil
     delay(.endClient(id))
   }
 
-  /// Forgets prompts and clients whose time is over.
+  /// Removes prompts and clients that are older than `policy.memory`.
   mutating func forgetOld() {
     let oldest = wall.advanced(by: .zero - policy.memory)
     while let first = prompts.ended.first, let answer = prompts[first]?.answer,
@@ -469,14 +469,14 @@ extension SessionServer {
     armMemory()
   }
 
-  /// Looks for what is to be forgotten once an hour, or more often if it is remembered for less.
+  /// Schedules the next removal of old data, in at most an hour.
   mutating func armMemory() {
     guard !clients.isEmpty || !prompts.ended.isEmpty else { return }
     arm(.memory, after: min(policy.memory, .seconds(3_600)))
   }
 
-  /// Resumes after the last message that the client stored; returns false if later messages are no
-  /// longer kept.
+  /// Resumes after the last message that the client stored. Returns false if later messages are no
+  /// longer stored.
   mutating func resume(_ connect: SessionConnect) -> Bool {
     guard let isAhead = clients[connect.session]?.resume(after: connect.received) else {
       return true
@@ -484,7 +484,7 @@ extension SessionServer {
     if isAhead, let kept = clients[connect.session]?.kept { delay(.client(kept)) }
     let hasLost = clients[connect.session]?.reportsLoss(after: connect.received) == true
     for id in clients[connect.session]?.outbox ?? [] {
-      // Numbers begin at 1.
+      // Numbers start at 1.
       if let answer = prompts[id]?.answer, answer.number <= connect.received ?? 0 {
         take(answer.message, of: connect.session)
       }
@@ -492,7 +492,7 @@ extension SessionServer {
     return !isAhead && !hasLost
   }
 
-  /// Sends what was not acknowledged, and what is being produced.
+  /// Sends unacknowledged answers and the output of running prompts.
   mutating func catchUp(_ id: ConnectionID, _ peer: SessionSocket.Peer) {
     let outbox = clients[peer.client]?.outbox ?? []
     sockets.change(id) { socket in
@@ -506,24 +506,24 @@ extension SessionServer {
   }
 }
 
-// MARK: - The bulk lane of each socket
+// MARK: - The bulk queue of each socket
 
-// Answers, parts of answers and windows, as fast as the socket takes them.
+// Answers, parts of answers and windows, sent as fast as the socket accepts them.
 extension SessionServer {
-  /// Queues a parcel for a socket, which is closed if too much waits for it.
+  /// Queues a parcel for a socket, which is closed if its queue is full.
   mutating func put(_ parcel: SessionLane.Parcel, on id: ConnectionID) {
     guard isOpen(id) else { return }
     guard (sockets[id]?.lane.count ?? 0) < policy.maxParcels else { return overflowed(id) }
     sockets.change(id) { $0.lane.append(parcel) }
   }
 
-  /// Sends more to a socket that has taken everything.
+  /// Sends more to a socket that has sent everything so far.
   mutating func drained(_ id: ConnectionID) {
     sockets.change(id) { $0.lane.drained() }
     pump(id)
   }
 
-  /// Sends the parcels that wait, up to the bytes that may be on their way.
+  /// Sends waiting parcels, up to the limit of bytes in flight.
   mutating func pump(_ id: ConnectionID) {
     let limit = policy.laneBytes
     while let (parcel, peer) = sockets.nextParcel(of: id) {
@@ -535,8 +535,8 @@ extension SessionServer {
     }
   }
 
-  /// The next message of a parcel, and about how many bytes it has; what is left of the parcel goes
-  /// back in front.
+  /// Returns the next message of a parcel and its approximate size in bytes. The rest of the parcel
+  /// returns to the front of the queue.
   private mutating func message(
     of parcel: SessionLane.Parcel, to peer: SessionSocket.Peer, on id: ConnectionID
   ) -> (SessionServerMessage, Int)? {
@@ -557,8 +557,8 @@ extension SessionServer {
     }
   }
 
-  /// An answer as a response or a replay; one that is too long for the client comes in parts before
-  /// that, if it takes them, and is cut in the middle.
+  /// Returns an answer as a response or a replay. A text that is too long for the client is first
+  /// sent in parts, if the client accepts them, and is cut in the middle.
   private mutating func answer(
     to id: SessionPromptID, as parcel: SessionLane.Parcel, _ peer: SessionSocket.Peer,
     on connection: ConnectionID
@@ -587,7 +587,7 @@ extension SessionServer {
     }
   }
 
-  /// The next part of a text that a socket was not sent; `nil` if it was sent all of it.
+  /// Returns the next unsent part of a text, or `nil` if the socket was sent all of it.
   private mutating func part(
     of id: SessionPromptID, _ text: String, _ parcel: SessionLane.Parcel,
     _ peer: SessionSocket.Peer, on connection: ConnectionID
@@ -632,7 +632,7 @@ extension SessionServer {
     pump(id)
   }
 
-  /// Returns whether a client may subscribe as it says; it is refused if it may not.
+  /// Returns whether a client may make a subscription, and rejects it otherwise.
   private mutating func mayFollow(_ id: ConnectionID, _ subscription: SessionSubscription) -> Bool {
     guard let socket = sockets[id] else { return false }
     let conversation = subscription.conversation
@@ -640,7 +640,7 @@ extension SessionServer {
       fail(id, refusal.code, refusal.text, conversation: conversation)
       return false
     }
-    // Until its window is sent, it is sent nothing else.
+    // The socket is sent nothing of the conversation before its window.
     sockets.change(id) { $0.subscriptions[conversation] = .init(next: 0, isLive: false) }
     conversations.addReader(id, of: conversation)
     return true
@@ -661,7 +661,7 @@ extension SessionServer {
     return (.history(history), size)
   }
 
-  /// Returns as many windows as fit into one message; the other ones wait in front.
+  /// Returns as many windows as fit into one message; the others go back to the front of the queue.
   mutating func batch(
     _ all: [SessionSubscription], to peer: SessionSocket.Peer, on id: ConnectionID
   ) -> (SessionServerMessage, Int)? {
@@ -683,8 +683,8 @@ extension SessionServer {
     return histories.isEmpty ? nil : (.historyBatch(histories), total)
   }
 
-  /// A window from a client's cursor on; from its end on the client gets new messages as they come,
-  /// if it reaches the end of the conversation.
+  /// Returns a window that starts at a client's cursor. If it reaches the end of the conversation,
+  /// the client then receives new messages as they arrive.
   private mutating func history(
     _ subscription: SessionSubscription, to peer: SessionSocket.Peer, on id: ConnectionID,
     budget: Int
@@ -725,7 +725,7 @@ extension SessionServer {
     )
   }
 
-  /// The next message of a conversation for a client that follows it.
+  /// Returns the next message of a conversation for a client that follows it.
   mutating func news(
     _ conversation: String, to peer: SessionSocket.Peer, on id: ConnectionID
   ) -> (SessionServerMessage, Int)? {
@@ -748,7 +748,7 @@ extension SessionServer {
 
   // MARK: Messages
 
-  /// Gives the messages of a prompt that ends their places.
+  /// Assigns sequence numbers to the messages of a prompt that ends.
   mutating func reserveEntries(of id: SessionPromptID) {
     guard let turn = prompts[id], case .finishing(let answer) = turn.stage else { return }
     let conversation = turn.prompt.conversation
@@ -768,7 +768,7 @@ extension SessionServer {
     prompts.change(id) { $0.entries = entries }
   }
 
-  /// The changes that make the answer to a prompt durable.
+  /// Returns the changes that make the answer to a prompt durable.
   func changes(finishing id: SessionPromptID) -> [SessionChange] {
     guard let turn = prompts[id], case .finishing(let answer) = turn.stage else { return [] }
     var changes = [SessionChange.answered(id, answer)]
@@ -780,7 +780,7 @@ extension SessionServer {
     return changes + turn.entries.map { .entry($0) }
   }
 
-  /// Takes the messages of a prompt into its conversation, and has them sent to all who follow it.
+  /// Adds the messages of a prompt to its conversation and queues them for all its readers.
   mutating func appendEntries(of id: SessionPromptID) {
     guard let turn = prompts[id] else { return }
     let conversation = turn.prompt.conversation

@@ -2,22 +2,22 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// The server of sessions as a value: handshakes, prompts, answers, conversations and the drain.
+/// The session server as a value: handshakes, prompts, answers, conversations and the drain.
 ///
-/// A socket goes this way; a client may have several:
+/// A socket passes through these stages; a client may have several sockets:
 ///
 ///     upgrade ──► greeted (hello) ──► connected ──► closing ──► gone
 ///
-/// A prompt goes the way of `SessionTurn`. Each is stored before `ack`, marked durably before its
-/// handler starts, and answered durably before `response`. One prompt of a conversation is under
-/// way at a time. An answer stays with its client until the client acknowledges it.
+/// A prompt passes through the stages of `SessionTurn`. It is stored before `ack`, durably marked
+/// as started before its handler starts, and durably answered before `response`. At most one prompt
+/// of a conversation is under way. An answer is stored until its client acknowledges it.
 public struct SessionServer: ServerRules {
   let policy: SessionServerPolicy
 
-  /// The moment of the input that is being handled.
+  /// The time of the input that is being handled.
   private var now: Instant
   private var clock: WallClock
-  /// The effects so far; empty between inputs.
+  /// The effects of the current input; empty between inputs.
   var effects: [Effect] = []
   private(set) var mode = ServerMode.serving
   private var alarms = AlarmQueue<SessionAlarm>()
@@ -31,9 +31,9 @@ public struct SessionServer: ServerRules {
   var writes = SessionWrites()
   var metrics = SessionMetrics()
 
-  /// Creates a server that begins at `now`.
+  /// Creates a server that starts at `now`.
   ///
-  /// - Parameter seed: The start of the ids of its messages; each run of a process has another.
+  /// - Parameter seed: The seed for the ids of its messages; each run of a process uses a new one.
   public init(
     policy: SessionServerPolicy = SessionServerPolicy(), seed: UInt64, at now: Instant
   ) {
@@ -46,7 +46,7 @@ public struct SessionServer: ServerRules {
       interval: policy.promptInterval, burst: policy.promptBurst, bound: policy.maxClients)
   }
 
-  /// Takes one input; returns what to do, in order.
+  /// Handles one input and returns the resulting effects, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     self.now = now
     switch input {
@@ -79,7 +79,7 @@ public struct SessionServer: ServerRules {
     return takeEffects()
   }
 
-  /// Lets pings, heartbeats, limits of time and the drain come due.
+  /// Handles pings, heartbeats, time-outs and drain steps that are due.
   public mutating func tick(at now: Instant) -> [Effect] {
     self.now = now
     while let alarm = alarms.take(dueAt: now) {
@@ -96,12 +96,12 @@ public struct SessionServer: ServerRules {
     return takeEffects()
   }
 
-  /// The next instant at which something may be due; early at most, never late.
+  /// The next instant at which something may be due. It may be early, but is never late.
   public var deadline: Instant? {
     [alarms.first, mode.deadline].compactMap(\.self).min()
   }
 
-  /// Returns the challenge of a connection that has not answered it, to verify its `connect`.
+  /// Returns the unanswered challenge of a connection, which verifies its `connect`.
   public func challenge(of id: ConnectionID) -> String? {
     guard case .greeted(let challenge) = sockets[id]?.stage else { return nil }
     return challenge
@@ -114,13 +114,13 @@ public struct SessionServer: ServerRules {
 
   private mutating func read(_ wall: Timestamp) { clock.set(wall, at: now) }
 
-  /// The wall clock now.
+  /// The current wall-clock time.
   var wall: Timestamp { clock.time(at: now) }
 
   /// Returns a fresh id for a message.
   mutating func freshID() -> String { UUID128.random(using: &chance).description }
 
-  /// Sets an alarm, in place of an earlier one.
+  /// Sets an alarm, replacing an earlier one.
   mutating func arm(_ alarm: SessionAlarm, after wait: Duration) {
     alarms.set(alarm, at: now.advanced(by: wait))
   }
@@ -128,72 +128,74 @@ public struct SessionServer: ServerRules {
   /// Clears an alarm.
   mutating func disarm(_ alarm: SessionAlarm) { alarms.clear(alarm) }
 
-  /// Counts a prompt of a client; returns false if they come too fast.
+  /// Counts a prompt of a client and returns false if the client exceeds its rate.
   mutating func spendPrompt(of client: String) -> Bool { rate.spend(client, at: now) == nil }
 }
 
 // MARK: - Inputs and effects
 
 extension SessionServer {
-  /// Everything that can happen to the server of sessions.
+  /// An input of the session server.
   ///
-  /// `wall` is the wall clock when the input arrived: it stamps what is kept.
+  /// `wall` is the wall-clock time at which the input arrived; it becomes the time stamp of stored
+  /// data.
   public enum Input: Sendable, Hashable, Codable {
-    /// What the store held when the process began; said once, before anything else.
+    /// The content of the store when the process started. It is sent once, before any other input.
     case restored(StoredSessions, wall: Timestamp)
 
     /// A well-formed upgrade arrived.
     case opened(ConnectionID, Arrival, wall: Timestamp)
-    /// Any byte came from a socket.
+    /// At least one byte arrived from a socket.
     case heard(ConnectionID)
-    /// A client sent a message; `proof` is the judgement of the keys in a `connect`.
+    /// A client sent a message. `proof` is the result of checking the credentials in a `connect`.
     case said(ConnectionID, SessionClientMessage, proof: Proof, wall: Timestamp)
-    /// A client sent what is no message; `field` is at fault, if it is a single one.
+    /// A client sent something that is not a message; `field` is the invalid field if there is only
+    /// one.
     case unreadable(ConnectionID, detail: String, field: String?)
-    /// The socket took all that was queued, after `noticeDrain`.
+    /// The socket has sent everything that was queued, after `noticeDrain`.
     case drained(ConnectionID)
-    /// The send queue of a socket passed its bound.
+    /// The send queue of a socket exceeded its bound.
     case overflowed(ConnectionID)
-    /// A socket is gone. Said once for every connection, whoever ended it.
+    /// A socket is gone. It is sent once for each connection, whichever side closed it.
     case gone(ConnectionID, wall: Timestamp)
 
-    /// The handler of a prompt wrote a part of its response.
+    /// The handler of a prompt produced a part of its response.
     case produced(SessionPromptID, String)
-    /// The handler of a prompt has ended; said once for each `run`.
+    /// The handler of a prompt has ended. It is sent once for each `run`.
     case ended(SessionPromptID, SessionResponse.Result, wall: Timestamp)
 
-    /// The store made a change durable, or failed to.
+    /// The store made a change durable, or failed to do so.
     case stored(StoreToken, failure: StoreFailure?, wall: Timestamp)
-    /// Go away politely; clients are told to spread their return over `within`.
+    /// A request to drain; clients are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }
 
-  /// The client of an upgrade.
+  /// The client that requests an upgrade.
   public struct Arrival: Sendable, Hashable, Codable {
-    /// The client's address, an IPv6 one cut to its /64.
+    /// The client's address; an IPv6 address is cut to its /64 prefix.
     public var address: String
-    /// 32 lower-case hexadecimal digits that no one can foresee.
+    /// A challenge of 32 unpredictable lower-case hexadecimal digits.
     public var challenge: String
 
-    /// An arrival from its parts.
+    /// Creates an arrival from its parts.
     public init(address: String, challenge: String) {
       (self.address, self.challenge) = (address, challenge)
     }
   }
 
-  /// The judgement of what a client shows in `connect`.
+  /// The result of checking the credentials of a `connect`.
   public enum Proof: Sendable, Hashable, Codable {
-    /// Nothing, or what is wrong.
+    /// The credentials are missing or wrong.
     case none
-    /// The key of the server.
+    /// The client sent the server's key.
     case key
-    /// The challenge of its connection, signed with the key of the server.
+    /// The client signed the challenge of its connection with the server's key.
     case challenge
   }
 }
 
 extension SessionServer {
-  /// Everything that the server of sessions can ask for; carried out in order.
+  /// An effect of the session server. Effects are carried out in order.
   public enum Effect: Sendable, Hashable, Codable {
     /// Complete an upgrade.
     case accept(ConnectionID)
@@ -201,23 +203,23 @@ extension SessionServer {
     case refuse(ConnectionID, HTTPRefusal)
     /// Send a message to a client.
     case send(ConnectionID, SessionServerMessage)
-    /// Answer `drained` once the socket has taken all that was sent.
+    /// Report `drained` once the socket has sent everything.
     case noticeDrain(ConnectionID)
     /// Send a ping frame (RFC 6455 section 5.5.2).
     case ping(ConnectionID)
-    /// Send a close frame behind what is queued.
+    /// Send a close frame after everything that is queued.
     case close(ConnectionID, Closure)
-    /// End the connection without a word; `gone` follows as for every end.
+    /// Drop the connection without a close frame; `gone` follows as always.
     case drop(ConnectionID)
 
-    /// Start the handler of a prompt; never asked for twice for one prompt.
+    /// Start the handler of a prompt; requested at most once for each prompt.
     case run(SessionPromptID, SessionPrompt)
-    /// End the handler of a prompt; `ended` follows as for every end.
+    /// Cancel the handler of a prompt; `ended` follows as always.
     case cancel(SessionPromptID)
 
-    /// Make changes durable, all or none, in the order of these effects.
+    /// Make changes durable, all or none, in the order of the effects.
     case store(StoreToken, [SessionChange])
-    /// The drain is over: nothing is open, or its time is up.
+    /// The drain is over: nothing is open, or its time limit has passed.
     case finished
   }
 }
@@ -225,7 +227,7 @@ extension SessionServer {
 // MARK: - Handshake
 
 extension SessionServer {
-  /// Connects a client that shows the key, or has signed the challenge of its connection.
+  /// Connects a client that sent the key or signed the challenge of its connection.
   private mutating func connect(_ id: ConnectionID, _ connect: SessionConnect, _ proof: Proof) {
     guard isProven(connect, proof) else { return refuseHandshake(id) }
     guard let version = SessionVersion.negotiated(connect.version) else {
@@ -269,14 +271,14 @@ extension SessionServer {
     }
   }
 
-  /// Reports that the key is wrong or missing, and closes.
+  /// Reports that the key is wrong or missing, and closes the socket.
   private mutating func refuseHandshake(_ id: ConnectionID) {
     metrics.unauthorized += 1
     send(id, .authError(message: "Authentication failed"))
     close(id, .unauthorized)
   }
 
-  /// Adds a client, in place of one that is away the longest if there are too many.
+  /// Adds a client; at the bound it replaces the client that has been away the longest.
   private mutating func admit(_ id: String) -> Bool {
     guard clients[id] == nil else {
       let seenAt = wall
@@ -301,7 +303,7 @@ extension SessionServer {
       "Messages that you did not acknowledge are no longer kept; read the histories instead.")
   }
 
-  /// Notes that a client goes on after a loss was reported to it: it is not reported again.
+  /// Records that a client continues after a reported loss, so that it is not reported again.
   private mutating func noteReturn(of client: String) {
     guard clients[client]?.forgetReportedLoss() == true else { return }
     if let kept = clients[client]?.kept { delay(.client(kept)) }
@@ -406,7 +408,7 @@ extension SessionServer {
     effects.append(.send(id, message))
   }
 
-  /// Refuses one message.
+  /// Rejects one message of a client.
   mutating func fail(
     _ id: ConnectionID, _ code: String, _ text: String, conversation: String? = nil,
     key: String? = nil
@@ -440,13 +442,13 @@ extension SessionServer {
     armSocket(id)
   }
 
-  /// Ends a connection without a close frame; asks again if its end does not follow.
+  /// Drops a connection without a close frame, and again after `closeWait` if it is still there.
   private mutating func drop(_ id: ConnectionID) {
     effects.append(.drop(id))
     arm(.socket(id), after: policy.closeWait)
   }
 
-  /// Sends the heartbeat, or ends the wait for `connect`.
+  /// Sends the heartbeat, or closes a socket that did not send `connect` in time.
   private mutating func beat(_ id: ConnectionID) {
     guard let socket = sockets[id], socket.life.isOpen else { return }
     guard socket.peer != nil else { return close(id, .notConnected) }
@@ -454,7 +456,7 @@ extension SessionServer {
     arm(.beat(id), after: policy.heartbeat)
   }
 
-  /// Sends a close frame; from then on messages of the client are ignored.
+  /// Sends a close frame; later messages of the client are ignored.
   private mutating func close(_ id: ConnectionID, _ closure: Closure) {
     let (now, timing) = (now, policy.timing)
     let begins = sockets.change(id) { socket in
@@ -490,16 +492,16 @@ extension SessionServer {
 // MARK: - The store
 
 extension SessionServer {
-  /// Asks the store for changes, after those that waited.
+  /// Writes changes to the store, after the delayed ones.
   mutating func store(_ changes: [SessionChange], then waits: [SessionWrites.Wait] = []) {
     disarm(.acks)
     guard let write = writes.begin(changes, then: waits) else { return }
     effects.append(.store(write.token, write.changes))
   }
 
-  /// Adds a change that is stored with the next one, or soon.
+  /// Adds a change that is stored with the next write, or after `ackDelay`.
   ///
-  /// If the store fails it, it is made again as far as it still holds.
+  /// If the write fails, the change is delayed again as far as it still applies.
   mutating func delay(_ change: SessionChange) {
     writes.delay(change)
     let due = now.advanced(by: policy.ackDelay)
@@ -523,7 +525,7 @@ extension SessionServer {
     }
   }
 
-  /// Returns what is left to do of a change that the store failed; others were stored meanwhile.
+  /// Returns the part of a failed change that still applies; later writes may have replaced it.
   private func present(_ change: SessionChange) -> SessionChange? {
     switch change {
     case .taken, .endPrompt: return change
@@ -535,7 +537,7 @@ extension SessionServer {
       case .waiting, .starting, .running, .cancelling: return .prompt(turn.kept)
       case .accepting, .finishing, .ended: return nil
       }
-    // The places of one that began anew are below.
+    // A conversation that was recreated starts below this place.
     case .prune(let id, let below):
       return conversations[id].flatMap { $0.first >= below ? change : nil }
     case .endConversation(let id): return conversations[id] == nil ? change : nil
@@ -543,13 +545,13 @@ extension SessionServer {
     }
   }
 
-  /// Stores the mark of a prompt, its end or its answer again after a while.
+  /// Schedules another attempt to store a prompt's start mark, reset or answer.
   mutating func storeLater(_ id: SessionPromptID) {
     writes.retry(id)
     arm(.store, after: policy.storeRetry)
   }
 
-  /// Asks the store again for what it failed to keep.
+  /// Retries the writes that failed.
   private mutating func storePending() {
     var changes: [SessionChange] = []
     var waits: [SessionWrites.Wait] = []
@@ -575,10 +577,10 @@ extension SessionServer {
 // MARK: - Restoring
 
 extension SessionServer {
-  /// Takes what was kept, before anything else happens.
+  /// Restores the stored state, before any other input.
   ///
-  /// A prompt whose handler was started and has no answer was interrupted: it is answered so, and
-  /// not run again. One that was only accepted runs now.
+  /// A prompt whose handler was started but has no answer was interrupted: it is answered as such,
+  /// and not run again. A prompt that was only accepted runs now.
   private mutating func restore(_ kept: StoredSessions) {
     for client in kept.clients.values { clients[client.id] = SessionClient(kept: client) }
     for (id, conversation) in kept.conversations {
@@ -619,7 +621,7 @@ extension SessionServer {
     keepForClient(kept.id)
   }
 
-  /// Adds a client of which only prompts are known.
+  /// Adds a client that has only stored prompts.
   private mutating func addIfUnknown(_ client: String) {
     guard clients[client] == nil else { return }
     clients[client] = SessionClient(kept: StoredSessionClient(id: client, seenAt: wall))
@@ -630,13 +632,14 @@ extension SessionServer {
 // MARK: - The drain
 
 extension SessionServer {
-  /// The input that begins a drain.
+  /// Returns the input that starts a drain.
   public static func drain(within window: Duration) -> Input { .drain(within: window) }
 
   /// Whether the drain has ended.
   public var isFinished: Bool { mode == .finished }
 
-  /// Refuses new prompts from now on and warns the clients; handlers may end during the grace.
+  /// Rejects new prompts from now on and warns the clients; handlers may end during the grace
+  /// period.
   private mutating func drain(within window: Duration) {
     let isIdle = prompts.running == 0 && writes.isIdle
     let begins = mode.drain(
@@ -663,7 +666,7 @@ extension SessionServer {
     effects.append(.finished)
   }
 
-  /// Ends all handlers, whose prompts were interrupted, and begins to close all sockets.
+  /// Ends all handlers, answers their prompts as interrupted, and starts to close all sockets.
   private mutating func leave(within window: Duration) {
     for id in prompts.ids {
       switch prompts[id]?.stage {
@@ -677,7 +680,7 @@ extension SessionServer {
     for id in sockets.ids { close(id, .draining(within: window)) }
   }
 
-  /// Drops what is left when the time of the drain is up.
+  /// Drops whatever is left when the time limit of the drain has passed.
   private mutating func giveUp() {
     for id in sockets.ids {
       forget(id)
@@ -762,7 +765,7 @@ extension SessionServer {
         }, "session server: a connected socket is of its client")
     check.require(
       all.allSatisfy {
-        // Replays, and a batch of 100 subscriptions that is taken below the bound.
+        // Replays, and a batch of 100 subscriptions that was added below the bound.
         $0.socket.lane.count <= policy.maxParcels + policy.answersPerClient + 100
       },
       "session server: what waits for a socket is bounded")
@@ -781,7 +784,7 @@ extension SessionServer {
 }
 
 extension SessionError {
-  /// A version that is too old.
+  /// Creates the error for a version that is too old.
   fileprivate static func outdated(_ version: String?) -> SessionError {
     SessionError(
       message: "This server speaks versions from \(SessionVersion.oldest) on; update the client.",
@@ -790,6 +793,6 @@ extension SessionError {
 }
 
 extension Instant {
-  /// The end of time.
+  /// The latest instant that can be represented.
   fileprivate static var latest: Instant { Instant(nanoseconds: .max) }
 }

@@ -1,110 +1,118 @@
 import LinkCore
 
-/// Every number of the server of sessions.
+/// The configuration of the session server.
 ///
-/// The heartbeat is the original's (contract 4.2), as are the bound of a message before the client
-/// names one, and the wait that `draining` advises; the rest is ours. Times below 1 ms are taken as
-/// 1 ms and counts below 1 as 1.
+/// The heartbeat, the maximum message size before the client sets one, and the wait that `draining`
+/// recommends are the original server's (contract 4.2). All other numbers were chosen for this
+/// package. Durations below 1 ms are treated as 1 ms, and counts below 1 as 1.
 public struct SessionServerPolicy: Sendable, Hashable {
-  /// Sockets in total, closing ones included; the next is refused with 503.
+  /// The maximum number of sockets, including closing ones; further upgrades are refused with 503.
   public var maxSockets = 2_000
-  /// Sockets of one address; the next is refused with 429.
+  /// The maximum number of sockets of one address; further upgrades are refused with 429.
   public var socketsPerAddress = 256
-  /// Sockets of one client; one more closes the oldest.
+  /// The maximum number of sockets of one client; one more closes the oldest.
   public var socketsPerClient = 8
-  /// How long a socket may be open without a `connect`.
+  /// The time that a socket may stay open without a `connect`.
   public var connectWait = Duration.seconds(30)
-  /// By how much the time that is signed with a challenge may differ from the server's clock.
+  /// The maximum difference between the time signed with a challenge and the server's clock.
   public var clockTolerance = Duration.seconds(30)
 
-  /// The time between two messages `heartbeat` to one client.
+  /// The time between two `heartbeat` messages to one client.
   public var heartbeat = Duration.seconds(45)
   /// The time between two ping frames to one socket.
   public var pingInterval = Duration.seconds(30)
-  /// A socket from which no byte came for this long is dropped.
+  /// The time without any received byte after which a socket is dropped.
   public var pongWait = Duration.seconds(90)
-  /// How long a close frame may stay unanswered before the connection is dropped.
+  /// The time that a close frame may stay unanswered before the connection is dropped.
   public var closeWait = Duration.seconds(5)
 
-  /// The longest text of a prompt, in bytes; a longer one is refused as `too_long`.
+  /// The maximum size of a prompt's text, in bytes; a longer one is refused as `too_long`.
   public var maxPromptBytes = 512 << 10
-  /// The longest system prompt, in bytes: with its name and its end, the longest variable that
-  /// Linux passes to a program (MAX_ARG_STRLEN, 128 KiB). A longer one is refused as `too_long`.
+  /// The maximum size of a system prompt, in bytes; a longer one is refused as `too_long`.
+  ///
+  /// With its name and terminator it is the longest variable that Linux passes to a program
+  /// (MAX_ARG_STRLEN, 128 KiB).
   public var maxSystemPromptBytes = (128 << 10) - "HOLDFAST_SYSTEM_PROMPT=\0".utf8.count
-  /// Prompts of one conversation that have not ended; the next is refused as `busy`.
+  /// The maximum number of open prompts of one conversation; the next is refused as `busy`.
   public var promptsPerConversation = 1_000
-  /// Prompts of all conversations that have not ended; the next is refused as `busy`.
+  /// The maximum number of open prompts of all conversations; the next is refused as `busy`.
   public var maxPrompts = 10_000
-  /// Bytes of the prompts that have not ended; one that would pass it is refused as `busy`.
+  /// The maximum size of all open prompts, in bytes; a prompt beyond it is refused as `busy`.
   public var maxPromptsBytes = 64 << 20
-  /// Handlers that run at once; further prompts wait.
+  /// The maximum number of handlers that run at once; further prompts wait.
   public var maxRunning = 16
-  /// The steady rate of prompts of one client: one every this long; a faster one is refused as
-  /// `rate_limited`.
+  /// The minimum average time between two prompts of one client.
+  ///
+  /// Prompts that exceed this rate and `promptBurst` are refused as `rate_limited`.
   public var promptInterval = Duration.milliseconds(1)
-  /// Prompts of one client at once after a pause.
+  /// The number of prompts that one client may send at once after a pause.
   public var promptBurst = 5_000
-  /// How long a handler may run (the original's limit of a turn, contract 4.1 item 15).
+  /// The time limit of a handler (the original server's limit of a turn, contract 4.1 item 15).
   public var turnLimit = Duration.seconds(300)
-  /// How long a handler that is cancelled may take to end before its prompt ends without it.
+  /// The time that a cancelled handler has to end before its prompt ends without it.
   public var cancelWait = Duration.seconds(5)
-  /// The longest response, in bytes; a handler that writes more has failed.
+  /// The maximum size of a response, in bytes; a handler that produces more fails.
   public var maxResponseBytes = 1 << 20
 
-  /// Answers that wait for the acknowledgement of one client; beyond, the oldest are removed.
+  /// The maximum number of unacknowledged answers of one client; beyond it, the oldest are removed.
   public var answersPerClient = 1_000
-  /// Bytes of the answers that wait for one client; beyond, the oldest are removed.
+  /// The maximum size of one client's unacknowledged answers, in bytes; the oldest are removed
+  /// first.
   public var answersBytesPerClient = 16 << 20
-  /// How long answers, the keys of prompts, and clients are remembered.
+  /// The time for which answers, prompt keys and clients are stored.
   public var memory = Duration.seconds(30 * 86_400)
-  /// Prompts that have ended and are remembered with their keys; beyond, the oldest are removed.
+  /// The maximum number of ended prompts stored with their keys; beyond it, the oldest are removed.
   public var maxEnded = 20_000
-  /// Bytes of the prompts that have ended, and of their answers; beyond, the oldest are removed.
+  /// The maximum size of ended prompts and their answers, in bytes; the oldest are removed first.
   public var maxEndedBytes = 64 << 20
-  /// Clients that are remembered; beyond, the one that was seen the longest ago is removed.
+  /// The maximum number of stored clients; beyond it, the least recently seen one is removed.
   public var maxClients = 10_000
 
-  /// Messages that are kept of one conversation; beyond, the oldest are removed.
+  /// The maximum number of messages stored of one conversation; the oldest are removed first.
   public var entriesPerConversation = 2_000
-  /// Bytes of all conversations; beyond, the one that was used the longest ago is shortened.
+  /// The maximum size of all conversations, in bytes; the least recently used one is shortened
+  /// first.
   public var maxHistoryBytes = 64 << 20
-  /// Conversations that are kept; beyond, the one that was used the longest ago is removed.
+  /// The maximum number of stored conversations; the least recently used one is removed first.
   public var maxConversations = 10_000
-  /// Messages of one window of a conversation.
+  /// The maximum number of messages in one window of a conversation.
   public var windowEntries = 100
-  /// Conversations that one socket subscribes to; the next is refused.
+  /// The maximum number of subscriptions of one socket; the next is refused.
   public var maxSubscriptions = 1_000
 
-  /// The longest message to a client that named no bound, in bytes.
+  /// The maximum size of a message to a client that set none, in bytes.
   public var usualMessageBytes = 100 << 10
-  /// The longest message to any client, in bytes.
+  /// The maximum size of a message to any client, in bytes.
   public var maxMessageBytes = 2 << 20
-  /// Bytes of responses and histories that are given to a socket before it took them.
+  /// The maximum number of bytes of responses and histories in flight to one socket.
   ///
-  /// What is small, such as `pong` and `ack`, does not wait behind them.
+  /// Small messages such as `pong` and `ack` do not wait behind them.
   public var laneBytes = 256 << 10
-  /// Responses and windows that wait for one socket; beyond, it is closed as a slow reader.
+  /// The maximum number of responses and windows that wait for one socket.
+  ///
+  /// Beyond it, the socket is closed as a slow reader.
   public var maxParcels = 4_096
 
-  /// Changes that wait for the store; while there are so many, prompts are refused as `busy`.
+  /// The maximum number of changes that wait for the store; beyond it, prompts are refused as
+  /// `busy`.
   public var maxWrites = 4_096
-  /// After this long the store is asked again for what it failed to keep.
+  /// The time after which a failed write is retried.
   public var storeRetry = Duration.seconds(2)
-  /// How long acknowledgements may wait for the store.
+  /// The maximum delay before acknowledgements are stored.
   public var ackDelay = Duration.seconds(1)
-  /// How long handlers may still end once a drain began.
+  /// The time that handlers have to end after a drain starts.
   public var drainGrace = Duration.seconds(1)
-  /// From the start of a drain to the end of waiting.
+  /// The time limit of a drain.
   public var drainLimit = Duration.seconds(10)
-  /// When clients are told to return after a drain.
+  /// The time after which clients are asked to return when the server drains.
   public var drainRetry = Duration.seconds(5)
-  /// `Retry-After` when a bound was reached.
+  /// The `Retry-After` value of a response that is sent because a bound was reached.
   public var busyRetry = Duration.seconds(2)
 
-  /// The defaults that stand at each number.
+  /// Creates a policy with the default values.
   public init() {}
 
-  /// The intervals of its sockets.
+  /// The intervals of the server's sockets.
   var timing: SocketLife.Timing {
     SocketLife.Timing(pingInterval: pingInterval, pongWait: pongWait, closeWait: closeWait)
   }

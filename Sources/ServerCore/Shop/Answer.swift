@@ -1,18 +1,19 @@
 import LinkCore
 public import LinkWire
 
-/// What a REST request, or a refused upgrade, is answered with.
+/// The response to a REST request or a refused upgrade.
 public struct Answer: Sendable, Hashable, Codable {
   /// The HTTP status code (RFC 9110 section 15).
   public var status: Int
-  /// What it says.
+  /// The content of the response.
   public var body: ShopBody
-  /// When to come back; sent as whole seconds, rounded up (RFC 9110 section 10.2.3).
+  /// The time after which the client may retry, sent in whole seconds, rounded up (RFC 9110 section
+  /// 10.2.3).
   public var retryAfter: Duration?
-  /// The methods that the route knows; with 405.
+  /// The methods that the route accepts, for status 405.
   public var allow: String?
 
-  /// An answer from its parts.
+  /// Creates a response from its parts.
   public init(_ status: Int, _ body: ShopBody, retryAfter: Duration? = nil, allow: String? = nil) {
     self.status = status
     self.body = body
@@ -20,7 +21,7 @@ public struct Answer: Sendable, Hashable, Codable {
     self.allow = allow
   }
 
-  /// A refusal with a sentence for people.
+  /// Creates a refusal with a sentence for people.
   public static func error(
     _ status: Int, _ message: String, retryAfter: Duration? = nil, allow: String? = nil
   ) -> Answer {
@@ -28,31 +29,31 @@ public struct Answer: Sendable, Hashable, Codable {
   }
 }
 
-/// The body of an answer before it is written as bytes.
+/// The body of a response before it is encoded.
 public enum ShopBody: Sendable, Hashable, Codable {
   /// A refusal, in a sentence for people.
   case error(String)
   case message(Message, note: String)
-  /// A whole history, oldest first.
+  /// A complete history, oldest message first.
   case messages([Message])
-  /// `total` counts the messages that the query covers, as far as that is known.
+  /// One page. `total` counts the messages that the query covers, as far as that is known.
   case page(Page, PageQuery, total: UInt64)
-  /// How the stream is.
+  /// The state of the stream.
   case streamHealth(ShopStreamHealth)
 }
 
-/// What `GET /api/v1/health/websocket` states.
+/// The content of `GET /api/v1/health/websocket`.
 public struct ShopStreamHealth: Sendable, Hashable, Codable {
-  /// False while the server drains.
+  /// A Boolean value that indicates whether the server is serving; false during a drain.
   public var isServing: Bool
-  /// Open sockets.
+  /// The number of open sockets.
   public var connections: Int
-  /// Shops with an open socket.
+  /// The number of shops with an open socket.
   public var shops: Int
-  /// Time since the start.
+  /// The time since the start.
   public var uptime: Duration
 
-  /// A state of the stream.
+  /// Creates a state of the stream.
   public init(isServing: Bool, connections: Int, shops: Int, uptime: Duration) {
     self.isServing = isServing
     self.connections = connections
@@ -61,9 +62,9 @@ public struct ShopStreamHealth: Sendable, Hashable, Codable {
   }
 }
 
-/// A text frame that goes to one or many sockets.
+/// A text frame for one or more sockets.
 public enum Frame: Sendable, Hashable, Codable {
-  /// A message, as every socket of its shop is sent it.
+  /// A message, in the form that every socket of its shop receives.
   case message(Message)
   case draining(within: Duration)
 }

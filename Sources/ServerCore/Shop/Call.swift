@@ -1,20 +1,20 @@
 public import LinkCore
 public import LinkWire
 
-/// What a REST request asks for, read and checked as far as its text alone allows.
+/// A REST request, parsed and checked as far as its text alone allows.
 public enum Call: Sendable, Hashable, Codable {
-  /// Store a message and tell everybody.
+  /// A message to store and broadcast.
   case send(Draft)
   /// The newest 1,000 messages.
   case all(ShopID)
   /// One page of a shop.
   case page(ShopID, PageQuery)
-  /// How the stream is.
+  /// The state of the stream.
   case streamHealth
-  /// Cannot be served to any user.
+  /// A request that cannot be served to any user.
   case refused(ShopRefusal)
 
-  /// The route, as metrics and logs name it.
+  /// The route, as named in metrics and logs.
   public var route: ShopCallRoute {
     switch self {
     case .send: .send
@@ -26,13 +26,13 @@ public enum Call: Sendable, Hashable, Codable {
   }
 }
 
-/// The routes, by the names that metrics and logs use.
+/// The routes, with their names in metrics and logs.
 public enum ShopCallRoute: String, Sendable, Hashable, Codable, CaseIterable {
   case send, all, page, stream, unknown
-  /// How the stream is.
+  /// The state of the stream.
   case streamHealth = "stream_health"
 
-  /// Whether a token is needed before anything is said about the request.
+  /// A Boolean value that indicates whether any response about the request requires a token.
   public var isGuarded: Bool {
     switch self {
     case .send, .all, .page, .stream: true
@@ -41,18 +41,18 @@ public enum ShopCallRoute: String, Sendable, Hashable, Codable, CaseIterable {
   }
 }
 
-/// A message as its author posted it.
+/// A message as posted by its author.
 public struct Draft: Sendable, Hashable, Codable {
-  /// The shop it is about.
+  /// The shop of the message.
   public var shop: ShopID
-  /// 1 to 10,000 Unicode scalars.
+  /// The text, 1 to 10,000 Unicode scalars.
   public var text: String
-  /// The message it answers.
+  /// The message that this one replies to.
   public var parent: MessageID?
-  /// The `Idempotency-Key` header; the same key of the same user names the same message.
+  /// The `Idempotency-Key` header. The same key of the same user identifies the same message.
   public var key: UUID128?
 
-  /// A post from its parts.
+  /// Creates a post from its parts.
   public init(shop: ShopID, text: String, parent: MessageID? = nil, key: UUID128? = nil) {
     self.shop = shop
     self.text = text
@@ -60,24 +60,24 @@ public struct Draft: Sendable, Hashable, Codable {
     self.key = key
   }
 
-  /// Returns whether a stored message is what this post asks for.
+  /// Returns whether a stored message has the content of this post.
   func asks(for message: Message) -> Bool {
     message.text == text && message.parent == parent
   }
 }
 
-/// Why a request cannot be served, found before any rule was asked.
+/// The reason why a request cannot be served, found before any rule was applied.
 public struct ShopRefusal: Error, Sendable, Hashable, Codable {
-  /// Where the request went.
+  /// The route of the request.
   public var route: ShopCallRoute
-  /// 400, 404, 405, 413 or 426.
+  /// The HTTP status: 400, 404, 405, 413 or 426.
   public var status: Int
-  /// Why, in a sentence for people.
+  /// The reason, in a sentence for people.
   public var message: String
-  /// The methods that the route knows; stated with 405 (RFC 9110 section 15.5.6).
+  /// The methods that the route accepts, for status 405 (RFC 9110 section 15.5.6).
   public var allow: String?
 
-  /// A refusal from its parts.
+  /// Creates a refusal from its parts.
   public init(route: ShopCallRoute, status: Int, message: String, allow: String? = nil) {
     self.route = route
     self.status = status
@@ -86,30 +86,32 @@ public struct ShopRefusal: Error, Sendable, Hashable, Codable {
   }
 }
 
-/// What the process found in place of a token; the signature is checked there, the rest here.
+/// The credential of a request. The process checks the signature, and the rules the rest.
 public enum Credential: Sendable, Hashable, Codable {
-  /// The request carried none.
+  /// The request has no token.
   case missing
-  /// Unreadable, of a foreign algorithm, or wrongly signed. The reason never quotes the token.
+  /// A token that is unreadable, uses a foreign algorithm, or has a wrong signature.
+  ///
+  /// The reason never quotes the token.
   case invalid(reason: String)
-  /// Signed by us. Whether it is still valid, and for what, is decided by the rules.
+  /// A token with a valid signature. The rules check its time and its shops.
   case valid(Claims)
 }
 
-/// One user's place in one shop.
+/// The membership of one user in one shop.
 public struct Membership: Sendable, Hashable, Comparable, Codable {
-  /// The shop it is about.
+  /// The shop.
   public var shop: ShopID
-  /// The user, as `sub` of the token names it.
+  /// The user, as named by `sub` of the token.
   public var user: String
 
-  /// The place of a user in a shop.
+  /// Creates a membership.
   public init(shop: ShopID, user: String) {
     self.shop = shop
     self.user = user
   }
 
-  /// Orders by shop, then by user.
+  /// Returns whether one membership precedes another, by shop and then by user.
   public static func < (left: Membership, right: Membership) -> Bool {
     (left.shop, left.user) < (right.shop, right.user)
   }

@@ -2,9 +2,11 @@ import LinkCore
 public import LinkWire
 
 extension Call {
-  /// Reads a request: its method, percent-decoded path, decoded query, key header and body.
+  /// Creates a call from a method, a percent-decoded path, a decoded query, a key header and a
+  /// body.
   ///
-  /// Never fails: what cannot be served becomes `refused`, so that the rules still see it.
+  /// This never fails: a request that cannot be served becomes `refused`, so that the rules still
+  /// handle it.
   public static func read(
     method: String, path: String, query: [(name: String, value: String)], key: String?,
     body: [UInt8], limits: MessageLimits
@@ -36,7 +38,7 @@ extension Call {
     }
   }
 
-  /// HEAD is answered as GET is; whoever writes the answer leaves out the body (RFC 9110 section
+  /// HEAD is answered like GET; the code that writes the response omits the body (RFC 9110 section
   /// 9.3.2).
   private static let readMethods = ["GET", "HEAD"]
 
@@ -48,7 +50,7 @@ extension Call {
     throw ShopRefusal(route: route, status: 405, message: "this route takes \(names)", allow: names)
   }
 
-  /// A parameter that has no effect would leave its sender believing that it has.
+  /// Rejects unknown query parameters instead of ignoring them.
   private static func require(
     _ known: [String], in query: [(name: String, value: String)], _ route: ShopCallRoute
   ) throws(ShopRefusal) {
@@ -88,7 +90,7 @@ extension Call {
 }
 
 extension ShopRefusal {
-  /// A post whose body is no message.
+  /// Creates the refusal of a post whose body is not a message.
   fileprivate init(_ error: MessageError) {
     let status: Int
     let message: String

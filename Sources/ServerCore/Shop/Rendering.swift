@@ -13,7 +13,7 @@ extension Frame {
 }
 
 extension Answer {
-  /// The body as bytes.
+  /// The encoded body.
   public var bytes: [UInt8] {
     switch body {
     case .error(let message): Envelope.error(status: status, message: message)
@@ -26,7 +26,7 @@ extension Answer {
     }
   }
 
-  /// The header fields that belong to it, without the length.
+  /// The header fields, except the length.
   public var headers: [(String, String)] {
     var fields = HTTPFields.json
     if status == 426 { fields += HTTPFields.upgradeRequired }

@@ -1,10 +1,10 @@
 import LinkCore
 
-/// The counters of the shop's server since its start.
+/// The counters of the shop server since its start.
 struct ShopMetrics: Sendable, Hashable, Codable {
   var requests = RequestCounts()
   var refusedUpgrades: [Int: UInt64] = [:]
-  /// By close code; under 0 stand the codes that a peer made up.
+  /// The number of closed sockets by close code; 0 stands for all unregistered codes.
   var closes: [UInt16: UInt64] = [:]
   var acceptedUpgrades: UInt64 = 0
   var accepted: UInt64 = 0
@@ -21,12 +21,12 @@ struct ShopMetrics: Sendable, Hashable, Codable {
     refusedUpgrades[status, default: 0] += 1
   }
 
-  /// A peer may send any code: only those that mean something have a counter of their own.
+  /// Counts a close code. A peer may send any code, so only known codes have separate counters.
   mutating func closed(code: UInt16) {
     closes[Self.isKnown(code) ? code : 0, default: 0] += 1
   }
 
-  /// RFC 6455 section 7.4.1, the IANA registry for 1012 to 1014, and ours.
+  /// The codes of RFC 6455 section 7.4.1, of the IANA registry (1012 to 1014), and of this package.
   private static func isKnown(_ code: UInt16) -> Bool {
     switch code {
     case 1000...1003, 1005...1015, 4401, 4403: true
@@ -34,7 +34,7 @@ struct ShopMetrics: Sendable, Hashable, Codable {
     }
   }
 
-  /// Adds the counters, and the state that the server is in, to a page.
+  /// Adds the counters and the current state of the server to a page.
   func report(connections: Int, shops: Int, uptime: Duration, to page: inout MetricsPage) {
     page.one("connections", .gauge, "Open sockets.", UInt64(connections))
     page.one("shops", .gauge, "Shops with an open socket.", UInt64(shops))

@@ -33,7 +33,7 @@ extension ShopServer {
     emit(.refuse(id, answer))
   }
 
-  /// Opens a socket whose room knows its head; what lies after `after` follows at once.
+  /// Opens a socket whose room has its head; the messages after `after` follow at once.
   mutating func open(_ id: ConnectionID, head: Position, after: Position? = nil) {
     guard let shop = sockets.accept(id, at: now) else { return }
     rooms[shop]?.subscribe(id)
@@ -79,7 +79,7 @@ extension ShopServer {
     arm(id)
   }
 
-  /// Sends a close frame; from then on the socket is sent nothing and frees its user's place.
+  /// Sends a close frame. The socket is then sent nothing more and no longer counts for its user.
   mutating func close(_ id: ConnectionID, _ closure: Closure) {
     guard sockets.close(id, at: now), let socket = sockets[id] else { return }
     rooms[socket.membership.shop]?.leave(id)
@@ -125,12 +125,12 @@ extension ShopServer {
   }
 }
 
-// What a client missed, sent on its new socket before anything newer.
+// The backlog of a client, sent on its new socket before any newer message.
 extension ShopServer {
-  /// Opens a socket, or asks for what it wants first.
+  /// Opens a socket, or first requests its backlog.
   ///
-  /// Whoever wants what cannot be had in one piece is not kept waiting: it sees by the answer that
-  /// nothing is sent first, and asks for pages.
+  /// A client whose backlog cannot be sent in one piece does not wait. The response shows that no
+  /// backlog follows, and the client fetches pages.
   mutating func letIn(_ arrival: ShopRoom.Arrival, to shop: ShopID, head: Position) {
     guard let after = arrival.after, policy.dialect == .positions, after.epoch == head.epoch,
       after.offset < head.offset, head.offset - after.offset <= UInt64(policy.backlogLimit),
@@ -141,13 +141,13 @@ extension ShopServer {
     emit(.page(token, shop, .after(after, limit: policy.backlogLimit)))
   }
 
-  /// Subscribes a socket at the present head and sends it all up to there: the page, and what was
-  /// broadcast while the store read it.
+  /// Subscribes a socket at the current head and sends it all earlier messages: the page, and the
+  /// messages broadcast while the store read it.
   mutating func settle(
     _ page: Page, after: Position, to id: ConnectionID, in shop: ShopID
   ) {
     guard let room = rooms[shop], room.creditors.contains(id), let head = room.head else { return }
-    // What the store has and has not answered for yet is sent to everybody when it does.
+    // Messages that are stored but not yet reported by the store are broadcast later.
     var missed = page.messages.filter { $0.offset <= head.offset }
     let end = missed.last?.offset ?? after.offset
     missed += room.recent.filter { $0.offset > end }
@@ -167,7 +167,7 @@ extension Message {
 }
 
 extension [Message] {
-  /// Whether they are all that lies between two positions, in order.
+  /// Returns whether these are all messages between two positions, in order.
   fileprivate func leads(from start: Position, to end: Position) -> Bool {
     guard start.epoch == end.epoch else { return false }
     var offset = start.offset

@@ -1,15 +1,15 @@
 public import LinkCore
 public import LinkWire
 
-/// The backend of shop messages as a value: rooms, order, limits, liveness and the end.
+/// The backend of shop messages as a value: rooms, order, limits, liveness and the drain.
 ///
-/// A request waits for the store at most; a socket goes this way:
+/// A request waits for nothing but the store. A socket passes through these stages:
 ///
 ///     upgrade ──► waiting ──► open ──► closing ──► forgotten
 ///        └► refused   └► refused   └► dropped ──────►┘
 ///
-/// A message is broadcast after the store called it durable and in the order of its offsets; an
-/// upgrade is accepted and subscribed in one step, so the head it states leaves no hole.
+/// A message is broadcast after the store has made it durable, in the order of offsets. An upgrade
+/// is accepted and subscribed in one step, so that no message after its stated head is missed.
 public struct ShopServer: ServerRules {
   let policy: ShopServerPolicy
   private let startedAt: Instant
@@ -23,35 +23,37 @@ public struct ShopServer: ServerRules {
   private var lastToken: UInt64 = 0
   var alarms = AlarmQueue<ConnectionID>()
   private var rate: TokenBuckets
-  /// Why the last message was not stored; `nil` once one was.
+  /// The reason why the last message was not stored, or `nil` if it was.
   private var writeFailure: StoreFailure?
   var metrics = ShopMetrics()
 
-  /// A request that has no answer yet.
+  /// A request that is not answered yet.
   struct Pending: Sendable {
     var route: ShopCallRoute
     var since: Instant
-    /// What a post asks to be stored; `nil` for other requests.
+    /// The post to store, or `nil` for other requests.
     var draft: Draft?
   }
 
-  /// What the store was asked.
+  /// A request to the store.
   enum Question: Sendable {
-    /// Its head, before anything else of the shop.
+    /// The head of a shop, before any other request for the shop.
     case head(ShopID)
-    /// To make a post durable.
+    /// A post to make durable.
     case append(ShopID, RequestID)
-    /// For the whole history.
+    /// The complete history.
     case all(RequestID)
-    /// For one page.
+    /// One page.
     case page(RequestID, PageQuery)
-    /// For what an upgrade wants first.
+    /// The backlog of an upgrade.
     case backlog(ConnectionID, ShopID, after: Position)
-    /// A plain server's `since`, asked as a page of the whole history.
+    /// The `since` of a plain server, read as a page of the complete history.
     case newestSince(RequestID, Timestamp, PageQuery)
   }
 
-  /// A server that begins at `now`; `seed` makes its message ids, so give each run its own.
+  /// Creates a server that starts at `now`.
+  ///
+  /// - Parameter seed: The seed for message ids; each run must use a different one.
   public init(policy: ShopServerPolicy = ShopServerPolicy(), seed: UInt64, at now: Instant) {
     let policy = policy.workable
     self.policy = policy
@@ -63,7 +65,7 @@ public struct ShopServer: ServerRules {
       interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
   }
 
-  /// Takes one input; answers what to do, in order.
+  /// Handles one input and returns the resulting effects, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     frame.begin(at: now)
     switch input {
@@ -92,7 +94,7 @@ public struct ShopServer: ServerRules {
     return frame.takeEffects()
   }
 
-  /// Lets pings, silences, expiries and the drain come due.
+  /// Handles pings, silent sockets, expiries and drain steps that are due.
   public mutating func tick(at now: Instant) -> [Effect] {
     frame.begin(at: now)
     while let id = alarms.take(dueAt: now) {
@@ -103,7 +105,7 @@ public struct ShopServer: ServerRules {
     return frame.takeEffects()
   }
 
-  /// The next instant at which something may be due; early at most, never late.
+  /// The next instant at which something may be due. It may be early, but is never late.
   public var deadline: Instant? {
     [alarms.first, frame.mode.deadline].compactMap(\.self).min()
   }
@@ -123,95 +125,102 @@ public struct ShopServer: ServerRules {
 }
 
 extension ShopServer {
-  /// Everything that can happen to the server.
+  /// An input of the server.
   ///
-  /// `wall` is the wall clock when the input arrived: it stamps messages and judges tokens.
+  /// `wall` is the wall-clock time at which the input arrived. It becomes the time stamp of
+  /// messages and decides whether tokens have expired.
   public enum Input: Sendable, Hashable, Codable {
-    /// A whole REST request arrived.
+    /// A complete REST request arrived.
     case request(RequestID, Call, Credential, wall: Timestamp)
-    /// Its client left before the answer.
+    /// The client disconnected before the response.
     case abandoned(RequestID)
-    /// A well-formed upgrade to a shop's stream arrived; `after` is what `Holdfast-After` names.
+    /// A well-formed upgrade to a shop's stream arrived; `after` is the position in
+    /// `Holdfast-After`.
     case upgrade(
       ConnectionID, ShopID, after: Position? = nil, Credential, wall: Timestamp)
-    /// Any byte came from an open socket.
+    /// At least one byte arrived from an open socket.
     case heard(ConnectionID)
-    /// The send queue of a socket passed its bound.
+    /// The send queue of a socket exceeded its bound.
     case overflowed(ConnectionID)
-    /// A connection is gone, with the code by which it ended (RFC 6455 section 7.1.5; 1006 when
-    /// it broke). Said once for every connection, whoever ended it.
+    /// A connection is gone, with its close code (RFC 6455 section 7.1.5; 1006 if it broke).
+    ///
+    /// It is sent once for each connection, whichever side closed it.
     case gone(ConnectionID, code: UInt16)
-    /// The store answered.
+    /// The store completed a request.
     case stored(StoreToken, StoreAnswer)
     /// A user was removed from a shop.
     case removed(Membership)
-    /// The whole list of removals from now on.
+    /// The complete list of removals, which replaces the previous list.
     case removals([Membership])
-    /// Go away politely; clients are told to spread their return over `within`.
+    /// A request to drain; clients are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }
 
-  /// What the store said to one question.
+  /// The store's result of one request.
   public enum StoreAnswer: Sendable, Hashable, Codable {
-    /// Durable; `isNew` is false when the idempotency key was known.
+    /// The message is durable; `isNew` is false if the idempotency key was already used.
     case appended(Message, isNew: Bool)
-    /// `total` counts the messages that the query reaches on all its pages.
+    /// A page. `total` counts the messages on all pages of the query.
     case page(Page, total: UInt64)
-    /// The newest position, offset 0 while the shop is empty, and when its message was created.
+    /// The newest position (offset 0 if the shop is empty) and the time of its message.
     case head(Position, newest: Timestamp? = nil)
-    /// Nothing of the question was done.
+    /// The request failed and had no effect.
     case failed(StoreFailure)
   }
 }
 
 extension ShopServer {
-  /// Everything that the server can ask for; carried out in order.
+  /// An effect of the server. Effects are carried out in order.
   public enum Effect: Sendable, Hashable, Codable {
-    /// Make messages of one shop durable together and in this order; each is answered by its own
-    /// token, in this order again. Never said while one of that shop has no answer yet.
+    /// Make messages of one shop durable together and in this order.
+    ///
+    /// Each message is answered with its own token, in the same order. At most one such effect of a
+    /// shop is outstanding.
     case append([Append])
-    /// Read a page of a shop, and count what its query reaches.
+    /// Read a page of a shop, and count the messages on all pages of the query.
     case page(StoreToken, ShopID, PageQuery)
     /// Read the head of a shop.
     case head(StoreToken, ShopID)
 
-    /// Answer a request; said once a request, never after it was abandoned.
+    /// Answer a request; sent once for each request, and never after it was abandoned.
     case answer(RequestID, Answer)
-    /// Complete an upgrade; `head` goes into `Holdfast-Head` (none in the plain dialect), and
-    /// `after` into `Holdfast-After` where all that lies between the two follows at once.
+    /// Complete an upgrade.
+    ///
+    /// `head` is sent in `Holdfast-Head` (not in the plain dialect). `after` is sent in
+    /// `Holdfast-After` if all messages between the two positions follow at once.
     case accept(ConnectionID, head: Position?, after: Position? = nil)
     /// Answer an upgrade with a plain HTTP response.
     case refuse(ConnectionID, Answer)
 
-    /// Send one frame to many sockets; encode it once.
+    /// Send one frame to many sockets; it is encoded only once.
     case send(Frame, to: [ConnectionID])
     /// Send a ping frame (RFC 6455 section 5.5.2).
     case ping(ConnectionID)
-    /// Send a close frame behind what is queued.
+    /// Send a close frame after everything that is queued.
     case close(ConnectionID, Closure)
-    /// End the connection without a word; the server has already forgotten it.
+    /// Drop the connection without a close frame; the server has already removed it.
     case drop(ConnectionID)
-    /// The drain is over: nothing is open, or its time is up.
+    /// The drain is over: nothing is open, or its time limit has passed.
     case finished
   }
 
-  /// A message for the store; its position is the store's to give.
+  /// A message for the store, which assigns its position.
   public struct Append: Sendable, Hashable, Codable {
-    /// Names the answer.
+    /// The token of the store's result.
     public var token: StoreToken
-    /// As it is to be stored, but for its position.
+    /// The message to store, without its position.
     public var message: Message
-    /// What makes a repetition of the same post known.
+    /// The idempotency key, by which a repeated post is detected.
     public var key: UUID128?
   }
 }
 
 extension Closure {
-  /// The token's time is over.
+  /// The token has expired.
   public static let expired = Closure(4401, "token expired")
   /// The user is no longer a member of the shop.
   public static let removed = Closure(4403, "removed from the shop")
-  /// The log jumped: what this socket would be sent has a hole that only a catch-up closes.
+  /// The log has a gap that this socket's client can only close by a catch-up.
   public static let discontinuity = Closure(1011, "log discontinuity")
 }
 
@@ -227,7 +236,8 @@ extension ShopServer {
       requests[id]?.draft = draft
       post(draft, id, credential, wall: wall)
     case .all(let shop):
-      // The route has no parameters; a plain client cannot use more than it may keep in memory.
+      // The route has no parameters; a plain client can only use as many messages as it holds in
+      // memory.
       let query = PageQuery.page(number: 1, limit: 1_000)
       read(query, as: .all(id), of: shop, id, credential, wall: wall)
     case .page(let shop, let query):
@@ -236,13 +246,13 @@ extension ShopServer {
     }
   }
 
-  /// What to ask the store so that the page can be answered in this dialect.
+  /// Returns the store request that allows the page to be answered in this dialect.
   private func phrase(_ query: PageQuery, for id: RequestID) -> (PageQuery, Question) {
     switch (policy.dialect, query) {
     case (.plain, .since(let time, let page, let limit)):
       (.page(number: page, limit: limit), .newestSince(id, time, query))
     case (.plain, .after(_, let limit)), (.plain, .before(_, let limit)):
-      // A plain server does not know these parameters and answers the first page.
+      // A plain server ignores these parameters and answers with the first page.
       (.page(number: 1, limit: limit), .page(id, .page(number: 1, limit: limit)))
     case (.plain, .page), (.positions, .page), (.positions, .since), (.positions, .after),
       (.positions, .before):
@@ -279,7 +289,7 @@ extension ShopServer {
     }
   }
 
-  /// Judges a token for a shop: draining first, then who asks, then what for.
+  /// Checks whether a token admits to a shop: first the drain, then the user, then the membership.
   mutating func admit(_ credential: Credential, to shop: ShopID, wall: Timestamp) -> Admission {
     if let goingAway { return .refused(goingAway) }
     let admission = identify(credential, wall: wall)
@@ -308,7 +318,7 @@ extension ShopServer {
   private mutating func refuse(
     _ refusal: ShopRefusal, _ credential: Credential, wall: Timestamp
   ) -> Answer {
-    // Which methods a route takes is no secret; all else is for those who may ask.
+    // The methods of a route are not secret; everything else requires a valid token.
     if refusal.route.isGuarded, refusal.status != 405 {
       if let goingAway { return goingAway }
       if case .refused(let answer) = identify(credential, wall: wall) { return answer }
@@ -316,7 +326,7 @@ extension ShopServer {
     return .error(refusal.status, refusal.message, allow: refusal.allow)
   }
 
-  /// Answers a request unless its client is gone.
+  /// Answers a request unless its client has disconnected.
   mutating func answer(_ id: RequestID, _ answer: Answer) {
     guard let pending = requests.removeValue(forKey: id) else { return }
     metrics.requests.answered(
@@ -324,20 +334,20 @@ extension ShopServer {
     emit(.answer(id, answer))
   }
 
-  /// Abandoned requests count as long as the store works for them.
+  /// Whether another request may start. Abandoned requests count while the store works for them.
   private var hasRoomForRequest: Bool {
     requests.count <= policy.maxRequests && questions.count < policy.maxRequests
   }
 
   var busy: Answer { .error(503, "too busy", retryAfter: policy.busyRetry) }
 
-  /// What is said to everybody while the server goes away.
+  /// The response to every request during a drain, or `nil` otherwise.
   var goingAway: Answer? {
     guard !frame.isServing else { return nil }
     return .error(503, "draining", retryAfter: frame.mode.window ?? policy.busyRetry)
   }
 
-  /// Whether it takes work, and whether the last message was stored.
+  /// The health of the service: whether it accepts work, and whether the last message was stored.
   public var serviceHealth: ServiceHealth {
     ServiceHealth(isServing: frame.isServing, storeFailure: writeFailure, of: Self.storeName)
   }
@@ -348,7 +358,7 @@ extension ShopServer {
       uptime: startedAt.duration(to: now))
   }
 
-  /// Adds its metrics to the backend's.
+  /// Adds the server's metrics to the backend's page.
   public func report(to page: inout MetricsPage) {
     metrics.report(
       connections: openConnections, shops: activeShops, uptime: startedAt.duration(to: now),
@@ -356,7 +366,7 @@ extension ShopServer {
   }
 }
 
-/// Whether a token opens a shop.
+/// The result of checking a token for a shop.
 enum Admission {
   case admitted(Claims)
   case refused(Answer)
@@ -367,7 +377,7 @@ extension Answer {
 }
 
 extension ShopServer {
-  /// Puts a post at the end of its shop's queue.
+  /// Adds a post to the end of its shop's queue.
   mutating func enqueue(_ draft: Draft, of author: Claims, _ id: RequestID, wall: Timestamp) {
     guard rooms[draft.shop, default: ShopRoom()].posts.count < policy.maxPostsPerShop else {
       return answer(id, busy)
@@ -384,7 +394,7 @@ extension ShopServer {
     advance(draft.shop)
   }
 
-  /// Does for a room what can be done now: learn the head, let arrivals in, hand over its posts.
+  /// Performs the possible next steps of a room: reads the head, opens sockets, stores posts.
   mutating func advance(_ shop: ShopID) {
     guard let room = rooms[shop] else { return }
     guard let head = room.head else {
@@ -399,8 +409,8 @@ extension ShopServer {
     if !room.isAsking { handOver(of: shop, behind: head) }
   }
 
-  /// Gives the store the posts that wait, up to a bound of bytes: they share one commit. The rest
-  /// goes when these are answered.
+  /// Sends waiting posts to the store in one commit, up to a bound of bytes. The remaining posts
+  /// follow after the results of these.
   private mutating func handOver(of shop: ShopID, behind head: Position) {
     guard var room = rooms[shop], !room.posts.isEmpty else { return }
     var appends: [Append] = []
@@ -436,7 +446,7 @@ extension ShopServer {
   }
 
   mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
-    // An unknown token is a late or doubled answer: nothing waits for it.
+    // An unknown token belongs to a late or duplicate result, which nothing waits for.
     guard let question = questions.removeValue(forKey: token) else { return }
     switch (question, said) {
     case (.head(let shop), .head(let head, let newest)):
@@ -462,7 +472,7 @@ extension ShopServer {
       (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
       (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
       (.newestSince, .failed), (.backlog, .appended), (.backlog, .head), (.backlog, .failed):
-      // An answer of the wrong kind is a broken store, and treated as one.
+      // A result of the wrong kind means that the store is broken, and counts as a failure.
       metrics.storeFailures += 1
       failed(question)
     }
@@ -485,7 +495,7 @@ extension ShopServer {
     case .all(let id), .page(let id, _), .newestSince(let id, _, _):
       answer(id, refused)
     case .backlog(let id, let shop, let after):
-      // What was missed can still be asked for over REST.
+      // The client can still fetch the missed messages over REST.
       settle(Page(messages: [], hasNext: true), after: after, to: id, in: shop)
     }
   }
@@ -506,7 +516,7 @@ extension ShopServer {
     answer(id, answer(to: id, message, isNew: isNew))
     rooms[shop]?.pendingAnswers -= 1
     if position.epoch != head.epoch || position.offset > head.offset + 1 {
-      // Something else wrote to the log: whoever listens must catch up.
+      // Another process wrote to the log, so all subscribers must catch up.
       rooms[shop]?.head = position
       for id in rooms[shop]?.subscribers ?? [] {
         close(id, .discontinuity)
@@ -518,8 +528,10 @@ extension ShopServer {
     advance(shop)
   }
 
-  /// The answer to a post that is stored. A key that stored another message before is refused: the
-  /// caller would take that message for its own.
+  /// Returns the response to a stored post.
+  ///
+  /// A key that already stored a different message is refused, since the caller would take that
+  /// message for its own.
   private func answer(to id: RequestID, _ message: Message, isNew: Bool) -> Answer {
     guard !isNew else {
       return Answer(201, .message(written(message), note: "Message created successfully"))
@@ -539,7 +551,7 @@ extension ShopServer {
     emit(.send(.message(spoken(message)), to: listeners))
   }
 
-  /// A message as the stream shows it in this dialect.
+  /// Returns a message as the stream shows it in this dialect.
   func spoken(_ message: Message) -> Message {
     var message = message
     switch policy.dialect {
@@ -549,7 +561,7 @@ extension ShopServer {
     return message
   }
 
-  /// A message as REST answers show it in this dialect.
+  /// Returns a message as REST responses show it in this dialect.
   private func written(_ message: Message) -> Message {
     var message = spoken(message)
     switch policy.dialect {
@@ -577,7 +589,7 @@ extension ShopServer {
     rooms.values.count { !$0.subscribers.isEmpty }
   }
 
-  /// Changes a room, making it when it is new; the idle ones go first when they are too many.
+  /// Changes a room, which is created if missing. At the bound, idle rooms are removed first.
   mutating func enter<Result>(_ shop: ShopID, _ change: (inout ShopRoom) -> Result) -> Result {
     if rooms[shop] == nil, rooms.count >= policy.maxIdleRooms {
       rooms = rooms.filter { !$0.value.isIdle }
@@ -587,7 +599,7 @@ extension ShopServer {
 }
 
 extension Page {
-  /// How many messages the pages of a query up to this one hold, and one more if more follow.
+  /// Returns the number of messages on the pages up to this one, plus one if more follow.
   func seen(by query: PageQuery) -> UInt64 {
     let seen = UInt64(messages.count) + (hasNext ? 1 : 0)
     switch query {
@@ -598,7 +610,7 @@ extension Page {
     }
   }
 
-  /// This page of the history, newest first, cut where it is no longer newer than `time`.
+  /// Returns the messages of this page, newest first, that are newer than `time`.
   func newer(than time: Timestamp) -> Page {
     var page = self
     page.messages = messages.filter { $0.createdAt > time }
@@ -608,13 +620,13 @@ extension Page {
 }
 
 extension ShopServer {
-  /// The input that begins a drain.
+  /// Returns the input that starts a drain.
   public static func drain(within window: Duration) -> Input { .drain(within: window) }
 
   /// Whether the drain has ended.
   public var isFinished: Bool { frame.isFinished }
 
-  /// Refuses new work from now on; what waits for the store may still end well.
+  /// Refuses new work from now on; requests at the store may still complete.
   mutating func drain(within window: Duration) {
     guard frame.drain(within: window, grace: policy.drainGrace, limit: policy.drainLimit) else {
       return
@@ -638,16 +650,16 @@ extension ShopServer {
     questions = [:]
   }
 
-  /// Ends the drain once there are no connections, no requests and no questions to the store.
+  /// Ends the drain once there are no connections, requests or store requests left.
   mutating func finishIfEmpty() {
     guard sockets.isEmpty, requests.isEmpty, questions.isEmpty else { return }
     frame.finish(with: .finished)
   }
 }
 
-// What always holds between the tables of the shops.
+// The invariants between the tables of the server.
 extension ShopServer {
-  /// Notes each invariant that does not hold now.
+  /// Records each invariant that does not hold.
   public func check(_ check: inout InvariantCheck) {
     frame.check(&check)
     check.require(

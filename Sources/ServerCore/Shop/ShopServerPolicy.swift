@@ -1,78 +1,85 @@
 import LinkCore
 public import LinkWire
 
-/// Every number and switch of the shop server.
+/// The configuration of the shop server.
 ///
-/// Defaults: the seed's five sockets a user, ping 54 s and pong wait 60 s (contract 2.2); the rest
-/// is ours, chosen so that a small machine stays responsive at every bound. A server takes times
-/// below 1 ms as 1 ms and counts below 1 as 1.
+/// The requirements (contract 2.2) define five sockets for each user, a ping interval of 54 s and a
+/// pong wait of 60 s. All other numbers were chosen so that a small machine stays responsive at
+/// every bound. A server treats durations below 1 ms as 1 ms, and counts below 1 as 1.
 public struct ShopServerPolicy: Sendable, Hashable {
-  /// How the server presents itself.
+  /// The protocol variant that the server uses.
   public enum Dialect: Sendable, Hashable {
-    /// Positions, heads, idempotency keys, `since` oldest first.
+    /// Positions, heads and idempotency keys; `since` returns the oldest messages first.
     case positions
-    /// A 001 server without them: `since` newest first, no `username` in REST answers.
+    /// A 001 server without these: `since` returns the newest messages first, and REST responses
+    /// have no `username`.
     case plain
   }
 
-  /// Positions, unless a plain server is to be played.
+  /// The protocol variant; `positions` unless the server imitates a plain one.
   public var dialect = Dialect.positions
-  /// False makes every upgrade answer 503, as a server with the stream switched off does.
+  /// Whether the stream is enabled. If false, every upgrade is answered with 503.
   public var offersStream = true
-  /// Bounds of one message: 10,000 characters, 10,240 bytes as a frame.
+  /// The bounds of one message: 10,000 characters, and 10,240 bytes as a frame.
   public var limits = MessageLimits()
 
-  /// Messages that an upgrade may ask to be sent first; who missed more is sent none of them and
-  /// asks for pages (one of which holds as many).
+  /// The maximum number of backlog messages that an upgrade may request.
+  ///
+  /// A client that missed more receives none of them and fetches pages, one of which holds as many.
   public var backlogLimit = 100
-  /// Bytes of their frames together; half of what may wait for a slow reader.
+  /// The maximum size of a backlog's frames in bytes; half of the bound for a slow reader.
   public var maxBacklogBytes = 131_072
 
-  /// Sockets one user may hold at once; the next is refused with 429.
+  /// The maximum number of sockets of one user; the next is refused with 429.
   public var socketsPerUser = 5
-  /// Sockets in total, waiting ones included; the next is refused with 503.
+  /// The maximum number of sockets, including waiting ones; the next is refused with 503.
   public var maxConnections = 10_000
-  /// Requests that wait for the store at once; the next is answered 503.
+  /// The maximum number of requests that wait for the store; the next is answered with 503.
   public var maxRequests = 1_024
-  /// Posts of one shop that wait for the store at once; the next is answered 503.
+  /// The maximum number of posts of one shop that wait for the store; the next is answered with
+  /// 503.
   public var maxPostsPerShop = 256
-  /// Bytes of their frames that go to the store together, at least one post; a quarter of what may
-  /// wait for a slow reader, since all that share a commit are broadcast in one go.
+  /// The maximum size of the frames that are stored together, in bytes; at least one post is
+  /// stored.
+  ///
+  /// It is a quarter of the bound for a slow reader, since all messages of a commit are broadcast
+  /// at once.
   public var maxCommitBytes = 65_536
-  /// Shops of which the head is remembered; beyond, the idle ones are forgotten.
+  /// The maximum number of shops whose head is cached; beyond it, idle shops are removed.
   public var maxIdleRooms = 4_096
 
-  /// Steady rate of posts a user: one every this long (20 a second).
+  /// The minimum average time between two posts of one user (20 posts per second).
   public var postInterval = Duration.milliseconds(50)
-  /// Posts a user may make at once after a pause.
+  /// The number of posts that a user may send at once after a pause.
   public var postBurst = 40
-  /// Users whose rate is watched at once; beyond, a new user is answered 429.
+  /// The maximum number of users whose rate is tracked; beyond it, a new user is answered with 429.
   public var maxWatchedUsers = 100_000
 
-  /// How often an open socket is pinged.
+  /// The time between two pings to an open socket.
   public var pingInterval = Duration.seconds(54)
-  /// A socket from which no byte came for this long is dropped.
+  /// The time without any received byte after which a socket is dropped.
   public var pongWait = Duration.seconds(60)
-  /// How long a close frame may stay unanswered before the connection is dropped.
+  /// The time that a close frame may stay unanswered before the connection is dropped.
   public var closeWait = Duration.seconds(5)
 
-  /// Between the draining frame and the close frames.
+  /// The time between the draining frame and the close frames.
   public var drainGrace = Duration.seconds(1)
-  /// From the start of a drain to the end of waiting.
+  /// The time limit of a drain.
   public var drainLimit = Duration.seconds(10)
 
-  /// `Retry-After` of a refused sixth socket.
+  /// The `Retry-After` value for a socket beyond `socketsPerUser`.
   public var socketRetry = Duration.seconds(5)
-  /// `Retry-After` when a bound was reached or the store failed.
+  /// The `Retry-After` value after a bound was reached or the store failed.
   public var busyRetry = Duration.seconds(2)
-  /// How far the clock of a token's issuer may be ahead of this server's, for `nbf`; RFC 7519
-  /// section 4.1.5 allows a small leeway, since issuers set the present time.
+  /// The tolerance for `nbf` if the clock of a token's issuer is ahead of the server's.
+  ///
+  /// RFC 7519 section 4.1.5 allows a small leeway, since issuers set the current time.
   public var clockLeeway = Duration.seconds(5)
 
-  /// The defaults that stand at each number.
+  /// Creates a policy with the default values.
   public init() {}
 
-  /// The intervals of its sockets.
+  /// The intervals of the server's sockets.
   var timing: SocketLife.Timing {
     SocketLife.Timing(pingInterval: pingInterval, pongWait: pongWait, closeWait: closeWait)
   }

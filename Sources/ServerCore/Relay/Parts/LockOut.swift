@@ -1,27 +1,29 @@
 import LinkCore
 
-/// The limit of wrong pairs: for each address, for each IPv6 network of several addresses, and a
-/// stricter one for all addresses while a flood of wrong pairs comes.
+/// The limits for wrong pairs: for each address, for each IPv6 network of several addresses, and a
+/// stricter one for all addresses during a flood of wrong pairs.
 ///
-/// No limit counts the wrong pairs of one address against another: an address that has given no
-/// wrong pair may always have one compared, so a flood locks out no other address. Pairs have the
-/// entropy to stand the rate that this leaves (decision 0030).
+/// No limit counts the wrong pairs of one address against another. An address that has given no
+/// wrong pair may always try one, so a flood locks out no other address. The entropy of pairs
+/// withstands the remaining rate (decision 0030).
 struct LockOut: Sendable {
-  /// The wrong pairs of an address or of a network.
+  /// The wrong pairs of an address or a network.
   enum Mark {
     /// The instants of wrong pairs, oldest first.
     case wrong([Instant])
     case locked(until: Instant)
   }
 
-  /// The hexadecimal digits of an IPv6 network of 48 bits, and of the 64 bits that are one address.
+  /// The number of hexadecimal digits of a /48 IPv6 network, and of the /64 prefix that counts as
+  /// one address.
   private static let (networkDigits, addressDigits) = (12, 16)
 
   private let policy: RelayServerPolicy
   private(set) var marks: [String: Mark] = [:]
-  /// When the allowance of all addresses before a flood is full again.
+  /// The time at which the allowance of all addresses is full again.
   private var fullAt: Instant
-  /// When an address without a mark may try again; in the past while there is room for a mark.
+  /// The time at which an address without a mark may try again; in the past if there is room for a
+  /// mark.
   private var crowdedUntil: Instant
 
   init(_ policy: RelayServerPolicy, at now: Instant) {
@@ -30,7 +32,7 @@ struct LockOut: Sendable {
     crowdedUntil = now
   }
 
-  /// Returns how long this address has to wait; `nil` if a pair of it may be compared.
+  /// Returns how long an address has to wait, or `nil` if it may try a pair now.
   func wait(_ address: String, at now: Instant) -> Duration? {
     if let network = Self.network(of: address), let wait = lock(on: network, at: now) {
       return wait
@@ -74,19 +76,18 @@ struct LockOut: Sendable {
       ? .wrong(instants) : .locked(until: now.advanced(by: policy.lockOut))
   }
 
-  /// Returns the IPv6 network of 48 bits that an address of 64 bits lies in; `nil` for any other
-  /// address.
+  /// Returns the /48 IPv6 network of a /64 address, or `nil` for any other address.
   private static func network(of address: String) -> String? {
     guard address.utf8.count == addressDigits, address.utf8.allSatisfy(\.isHexDigit) else {
       return nil
     }
-    // With a mark of its own, so that it is no address.
+    // The suffix keeps the name distinct from every address.
     return "\(address.prefix(networkDigits))/48"
   }
 
   private mutating func hasRoom(at now: Instant) -> Bool {
     guard marks.count >= policy.maxWatchedAddresses else { return true }
-    guard crowdedUntil <= now else { return false }  // Looked a moment ago.
+    guard crowdedUntil <= now else { return false }  // The table was searched a moment ago.
     marks = marks.filter { _, mark in
       switch mark {
       case .wrong(let instants):
@@ -107,7 +108,7 @@ extension LockOut: SelfChecking {
 }
 
 extension UInt8 {
-  /// Whether it is a lower-case hexadecimal digit in ASCII.
+  /// A Boolean value that indicates whether the byte is a lower-case hexadecimal digit in ASCII.
   fileprivate var isHexDigit: Bool {
     switch self {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true

@@ -1,20 +1,20 @@
 /// Two words and a code that pair an assistant with the phone that shows them.
 ///
-/// More than 2,900 words, twice, and a million codes: a guess meets one phone's pair in one of more
-/// than eight million million cases.
+/// There are more than 2,900 words, used twice, and a million codes. A guess matches one phone's
+/// pair with a probability of less than one in eight trillion.
 public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// Six digits.
+  /// The code, six digits.
   public var code: String
-  /// Two of `RelayWords.all`, joined by a hyphen; a text like the one word of the original.
+  /// Two words from `RelayWords.all`, joined by a hyphen; the original has one word.
   public var word: String
 
-  /// A pair of these; nothing is checked.
+  /// Creates a pair without any check.
   public init(code: String, word: String) {
     self.code = code
     self.word = word
   }
 
-  /// Draws a pair; the generator must be a secure one wherever people use the pair.
+  /// Creates a random pair. The generator must be secure wherever people use the pair.
   public init(using generator: inout some RandomNumberGenerator) {
     let number = Int.random(in: 0..<1_000_000, using: &generator)
     code = String(String(1_000_000 + number).dropFirst())
@@ -25,15 +25,15 @@ public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
     RelayWords.all[Int.random(in: 0..<RelayWords.all.count, using: &generator)]
   }
 
-  /// Without the secret.
+  /// A description without the secret.
   public var description: String { "a pair" }
 
-  /// What pairs are compared by: letter case, spaces and hyphens do not count.
+  /// The form in which pairs are compared, ignoring letter case, spaces and hyphens.
   var digest: Digest { Digest(word: word, code: code) }
 
-  /// The words and the code in a form of one length.
+  /// The words and the code in a form of fixed length.
   struct Digest: Sendable {
-    /// Each with a byte more, which is 1 when something did not fit.
+    /// The lengths of the fields; each has one more byte, which is 1 if the text did not fit.
     private static let (wordLength, codeLength) = (16, 6)
 
     private let bytes: SIMD32<UInt8>
@@ -44,17 +44,17 @@ public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
       bytes = SIMD32(fields + [UInt8](repeating: 0, count: 32 - fields.count))
     }
 
-    /// Whether both are of one pair.
+    /// Returns whether both are of the same pair.
     ///
-    /// Takes the same time wherever they differ, so that nobody can guess one letter after the
-    /// other.
+    /// The comparison takes the same time wherever they differ, so that nobody can guess one letter
+    /// after another.
     func isSame(as other: Digest) -> Bool {
       let difference = bytes ^ other.bytes
       return (0..<32).reduce(0) { $0 | difference[$1] } == 0
     }
 
     private static func field(_ text: String, length: Int) -> [UInt8] {
-      // What people give is a few bytes; more than 64 of them cannot be meant.
+      // Real input is short; a text of more than 64 bytes cannot match.
       var kept: [UInt8] = []
       for byte in text.utf8.prefix(64) {
         switch byte {

@@ -2,22 +2,23 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The pairs that phones show now, and the limit of wrong ones.
+/// The pairs that phones show now, and the limit of wrong pairs.
 struct RelayPairing: Sendable {
   private struct Shown {
     var phone: PhoneID
     var pair: RelayPair
-    /// Made once: every login and every pair that is shown is compared with it.
+    /// The digest of the pair, computed once because every login and every new pair is compared
+    /// with it.
     var digest: RelayPair.Digest
     var until: Instant
   }
 
   /// The result of comparing a given pair.
   enum Guess: Sendable {
-    /// The pair of this phone.
+    /// The pair is shown by this phone.
     case right(PhoneID)
     case wrong
-    /// Nothing was compared: too many pairs from there were wrong.
+    /// No comparison was made, since too many pairs from the address were wrong.
     case lockedOut(Duration)
   }
 
@@ -28,13 +29,12 @@ struct RelayPairing: Sendable {
     lockOut = LockOut(policy, at: now)
   }
 
-  /// Returns the pair that a phone shows, and until when.
+  /// Returns the pair that a phone shows, and its expiry.
   func pair(of phone: PhoneID) -> (pair: RelayPair, until: Instant)? {
     shown.first { $0.phone == phone }.map { ($0.pair, $0.until) }
   }
 
-  /// Shows a pair in place of the phone's former one; returns false if another phone shows the
-  /// same.
+  /// Replaces the pair of a phone. Returns false if another phone shows the same pair.
   mutating func show(_ pair: RelayPair, of phone: PhoneID, until: Instant) -> Bool {
     let digest = pair.digest
     guard owner(of: digest) == nil else { return false }
@@ -47,10 +47,10 @@ struct RelayPairing: Sendable {
     shown.removeAll { $0.phone == phone }
   }
 
-  /// Whether a phone shows this pair.
+  /// Returns whether any phone shows this pair.
   func isShown(_ pair: RelayPair) -> Bool { owner(of: pair.digest) != nil }
 
-  /// Compares a pair that came from an address, and counts it if it is wrong.
+  /// Compares a pair from an address with all shown pairs, and counts it if it is wrong.
   mutating func guess(word: String, code: String, from address: String, at now: Instant) -> Guess {
     if let wait = lockOut.wait(address, at: now) { return .lockedOut(wait) }
     if let phone = owner(of: RelayPair.Digest(word: word, code: code)) { return .right(phone) }
@@ -58,8 +58,10 @@ struct RelayPairing: Sendable {
     return .wrong
   }
 
-  /// Returns whose pair that is. Compares with every pair, wholly, so that time tells nothing of
-  /// any.
+  /// Returns the phone that shows a pair.
+  ///
+  /// The given pair is compared with every shown pair, and completely, so that the time reveals
+  /// nothing.
   private func owner(of given: RelayPair.Digest) -> PhoneID? {
     var found: PhoneID?
     for entry in shown where entry.digest.isSame(as: given) { found = entry.phone }
@@ -75,7 +77,7 @@ extension RelayPairing: SelfChecking {
       Set(shown.map(\.phone)).count == shown.count, "relay pairing: a phone shows one pair")
   }
 
-  /// Whether every phone that shows a pair, with the end of that pair, matches.
+  /// Returns whether every phone that shows a pair, with the expiry of the pair, matches.
   func allSatisfy(_ matches: (PhoneID, Instant) -> Bool) -> Bool {
     shown.allSatisfy { matches($0.phone, $0.until) }
   }

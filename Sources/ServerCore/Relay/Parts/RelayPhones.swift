@@ -2,42 +2,44 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// One phone: from its first connection until nobody may ask it any more.
+/// A phone, from its first connection until no assistant may ask it any more.
 struct RelayPhone: Sendable {
   let id: PhoneID
-  /// The name that the phone gives its device; a plain phone gives none, and cannot come back.
+  /// The phone's own name for its device; a plain phone has none and cannot return.
   let device: UUID128?
-  /// The hash of the token that resumes it; `nil` of a phone that cannot come back.
+  /// The hash of the phone's resume token; `nil` for a phone that cannot return.
   let resume: TokenHash?
   fileprivate(set) var presence: Presence
   fileprivate(set) var wakePush = WakePush()
-  /// The text that its user is shown with the next pair.
+  /// A text that the user sees with the next pair.
   var notice: String?
-  /// The last sign of it while it was away.
+  /// The time of the most recent contact while the phone was away.
   fileprivate(set) var seenAt: Instant
-  /// The same on the wall clock; `nil` while it is connected.
+  /// The same time on the wall clock; `nil` while the phone is connected.
   fileprivate(set) var leftAt: Timestamp?
 
   enum Presence: Sendable, Equatable {
-    /// Accepted, and not told its pair yet; the token is for a phone that has none. Exits: here,
-    /// away, over.
+    /// The socket is accepted, but the pair is not sent yet. `token` is for a phone without one.
+    /// Exits: here, away, over.
     case greeting(ConnectionID, token: String?)
-    /// Told its pair: it can be asked. Exits: greeting (on another connection), away, over.
+    /// The pair was sent, so the phone can be asked. Exits: greeting (on another connection), away,
+    /// over.
     case here(ConnectionID)
-    /// Its socket ended; it may come back, or pull. Exits: greeting, over.
+    /// The socket ended; the phone may return or pull. Exits: greeting, over.
     case away(since: Instant)
-    /// Its pairing is over; remembered for those who still hold a token for it.
+    /// The pairing is over. The phone is stored for assistants that still hold a token for it.
     case over(since: Instant, Ending)
   }
 
   enum Ending: Sendable {
-    /// It stayed away for too long, or could not come back.
+    /// The phone stayed away for too long, or could not return.
     case lost
-    /// The same device came without its resume token.
+    /// The same device connected without its resume token.
     case replaced
   }
 
-  /// A phone that comes for the first time, and resumes with `secret` if it names its device.
+  /// Creates a phone that connects for the first time. It can resume with `secret` if it names its
+  /// device.
   init(
     id: PhoneID, device: UUID128?, secret: RelaySecret, on connection: ConnectionID, at now: Instant
   ) {
@@ -47,8 +49,8 @@ struct RelayPhone: Sendable {
     seenAt = now
   }
 
-  /// A stored phone, which is away since `since`; one that was connected when it was stored left at
-  /// `wall`.
+  /// Creates a phone from its stored form, away since `since`. If it was connected when it was
+  /// stored, it left at `wall`.
   init(_ stored: StoredPhone, since: Instant, wall: Timestamp) {
     (id, device, resume) = (stored.id, stored.device, stored.resume)
     presence = .away(since: since)
@@ -56,7 +58,7 @@ struct RelayPhone: Sendable {
     (seenAt, leftAt) = (since, stored.leftAt ?? wall)
   }
 
-  /// A phone of which only its tokens are known.
+  /// Creates a phone that has only stored tokens.
   init(knownByTokens id: PhoneID, at now: Instant) {
     (self.id, device, resume) = (id, nil, nil)
     presence = .over(since: now, .lost)
@@ -84,37 +86,38 @@ struct RelayPhone: Sendable {
     }
   }
 
-  /// What is stored of it; nothing of a plain one.
+  /// The stored form of the phone, or nil for a plain phone.
   var kept: StoredPhone? {
     guard let device, let resume else { return nil }
     return StoredPhone(
       id: id, device: device, resume: resume, push: wakePush.address, leftAt: leftAt)
   }
 
-  /// The change that stores it as it is; none for a plain one.
+  /// The change that stores the phone's current state, or none for a plain phone.
   var changes: [RelayChange] { kept.map { [.phone($0)] } ?? [] }
 
   // MARK: Presence
 
-  /// Comes back on another connection.
+  /// Resumes on another connection.
   mutating func resume(on connection: ConnectionID) {
     presence = .greeting(connection, token: nil)
     leftAt = nil
   }
 
-  /// Was told its pair on `connection`.
+  /// Records that the pair was sent on `connection`.
   mutating func greeted(on connection: ConnectionID) {
     presence = .here(connection)
   }
 
-  /// Lost its socket. It came since it was woken, so questions that wait wake it anew.
+  /// Records the loss of the socket. The phone had connected since its last push, so waiting
+  /// questions wake it again.
   mutating func leave(at now: Instant, wall: Timestamp) {
     presence = .away(since: now)
     (seenAt, leftAt) = (now, wall)
     wakePush.sentAt = nil
   }
 
-  /// Gave a sign while it is away; returns false if it is not.
+  /// Records a contact of a phone that is away, and returns false if it is not away.
   @discardableResult
   mutating func seen(at now: Instant, wall: Timestamp) -> Bool {
     guard isAway else { return false }
@@ -122,24 +125,24 @@ struct RelayPhone: Sendable {
     return true
   }
 
-  /// Takes the address of its pushes.
+  /// Sets the push address.
   mutating func register(_ address: PushAddress) {
     wakePush.address = address
     wakePush.quietUntil = nil
   }
 
-  /// Takes what became of a push; returns false if nothing follows.
+  /// Handles the result of a push, and returns false if nothing follows.
   mutating func pushed(_ outcome: PushOutcome, at now: Instant, gap: Duration) -> Bool {
     wakePush.pushed(outcome, at: now, gap: gap)
   }
 
-  /// Found nothing more to do: what comes from now on it does not see.
+  /// Records that the phone found its queue empty and will not see later questions.
   mutating func endVisit() {
     wakePush.visitUntil = nil
   }
 
-  /// When a phone that only returns by itself was waited for long enough; `nil` if it is connected
-  /// or a push can wake it.
+  /// Returns when waiting for a phone that only returns by itself should end, or `nil` if it is
+  /// connected or a push can wake it.
   func mayReturn(within wait: Duration) -> Instant? {
     isAway && wakePush.address == nil ? seenAt.advanced(by: wait) : nil
   }
@@ -148,20 +151,20 @@ struct RelayPhone: Sendable {
 /// The pushes that wake one phone.
 struct WakePush: Sendable {
   fileprivate(set) var address: PushAddress?
-  /// When the last one was sent; `nil` if the phone came since.
+  /// The time of the last push, or `nil` if the phone has connected since.
   fileprivate(set) var sentAt: Instant?
-  /// Until when the phone may still be at what it was woken for, and finds new questions by itself.
+  /// The time until which a woken phone may still be active and finds new questions by itself.
   fileprivate var visitUntil: Instant?
-  /// Until when the push service wants to be left alone.
+  /// The time until which the push service accepts no further push.
   fileprivate var quietUntil: Instant?
 
-  /// What is to be done for questions that wait.
+  /// The next step for questions that wait.
   enum Step: Sendable {
     case send(PushAddress)
     case wait(until: Instant)
   }
 
-  /// When another may be sent; `nil` if one may be sent now.
+  /// Returns when the next push may be sent, or `nil` if that is now.
   fileprivate func earliest(at now: Instant) -> Instant? {
     [quietUntil, visitUntil].compactMap(\.self).max().flatMap { $0 > now ? $0 : nil }
   }
@@ -180,12 +183,12 @@ struct WakePush: Sendable {
   }
 }
 
-/// The phones that the relay knows, by their names, devices and resume tokens.
+/// The known phones, by id, device and resume token.
 struct RelayPhones: Sendable {
   private let pushGap: Duration
   private var all: [PhoneID: RelayPhone] = [:]
   private var devices: [UUID128: PhoneID] = [:]
-  /// Phones that a device was before, as far as the store still had them when the process began.
+  /// Earlier phones of a device, if they were still stored when the process started.
   private var formers: [UUID128: [PhoneID]] = [:]
   private var resumes: [TokenHash: PhoneID] = [:]
   private var pushRates: TokenBuckets
@@ -200,7 +203,7 @@ struct RelayPhones: Sendable {
 
   subscript(id: PhoneID) -> RelayPhone? { all[id] }
 
-  /// Changes a phone, if it is known.
+  /// Changes a phone, if it is known, and returns the result.
   @discardableResult
   mutating func change<Result>(
     _ id: PhoneID, _ change: (inout RelayPhone) -> Result
@@ -210,10 +213,10 @@ struct RelayPhones: Sendable {
     return change(&phone)
   }
 
-  /// Returns the phone that a token brings back.
+  /// Returns the phone that a token resumes.
   func resumed(by token: TokenHash?) -> PhoneID? { token.flatMap { resumes[$0] } }
 
-  /// Returns the phone that an arrival brings back, if the same device shows its token.
+  /// Returns the phone that an arrival resumes, if the device matches the token.
   func resumed(by arrival: RelayServer.Arrival) -> PhoneID? {
     guard let device = arrival.device, let id = resumed(by: arrival.resume),
       all[id]?.device == device
@@ -221,20 +224,20 @@ struct RelayPhones: Sendable {
     return id
   }
 
-  /// Returns the phone that is away the longest, of those that match.
+  /// Returns the matching phone that has been away the longest.
   func longestAway(where matches: (PhoneID) -> Bool) -> PhoneID? {
     let away = all.values.filter { $0.isAway && matches($0.id) }
     return away.min { ($0.seenAt, $0.id) < ($1.seenAt, $1.id) }?.id
   }
 
-  // MARK: From the first to the last
+  // MARK: Lifetime
 
   mutating func add(_ phone: RelayPhone) {
     all[phone.id] = phone
     if let resume = phone.resume { resumes[resume] = phone.id }
   }
 
-  /// Adds a stored phone. Where the store failed to keep an end, it has several of a device.
+  /// Adds a stored phone. A device may have several of them if the store failed to remove one.
   mutating func restore(_ phone: RelayPhone) {
     add(phone)
     guard let device = phone.device else { return }
@@ -242,14 +245,15 @@ struct RelayPhones: Sendable {
     devices[device] = phone.id
   }
 
-  /// Makes a phone the one of its device; returns the others of this device, which have to end.
+  /// Makes a phone the current one of its device, and returns the device's other phones, which must
+  /// end.
   mutating func claim(_ device: UUID128, for id: PhoneID) -> [PhoneID] {
     let others = (formers.removeValue(forKey: device) ?? []) + [devices[device]].compactMap(\.self)
     devices[device] = id
     return others.sorted().filter { $0 != id }
   }
 
-  /// Ends the pairing of a phone, which cannot come back from then on; returns it as it is then.
+  /// Ends the pairing of a phone, which can no longer return. Returns the phone in its new state.
   mutating func end(
     _ id: PhoneID, _ ending: RelayPhone.Ending, at now: Instant
   ) -> RelayPhone? {
@@ -264,14 +268,15 @@ struct RelayPhones: Sendable {
     return phone
   }
 
-  /// Forgets a phone that is over.
+  /// Removes a phone that is over.
   mutating func forget(_ id: PhoneID) {
     if all[id]?.isOver == true { all[id] = nil }
   }
 
   // MARK: Pushes
 
-  /// Decides how a phone that is away is woken, and counts the push; `nil` if nothing can wake it.
+  /// Decides how to wake a phone that is away and counts the push. Returns `nil` if no push can
+  /// wake it.
   mutating func wake(_ id: PhoneID, at now: Instant) -> WakePush.Step? {
     guard let phone = all[id], phone.isAway, let address = phone.wakePush.address else {
       return nil
@@ -297,6 +302,6 @@ extension RelayPhones: SelfChecking {
         }, "relay phones: a device and a resume token lead to a phone that may come back")
   }
 
-  /// Whether every phone matches.
+  /// Returns whether every phone matches.
   func allSatisfy(_ matches: (RelayPhone) -> Bool) -> Bool { all.values.allSatisfy(matches) }
 }

@@ -3,7 +3,7 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// Names an open question.
+/// The id of an open question.
 struct QuestionID: NumberedID {
   var number: UInt64
 
@@ -12,36 +12,36 @@ struct QuestionID: NumberedID {
   }
 }
 
-/// A question from its arrival to its one outcome.
+/// A question from its arrival to its only outcome.
 struct RelayQuestion: Sendable {
-  /// Its name on the wire.
+  /// The id of the question on the wire.
   let id: RelayRequestID
   let phone: PhoneID
-  /// The token of the assistant that asks it.
+  /// The token of the assistant that asks the question.
   let caller: TokenHash
   let question: HealthQuestion
-  /// The call that waits; `nil` after a restart, until the same client asks the same again.
+  /// The call that waits; `nil` after a restart, until the same client repeats the question.
   fileprivate(set) var call: RequestID?
   let since: Instant
   fileprivate(set) var deadline: Instant
   fileprivate(set) var deadlineWall: Timestamp
   fileprivate(set) var stage: Stage
-  /// How often it was given to the phone, and how often of that as a lease.
+  /// The number of times the question was sent to the phone, and how many of these were leases.
   fileprivate(set) var tries = 0
   fileprivate(set) var leases = 0
-  /// Whether the store has it.
+  /// Whether the question is stored.
   fileprivate(set) var isKept = false
   fileprivate var assembly = HealthAssembly()
-  /// What the assembly took so far: parts and bytes.
+  /// The number of parts and bytes that the assembly has received.
   fileprivate var parts = 0
   fileprivate var bytes = 0
 
   enum Stage: Sendable, Equatable {
-    /// In line. Exits: asked, leased, ended.
+    /// The question is queued. Exits: asked, leased, ended.
     case waiting(since: Instant)
-    /// Sent on a socket. Exits: waiting (the socket ended), leased, ended.
+    /// The question was sent on a socket. Exits: waiting (the socket ended), leased, ended.
     case asked(ConnectionID)
-    /// Taken by a pull. Exits: waiting (the lease expired), ended.
+    /// The question was leased by a pull. Exits: waiting (the lease expired), ended.
     case leased(String, until: Instant)
   }
 
@@ -59,7 +59,8 @@ struct RelayQuestion: Sendable {
     }
   }
 
-  /// Whether it came into the line after the phone was woken, and an assistant waits for it.
+  /// Returns whether the question was queued after the phone was woken, and an assistant waits for
+  /// it.
   func isNew(since push: Instant?) -> Bool {
     switch stage {
     case .waiting(let since): call != nil && push.map { since > $0 } ?? true
@@ -75,12 +76,12 @@ struct RelayQuestion: Sendable {
     }
   }
 
-  /// What is stored of it.
+  /// The stored form of the question.
   var kept: StoredQuestion {
     StoredQuestion(id: id, phone: phone, asker: caller, question: question, deadline: deadlineWall)
   }
 
-  /// Goes back into the line; what came of an answer is thrown away.
+  /// Returns the question to the queue and discards the parts of its answer.
   fileprivate mutating func wait(from now: Instant) {
     stage = .waiting(since: now)
     forgetParts()
@@ -92,35 +93,35 @@ struct RelayQuestion: Sendable {
   }
 }
 
-/// Why an answer cannot be passed on.
+/// The reason why an answer cannot be passed on.
 enum AnswerFault: Error, Sendable, Equatable {
   case malformed(String)
   case tooLarge
-  /// Too much of other answers is held already.
+  /// The unfinished answers have reached their total bound.
   case noRoom
 }
 
-/// The open questions, in the line of the phone that each is for.
+/// The open questions, each in the queue of its phone.
 struct RelayQuestions: Sendable {
   /// A leased question that ended.
   struct Settled: Sendable {
     var id: RelayRequestID
     var lease: String
-    /// Whether the answer under this lease was taken.
+    /// Whether the answer under this lease was accepted.
     var wasTaken: Bool
   }
 
   private let policy: RelayServerPolicy
-  /// Begins the names of questions and leases.
+  /// The prefix of the ids of questions and leases.
   private let life: String
   private var all: [QuestionID: RelayQuestion] = [:]
   private var byName: [RelayRequestID: QuestionID] = [:]
   private var byCall: [RequestID: QuestionID] = [:]
-  /// In order of their arrival; at most one of a phone is under way on its socket.
+  /// The questions of each phone in order of arrival; at most one is under way on its socket.
   private var lines: [PhoneID: [QuestionID]] = [:]
-  /// Leased questions that ended, of each phone, the oldest first.
+  /// The leased questions of each phone that ended, oldest first.
   private var settled: [PhoneID: [Settled]] = [:]
-  /// Bytes of unfinished answers.
+  /// The size of all unfinished answers, in bytes.
   private var gathered = 0
   private var lastQuestion: UInt64 = 0
   private var lastLease: UInt64 = 0
@@ -133,7 +134,7 @@ struct RelayQuestions: Sendable {
   var count: Int { all.count }
   var isEmpty: Bool { all.isEmpty }
 
-  /// The questions in their order.
+  /// The ids of the questions, sorted.
   var ids: [QuestionID] { all.keys.sorted() }
 
   subscript(id: QuestionID) -> RelayQuestion? { all[id] }
@@ -141,13 +142,13 @@ struct RelayQuestions: Sendable {
   /// Returns the questions to a phone, in order of their arrival.
   func line(of phone: PhoneID) -> [QuestionID] { lines[phone] ?? [] }
 
-  /// Returns those questions themselves.
+  /// Returns the open questions to a phone, in order of arrival.
   func questions(to phone: PhoneID) -> [RelayQuestion] { line(of: phone).compactMap { all[$0] } }
 
-  /// Whether the line of a phone has no room for another question.
+  /// Returns whether the queue of a phone is full.
   func isFull(_ phone: PhoneID) -> Bool { line(of: phone).count >= policy.callsPerPhone }
 
-  /// Returns an open question that was given to this phone.
+  /// Returns an open question that was sent to this phone.
   func given(_ name: RelayRequestID, to phone: PhoneID) -> QuestionID? {
     guard let id = byName[name], let question = all[id], question.phone == phone,
       question.tries > 0
@@ -160,13 +161,13 @@ struct RelayQuestions: Sendable {
     line(of: phone).filter { all[$0]?.stage == .asked(connection) }
   }
 
-  /// Returns the last end of a leased question of a phone.
+  /// Returns the most recent end of a leased question of a phone.
   func settled(_ name: RelayRequestID, of phone: PhoneID) -> Settled? {
     settled[phone]?.last { $0.id == name }
   }
 }
 
-// From the arrival of a question to its end.
+// The arrival and the end of questions.
 extension RelayQuestions {
   /// Adds a question of an assistant.
   mutating func add(
@@ -184,8 +185,8 @@ extension RelayQuestions {
         deadlineWall: wall.advanced(by: policy.callLimit), stage: .waiting(since: now)))
   }
 
-  /// Adds a stored question, which waits for its assistant to ask it again; returns `nil` if there
-  /// is no room, or it is known.
+  /// Adds a stored question, which waits until its assistant repeats it. Returns `nil` if there is
+  /// no room or the question is already open.
   mutating func restore(
     _ kept: StoredQuestion, until deadline: Instant, at now: Instant
   ) -> QuestionID? {
@@ -210,7 +211,7 @@ extension RelayQuestions {
     return id
   }
 
-  /// Gives a question of before a restart to the assistant that asks it again.
+  /// Assigns a question from before a restart to the assistant that repeats it.
   mutating func adopt(
     _ question: HealthQuestion, to phone: PhoneID, of caller: TokenHash, _ call: RequestID,
     at now: Instant, wall: Timestamp
@@ -228,9 +229,9 @@ extension RelayQuestions {
     return orphan
   }
 
-  /// Sends the first question in line on a socket, if none is under way; returns it.
+  /// Marks the first waiting question as sent on a socket and returns it, unless one is under way.
   ///
-  /// A question that lost its assistant in a restart is not asked: its answer would have no
+  /// A question that lost its assistant in a restart is not sent, since its answer would have no
   /// receiver.
   mutating func askNext(of phone: PhoneID, on connection: ConnectionID) -> RelayQuestion? {
     let line = line(of: phone)
@@ -242,16 +243,18 @@ extension RelayQuestions {
     return all[next]
   }
 
-  /// Puts a question back into the line.
+  /// Returns a question to the queue of its phone.
   mutating func wait(_ id: QuestionID, from now: Instant) {
     guard let bytes = all[id]?.bytes else { return }
     gathered -= bytes
     all[id]?.wait(from: now)
   }
 
-  /// Gives questions out; those that are given out already again, under the same lease.
+  /// Leases questions to a phone. Questions that are already leased are included under the same
+  /// lease.
   ///
-  /// Also the one that was sent on its socket: a phone that pulls has no use of its socket.
+  /// The question that was sent on the phone's socket is included too: a phone that pulls cannot
+  /// use its socket.
   mutating func lease(
     to phone: PhoneID, max order: Int, at now: Instant
   ) -> [(id: QuestionID, leased: LeasedQuestion)] {
@@ -279,7 +282,7 @@ extension RelayQuestions {
     return leased
   }
 
-  /// Takes the changes that store the questions to a phone.
+  /// Returns the changes that store the questions to a phone, and marks them as stored.
   mutating func keep(lineOf phone: PhoneID) -> [RelayChange] {
     line(of: phone).compactMap { id in
       guard let question = all[id], !question.isKept else { return nil }
@@ -288,7 +291,7 @@ extension RelayQuestions {
     }
   }
 
-  /// Forgets the assistant that waits for a question; returns the question.
+  /// Removes the caller of a question, and returns the question.
   mutating func abandon(_ call: RequestID) -> QuestionID? {
     guard let id = byCall.removeValue(forKey: call) else { return nil }
     all[id]?.call = nil
@@ -306,7 +309,7 @@ extension RelayQuestions {
     return question
   }
 
-  /// Remembers the end of a leased question, so that a repeated answer is known again.
+  /// Records the end of a leased question, so that a repeated answer is detected.
   mutating func remember(_ question: RelayQuestion, lease: String, wasTaken: Bool) {
     let end = Settled(id: question.id, lease: lease, wasTaken: wasTaken)
     settled[question.phone, default: []].append(end)
@@ -314,7 +317,7 @@ extension RelayQuestions {
     if excess > 0 { settled[question.phone]?.removeFirst(excess) }
   }
 
-  /// Forgets what is remembered of a phone that cannot come back.
+  /// Removes the ended questions of a phone that cannot return.
   mutating func forget(_ phone: PhoneID) {
     settled[phone] = nil
   }
@@ -322,7 +325,7 @@ extension RelayQuestions {
 
 // Answers.
 extension RelayQuestions {
-  /// Returns what is wrong with an answer, if anything.
+  /// Returns the fault in an answer, or `nil` if there is none.
   func fault(
     in object: HealthObject, as kind: HealthQuestion.Kind, to id: QuestionID
   ) -> AnswerFault? {
@@ -331,9 +334,9 @@ extension RelayQuestions {
     return object.shapeFault(as: kind).map { .malformed($0) }
   }
 
-  /// Takes a part of an answer; returns the answer with the last one.
+  /// Adds a part of an answer, and returns the answer if this was the last part.
   ///
-  /// An answer that is whole and cannot be read may come anew.
+  /// A complete but unreadable answer may be sent again.
   mutating func gather(
     _ part: HealthPart, of id: QuestionID
   ) throws(AnswerFault) -> HealthObject? {
@@ -341,13 +344,14 @@ extension RelayQuestions {
     guard part.kind == question.question.kind else {
       throw .malformed("it answers another question")
     }
-    guard part.index >= question.parts else { return nil }  // Said again.
+    guard part.index >= question.parts else { return nil }  // A repeated part.
     let length = part.text.utf8.count
     guard question.bytes + length <= policy.maxAnswerBytes else { throw .tooLarge }
     guard gathered + length <= policy.maxGatheredBytes else { throw .noRoom }
     let whole: HealthObject?
     do {
-      // Out of the dictionary, so that the bytes are not copied with every part.
+      // The question is removed from the dictionary so that its bytes are not copied with every
+      // part.
       all[id] = nil
       defer { all[id] = question }
       whole = try question.assembly.take(part, of: question.id)
@@ -406,7 +410,7 @@ extension RelayQuestions: SelfChecking {
       "relay questions: a phone is asked one at a time")
   }
 
-  /// Whether every question matches.
+  /// Returns whether every question matches.
   func allSatisfy(_ matches: (QuestionID, RelayQuestion) -> Bool) -> Bool {
     all.allSatisfy { matches($0.key, $0.value) }
   }

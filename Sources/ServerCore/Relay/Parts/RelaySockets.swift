@@ -2,20 +2,21 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// A phone's socket.
+/// The socket of a phone.
 private struct RelaySocket: Sendable {
   let address: String
-  /// Whose it is, once that is known and as long as it is that phone's.
+  /// The phone on this socket, once it is known and until it moves to another socket.
   var phone: PhoneID?
-  /// The client of a socket whose phone has no name yet.
+  /// The arrival of a phone that has no id yet.
   var arrival: RelayServer.Arrival?
-  /// Questions of a plain phone that ended without its answer; those answers may still come, and
-  /// its errors name no question.
+  /// The number of questions to a plain phone that ended without its answer.
+  ///
+  /// These answers may still arrive, and the phone's errors name no question.
   var pendingAnswers = 0
   var life: SocketLife
 }
 
-/// The sockets of phones, those that are being closed included.
+/// The sockets of phones, including closing ones.
 struct RelaySockets: Sendable {
   private let timing: SocketLife.Timing
   private var all: [ConnectionID: RelaySocket] = [:]
@@ -28,7 +29,7 @@ struct RelaySockets: Sendable {
   var count: Int { all.count }
   var isEmpty: Bool { all.isEmpty }
 
-  /// The connections in their order.
+  /// The connections, sorted.
   var connections: [ConnectionID] { all.keys.sorted() }
 
   /// Returns the number of sockets of an address.
@@ -45,12 +46,12 @@ struct RelaySockets: Sendable {
     all[id] = RelaySocket(address: address, life: SocketLife(at: now, timing))
   }
 
-  /// Notes the client of a socket whose phone has to be given a name first.
+  /// Stores the arrival of a phone that needs an id first.
   mutating func wait(_ arrival: RelayServer.Arrival, on id: ConnectionID) {
     all[id]?.arrival = arrival
   }
 
-  /// Returns the client that waits for a name on an open socket, and forgets it.
+  /// Removes and returns the arrival that waits for an id on an open socket.
   mutating func takeArrival(on id: ConnectionID) -> RelayServer.Arrival? {
     guard let arrival = all[id]?.arrival else { return nil }
     all[id]?.arrival = nil
@@ -65,12 +66,12 @@ struct RelaySockets: Sendable {
     all[id]?.life.heard(at: now)
   }
 
-  /// Returns what is due on a socket; `nil` if it is not known.
+  /// Returns what is due on a socket, or `nil` if it is unknown.
   mutating func alarm(_ id: ConnectionID, at now: Instant) -> SocketLife.Alarm? {
     all[id]?.life.alarm(at: now, timing)
   }
 
-  /// Begins to close a socket; returns false if it is not open.
+  /// Starts to close a socket, and returns false if it is not open.
   mutating func close(_ id: ConnectionID, at now: Instant) -> Bool {
     all[id]?.life.close(at: now, timing) == true
   }
@@ -78,7 +79,7 @@ struct RelaySockets: Sendable {
   /// The next instant at which something may be due on a socket.
   func wake(_ id: ConnectionID) -> Instant? { all[id]?.life.wake(timing) }
 
-  /// Forgets a socket; returns false if it is not known.
+  /// Removes a socket, and returns false if it is unknown.
   mutating func remove(_ id: ConnectionID) -> Bool {
     guard let socket = all.removeValue(forKey: id) else { return false }
     let left = addresses[socket.address, default: 1] - 1
@@ -88,17 +89,17 @@ struct RelaySockets: Sendable {
 
   // MARK: Answers of plain phones
 
-  /// Whether a plain phone may still answer a question that has ended.
+  /// Returns whether a plain phone may still answer a question that has ended.
   func hasPendingAnswers(_ id: ConnectionID) -> Bool {
     all[id].map { $0.pendingAnswers != 0 } ?? true
   }
 
-  /// Expects the answer to a question that has ended.
+  /// Adds the expected answer to a question that has ended.
   mutating func addPendingAnswer(_ id: ConnectionID) {
     all[id]?.pendingAnswers += 1
   }
 
-  /// Takes a message that belongs to no question for one of those answers.
+  /// Counts a message without a question as one of these expected answers.
   mutating func takePendingAnswer(_ id: ConnectionID) {
     if let pending = all[id]?.pendingAnswers, pending > 0 { all[id]?.pendingAnswers = pending - 1 }
   }

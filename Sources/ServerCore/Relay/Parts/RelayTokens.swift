@@ -4,30 +4,30 @@ import LinkWire
 
 /// An assistant's access to a phone.
 struct RelayAccess: Sendable {
-  /// As the store has it, but for a newer `lastAsked`.
+  /// The stored form, possibly with a newer `lastAsked`.
   fileprivate(set) var kept: StoredAccess
-  /// Judged once, when it was made or restored, so that a jump of the wall clock ends no access.
+  /// The expiry, computed once at login or restore so that a jump of the wall clock ends no access.
   let expiresAt: Instant
 
   var phone: PhoneID { kept.phone }
 }
 
-/// A call that waits for secrets or for the store.
+/// A call that waits for secrets or the store.
 enum RelayLogin: Sendable {
-  /// The pair was right; a token is made and stored.
+  /// A login with a right pair, whose token is being created and stored.
   case login(PhoneID, AssistantName?, wall: Timestamp)
   case logout
 }
 
-/// The bearer tokens of assistants, and the logins and logouts that wait.
+/// The bearer tokens of assistants, and the pending logins and logouts.
 struct RelayTokens: Sendable {
   private let memory: Duration
   private var all: [TokenHash: RelayAccess] = [:]
-  /// The tokens that may ask each phone, oldest first.
+  /// The tokens for each phone, oldest first.
   private var byPhone: [PhoneID: [TokenHash]] = [:]
-  /// Tokens that asked since the store was told when they did.
+  /// The tokens whose `lastAsked` is not stored yet.
   private var unnoted: Set<TokenHash> = []
-  /// Accesses that were ended before their time, so that their assistants are told why.
+  /// The accesses that ended early, with the reasons for their assistants.
   private var signedOut = SignedOut()
   private var logins: [RequestID: RelayLogin] = [:]
 
@@ -39,20 +39,20 @@ struct RelayTokens: Sendable {
 
   subscript(token: TokenHash) -> RelayAccess? { all[token] }
 
-  /// Returns the tokens that may ask a phone, oldest first.
+  /// Returns the tokens for a phone, oldest first.
   func tokens(of phone: PhoneID) -> [TokenHash] { byPhone[phone] ?? [] }
 
   /// Returns the accesses to a phone, oldest first.
   func accesses(to phone: PhoneID) -> [RelayAccess] { tokens(of: phone).compactMap { all[$0] } }
 
-  // MARK: From the login to the end
+  // MARK: Lifetime
 
   mutating func admit(_ access: StoredAccess, until expiresAt: Instant) {
     all[access.token] = RelayAccess(kept: access, expiresAt: expiresAt)
     byPhone[access.phone, default: []].append(access.token)
   }
 
-  /// Forgets a token; returns its access, `nil` if it is not known.
+  /// Removes a token and returns its access, or `nil` if it is unknown.
   mutating func remove(_ token: TokenHash) -> RelayAccess? {
     guard let access = all.removeValue(forKey: token) else { return nil }
     let left = tokens(of: access.phone).filter { $0 != token }
@@ -60,38 +60,39 @@ struct RelayTokens: Sendable {
     return access
   }
 
-  /// Remembers why a token is ended before its time.
+  /// Records the reason why a token ended early.
   mutating func signOut(_ token: TokenHash, _ reason: RelayRefusal.SignOut, at now: Instant) {
     signedOut.add(token, reason, until: now.advanced(by: memory), at: now)
   }
 
-  /// Returns why a token that is not known cannot ask.
+  /// Returns the refusal of a call with an unknown token.
   func refusal(of bearer: TokenHash?, at now: Instant) -> RelayRefusal {
     bearer.flatMap { signedOut.reason($0, at: now) }.map { .signedOut($0) } ?? .notSignedIn
   }
 
-  // MARK: When assistants asked last
+  // MARK: Times of the last questions
 
   var hasNotes: Bool { !unnoted.isEmpty }
 
-  /// Notes when an assistant asked; returns whether it is the first note since they were taken.
+  /// Records the time of an assistant's question. Returns whether no other time was waiting to be
+  /// stored.
   mutating func noteQuestion(of token: TokenHash, wall: Timestamp) -> Bool {
     all[token]?.kept.lastAsked = wall
     defer { unnoted.insert(token) }
     return unnoted.isEmpty
   }
 
-  /// Takes the changes that store when assistants asked last.
+  /// Removes and returns the changes that store the times of the last questions.
   mutating func takeNotes() -> [RelayChange] {
     defer { unnoted = [] }
     return unnoted.sorted().compactMap { all[$0] }.map { .access($0.kept) }
   }
 
-  // MARK: Logins and logouts that wait
+  // MARK: Pending logins and logouts
 
   var waiting: Int { logins.count }
 
-  /// The calls that wait, in their order.
+  /// The pending calls, sorted.
   var waitingCalls: [RequestID] { logins.keys.sorted() }
 
   func login(_ call: RequestID) -> RelayLogin? { logins[call] }
@@ -100,7 +101,7 @@ struct RelayTokens: Sendable {
     logins[call] = login
   }
 
-  /// Forgets a call that waits; returns false if it does not wait any more.
+  /// Removes a pending call, and returns false if it is not pending.
   mutating func endWaiting(_ call: RequestID) -> Bool { logins.removeValue(forKey: call) != nil }
 }
 
@@ -114,14 +115,14 @@ extension RelayTokens: SelfChecking {
       "relay tokens: a token is an access to one phone")
   }
 
-  /// Whether every token and its access match.
+  /// Returns whether every token and its access match.
   func allSatisfy(_ matches: (TokenHash, RelayAccess) -> Bool) -> Bool { all.allSatisfy(matches) }
 }
 
-/// The accesses that were ended before their time, by their tokens' hashes.
+/// The accesses that ended early, by the hashes of their tokens.
 ///
-/// Holds at most 4,096; beyond, those that end first are forgotten, and their assistants are told
-/// that they are not signed in.
+/// The table holds at most 4,096 entries. Beyond that, the entries that expire first are removed,
+/// and their assistants receive `notSignedIn`.
 struct SignedOut: Sendable {
   static let bound = 4_096
 

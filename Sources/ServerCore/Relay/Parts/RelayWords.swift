@@ -1,7 +1,9 @@
-/// The words of pairs: such as can be read aloud, heard and typed without a doubt.
+/// The words of pairs, chosen to be read aloud, heard and typed without ambiguity.
 enum RelayWords {
-  /// 4 to 8 lower-case letters each, sorted; no two differ by one letter only (changed, left out or
-  /// added), none sounds like another word that is in use, none is rude.
+  /// The words, sorted, each with 4 to 8 lower-case letters.
+  ///
+  /// No two words differ by one letter only (changed, left out or added), no word sounds like
+  /// another common word, and none is rude.
   static let all: [String] = text.split(whereSeparator: \.isWhitespace).map(String.init)
 
   private static let text = """

@@ -2,21 +2,21 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The changes that wait for the store, and those that it failed to make.
+/// The changes that are being stored, and those that the store failed to make.
 struct RelayWrites: Sendable {
-  /// Changes on their way to the store.
+  /// Changes that are being stored.
   struct Write: Sendable {
     var changes: [RelayChange]
     var next: Next
   }
 
-  /// What follows once a change is durable.
+  /// The action that follows once a change is durable.
   enum Next: Sendable {
-    /// Nothing.
+    /// No action.
     case nothing
-    /// The phone is told its resume token.
+    /// Send the phone its resume token.
     case phone(PhoneID)
-    /// The assistant is told its token.
+    /// Send the assistant its token.
     case access(RequestID, StoredAccess, RelaySecret)
     case logout(RequestID)
     case push(RequestID, PhoneID)
@@ -24,41 +24,45 @@ struct RelayWrites: Sendable {
 
   private let bound: Int
   private var writes: [StoreToken: Write] = [:]
-  /// Ends that the store failed to keep, asked for again until they are durable. Each is of
-  /// something that was stored, so what bounds that bounds these.
+  /// Removals that failed and are retried until they are durable.
+  ///
+  /// Each is of something that was stored, so the bounds of stored data also bound this list.
   private var pendingEnds: [RelayChange] = []
-  /// Phones that the store failed to keep as they are: after a restart they would count as away
-  /// since they left before, and lose their pairings.
+  /// Phones whose write failed.
+  ///
+  /// After a restart their stored state would show an earlier departure, and they would lose their
+  /// pairings.
   private var pendingPhones: Set<PhoneID> = []
   private var lastToken: UInt64 = 0
-  /// Why the last change was not stored; `nil` once one was.
+  /// The reason why the last write failed, or `nil` if it succeeded.
   private(set) var failure: StoreFailure?
 
   init(bound: Int) {
     self.bound = bound
   }
 
-  /// Whether nothing waits for an answer of the store.
+  /// Whether no write is outstanding.
   var isIdle: Bool { writes.isEmpty }
 
-  /// Whether the store failed to keep something that it is asked to keep again.
+  /// Whether a failed write is waiting for its retry.
   var hasPending: Bool { !pendingEnds.isEmpty || !pendingPhones.isEmpty }
 
-  /// Whether the store is so far behind that nothing new may begin: what has begun still ends, and
-  /// each call, socket and phone adds a few changes at the most.
+  /// Whether so many writes are outstanding that nothing new may start.
+  ///
+  /// Work that has started still completes; each call, socket and phone adds only a few writes.
   var isBehind: Bool { writes.count >= bound }
 
-  /// Whether a phone that is new waits for the store.
+  /// Returns whether a new phone is being stored.
   func storesPhone(_ id: PhoneID) -> Bool {
     writes.values.contains { if case .phone(id) = $0.next { true } else { false } }
   }
 
-  /// Whether the push address of a phone waits for the store.
+  /// Returns whether the push address of a phone is being stored.
   func storesPush(of id: PhoneID) -> Bool {
     writes.values.contains { if case .push(_, id) = $0.next { true } else { false } }
   }
 
-  /// Returns when the accesses to a phone that wait for the store were granted.
+  /// Returns the login times of the accesses to a phone that are being stored.
   func logins(at phone: PhoneID) -> [Timestamp] {
     writes.values.compactMap { write in
       guard case .access(_, let access, _) = write.next, access.phone == phone else { return nil }
@@ -66,7 +70,7 @@ struct RelayWrites: Sendable {
     }
   }
 
-  /// Names changes that go to the store.
+  /// Assigns a token to changes that are being stored.
   mutating func begin(_ changes: [RelayChange], then next: Next) -> StoreToken {
     lastToken += 1
     let token = StoreToken(lastToken)
@@ -74,9 +78,11 @@ struct RelayWrites: Sendable {
     return token
   }
 
-  /// Takes the answer of the store; returns what follows, `nil` if nothing waited for it.
+  /// Handles the result of a write. Returns the action that follows, or `nil` if the token is
+  /// unknown.
   ///
-  /// Ends that it failed to keep are kept later, and phones as they are then.
+  /// Failed removals are retried later, as are failed writes of phones, with the phone's state at
+  /// that time.
   mutating func end(_ token: StoreToken, failure: StoreFailure?) -> Next? {
     guard let write = writes.removeValue(forKey: token) else { return nil }
     self.failure = failure
@@ -92,14 +98,14 @@ struct RelayWrites: Sendable {
     return write.next
   }
 
-  /// Takes the changes that the store failed to keep, with the phones as they are now.
+  /// Removes and returns the changes to retry, with the current state of the phones.
   mutating func takePending(_ phone: (PhoneID) -> RelayPhone?) -> [RelayChange] {
     let phones = pendingPhones.sorted().compactMap(phone).filter { !$0.isOver }
     defer { (pendingEnds, pendingPhones) = ([], []) }
     return pendingEnds + phones.flatMap(\.changes)
   }
 
-  /// Waits for nothing any more; returns the pulls that waited, in order of their changes.
+  /// Drops all writes, and returns the pulls that waited for them, in order.
   mutating func giveUp() -> [RequestID] {
     let pulls = writes.sorted { $0.key < $1.key }.compactMap { _, write in
       if case .push(let request, _) = write.next { request } else { nil }

@@ -5,13 +5,13 @@ import LinkWire
 /// The messages of one conversation, and its prompts that have not ended.
 struct ConversationState: Sendable {
   private(set) var signature = ""
-  /// The messages without a hole; `place` is the sequence number.
+  /// The messages, without gaps; `place` is the sequence number.
   private(set) var entries: [SessionEntry] = []
-  /// Whether the store has the signature.
+  /// Whether the signature is stored.
   private(set) var isKept = false
-  /// Messages that are durable before one in front of them; empty unless the store failed.
+  /// Messages that are durable before an earlier one; empty unless the store failed.
   private var late: [UInt64: SessionEntry] = [:]
-  /// The next sequence number, also ahead of the store.
+  /// The next sequence number, which may be ahead of the store.
   private(set) var next: UInt64 = 1
   /// The prompts that have not ended, in order.
   fileprivate(set) var line: [SessionPromptID] = []
@@ -24,10 +24,10 @@ struct ConversationState: Sendable {
 
   init() {}
 
-  /// Creates a conversation from what was kept: the newest messages without a hole.
+  /// Creates a conversation from its stored form, with the newest messages without gaps.
   init(_ kept: StoredConversation, usedAt now: Timestamp) {
     (signature, isKept) = (kept.signature, true)
-    // One that the store failed to keep at first stands behind later ones.
+    // A message whose first write failed is stored after later ones.
     for entry in kept.entries.sorted(by: { ($0.place ?? 0) < ($1.place ?? 0) }) {
       if entry.place != end { entries = [] }
       entries.append(entry)
@@ -36,22 +36,22 @@ struct ConversationState: Sendable {
     usedAt = entries.last?.timestamp ?? now
   }
 
-  /// The sequence number of the oldest message that is left; the next one if there is none.
+  /// The sequence number of the oldest message, or the next one if there is no message.
   var first: UInt64 { entries.first?.place ?? end }
 
-  /// The sequence number behind the newest message that can be sent.
+  /// The sequence number after the newest message that can be sent.
   var end: UInt64 { entries.last?.place.map { $0 + 1 } ?? 1 }
 
-  /// The bytes of the messages.
+  /// The size of the messages, in bytes.
   var size: Int { entries.reduce(0) { $0 + $1.size } }
 
-  /// Whether there is no message, no prompt and no reader.
+  /// Whether the conversation has no message, no prompt and no reader.
   fileprivate var isEmpty: Bool { entries.isEmpty && line.isEmpty && readers.isEmpty }
 
   /// Whether the conversation may be shortened or removed.
   fileprivate var isIdle: Bool { line.isEmpty && readers.isEmpty && !isQueued }
 
-  /// Gives messages the next sequence numbers.
+  /// Assigns the next sequence numbers to messages.
   fileprivate mutating func reserve(_ new: inout [SessionEntry]) {
     for index in new.indices {
       new[index].place = next
@@ -60,7 +60,7 @@ struct ConversationState: Sendable {
     if let first = new.first, first.place == 1 { signature = first.signature }
   }
 
-  /// Adds messages that are durable; returns the bytes of those that can be sent.
+  /// Adds durable messages and returns the size of those that can be sent.
   fileprivate mutating func append(_ new: [SessionEntry]) -> Int {
     isKept = true
     for entry in new { late[entry.place ?? 0] = entry }
@@ -72,7 +72,7 @@ struct ConversationState: Sendable {
     return bytes
   }
 
-  /// Removes the oldest messages; returns their bytes, and the first place that is left.
+  /// Removes the oldest messages, and returns their size and the first remaining sequence number.
   fileprivate mutating func prune(_ count: Int) -> (bytes: Int, below: UInt64)? {
     let removed = entries.prefix(count)
     guard let last = removed.last?.place else { return nil }
@@ -81,7 +81,9 @@ struct ConversationState: Sendable {
     return (bytes, last + 1)
   }
 
-  /// Returns the messages from a place on that fit, at least one of them, cut if it must be.
+  /// Returns the messages from a sequence number on that fit.
+  ///
+  /// The result has at least one message, which is cut if necessary.
   func slice(
     from start: UInt64, budget: Int, atMost count: Int
   ) -> (entries: [SessionEntry], size: Int) {
@@ -102,13 +104,13 @@ struct ConversationState: Sendable {
     return (slice, size)
   }
 
-  /// Returns messages in the form of a client's version.
+  /// Returns messages in the form that the client's version requires.
   func window(
     _ id: String, _ slice: [SessionEntry], next: UInt64, byOffset: Bool, isReplaced: Bool = false,
     isComplete: Bool, gap: SessionHistory.Gap? = nil
   ) -> SessionHistory {
     guard byOffset else {
-      // The end of an empty window is the place from where the client goes on.
+      // The end of an empty window is the position from which the client continues.
       let last = slice.last?.place ?? (gap?.reason == .pruned ? next - 1 : nil)
       return SessionHistory(
         conversation: id, entries: slice,
@@ -127,23 +129,23 @@ struct ConversationState: Sendable {
   }
 }
 
-/// The conversations of a server of sessions, and those that wait for a free handler.
+/// The conversations of a session server, and the queue of those that wait for a free handler.
 struct Conversations: Sendable {
   private var table: [String: ConversationState] = [:]
-  /// The bytes of all messages.
+  /// The size of all messages, in bytes.
   private(set) var bytes = 0
   /// The conversations whose next prompt waits for a free handler, in order.
   private(set) var queue: [String] = []
 
   subscript(_ id: String) -> ConversationState? { table[id] }
 
-  /// The ids in order.
+  /// The ids of the conversations, sorted.
   var ids: [String] { table.keys.sorted() }
 
-  /// The prompts of a conversation that have not ended, in order.
+  /// Returns the open prompts of a conversation, in order.
   func line(of id: String) -> [SessionPromptID] { table[id]?.line ?? [] }
 
-  /// Takes what was kept of a conversation.
+  /// Restores a stored conversation.
   mutating func restore(_ id: String, _ kept: StoredConversation, at wall: Timestamp) {
     let state = ConversationState(kept, usedAt: wall)
     bytes += state.size
@@ -152,25 +154,25 @@ struct Conversations: Sendable {
 
   // MARK: Prompts
 
-  /// Puts a prompt at the end of the line of its conversation.
+  /// Adds a prompt to the end of its conversation's queue.
   mutating func enter(_ prompt: SessionPromptID, in id: String, at wall: Timestamp) {
     table[id, default: ConversationState()].line.append(prompt)
     table[id]?.usedAt = wall
   }
 
-  /// Takes a prompt out of its line.
+  /// Removes a prompt from the queue of its conversation.
   mutating func leave(_ prompt: SessionPromptID, in id: String) {
     table[id]?.line.removeAll { $0 == prompt }
   }
 
-  /// Has a conversation wait for a free handler.
+  /// Queues a conversation until a handler is free.
   mutating func enqueue(_ id: String) {
     guard table[id]?.isQueued == false else { return }
     table[id]?.isQueued = true
     queue.append(id)
   }
 
-  /// Takes the conversation that has waited the longest for a handler.
+  /// Removes and returns the conversation that has waited longest for a handler.
   mutating func dequeue() -> String? {
     guard !queue.isEmpty else { return nil }
     let id = queue.removeFirst()
@@ -180,12 +182,12 @@ struct Conversations: Sendable {
 
   // MARK: Readers
 
-  /// Adds a socket that subscribes to a conversation.
+  /// Adds a subscribed socket to a conversation.
   mutating func addReader(_ reader: ConnectionID, of id: String) {
     table[id, default: ConversationState()].readers.insert(reader)
   }
 
-  /// Removes a socket, and the conversation if nothing is left of it.
+  /// Removes a socket, and also the conversation if it is then empty.
   mutating func removeReader(_ reader: ConnectionID, of id: String) {
     table[id]?.readers.remove(reader)
     removeIfEmpty(id)
@@ -198,16 +200,16 @@ struct Conversations: Sendable {
 
   // MARK: Messages
 
-  /// Gives messages their places in a conversation.
+  /// Assigns sequence numbers of a conversation to messages.
   mutating func reserve(_ entries: inout [SessionEntry], in id: String) {
     table[id]?.reserve(&entries)
   }
 
-  /// Adds messages that are durable; returns the sockets that subscribe to the conversation.
+  /// Adds durable messages and returns the sockets that subscribe to the conversation.
   mutating func append(
     _ entries: [SessionEntry], to id: String, at wall: Timestamp
   ) -> [ConnectionID] {
-    // It is taken out, so that it is changed in place.
+    // The state is removed from the table so that it can be changed in place.
     guard var state = table.removeValue(forKey: id) else { return [] }
     bytes += state.append(entries)
     state.usedAt = wall
@@ -215,7 +217,8 @@ struct Conversations: Sendable {
     return state.readers.sorted()
   }
 
-  /// Removes the oldest messages and conversations beyond the bounds; returns the changes to store.
+  /// Removes the oldest messages and conversations beyond the bounds, and returns the changes to
+  /// store.
   mutating func shorten(_ id: String, to policy: SessionServerPolicy) -> [SessionChange] {
     var changes: [SessionChange] = []
     let excess = (table[id]?.entries.count ?? 0) - policy.entriesPerConversation
@@ -243,7 +246,7 @@ struct Conversations: Sendable {
 }
 
 extension Conversations {
-  /// Notes each invariant that does not hold now.
+  /// Records each invariant that does not hold.
   func check(_ check: inout InvariantCheck, _ policy: SessionServerPolicy) {
     guard check.isThorough else { return }
     check.require(
@@ -271,9 +274,10 @@ extension Conversations {
 }
 
 extension SessionEntry {
-  /// Names a conversation by its first message: the length of its text and its id.
+  /// The signature of a conversation that starts with this message: the length of its text and its
+  /// id.
   fileprivate var signature: String { "\(text.utf8.count):\(id)" }
 
-  /// The bytes that the message takes of the bounds.
+  /// The size of the message as counted against the bounds, in bytes.
   fileprivate var size: Int { text.utf8.count + id.utf8.count }
 }

@@ -2,52 +2,55 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// A client that has connected, as long as it is remembered.
+/// A client that has connected and is still stored.
 struct SessionClient: Sendable {
   var kept: StoredSessionClient
-  /// The sockets of the client, the oldest first.
+  /// The sockets of the client, oldest first.
   var sockets: [ConnectionID] = []
-  /// The prompts whose answers the client did not acknowledge, in the order of the answers.
+  /// The prompts whose answers the client has not acknowledged, in the order of the answers.
   private(set) var outbox: [SessionPromptID] = []
-  /// The bytes of these answers.
+  /// The size of these answers, in bytes.
   private(set) var outboxBytes = 0
-  /// The prompts of the client that have not ended.
+  /// The number of the client's prompts that have not ended.
   var open = 0
   /// The newest loss that was reported to the client.
   private var reportedLoss: UInt64 = 0
 
   init(kept: StoredSessionClient) { self.kept = kept }
 
-  /// Whether the client is away and waits for nothing.
+  /// A Boolean value that indicates whether the client is away and has no open prompt.
   var isIdle: Bool { sockets.isEmpty && open == 0 }
 
-  /// Keeps an answer until the client acknowledges it.
+  /// Stores an answer until the client acknowledges it.
   mutating func keep(_ id: SessionPromptID, size: Int) {
     outbox.append(id)
     outboxBytes += size
   }
 
-  /// Removes an answer that the client acknowledged, or that is lost.
+  /// Removes an answer that the client acknowledged or that is lost.
   mutating func remove(_ id: SessionPromptID, size: Int) {
     outbox.removeAll { $0 == id }
     outboxBytes -= size
   }
 
-  /// Returns the oldest answer if more are kept than the bounds allow.
+  /// Returns the oldest answer if the stored answers exceed the bounds.
   func excess(beyond count: Int, bytes: Int) -> SessionPromptID? {
     outbox.count > count || outboxBytes > bytes ? outbox.first : nil
   }
 
-  /// Takes the number of the last message that the client stored; returns whether the client knows
-  /// more than this store: new messages then get numbers that it does not have.
+  /// Handles the number of the last message that the client stored.
+  ///
+  /// Returns whether this number exceeds the last one in this store. New messages then get higher
+  /// numbers than the client has.
   mutating func resume(after received: UInt64?) -> Bool {
     guard let received, received > kept.lastNumber else { return false }
     kept.lastNumber = received
     return true
   }
 
-  /// Notes what of a loss concerns a client that stored messages up to a number; returns whether a
-  /// loss is reported to it.
+  /// Returns whether a loss must be reported to a client that stored the messages up to a number.
+  ///
+  /// A loss up to that number does not concern the client and is forgotten.
   mutating func reportsLoss(after received: UInt64?) -> Bool {
     if let received, let lost = kept.lost, lost <= received { kept.lost = nil }
     guard let lost = kept.lost else { return false }
@@ -55,7 +58,7 @@ struct SessionClient: Sendable {
     return true
   }
 
-  /// Forgets a loss that was reported to the client; returns false if there is none.
+  /// Forgets a loss that was reported to the client, and returns false if there is none.
   mutating func forgetReportedLoss() -> Bool {
     guard let lost = kept.lost, lost <= reportedLoss else { return false }
     kept.lost = nil
@@ -64,7 +67,7 @@ struct SessionClient: Sendable {
 }
 
 extension SessionClient {
-  /// Notes each invariant between a client and its prompts that does not hold now.
+  /// Records each invariant between a client and its prompts that does not hold.
   func check(
     _ check: inout InvariantCheck, _ id: String, _ prompts: SessionPrompts,
     _ policy: SessionServerPolicy

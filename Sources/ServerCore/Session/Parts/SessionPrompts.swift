@@ -2,22 +2,22 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The prompts of a server of sessions: those that have not ended, and those that are remembered.
+/// The prompts of a session server: the open ones, and the ended ones that are still stored.
 struct SessionPrompts: Sendable {
   private var turns: [SessionPromptID: SessionTurn] = [:]
-  /// The prompts of each idempotency key, at most one of a client.
+  /// The prompts of each idempotency key, at most one for each client.
   private var byKey: [String: [SessionPromptID]] = [:]
   /// The prompts that have ended, by the ids of their answers.
   private var byMessage: [String: SessionPromptID] = [:]
-  /// The prompts that have ended, the first one first.
+  /// The prompts that have ended, in the order in which they ended.
   private(set) var ended: [SessionPromptID] = []
   /// The number of prompts that have not ended.
   private(set) var openCount = 0
-  /// The bytes of the prompts that have not ended.
+  /// The size of the open prompts, in bytes.
   private(set) var openBytes = 0
-  /// The bytes of the prompts that have ended.
+  /// The size of the ended prompts, in bytes.
   private(set) var endedBytes = 0
-  /// The number of handlers that run, or are about to.
+  /// The number of handlers that run or are about to start.
   private(set) var running = 0
   private var lastNumber: UInt64 = 0
 
@@ -26,31 +26,31 @@ struct SessionPrompts: Sendable {
   /// The prompts in the order of their numbers.
   var ids: [SessionPromptID] { turns.keys.sorted() }
 
-  /// The prompts with a key.
+  /// Returns the prompts with a key.
   func all(withKey key: String?) -> [SessionTurn] {
     (key.flatMap { byKey[$0] } ?? []).compactMap { turns[$0] }
   }
 
-  /// The prompt whose answer has an id.
+  /// Returns the prompt whose answer has the given id.
   func turn(answeredBy message: String) -> SessionTurn? {
     byMessage[message].flatMap { turns[$0] }
   }
 
-  /// The prompts of a client whose handlers run, in order.
+  /// Returns the prompts of a client whose handlers run, in order.
   func underWay(of client: String) -> [SessionPromptID] {
     turns.values.filter { $0.client == client && $0.stage == .running }.map(\.id).sorted()
   }
 
-  /// Returns the number of the next prompt.
+  /// Returns the id of the next prompt.
   mutating func nextID() -> SessionPromptID {
     lastNumber += 1
     return SessionPromptID(lastNumber)
   }
 
-  /// Continues behind the numbers of an earlier run.
+  /// Continues after the numbers of an earlier run.
   mutating func restore(lastNumber: UInt64) { self.lastNumber = lastNumber }
 
-  /// Adds a prompt, which has ended or not.
+  /// Adds a prompt, open or ended.
   mutating func add(_ turn: SessionTurn) {
     turns[turn.id] = turn
     if let key = turn.prompt.idempotencyKey { byKey[key, default: []].append(turn.id) }
@@ -81,7 +81,7 @@ struct SessionPrompts: Sendable {
     body(&turns.values[index])
   }
 
-  /// Moves a prompt to a stage before its end.
+  /// Moves an open prompt to another stage before `ended`.
   mutating func move(_ id: SessionPromptID, to stage: SessionTurn.Stage) {
     guard let index = turns.index(forKey: id) else { return }
     running -= turns.values[index].isUnderWay ? 1 : 0
@@ -98,7 +98,7 @@ struct SessionPrompts: Sendable {
     noteEnd(turn, answer)
   }
 
-  /// Notes that the client has the answer to a prompt, or that it was removed before that.
+  /// Records that the client has the answer to a prompt, or that the answer was removed before.
   mutating func take(_ id: SessionPromptID, isLost: Bool) {
     change(id) { turn in
       guard var answer = turn.answer else { return }
@@ -108,7 +108,7 @@ struct SessionPrompts: Sendable {
     }
   }
 
-  /// Removes a prompt with its key and its answer.
+  /// Removes a prompt, its key and its answer.
   mutating func remove(_ id: SessionPromptID) {
     guard let turn = turns.removeValue(forKey: id) else { return }
     if let answer = turn.answer {
@@ -123,9 +123,10 @@ struct SessionPrompts: Sendable {
     if byKey[key]?.isEmpty == true { byKey[key] = nil }
   }
 
-  /// Returns the prompt to forget if more are remembered than the bounds allow: those that a client
-  /// acknowledged, which it does not send again, before the others, and of each the ones that ended
-  /// first.
+  /// Returns the prompt to remove if the ended prompts exceed the bounds.
+  ///
+  /// Acknowledged prompts, which clients do not send again, come before the others; of each kind,
+  /// the prompts that ended first come first.
   func excess(beyond count: Int, bytes: Int) -> SessionPromptID? {
     guard ended.count > count || endedBytes > bytes else { return nil }
     return ended.first { turns[$0]?.isAcknowledged == true } ?? ended.first
@@ -166,37 +167,38 @@ extension SessionPrompts: SelfChecking {
 ///                                            cancelling
 struct SessionTurn: Sendable {
   enum Stage: Sendable, Equatable {
-    /// The store is asked to remember it; `starts` if the same change marks it as started.
+    /// The prompt is being stored. `starts` is true if the same change marks it as started.
     case accepting(starts: Bool)
-    /// It is remembered, and waits for its turn or for a free handler.
+    /// The prompt is stored, and waits for its turn or for a free handler.
     case waiting
-    /// The store is asked to mark it as started.
+    /// The start mark is being stored.
     case starting
     case running
-    /// Its handler is told to end; then the prompt fails with `error`.
+    /// The handler is being cancelled; the prompt then fails with `error`.
     case cancelling(error: String)
-    /// The store is asked to remember its answer.
+    /// The answer is being stored.
     case finishing(StoredSessionAnswer)
     case ended(StoredSessionAnswer)
   }
 
   let id: SessionPromptID
-  /// The client that gets the answer: the last one that sent this prompt.
+  /// The client that receives the answer: the most recent sender of the prompt.
   var client: String
   let prompt: SessionPrompt
-  /// The connection that sent it last in this run of the process.
+  /// The connection that sent the prompt most recently in this run of the process.
   var asker: ConnectionID?
   let at: Timestamp
   fileprivate(set) var stage: Stage
-  /// What its handler produced so far.
+  /// The output of the handler so far.
   var output = ""
-  /// What it adds to its conversation; set with its answer.
+  /// The prompt's messages for its conversation; set with its answer.
   var entries: [SessionEntry] = []
-  /// The client that sent it first, if another one sent it too while the store was asked for it.
+  /// The client that sent the prompt first, if another client also sent it while it was being
+  /// stored.
   var sender: String?
-  /// Whether its answer was removed from those that wait for the client, in this process.
+  /// Whether the answer was removed in this process without an acknowledgement.
   var isLost = false
-  /// Who asked for its end by `kill_session`.
+  /// The connections that requested the end of the prompt by `kill_session`.
   var killers: [ConnectionID] = []
 
   var answer: StoredSessionAnswer? {
@@ -206,10 +208,10 @@ struct SessionTurn: Sendable {
     }
   }
 
-  /// Whether its client has stored the answer.
+  /// A Boolean value that indicates whether the client has acknowledged the answer.
   var isAcknowledged: Bool { answer?.isTaken == true && !isLost }
 
-  /// Whether it takes one of the handlers, or is about to.
+  /// A Boolean value that indicates whether the prompt occupies a handler, or is about to.
   var isUnderWay: Bool {
     switch stage {
     case .accepting(let starts): starts
@@ -218,7 +220,7 @@ struct SessionTurn: Sendable {
     }
   }
 
-  /// Whether it has neither ended nor an answer.
+  /// A Boolean value that indicates whether the prompt has neither ended nor an answer.
   var mayBeCancelled: Bool {
     switch stage {
     case .accepting, .waiting, .starting, .running, .cancelling: true
@@ -226,7 +228,7 @@ struct SessionTurn: Sendable {
     }
   }
 
-  /// As it is kept.
+  /// The stored form of the prompt.
   var kept: StoredSessionPrompt {
     let stage: StoredSessionPrompt.Stage =
       switch stage {
@@ -238,12 +240,12 @@ struct SessionTurn: Sendable {
     return StoredSessionPrompt(id: id, client: client, prompt: prompt, at: at, stage: stage)
   }
 
-  /// Bytes that it takes of the bounds.
+  /// The size of the prompt as counted against the bounds, in bytes.
   var size: Int {
     prompt.text.utf8.count + (prompt.systemPrompt?.utf8.count ?? 0) + (answer?.size ?? 0)
   }
 
-  /// Returns an answer as a response. Its number counts only for the client whose prompt it was.
+  /// Returns an answer as a response. The number is only valid for the client that owns the prompt.
   func response(
     _ answer: StoredSessionAnswer, _ result: SessionResponse.Result, to peer: SessionSocket.Peer,
     parts: Int? = nil
@@ -255,7 +257,7 @@ struct SessionTurn: Sendable {
         parts: parts))
   }
 
-  /// Whether another prompt asks for the same.
+  /// Returns whether another prompt has the same content.
   func isSame(as other: SessionPrompt) -> Bool {
     prompt.text == other.text && prompt.conversation == other.conversation
       && prompt.workingDirectory == other.workingDirectory && prompt.provider == other.provider
@@ -264,21 +266,21 @@ struct SessionTurn: Sendable {
 }
 
 extension StoredSessionAnswer {
-  /// The text of the result, whatever it is.
+  /// The text of the result, whether success or failure.
   var text: String {
     switch result {
     case .success(let text), .failure(let text): text
     }
   }
 
-  /// Bytes that it takes of the bounds.
+  /// The size of the answer as counted against the bounds, in bytes.
   var size: Int { text.utf8.count }
 }
 
 extension StoredSessionPrompt {
   var isOver: Bool { endedAt != Timestamp(nanoseconds: .max) }
 
-  /// When it ended; the end of time if it has not.
+  /// The time at which the prompt ended, or the latest timestamp if it has not.
   var endedAt: Timestamp {
     switch stage {
     case .ended(let answer): answer.at

@@ -5,9 +5,9 @@ import LinkWire
 /// An accepted connection of a client.
 struct SessionSocket: Sendable {
   enum Stage: Sendable, Equatable {
-    /// `hello` was sent; nothing but `ping` and `connect` is taken. Exits: connected.
+    /// `hello` was sent; only `ping` and `connect` are accepted. Exits: connected.
     case greeted(challenge: String)
-    /// The client showed the key.
+    /// The client proved that it has the key.
     case connected(Peer)
   }
 
@@ -16,21 +16,21 @@ struct SessionSocket: Sendable {
     var client: String
     var version: SessionVersion
     var features: Set<SessionFeature>
-    /// The longest message that it takes, in bytes.
+    /// The maximum size of a message to this client, in bytes.
     var maxBytes: Int
   }
 
   let address: String
   var life: SocketLife
   var stage: Stage
-  /// Responses and windows on their way to the client.
+  /// Responses and windows that wait for the client.
   var lane = SessionLane()
-  /// The place behind what was sent of each conversation that it subscribes to.
+  /// The progress of each conversation that the socket subscribes to.
   var subscriptions: [String: Subscription] = [:]
-  /// The place up to which the text of each prompt was sent in parts.
+  /// The progress of each prompt whose text is sent in parts.
   var parts: [SessionPromptID: Parts] = [:]
 
-  /// How far the client follows a conversation.
+  /// The progress of a client in a conversation.
   struct Subscription: Sendable, Equatable {
     /// The next sequence number to send.
     var next: UInt64
@@ -39,11 +39,11 @@ struct SessionSocket: Sendable {
   }
 
   struct Parts: Sendable, Equatable {
-    /// The number of parts that were sent.
+    /// The number of parts sent.
     var count = 0
-    /// The bytes of the text that they hold.
+    /// The number of bytes of the text in these parts.
     var bytes = 0
-    /// Whether a parcel for the next one waits.
+    /// Whether a parcel for the next part is queued.
     var isQueued = false
   }
 
@@ -54,7 +54,7 @@ struct SessionSocket: Sendable {
     }
   }
 
-  /// Returns why a connected client may not subscribe as it says; nil if it may.
+  /// Returns why a connected client may not make a subscription, or nil if it may.
   func refusal(
     of subscription: SessionSubscription, limit: Int
   ) -> (code: String, text: String)? {
@@ -73,37 +73,37 @@ struct SessionSocket: Sendable {
   }
 }
 
-/// The responses and windows that wait for one socket, in order: its bulk lane.
+/// The bulk queue of one socket: its responses and windows, in order.
 ///
-/// A parcel names what is to be sent and is turned into a message when its turn comes, so that a
-/// lane takes little memory. What is urgent does not go this way.
+/// A parcel only identifies what to send and becomes a message when it is its turn, so a queue
+/// takes little memory. Urgent messages bypass it.
 struct SessionLane: Sendable, Equatable {
   enum Parcel: Sendable, Hashable {
     /// An answer that was not acknowledged on an earlier connection.
     case replay(SessionPromptID)
     case response(SessionPromptID)
     case turnComplete(conversation: String, isAborted: Bool)
-    /// What a running prompt has produced and this socket was not sent.
+    /// The output of a running prompt that this socket was not sent yet.
     case part(SessionPromptID)
     case window(SessionSubscription)
     case batch([SessionSubscription])
-    /// What a conversation has behind the socket's subscription.
+    /// The messages of a conversation after the socket's position.
     case news(String)
   }
 
   private(set) var parcels: [Parcel] = []
   private var first = 0
-  /// Bytes that were given to the socket since it was last known to have taken all.
+  /// Bytes given to the socket since it last reported that everything was sent.
   private var inFlight = 0
   /// Whether `noticeDrain` is unanswered.
   private(set) var awaitsDrain = false
   /// The conversations whose news wait, each once.
   private(set) var news: Set<String> = []
 
-  /// How many subscriptions beyond the first one of each batch wait.
+  /// The number of waiting subscriptions beyond the first one of each batch.
   private var batched = 0
 
-  /// Parcels that wait; a batch counts as its subscriptions.
+  /// The number of waiting parcels; a batch counts once for each subscription.
   var count: Int { parcels.count - first + batched }
 
   mutating func append(_ parcel: Parcel) {
@@ -114,11 +114,11 @@ struct SessionLane: Sendable, Equatable {
     parcels.append(parcel)
   }
 
-  /// Notes that the socket has taken everything.
+  /// Records that the socket has sent everything.
   mutating func drained() { (inFlight, awaitsDrain) = (0, false) }
 
-  /// Notes that bytes were given to the socket; returns whether it is now to report its drain,
-  /// because as many are on their way as are allowed.
+  /// Records that bytes were given to the socket. Returns true once the bytes in flight reach the
+  /// limit, so that the socket has to report its drain.
   mutating func sent(_ bytes: Int, limit: Int) -> Bool {
     inFlight += bytes
     guard inFlight >= limit else { return false }
@@ -126,7 +126,7 @@ struct SessionLane: Sendable, Equatable {
     return true
   }
 
-  /// Takes the next parcel.
+  /// Removes and returns the next parcel.
   mutating func next() -> Parcel? {
     guard first < parcels.count else { return nil }
     let parcel = parcels[first]
@@ -140,7 +140,7 @@ struct SessionLane: Sendable, Equatable {
     return parcel
   }
 
-  /// Puts a parcel in front of all others: it is sent in several messages.
+  /// Returns a parcel to the front of the queue if it needs further messages.
   mutating func putBack(_ parcel: Parcel) {
     if case .news(let conversation) = parcel { news.insert(conversation) }
     batched += parcel.more
@@ -154,7 +154,7 @@ struct SessionLane: Sendable, Equatable {
 }
 
 extension SessionLane.Parcel {
-  /// Its subscriptions beyond the first one.
+  /// The number of subscriptions beyond the first one.
   fileprivate var more: Int {
     switch self {
     case .batch(let all): all.count - 1
@@ -163,30 +163,30 @@ extension SessionLane.Parcel {
   }
 }
 
-/// The sockets of a server of sessions.
+/// The sockets of a session server.
 struct SessionSockets: Sendable {
   private var table: [ConnectionID: SessionSocket] = [:]
-  /// The number of sockets of each address that has some.
+  /// The number of sockets of each address that has any.
   private var addresses: [String: Int] = [:]
 
   subscript(_ id: ConnectionID) -> SessionSocket? { table[id] }
 
-  /// How many sockets there are, closing ones included.
+  /// The number of sockets, including closing ones.
   var count: Int { table.count }
 
-  /// Whether there is no socket.
+  /// A Boolean value that indicates whether there are no sockets.
   var isEmpty: Bool { table.isEmpty }
 
-  /// The ids in order.
+  /// The ids of the sockets, sorted.
   var ids: [ConnectionID] { table.keys.sorted() }
 
-  /// How many sockets an address has.
+  /// Returns the number of sockets of an address.
   func count(from address: String) -> Int { addresses[address] ?? 0 }
 
-  /// Whether a socket is there and not closing.
+  /// Returns whether a socket exists and is not closing.
   func isOpen(_ id: ConnectionID) -> Bool { table[id]?.life.isOpen == true }
 
-  /// Whether a socket is sent the new messages of a conversation as they come.
+  /// Returns whether a socket receives the new messages of a conversation as they arrive.
   func follows(_ id: ConnectionID, _ conversation: String) -> Bool {
     table[id]?.subscriptions[conversation]?.isLive == true
   }
@@ -203,7 +203,7 @@ struct SessionSockets: Sendable {
     return socket
   }
 
-  /// Changes a socket in place; returns nil if it is gone.
+  /// Changes a socket in place, and returns nil if it is gone.
   @discardableResult
   mutating func change<Value>(
     _ id: ConnectionID, _ body: (inout SessionSocket) -> Value
@@ -212,7 +212,7 @@ struct SessionSockets: Sendable {
     return body(&table.values[index])
   }
 
-  /// Takes the next parcel for an open, connected socket that takes more.
+  /// Removes and returns the next parcel of a connected socket that can accept more.
   mutating func nextParcel(
     of id: ConnectionID
   ) -> (parcel: SessionLane.Parcel, peer: SessionSocket.Peer)? {
@@ -239,31 +239,31 @@ extension SessionSockets: SelfChecking {
   }
 }
 
-/// The alarms of the server of sessions.
+/// The alarms of the session server.
 enum SessionAlarm: Hashable, Comparable, Sendable {
-  /// A ping, silence, or an unanswered close.
+  /// A ping, a silent socket, or an unanswered close.
   case socket(ConnectionID)
   /// The next heartbeat, or the end of the wait for `connect`.
   case beat(ConnectionID)
-  /// The time of a handler is up, or that of its end.
+  /// The time limit of a handler, or of its cancellation.
   case turn(SessionPromptID)
-  /// Changes that the store failed are stored again.
+  /// The retry of failed writes.
   case store
-  /// Acknowledgements are stored.
+  /// The write of delayed acknowledgements.
   case acks
-  /// The oldest answer or client is forgotten.
+  /// The removal of the oldest answer or client.
   case memory
 }
 
 extension Closure {
   /// The key is wrong or missing.
   static let unauthorized = Closure(4401, "authentication failed")
-  /// No `connect` came in time.
+  /// The client sent no `connect` in time.
   static let notConnected = Closure(4408, "no connect in time")
-  /// The client opened too many sockets; the newest ones stay.
+  /// The client opened too many sockets; the newest ones stay open.
   static let superseded = Closure(4409, "replaced by newer connections of this client")
-  /// The client's version is not served.
+  /// The server does not support the client's version.
   static let upgradeRequired = Closure(4426, "unsupported protocol version")
-  /// The client said that it leaves.
+  /// The client announced that it disconnects.
   static let disconnected = Closure(1000, "disconnected")
 }

@@ -1,31 +1,33 @@
-/// Texts that must fit into a message of a bounded length.
+/// Functions that fit texts into messages of bounded size.
 package enum SessionText {
-  /// Bytes of a message besides its text.
+  /// The maximum size of a message without its text, in bytes.
   static let envelope = 700
 
-  /// The bytes of a byte of a text in JSON (RFC 8259 section 7).
+  /// Returns the size of one byte of a text in JSON (RFC 8259 section 7).
   private static func cost(of byte: UInt8) -> Int {
     byte < 0x20 ? 6 : byte == 0x22 || byte == 0x5C ? 2 : 1
   }
 
-  /// The bytes of a text in JSON.
+  /// Returns the size of a text in JSON, in bytes.
   static func length(_ text: String) -> Int {
     text.utf8.reduce(0) { $0 + cost(of: $1) }
   }
 
-  /// Whether a text fits into a message of at most `limit` bytes.
+  /// Returns whether a text fits into a message of at most `limit` bytes.
   static func fits(_ text: String, in limit: Int) -> Bool {
     let count = text.utf8.count
     guard count + envelope <= limit else { return false }
     return count * 6 + envelope <= limit || length(text) + envelope <= limit
   }
 
-  /// Returns a text that fits into a message of at most `limit` bytes: the text itself, or its
-  /// beginning and its end around a note of how much was left out.
+  /// Returns a text that fits into a message of at most `limit` bytes.
+  ///
+  /// The result is the text itself, or its beginning and its end around a note of how much was left
+  /// out.
   static func cut(_ text: String, toFit limit: Int) -> String {
     guard !fits(text, in: limit) else { return text }
     let half = max(0, limit - envelope - 80) / 2
-    // One byte more than can fit, which tells whether a character is divided.
+    // One byte more than can fit shows whether a character is divided.
     let (head, tail) = (Array(text.utf8.prefix(half + 1)), Array(text.utf8.suffix(half + 1)))
     var end = count(of: head, thatFit: half)
     while end > 0, end < head.count, UTF8.isContinuation(head[end]) { end -= 1 }
@@ -37,7 +39,7 @@ package enum SessionText {
       + String(decoding: tail[start...], as: UTF8.self)
   }
 
-  /// How many bytes from the first on take at most `limit` bytes in JSON.
+  /// Returns how many leading bytes take at most `limit` bytes in JSON.
   private static func count(of bytes: some Sequence<UInt8>, thatFit limit: Int) -> Int {
     var (count, cost) = (0, 0)
     for byte in bytes {
@@ -48,16 +50,16 @@ package enum SessionText {
     return count
   }
 
-  /// Returns the bytes of a text from `start` on, at most `limit` and no part of a character.
+  /// Returns at most `limit` bytes of a text, starting at `start`, without dividing a character.
   static func slice(_ text: String, from start: Int, atMost limit: Int) -> Substring {
     let bytes = text.utf8
     let begin = bytes.index(bytes.startIndex, offsetBy: min(start, bytes.count))
     let end = bytes.index(begin, offsetBy: limit, limitedBy: bytes.endIndex) ?? bytes.endIndex
-    // A text is cut before a scalar whose bytes do not all fit (SE-0180).
+    // `Substring` leaves out a scalar whose bytes do not all fit (SE-0180).
     return text[begin..<end]
   }
 
-  /// A text without the line end at its end, if there is one.
+  /// Returns a text without its trailing line end, if there is one.
   package static func withoutLineEnd(_ text: String) -> String {
     guard text.utf8.last == UInt8(ascii: "\n") else { return text }
     let line = text.utf8.dropLast()

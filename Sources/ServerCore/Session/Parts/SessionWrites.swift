@@ -2,38 +2,38 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The changes of a server of sessions that are on their way to the store, or wait for that.
+/// The changes of a session server that are being stored or wait to be stored.
 struct SessionWrites: Sendable {
-  /// What follows once a change is durable.
+  /// An action that follows once a change is durable.
   enum Wait: Sendable, Equatable {
     case accepted(SessionPromptID)
     case started(SessionPromptID)
     case answered(SessionPromptID)
-    /// The mark of a start was taken back.
+    /// The start mark of a prompt was removed.
     case putOff(SessionPromptID)
-    /// A change that could wait.
+    /// A change that was allowed to wait.
     case delayed(SessionChange)
   }
 
   private var waits: [StoreToken: [Wait]] = [:]
-  /// Prompts whose mark or answer the store failed to keep; stored again until it is durable.
+  /// Prompts for which a write failed; they are stored again until the write succeeds.
   private(set) var pending: Set<SessionPromptID> = []
-  /// Changes that may wait, and are stored with the next ones.
+  /// Changes that may wait, and are stored with the next write.
   private(set) var delayed: [SessionChange] = []
   private var lastToken: UInt64 = 0
-  /// Why the last change was not stored; nil once one was.
+  /// The reason why the last write failed, or nil if it succeeded.
   private(set) var failure: StoreFailure?
 
-  /// How many changes the store has not answered.
+  /// The number of writes without a result.
   var count: Int { waits.count }
 
-  /// Whether the store has answered everything and failed nothing.
+  /// A Boolean value that indicates whether no write is outstanding and none has to be retried.
   var isIdle: Bool { waits.isEmpty && pending.isEmpty }
 
-  /// Whether nothing is left to store.
+  /// A Boolean value that indicates whether nothing is left to store.
   var isDone: Bool { isIdle && delayed.isEmpty }
 
-  /// Returns the next change for the store, behind those that waited; nil if there is none.
+  /// Returns the next write, with the delayed changes first, or nil if there is nothing to store.
   mutating func begin(
     _ changes: [SessionChange], then next: [Wait]
   ) -> (token: StoreToken, changes: [SessionChange])? {
@@ -47,25 +47,26 @@ struct SessionWrites: Sendable {
     return (token, all)
   }
 
-  /// Adds a change that is stored with the next one.
+  /// Adds a change that is stored with the next write.
   mutating func delay(_ change: SessionChange) { delayed.append(change) }
 
-  /// Takes the answer of the store; returns what waited for it, or nil if it was answered before.
+  /// Handles the result of a write. Returns the actions that follow, or nil if the token is
+  /// unknown.
   mutating func finish(_ token: StoreToken, _ failure: StoreFailure?) -> [Wait]? {
     guard let written = waits.removeValue(forKey: token) else { return nil }
     self.failure = failure
     return written
   }
 
-  /// Notes that the mark of a prompt, its end or its answer is not durable.
+  /// Schedules a prompt's failed write for a retry.
   mutating func retry(_ id: SessionPromptID) { pending.insert(id) }
 
-  /// Returns the prompts that are to be stored again, in order.
+  /// Removes and returns the prompts whose writes are to be retried, in order.
   mutating func takePending() -> [SessionPromptID] {
     defer { pending = [] }
     return pending.sorted()
   }
 
-  /// Drops everything that was not stored.
+  /// Drops everything that is not stored.
   mutating func giveUp() { (waits, pending, delayed) = ([:], [], []) }
 }

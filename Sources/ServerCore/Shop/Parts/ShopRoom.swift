@@ -1,45 +1,46 @@
 import LinkCore
 import LinkWire
 
-/// What the server holds of one shop: who listens, what waits, and how far the log is known.
+/// The server's state of one shop: its sockets, its pending work, and the known end of its log.
 ///
-/// Besides pages, the store is asked one thing about a shop at any time: its head, or to take the
-/// posts that came meanwhile. So appends keep their order and share a commit, and a subscription
-/// that begins at `head` misses nothing: whatever is larger is sent later.
+/// Apart from pages, at most one request for a shop is outstanding at the store: to read its head,
+/// or to append the posts that arrived meanwhile. Appends therefore keep their order and share a
+/// commit. A subscription that starts at `head` misses nothing, since every message with a higher
+/// position is sent later.
 struct ShopRoom: Sendable {
-  /// The newest position that was broadcast; `nil` until the store said it.
+  /// The newest position that was broadcast; `nil` until the store has reported it.
   var head: Position?
-  /// The open sockets, in order of their ids.
+  /// The open sockets, sorted by id.
   var subscribers: [ConnectionID] = []
   /// Upgrades that wait for the head, in order of arrival.
   var arrivals: [Arrival] = []
   /// Upgrades that wait for their backlog.
   var creditors: Set<ConnectionID> = []
-  /// The newest messages that were broadcast since any of these began to wait.
+  /// The newest messages broadcast since the first of these upgrades started to wait.
   var recent: [Message] = []
-  /// Posts that wait for their turn, in order of arrival.
+  /// Posts that wait to be stored, in order of arrival.
   var posts: [Post] = []
-  /// How many answers the store owes: the head's, or one for each post that it was handed.
+  /// The number of outstanding store responses: one for the head, or one for each appended post.
   var pendingAnswers = 0
-  /// `created_at` of the newest message; no later one is stamped before it.
+  /// The `created_at` of the newest message; no later message gets an earlier one.
   var lastStamp: Timestamp?
 
   struct Arrival: Sendable {
     var id: ConnectionID
-    /// What lies after it is wanted first.
+    /// The position after which the backlog starts.
     var after: Position?
   }
 
   struct Post: Sendable {
     var request: RequestID
-    /// As its author sent it, with the time of its arrival.
+    /// The message as its author sent it, with the time of its arrival.
     var message: Message
     var key: UUID128?
   }
 
   var isAsking: Bool { pendingAnswers > 0 }
 
-  /// Nothing but the memory of the head would be lost with it.
+  /// Whether only the cached head would be lost with the room.
   var isIdle: Bool {
     subscribers.isEmpty && arrivals.isEmpty && creditors.isEmpty && posts.isEmpty && !isAsking
   }
@@ -57,30 +58,30 @@ struct ShopRoom: Sendable {
     settled(connection)
   }
 
-  /// Keeps what is broadcast for those who wait for what came before it.
+  /// Stores a broadcast message for upgrades that wait for their backlog.
   mutating func remember(_ message: Message, atMost limit: Int) {
     guard !creditors.isEmpty else { return }
     recent.append(message)
     if recent.count > limit { recent.removeFirst() }
   }
 
-  /// An upgrade waits no longer; behind the last one nothing is kept.
+  /// Records that an upgrade no longer waits. After the last one, the recent messages are removed.
   mutating func settled(_ connection: ConnectionID) {
     creditors.remove(connection)
     if creditors.isEmpty { recent = [] }
   }
 
-  /// Takes what the store knows of the shop.
+  /// Sets the head and the newest time stamp that the store reported.
   mutating func learn(_ head: Position, newest: Timestamp?) {
     pendingAnswers = 0
     self.head = head
     lastStamp = newest
   }
 
-  /// The time to stamp a message with: whole microseconds, each later than the newest.
+  /// Returns the time stamp for a message, in whole microseconds and later than the newest one.
   ///
-  /// A clock that steps back does not show, however far: who asks for what came since a time that
-  /// was stamped misses nothing.
+  /// A clock that steps back has no effect, however far it steps: a client that requests messages
+  /// since a stamped time misses nothing.
   func stamp(_ wall: Timestamp) -> Timestamp {
     let now = Timestamp(nanoseconds: wall.nanoseconds - wall.nanoseconds % 1_000)
     return lastStamp.map { max(now, $0.advanced(by: .microseconds(1))) } ?? now

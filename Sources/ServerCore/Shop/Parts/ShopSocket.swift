@@ -1,18 +1,18 @@
 import LinkCore
 import LinkWire
 
-/// One socket of a shop's stream, from the request to upgrade to its end.
+/// One socket of a shop's stream, from the upgrade request to its end.
 struct ShopSocket: Sendable {
   let membership: Membership
-  /// When its token ends; computed once, at the upgrade, so that a jump of the wall clock closes
-  /// nothing.
+  /// The expiry of the token, computed once at the upgrade so that a jump of the wall clock closes
+  /// no socket.
   let expiresAt: Instant
   fileprivate(set) var phase = Phase.waiting
 
   enum Phase: Sendable {
-    /// Waits for the head of its shop. Exits: accepted, refused, gone.
+    /// The upgrade waits for the head of its shop. Exits: accepted, refused, gone.
     case waiting
-    /// Gets every message until it closes.
+    /// The socket receives every message until it closes.
     case accepted(SocketLife)
   }
 
@@ -30,7 +30,7 @@ struct ShopSocket: Sendable {
     }
   }
 
-  /// Whether it takes a place of its user.
+  /// Whether the socket counts towards the limit of its user.
   var isLive: Bool { isWaiting || isOpen }
 
   /// The next instant at which something may be due.
@@ -43,11 +43,11 @@ struct ShopSocket: Sendable {
   }
 }
 
-/// The sockets of the shops' streams: those that wait to be opened, open ones, and closing ones.
+/// The sockets of all streams: waiting, open and closing ones.
 struct ShopSockets: Sendable {
   private let timing: SocketLife.Timing
   private var all: [ConnectionID: ShopSocket] = [:]
-  /// The waiting and open sockets of each user.
+  /// The number of waiting and open sockets of each user.
   private var users: [String: Int] = [:]
 
   init(_ timing: SocketLife.Timing) {
@@ -57,14 +57,14 @@ struct ShopSockets: Sendable {
   var count: Int { all.count }
   var isEmpty: Bool { all.isEmpty }
 
-  /// The connections in their order.
+  /// The connections, sorted.
   var connections: [ConnectionID] { all.keys.sorted() }
 
   subscript(id: ConnectionID) -> ShopSocket? { all[id] }
 
   func isOpen(_ id: ConnectionID) -> Bool { all[id]?.isOpen == true }
 
-  /// Returns the connections of sockets that match, in their order.
+  /// Returns the connections of matching sockets, sorted.
   func connections(where matches: (ShopSocket) -> Bool) -> [ConnectionID] {
     all.filter { matches($0.value) }.keys.sorted()
   }
@@ -72,7 +72,7 @@ struct ShopSockets: Sendable {
   /// Returns the number of waiting and open sockets of a user.
   func count(of user: String) -> Int { users[user, default: 0] }
 
-  /// The next instant at which something may be due on a socket; `nil` if it waits.
+  /// The next instant at which something may be due on a socket, or `nil` if it waits.
   func wake(_ id: ConnectionID) -> Instant? { all[id]?.wake(timing) }
 
   /// Adds a socket that waits for the head of its shop.
@@ -81,7 +81,7 @@ struct ShopSockets: Sendable {
     users[membership.user, default: 0] += 1
   }
 
-  /// Opens a socket that waits; returns its shop.
+  /// Opens a waiting socket and returns its shop.
   mutating func accept(_ id: ConnectionID, at now: Instant) -> ShopID? {
     all[id]?.phase = .accepted(SocketLife(at: now, timing))
     return all[id]?.membership.shop
@@ -91,13 +91,14 @@ struct ShopSockets: Sendable {
     change(id) { $0.heard(at: now) }
   }
 
-  /// Returns what is due on a socket; `nil` if it waits or is not known.
+  /// Returns what is due on a socket, or `nil` if it waits or is unknown.
   mutating func alarm(_ id: ConnectionID, at now: Instant) -> SocketLife.Alarm? {
     let timing = timing
     return change(id) { $0.alarm(at: now, timing) }
   }
 
-  /// Begins to close a socket, which frees its user's place; returns false if it is not open.
+  /// Starts to close a socket, which then no longer counts for its user. Returns false if it is not
+  /// open.
   mutating func close(_ id: ConnectionID, at now: Instant) -> Bool {
     let timing = timing
     guard change(id, { $0.close(at: now, timing) }) == true else { return false }
@@ -105,7 +106,7 @@ struct ShopSockets: Sendable {
     return true
   }
 
-  /// Forgets a socket; returns it as it was.
+  /// Removes a socket and returns it.
   mutating func remove(_ id: ConnectionID) -> ShopSocket? {
     guard let socket = all.removeValue(forKey: id) else { return nil }
     if socket.isLive { free(socket.membership.user) }
@@ -118,7 +119,7 @@ struct ShopSockets: Sendable {
     users[user] = left > 0 ? left : nil
   }
 
-  /// Changes an accepted socket; returns `nil` for one that waits or is not known.
+  /// Changes an accepted socket, or returns `nil` if it waits or is unknown.
   @discardableResult
   private mutating func change<Result>(
     _ id: ConnectionID, _ change: (inout SocketLife) -> Result
@@ -141,7 +142,7 @@ extension ShopSockets: SelfChecking {
       counts == users, "shop sockets: a user's count is that of waiting and open sockets")
   }
 
-  /// Whether every socket matches.
+  /// Returns whether every socket matches.
   func allSatisfy(_ matches: (ConnectionID, ShopSocket) -> Bool) -> Bool {
     all.allSatisfy { matches($0.key, $0.value) }
   }

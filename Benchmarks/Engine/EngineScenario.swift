@@ -3,22 +3,22 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// A life of a machine that repeats itself, so that one input of it has a price.
+/// A repeating workload of a machine, which determines the cost of one input.
 public enum EngineScenario: String, Sendable, CaseIterable {
-  /// A connected link hears a byte.
+  /// A connected link receives a byte.
   case heard
-  /// A link loses its socket, waits, opens again, and stands.
+  /// A link loses its socket, waits, reconnects, and is connected.
   case reconnect
-  /// A stream is given a message over its socket, stores and shows it.
+  /// A stream receives a message over its socket, stores it and shows it.
   case message
-  /// A stream is given a page of 100 messages that it knows already.
+  /// A stream receives a page of 100 messages that it already has.
   case knownPage
-  /// A page of 10 messages is read from its JSON.
+  /// A page of 10 messages is decoded from JSON.
   case readPage
-  /// The same page is written.
+  /// The same page is encoded.
   case writePage
 
-  /// Plays it so many times; answers how many inputs and ticks that were.
+  /// Plays the scenario `count` times, and returns the number of inputs and ticks.
   public func play(_ count: Int) -> Int {
     switch self {
     case .heard: playHeard(count)
@@ -81,7 +81,7 @@ public enum EngineScenario: String, Sendable, CaseIterable {
   }
 }
 
-/// A link whose world does at once what it wants.
+/// A link whose effects are carried out at once.
 private struct LinkPlayer {
   var link = HeldLink(policy: .messageStream, seed: 1)
   var now = Instant.zero
@@ -99,7 +99,7 @@ private struct LinkPlayer {
     answer(link.handle(input, at: now))
   }
 
-  /// Lets time pass until it is connected.
+  /// Advances time until the link is connected.
   mutating func connect() {
     for _ in 0..<100 where link.status.phase != .connected {
       guard let due = link.deadline else { return }
@@ -121,7 +121,7 @@ private struct LinkPlayer {
   }
 }
 
-/// A stream whose world does at once what it wants.
+/// A stream whose effects are carried out at once.
 private struct StreamPlayer {
   private static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 

@@ -6,8 +6,9 @@ import HoldfastEngineBench
   import Darwin
 #endif
 
-/// Plays a scenario and does nothing else, so that a counter of instructions can stand beside it:
-/// `EngineLoop SCENARIO COUNT` prints how many inputs were given.
+/// A program that only plays a scenario, so that an instruction counter can measure it.
+///
+/// `EngineLoop SCENARIO COUNT` prints the number of inputs.
 @main
 struct EngineLoop {
   static func main() {

@@ -1,11 +1,11 @@
 public import LinkCore
 
-/// A fleet of clients that all follow one rule.
+/// A fleet of clients that all follow the same rule.
 public enum Herd: Sendable {
   case policy(LinkPolicy)
   case naive(Naive)
 
-  /// How tables call it.
+  /// The name of the herd in tables.
   public var name: String {
     switch self {
     case .policy(let policy): policy.name
@@ -13,7 +13,7 @@ public enum Herd: Sendable {
     }
   }
 
-  /// Why it cannot be played; `nil` when it can.
+  /// The reason why the herd cannot be simulated, or `nil` if it can.
   public var obstacle: String? {
     guard case .policy(let policy) = self else { return nil }
     guard policy.holdsLink else {
@@ -23,7 +23,7 @@ public enum Herd: Sendable {
     return "\(policy.name) waits for its operating system; a herd needs a policy that retries"
   }
 
-  /// Plays the outage; the same plan makes the same result.
+  /// Simulates the outage; the same plan gives the same result.
   public func play(_ plan: HerdPlan) -> HerdResult {
     switch self {
     case .policy(let policy):
@@ -36,7 +36,7 @@ public enum Herd: Sendable {
   }
 }
 
-/// One herd, played to its end.
+/// The simulation of one herd.
 private struct HerdRun<Client: HerdClient> {
   private let plan: HerdPlan
   private let name: String
@@ -54,14 +54,14 @@ private struct HerdRun<Client: HerdClient> {
     for index in 0..<plan.clients {
       var member = HerdMember(make(seeds.next()), seed: seeds.next())
       member.warmUp(for: age, &door, &tally)
-      // While the server is away nobody's luck depends on others: each is played alone.
+      // While the server is away, clients do not affect each other, so each is simulated alone.
       while member.next < door.back { member.step(index: index, &door, &tally) }
       members.append(member)
     }
     playTogether()
   }
 
-  /// From the server's return on its room couples them: all in the order of time.
+  /// Simulates all clients in order of time after the server's return, whose capacity they share.
   private mutating func playTogether() {
     let end = door.back.advanced(by: HerdPlan.watch)
     var calendar = HerdCalendar(from: door.back, until: end)
@@ -75,7 +75,7 @@ private struct HerdRun<Client: HerdClient> {
       }
       calendar.removeFirst()
       let index = Int(first.index)
-      // An entry whose time is no longer its client's next has been overtaken.
+      // An entry is outdated if its time is no longer the next one of its client.
       guard members[index].next == first.at else { continue }
       members[index].step(index: index, &door, &tally)
       calendar.add(.init(at: members[index].next, index: first.index))

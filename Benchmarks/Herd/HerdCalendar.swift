@@ -1,8 +1,8 @@
 import LinkCore
 
-/// Which client is next: a heap for the present tenth of a second, and a list for each later one.
+/// A queue of clients by time: a heap for the current tenth of a second, and lists for later ones.
 ///
-/// A million clients are few at any moment, so the heap stays small and near.
+/// Of a million clients only a few are due at any moment, so the heap stays small.
 struct HerdCalendar: Sendable {
   struct Entry: Sendable, Comparable {
     var at: Instant
@@ -25,7 +25,7 @@ struct HerdCalendar: Sendable {
     self.end = end
   }
 
-  /// Entries at or after the end are dropped.
+  /// Adds an entry, unless its time is at or after the end.
   mutating func add(_ entry: Entry) {
     guard entry.at < end else { return }
     let slot = Int(max(0, entry.at.nanoseconds - origin) / Self.width)
@@ -37,7 +37,7 @@ struct HerdCalendar: Sendable {
     }
   }
 
-  /// The earliest entry; `nil` when none is left.
+  /// Returns the earliest entry, or `nil` if none is left.
   mutating func first() -> Entry? {
     while heap.isEmpty {
       guard present + 1 < later.count else { return nil }
@@ -60,7 +60,7 @@ struct HerdCalendar: Sendable {
     }
   }
 
-  /// Takes the earliest entry out; `first` must have answered one.
+  /// Removes the earliest entry; `first` must have returned one.
   mutating func removeFirst() {
     let last = heap.removeLast()
     guard !heap.isEmpty else { return }

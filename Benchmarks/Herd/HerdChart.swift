@@ -1,15 +1,16 @@
 import LinkCore
 
-/// Fleets side by side as one SVG document: tries a second above, who is connected below.
+/// An SVG chart of several fleets: attempts per second above, connected clients below.
 ///
-/// Nothing in it runs; it has a title and a description for those who do not see it, tells lines
-/// apart by dashes as well as by colour, and follows the reader's light or dark scheme.
+/// The document contains no script. It has a title and a description for screen readers,
+/// distinguishes lines by dashes as well as by color, and follows the reader's light or dark
+/// scheme.
 public struct HerdChart: Sendable {
   private let results: [HerdResult]
   private let panels: [Panel]
   private let top: Int
 
-  /// A stretch of time with its place in the picture.
+  /// A time interval and its position in the chart.
   struct Panel: Sendable {
     var seconds: Range<Int>
     var left: Double
@@ -20,7 +21,9 @@ public struct HerdChart: Sendable {
     }
   }
 
-  /// - Parameter results: of one plan; the first one is drawn thickest.
+  /// Creates a chart.
+  ///
+  /// - Parameter results: The results of one plan; the first one is drawn thickest.
   public init(_ results: [HerdResult]) {
     self.results = results
     panels = Self.panels(results)
@@ -35,7 +38,7 @@ public struct HerdChart: Sendable {
   private static let upper = 96.0...356.0
   private static let lower = 416.0...576.0
 
-  /// Its first half minute and, further right, what follows the server's return; or all in one.
+  /// Returns one panel, or two: the first half minute and the time after the server's return.
   private static func panels(_ results: [HerdResult]) -> [Panel] {
     let back = results.first?.firstOpenSecond ?? 0
     let last = results.map { $0.lastBackSecond }.max() ?? back
@@ -48,7 +51,7 @@ public struct HerdChart: Sendable {
     ]
   }
 
-  /// The document.
+  /// The SVG document.
   public var svg: String {
     let parts = [
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 980 700\" role=\"img\" "
@@ -119,7 +122,7 @@ public struct HerdChart: Sendable {
   }
 }
 
-// What is drawn.
+// The elements of the chart.
 extension HerdChart {
   private var grid: String {
     var parts: [String] = []
@@ -216,7 +219,7 @@ extension HerdChart {
       + Self.escaped(words) + "</text>"
   }
 
-  /// Tenths are finer than any screen.
+  /// Formats a coordinate with tenths, which are finer than any screen.
   private static func short(_ number: Double) -> String {
     let tenths = Int((number * 10).rounded())
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"

@@ -1,43 +1,43 @@
 import LinkCore
 
-/// A client as the herd's network sees it: it opens, polls and waits.
+/// A client as seen by the simulated network: it opens, polls and waits.
 protocol HerdClient: Sendable {
-  /// The one instant to be woken at.
+  /// The next instant at which `tick` must be called.
   var deadline: Instant? { get }
   var isConnected: Bool { get }
-  /// Ended for good unless a person acts.
+  /// Whether the client has ended for good unless a person acts.
   var hasGivenUp: Bool { get }
 
   mutating func tick(_ errands: inout Errands)
   mutating func take(_ news: HerdNews, _ errands: inout Errands)
 }
 
-/// What the network tells a client.
+/// An event that the network reports to a client.
 enum HerdNews: Sendable {
-  /// Connect for the first time; it succeeds at once.
+  /// Connect for the first time; this succeeds at once.
   case start
-  /// The server pinged.
+  /// The server sent a ping.
   case heard
   case draining(within: Duration)
-  /// The connection or the try is over.
+  /// The connection or the attempt has ended.
   case lost(LinkFailure)
   case opened
   case polled(LinkFailure?)
 }
 
-/// What a client asks for in one step.
+/// The requests of a client in one step.
 struct Errands: Sendable {
   let now: Instant
-  /// Whether a ping of its own is answered.
+  /// Whether a ping of the client is answered.
   let pathAnswers: Bool
-  /// Gives up its connection or try.
+  /// Whether the client closes its connection or attempt.
   var closes = false
-  /// Tries to connect, after what it closes.
+  /// Whether the client opens a new connection, after closing the previous one.
   var opens = false
   var polls = false
 }
 
-/// The real link with the least that it needs around it.
+/// The real link with the minimum environment that it needs.
 struct LinkedClient: HerdClient {
   private var link: HeldLink
   private var poll: UInt64 = 0
@@ -68,7 +68,7 @@ struct LinkedClient: HerdClient {
     }
   }
 
-  /// Up and proven, with credentials that outlive the run.
+  /// Connects and confirms the link, with credentials that outlive the simulation.
   private mutating func start(_ errands: inout Errands) {
     carry(link.handle(.credentials(.available(expiresIn: nil)), at: errands.now), &errands)
     carry(link.handle(.want(.live), at: errands.now), &errands)

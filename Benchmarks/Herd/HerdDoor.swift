@@ -1,10 +1,10 @@
 import LinkCore
 
-/// The server as the herd meets it: away, or with room for so many.
+/// The server as seen by the herd: away, or with a limited capacity.
 struct HerdDoor: Sendable {
   let outage: Outage
   let door: Door
-  /// When it takes connections again.
+  /// The time at which the server accepts connections again.
   let back: Instant
   private var second: Int64 = -1
   private var taken = 0
@@ -12,7 +12,7 @@ struct HerdDoor: Sendable {
   private var queue: [Waiting] = []
   private var head = 0
 
-  /// Somebody in the queue.
+  /// A client in the queue.
   struct Waiting: Sendable {
     var index: Int
     var number: UInt32
@@ -22,7 +22,7 @@ struct HerdDoor: Sendable {
     case accepted, busy, queued
   }
 
-  /// What our server answers when it has no room.
+  /// The answer of the backend at its capacity.
   static let busy = LinkFailure.http(status: 503, retryAfter: Door.busyRetry, detail: "too busy")
 
   init(_ plan: HerdPlan) {
@@ -55,10 +55,10 @@ struct HerdDoor: Sendable {
     }
   }
 
-  /// When the first in the queue has its turn.
+  /// The time at which the first client in the queue is accepted.
   var turn: Instant { head < queue.count ? free : .never }
 
-  /// Takes the first out of the queue.
+  /// Removes and returns the first client in the queue.
   mutating func takeFirst() -> Waiting {
     let first = queue[head]
     head += 1
@@ -69,7 +69,7 @@ struct HerdDoor: Sendable {
     return first
   }
 
-  /// Somebody was let in: the next one has to wait for their turn.
+  /// Records that a client was accepted, which delays the next one.
   mutating func takeTurn(at now: Instant) {
     guard let capacity = door.capacity else { return }
     free = Instant(nanoseconds: now.nanoseconds + 1_000_000_000 / Int64(capacity))

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// One client with its line to the server.
+/// One client with its connection to the server.
 struct HerdMember<Client: HerdClient>: Sendable {
   private(set) var client: Client
   private var chance: Chance
@@ -8,14 +8,14 @@ struct HerdMember<Client: HerdClient>: Sendable {
   private var line = Line()
   private var poll = Poll()
 
-  /// Its connection, or the try for one.
+  /// The connection of a client, or its attempt to open one.
   private struct Line {
     var stage = Stage.down
-    /// When the next thing happens on it.
+    /// The time of the next event on the connection.
     var at = Instant.never
-    /// Counts tries, so that a queue can tell who gave up.
+    /// The number of the attempt, by which a queue detects that the client has given up.
     var number: UInt32 = 0
-    /// Nanoseconds.
+    /// The round-trip time, in nanoseconds.
     var roundTrip: Int64 = 0
   }
 
@@ -36,10 +36,10 @@ struct HerdMember<Client: HerdClient>: Sendable {
     chance = Chance(seed: seed)
   }
 
-  /// The next instant at which anything happens to it.
+  /// The next instant at which anything happens to the client.
   var next: Instant { min(wake, line.at, poll.at) }
 
-  /// Connected since a time of its own before the outage, and pinged since.
+  /// Simulates a connection that was opened before the outage and pinged since.
   mutating func warmUp(for time: Duration, _ door: inout HerdDoor, _ tally: inout HerdTally) {
     let age = time + chance.duration(below: HerdPlan.pingInterval)
     var now = Instant.zero.advanced(by: .zero - age)
@@ -58,7 +58,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
     line.at = Instant(nanoseconds: drawRoundTrip() / 2)
   }
 
-  /// Lets the earliest thing happen.
+  /// Processes the earliest event.
   mutating func step(index: Int, _ door: inout HerdDoor, _ tally: inout HerdTally) {
     let now = next
     if line.at == now {
@@ -72,7 +72,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
     }
   }
 
-  /// Its turn in the queue has come; false when it gave up before.
+  /// Accepts the client from the queue, and returns false if it has given up before.
   mutating func letIn(_ number: UInt32, at now: Instant) -> Bool {
     guard line.stage == .unanswered, line.number == number else { return false }
     answer(.accepted, at: now)
@@ -128,7 +128,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
     line.at = .never
     tell(.opened, at: now, &tally)
     guard now >= .zero, client.isConnected else { return }
-    // What happens to it from here on says nothing about the outage any more.
+    // Later events of the client are irrelevant to the outage.
     tally.noteBack(at: now)
     wake = .never
     line.at = .never
@@ -195,6 +195,6 @@ struct HerdMember<Client: HerdClient>: Sendable {
 }
 
 extension Instant {
-  /// Later than everything.
+  /// An instant that is later than all others.
   static let never = Instant(nanoseconds: .max)
 }

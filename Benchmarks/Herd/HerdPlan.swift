@@ -1,14 +1,14 @@
 import LinkCore
 
-/// What is done to a fleet: how many clients, which outage, and the server that they return to.
+/// The plan of a simulation: the number of clients, the outage, and the server that they return to.
 public struct HerdPlan: Sendable, Hashable {
-  /// Connected clients when the outage begins; at least 1.
+  /// The number of connected clients when the outage starts; at least 1.
   public var clients: Int
-  /// What happens to them at time zero.
+  /// The outage, which starts at time zero.
   public var outage: Outage
-  /// How the server takes them back.
+  /// The server's rule for accepting clients.
   public var door: Door
-  /// The start of all chance.
+  /// The seed of all random numbers.
   public var seed: UInt64
 
   public init(clients: Int, outage: Outage = Outage(), door: Door = Door(), seed: UInt64 = 1) {
@@ -18,26 +18,26 @@ public struct HerdPlan: Sendable, Hashable {
     self.seed = seed
   }
 
-  /// How long after the server's return a fleet is watched; who is away then counts as away.
+  /// The time after the server's return at which the simulation ends; the rest then counts as away.
   public static let watch = Duration.seconds(7200)
-  /// How often a server pings who is connected (contract 2.2), which is what proves life.
+  /// The interval of the server's pings (contract 2.2), which prove that a connection is alive.
   static let pingInterval = Duration.seconds(54)
-  /// A round trip is drawn evenly from 20 ms to 120 ms, anew for each try and each poll.
+  /// The shortest round-trip time and the spread above it, in nanoseconds: 20 ms to 120 ms.
   ///
-  /// In nanoseconds: a fleet draws them by the hundred million. A try reaches the server after a
-  /// whole one (TCP and TLS come before the upgrade), its answer takes half of one.
+  /// Each attempt and each poll draws one uniformly. Integers are used because a fleet draws
+  /// hundreds of millions of them. An attempt reaches the server after a full round trip (TCP and
+  /// TLS precede the upgrade), and its answer takes half of one.
   static let shortestTrip: Int64 = 20_000_000
   static let tripSpread: Int64 = 100_000_000
-  /// A poll without an answer is given up after this long, as message streams do.
+  /// The time-out of a poll, as in message streams.
   static let pollTimeout = Duration.seconds(10)
 }
 
-/// An outage as it looks from outside, from time zero on.
+/// An outage as observed from outside, starting at time zero.
 public struct Outage: Sendable, Hashable {
-  /// How it looks to clients.
+  /// The form of the outage that clients observe.
   public var cause: Cause
-  /// From its beginning until the server takes connections again; zero where another server takes
-  /// over at once.
+  /// The time until a server accepts connections; zero if another one takes over at once.
   public var length: Duration
 
   public init(_ cause: Cause = .crash, for length: Duration = .seconds(600)) {
@@ -45,28 +45,27 @@ public struct Outage: Sendable, Hashable {
     self.length = length
   }
 
-  /// How the connections end, and what a try meets while the server is away.
+  /// The end of existing connections, and the answer to attempts while the server is away.
   public enum Cause: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Connections are reset; tries are refused.
+    /// Connections are reset, and attempts are refused.
     case crash
-    /// Streams end without a close frame, as they do when only the process dies; tries are refused.
+    /// Streams end without a close frame, as if only the process died; attempts are refused.
     case refused
-    /// Closed with 1012; tries are refused.
+    /// Connections are closed with 1012, and attempts are refused.
     case close
-    /// A notice with a window of 5 s, then 1001 after 1 s (our server's defaults); tries are
-    /// refused.
+    /// A notice with a window of 5 s, then 1001 after 1 s (backend defaults); attempts are refused.
     case drain
-    /// Connections are reset; a balancer without a server answers tries and polls with 503.
+    /// Connections are reset; a load balancer without a server answers attempts and polls with 503.
     case unavailable
-    /// Nothing is said and nothing answers.
+    /// Nothing is sent and nothing is answered.
     case unreachable
   }
 
-  /// The notice's window and its lead, as `holdfast serve` has them.
+  /// The window and the lead time of the notice, with the defaults of `holdfast serve`.
   static let drainWindow = Duration.seconds(5)
   static let drainGrace = Duration.seconds(1)
 
-  /// How a standing connection ends; `nil` when nobody says so.
+  /// The end of an existing connection, or `nil` if no end is reported.
   var loss: LinkFailure? {
     switch cause {
     case .crash, .unavailable: .reset
@@ -77,7 +76,7 @@ public struct Outage: Sendable, Hashable {
     }
   }
 
-  /// What a try and a poll meet during it; `nil` when nothing answers.
+  /// The answer to attempts and polls during the outage, or `nil` if there is none.
   var answer: LinkFailure? {
     switch cause {
     case .crash, .refused, .close, .drain: .refused
@@ -87,11 +86,11 @@ public struct Outage: Sendable, Hashable {
   }
 }
 
-/// How a server lets clients in. Polls are always answered; only upgrades are bounded.
+/// A server's rule for accepting clients. Polls are always answered; only upgrades are limited.
 public struct Door: Sendable, Hashable {
-  /// Upgrades that it takes in each second; `nil` without a bound.
+  /// The number of upgrades accepted per second, or `nil` without a limit.
   public var capacity: Int?
-  /// What happens to those beyond it.
+  /// The treatment of upgrades beyond the capacity.
   public var whenFull: WhenFull
 
   public init(capacity: Int? = nil, whenFull: WhenFull = .refuse) {
@@ -99,14 +98,14 @@ public struct Door: Sendable, Hashable {
     self.whenFull = whenFull
   }
 
-  /// What becomes of the others.
+  /// A treatment of upgrades beyond the capacity.
   public enum WhenFull: String, Sendable, Hashable, Codable, CaseIterable {
-    /// 503 with Retry-After, and no work is lost on them.
+    /// They are answered with 503 and Retry-After, at no further cost.
     case refuse
-    /// They queue, first come first served; who gives up leaves the queue and costs nothing.
+    /// They wait, first come, first served; a client that gives up leaves the queue at no cost.
     case wait
   }
 
-  /// What our server asks of those that it has no room for.
+  /// The backend's Retry-After at its capacity.
   static let busyRetry = Duration.seconds(2)
 }

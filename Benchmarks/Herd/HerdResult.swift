@@ -1,48 +1,48 @@
 import LinkCore
 
-/// What one fleet did to the server.
+/// The load that one fleet put on the server.
 public struct HerdResult: Sendable, Equatable {
-  /// The policy or naive rule that it followed.
+  /// The policy or naive rule that the fleet followed.
   public var name: String
-  /// What was done to it.
+  /// The plan of the simulation.
   public var plan: HerdPlan
-  /// One for each second since the beginning of the outage, up to the last one with any event.
+  /// The counts of each second since the start of the outage, up to the last second with any event.
   public var seconds: [HerdSecond]
-  /// Clients that are connected at the end of each of those seconds.
+  /// The number of connected clients at the end of each of these seconds.
   public var connected: [Int]
-  /// From the server's return to each client's, shortest first, in nanoseconds.
+  /// The time from the server's return to each client's return, in nanoseconds, shortest first.
   public var returns: [Int64]
-  /// Clients that ended for good: a person must act.
+  /// The number of clients that gave up for good, so that a person must act.
   public var gaveUp: Int
 
-  /// Clients that were neither back nor had given up when watching ended.
+  /// The number of clients that had neither returned nor given up at the end.
   public var away: Int { plan.clients - returns.count - gaveUp }
 
-  /// The first second in which the server may take connections.
+  /// The first second in which the server may accept connections.
   public var firstOpenSecond: Int {
     Int(plan.outage.length.nanoseconds / 1_000_000_000)
   }
 
-  /// The second of the last return.
+  /// The second in which the last client returned.
   var lastBackSecond: Int { seconds.lastIndex { $0.backs > 0 } ?? firstOpenSecond }
 
-  /// The count of a second; 0 after the last one.
+  /// Returns the count of a second, which is 0 after the last one.
   func count(of count: KeyPath<HerdSecond, Int>, in second: Int) -> Int {
     seconds.indices.contains(second) ? seconds[second][keyPath: count] : 0
   }
 
-  /// The share of clients that are connected at the end of a second.
+  /// Returns the share of clients that are connected at the end of a second.
   func share(connectedAfter second: Int) -> Double {
     let present = min(second, connected.count - 1)
     return present < 0 ? 1 : Double(connected[present]) / Double(plan.clients)
   }
 
-  /// Everything together.
+  /// The sum of all seconds.
   public var total: HerdSecond {
     seconds.reduce(into: HerdSecond()) { $0.add($1) }
   }
 
-  /// The second with the most tries from `start` on, and how many those are.
+  /// Returns the second with the highest count from `start` on, with the count.
   public func peak(
     of count: KeyPath<HerdSecond, Int>, from start: Int = 0
   ) -> (second: Int, count: Int) {
@@ -54,8 +54,7 @@ public struct HerdResult: Sendable, Equatable {
     return found
   }
 
-  /// The time from the server's return until this share of all clients was back; `nil` when it
-  /// never was.
+  /// Returns the time until a share of all clients had returned, or `nil` if they never did.
   public func time(untilBack share: Double) -> Duration? {
     let count = max(1, Int((Double(plan.clients) * share).rounded(.up)))
     guard returns.indices.contains(count - 1) else { return nil }
@@ -63,21 +62,21 @@ public struct HerdResult: Sendable, Equatable {
   }
 }
 
-/// One second at the server.
+/// The events of one second at the server.
 public struct HerdSecond: Sendable, Hashable {
-  /// Connections that were lost.
+  /// The number of connections that were lost.
   public var losses = 0
-  /// Upgrades that arrived, or would have.
+  /// The number of upgrades that arrived, or would have arrived.
   public var tries = 0
-  /// Upgrades that were taken.
+  /// The number of upgrades that were accepted.
   public var accepted = 0
-  /// Upgrades answered 503 because it was full.
+  /// The number of upgrades answered with 503 because the server was full.
   public var refused = 0
-  /// Upgrades taken whose client had given up meanwhile.
+  /// The number of accepted upgrades whose client had given up meanwhile.
   public var wasted = 0
-  /// Requests of clients that poll.
+  /// The number of requests of polling clients.
   public var polls = 0
-  /// Clients that were connected again.
+  /// The number of clients that were connected again.
   public var backs = 0
 
   public init() {}
@@ -93,11 +92,11 @@ public struct HerdSecond: Sendable, Hashable {
   }
 }
 
-/// Counts while a herd runs.
+/// The counts of a running simulation.
 struct HerdTally: Sendable {
   private(set) var seconds: [HerdSecond] = []
   private(set) var returns: [Int64] = []
-  /// Clients that were connected when the outage began.
+  /// The number of clients that were connected when the outage started.
   var standing = 0
   private let back: Int64
 
@@ -118,7 +117,7 @@ struct HerdTally: Sendable {
     returns.append(max(0, now.nanoseconds - back))
   }
 
-  /// How many are connected at the end of each second.
+  /// The number of connected clients at the end of each second.
   var connected: [Int] {
     var present = standing
     return seconds.map { second in

@@ -1,19 +1,19 @@
-/// One row of the table that shows a herd in time.
+/// One row of the table that shows a herd over time.
 public struct HerdRow: Sendable, Equatable {
-  /// The seconds that it sums up.
+  /// The seconds that the row summarizes.
   public var seconds: Range<Int>
-  /// The most tries in one of its seconds.
+  /// The highest number of attempts in one of these seconds.
   public var tries: Int
-  /// The most polls in one of its seconds.
+  /// The highest number of polls in one of these seconds.
   public var polls: Int
-  /// The most that were taken in one of its seconds.
+  /// The highest number of accepted connections in one of these seconds.
   public var accepted: Int
-  /// How many clients are connected at its end.
+  /// The number of connected clients at the end of these seconds.
   public var connected: Int
 }
 
 extension HerdResult {
-  /// The herd in time: coarse while the server is away, finer after its return.
+  /// Returns the herd over time: coarse while the server is away, finer after its return.
   public func rows() -> [HerdRow] {
     let away = min(firstOpenSecond, seconds.count)
     return rows(of: 0..<away, atMost: 6) + rows(of: away..<seconds.count, atMost: 18)

@@ -1,8 +1,8 @@
 import LinkCore
 
-/// How tables and charts write numbers.
+/// The formats of numbers in tables and charts.
 public enum HerdText {
-  /// `1,234,567`.
+  /// Formats a count with separators: `1,234,567`.
   public static func number(_ count: Int) -> String {
     let digits = Array(String(count.magnitude))
     let grouped = digits.indices.map { index in
@@ -12,19 +12,19 @@ public enum HerdText {
     return (count < 0 ? "-" : "") + grouped.joined()
   }
 
-  /// `31.2s`.
+  /// Formats a duration in seconds: `31.2s`.
   public static func seconds(_ time: Duration) -> String {
     let tenths = (time.nanoseconds + 50_000_000) / 100_000_000
     return "\(tenths / 10).\(tenths % 10)s"
   }
 
-  /// `20.4%`.
+  /// Formats a share in percent: `20.4%`.
   public static func share(_ part: Int, of whole: Int) -> String {
     let tenths = (part * 1000 + whole / 2) / max(1, whole)
     return "\(tenths / 10).\(tenths % 10)%"
   }
 
-  /// What the server does at its bound.
+  /// Describes the server's capacity and its treatment of further clients.
   public static func door(_ door: Door) -> String {
     guard let capacity = door.capacity else { return "the server takes everybody" }
     let others =
@@ -35,13 +35,15 @@ public enum HerdText {
     return "the server takes \(number(capacity)) a second and \(others)"
   }
 
-  /// Seconds a row, of a scale that people read, so that `length` seconds need at most `rows`.
+  /// Returns a round number of seconds per row that divides `length` seconds into at most `rows`.
   public static func step(for length: Int, rows: Int) -> Int {
     let scale = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800]
     return scale.first { $0 * rows >= length } ?? (length + rows - 1) / rows
   }
 
-  /// The logarithm to base ten, to a thousandth: enough for a picture, the same on every machine.
+  /// Returns the base-10 logarithm to a thousandth.
+  ///
+  /// This suffices for a chart, and is the same on every machine.
   static func log10(_ count: Int) -> Double {
     var whole = 0.0
     var rest = Double(count)

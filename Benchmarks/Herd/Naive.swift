@@ -1,15 +1,15 @@
 import LinkCore
 
-/// How clients retry that think of one phone only; each is a rule of the field.
+/// A retry rule that ignores other clients; each is in use in existing libraries.
 public enum Naive: String, Sendable, Hashable, Codable, CaseIterable {
-  /// The same wait for ever.
+  /// A constant wait.
   case fixed = "fixed-1s"
-  /// Exponential without jitter.
+  /// Exponential back-off without jitter.
   case doubling = "exponential"
-  /// At once, then exponential without jitter and with a low cap.
+  /// An immediate attempt, then exponential back-off without jitter and with a low cap.
   case immediate = "immediate-first"
 
-  /// What it does, and who does so.
+  /// A description of the rule, and the libraries that use it.
   public var likeness: String {
     switch self {
     case .fixed: "1s for ever, no jitter (nats.swift waits a fixed 2s)"
@@ -19,7 +19,7 @@ public enum Naive: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// The wait before try `index` (from 0) after a loss.
+  /// Returns the wait before attempt `index` (from 0) after a loss.
   func wait(before index: Int) -> Duration {
     switch self {
     case .fixed: .seconds(1)
@@ -28,13 +28,13 @@ public enum Naive: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// A try is given up after this long.
+  /// The time after which an attempt is abandoned.
   static let connectTimeout = Duration.seconds(10)
-  /// A connection without a byte is given up after this long.
+  /// The time without any received byte after which a connection is abandoned.
   static let silence = Duration.seconds(60)
 }
 
-/// A client that follows a naive rule: no windows, no polling, deaf to what the server asks.
+/// A client with a naive rule: no windows, no polling, and no reaction to the server's requests.
 struct NaiveClient: HerdClient {
   private let rule: Naive
   private var state = State.waiting

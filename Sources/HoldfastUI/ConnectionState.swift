@@ -1,36 +1,36 @@
 public import Foundation
 public import Holdfast
 
-/// What a screen shows of a connection.
+/// The state of a connection as a screen shows it.
 public struct ConnectionState: Sendable, Hashable {
-  /// Where it stands.
+  /// The phase of the connection.
   public var phase: Phase
-  /// When the next try is made; `nil` when none waits for a time.
+  /// The time of the next retry, or `nil` if none is scheduled.
   public var retryAt: Date?
-  /// Whether the user has to sign in again.
+  /// A Boolean value that indicates whether the user has to sign in again.
   public var needsSignIn: Bool
 
-  /// Where a connection stands.
+  /// A phase of a connection.
   public enum Phase: Sendable, Hashable {
-    /// Not wanted, or ended.
+    /// The connection was not requested, or has ended.
     case off
-    /// First tries.
+    /// The first attempts are being made.
     case connecting
-    /// Data arrives as it happens.
+    /// Data arrives immediately.
     case live
-    /// Lost, and tried again.
+    /// The connection was lost and is being retried.
     case reconnecting
-    /// Data is asked for from time to time.
+    /// Data is fetched at intervals.
     case polling
   }
 
-  /// A state; by default that of a connection that was not opened yet.
+  /// Creates a state; the default is that of a connection that was not opened yet.
   public init(phase: Phase = .off, retryAt: Date? = nil, needsSignIn: Bool = false) {
     (self.phase, self.retryAt, self.needsSignIn) = (phase, retryAt, needsSignIn)
   }
 }
 
-/// Turns the instants of a clock into dates that can be shown.
+/// A converter from the instants of a clock to dates.
 struct Dates {
   let clock: any LinkClock
 
@@ -42,26 +42,28 @@ struct Dates {
 }
 
 extension Date {
-  /// The date of a time stamp.
+  /// Creates a date from a time stamp.
   public init(_ timestamp: Timestamp) {
     self.init(timeIntervalSince1970: Double(timestamp.nanoseconds) / 1e9)
   }
 }
 
-/// Results of numbered requests, on their way to the tasks that wait for them.
+/// The results of numbered requests, and the tasks that wait for them.
 @MainActor final class Answers<Answer: Sendable> {
   private var waiting: [UInt64: CheckedContinuation<Answer?, Never>] = [:]
   private var early: [UInt64: Answer] = [:]
   private var isOver = false
 
-  /// Returns the result of a request, or `nil` if none comes any more. One task waits for each.
+  /// Returns the result of a request, or `nil` if no more results arrive.
+  ///
+  /// Only one task may wait for each request.
   func answer(to number: UInt64) async -> Answer? {
     if let known = early.removeValue(forKey: number) { return known }
     if isOver { return nil }
     return await withCheckedContinuation { waiting[number] = $0 }
   }
 
-  /// Takes the result of a request.
+  /// Delivers the result of a request.
   func give(_ answer: Answer, to number: UInt64) {
     if let task = waiting.removeValue(forKey: number) {
       task.resume(returning: answer)
@@ -70,7 +72,7 @@ extension Date {
     }
   }
 
-  /// Ends all waiting.
+  /// Ends all waiting tasks with `nil`.
   func end() {
     isOver = true
     let tasks = waiting.values
@@ -79,10 +81,10 @@ extension Date {
   }
 }
 
-/// Feeds a model on the main actor from one sequence of updates, from the first call of `follow` on
-/// until the sequence ends, whatever screen looks on.
+/// A task that feeds a model with updates on the main actor.
 ///
-/// A screen that comes back finds a model that is whole, since no update passed it by.
+/// The task runs from the first call of `follow` until the sequence of updates ends, whether or not
+/// a screen is shown. A screen that returns therefore finds a complete model.
 @MainActor final class Feed {
   private var pump: Task<Void, Never>?
   private var lookers: [Int: AsyncStream<Never>.Continuation] = [:]
@@ -91,7 +93,7 @@ extension Date {
 
   deinit { pump?.cancel() }
 
-  /// Starts `run` unless it runs already.
+  /// Starts `run` unless it is already running.
   func start(_ run: @escaping @MainActor () async -> Void) {
     guard pump == nil else { return }
     pump = Task { [weak self] in
@@ -100,7 +102,9 @@ extension Date {
     }
   }
 
-  /// Starts `run` unless it runs already, and returns when it ended or the task is cancelled.
+  /// Starts `run` unless it is already running, and waits until it ends.
+  ///
+  /// Returns earlier if the current task is cancelled.
   func follow(_ run: @escaping @MainActor () async -> Void) async {
     start(run)
     guard !isOver else { return }

@@ -1,18 +1,21 @@
 public import Foundation
 public import Holdfast
 
-/// The links of an app to one server, and the models that its screens share.
+/// The links of an app to one server, and the models that the app's screens share.
 ///
-/// An app makes one when it starts and keeps it. Everything but the server and the source of tokens
-/// has a default: data is kept in the folder `Holdfast` of the user's application support.
+/// An app creates one instance at its start and keeps it. Everything but the server and the token
+/// source has a default. Data is stored in the folder `Holdfast` of the user's application support
+/// directory.
 @MainActor public final class HoldfastLinks {
-  /// `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
+  /// The URL of the server: `https://host[:port]`, or `http://` to loopback.
+  ///
+  /// A path is used as a prefix.
   public let server: URL
-  /// Where data is kept.
+  /// The directory for stored data.
   public let directory: URL
   let tokens: any TokenSource
   let parts: Parts
-  /// The models that are open, by feature and id.
+  /// The open models, by feature and id.
   private var models: [String: OpenModel] = [:]
 
   private struct OpenModel {
@@ -20,20 +23,20 @@ public import Holdfast
     let holdings: Holdings
   }
 
-  /// The ports of an app; each is that of the platform by default.
+  /// The ports of an app, each with the platform's implementation as its default.
   public struct Parts: Sendable {
-    /// Opens sockets and makes requests.
+    /// The network, which opens sockets and sends requests.
     public var network: (any SocketDialer & HTTPClient)?
-    /// Reports whether, and over which network path, the server can be reached.
+    /// The monitor that reports whether, and over which network path, the server can be reached.
     public var reachability: (any ReachabilityMonitor)?
-    /// Reports whether the app is in front, and when the device sleeps.
+    /// The monitor that reports whether the app is in the foreground, and when the device sleeps.
     public var lifecycle: any LifecycleMonitor
-    /// Lends time after the app left the foreground.
+    /// The source of background time after the app leaves the foreground.
     public var backgroundTime: any BackgroundTime
-    /// Time and waiting.
+    /// The clock for time and waiting.
     public var clock: any LinkClock
 
-    /// The ports of an app.
+    /// Creates the ports of an app.
     public init(
       network: (any SocketDialer & HTTPClient)? = nil,
       reachability: (any ReachabilityMonitor)? = nil,
@@ -47,10 +50,10 @@ public import Holdfast
     }
   }
 
-  /// The links to a server. Nothing is opened yet.
+  /// Creates the links to a server, without opening any.
   ///
-  /// - Parameter token: Returns a token, the first one and a new one when the old one expires or is
-  ///   refused; throws `TokenFailure.rejected` if the user has to sign in again.
+  /// - Parameter token: Returns the first token, and a new one when the previous one expires or is
+  ///   refused. Throws `TokenFailure.rejected` if the user has to sign in again.
   public init(
     server: URL, directory: URL? = nil, parts: Parts = Parts(),
     token: @escaping @Sendable () async throws -> String
@@ -66,7 +69,7 @@ public import Holdfast
       ?? FileManager.default.temporaryDirectory
   }
 
-  /// The token as a key, for what takes no `TokenSource`.
+  /// The token as a key, for features that take no `TokenSource`.
   var key: @Sendable () async throws(LinkFailure) -> String {
     { [tokens] () throws(LinkFailure) in
       do throws(TokenFailure) {
@@ -77,20 +80,20 @@ public import Holdfast
     }
   }
 
-  /// The path of a folder for one feature.
+  /// Returns the path of a feature's folder.
   func folder(_ name: String) -> String {
     directory.appending(path: name).path(percentEncoded: false)
   }
 
-  /// Returns the store of this package's imports, opened for a model.
+  /// Opens the store of this package's imports for a model.
   func healthStore(_ holdings: Holdings) async throws(StoreFailure) -> any HealthStore {
     holdings.keep(try await Platform.readableHealthStore(in: folder("health")))
   }
 
-  /// Returns the model of an id, the same one to every screen; makes it for the first one.
+  /// Returns the model of an id, which all screens share; the first call creates it.
   ///
-  /// - Parameter make: Keeps in the holdings what it opens, and gives them to the model, which
-  ///   closes them. They are closed if it throws.
+  /// - Parameter make: Creates the model. It adds everything that it opens to the holdings, and
+  ///   gives them to the model, which closes them. If it throws, the holdings are closed.
   func shared<Model: AnyObject & Sendable>(
     _ id: String, _ make: @escaping @MainActor (Holdings) async throws -> Model
   ) async throws -> Model {
@@ -118,16 +121,16 @@ public import Holdfast
     return open
   }
 
-  /// Gives up the locks of all files of open models.
+  /// Releases the locks of all files of open models.
   ///
-  /// Only an app whose `directory` is in the container of an app group needs it: iOS ends such an
-  /// app if it is suspended while it holds a lock. Call it at the end of the time in background.
-  /// Nothing is lost: what the links could not store is stored after `resume()`.
+  /// Only an app whose `directory` is in the container of an app group needs this: iOS terminates
+  /// such an app if it is suspended while it holds a lock. Call it at the end of the background
+  /// time. No data is lost: changes that could not be stored are stored after `resume()`.
   public func suspend() async {
     for open in models.values { await open.holdings.suspend() }
   }
 
-  /// Takes the locks again; call it first when the app runs again.
+  /// Acquires the locks again. Call this first when the app runs again.
   ///
   /// - Throws: `.locked` while another process of the app group holds one.
   public func resume() async throws(StoreFailure) {
@@ -135,33 +138,33 @@ public import Holdfast
   }
 }
 
-/// What was opened for one model of `HoldfastLinks`.
+/// The stores that were opened for one model of `HoldfastLinks`.
 @MainActor final class Holdings {
   private var stores: [any Store] = []
-  /// Called once, at the end of the first `close()`: the next screen gets a new model.
+  /// A function that is called once, when `close()` ends; the next screen then gets a new model.
   private var onClose: (@MainActor () -> Void)?
 
   init(onClose: @escaping @MainActor () -> Void) { self.onClose = onClose }
 
-  /// Returns a store that is closed, suspended and resumed with the model.
+  /// Adds a store, which is closed, suspended and resumed with the model, and returns it.
   func keep<S: Store>(_ store: S) -> S {
     stores.append(store)
     return store
   }
 
-  /// Gives up the locks of the stores.
+  /// Releases the locks of the stores.
   func suspend() async {
     for store in stores { await store.suspend() }
   }
 
-  /// Takes the locks again.
+  /// Acquires the locks again.
   ///
   /// - Throws: `.locked` while another process holds one.
   func resume() async throws(StoreFailure) {
     for store in stores { try await store.resume() }
   }
 
-  /// Closes the stores; the model is forgotten.
+  /// Closes the stores and removes the model.
   func close() async {
     for store in stores { await store.close() }
     stores = []
@@ -169,14 +172,16 @@ public import Holdfast
   }
 }
 
-/// Tokens from a closure, such as the app's own sign-in.
+/// A token source that calls a closure, such as the app's own sign-in.
 public struct TokenClosure: TokenSource {
   private let ask: @Sendable () async throws -> String
 
-  /// Asks a closure for the first token, and for a new one when the old one expires or is refused.
+  /// Creates a token source that calls a closure.
   ///
-  /// - Parameter ask: Throws `TokenFailure.rejected` if the user has to sign in again; after any
-  ///   other error it is asked again later.
+  /// The closure is called for the first token, and again when a token expires or is refused.
+  ///
+  /// - Parameter ask: Returns a token. It throws `TokenFailure.rejected` if the user has to sign in
+  ///   again; after any other error it is called again later.
   public init(_ ask: @escaping @Sendable () async throws -> String) { self.ask = ask }
 
   public func token() async throws(TokenFailure) -> String {

@@ -1,12 +1,14 @@
 import LinkCore
 import LinkSimulator
 
-/// How soon a bottle is connected again in the simulated world: the seed's hybrid, the queued
-/// connect alone, and bursts alone, in the same situations.
+/// The time until a bottle is connected again in the simulated world.
+///
+/// The hybrid of the seed, the queued connect alone and bursts alone are compared in the same
+/// situations.
 enum BottleReconnects {
   typealias Situation = BottleReconnect.Situation
 
-  /// How the phone looks for its bottle.
+  /// A way in which the phone finds its bottle.
   private enum Way: String, CaseIterable {
     case hybrid = "holdfast"
     case passive = "passive only"
@@ -21,7 +23,7 @@ enum BottleReconnects {
     }
   }
 
-  /// Gives each round seeds of its own.
+  /// A source of separate seeds for each round.
   private actor Seeds {
     private var last: UInt64 = 0
 
@@ -51,7 +53,7 @@ enum BottleReconnects {
       ], rounds: (3, 5))
   }
 
-  /// The median in seconds, and the rest of the distribution beside it.
+  /// Returns the median in seconds, with the rest of the distribution.
   private static func measure(
     _ situation: Situation, _ seeds: ClosedRange<UInt64>
   ) throws -> Rounds.Figures {
@@ -80,7 +82,7 @@ enum BottleReconnects {
     }
   }
 
-  /// The longest time that the seed expects, in seconds; its option A waits 5 to 15 s.
+  /// Returns the longest time that the seed allows, in seconds; its option A waits 5 to 15 s.
   private static func longest(_ situation: Situation) -> Double {
     switch situation {
     case .opened: 5

@@ -7,7 +7,7 @@ import LinkWire
 import ServerSockets
 import Synchronization
 
-/// What was missed while away: from the socket that tells of it to the last message shown.
+/// The catch-up of missed messages, from the socket that reports them to the last message shown.
 enum CatchUp {
   static func time(count: Int) -> Benchmark {
     let batches = Mutex<[Int]>([])
@@ -41,7 +41,7 @@ enum CatchUp {
       ], rounds: (3, 5))
   }
 
-  /// All of a process that reads what this one serves, in MB.
+  /// Returns the peak memory of a process that reads the messages this process serves, in MB.
   private static func peak(_ count: Int) async throws -> Double {
     let (canned, scratch) = (try CannedShop(count), try Scratch())
     let server = try await canned.paged()
@@ -62,7 +62,9 @@ enum CatchUp {
     return (rate, phone.store.batches)
   }
 
-  /// The least that the protocol needs: one page after the other, since each names the next.
+  /// Returns the rate of fetching alone.
+  ///
+  /// The protocol requires one page after another, since each names the next.
   private static func fetched(_ count: Int) async throws -> Double {
     let canned = try CannedShop(count)
     let server = try await canned.paged()

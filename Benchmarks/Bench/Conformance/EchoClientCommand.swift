@@ -3,7 +3,7 @@ import CurlNetwork
 import LinkRuntime
 import Synchronization
 
-/// `HoldfastBench echo-client`: a phone's sockets as the Autobahn suite's server wants them.
+/// The command `HoldfastBench echo-client`, which runs a phone's sockets against Autobahn's server.
 enum EchoClientCommand {
   private static let server = Parameter<String>.operand(
     .text("URL"), "the suite's server, such as ws://127.0.0.1:9002")
@@ -38,7 +38,7 @@ enum EchoClientCommand {
   }
 }
 
-/// The server side of the suite, as its protocol for clients has it.
+/// A client of the suite's server, which follows the suite's protocol.
 private struct Suite {
   let network: CurlNetwork
   let url: String
@@ -67,7 +67,7 @@ private struct Suite {
     await converse("/updateReports", query: [("agent", agent)]) { _, _ in }
   }
 
-  /// Opens a socket and answers each event before the next is taken, until it is over.
+  /// Opens a socket, and handles each event before the next one until the socket has ended.
   private func converse(
     _ path: String, query: [(name: String, value: String)],
     answer: @escaping @Sendable (SocketEvent, any SocketHandle) async -> Void
@@ -87,7 +87,7 @@ private struct Suite {
   }
 }
 
-/// A socket that is there a little later than its first events may be.
+/// A socket that may become available shortly after its first events.
 private actor Given {
   private var handles: AsyncStream<any SocketHandle>
   private var handle: (any SocketHandle)?

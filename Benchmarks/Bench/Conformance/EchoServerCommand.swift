@@ -2,7 +2,7 @@ import CommandKit
 import LinkProtocols
 import ServerSockets
 
-/// `HoldfastBench echo-server`: the backend's sockets as a conformance suite wants them.
+/// The command `HoldfastBench echo-server`, which serves the backend's sockets to a test suite.
 enum EchoServerCommand {
   private static let port = Parameter<Int>.option(
     "port", .integer("PORT", 0...65_535), default: 0, "where to listen; 0 lets the system pick")
@@ -35,19 +35,19 @@ enum EchoServerCommand {
   }
 }
 
-/// The bounds of a suite that sends up to 16 MiB, also in frames of 64 bytes.
+/// Bounds for a suite that sends up to 16 MiB, also in frames of 64 bytes.
 enum Echo {
   static let maxMessageBytes = 64 << 20
   static let maxFragments = 1 << 20
 
-  /// Waits for a signal to end the process.
+  /// Waits until a signal ends the process.
   static func untilKilled() async {
     let (never, _) = AsyncStream<Never>.makeStream()
     for await _ in never {}
   }
 }
 
-/// Says back what it hears.
+/// A handler that echoes each message.
 private struct EchoHandler: SocketHandler {
   mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
     switch event {

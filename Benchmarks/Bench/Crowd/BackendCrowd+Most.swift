@@ -1,6 +1,6 @@
 import Foundation
 
-/// How many sockets a backend holds on this machine.
+/// The maximum number of sockets that a backend holds on this machine.
 extension BackendCrowd {
   static func mostSockets(from start: Int, to bound: Int) -> Benchmark {
     let contenders = BackendServer.Kind.allCases.map { kind in
@@ -13,13 +13,13 @@ extension BackendCrowd {
       rounds: (1, 3))
   }
 
-  /// Doubles the crowd until something ends it, and measures at each size.
+  /// Doubles the number of sockets until an error or a limit, and measures at each size.
   private static func most(
     _ kind: BackendServer.Kind, from start: Int, to bound: Int
   ) async throws -> Measurement {
     var most = Measurement(0)
     try await with(kind, pinging: 10) { server, load in
-      // Some are for files and for the servers' own use.
+      // Some descriptors are for files and for the server's own use.
       let allowed = try server.usage.descriptors - 100
       var (held, next) = (0, min(start, bound, allowed))
       do {
@@ -38,7 +38,7 @@ extension BackendCrowd {
     return most
   }
 
-  /// Opens so many, and answers pings meanwhile.
+  /// Opens sockets, and answers pings meanwhile.
   private static func open(_ count: Int, _ load: LoadGenerator) async throws {
     for start in stride(from: 0, to: count, by: 1000) {
       guard try freeMemory() > 1e9 else { throw Unavailable("less than 1 GB of memory is left") }
@@ -47,7 +47,7 @@ extension BackendCrowd {
     }
   }
 
-  /// What so many cost at rest, for as long as pings are apart.
+  /// Measures the idle cost of the sockets over one ping interval.
   private static func crowded(
     _ count: Int, _ server: BackendServer, _ load: LoadGenerator
   ) async throws -> Measurement {
@@ -63,7 +63,7 @@ extension BackendCrowd {
       ])
   }
 
-  /// What programs may still have, as Linux guesses it (proc(5), `MemAvailable`).
+  /// Returns the available memory, as estimated by Linux (proc(5), `MemAvailable`).
   private static func freeMemory() throws -> Double {
     let text = try String(contentsOfFile: "/proc/meminfo", encoding: .utf8)
     let line = text.split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }

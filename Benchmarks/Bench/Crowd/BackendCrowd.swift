@@ -1,4 +1,4 @@
-/// The whole backend with a crowd before it, beside two servers that hand messages to many.
+/// The complete backend with a crowd of clients, compared with two other broadcast servers.
 enum BackendCrowd {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     let sizes = Sizes(isFull: isFull)
@@ -51,7 +51,7 @@ enum BackendCrowd {
     ]
   }
 
-  /// How much of it.
+  /// The sizes of the measurements.
   private struct Sizes: Sendable {
     let crowd: Int
     let rate: Int
@@ -102,7 +102,7 @@ enum BackendCrowd {
       figures["backend-memory"] = Measurement(
         (server.usage.memory - before) / Double(sizes.crowd - 20))
       let used = server.usage.processor
-      // As long as pings are apart, so that each socket has had one.
+      // One ping interval, so that each socket is pinged once.
       let pings = try await load.ask("idle 5", for: 1)
       figures["backend-idle"] = Measurement(
         (server.usage.processor - used) / 5 * 100, beside: [("pings answered", pings[0])])

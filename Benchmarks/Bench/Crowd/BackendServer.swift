@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import ServerSockets
 
-/// A server that takes messages by HTTP or NATS and hands them to everybody who is connected.
+/// A server that receives messages over HTTP or NATS and sends them to all connected clients.
 struct BackendServer: Sendable {
   enum Kind: String, CaseIterable {
     case holdfast, nchan, nats
@@ -18,13 +18,13 @@ struct BackendServer: Sendable {
 
   let process: LabProcess
   let port: UInt16
-  /// What the load generator must know of it.
+  /// The options that the load generator needs for this server.
   let options: [String]
   private let scratch: Scratch
 
   var usage: ProcessUsage { ProcessUsage(process: process.identifier) }
 
-  /// Starts a server that pings each socket every so many seconds.
+  /// Starts a server that pings each socket at an interval of `seconds`.
   static func start(_ kind: Kind, pinging seconds: Int) async throws -> BackendServer {
     let scratch = try Scratch()
     return switch kind {
@@ -35,7 +35,7 @@ struct BackendServer: Sendable {
   }
 
   func end() async {
-    // nginx ends its workers when it is asked to, and not when it is killed.
+    // nginx stops its workers when it is terminated, but not when it is killed.
     process.signal(SIGTERM)
     _ = await process.exit()
   }
@@ -133,7 +133,7 @@ struct BackendServer: Sendable {
   }
 
   private static func freePort() throws -> UInt16 {
-    // Let go at once; nobody else here asks for ports meanwhile.
+    // The port is released at once; no other code here requests ports meanwhile.
     let bound = try BoundPort(SocketServerConfiguration())
     return bound.number
   }

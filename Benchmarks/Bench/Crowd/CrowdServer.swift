@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 
-/// A server with the words of `crowd-server`, in a process of its own.
+/// A server with the commands of `crowd-server`, in a separate process.
 struct CrowdServer: Sendable {
   enum Kind: String, CaseIterable {
     case holdfast, least, python, node
@@ -15,11 +15,11 @@ struct CrowdServer: Sendable {
       }
     }
 
-    /// Whether it pings and deflates; without either it is the least.
+    /// Whether the server supports pings and deflate. The minimal server supports neither.
     var isWhole: Bool { self != .least }
   }
 
-  /// What is switched on.
+  /// The transport that the server uses.
   enum Mode: Equatable {
     case plain
     case deflate
@@ -68,7 +68,7 @@ struct CrowdServer: Sendable {
   }
 }
 
-/// A certificate for this machine that signed itself, made with the `openssl` command.
+/// A self-signed certificate for this machine, created with the `openssl` command.
 final class Certificate: Sendable, Equatable {
   private let scratch: Scratch
 

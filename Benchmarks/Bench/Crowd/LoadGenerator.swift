@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 
-/// The process that holds a crowd of sockets to a server; see `Benchmarks/Load`.
+/// The process that opens a crowd of sockets to a server; see `Benchmarks/Load`.
 actor LoadGenerator {
   private let process: LabProcess
   private var answers: AsyncStream<String>.Iterator
@@ -11,10 +11,10 @@ actor LoadGenerator {
     answers = process.lines.makeAsyncIterator()
   }
 
-  /// A client that is libcurl and nothing else; see `Benchmarks/Load/curl.c`.
+  /// The client that only uses libcurl; see `Benchmarks/Load/curl.c`.
   static var libcurl: Peer { Peer([Peer.loadGenerator, "curl"]) }
 
-  /// Gives it a command; the numbers of its answer.
+  /// Sends a command and returns the numbers of its response.
   func ask(_ command: String) async throws -> [Double] {
     process.send(command)
     var iterator = answers
@@ -26,7 +26,7 @@ actor LoadGenerator {
     return answer.split(separator: " ").dropFirst().compactMap { Double($0) }
   }
 
-  /// The same, where the answer must hold so many numbers.
+  /// Sends a command whose response must have `count` numbers, and returns them.
   func ask(_ command: String, for count: Int) async throws -> [Double] {
     let numbers = try await ask(command)
     guard numbers.count == count else { throw Unavailable("\(command): \(numbers)") }
@@ -39,11 +39,11 @@ actor LoadGenerator {
   }
 }
 
-/// What another process and its children use, as Linux tells it in /proc.
+/// The resource usage of another process and its children, as reported by Linux in /proc.
 struct ProcessUsage: Sendable {
   let process: Int32
 
-  /// Bytes of memory that are there for it alone (proc(5), `Anonymous` of smaps_rollup).
+  /// The private memory, in bytes (proc(5), `Anonymous` of smaps_rollup).
   var memory: Double {
     sum { process in
       let text = try? String(contentsOfFile: "/proc/\(process)/smaps_rollup", encoding: .utf8)
@@ -52,12 +52,14 @@ struct ProcessUsage: Sendable {
     }
   }
 
-  /// How many descriptors it or a child may have at most: of nginx a worker holds the sockets.
+  /// The highest descriptor limit of the process and its children.
+  ///
+  /// With nginx, a worker process holds the sockets.
   var descriptors: Int {
     get throws { try all.map(Self.descriptors).max() ?? 0 }
   }
 
-  /// The hard limit of a process (proc(5), `limits`).
+  /// Returns the hard limit of a process (proc(5), `limits`).
   private static func descriptors(_ process: Int32) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
     let line = text.split(separator: "\n").first { $0.hasPrefix("Max open files") }
@@ -67,7 +69,7 @@ struct ProcessUsage: Sendable {
     return bound
   }
 
-  /// Seconds on processors so far, of threads that live.
+  /// The processor time of living threads, in seconds.
   var processor: Double {
     sum { process in
       let folder = "/proc/\(process)/task"

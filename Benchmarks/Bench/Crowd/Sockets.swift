@@ -4,7 +4,7 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
-/// A phone's sockets beside those of other clients, all before the same server of ours.
+/// A phone's sockets, compared with other clients that connect to the same server.
 enum Sockets {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     let count = isFull ? 2_000_000 : 400_000
@@ -23,13 +23,13 @@ enum Sockets {
       ] + idling(isFull)
   }
 
-  /// The server's certificate; without one it speaks in the clear.
+  /// A function that returns the server's certificate, or nil for a server without TLS.
   private typealias Trust = @Sendable () async throws -> Certificate?
 
   private static func receiving(
     _ count: Int, _ suffix: String, _ certificate: @escaping Trust
   ) -> [Benchmark] {
-    // Python's makes a string of each message in any case.
+    // Python's library creates a string for each message in any case.
     let python = Contender(name: "Python websockets") {
       try await peer(try .pinned("receive.py"), ["\(count / 10)"], await certificate())
     }
@@ -109,7 +109,7 @@ enum Sockets {
       ], rounds: (3, 5))
   }
 
-  /// What is the least for whoever lets libcurl dial, as we do.
+  /// Returns the contender that uses libcurl alone, the minimum for a client built on libcurl.
   private static func libcurl(
     _ count: Int, _ word: String, _ certificate: @escaping Trust
   ) -> Contender {
@@ -118,7 +118,7 @@ enum Sockets {
     }
   }
 
-  /// A client whose sockets have nothing to say.
+  /// Returns the benchmarks of a client with idle sockets.
   private static func idling(_ isFull: Bool) -> [Benchmark] {
     let echoes = isFull ? "5000" : "1000"
     let (crowd, seconds) = ("5000", isFull ? "10" : "2")
@@ -154,7 +154,7 @@ enum Sockets {
 
   // MARK: Measuring
 
-  /// Runs a body with the address of a server, and a network that trusts it.
+  /// Runs a body with the address of a server, and a configuration that trusts this server.
   private static func with<R: Sendable>(
     _ certificate: Certificate?, pings: Bool = false,
     _ body: (String, CurlConfiguration) async throws -> R
@@ -233,7 +233,7 @@ enum Sockets {
     }
   }
 
-  /// Asks for the messages when the socket is open; from then to the end of the events.
+  /// Requests the messages once the socket is open, and measures until the events end.
   private static func rate(
     _ count: Int, _ socket: any SocketHandle, _ events: AsyncStream<Void>
   ) async throws -> Double {
@@ -248,7 +248,7 @@ enum Sockets {
     return Double(count) / taken.inSeconds
   }
 
-  /// Microseconds from asking for a socket to its being open, the median.
+  /// Returns the median time to open a socket, in microseconds.
   private static func dial(
     _ count: Int, _ certificate: Certificate?, resumes: Bool
   ) async throws -> Double {
@@ -259,9 +259,10 @@ enum Sockets {
         if certificate != nil, !resumes { network = try CurlNetwork(configuration) }
         let start = ContinuousClock.now
         let socket = try await network.opened(url)
-        // The first one is in nobody's memory, and has no session to resume.
+        // The first connection is excluded, since nothing is cached and there is no session to
+        // resume.
         if number > 0 { times.append(start.duration(to: .now).inSeconds * 1e6) }
-        // A phone holds five at most.
+        // A phone holds at most five sockets.
         await socket.close(code: 1000, reason: "")
       }
       return Statistics.median(times)

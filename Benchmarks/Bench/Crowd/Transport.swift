@@ -1,5 +1,6 @@
-/// Server sockets under load, beside the servers that people use, and beside the least that this
-/// machine allows: the same system calls by a few lines of C.
+/// Server sockets under load, compared with common servers and with the minimum on this machine.
+///
+/// The minimum is the same system calls in a few lines of C.
 enum Transport {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     let sizes = Sizes(isFull: isFull)
@@ -25,7 +26,7 @@ enum Transport {
     var question: String
     var unit: String
     var better = Benchmark.Better.less
-    /// What the ratio to the least should be; `nil` for what the least does not do.
+    /// The required ratio to the minimal server, or `nil` for a feature that it lacks.
     var least: Double?
   }
 
@@ -64,7 +65,7 @@ enum Transport {
       unit: "%"),
   ]
 
-  /// How much of it.
+  /// The sizes of the measurements.
   private struct Sizes: Sendable {
     let crowd: Int
     let fans: Int

@@ -8,9 +8,11 @@ import LinkWire
 import StoreSQLite
 import Synchronization
 
-/// An export of Apple Health, from the bytes of a file to samples, and to samples in a store.
+/// An import of an Apple Health export, into samples or into a store.
 enum Import {
-  /// - Parameter megabytes: How large the export is that everybody reads.
+  /// Returns the benchmarks of imports.
+  ///
+  /// - Parameter megabytes: The size of the export that all contenders read.
   static func benchmarks(megabytes: Int) -> [Benchmark] {
     let file = GeneratedExport(megabytes: megabytes)
     return [reading(file), importing(file), asking(file), memory(file)]
@@ -85,7 +87,7 @@ enum Import {
       ], rounds: (5, 3))
   }
 
-  /// Megabytes a second, without a store.
+  /// Returns the speed without a store, in megabytes per second.
   private static func speed(_ path: String) throws -> Double {
     guard let handle = FileHandle(forReadingAtPath: path) else { throw Unavailable("no file") }
     var piece = [UInt8](repeating: 0, count: 256 << 10)
@@ -107,7 +109,7 @@ enum Import {
     return Double(reader.tally.bytes) / time / 1e6
   }
 
-  /// Megabytes a second, into a store in a directory.
+  /// Returns the speed with a store in a directory, in megabytes per second.
   static func stored(_ path: String, in directory: String) async throws -> Double {
     let store = try await SQLiteHealthStore.open(in: directory)
     let start = ContinuousClock.now
@@ -118,7 +120,7 @@ enum Import {
     return Double(report.tally.bytes) / time / 1e6
   }
 
-  /// What Python makes of it: megabytes a second, and its largest size.
+  /// Returns the speed of a Python program in megabytes per second, and its peak memory.
   private static func peer(
     _ way: String, _ path: String
   ) async throws -> (speed: Double, memory: Double) {
@@ -131,7 +133,7 @@ enum Import {
   }
 }
 
-/// A store that has the export already, made once.
+/// A store that already has the export, created once.
 private actor Kept {
   private var made: Scratch?
 
@@ -146,7 +148,7 @@ private actor Kept {
   }
 }
 
-/// The export that all read, written when the first one asks and gone with the benchmarks.
+/// The export that all contenders read, created on first use and removed after the benchmarks.
 private final class GeneratedExport: Sendable {
   let megabytes: Int
   private let scratch = Mutex<Scratch?>(nil)
@@ -163,7 +165,7 @@ private final class GeneratedExport: Sendable {
       guard let file = FileHandle(forWritingAtPath: fresh("export.xml")) else {
         throw Unavailable("no room for an export")
       }
-      // Half a year for a small file, as many years as phones have for a large one.
+      // Half a year for a small file, and as many years as phones have for a large one.
       let plan = HealthExportGenerator.Plan(
         seed: 1, firstDay: 18_000, days: min(3_650, max(30, megabytes * 2)))
       var generator = HealthExportGenerator(plan.sized(megabytes * 1_000_000))

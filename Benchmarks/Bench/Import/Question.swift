@@ -4,9 +4,9 @@ import LinkRuntime
 import LinkWire
 import StoreSQLite
 
-/// A question about a store that holds an export, from the question to the finished answer.
+/// A question about a store with an export, from the question to the finished answer.
 enum Question {
-  /// Steps of every day of a year, with the merged value of all devices.
+  /// Returns the time in milliseconds to answer with the merged steps of every day of a year.
   static func days(in directory: String) async throws -> Double {
     let store = try await SQLiteHealthStore.open(in: directory)
     let start = ContinuousClock.now
@@ -16,7 +16,7 @@ enum Question {
     return time * 1_000
   }
 
-  /// The pages that the same question reads, and nothing made of them.
+  /// Returns the time in milliseconds to read the pages of the same question without an answer.
   static func reading(in directory: String) async throws -> Double {
     let store = try await SQLiteHealthStore.open(in: directory)
     let queries = try await pages(of: try question(), in: store)
@@ -28,7 +28,7 @@ enum Question {
   }
 
   private static func question() throws -> HealthQuestion {
-    // The first day that the generated export has is 18,000 days after 1970-01-01.
+    // The generated export starts 18,000 days after 1970-01-01.
     guard let start = HealthTime("2019-04-14"), let end = HealthTime("2020-04-13") else {
       throw Unavailable("no dates")
     }

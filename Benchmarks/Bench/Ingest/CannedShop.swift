@@ -4,14 +4,14 @@ import LinkWire
 import ServerSockets
 import Synchronization
 
-/// A shop whose answers were all made beforehand, so that a client alone is what takes time.
+/// A shop whose responses are prepared in advance, so that only the client takes time.
 struct CannedShop: Sendable {
   static let epoch = "canned"
 
   let shop: ShopID
   let messages: [Message]
 
-  /// Messages of 300 bytes as frames, a second apart.
+  /// Creates messages of 300 bytes as frames, one second apart.
   init(_ count: Int) throws {
     guard let shop = ShopID("bench") else { throw Unavailable("a plain word is a shop id") }
     self.shop = shop
@@ -27,7 +27,7 @@ struct CannedShop: Sendable {
     }
   }
 
-  /// Everything as WebSocket frames, in pieces of about 64 KiB.
+  /// All messages as WebSocket frames, in pieces of about 64 KiB.
   var pieces: [[UInt8]] {
     var pieces: [[UInt8]] = []
     var piece: [UInt8] = []
@@ -41,17 +41,17 @@ struct CannedShop: Sendable {
     return pieces + (piece.isEmpty ? [] : [piece])
   }
 
-  /// Starts a server that sends all frames to whoever connects.
+  /// Starts a server that sends all frames to each client.
   func streaming() async throws -> CannedServer {
     try await CannedServer(CannedHandler(self, pieces: pieces, head: 0))
   }
 
-  /// Starts a server that sends nothing by itself, and tells that everything was missed.
+  /// Starts a server that sends no messages, and reports that all were missed.
   func paged() async throws -> CannedServer {
     try await CannedServer(CannedHandler(self, pieces: [], head: messages.count))
   }
 
-  /// What stands behind an offset, at most 100.
+  /// Returns the page of at most 100 messages after an offset.
   func page(after offset: Int) -> [UInt8] {
     let found = messages.dropFirst(offset).prefix(100)
     let page = Page(
@@ -79,24 +79,24 @@ struct CannedServer: Sendable {
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// When a client was let in last.
+  /// Returns the time at which the last client was accepted.
   func opened() async -> ContinuousClock.Instant? {
     await server.run { handler, _ in handler.openedAt }
   }
 }
 
-/// Sends its pieces as fast as they are read; answers pages by their offset.
+/// A handler that sends its pieces as fast as they are read, and responds to pages by their offset.
 struct CannedHandler: SocketHandler {
   let canned: CannedShop
   let pieces: [[UInt8]]
   let head: Int
   var openedAt: ContinuousClock.Instant?
-  /// Pages that were asked for before, by their offset.
+  /// The pages requested so far, by offset.
   private var pages: [Int: [UInt8]] = [:]
 
   init(_ canned: CannedShop, pieces: [[UInt8]], head: Int) {
     (self.canned, self.pieces, self.head) = (canned, pieces, head)
-    // Those of a client that goes through all of it are made beforehand.
+    // The pages of a complete catch-up are prepared in advance.
     guard head > 0 else { return }
     for offset in stride(from: 0, to: head, by: 100) { pages[offset] = canned.page(after: offset) }
   }

@@ -3,7 +3,9 @@ import LinkWire
 import ServerSockets
 import Synchronization
 
-/// From the bytes of frames to validated, deduplicated, ordered and stored messages that are shown.
+/// The ingestion of messages, from the bytes of frames to stored and shown messages.
+///
+/// Each message is validated, deduplicated and ordered.
 enum Ingest {
   static func benchmark(count: Int) -> Benchmark {
     let batches = Mutex<[Int]>([])
@@ -27,7 +29,7 @@ enum Ingest {
       ], rounds: (5, 7))
   }
 
-  /// What is left of an aim when the store is SQLite: a client that does nothing but insert.
+  /// Returns the benchmark of inserts alone, which is the limit of any client that uses SQLite.
   static func limit(count: Int) -> Benchmark {
     Benchmark(
       name: "ingest-limit",
@@ -73,7 +75,7 @@ enum Ingest {
       await server.server.stop()
       return rate
     }
-    // A traceback's last line is the one that says what is wrong.
+    // The last line of a traceback states the error.
     throw Unavailable(await program.diagnostics.reduce("it ended without a word") { $1 })
   }
 

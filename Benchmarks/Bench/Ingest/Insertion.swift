@@ -3,8 +3,9 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// What one more message costs the thread that decides, with a full timeline: the frame's step and
-/// the step in which it is shown.
+/// The cost of one more message for the thread of the state machine, with a full timeline.
+///
+/// It covers the step of the frame and the step in which the message is shown.
 enum Insertion {
   static func benchmark(count: Int) -> Benchmark {
     Benchmark(
@@ -19,7 +20,7 @@ enum Insertion {
   }
 }
 
-/// A model whose store, server and socket answer at once.
+/// A model whose store, server and socket respond at once.
 private struct InsertionBench {
   private var model: StreamModel
   private let canned: CannedShop
@@ -41,7 +42,7 @@ private struct InsertionBench {
     }
   }
 
-  /// Milliseconds of one.
+  /// Inserts one message, and returns the time in milliseconds.
   mutating func insert(_ number: Int) throws -> Double {
     guard let attempt, let last = canned.messages.last else { throw Unavailable("no socket") }
     var mixer = Chance(seed: UInt64(number) + 1_000_000)
@@ -56,7 +57,7 @@ private struct InsertionBench {
     return spent.inSeconds * 1000
   }
 
-  /// Gives an input and what the world answers to its effects; counts the model's time alone.
+  /// Handles an input and the responses to its effects. Only the time of the model is counted.
   private mutating func give(_ input: StreamModel.Input) {
     let start = ContinuousClock.now
     let effects = model.handle(input, at: Instant(nanoseconds: 1))

@@ -8,12 +8,12 @@ import MessageStream
 import StoreSQLite
 import Synchronization
 
-/// A phone as an app has it: the front door over a real store and real sockets.
+/// A phone as in an app: the public API over a real store and real sockets.
 struct Phone: Sendable {
   let stream: ShopStream
   let store: CountingStore
 
-  /// Opens a shop over a directory of its own.
+  /// Opens a shop with its own directory.
   static func open(_ server: String, _ shop: ShopID, in directory: String) async throws -> Phone {
     let store = CountingStore(try await SQLiteTimelineStore.open(in: directory))
     let streams = ShopStreams(
@@ -25,7 +25,7 @@ struct Phone: Sendable {
     return Phone(stream: stream, store: store)
   }
 
-  /// Reads until so many messages were shown; answers when the last one was.
+  /// Reads until `count` messages were shown, and returns the time of the last one.
   func read(_ count: Int) async throws -> ContinuousClock.Instant {
     var shown = 0
     for await update in stream {
@@ -45,7 +45,7 @@ struct Phone: Sendable {
   }
 }
 
-/// A store that remembers how large its commits were.
+/// A store that records the sizes of its commits.
 final class CountingStore: ForwardingTimelineStore {
   let store: any TimelineStore
   private let sizes = Mutex<[Int]>([])

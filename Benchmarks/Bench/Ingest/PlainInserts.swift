@@ -3,10 +3,11 @@ import HoldfastTestKit
 import LinkCore
 import LinkWire
 
-/// The limit: the same rows in the same batches into the same tables with the same durability, and
-/// nothing else.
+/// The inserts of a client without anything else, which limit its speed.
+///
+/// They use the same rows, batches, tables and durability as the store.
 @safe struct PlainInserts: ~Copyable {
-  /// As many ids as the store lets gather.
+  /// The number of new ids that the store collects before it moves them.
   private static let mostNewIDs = 8_192
 
   private var database: OpaquePointer?
@@ -38,7 +39,7 @@ import LinkWire
 
   deinit { unsafe sqlite3_close(database) }
 
-  /// Inserts all messages, so many in each transaction.
+  /// Inserts all messages, with the given number in each transaction.
   mutating func insert(_ messages: [Message], batches: [Int]) throws {
     let place = unsafe prepare(
       """
@@ -73,7 +74,7 @@ import LinkWire
   }
 
   private func insert(_ message: Message, _ place: OpaquePointer?, _ content: OpaquePointer?) {
-    // SQLITE_TRANSIENT, a cast that C macros do not bring along.
+    // SQLITE_TRANSIENT, a macro with a cast, which Swift does not import.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     unsafe withUnsafeBytes(of: (message.id.high.bigEndian, message.id.low.bigEndian)) {
       unsafe sqlite3_bind_blob(place, 2, $0.baseAddress, Int32($0.count), copied)

@@ -1,7 +1,9 @@
 import HoldfastEngineBench
 
-/// How many inputs a machine takes in a second, with nothing around it. What they cost in
-/// instructions, `scripts/instructions` counts; that figure holds on any machine.
+/// The number of inputs that a machine handles per second, without any environment.
+///
+/// `scripts/instructions` counts their cost in instructions; that figure is the same on any
+/// machine.
 enum Engine {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     EngineScenario.allCases.map { scenario in
@@ -32,7 +34,7 @@ enum Engine {
     }
   }
 
-  /// About a tenth of a second each.
+  /// Returns a count that takes about a tenth of a second.
   private static func count(_ scenario: EngineScenario) -> Int {
     switch scenario {
     case .heard: 500_000

@@ -1,31 +1,32 @@
 import CommandKit
 
-/// One question, answered by a subject and by others in the same run, in turns.
+/// A measurement of a subject and of its peers, in turns within the same run.
 struct Benchmark: Sendable {
-  /// What `--only` and results call it.
+  /// The name in `--only` and in results.
   var name: String
-  /// What is measured, in a line for people.
+  /// The measured quantity, in a line for people.
   var question: String
   /// The unit of every figure, such as `messages/s`.
   var unit: String
   var better = Better.more
   var subject: Contender
   var peers: [Contender]
-  /// Turns in a quick run and in a full one.
+  /// The number of rounds in a quick run and in a full run.
   var rounds = (quick: 5, full: 7)
 
-  /// Which figures are good ones.
+  /// The direction of better figures.
   enum Better: String, Sendable {
     case more, less
   }
 }
 
-/// One of those that are measured side by side.
+/// One of the implementations that are compared.
 struct Contender: Sendable {
-  /// What stands before the first comma or colon is enough in the README's table.
+  /// The name. The README's table shows only the part before the first comma or colon.
   var name: String
-  /// What the subject's figure divided by this one's should be: at least, or at most where less is
-  /// better.
+  /// The required ratio of the subject's figure to this one's.
+  ///
+  /// It is a minimum, or a maximum if less is better.
   var aim: Double?
   /// Measures once.
   var measure: @Sendable () async throws -> Measurement
@@ -37,7 +38,7 @@ struct Contender: Sendable {
     (self.name, self.aim, self.measure) = (name, aim, measure)
   }
 
-  /// One whose figure has nothing beside it.
+  /// Creates a contender whose measurement is a single figure.
   init(
     name: String, aim: Double? = nil, measure: @escaping @Sendable () async throws -> Double
   ) {
@@ -45,12 +46,12 @@ struct Contender: Sendable {
   }
 }
 
-/// A figure, and what was counted beside it.
+/// A figure with additional counts.
 struct Measurement: Sendable {
   var value: Double
-  /// By name, such as how many messages were lost, in the order of the table.
+  /// The additional counts by name, such as the number of lost messages, in the order of the table.
   var beside: [(name: String, value: Double)] = []
-  /// What the figure does not say, such as what it ended by.
+  /// A remark about the figure, such as the reason why the measurement ended.
   var remark: String?
 
   init(_ value: Double, beside: [(name: String, value: Double)] = []) {
@@ -58,23 +59,23 @@ struct Measurement: Sendable {
   }
 }
 
-/// Why a contender cannot run here; said in the table in the place of a figure.
+/// The reason why a contender cannot run here; the table shows it instead of a figure.
 struct Unavailable: Error, CustomStringConvertible {
   var description: String
 
   init(_ reason: String) { description = reason }
 }
 
-/// Figures of one contender, in the order of the rounds.
+/// The figures of one contender, in the order of the rounds.
 struct Figures: Sendable {
   var name: String
   var aim: Double?
   var values: [Double] = []
-  /// What was counted beside each, by name.
+  /// The additional counts of all rounds, by name.
   var beside: [(name: String, values: [Double])] = []
   /// The remark of the last round that had one.
   var remark: String?
-  /// Why there are none.
+  /// The reason why there are no figures.
   var obstacle: String?
 
   var median: Double { Statistics.median(values) }
@@ -96,7 +97,7 @@ struct Figures: Sendable {
   }
 }
 
-/// Small sums over few figures.
+/// Statistics of small samples.
 enum Statistics {
   static func median(_ values: [Double]) -> Double {
     guard !values.isEmpty else { return .nan }
@@ -106,7 +107,7 @@ enum Statistics {
       ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
   }
 
-  /// The value below which this share of the sorted figures lies.
+  /// Returns the value below which the given share of the figures lies.
   static func quantile(_ share: Double, of values: [Double]) -> Double {
     guard !values.isEmpty else { return .nan }
     let sorted = values.sorted()

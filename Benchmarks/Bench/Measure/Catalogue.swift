@@ -1,4 +1,4 @@
-/// Every benchmark there is.
+/// The list of all benchmarks.
 enum Catalogue {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     [

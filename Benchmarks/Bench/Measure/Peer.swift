@@ -6,17 +6,17 @@ struct Peer: Sendable {
   private var words: [String]
   private var environment: [String: String]
 
-  /// Any program, by its words.
+  /// Creates a peer that runs any program, given by its command line.
   init(_ words: [String], environment: [String: String] = [:]) {
     (self.words, self.environment) = (words, environment)
   }
 
-  /// Debian's own Python, which has Debian's modules.
+  /// Returns a script for Debian's own Python, which has Debian's modules.
   static func python(_ name: String) -> Peer {
     Peer(["/usr/bin/python3", path(name)])
   }
 
-  /// Where `scripts/bench` puts what `Benchmarks/peers/requirements.txt` pins.
+  /// Returns the Python in which `scripts/bench` installs `Benchmarks/peers/requirements.txt`.
   static func pinnedPython() throws -> String {
     let python = ".build/bench/venv/bin/python"
     guard FileManager.default.isExecutableFile(atPath: python) else {
@@ -25,12 +25,12 @@ struct Peer: Sendable {
     return python
   }
 
-  /// A script of ours with the pinned packages.
+  /// Returns a script for the Python with the pinned packages.
   static func pinned(_ name: String) throws -> Peer {
     Peer([try pinnedPython(), path(name)])
   }
 
-  /// This program, with a command of its own.
+  /// Returns a command of this program.
   static func ours(_ command: String) -> Peer { Peer([program, command]) }
 
   /// The path of this program.
@@ -39,12 +39,12 @@ struct Peer: Sendable {
       ?? CommandLine.arguments[0]
   }
 
-  /// The path of the load generator, which is built beside this program.
+  /// The path of the load generator, which is built next to this program.
   static var loadGenerator: String {
     URL(filePath: program).deletingLastPathComponent().appending(path: "LoadGenerator").path()
   }
 
-  /// The system's Node with Debian's modules.
+  /// Returns a script for the system's Node with Debian's modules.
   static func node(_ name: String, sqlite: Bool = false) throws -> Peer {
     guard FileManager.default.fileExists(atPath: "/usr/share/nodejs/ws") else {
       throw Unavailable("Debian's node-ws is not installed")
@@ -62,12 +62,12 @@ struct Peer: Sendable {
     return Peer(["/usr/bin/node", path(name)], environment: environment)
   }
 
-  /// Runs it with words of its own.
+  /// Starts the program with further arguments.
   func start(_ more: [String]) throws -> LabProcess {
     try LabProcess(words + more, environment: environment)
   }
 
-  /// Runs it to the end for the figure that it prints.
+  /// Runs the program to its end and returns the figure that it prints.
   func figure(_ more: [String]) async throws -> Double {
     let program = try start(more)
     for await line in program.lines {

@@ -1,7 +1,8 @@
-/// Runs of something that takes many figures at once; each run serves as one round of several
-/// benchmarks, so that none is made twice.
+/// Runs of a program that measures many figures at once.
+///
+/// Each run serves as one round of several benchmarks, so that no run is repeated.
 actor Rounds {
-  /// Figures by their names.
+  /// Measurements by name.
   typealias Figures = [String: Measurement]
 
   private let play: @Sendable () async throws -> Figures
@@ -9,7 +10,7 @@ actor Rounds {
 
   init(_ play: @escaping @Sendable () async throws -> Figures) { self.play = play }
 
-  /// A contender whose figures are those of a name, round after round.
+  /// Returns a contender that takes a named figure from each round.
   nonisolated func contender(_ name: String, aim: Double? = nil, figure: String) -> Contender {
     let turn = Turn()
     return Contender(
@@ -37,7 +38,7 @@ actor Rounds {
 }
 
 extension Rounds {
-  /// Something that is made once, by whoever needs it first.
+  /// A value that is created once, by the first task that needs it.
   actor Shared<Value: Sendable> {
     private let make: @Sendable () async throws -> Value
     private var task: Task<Value, any Error>?

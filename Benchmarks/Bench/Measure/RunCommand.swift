@@ -3,7 +3,7 @@ import Foundation
 import LinkJSON
 import LinkWire
 
-/// `HoldfastBench run`: every benchmark, or some, side by side with their peers.
+/// The command `HoldfastBench run`, which runs some or all benchmarks next to their peers.
 enum RunCommand {
   private static let only = Parameter<[String]>.repeated(
     "only", .text("NAME"), "leave the others out")

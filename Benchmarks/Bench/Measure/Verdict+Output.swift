@@ -3,7 +3,7 @@ import LinkJSON
 import LinkWire
 
 extension Verdict {
-  /// A table for people.
+  /// Returns the result as a table for people.
   func lines(_ style: Style) -> [String] {
     var table = Table("", benchmark.unit, "least", "most", "ratio", "aim")
     table.row(
@@ -49,7 +49,7 @@ extension Verdict {
     return "\(sign) \(figure(aim))\(mark)"
   }
 
-  /// Three digits that count.
+  /// Formats a figure with three significant digits.
   private func figure(_ value: Double?) -> String {
     guard let value, value.isFinite else { return "-" }
     if value > 0, value < 0.0005 { return "<0.001" }
@@ -58,7 +58,7 @@ extension Verdict {
     return "\((value * scale).rounded() / scale)"
   }
 
-  /// The same for programs, and for the table of the README.
+  /// Writes the result for programs, and for the table of the README.
   func write(to writer: inout JSONWriter) {
     for (key, text) in [
       ("benchmark", benchmark.name), ("question", benchmark.question), ("unit", benchmark.unit),

@@ -1,15 +1,15 @@
-/// What a benchmark came to.
+/// The result of a benchmark.
 struct Verdict: Sendable {
   var benchmark: Benchmark
   var subject: Figures
   var peers: [Figures]
 
-  /// The subject's figures divided by a peer's, round by round: both met the same machine then.
+  /// Returns the ratios of the subject's figures to a peer's, each from the same round.
   func ratios(to peer: Figures) -> [Double] {
     zip(subject.values, peer.values).map { $0 / $1 }
   }
 
-  /// Whether the median ratio reaches the aim; `nil` without an aim or figures.
+  /// Returns whether the median ratio reaches the aim, or `nil` without an aim or figures.
   func reaches(_ peer: Figures) -> Bool? {
     guard let aim = peer.aim, !peer.values.isEmpty, !subject.values.isEmpty else { return nil }
     let ratio = Statistics.median(ratios(to: peer))
@@ -18,7 +18,7 @@ struct Verdict: Sendable {
 }
 
 extension Benchmark {
-  /// Measures all contenders in turns, one after the other in each round.
+  /// Measures all contenders in turn in each round.
   func run(rounds: Int, note: (String) -> Void) async -> Verdict {
     var all = ([subject] + peers).map { Figures(name: $0.name, aim: $0.aim) }
     for round in 1...rounds {

@@ -6,10 +6,10 @@ import LinkRuntime
 import LinkWire
 import Session
 
-/// `HoldfastBench converse`: an app's session in a process of its own, told line by line.
+/// The command `HoldfastBench converse`, which runs an app's session in a separate process.
 ///
-/// Each line of its input is a prompt in a conversation of its own. Each line of its output begins
-/// with the monotonic clock in nanoseconds, as those of `follow` do.
+/// Each line of its input is a prompt in its own conversation. Each line of its output starts with
+/// the monotonic clock in nanoseconds, as with `follow`.
 enum ConverseCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "the server's sessions")
   private static let key = Parameter<String>.required("key-file", .text("FILE"), "its key")
@@ -63,8 +63,7 @@ enum ConverseCommand {
 }
 
 extension Invocation {
-  /// Prints a line behind the monotonic clock in nanoseconds, which all processes of a machine
-  /// share.
+  /// Prints a line after the monotonic clock in nanoseconds, which all processes share.
   func tell(_ line: String) { console.line("\(Monotonic.nanoseconds) \(line)") }
 }
 

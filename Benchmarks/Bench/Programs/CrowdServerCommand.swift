@@ -3,8 +3,10 @@ import LinkCore
 import LinkProtocols
 import ServerSockets
 
-/// `HoldfastBench crowd-server`: our server sockets with the few words that all servers of the
-/// transport benchmarks know: `fan N`, `push N`, and everything else is said back.
+/// The command `HoldfastBench crowd-server`, which runs the package's server sockets.
+///
+/// It supports the commands of all servers in the transport benchmarks: `fan N` and `push N`. Every
+/// other message is echoed.
 enum CrowdServerCommand {
   private static let certificate = Parameter<String?>.optional(
     "tls-cert", .text("FILE"), "serve TLS with this PEM certificate")
@@ -45,15 +47,15 @@ enum CrowdServerCommand {
   }
 }
 
-/// Everybody who is connected, and what is still to be told.
+/// A handler that tracks all connected clients and the messages still to be sent to them.
 private struct CrowdHandler: SocketHandler {
-  /// 300 bytes, with the one mark that the load generator counts.
+  /// A message of 300 bytes, with the one mark that the load generator counts.
   private static let frame = WebSocketFrame.text(
     [UInt8(ascii: "@")] + [UInt8](repeating: UInt8(ascii: "f"), count: 299))
 
   let pingInterval: Duration
   private var crowd: [ConnectionID] = []
-  /// How many messages are still to be sent to everybody, one in each turn of the loop.
+  /// The number of messages still to be sent to all clients, one in each turn of the loop.
   private var left = 0
   private var pingAt: Instant?
 
@@ -97,7 +99,7 @@ private struct CrowdHandler: SocketHandler {
     }
   }
 
-  /// As fast as the client reads: the client is what is measured.
+  /// Sends messages as fast as the client reads, since the client is measured.
   private func push(_ count: Int, to id: ConnectionID, on hub: SocketHub) {
     let atOnce = 200
     let piece = (0..<atOnce).flatMap { _ in Self.frame }

@@ -6,10 +6,10 @@ import LinkRuntime
 import LinkWire
 import Session
 
-/// `HoldfastBench fleet`: many real clients of one server in a process of their own.
+/// The command `HoldfastBench fleet`, which runs many real clients of one server.
 ///
-/// Each line of its output begins with the monotonic clock in nanoseconds, and says that a client
-/// was `connected` or `lost`.
+/// Each line of its output starts with the monotonic clock in nanoseconds, and states that a client
+/// is `connected` or `lost`.
 enum FleetCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "the server's sessions")
   private static let key = Parameter<String>.required("key-file", .text("FILE"), "its key")

@@ -5,10 +5,10 @@ import LinkRuntime
 import LinkWire
 import MessageStream
 
-/// `HoldfastBench follow`: an app's stream in a process of its own, told line by line.
+/// The command `HoldfastBench follow`, which runs an app's stream in a separate process.
 ///
-/// Each line begins with the monotonic clock in nanoseconds, which all processes of a machine
-/// share.
+/// Each line of its output starts with the monotonic clock in nanoseconds, which all processes of a
+/// machine share.
 enum FollowCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "the server")
   private static let token = Parameter<String>.option(
@@ -81,7 +81,7 @@ enum FollowCommand {
     }
   }
 
-  /// The class of a failure; of TLS also the cause.
+  /// Returns the class of a failure, and for TLS also the cause.
   private static func word(_ failure: LinkFailure) -> String {
     guard case .tls(let reason, _) = failure else { return failure.failureClass.rawValue }
     return "tls.\(reason.rawValue)"

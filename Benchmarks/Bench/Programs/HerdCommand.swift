@@ -2,7 +2,7 @@ import CommandKit
 import LinkCore
 import HoldfastHerd
 
-/// `HoldfastBench herd`: what a fleet does to a server after an outage.
+/// The command `HoldfastBench herd`, which simulates a fleet and its server after an outage.
 enum HerdCommand {
   private static let clients = Parameter.option(
     "clients", .integer("N", 1...5_000_000), default: 100_000,
@@ -77,7 +77,7 @@ enum HerdCommand {
   }
 
   private static func plan(_ call: Invocation) -> HerdPlan {
-    // Enough for everybody within a minute, if they only came evenly.
+    // Enough for all clients within a minute if they arrived evenly.
     let fair = (call[clients] + 59) / 60
     let bound = call[capacity].map { $0 == .max ? nil : $0 } ?? fair
     return HerdPlan(
@@ -85,7 +85,7 @@ enum HerdCommand {
       door: Door(capacity: bound, whenFull: call[full]), seed: UInt64(call[seed]))
   }
 
-  /// The big one beside the three small ones, so that two cores are busy.
+  /// Simulates the policy's herd concurrently with the naive ones, to use two cores.
   private static func play(_ herds: [Herd], _ plan: HerdPlan) async -> [HerdResult] {
     await withTaskGroup(of: (at: Int, results: [HerdResult]).self) { group in
       for part in [herds.prefix(1), herds.dropFirst()] {
@@ -99,7 +99,7 @@ enum HerdCommand {
 }
 
 extension Format<Int> {
-  /// So many a second, with `/s` or without; `Int.max` for `off`.
+  /// A rate per second, with or without `/s`; `Int.max` stands for `off`.
   fileprivate static let rate = Format(
     placeholder: "N/s", expectation: "a whole number from 1 to 10000000, then /s, or off"
   ) {

@@ -4,7 +4,7 @@ import LinkJSON
 import HoldfastHerd
 import LinkWire
 
-/// Herds as tables for people and as members of JSON objects.
+/// The results of herds as tables for people and as JSON objects.
 enum HerdReport {
   private static let barWidth = 32
 
@@ -53,7 +53,7 @@ enum HerdReport {
       let span =
         isOneSecond
         ? "\(row.seconds.lowerBound)" : "\(row.seconds.lowerBound)-\(row.seconds.upperBound - 1)"
-      // Any try at all is seen.
+      // Any attempt at all is visible.
       let length = (row.tries * barWidth + most - 1) / most
       table.row(
         span, HerdText.number(row.tries), String(repeating: "#", count: length),

@@ -2,9 +2,9 @@ import CommandKit
 import CurlNetwork
 import LinkRuntime
 
-/// `HoldfastBench hold`: a phone's sockets in a process that did nothing before, so that what they
-/// take is not found in memory that something else gave back; or what they cost one that speaks,
-/// or a processor.
+/// The command `HoldfastBench hold`, which measures the memory, latency or CPU time of sockets.
+///
+/// It runs in a new process, so that the sockets cannot reuse memory that was freed before.
 enum HoldCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "where to connect")
   private static let count = Parameter<Int>.operand(.integer("COUNT", 0...100_000), "how often")
@@ -72,7 +72,7 @@ enum HoldCommand {
 }
 
 extension CurlNetwork {
-  /// A socket that is open, and whose texts are told to `heard`.
+  /// Opens a socket, which calls `heard` for each text.
   func opened(
     _ url: String, heard: @escaping @Sendable () -> Void = {}
   ) async throws -> any SocketHandle {

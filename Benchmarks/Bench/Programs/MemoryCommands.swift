@@ -1,8 +1,9 @@
 import CommandKit
 import LinkWire
 
-/// Programs that measure their own memory: in a process that did nothing before, nothing is found
-/// in memory that something else gave back.
+/// Commands that measure their own memory.
+///
+/// Each runs in a new process, so that nothing can reuse memory that was freed before.
 enum MemoryCommands {
   private static let server = Parameter<String>.operand(.text("URL"), "the server")
   private static let count = Parameter<Int>.operand(.integer("COUNT", 1...1_000_000), "how many")

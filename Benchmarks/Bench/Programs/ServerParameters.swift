@@ -1,7 +1,7 @@
 import CommandKit
 import HoldfastBackend
 
-/// What the programs that run the real backend take in common.
+/// The parameters of the programs that run the real backend.
 enum ServerParameters {
   static let host = Parameter<String>.option(
     "host", .text("HOST"), default: "127.0.0.1", "where to listen")
@@ -11,7 +11,7 @@ enum ServerParameters {
     "tls-cert", .text("FILE"), "serve TLS with this PEM certificate")
   static let key = Parameter<String?>.optional("tls-key", .text("FILE"), "its key")
 
-  /// A backend that keeps its data in a directory and bounds no connections of an address.
+  /// Returns the configuration of a backend that does not limit connections per address.
   static func configuration(_ call: Invocation, in data: String) -> BackendConfiguration {
     var configuration = BackendConfiguration(dataDirectory: data)
     configuration.host = call[host]

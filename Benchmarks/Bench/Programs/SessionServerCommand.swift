@@ -4,8 +4,7 @@ import LinkCore
 import LinkRuntime
 import LinkServerCore
 
-/// `HoldfastBench session-server`: sessions of the real backend in a process of their own, with
-/// wide bounds.
+/// The command `HoldfastBench session-server`, which runs the backend's sessions with wide bounds.
 enum SessionServerCommand {
   private static let data = Parameter<String>.required(
     "data", .text("DIR"), "where the key and the sessions are kept")

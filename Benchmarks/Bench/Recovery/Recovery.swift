@@ -1,9 +1,10 @@
 import HoldfastTestKit
 
-/// From "path restored" to "timeline whole", in round trips of 100 ms, beside the least that the
-/// protocol needs and beside clients that people use.
+/// The time from "path restored" to "timeline complete", in round trips of 100 ms.
+///
+/// It is compared with the minimum that the protocol needs and with other clients.
 enum Recovery {
-  /// What befalls the path, as `Benchmarks/recovery/recovery.py` knows it.
+  /// A fault of the path, as named by `Benchmarks/recovery/recovery.py`.
   enum Trouble: String, CaseIterable {
     case cut, handover
     case halfOpen = "half-open"
@@ -11,7 +12,7 @@ enum Recovery {
 
     var hasPeers: Bool { self != .relaunch }
 
-    /// What passes by policy before there can be a try.
+    /// The wait that the policy requires before an attempt can start.
     var wait: String {
       switch self {
       case .cut, .relaunch: ""
@@ -32,7 +33,7 @@ enum Recovery {
     }
   }
 
-  /// Waiting is nearly all that they do, so several can play at once.
+  /// Returns rounds of several faults at once, since they consist almost entirely of waiting.
   private static func rounds(_ troubles: [Trouble], isTLS: Bool) -> Rounds {
     Rounds {
       try await withThrowingTaskGroup(of: Rounds.Figures.self) { group in

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 
-/// One run of `Benchmarks/recovery/recovery.py`, in which all clients meet the same trouble.
+/// One run of `Benchmarks/recovery/recovery.py`, in which all clients meet the same fault.
 struct RecoveryRig: Sendable {
   let trouble: Recovery.Trouble
   let isTLS: Bool
@@ -18,12 +18,12 @@ struct RecoveryRig: Sendable {
     }
   }
 
-  /// The name of a figure: from the restored path on, or from the first packet of the try on.
+  /// Returns the name of a figure, from the restored path or from the attempt's first packet.
   static func figure(_ trouble: Recovery.Trouble, _ client: Client, tried: Bool) -> String {
     "\(trouble.rawValue) \(client.rawValue) \(tried ? "tried" : "whole")"
   }
 
-  /// One client, as the rig prints it.
+  /// The result of one client, as the rig prints it.
   private struct Result: Decodable {
     var client: String
     var obstacle: String?

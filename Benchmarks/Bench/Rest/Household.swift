@@ -8,11 +8,11 @@ import LinkWire
 import MessageStream
 import StoreSQLite
 
-/// A real backend and phones that follow one of its shops, all in this process.
+/// A real backend, and phones that follow one of its shops, all in this process.
 struct Household {
   let backend: Backend
   let address: BoundAddress
-  /// As many as an app may have open at once.
+  /// The shops, as many as an app may open at once.
   let shops: [ShopID]
   private let scratch: Scratch
   private let network: any SocketDialer & HTTPClient
@@ -32,12 +32,12 @@ struct Household {
     network = try Platform.network(proxy: "")
   }
 
-  /// The stream of a phone with a store of its own, already live.
+  /// Returns the live stream of a phone that has its own store.
   func phone(_ name: String) async throws -> ShopStream {
     try await stream(of: 0, in: app(name))
   }
 
-  /// What all streams of an app share, its store among it.
+  /// Returns the streams of an app, which share a store.
   func app(_ name: String) async throws -> ShopStreams {
     let token = try await backend.issueToken(
       user: name, name: name, shops: shops, ttl: .seconds(3600))
@@ -48,7 +48,7 @@ struct Household {
         tokens: FixedToken(token)))
   }
 
-  /// Another stream of an app, already live.
+  /// Opens another stream of an app, and returns it once it is live.
   func stream(of place: Int, in app: ShopStreams) async throws -> ShopStream {
     let stream = try await app.open(
       StreamConfiguration(server: address.url, shop: shops[place]))

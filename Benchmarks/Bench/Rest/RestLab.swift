@@ -1,12 +1,14 @@
 import Foundation
 import HoldfastTestKit
 
-/// Two phones at rest in a network namespace, whose device is captured: one is pinged each second,
-/// the other never. A minute at rest is one of the second, and as many pings as it has.
+/// A lab with two idle phones in a network namespace whose device is captured.
+///
+/// One phone is pinged each second, the other never. A minute at rest is one minute of the second
+/// phone plus the cost of the minute's pings.
 enum RestLab {
   static let pings = 60.0 / 54
 
-  /// A round of figures for a minute: `bytes` of IP, `carried` by TCP, and `wakes`.
+  /// Returns the figures of a round, for one minute: `bytes` of IP, `carried` by TCP, and `wakes`.
   static func play(for window: Duration) async throws -> Rounds.Figures {
     if let obstacle = NetworkLab.obstacle { throw Unavailable(obstacle) }
     return try await NetworkLab.with { lab in
@@ -15,8 +17,7 @@ enum RestLab {
       let pinged = try await Follower(lab, port: 8802, ping: "1s", in: scratch)
       let capture = try await Capture(lab, ports: [8801, 8802])
       let seconds = window.inSeconds
-      // A connection counts as a good one after ten seconds, and threads without work end after
-      // five.
+      // A connection counts as stable after ten seconds, and idle threads end after five.
       try await Task.sleep(for: .seconds(16))
       let before = (try await capture.counts(), try calm.wakes(), try pinged.wakes())
       try await Task.sleep(for: window)
@@ -34,7 +35,7 @@ enum RestLab {
   }
 }
 
-/// A backend, and a phone that follows it, in processes of their own.
+/// A backend and a phone that follows it, each in a separate process.
 private struct Follower {
   private let server: LabProcess
   private let phone: LabProcess
@@ -62,12 +63,12 @@ private struct Follower {
     throw Unavailable("the phone did not connect")
   }
 
-  /// How often each thread of the phone went to sleep so far, and so woke before (proc(5)).
+  /// Returns how often each thread of the phone has slept, and therefore woken (proc(5)).
   func wakes() throws -> [String: Double] {
     let tasks = "/proc/\(phone.identifier)/task"
     var found: [String: Double] = [:]
     for task in try FileManager.default.contentsOfDirectory(atPath: tasks) {
-      // One that ended in the meantime has no file.
+      // A thread that ended in the meantime has no file.
       guard let status = try? String(contentsOfFile: "\(tasks)/\(task)/status", encoding: .utf8)
       else { continue }
       let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }
@@ -76,14 +77,14 @@ private struct Follower {
     return found
   }
 
-  /// How often threads woke in between; one that ended did so once more.
+  /// Returns how often threads woke in between; a thread that ended woke once more to do so.
   static func wakes(from before: [String: Double], to after: [String: Double]) -> Double {
     let kept = after.reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
     return kept + Double(before.keys.count { after[$0] == nil })
   }
 }
 
-/// `Benchmarks/peers/capture.py` at the phone's Wi-Fi.
+/// The program `Benchmarks/peers/capture.py`, which captures the phone's Wi-Fi.
 private struct Capture {
   private let program: LabProcess
 
@@ -95,7 +96,7 @@ private struct Capture {
     throw Unavailable(await program.diagnostics.reduce("the capture did not begin") { $1 })
   }
 
-  /// Packets, bytes of IP and bytes carried so far, port by port.
+  /// Returns the packets, the bytes of IP and the bytes carried so far, for each port.
   func counts() async throws -> [Double] {
     program.send("")
     for await line in program.lines { return line.split(separator: " ").compactMap { Double($0) } }

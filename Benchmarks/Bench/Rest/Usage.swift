@@ -6,9 +6,9 @@ import Foundation
   import Darwin
 #endif
 
-/// What this process has used so far.
+/// The resources that this process has used so far.
 enum Usage {
-  /// Time on processors, of all its threads.
+  /// The processor time of all threads.
   static var processor: Duration {
     var usage = rusage()
     #if canImport(Glibc)
@@ -21,8 +21,9 @@ enum Usage {
     }
   }
 
-  /// Lets this process have as many descriptors as the system allows; the soft limit is for
-  /// programs that use `select`.
+  /// Raises the limit of descriptors to the system's maximum.
+  ///
+  /// The soft limit is meant for programs that use `select`.
   static func raiseDescriptorLimit() {
     var limit = rlimit()
     #if canImport(Glibc)
@@ -31,14 +32,14 @@ enum Usage {
       let descriptors = RLIMIT_NOFILE
     #endif
     guard unsafe getrlimit(descriptors, &limit) == 0 else { return }
-    // Only root may go beyond the hard limit; who may not keeps it.
+    // Only root may exceed the hard limit; other users get the hard limit.
     var wide = rlimit(rlim_cur: 1_000_000, rlim_max: max(limit.rlim_max, 1_000_000))
     if unsafe setrlimit(descriptors, &wide) == 0 { return }
     limit.rlim_cur = limit.rlim_max
     unsafe setrlimit(descriptors, &limit)
   }
 
-  /// The largest size that this process ever had, in MB.
+  /// Returns the peak memory of this process, in MB.
   static func peak() throws -> Double {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
@@ -47,7 +48,7 @@ enum Usage {
     return kilobytes / 1024
   }
 
-  /// Bytes of memory that are there for it alone (proc(5), `Anonymous` of smaps_rollup).
+  /// Returns the private memory of this process, in bytes (proc(5), `Anonymous` of smaps_rollup).
   static func memory() throws -> Double {
     let text = try String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8)
     for line in text.split(separator: "\n") where line.hasPrefix("Anonymous:") {

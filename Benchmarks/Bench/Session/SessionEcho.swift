@@ -6,11 +6,12 @@ import LinkRuntime
 import LinkWire
 import Session
 
-/// Prompts and their responses through one session, beside the same in memory and beside a plain
-/// WebSocket.
+/// Round trips of prompts and responses through one session.
+///
+/// They are compared with the same in memory, and with a plain WebSocket.
 enum SessionEcho {
   private static let text = String(repeating: "e", count: 300)
-  /// Rounds that are not counted.
+  /// The number of round trips that are not counted.
   private static let warmUp = 50
 
   static func benchmarks(isFull: Bool) -> [Benchmark] {
@@ -25,10 +26,10 @@ enum SessionEcho {
     ]
   }
 
-  /// How much is sent.
+  /// The amount of work.
   private struct Load: Sendable {
     var count: Int
-    /// How many prompts are under way at once, each in a conversation of its own.
+    /// The number of concurrent prompts, each in its own conversation.
     var conversations: Int
   }
 

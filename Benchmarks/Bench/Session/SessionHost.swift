@@ -1,11 +1,11 @@
 import Foundation
 import HoldfastTestKit
 
-/// Sessions of the real backend in a process of their own.
+/// The sessions of the real backend in a separate process.
 struct SessionHost: Sendable {
   let process: LabProcess
   let url: String
-  /// The file of the key that its clients show.
+  /// The file with the key of the clients.
   let keyFile: String
 
   var port: String {
@@ -16,7 +16,7 @@ struct SessionHost: Sendable {
     get throws { try String(contentsOfFile: keyFile, encoding: .utf8) }
   }
 
-  /// Starts it over a directory.
+  /// Starts the process with a data directory.
   static func start(_ data: String, _ more: [String] = []) async throws -> SessionHost {
     let process = try Peer.ours("session-server").start(["--data", data] + more)
     var lines = process.lines.makeAsyncIterator()

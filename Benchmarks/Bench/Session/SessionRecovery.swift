@@ -1,8 +1,9 @@
 import Foundation
 import HoldfastTestKit
 
-/// From "path restored" to "every answer shown", in round trips of 100 ms, beside the least that
-/// the protocol needs.
+/// The time from "path restored" to "every answer shown", in round trips of 100 ms.
+///
+/// It is compared with the minimum that the protocol needs.
 enum SessionRecovery {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     (isFull ? [false, true] : [true]).flatMap { benchmarks(isTLS: $0) }
@@ -34,7 +35,7 @@ enum SessionRecovery {
     ]
   }
 
-  /// One run, as the rig prints it.
+  /// The result of one run, as the rig prints it.
   private struct Result: Decodable {
     var obstacle: String?
     var whole: Double?

@@ -5,8 +5,9 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// The limit of a sync's backend: the same rows in the same batches into the same tables with the
-/// same durability, and nothing else.
+/// The inserts of a health sync backend without anything else, which limit its speed.
+///
+/// They use the same rows, batches, tables and durability as the store.
 @safe struct PlainSyncInserts: ~Copyable {
   private var database: OpaquePointer?
   private var row: Int64 = 0
@@ -57,7 +58,7 @@ import LinkWire
   private func insert(
     _ sample: SyncSample, made: Int64, _ content: OpaquePointer?, _ naming: OpaquePointer?
   ) {
-    // SQLITE_TRANSIENT, a cast that C macros do not bring along.
+    // SQLITE_TRANSIENT, a macro with a cast, which Swift does not import.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     unsafe sqlite3_bind_int64(content, 1, row)
     unsafe sqlite3_bind_int64(content, 2, sample.start.nanoseconds)

@@ -10,8 +10,9 @@ import LinkStorage
 import LinkWire
 import StoreSQLite
 
-/// Health sync: from a phone's store to a backend's, beside what a plain loop does, and beside the
-/// rows alone.
+/// Health sync from a phone's store to a backend's.
+///
+/// It is compared with a plain loop, and with inserting the rows alone.
 enum SyncBenchmarks {
   static func benchmarks(count: Int) -> [Benchmark] {
     [sync(count), ingest(count), size(count)]
@@ -56,11 +57,11 @@ enum SyncBenchmarks {
       ], rounds: (2, 2))
   }
 
-  // MARK: The two ways
+  // MARK: Phones and plain loops
 
   private typealias Figures = (speed: Double, bytes: Double)
 
-  /// A phone with all samples in its store, and nothing sent.
+  /// Measures a phone with all samples in its store and none sent.
   private static func phone(_ count: Int) async throws -> Figures {
     let scratch = try Scratch()
     let health = try await SQLiteHealthStore.open(in: scratch("phone"))
@@ -92,7 +93,7 @@ enum SyncBenchmarks {
     }
   }
 
-  /// Keeps a backend as busy as several phones do, with nothing between.
+  /// Measures a backend that is kept as busy as by several phones.
   private static func loops(_ count: Int) async throws -> Figures {
     let scratch = try Scratch()
     let batches = SyncLoad.batches(count)
@@ -121,7 +122,7 @@ enum SyncBenchmarks {
     }
   }
 
-  /// Measures `body` against a backend, as a rule behind a proxy that counts bytes.
+  /// Measures `body` with a backend, behind a proxy that counts bytes if `isCounted` is true.
   private static func withBackend(
     _ scratch: Scratch, _ count: Int, isCounted: Bool = true,
     _ body: (_ url: String, _ secret: String) async throws -> Void
@@ -156,7 +157,7 @@ enum SyncBenchmarks {
       let reading = try SyncReading.read(body) as SyncReading
       var number: UInt64 = 0
       return SyncDelivery(of: reading, user: "me") { _ in
-        // Hashes lie anywhere in an index, as those of SHA-256 do.
+        // Hashes are spread over the whole index, like those of SHA-256.
         number += 1
         var dice = SplitDice(number &+ UInt64(body.count) &* 977)
         return SyncHash(words: SIMD4(dice.next(), dice.next(), dice.next(), dice.next()))
@@ -169,11 +170,11 @@ enum SyncBenchmarks {
   }
 }
 
-/// The samples that all send.
+/// The samples that all contenders send.
 enum SyncLoad {
   static let type = "HKQuantityTypeIdentifierHeartRate"
 
-  /// Heart rates of the last days, one every ten seconds.
+  /// Returns heart rates of the last days, one every ten seconds.
   static func samples(_ count: Int) -> [HealthSample] {
     let now = BootClock().wall.nanoseconds / 1_000_000_000
     return (0..<count).map { index in
@@ -184,7 +185,7 @@ enum SyncLoad {
     }
   }
 
-  /// The same in batches, as a phone sends them.
+  /// Returns the same samples in batches, as a phone sends them.
   static func batches(_ count: Int) -> [[UInt8]] {
     let samples = samples(count).enumerated().map { index, sample in
       var dice = SplitDice(UInt64(index))
@@ -197,7 +198,7 @@ enum SyncLoad {
   }
 }
 
-/// Numbers that look like any, fixed by a seed (splitmix64).
+/// Pseudo-random numbers from a seed (splitmix64).
 struct SplitDice {
   private var state: UInt64
 

@@ -2,22 +2,22 @@ public import Foundation
 public import Holdfast
 public import Observation
 
-/// A bottle and its drinks for the screens of an app.
+/// A bottle and its drinks, for the screens of an app.
 ///
 ///     BottleCard(bottle.state, drinks: bottle.drinks)
 ///       .refreshable { await bottle.refresh() }
 ///       .task { await bottle.follow() }
 ///
-/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it
-/// whole.
+/// All screens share one model. The model receives updates while it exists, so it is complete when
+/// a `.task` restarts.
 @MainActor @Observable public final class BottleDrinks {
   /// The drinks, oldest first.
   public private(set) var drinks: [DrinkRow] = []
-  /// What the bottle said of itself last.
+  /// The most recent state that the bottle reported.
   public private(set) var state: BottleState?
-  /// Where the link stands, and what will lead to its next step.
+  /// The status of the link, with the cause of its next step.
   public private(set) var status = BottleStatus()
-  /// What went wrong last, and did not end anything.
+  /// The most recent problem that did not end the link.
   public private(set) var notice: BottleNotice?
 
   @ObservationIgnored private let bottle: HeldBottle
@@ -25,7 +25,7 @@ public import Observation
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let refreshes = Answers<BottleRefreshResult>()
   @ObservationIgnored private let requests = Answers<BottleRequestResult>()
-  /// The drinks that are shown at first.
+  /// The number of drinks that are loaded at first.
   private static let page = 200
 
   init(_ bottle: HeldBottle, _ store: any DrinkStore, _ holdings: Holdings) async throws {
@@ -33,14 +33,17 @@ public import Observation
     drinks = try await store.drinks(before: nil, limit: Self.page).map { DrinkRow($0) }
   }
 
-  /// Keeps the model up to date until the task is cancelled or the bottle is closed.
+  /// Starts updating the model, and returns when the task is cancelled or the bottle is closed.
   ///
-  /// Cancelling it stops nothing: the model is fed on, and is whole when a screen follows it again.
+  /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
+  /// it again.
   public func follow() async {
     await feed.follow(updates)
   }
 
-  /// Takes updates until the bottle is closed; keeps the bottle, and not the model.
+  /// The loop that processes updates until the bottle is closed.
+  ///
+  /// It retains the bottle, but not the model.
   private var updates: @MainActor () async -> Void {
     { [weak self, bottle] in
       for await update in bottle { self?.take(update) }
@@ -48,26 +51,26 @@ public import Observation
     }
   }
 
-  /// Connects and fetches drinks now, and returns when that has ended; `nil` if the bottle was
-  /// closed first.
+  /// Connects and fetches drinks now. Returns the result, or `nil` if the bottle was closed first.
   @discardableResult public func refresh() async -> BottleRefreshResult? {
     feed.start(updates)
     let number = bottle.refresh()
     return await refreshes.answer(to: number)
   }
 
-  /// Asks something of the bottle, and returns when it has ended; `nil` if the bottle was closed
-  /// first.
+  /// Performs a request on the bottle. Returns the result, or `nil` if the bottle was closed first.
   @discardableResult public func perform(_ request: BottleRequest) async -> BottleRequestResult? {
     feed.start(updates)
     let number = bottle.perform(request)
     return await requests.answer(to: number)
   }
 
-  /// Tells whether the app is in front, where there is no lifecycle monitor.
+  /// Reports whether the app is in the foreground, for platforms without a lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { bottle.turn(lifecycle) }
 
-  /// Ends the connection and closes the store; the app's links make a new model then.
+  /// Ends the connection and closes the store.
+  ///
+  /// `HoldfastLinks` then creates a new model on the next request.
   public func close() async {
     await bottle.close()
     end()
@@ -102,25 +105,25 @@ public import Observation
   }
 }
 
-/// One drink as a row of a list.
+/// One drink, as a row of a list.
 public struct DrinkRow: Sendable, Hashable, Identifiable {
-  /// What was recorded.
+  /// The drink as stored.
   public var drink: Drink
-  /// Its number in the store.
+  /// The number of the drink in the store.
   public var id: UInt64 { drink.number }
-  /// How much was drunk, in millilitres.
+  /// The amount, in milliliters.
   public var millilitres: Int { Int(drink.record.amount) }
-  /// When it was drunk, or when it was stored if the bottle's clock was not set.
+  /// The time of the drink, or the time at which it was stored if the bottle's clock was not set.
   public var date: Date { Date(drink.record.timestamp ?? drink.storedAt) }
 
   init(_ drink: Drink) { self.drink = drink }
 }
 
 extension HoldfastLinks {
-  /// Returns the person's bottle, one model for all screens until it is closed.
+  /// Returns the person's bottle, which is one model for all screens until it is closed.
   ///
-  /// - Parameter radio: Finds and connects the bottle; this model uses it alone.
-  /// - Throws: `LinkFailure` or `StoreFailure` if the drinks cannot be read.
+  /// - Parameter radio: The radio that finds and connects the bottle; only this model may use it.
+  /// - Throws: `LinkFailure`, or `StoreFailure` if the drinks cannot be read.
   public func bottle(_ radio: any Central) async throws -> BottleDrinks {
     try await shared("bottle") { [self] holdings in
       let store = holdings.keep(try await Platform.drinkStore(in: folder("bottle")))

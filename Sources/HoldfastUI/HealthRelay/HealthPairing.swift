@@ -3,21 +3,21 @@ public import Holdfast
 import LinkHealth
 public import Observation
 
-/// A phone whose health data a paired assistant may ask for, for the screens of an app.
+/// A phone whose health data a paired assistant may request, for the screens of an app.
 ///
 ///     PairingCard(relay.pair)
 ///       .task { await relay.follow() }
 ///
-/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it
-/// whole.
+/// All screens share one model. The model receives updates while it exists, so it is complete when
+/// a `.task` restarts.
 @MainActor @Observable public final class HealthPairing {
-  /// What the user reads to an assistant; `nil` until the server has given it.
+  /// The pair that the user reads to an assistant; `nil` until the server has sent it.
   public private(set) var pair: RelayPair?
-  /// How questions come in.
+  /// The state of the connection for questions.
   public private(set) var connection = ConnectionState()
-  /// The newest questions and how they ended, at most 100, newest first.
+  /// The most recent questions and their results, newest first, at most 100.
   public private(set) var receipts: [ReceiptRow] = []
-  /// What went wrong last, and did not end anything.
+  /// The most recent problem that did not end the connection.
   public private(set) var problem: RelayProblem?
 
   @ObservationIgnored private let relay: Relay
@@ -33,18 +33,19 @@ public import Observation
     (self.relay, self.token, self.dates, self.holdings) = (relay, token, dates, holdings)
   }
 
-  /// Keeps the model up to date until the task is cancelled or the relay is closed.
+  /// Starts updating the model, and returns when the task is cancelled or the relay is closed.
   ///
-  /// Cancelling it stops nothing: the model is fed on, and is whole when a screen follows it again.
+  /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
+  /// it again.
   public func follow() async {
     await feed.follow { [weak self, relay] in
       for await update in relay { await self?.take(update) }
     }
   }
 
-  /// Connects, with the pairing of the last run if the server still knows it.
+  /// Connects, and resumes the pairing of the last run if the server still has it.
   ///
-  /// - Throws: If the token of that pairing cannot be read.
+  /// - Throws: A store failure if the token of that pairing cannot be read.
   public func start() throws(StoreFailure) {
     if let kept = try token.read() { relay.resume(kept) }
     relay.start()
@@ -52,16 +53,16 @@ public import Observation
 
   /// Ends the connection and the pairing.
   ///
-  /// - Throws: If the token of the pairing cannot be removed.
+  /// - Throws: A store failure if the token of the pairing cannot be removed.
   public func stop() throws(StoreFailure) {
     relay.stop()
     try token.write(nil)
   }
 
-  /// Tells whether the app is in front, where there is no lifecycle monitor.
+  /// Reports whether the app is in the foreground, for platforms without a lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { relay.turn(lifecycle) }
 
-  /// Closes the relay. The app's links make a new model then.
+  /// Closes the relay. `HoldfastLinks` then creates a new model on the next request.
   public func close() async {
     await relay.close()
     await holdings.close()
@@ -73,7 +74,7 @@ public import Observation
     case .pair(let latest):
       pair = latest
       let kept = await relay.resumeToken
-      // Without it the next run pairs anew, which the user sees.
+      // Without a stored token the next run pairs anew, which the user sees.
       if let kept { try? token.write(kept) }
     case .ended(let receipt):
       receipts.insert(ReceiptRow(receipt, at: dates.now), at: 0)
@@ -83,13 +84,13 @@ public import Observation
   }
 }
 
-/// One question of an assistant as a row of a list.
+/// One question of an assistant, as a row of a list.
 public struct ReceiptRow: Sendable, Hashable, Identifiable {
-  /// The server's name of the question.
+  /// The id that the server gave the question.
   public var id: RelayRequestID { receipt.id }
-  /// What was asked, and how it ended.
+  /// The question and its result.
   public var receipt: RelayReceipt
-  /// When it ended.
+  /// The time at which the question ended.
   public var date: Date
 
   init(_ receipt: RelayReceipt, at date: Date) { (self.receipt, self.date) = (receipt, date) }
@@ -110,15 +111,18 @@ extension ConnectionState {
 }
 
 extension HoldfastLinks {
-  /// Returns the phone's health relay, one model for all screens until it is closed; nothing is
-  /// connected before its `start()`. While the model is open, the arguments of further calls change
-  /// nothing.
+  /// Returns the phone's health relay, which is one model for all screens until it is closed.
+  ///
+  /// The relay connects when its `start()` is called. While the model is open, the arguments of
+  /// further calls have no effect.
   ///
   /// - Parameters:
-  ///   - health: Reads the person's health data; by default the store of this package's imports.
-  ///   - profile: Whether questions are answered in the background too.
+  /// - health: The source of the person's health data; by default the store of this package's
+  ///   imports.
+  /// - profile: The profile, which determines whether questions are also answered in the
+  ///   background.
   ///   - zone: The time zone in which days begin.
-  /// - Throws: `LinkFailure` where this platform has no network yet, or `StoreFailure`.
+  /// - Throws: `LinkFailure` if this platform has no network adapter yet, or `StoreFailure`.
   public func healthRelay(
     _ health: (any HealthReading)? = nil, profile: RelayProfile = .foreground,
     zone: TimeZone = .current

@@ -2,24 +2,24 @@ import Foundation
 public import Holdfast
 public import Observation
 
-/// How far health samples were synced, for the screens of an app.
+/// The progress of syncing health samples, for the screens of an app.
 ///
 ///     SyncCard(sync.types)
 ///       .task { await sync.follow() }
 ///
-/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it
-/// whole.
+/// All screens share one model. The model receives updates while it exists, so it is complete when
+/// a `.task` restarts.
 @MainActor @Observable public final class SyncProgress {
-  /// The types that are synced, in the order in which their first counts came.
+  /// The synced types, in the order in which their first counts arrived.
   public private(set) var types: [SyncTypeRow] = []
-  /// The batches that are not sent any more, and why; the user can have them tried again.
+  /// The quarantined batches and their reasons; the user can have them retried.
   public private(set) var parked: [SyncBatchReport] = []
-  /// Whether the server refused the secret.
+  /// A Boolean value that indicates whether the server refused the secret.
   public private(set) var needsSignIn = false
-  /// What went wrong last, and did not end anything.
+  /// The most recent problem that did not end the sync.
   public private(set) var notice: SyncNotice?
 
-  /// Whether the server has everything that could be sent.
+  /// A Boolean value that indicates whether the server has all samples that can be sent.
   public var isComplete: Bool { !types.isEmpty && types.allSatisfy { $0.report.pending == 0 } }
 
   @ObservationIgnored private let sync: SampleSync
@@ -30,19 +30,22 @@ public import Observation
     (self.sync, self.holdings) = (sync, holdings)
   }
 
-  /// Keeps the model up to date until the task is cancelled or the sync is closed.
+  /// Starts updating the model, and returns when the task is cancelled or the sync is closed.
   ///
-  /// Cancelling it stops nothing: the model is fed on, and is whole when a screen follows it again.
+  /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
+  /// it again.
   public func follow() async {
     await feed.follow { [weak self, sync] in
       for await update in sync { self?.take(update) }
     }
   }
 
-  /// Reads the source again, and tries at once what waits.
+  /// Reads the source again, and retries all waiting batches at once.
   public func again() { sync.again() }
 
-  /// Ends the sync; what waits is sent by the next run. The app's links make a new model then.
+  /// Ends the sync; waiting batches are sent by the next run.
+  ///
+  /// `HoldfastLinks` then creates a new model on the next request.
   public func close() async {
     await sync.close()
     await holdings.close()
@@ -73,27 +76,26 @@ public import Observation
   }
 }
 
-/// The counts of one type as a row of a list.
+/// The counts of one type, as a row of a list.
 public struct SyncTypeRow: Sendable, Hashable, Identifiable {
   /// HealthKit's identifier of the type.
   public var id: String { report.type }
-  /// What is synced, pending and parked.
+  /// The counts of synced, pending and quarantined samples.
   public var report: SyncTypeReport
 
   init(_ report: SyncTypeReport) { self.report = report }
 }
 
 extension HoldfastLinks {
-  /// Returns the sync of health samples, one model for all screens until it is closed; begins to
-  /// read and to send.
+  /// Returns the sync of health samples, which is one model for all screens until it is closed.
   ///
-  /// The token of this app is the secret. While the model is open, the arguments of further calls
-  /// change nothing.
+  /// The first call starts to read and send samples. The token of this app is the secret. While the
+  /// model is open, the arguments of further calls have no effect.
   ///
   /// - Parameters:
-  ///   - source: The person's samples; by default the store of this package's imports.
-  ///   - types: HealthKit's identifiers of the types.
-  /// - Throws: `LinkFailure` where this platform has no network yet, or `StoreFailure`.
+  /// - source: The source of the person's samples; by default the store of this package's imports.
+  /// - types: HealthKit's identifiers of the types to sync.
+  /// - Throws: `LinkFailure` if this platform has no network adapter yet, or `StoreFailure`.
   public func healthSync(
     _ source: (any HealthSource)? = nil, types: [String] = SyncTypes.usual
   ) async throws -> SyncProgress {

@@ -3,24 +3,24 @@ public import Holdfast
 public import Observation
 import Synchronization
 
-/// The messages of one shop for the screens of an app.
+/// The messages of one shop, for the screens of an app.
 ///
 ///     List(shop.messages) { Text($0.text) }
 ///       .refreshable { shop.refresh() }
 ///       .task { await shop.follow() }
 ///
-/// All screens of a shop share one model. It is fed while it lives, so a `.task` that restarts
-/// finds it whole.
+/// All screens of a shop share one model. The model receives updates while it exists, so it is
+/// complete when a `.task` restarts.
 @MainActor @Observable public final class ShopMessages {
-  /// What is shown, oldest first, each message once.
+  /// The messages, oldest first, each once.
   public private(set) var messages: [MessageRow] = []
-  /// What the user sent and the server does not have yet, oldest first.
+  /// The user's messages that the server has not received yet, oldest first.
   public private(set) var waiting: [WaitingRow] = []
-  /// How messages come in.
+  /// The state of the connection for messages.
   public private(set) var connection = ConnectionState()
-  /// Whether older messages may be loaded.
+  /// A Boolean value that indicates whether older messages may be available.
   public private(set) var hasOlder = true
-  /// What went wrong last, and did not end anything.
+  /// The most recent problem that did not end the stream.
   public private(set) var notice: StreamNotice?
 
   @ObservationIgnored private let stream: ShopStream
@@ -35,33 +35,35 @@ import Synchronization
     backgroundTime = parts.backgroundTime
   }
 
-  /// Keeps the model up to date until the task is cancelled or the shop is closed.
+  /// Starts updating the model, and returns when the task is cancelled or the shop is closed.
   ///
-  /// Cancelling it stops nothing: the model is fed on, and is whole when a screen follows it again.
+  /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
+  /// it again.
   public func follow() async {
     await feed.follow { [weak self, stream] in
       for await update in stream { self?.take(update) }
     }
   }
 
-  /// Sends a message; it waits until the server has it.
+  /// Sends a message, which waits until the server has received it.
   public func send(_ text: String) { stream.send(text) }
 
-  /// Tries a failed message again.
+  /// Retries a failed message.
   public func retry(_ row: WaitingRow) { stream.retry(row.id) }
 
   /// Discards a message that was not sent.
   public func discard(_ row: WaitingRow) { stream.discard(row.id) }
 
-  /// Fetches what is new.
+  /// Fetches new messages.
   public func refresh() { stream.refresh() }
 
   /// Loads the next page of older messages.
   public func loadOlder() { stream.loadOlder() }
 
-  /// Tells whether the app is in front, where there is no lifecycle monitor.
+  /// Reports whether the app is in the foreground, for platforms without a lifecycle monitor.
   ///
-  /// On the way to the background it asks for time until all that was accepted is stored.
+  /// When the app enters the background, the model requests background time until all accepted
+  /// messages are stored.
   public func turn(_ lifecycle: Lifecycle) {
     guard lifecycle == .background else { return stream.turn(lifecycle) }
     let storing = Storing()
@@ -70,7 +72,9 @@ import Synchronization
     storing.begin(grant) { [stream] in await stream.settled(\.isStored) }
   }
 
-  /// Closes the shop; what was accepted is stored. The app's links make a new model then.
+  /// Closes the shop; accepted messages are stored.
+  ///
+  /// `HoldfastLinks` then creates a new model on the next request.
   public func close() async {
     await stream.close()
     await holdings.close()
@@ -90,7 +94,7 @@ import Synchronization
   }
 
   private func insert(_ row: MessageRow) {
-    // Nearly always the newest; an older page comes as a whole and in order.
+    // The row is nearly always the newest; an older page arrives complete and in order.
     let place = messages.lastIndex { $0.message.key < row.message.key }.map { $0 + 1 } ?? 0
     messages.insert(row, at: place)
   }
@@ -110,7 +114,7 @@ import Synchronization
   }
 }
 
-/// Work under a grant of time, which is given back when the work ends or the time expires.
+/// Work under a background time grant, which is returned when the work ends or the time expires.
 private final class Storing: Sendable {
   private let state = Mutex<(task: Task<Void, Never>?, isExpired: Bool)>((nil, false))
 
@@ -126,7 +130,7 @@ private final class Storing: Sendable {
     if isExpired { task.cancel() }
   }
 
-  /// Ends the wait; the task then gives the grant back.
+  /// Cancels the work; the task then returns the grant.
   func expire() {
     let task = state.withLock { state in
       state.isExpired = true
@@ -152,10 +156,12 @@ extension ConnectionState {
 }
 
 extension HoldfastLinks {
-  /// Returns the messages of a shop, one model for all screens until it is closed; opens it
-  /// for the first one.
+  /// Returns the messages of a shop, which are one model for all screens until it is closed.
   ///
-  /// - Throws: `LinkFailure` where this platform has no network yet, `StoreFailure` or `OpenError`.
+  /// The first call opens the shop.
+  ///
+  /// - Throws: `LinkFailure` if this platform has no network adapter yet, `StoreFailure` or
+  ///   `OpenError`.
   public func shop(_ id: ShopID) async throws -> ShopMessages {
     try await shared("shop \(id)") { [self] holdings in
       let stream = try await shopStreams().streams.open(

@@ -1,34 +1,34 @@
 public import Foundation
 public import Holdfast
 
-/// One message as a row of a list.
+/// One message, as a row of a list.
 public struct MessageRow: Sendable, Hashable, Identifiable {
-  /// The message itself.
+  /// The message.
   public var message: Message
-  /// Its id.
+  /// The id of the message.
   public var id: MessageID { message.id }
-  /// Its text.
+  /// The text of the message.
   public var text: String { message.text }
-  /// The display name of its author, or what the server calls them.
+  /// The display name of the author, or the server's name for the author if there is none.
   public var author: String { message.username ?? message.user }
-  /// When it was written, by the server's clock.
+  /// The time at which the message was written, by the server's clock.
   public var date: Date { Date(message.createdAt) }
 
-  /// The row of a message.
+  /// Creates the row of a message.
   public init(_ message: Message) { self.message = message }
 }
 
-/// One message of the user that has not arrived yet, as a row of a list.
+/// One message of the user that the server has not received yet, as a row of a list.
 public struct WaitingRow: Sendable, Hashable, Identifiable {
-  /// What is known of it.
+  /// The entry of the message in the outbox.
   public var entry: OutboxEntry
-  /// Its idempotency key.
+  /// The idempotency key of the message.
   public var id: UUID128 { entry.id }
-  /// Its text.
+  /// The text of the message.
   public var text: String { entry.text }
-  /// When the user sent it.
+  /// The time at which the user sent the message.
   public var date: Date { Date(entry.createdAt) }
-  /// Whether it is not tried any more; the user can retry or discard it.
+  /// Whether sending has failed; the user can then retry or discard the message.
   public var hasFailed: Bool {
     switch entry.state {
     case .queued: false
@@ -36,6 +36,6 @@ public struct WaitingRow: Sendable, Hashable, Identifiable {
     }
   }
 
-  /// The row of an entry.
+  /// Creates the row of an entry.
   public init(_ entry: OutboxEntry) { self.entry = entry }
 }

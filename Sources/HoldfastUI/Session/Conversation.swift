@@ -2,23 +2,23 @@ import Foundation
 public import Holdfast
 public import Observation
 
-/// A conversation of a session for the screens of an app.
+/// A conversation of a session, for the screens of an app.
 ///
 ///     List(chat.turns) { Text($0.text) }
 ///       .task { await chat.follow() }
 ///
-/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it
-/// whole.
+/// All screens share one model. The model receives updates while it exists, so it is complete when
+/// a `.task` restarts.
 @MainActor @Observable public final class Conversation {
-  /// What was said, oldest first, each turn once.
+  /// The turns of the conversation, oldest first, each once.
   public private(set) var turns: [TurnRow] = []
-  /// How answers come in.
+  /// The state of the connection for answers.
   public private(set) var connection = ConnectionState()
-  /// How well the server answers, while it is connected.
+  /// The quality of the connection to the server; `nil` while it is not connected.
   public private(set) var quality: LinkQuality?
-  /// Why turns are missing, if the server does not have them any more.
+  /// The reason why turns are missing, if the server no longer has them.
   public private(set) var gap: SessionGap?
-  /// What went wrong last, and did not end anything.
+  /// The most recent problem that did not end the session.
   public private(set) var notice: SessionNotice?
   /// The conversation's id, a lower-case UUID.
   public let id: String
@@ -33,29 +33,30 @@ public import Observation
     _ holdings: Holdings
   ) async throws {
     (self.session, self.dates, self.holdings) = (session, dates, holdings)
-    // The session is told first what the store holds.
+    // The session first restores the content of the store.
     await session.settled { !$0.conversation.isEmpty }
     id = await session.conversation
     let stored = try await store.history(of: id, before: nil, limit: Self.page)
     for news in stored { take(news.news) }
   }
 
-  /// The turns that are shown at first.
+  /// The number of turns that are loaded at first.
   private static let page = 200
 
-  /// Keeps the model up to date until the task is cancelled or the session is closed.
+  /// Starts updating the model, and returns when the task is cancelled or the session is closed.
   ///
-  /// Cancelling it stops nothing: the model is fed on, and is whole when a screen follows it again.
+  /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
+  /// it again.
   public func follow() async {
     await feed.follow { [weak self, session] in
       for await update in session { self?.take(update) }
     }
   }
 
-  /// Asks something; the prompt waits until the server has it.
+  /// Sends a prompt, which waits until the server has received it.
   public func prompt(_ text: String) { session.prompt(text, in: id) }
 
-  /// Tries a failed prompt again.
+  /// Retries a failed prompt.
   public func retry(_ row: TurnRow) { row.key.map(session.retry) }
 
   /// Discards a failed prompt.
@@ -65,14 +66,16 @@ public import Observation
     turns.removeAll { $0.id == row.id && $0.hasFailed }
   }
 
-  /// Ends the answer that is being made.
+  /// Cancels the answer that is being produced.
   public func cancel() { session.cancel(conversation: id) }
 
-  /// Tells whether the app is in front, where there is no lifecycle monitor.
+  /// Reports whether the app is in the foreground, for platforms without a lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { session.turn(lifecycle) }
 
-  /// Closes the session; prompts without an answer wait for the next run. The app's links make a
-  /// new model then, of another conversation too.
+  /// Closes the session; prompts without an answer wait for the next run.
+  ///
+  /// `HoldfastLinks` then creates a new model on the next request, possibly of another
+  /// conversation.
   public func close() async {
     await session.close()
     await holdings.close()
@@ -131,15 +134,15 @@ extension ConnectionState {
 }
 
 extension HoldfastLinks {
-  /// Returns a conversation, one model for all screens until it is closed; opens its session for
-  /// the first one.
+  /// Returns a conversation, which is one model for all screens until it is closed.
   ///
-  /// The token of this app is the session's key. One conversation is open at a time.
+  /// The first call opens the session. The token of this app is the session's key. Only one
+  /// conversation is open at a time.
   ///
   /// - Parameters:
-  ///   - id: A lower-case UUID; `nil` is the conversation that was used last, or a new one.
-  ///   - path: The path of the socket at the server.
-  /// - Throws: `LinkFailure` where this platform has no network yet or another conversation is
+  /// - id: A lower-case UUID; `nil` means the most recently used conversation, or a new one.
+  /// - path: The path of the socket on the server.
+  /// - Throws: `LinkFailure` if this platform has no network adapter yet or another conversation is
   ///   open, or `StoreFailure`.
   public func conversation(
     _ id: String? = nil, path: String = "session"
@@ -163,7 +166,7 @@ extension HoldfastLinks {
 }
 
 extension URL {
-  /// This address of a server, as that of a WebSocket.
+  /// The URL of a server as the URL of a WebSocket.
   fileprivate var socketText: String {
     absoluteString.hasPrefix("http") ? "ws" + absoluteString.dropFirst(4) : absoluteString
   }

@@ -1,26 +1,26 @@
 public import Foundation
 public import Holdfast
 
-/// One turn of a conversation as a row of a list.
+/// One turn of a conversation, as a row of a list.
 public struct TurnRow: Sendable, Hashable, Identifiable {
-  /// The id of the message; that of a prompt is its idempotency key.
+  /// The id of the message; for a prompt, its idempotency key.
   public var id: String
-  /// Who speaks: the user, the assistant, or the system.
+  /// The author: the user, the assistant, or the system.
   public var role: SessionRole
-  /// What was said.
+  /// The text of the turn.
   public var text: String
-  /// When it was said, if that is known; a hint, never for order.
+  /// The time of the turn, if known. It is only a hint and does not determine the order.
   public var date: Date?
-  /// How far a prompt of the user came; `nil` for turns of an earlier run and of the server.
+  /// The state of a user's prompt; `nil` for turns of an earlier run and of the server.
   public var state: SessionPromptState.State?
-  /// Why a prompt failed, for people.
+  /// The reason why a prompt failed, for people.
   public var reason: String?
   var conversation: String
 
-  /// Whether a prompt is not tried any more; the user can retry or discard it.
+  /// Whether the prompt has failed; the user can then retry or discard it.
   public var hasFailed: Bool { state == .failed || state == .interrupted || state == .unsure }
 
-  /// The idempotency key of a prompt.
+  /// The idempotency key of a prompt, or `nil` for other turns.
   var key: UUID128? { role == .user ? UUID128(id) : nil }
 
   init(_ entry: SessionEntry) {
@@ -43,7 +43,7 @@ public struct TurnRow: Sendable, Hashable, Identifiable {
     (state, reason) = (prompt.state, prompt.reason)
   }
 
-  /// Takes what is newer; the time of the first row stays.
+  /// Updates the row to a newer state, and keeps the time of the first state.
   mutating func update(_ row: TurnRow) {
     let (date, state, reason) = (date, state, reason)
     self = row

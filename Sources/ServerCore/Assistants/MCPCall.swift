@@ -5,8 +5,9 @@ import LinkWire
 public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {
   /// The Model Context Protocol over streamable HTTP.
   case mcp = "/mcp"
-  /// The tools, as a plain list. This and the other routes are the original's plain endpoints
-  /// (contract 1.7).
+  /// The list of tools.
+  ///
+  /// This and the other routes are the original's plain endpoints (contract 1.7).
   case toolList = "/mcp/tools"
   case toolCall = "/mcp/call"
   case directLogin = "/api/direct-login"
@@ -107,8 +108,7 @@ public struct MCPCall: Sendable, Hashable, Codable {
     /// Creates fields that are all missing.
     public init() {}
 
-    /// The client's name from `User-Agent`: the first product and its version (RFC 9110 section
-    /// 10.1.5).
+    /// The client's name from the first product of `User-Agent` (RFC 9110 section 10.1.5).
     var client: AssistantName? {
       guard let product = userAgent?.split(separator: " ").first else { return nil }
       let parts = product.split(separator: "/", maxSplits: 1).map(String.init)
@@ -131,8 +131,9 @@ public struct MCPReply: Sendable, Hashable, Codable {
   public var origin: String?
   /// A Boolean value that indicates whether this is the response to a CORS preflight request.
   public var isPreflight = false
-  /// The time after which the client may retry, sent in whole seconds, rounded up (RFC 9110 section
-  /// 10.2.3).
+  /// The time after which the client may retry.
+  ///
+  /// It is sent in whole seconds, rounded up (RFC 9110 section 10.2.3).
   public var retryAfter: Duration?
 
   /// Creates a response from its parts.

@@ -323,8 +323,7 @@ extension MCPServer {
       return members
     }
 
-    /// Returns the number of bytes that the batch of a message has left for its response, or `nil`
-    /// for a request that is in no batch.
+    /// Returns the bytes that a batch has left for a message's response, or `nil` without a batch.
     func room(for member: RequestID, _ policy: MCPPolicy) -> Int? {
       guard let batch = owners[member].flatMap({ batches[$0] }) else { return nil }
       let held = batch.responses.values.reduce(0) { $0 + $1.count }

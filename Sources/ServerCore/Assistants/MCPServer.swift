@@ -48,8 +48,9 @@ public struct MCPServer: ServerRules {
     case answer(RequestID, MCPReply)
     /// Report immediately when the client of this request disconnects.
     case watch(RequestID)
-    /// Start an event stream as the response, and possibly a session. A web page of `origin` may
-    /// read it.
+    /// Start an event stream as the response, and possibly a session.
+    ///
+    /// A web page of `origin` may read the stream.
     case begin(RequestID, session: MCPSessionID? = nil, origin: String? = nil)
     /// Write to the event stream.
     case write(RequestID, [UInt8])
@@ -349,8 +350,7 @@ extension RelayCall {
 
 /// Streams without a call, and the end of a session.
 extension MCPServer {
-  /// Handles `GET /mcp`, the stream of messages from the server, which carries only keep-alives
-  /// here.
+  /// Handles `GET /mcp`, the stream of unsolicited messages, which carries only keep-alives here.
   mutating func openStream(_ request: RequestID, _ call: MCPCall) {
     guard MediaTypes(accept: call.fields.accept).events else {
       return reject(
@@ -594,8 +594,9 @@ extension MCPServer {
     MCPArguments(call.query.map { (name: $0.name, value: $0.value) })
   }
 
-  /// Returns the caller's name for its conversation, which is only as secret as the caller makes
-  /// it.
+  /// Returns the caller's name for its conversation.
+  ///
+  /// The name is only as secret as the caller makes it.
   private func conversation(of call: MCPCall) -> String? {
     call.fields.conversation.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
   }

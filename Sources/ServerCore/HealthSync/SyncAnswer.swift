@@ -11,8 +11,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
   public var retryAfter: Duration?
   /// The methods that the route accepts, for status 405.
   public var allow: String?
-  /// A Boolean value that indicates whether the response lists the accepted compressions (RFC 9110
-  /// section 12.5.3).
+  /// Whether the response lists the accepted encodings (RFC 9110 section 12.5.3).
   public var tellsEncodings: Bool
   /// The header fields about an upload.
   public var fields: [UploadField]
@@ -71,8 +70,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
 }
 
 extension WebPage {
-  /// The page of `GET /health`: a person's steps, heart rate, sleep and workouts in a chosen
-  /// period.
+  /// The page of `GET /health`, with a person's steps, heart rate, sleep and workouts.
   ///
   /// It uses only the `/api/health` routes of its own server. The secret is stored in the tab: it
   /// is sent as `Authorization` and removed when the tab closes.

@@ -83,8 +83,9 @@ public struct SyncCall: Sendable, Hashable, Codable {
   public var upload: UploadFields?
   /// The id of the upload that the request is about.
   public var uploadID: UUID128?
-  /// The id of the upload that the request may create. It is random, since anyone with it can
-  /// resume.
+  /// The id of the upload that the request may create.
+  ///
+  /// The id is random, since anyone who has it can resume the upload.
   public var candidate: UUID128?
   /// The value of `Content-Type`.
   public var mediaType: String?

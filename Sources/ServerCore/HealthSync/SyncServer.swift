@@ -743,8 +743,7 @@ public struct SyncServerPolicy: Sendable, Hashable {
   public var maxRequests = 64
   /// The time after which a request may be retried if too many wait.
   public var busyRetry = Duration.seconds(2)
-  /// The time after which a request may be retried after a store failure; enough to free disk
-  /// space.
+  /// The retry time after a store failure, which is long enough to free disk space.
   public var storeRetry = Duration.seconds(30)
   /// The time limit of a drain.
   public var drainLimit = Duration.seconds(10)

@@ -6,8 +6,7 @@ public enum HTTPFields {
   /// The fields of a JSON response that no cache stores.
   public static let json = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
 
-  /// The fields of a 426, which name the protocol that the route requires (RFC 9110 section
-  /// 15.5.22).
+  /// The fields of a 426, with the protocol that the route requires (RFC 9110 section 15.5.22).
   public static let upgradeRequired = [
     ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
   ]
@@ -43,8 +42,9 @@ public struct HTTPRefusal: Sendable, Hashable, Codable {
   public var status: Int
   /// The reason, in a sentence for people.
   public var message: String
-  /// The time after which the client may retry, sent in whole seconds, rounded up (RFC 9110 section
-  /// 10.2.3).
+  /// The time after which the client may retry.
+  ///
+  /// It is sent in whole seconds, rounded up (RFC 9110 section 10.2.3).
   public var retryAfter: Duration?
   /// The methods that the route accepts, for status 405 (RFC 9110 section 15.5.6).
   public var allow: String?

@@ -2,21 +2,22 @@ import LinkCore
 
 /// The names of this server and the origins that browsers may use.
 public struct OriginPolicy: Sendable, Hashable {
-  /// A Boolean value that indicates whether the server is reachable only from this machine; a
-  /// foreign Host is then refused.
+  /// A Boolean value that indicates whether the server is reachable only from this machine.
   ///
-  /// Otherwise a web page whose name resolves to 127.0.0.1 could call the server (DNS rebinding).
+  /// A foreign Host is then refused. Otherwise a web page whose name resolves to 127.0.0.1 could
+  /// call the server (DNS rebinding).
   public var isLocal = true
   /// The name or address that the server listens on, in lower case; admitted with any port.
   public var ownName: String?
-  /// Further admitted hosts, such as the names of a proxy in front of the server: `relay.example`,
-  /// `relay.example:8443`.
+  /// The further admitted hosts, such as `relay.example` or `relay.example:8443`.
   ///
-  /// They are in lower case, with a port unless it is the scheme's default. If there are any, no
-  /// other foreign host is admitted, wherever the server listens.
+  /// They are, for example, the names of a proxy in front of the server. They are in lower case,
+  /// with a port unless it is the scheme's default. If there are any, no other foreign host is
+  /// admitted, wherever the server listens.
   public var hosts: [String] = []
-  /// Origins of web pages that may call, in addition to those of this machine and of `hosts`, such
-  /// as `https://app.example`.
+  /// The origins of further web pages that may call, such as `https://app.example`.
+  ///
+  /// Pages of this machine and of `hosts` are always admitted.
   public var origins: [String] = []
 
   /// Creates a policy that admits only this machine.
@@ -39,11 +40,10 @@ public struct OriginPolicy: Sendable, Hashable {
     return host
   }
 
-  /// Returns whether a request with this Origin is admitted; a request without one comes from no
-  /// page.
+  /// Returns whether a request with this Origin is admitted.
   ///
-  /// The server's own names are admitted: React Native sends the server itself as the origin of a
-  /// WebSocket.
+  /// A request without an Origin comes from no page. The server's own names are admitted: React
+  /// Native sends the server itself as the origin of a WebSocket.
   public func admit(origin: String?) -> Bool {
     guard let origin, !origins.contains(origin) else { return true }
     return [("http://", ":80"), ("https://", ":443")].contains { scheme, usual in
@@ -66,8 +66,7 @@ public struct OriginPolicy: Sendable, Hashable {
     return name == ownName || address != nil && address == NetworkAddress(host: name)
   }
 
-  /// Returns the name or address in the value of a Host field (RFC 9110 section 7.2), without its
-  /// port.
+  /// Returns the name or address in a Host field, without its port (RFC 9110 section 7.2).
   ///
   /// Returns `nil` if the name is empty or followed by anything other than a port.
   private static func name(of host: String) -> Substring? {

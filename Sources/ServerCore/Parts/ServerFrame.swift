@@ -1,7 +1,6 @@
 import LinkCore
 
-/// The state that every server has: the time of the current input, its effects so far, and the
-/// phase of the drain.
+/// The state that every server has: the current time, the effects so far, and the drain's phase.
 struct ServerFrame<Effect: Sendable>: Sendable {
   /// The time of the input that is being handled.
   private(set) var now: Instant
@@ -43,14 +42,14 @@ struct ServerFrame<Effect: Sendable>: Sendable {
 
   // MARK: The drain
 
-  /// Starts a drain that leaves after `grace` and ends after `limit`. Returns false if a drain has
-  /// already started.
+  /// Starts a drain that leaves after `grace` and ends after `limit`.
+  ///
+  /// Returns false if a drain has already started.
   mutating func drain(within window: Duration, grace: Duration, limit: Duration) -> Bool {
     mode.drain(within: window, at: now, grace: grace, limit: limit)
   }
 
-  /// Starts to leave if that is due, and returns the time over which clients spread their
-  /// reconnects.
+  /// Starts to leave if that is due, and returns the time over which clients reconnect.
   mutating func leave() -> Duration? {
     mode.leave(at: now)
   }

@@ -20,8 +20,7 @@ enum ServerMode: Sendable, Equatable {
     }
   }
 
-  /// The time over which clients are asked to spread their reconnects, or `nil` if no drain has
-  /// started.
+  /// The time over which clients are asked to reconnect, or `nil` if no drain has started.
   var window: Duration? {
     switch self {
     case .serving, .finished: nil
@@ -37,7 +36,8 @@ enum ServerMode: Sendable, Equatable {
     }
   }
 
-  /// Starts a drain at `now` that sends the close frames after `grace` and ends after `limit`.
+  /// Starts a drain that sends the close frames after `grace` and ends after `limit`.
+  ///
   /// Returns false if a drain has already started.
   mutating func drain(
     within window: Duration, at now: Instant, grace: Duration, limit: Duration
@@ -70,12 +70,14 @@ enum ServerMode: Sendable, Equatable {
 
 /// The rules of one service of a backend: a machine that can drain and reports its health.
 public protocol ServerRules: Machine {
-  /// Returns the input that starts a drain; clients are asked to spread their reconnects over
-  /// `window`.
+  /// Returns the input that starts a drain.
+  ///
+  /// Clients are asked to spread their reconnects over `window`.
   static func drain(within window: Duration) -> Input
 
-  /// A Boolean value that indicates whether a drain has ended: nothing is open, or its time limit
-  /// has passed.
+  /// A Boolean value that indicates whether a drain has ended.
+  ///
+  /// A drain ends when nothing is open, or when its time limit has passed.
   var isFinished: Bool { get }
 
   /// The health of the service: whether it accepts work, and whether its store works.
@@ -108,8 +110,9 @@ public struct Closure: Sendable, Hashable, Codable {
   /// The client reads more slowly than messages arrive; only its own socket is closed.
   public static let slowReader = Closure(1013, "slow reader")
 
-  /// Returns the close frame of a server that shuts down; clients spread their reconnects over the
-  /// window.
+  /// Returns the close frame of a server that shuts down.
+  ///
+  /// Clients spread their reconnects over the window.
   public static func draining(within window: Duration) -> Closure {
     Closure(1001, "draining within_ms=\(window.nanoseconds / 1_000_000)")
   }

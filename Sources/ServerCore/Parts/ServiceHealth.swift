@@ -10,8 +10,9 @@ public enum ServiceHealth: Sendable, Hashable, Codable {
   /// The last change could not be stored, for a reason that people can read and act on.
   case failing(reason: String)
 
-  /// Creates the health of a server from its drain state and the result of its last write; `store`
-  /// is the name of the store in the reason.
+  /// Creates the health of a server from its drain state and the result of its last write.
+  ///
+  /// - Parameter store: The name of the store in the reason.
   init(isServing: Bool, storeFailure: StoreFailure?, of store: String) {
     guard isServing else { self = .draining; return }
     self = storeFailure.map { .failing(reason: $0.publicReason(of: store)) } ?? .ok
@@ -38,8 +39,7 @@ public enum ServiceHealth: Sendable, Hashable, Codable {
     return failing.isEmpty ? .ok : .failing(reason: failing.joined(separator: "; "))
   }
 
-  /// The status code of the response (RFC 9110 section 15): 200, or 503 if the service accepts no
-  /// work.
+  /// The status code of the response: 200, or 503 if no work is accepted (RFC 9110 section 15).
   public var status: Int { self == .ok ? 200 : 503 }
 
   /// The body of the response.

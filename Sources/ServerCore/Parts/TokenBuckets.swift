@@ -10,16 +10,18 @@ struct TokenBuckets: Sendable {
   private let bound: Int
   private var fullAt: [String: Instant] = [:]
 
-  /// Creates buckets that allow `burst` events of a name at once after a pause, and then one each
-  /// `interval`. At most `bound` names are tracked.
+  /// Creates buckets that allow `burst` events at once, and then one event per `interval`.
+  ///
+  /// At most `bound` names are tracked.
   init(interval: Duration, burst: Int, bound: Int) {
     self.interval = interval
     self.burst = burst
     self.bound = bound
   }
 
-  /// Counts one event. Returns the time to wait if the rate is exceeded, or `nil` if the event may
-  /// pass.
+  /// Counts one event.
+  ///
+  /// Returns the time to wait if the rate is exceeded, or `nil` if the event may pass.
   mutating func spend(_ name: String, at now: Instant) -> Duration? {
     if fullAt.count >= bound, fullAt[name] == nil {
       fullAt = fullAt.filter { $0.value > now }

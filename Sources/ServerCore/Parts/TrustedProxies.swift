@@ -71,8 +71,9 @@ public struct TrustedProxies: Sendable, Hashable {
     return nil
   }
 
-  /// Splits a text at separators outside of quotes (RFC 9110 section 5.6.4). Returns `nil` if a
-  /// quote is not closed.
+  /// Splits a text at separators outside of quotes (RFC 9110 section 5.6.4).
+  ///
+  /// Returns `nil` if a quote is not closed.
   private static func split(_ text: String, at separator: Character) -> [String]? {
     var parts = [""]
     var (isQuoted, isEscaped) = (false, false)

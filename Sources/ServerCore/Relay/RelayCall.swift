@@ -3,8 +3,7 @@ public import LinkWire
 
 /// A call of an assistant.
 public enum RelayCall: Sendable, Hashable, Codable {
-  /// A request to pair with the phone that shows this word and code; the phone's user sees the
-  /// name.
+  /// A request to pair with the phone that shows this word and code; its user sees the name.
   case login(word: String, code: String, assistant: AssistantName? = nil)
   /// A question to the phone that the bearer token is for.
   case question(HealthQuestion)

@@ -26,8 +26,7 @@ public enum RelayPull: Sendable, Hashable, Codable {
   case result(LeasedResult)
   /// `POST /relay/push`: the new push address of the phone.
   case push(PushAddress)
-  /// `POST /relay/assistants`: a request for the list of assistants, after ending some if so
-  /// ordered.
+  /// `POST /relay/assistants`: ends some of the phone's assistants if ordered, and lists the rest.
   case assistants(AssistantsOrder)
 }
 

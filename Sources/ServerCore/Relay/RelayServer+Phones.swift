@@ -298,8 +298,7 @@ extension RelayServer {
   /// The maximum delay before the time of an assistant's last question is stored.
   private static let noteInterval = Duration.seconds(60)
 
-  /// Returns until when a question waits for a phone that no push can wake, or nil for other
-  /// questions.
+  /// Returns when to stop waiting for a phone that no push can wake, or nil for other questions.
   private func waitsUntil(_ question: RelayQuestion) -> Instant? {
     guard question.isWaiting, question.call != nil else { return nil }
     return phones[question.phone]?.mayReturn(within: policy.returnWait)
@@ -323,8 +322,7 @@ extension RelayServer {
     emit(.send(connection, .question(next.id, next.question)))
   }
 
-  /// Requeues the question that was under way on a socket that ended; it is sent again on the next
-  /// one.
+  /// Requeues the question that was under way on a socket that ended, to send it on the next one.
   private mutating func requeue(_ id: PhoneID, from connection: ConnectionID) {
     for question in questions.asked(on: connection, of: id) { wait(question) }
   }
@@ -457,8 +455,10 @@ extension RelayServer {
     return id
   }
 
-  /// Returns the question that an error without an id is about: the one under way, unless answers
-  /// to ended questions are still expected from a plain phone.
+  /// Returns the question of an error without an id.
+  ///
+  /// It is the question under way, unless answers to ended questions are still expected from a
+  /// plain phone.
   private mutating func unnamed(on connection: ConnectionID, of phone: PhoneID) -> QuestionID? {
     guard !sockets.hasPendingAnswers(connection),
       let question = questions.asked(on: connection, of: phone).first

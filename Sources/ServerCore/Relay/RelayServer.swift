@@ -166,8 +166,7 @@ extension RelayServer {
     case phoneUnreadable(ConnectionID, RelayWireError)
     /// The send queue of a phone's socket exceeded its bound.
     case overflowed(ConnectionID)
-    /// A phone's connection is gone, with its close code (RFC 6455 section 7.1.5; 1006 if it
-    /// broke).
+    /// A phone's connection ended, with its close code (RFC 6455 section 7.1.5; 1006 if it broke).
     ///
     /// It is sent once for each connection, whichever side closed it.
     case phoneGone(ConnectionID, code: UInt16, wall: Timestamp)
@@ -465,8 +464,9 @@ extension RelayServer {
     answer(call, .loggedIn(grant))
   }
 
-  /// Admits a token. At the bound of a phone the oldest token ends, and both sides receive the
-  /// reason.
+  /// Admits a token.
+  ///
+  /// At the bound of a phone the oldest token ends, and both sides receive the reason.
   private mutating func admit(_ access: StoredAccess, until: Instant) {
     tokens.admit(access, until: until)
     alarms.set(.access(access.token), at: until.advanced(by: policy.tokenMemory))

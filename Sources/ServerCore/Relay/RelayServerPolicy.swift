@@ -18,8 +18,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
   /// pair. With a push address, a phone keeps its pairings until its last token expires.
   public var grace = Duration.seconds(600)
 
-  /// The number of wrong pairs from one address within `wrongWindow` that lock it out: 20 guesses
-  /// an hour.
+  /// The number of wrong pairs within `wrongWindow` that lock an address out: 20 guesses an hour.
   public var wrongPairs = 5
   /// The same limit during a flood of wrong pairs; a person who mistypes once may still correct it.
   public var floodWrongPairs = 2
@@ -36,8 +35,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
   /// A flood does not lock out other addresses (decision 0030 has the probability of a right
   /// guess).
   public var wrongInterval = Duration.milliseconds(100)
-  /// The number of wrong pairs of all addresses at once, after a pause, that do not count as a
-  /// flood.
+  /// The number of wrong pairs of all addresses after a pause that are not yet a flood.
   public var wrongBurst = 600
   /// The maximum number of tracked addresses and networks.
   ///
@@ -46,8 +44,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
 
   /// The time limit of a call, from its arrival to its answer.
   public var callLimit = Duration.seconds(45)
-  /// The time for which a question waits for a phone that lost its socket and that no push can
-  /// wake.
+  /// The time for which a question waits for a disconnected phone that no push can wake.
   ///
   /// It allows for two retries 2 s apart and their handshakes, twice. Later, a return is unlikely.
   public var returnWait = Duration.seconds(10)
@@ -79,8 +76,9 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var callsPerPhone = 16
   /// The maximum number of open questions, waiting logins and waiting logouts; the next is refused.
   public var maxCalls = 4_096
-  /// The maximum number of changes that wait for the store; beyond it, calls, pulls and upgrades
-  /// are refused.
+  /// The maximum number of changes that wait for the store.
+  ///
+  /// Beyond it, calls, pulls and upgrades are refused.
   public var maxWrites = 4_096
   /// The number of ended questions stored for each phone, by which repeated answers are detected.
   public var maxSettled = 32

@@ -216,8 +216,9 @@ extension SessionServer {
     if !turn.killers.isEmpty { cancel(id, Self.cancelled) }
   }
 
-  /// Leaves a prompt that was marked as started to the next run, since no handler starts while the
-  /// server leaves. If the mark cannot be removed, the next run answers the prompt as interrupted.
+  /// Leaves a prompt that is marked as started to the next run, since the server is leaving.
+  ///
+  /// If the mark cannot be removed, the next run answers the prompt as interrupted.
   private mutating func putOff(_ id: SessionPromptID) {
     guard prompts[id]?.killers.isEmpty == true else {
       return finish(id, .failure(error: Self.cancelled))
@@ -314,8 +315,7 @@ extension SessionServer {
     }
   }
 
-  /// Stores the answer to a prompt, and starts the next prompt of its conversation in the same
-  /// change.
+  /// Stores the answer to a prompt together with the start of its conversation's next prompt.
   mutating func finish(_ id: SessionPromptID, _ result: SessionResponse.Result) {
     guard let turn = prompts[id] else { return }
     let conversation = turn.prompt.conversation
@@ -366,8 +366,7 @@ extension SessionServer {
     }
   }
 
-  /// Returns the sockets that receive the answer to a prompt: the one that sent the prompt last,
-  /// and the newest one of its client.
+  /// Returns the sockets that receive an answer: the most recent sender's, and the client's newest.
   func recipients(of turn: SessionTurn) -> [ConnectionID] {
     let newest = clients[turn.client]?.sockets.last { isOpen($0) }
     let asker = turn.asker.flatMap { isOpen($0) ? $0 : nil }
@@ -395,8 +394,9 @@ extension SessionServer {
 // MARK: - Deliveries
 
 extension SessionServer {
-  /// Stores an answer until its client acknowledges it. Beyond the bounds, the oldest answers are
-  /// removed and reported to the client as lost.
+  /// Stores an answer until its client acknowledges it.
+  ///
+  /// Beyond the bounds, the oldest answers are removed and reported to the client as lost.
   mutating func keepForClient(_ id: SessionPromptID) {
     guard let turn = prompts[id], let answer = turn.answer, !answer.isTaken else { return }
     clients[turn.client]?.keep(id, size: answer.size)
@@ -416,8 +416,7 @@ extension SessionServer {
     delay(.client(client))
   }
 
-  /// Handles an acknowledgement, and ignores it if the message is unknown or belongs to another
-  /// client.
+  /// Handles an acknowledgement; one of an unknown or foreign message is ignored.
   mutating func take(_ message: String, of client: String) {
     guard let turn = prompts.turn(answeredBy: message), turn.client == client,
       turn.answer?.isTaken == false
@@ -475,8 +474,7 @@ extension SessionServer {
     arm(.memory, after: min(policy.memory, .seconds(3_600)))
   }
 
-  /// Resumes after the last message that the client stored. Returns false if later messages are no
-  /// longer stored.
+  /// Resumes after the client's last stored message; returns false if later ones were removed.
   mutating func resume(_ connect: SessionConnect) -> Bool {
     guard let isAhead = clients[connect.session]?.resume(after: connect.received) else {
       return true
@@ -535,8 +533,7 @@ extension SessionServer {
     }
   }
 
-  /// Returns the next message of a parcel and its approximate size in bytes. The rest of the parcel
-  /// returns to the front of the queue.
+  /// Returns the next message of a parcel and its approximate size, and puts back the rest.
   private mutating func message(
     of parcel: SessionLane.Parcel, to peer: SessionSocket.Peer, on id: ConnectionID
   ) -> (SessionServerMessage, Int)? {
@@ -557,8 +554,10 @@ extension SessionServer {
     }
   }
 
-  /// Returns an answer as a response or a replay. A text that is too long for the client is first
-  /// sent in parts, if the client accepts them, and is cut in the middle.
+  /// Returns an answer as a response or a replay.
+  ///
+  /// A text that is too long for the client is first sent in parts, if the client accepts them, and
+  /// is cut in the middle.
   private mutating func answer(
     to id: SessionPromptID, as parcel: SessionLane.Parcel, _ peer: SessionSocket.Peer,
     on connection: ConnectionID
@@ -683,8 +682,7 @@ extension SessionServer {
     return histories.isEmpty ? nil : (.historyBatch(histories), total)
   }
 
-  /// Returns a window that starts at a client's cursor. If it reaches the end of the conversation,
-  /// the client then receives new messages as they arrive.
+  /// Returns a window from a client's cursor on. At the end, the client receives new messages.
   private mutating func history(
     _ subscription: SessionSubscription, to peer: SessionSocket.Peer, on id: ConnectionID,
     budget: Int

@@ -149,8 +149,7 @@ extension SessionServer {
     case heard(ConnectionID)
     /// A client sent a message. `proof` is the result of checking the credentials in a `connect`.
     case said(ConnectionID, SessionClientMessage, proof: Proof, wall: Timestamp)
-    /// A client sent something that is not a message; `field` is the invalid field if there is only
-    /// one.
+    /// A client sent an invalid message; `field` is the invalid field if there is only one.
     case unreadable(ConnectionID, detail: String, field: String?)
     /// The socket has sent everything that was queued, after `noticeDrain`.
     case drained(ConnectionID)
@@ -638,8 +637,7 @@ extension SessionServer {
   /// Whether the drain has ended.
   public var isFinished: Bool { mode == .finished }
 
-  /// Rejects new prompts from now on and warns the clients; handlers may end during the grace
-  /// period.
+  /// Rejects new prompts from now on and warns the clients; handlers may end during the grace.
   private mutating func drain(within window: Duration) {
     let isIdle = prompts.running == 0 && writes.isIdle
     let begins = mode.drain(

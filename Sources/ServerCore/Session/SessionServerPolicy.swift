@@ -56,8 +56,7 @@ public struct SessionServerPolicy: Sendable, Hashable {
 
   /// The maximum number of unacknowledged answers of one client; beyond it, the oldest are removed.
   public var answersPerClient = 1_000
-  /// The maximum size of one client's unacknowledged answers, in bytes; the oldest are removed
-  /// first.
+  /// The maximum size of one client's unacknowledged answers, in bytes; the oldest go first.
   public var answersBytesPerClient = 16 << 20
   /// The time for which answers, prompt keys and clients are stored.
   public var memory = Duration.seconds(30 * 86_400)
@@ -70,8 +69,7 @@ public struct SessionServerPolicy: Sendable, Hashable {
 
   /// The maximum number of messages stored of one conversation; the oldest are removed first.
   public var entriesPerConversation = 2_000
-  /// The maximum size of all conversations, in bytes; the least recently used one is shortened
-  /// first.
+  /// The maximum size of all conversations, in bytes; the least recently used are shortened.
   public var maxHistoryBytes = 64 << 20
   /// The maximum number of stored conversations; the least recently used one is removed first.
   public var maxConversations = 10_000
@@ -93,8 +91,7 @@ public struct SessionServerPolicy: Sendable, Hashable {
   /// Beyond it, the socket is closed as a slow reader.
   public var maxParcels = 4_096
 
-  /// The maximum number of changes that wait for the store; beyond it, prompts are refused as
-  /// `busy`.
+  /// The maximum number of changes that wait for the store; then prompts are refused as `busy`.
   public var maxWrites = 4_096
   /// The time after which a failed write is retried.
   public var storeRetry = Duration.seconds(2)

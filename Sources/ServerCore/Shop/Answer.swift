@@ -7,8 +7,9 @@ public struct Answer: Sendable, Hashable, Codable {
   public var status: Int
   /// The content of the response.
   public var body: ShopBody
-  /// The time after which the client may retry, sent in whole seconds, rounded up (RFC 9110 section
-  /// 10.2.3).
+  /// The time after which the client may retry.
+  ///
+  /// It is sent in whole seconds, rounded up (RFC 9110 section 10.2.3).
   public var retryAfter: Duration?
   /// The methods that the route accepts, for status 405.
   public var allow: String?

@@ -2,8 +2,7 @@ import LinkCore
 public import LinkWire
 
 extension Call {
-  /// Creates a call from a method, a percent-decoded path, a decoded query, a key header and a
-  /// body.
+  /// Reads a request from its method, decoded path, decoded query, key header and body.
   ///
   /// This never fails: a request that cannot be served becomes `refused`, so that the rules still
   /// handle it.
@@ -38,8 +37,7 @@ extension Call {
     }
   }
 
-  /// HEAD is answered like GET; the code that writes the response omits the body (RFC 9110 section
-  /// 9.3.2).
+  /// The methods of read routes, including HEAD, which omits the body (RFC 9110 section 9.3.2).
   private static let readMethods = ["GET", "HEAD"]
 
   private static func require(

@@ -141,8 +141,9 @@ extension ShopServer {
     emit(.page(token, shop, .after(after, limit: policy.backlogLimit)))
   }
 
-  /// Subscribes a socket at the current head and sends it all earlier messages: the page, and the
-  /// messages broadcast while the store read it.
+  /// Subscribes a socket at the current head, after sending it all earlier messages.
+  ///
+  /// These are the page, and the messages that were broadcast while the store read it.
   mutating func settle(
     _ page: Page, after: Position, to id: ConnectionID, in shop: ShopID
   ) {

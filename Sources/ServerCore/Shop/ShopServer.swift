@@ -134,8 +134,7 @@ extension ShopServer {
     case request(RequestID, Call, Credential, wall: Timestamp)
     /// The client disconnected before the response.
     case abandoned(RequestID)
-    /// A well-formed upgrade to a shop's stream arrived; `after` is the position in
-    /// `Holdfast-After`.
+    /// A well-formed upgrade to a shop's stream arrived, with the position in `Holdfast-After`.
     case upgrade(
       ConnectionID, ShopID, after: Position? = nil, Credential, wall: Timestamp)
     /// At least one byte arrived from an open socket.
@@ -409,8 +408,9 @@ extension ShopServer {
     if !room.isAsking { handOver(of: shop, behind: head) }
   }
 
-  /// Sends waiting posts to the store in one commit, up to a bound of bytes. The remaining posts
-  /// follow after the results of these.
+  /// Sends waiting posts to the store in one commit, up to a bound of bytes.
+  ///
+  /// The remaining posts follow after the results of these.
   private mutating func handOver(of shop: ShopID, behind head: Position) {
     guard var room = rooms[shop], !room.posts.isEmpty else { return }
     var appends: [Append] = []

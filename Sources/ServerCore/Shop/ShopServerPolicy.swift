@@ -11,8 +11,7 @@ public struct ShopServerPolicy: Sendable, Hashable {
   public enum Dialect: Sendable, Hashable {
     /// Positions, heads and idempotency keys; `since` returns the oldest messages first.
     case positions
-    /// A 001 server without these: `since` returns the newest messages first, and REST responses
-    /// have no `username`.
+    /// A 001 server without these: `since` is newest first, and REST responses have no `username`.
     case plain
   }
 
@@ -36,11 +35,9 @@ public struct ShopServerPolicy: Sendable, Hashable {
   public var maxConnections = 10_000
   /// The maximum number of requests that wait for the store; the next is answered with 503.
   public var maxRequests = 1_024
-  /// The maximum number of posts of one shop that wait for the store; the next is answered with
-  /// 503.
+  /// The maximum number of posts of one shop that wait for the store; the next gets a 503.
   public var maxPostsPerShop = 256
-  /// The maximum size of the frames that are stored together, in bytes; at least one post is
-  /// stored.
+  /// The maximum size of the frames that are stored together, in bytes, but at least one post.
   ///
   /// It is a quarter of the bound for a slow reader, since all messages of a commit are broadcast
   /// at once.

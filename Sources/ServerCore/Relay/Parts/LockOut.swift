@@ -1,7 +1,9 @@
 import LinkCore
 
-/// The limits for wrong pairs: for each address, for each IPv6 network of several addresses, and a
-/// stricter one for all addresses during a flood of wrong pairs.
+/// The limits for wrong pairs, which lock out addresses and IPv6 networks.
+///
+/// There is a limit for each address, one for each IPv6 network, and a stricter one for all
+/// addresses during a flood of wrong pairs.
 ///
 /// No limit counts the wrong pairs of one address against another. An address that has given no
 /// wrong pair may always try one, so a flood locks out no other address. The entropy of pairs
@@ -14,16 +16,14 @@ struct LockOut: Sendable {
     case locked(until: Instant)
   }
 
-  /// The number of hexadecimal digits of a /48 IPv6 network, and of the /64 prefix that counts as
-  /// one address.
+  /// The hexadecimal digits of a /48 IPv6 network, and of a /64 prefix, which is one address.
   private static let (networkDigits, addressDigits) = (12, 16)
 
   private let policy: RelayServerPolicy
   private(set) var marks: [String: Mark] = [:]
   /// The time at which the allowance of all addresses is full again.
   private var fullAt: Instant
-  /// The time at which an address without a mark may try again; in the past if there is room for a
-  /// mark.
+  /// The time at which an address without a mark may try again; past if there is room for a mark.
   private var crowdedUntil: Instant
 
   init(_ policy: RelayServerPolicy, at now: Instant) {

@@ -7,8 +7,7 @@ struct RelayPairing: Sendable {
   private struct Shown {
     var phone: PhoneID
     var pair: RelayPair
-    /// The digest of the pair, computed once because every login and every new pair is compared
-    /// with it.
+    /// The digest of the pair, stored because every login and every new pair is compared with it.
     var digest: RelayPair.Digest
     var until: Instant
   }

@@ -19,11 +19,9 @@ struct RelayPhone: Sendable {
   fileprivate(set) var leftAt: Timestamp?
 
   enum Presence: Sendable, Equatable {
-    /// The socket is accepted, but the pair is not sent yet. `token` is for a phone without one.
-    /// Exits: here, away, over.
+    /// The pair is not sent yet; `token` is for a phone without one. Exits: here, away, over.
     case greeting(ConnectionID, token: String?)
-    /// The pair was sent, so the phone can be asked. Exits: greeting (on another connection), away,
-    /// over.
+    /// The pair was sent, so the phone can be asked. Exits: greeting (on a new socket), away, over.
     case here(ConnectionID)
     /// The socket ended; the phone may return or pull. Exits: greeting, over.
     case away(since: Instant)
@@ -38,8 +36,9 @@ struct RelayPhone: Sendable {
     case replaced
   }
 
-  /// Creates a phone that connects for the first time. It can resume with `secret` if it names its
-  /// device.
+  /// Creates a phone that connects for the first time.
+  ///
+  /// The phone can resume with `secret` if it names its device.
   init(
     id: PhoneID, device: UUID128?, secret: RelaySecret, on connection: ConnectionID, at now: Instant
   ) {
@@ -49,8 +48,9 @@ struct RelayPhone: Sendable {
     seenAt = now
   }
 
-  /// Creates a phone from its stored form, away since `since`. If it was connected when it was
-  /// stored, it left at `wall`.
+  /// Creates a phone from its stored form, away since `since`.
+  ///
+  /// If the phone was connected when it was stored, it left at `wall`.
   init(_ stored: StoredPhone, since: Instant, wall: Timestamp) {
     (id, device, resume) = (stored.id, stored.device, stored.resume)
     presence = .away(since: since)
@@ -109,8 +109,9 @@ struct RelayPhone: Sendable {
     presence = .here(connection)
   }
 
-  /// Records the loss of the socket. The phone had connected since its last push, so waiting
-  /// questions wake it again.
+  /// Records the loss of the socket.
+  ///
+  /// The phone had connected since its last push, so waiting questions wake it again.
   mutating func leave(at now: Instant, wall: Timestamp) {
     presence = .away(since: now)
     (seenAt, leftAt) = (now, wall)
@@ -141,8 +142,7 @@ struct RelayPhone: Sendable {
     wakePush.visitUntil = nil
   }
 
-  /// Returns when waiting for a phone that only returns by itself should end, or `nil` if it is
-  /// connected or a push can wake it.
+  /// Returns when to stop waiting for a phone that no push can wake, or `nil` for any other phone.
   func mayReturn(within wait: Duration) -> Instant? {
     isAway && wakePush.address == nil ? seenAt.advanced(by: wait) : nil
   }
@@ -245,8 +245,7 @@ struct RelayPhones: Sendable {
     devices[device] = phone.id
   }
 
-  /// Makes a phone the current one of its device, and returns the device's other phones, which must
-  /// end.
+  /// Makes a phone the current one of its device, and returns the other phones, which must end.
   mutating func claim(_ device: UUID128, for id: PhoneID) -> [PhoneID] {
     let others = (formers.removeValue(forKey: device) ?? []) + [devices[device]].compactMap(\.self)
     devices[device] = id
@@ -275,8 +274,9 @@ struct RelayPhones: Sendable {
 
   // MARK: Pushes
 
-  /// Decides how to wake a phone that is away and counts the push. Returns `nil` if no push can
-  /// wake it.
+  /// Decides how to wake a phone that is away, and counts the push.
+  ///
+  /// Returns `nil` if no push can wake the phone.
   mutating func wake(_ id: PhoneID, at now: Instant) -> WakePush.Step? {
     guard let phone = all[id], phone.isAway, let address = phone.wakePush.address else {
       return nil

@@ -59,8 +59,7 @@ struct RelayQuestion: Sendable {
     }
   }
 
-  /// Returns whether the question was queued after the phone was woken, and an assistant waits for
-  /// it.
+  /// Returns whether a call waits for the question and it was queued after the last push.
   func isNew(since push: Instant?) -> Bool {
     switch stage {
     case .waiting(let since): call != nil && push.map { since > $0 } ?? true
@@ -185,8 +184,9 @@ extension RelayQuestions {
         deadlineWall: wall.advanced(by: policy.callLimit), stage: .waiting(since: now)))
   }
 
-  /// Adds a stored question, which waits until its assistant repeats it. Returns `nil` if there is
-  /// no room or the question is already open.
+  /// Adds a stored question, which waits until its assistant repeats it.
+  ///
+  /// Returns `nil` if there is no room or the question is already open.
   mutating func restore(
     _ kept: StoredQuestion, until deadline: Instant, at now: Instant
   ) -> QuestionID? {
@@ -250,11 +250,10 @@ extension RelayQuestions {
     all[id]?.wait(from: now)
   }
 
-  /// Leases questions to a phone. Questions that are already leased are included under the same
-  /// lease.
+  /// Leases questions to a phone.
   ///
-  /// The question that was sent on the phone's socket is included too: a phone that pulls cannot
-  /// use its socket.
+  /// Questions that are already leased are included under the same lease. The question that was
+  /// sent on the phone's socket is included too, since a phone that pulls cannot use its socket.
   mutating func lease(
     to phone: PhoneID, max order: Int, at now: Instant
   ) -> [(id: QuestionID, leased: LeasedQuestion)] {

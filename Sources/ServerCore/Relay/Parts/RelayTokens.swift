@@ -74,8 +74,9 @@ struct RelayTokens: Sendable {
 
   var hasNotes: Bool { !unnoted.isEmpty }
 
-  /// Records the time of an assistant's question. Returns whether no other time was waiting to be
-  /// stored.
+  /// Records the time of an assistant's question.
+  ///
+  /// Returns whether no other time was waiting to be stored.
   mutating func noteQuestion(of token: TokenHash, wall: Timestamp) -> Bool {
     all[token]?.kept.lastAsked = wall
     defer { unnoted.insert(token) }

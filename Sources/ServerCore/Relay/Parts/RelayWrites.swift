@@ -78,8 +78,7 @@ struct RelayWrites: Sendable {
     return token
   }
 
-  /// Handles the result of a write. Returns the action that follows, or `nil` if the token is
-  /// unknown.
+  /// Handles the result of a write, and returns the next action, or `nil` for an unknown token.
   ///
   /// Failed removals are retried later, as are failed writes of phones, with the phone's state at
   /// that time.

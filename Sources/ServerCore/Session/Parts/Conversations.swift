@@ -217,8 +217,7 @@ struct Conversations: Sendable {
     return state.readers.sorted()
   }
 
-  /// Removes the oldest messages and conversations beyond the bounds, and returns the changes to
-  /// store.
+  /// Removes the oldest data beyond the bounds, and returns the changes to store.
   mutating func shorten(_ id: String, to policy: SessionServerPolicy) -> [SessionChange] {
     var changes: [SessionChange] = []
     let excess = (table[id]?.entries.count ?? 0) - policy.entriesPerConversation
@@ -274,8 +273,7 @@ extension Conversations {
 }
 
 extension SessionEntry {
-  /// The signature of a conversation that starts with this message: the length of its text and its
-  /// id.
+  /// The signature of a conversation that starts with this message: its text's length, and its id.
   fileprivate var signature: String { "\(text.utf8.count):\(id)" }
 
   /// The size of the message as counted against the bounds, in bytes.

@@ -193,8 +193,7 @@ struct SessionTurn: Sendable {
   var output = ""
   /// The prompt's messages for its conversation; set with its answer.
   var entries: [SessionEntry] = []
-  /// The client that sent the prompt first, if another client also sent it while it was being
-  /// stored.
+  /// The first sender, if another client also sent the prompt while it was being stored.
   var sender: String?
   /// Whether the answer was removed in this process without an acknowledgement.
   var isLost = false

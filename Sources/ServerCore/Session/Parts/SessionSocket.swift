@@ -117,8 +117,10 @@ struct SessionLane: Sendable, Equatable {
   /// Records that the socket has sent everything.
   mutating func drained() { (inFlight, awaitsDrain) = (0, false) }
 
-  /// Records that bytes were given to the socket. Returns true once the bytes in flight reach the
-  /// limit, so that the socket has to report its drain.
+  /// Records that bytes were given to the socket.
+  ///
+  /// Returns true once the bytes in flight reach the limit, so that the socket has to report its
+  /// drain.
   mutating func sent(_ bytes: Int, limit: Int) -> Bool {
     inFlight += bytes
     guard inFlight >= limit else { return false }

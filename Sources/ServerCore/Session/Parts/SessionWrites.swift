@@ -50,8 +50,7 @@ struct SessionWrites: Sendable {
   /// Adds a change that is stored with the next write.
   mutating func delay(_ change: SessionChange) { delayed.append(change) }
 
-  /// Handles the result of a write. Returns the actions that follow, or nil if the token is
-  /// unknown.
+  /// Handles the result of a write, and returns the next actions, or nil for an unknown token.
   mutating func finish(_ token: StoreToken, _ failure: StoreFailure?) -> [Wait]? {
     guard let written = waits.removeValue(forKey: token) else { return nil }
     self.failure = failure

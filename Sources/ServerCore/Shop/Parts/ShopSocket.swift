@@ -4,8 +4,9 @@ import LinkWire
 /// One socket of a shop's stream, from the upgrade request to its end.
 struct ShopSocket: Sendable {
   let membership: Membership
-  /// The expiry of the token, computed once at the upgrade so that a jump of the wall clock closes
-  /// no socket.
+  /// The expiry of the token.
+  ///
+  /// It is computed once, at the upgrade, so that a jump of the wall clock closes no socket.
   let expiresAt: Instant
   fileprivate(set) var phase = Phase.waiting
 
@@ -97,8 +98,7 @@ struct ShopSockets: Sendable {
     return change(id) { $0.alarm(at: now, timing) }
   }
 
-  /// Starts to close a socket, which then no longer counts for its user. Returns false if it is not
-  /// open.
+  /// Starts to close a socket, which frees its user's place. Returns false if it is not open.
   mutating func close(_ id: ConnectionID, at now: Instant) -> Bool {
     let timing = timing
     guard change(id, { $0.close(at: now, timing) }) == true else { return false }

@@ -26,13 +26,13 @@ public enum HerdText {
 
   /// Describes the server's capacity and its treatment of further clients.
   public static func door(_ door: Door) -> String {
-    guard let capacity = door.capacity else { return "the server takes everybody" }
+    guard let capacity = door.capacity else { return "the server accepts all clients" }
     let others =
       switch door.whenFull {
       case .refuse: "answers the others 503 with Retry-After \(Door.busyRetry.text)"
       case .wait: "lets the others wait in a queue"
       }
-    return "the server takes \(number(capacity)) a second and \(others)"
+    return "the server accepts \(number(capacity)) a second and \(others)"
   }
 
   /// Returns a round number of seconds per row that divides `length` seconds into at most `rows`.

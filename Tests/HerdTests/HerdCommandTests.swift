@@ -16,7 +16,7 @@ import Testing
     #expect(shown.errors == [])
     #expect(
       shown.output.first
-        == "600 clients, close for 0s; the server takes everybody; seed 1")
+        == "600 clients, close for 0s; the server accepts all clients; seed 1")
     for name in ["message-stream"] + Naive.allCases.map(\.rawValue) {
       #expect(shown.output.contains { $0.hasPrefix(name + " ") }, "\(name)")
     }

@@ -172,7 +172,7 @@ struct RoomTests {
     let room = 10_240 - StreamCodec.encode(framed).count + 1
     var again = Served()
     again.open(1)
-    let refused = Answer.error(413, "the frame would be 10241 bytes of at most 10240")
+    let refused = Answer.error(413, "the frame would have 10241 bytes, more than 10240")
     #expect(
       again.ask(.send(Stage.draft(String(repeating: "a", count: room + 1)))) == [
         .answer(RequestID(1), refused)

@@ -106,7 +106,7 @@ struct TogetherTests {
       _ = served.ask(.send(Stage.draft(text)))
       let effects = served.store(first, at: 8).effects
       #expect(effects.last?.appends.count == appended)
-      let refused = Answer.error(413, "the frame would be 10241 bytes of at most 10240")
+      let refused = Answer.error(413, "the frame would have 10241 bytes, more than 10240")
       #expect(effects.contains(.answer(RequestID(3), refused)) == (appended == 1))
     }
   }

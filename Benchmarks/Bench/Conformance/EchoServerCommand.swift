@@ -10,7 +10,7 @@ enum EchoServerCommand {
 
   static var command: Command {
     Command(
-      "echo-server", "say back every message until killed",
+      "echo-server", "echo every message until killed",
       examples: [.init("HoldfastBench echo-server --port 9001", "on a fixed port")],
       takes: port, deflate, action: run)
   }

@@ -6,7 +6,7 @@ import LinkWire
 /// The command `HoldfastBench run`, which runs some or all benchmarks next to their peers.
 enum RunCommand {
   private static let only = Parameter<[String]>.repeated(
-    "only", .text("NAME"), "leave the others out")
+    "only", .text("NAME"), "run only this benchmark")
   private static let full = Parameter<Bool>.flag("full", "more rounds and larger worlds")
   private static let json = Parameter<Bool>.flag("json", "one JSON object for each benchmark")
   private static let save = Parameter<String?>.optional(

@@ -9,7 +9,7 @@ enum HerdCommand {
     "how many are connected when it begins; 1 GB of memory for each million")
   private static let policy = Parameter.option(
     "policy", .text("NAME|FILE"), default: LinkPolicy.messageStream.name,
-    "what they go by: a policy's name, or a JSON file as `holdfast policy check` takes it")
+    "their policy: a name, or a JSON file as for `holdfast policy check`")
   private static let outage = Parameter.option(
     "outage", .duration(.zero ... .seconds(14_400)), default: .seconds(600),
     "until a server takes connections again; 0s where another one takes over at once")

@@ -7,7 +7,7 @@ import LinkRuntime
 /// It runs in a new process, so that the sockets cannot reuse memory that was freed before.
 enum HoldCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "where to connect")
-  private static let count = Parameter<Int>.operand(.integer("COUNT", 0...100_000), "how often")
+  private static let count = Parameter<Int>.operand(.integer("COUNT", 0...100_000), "how many")
   private static let authorities = Parameter<String?>.optional(
     "authorities", .text("FILE"), "a PEM file of authorities to trust")
 

@@ -118,7 +118,7 @@ enum SyncBenchmarks {
           headers: [
             ("Authorization", "Bearer \(secret)"), ("Content-Type", "application/json"),
           ], body: body, timeout: .seconds(30), maxBodyBytes: 65_536))
-      guard answer.status == 200 else { throw Unavailable("a batch earned \(answer.status)") }
+      guard answer.status == 200 else { throw Unavailable("a batch got \(answer.status)") }
     }
   }
 

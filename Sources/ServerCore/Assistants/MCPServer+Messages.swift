@@ -110,7 +110,7 @@ extension MCPServer {
       throw Rejection(400, RPCError(.invalidRequest, "Missing session: initialize first"), to: id)
     }
     guard let session = sessions[name] else {
-      throw Rejection(404, RPCError(.invalidRequest, "Session not found: initialize anew"), to: id)
+      throw Rejection(404, RPCError(.invalidRequest, "Session not found: initialize again"), to: id)
     }
     return (name, session.version)
   }
@@ -200,7 +200,7 @@ extension MCPServer {
         _ = try supported(call.fields.version ?? "", to: nil)
         answer(request, MCPReply(202))
       case .response:
-        throw Rejection(400, RPCError(.invalidRequest, "A request or a notification is wanted"))
+        throw Rejection(400, RPCError(.invalidRequest, "Expected a request or a notification"))
       }
     } catch {
       reject(request, error)
@@ -222,7 +222,7 @@ extension MCPServer {
     let isNamed = method != "tools/call" || name == params.name
     guard call.fields.version == version, call.fields.rpcMethod == method, isNamed else {
       throw Rejection(
-        400, RPCError(.headerMismatch, "The headers say something else than the body"), to: id)
+        400, RPCError(.headerMismatch, "The headers differ from the body"), to: id)
     }
     return try supported(version, to: id)
   }

@@ -416,7 +416,7 @@ extension MCPServer {
   mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
     metrics.requests[call.route, default: 0] += 1
     guard policy.originPolicy.admit(host: call.fields.host) else {
-      return refuse(id, 421, "This server is reached by the names of this machine alone.")
+      return refuse(id, 421, "This server accepts only the host names of this machine.")
     }
     guard policy.originPolicy.admit(origin: call.fields.origin) else {
       return refuse(id, 403, OriginPolicy.foreignOrigin)

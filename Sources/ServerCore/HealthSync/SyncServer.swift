@@ -223,7 +223,7 @@ extension SyncServer {
   func refusal(of call: SyncCall) -> SyncAnswer? {
     guard policy.originPolicy.admit(host: call.host) else {
       return .error(
-        421, "Misdirected", "This server is reached by the names of this machine alone.")
+        421, "Misdirected", "This server accepts only the host names of this machine.")
     }
     guard policy.originPolicy.admit(origin: call.origin) else {
       return .error(403, "Forbidden", OriginPolicy.foreignOrigin)
@@ -443,10 +443,10 @@ extension SyncServer {
   // MARK: Answers
 
   static let unknown = SyncAnswer.error(
-    404, "Unknown upload", "It is complete, expired or of another user. Begin anew.")
+    404, "Unknown upload", "It is complete, has expired or belongs to another user. Start again.")
 
   static let inconsistent = SyncAnswer.error(
-    400, badRequest, "The upload has another length than was announced. Begin anew.")
+    400, badRequest, "The upload's length differs from the announced one. Start again.")
 
   static func tooLarge(_ dialect: UploadDialect) -> SyncAnswer {
     let most = SyncServerPolicy.maxBodyBytes
@@ -687,7 +687,7 @@ extension SyncServer {
     }
     if dialect.demandsMediaType, call.mediaType != dialect.mediaType {
       return answer(
-        id, .error(415, "Unsupported media type", "What is appended is \(dialect.mediaType)."))
+        id, .error(415, "Unsupported media type", "Appended data must be \(dialect.mediaType)."))
     }
     guard let offset = fields.offset else {
       return answer(id, .error(400, Self.badRequest, "Upload-Offset is needed."))

@@ -131,7 +131,7 @@ extension RelayRefusal: CustomStringConvertible {
     case .timedOut(let time):
       "The phone was asked and did not answer within \(Self.text(time)). Make sure that the app is "
         + "open and the phone unlocked, then ask again."
-    case .cancelled: "The question was taken back."
+    case .cancelled: "The question was cancelled."
     case .tooManyWaiting(let wait):
       "Too many questions wait already. Ask again in \(Self.text(wait))."
     case .malformed(let reason): "The phone's answer cannot be read: \(reason). Ask again."

@@ -56,14 +56,14 @@ extension RelayServer {
       of: metrics,
       [
         ("relay_opened", "Sockets accepted.", \.opened),
-        ("relay_resumed", "Of them, resumed.", \.resumed),
+        ("relay_resumed", "Sockets that resumed a pairing.", \.resumed),
         ("relay_replaced", "Sockets replaced.", \.replaced),
         ("relay_refused", "Upgrades refused.", \.refused),
         ("relay_silent", "Sockets dropped for silence.", \.silent),
         ("relay_slow_readers", "Sockets cut for reading slowly.", \.slowReaders),
         ("relay_wrong_pairs", "Wrong pairs.", \.wrongPairs),
         ("relay_strays", "Messages to no open question.", \.strays),
-        ("relay_store_failures", "Changes the store failed.", \.storeFailures),
+        ("relay_store_failures", "Changes that could not be stored.", \.storeFailures),
       ])
   }
 }

@@ -60,7 +60,7 @@ extension SessionServer {
         ("session_silent", "Sockets dropped for silence.", \.silent),
         ("session_slow_readers", "Sockets cut for reading slowly.", \.slowReaders),
         ("session_messages", "Messages of clients.", \.messages),
-        ("session_unreadable", "Messages that were none.", \.unreadable),
+        ("session_unreadable", "Invalid messages of clients.", \.unreadable),
       ])
     page.counters("session_errors", "Messages refused.", by: "code", metrics.errors)
     reportPrompts(to: &page)
@@ -82,7 +82,7 @@ extension SessionServer {
         ("session_replayed", "Answers sent again.", \.replayed),
         ("session_lost", "Answers removed before they were acknowledged.", \.lost),
         ("session_unrecovered", "Clients told of a loss.", \.unrecovered),
-        ("session_store_failures", "Changes the store failed.", \.storeFailures),
+        ("session_store_failures", "Changes that could not be stored.", \.storeFailures),
       ])
   }
 }

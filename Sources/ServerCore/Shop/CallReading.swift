@@ -27,7 +27,7 @@ extension Call {
         return .page(shop, try pageQuery(query))
       case .stream:
         try require(readMethods, method, .stream)
-        throw ShopRefusal(route: .stream, status: 426, message: "this route wants a WebSocket")
+        throw ShopRefusal(route: .stream, status: 426, message: "this route requires a WebSocket")
       case .streamHealth:
         try require(readMethods, method, .streamHealth)
         return .streamHealth

@@ -61,7 +61,7 @@ struct ShopMetrics: Sendable, Hashable, Codable {
         ("slow_readers", "Sockets cut for reading slowly.", \.slowReaders),
         ("silent", "Sockets dropped for silence.", \.silent),
         ("auth_failures", "Tokens missing, invalid or expired.", \.authFailures),
-        ("store_failures", "Questions the store failed.", \.storeFailures),
+        ("store_failures", "Store requests that failed.", \.storeFailures),
         ("pings", "Pings sent.", \.pings),
       ])
   }

@@ -422,7 +422,7 @@ extension ShopServer {
       let bytes = frameBytes(of: message, at: Position(epoch: head.epoch, offset: offset))
       guard bytes <= policy.limits.maxFrameBytes else {
         let bound = policy.limits.maxFrameBytes
-        answer(post.request, .error(413, "the frame would be \(bytes) bytes of at most \(bound)"))
+        answer(post.request, .error(413, "the frame would have \(bytes) bytes, more than \(bound)"))
         taken += 1
         continue
       }

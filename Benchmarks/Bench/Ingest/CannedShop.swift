@@ -63,7 +63,7 @@ struct CannedShop: Sendable {
   }
 }
 
-/// A canned shop on a port.
+/// A server of a canned shop.
 struct CannedServer: Sendable {
   let server: SocketServer<CannedHandler>
   let port: UInt16

@@ -28,7 +28,7 @@ struct Contender: Sendable {
   ///
   /// It is a minimum, or a maximum if less is better.
   var aim: Double?
-  /// Measures once.
+  /// A function that measures once.
   var measure: @Sendable () async throws -> Measurement
 
   init(

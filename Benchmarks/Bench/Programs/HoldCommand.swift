@@ -63,7 +63,7 @@ enum HoldCommand {
   }
 
   private static func idling(_ length: Duration) async throws -> Double {
-    // The first pings find the sockets still new.
+    // The first pings are excluded, since the sockets are still new.
     try await Task.sleep(for: .seconds(1))
     let before = Usage.processor
     try await Task.sleep(for: length)

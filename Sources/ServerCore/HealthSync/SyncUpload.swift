@@ -68,7 +68,7 @@ public struct StoredUpload: Sendable, Hashable, Codable {
 
 /// The incomplete uploads, and the requests about them.
 struct SyncUploads: Sendable {
-  /// One upload.
+  /// An incomplete upload and its requests.
   struct Upload: Sendable, Hashable {
     var record: SyncUploadRecord
     /// The number of bytes stored.

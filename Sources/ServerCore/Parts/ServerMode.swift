@@ -2,7 +2,7 @@ public import LinkCore
 
 /// The phases of a server from its start to the end of its drain.
 enum ServerMode: Sendable, Equatable {
-  /// Exits: draining.
+  /// The server accepts work. Exits: draining.
   case serving
   /// New work is refused; open work may still complete. Exits: leaving.
   case draining(within: Duration, closeAt: Instant, giveUpAt: Instant)

@@ -13,7 +13,7 @@ struct SocketLife: Sendable, Equatable {
   }
 
   enum Phase: Sendable, Equatable {
-    /// Exits: closing, dropped, gone.
+    /// The socket is open. Exits: closing, dropped, gone.
     case open(lastHeard: Instant, nextPing: Instant)
     /// A close frame was sent. Exits: dropped, gone.
     case closing(dropAt: Instant)

@@ -68,7 +68,7 @@ public enum RelayRefusal: Error, Sendable, Hashable, Codable {
   case signedOut(SignOut)
   /// The phone is not connected.
   case phoneAway(since: Duration, Away)
-  /// The same device connected anew without its resume token.
+  /// The same device connected again without its resume token.
   case phoneReplaced
   /// The phone was asked and did not answer in time.
   case timedOut(after: Duration)

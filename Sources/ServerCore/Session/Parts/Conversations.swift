@@ -15,11 +15,11 @@ struct ConversationState: Sendable {
   private(set) var next: UInt64 = 1
   /// The prompts that have not ended, in order.
   fileprivate(set) var line: [SessionPromptID] = []
-  /// When the conversation was last used.
+  /// The time at which the conversation was last used.
   fileprivate(set) var usedAt = Timestamp(nanoseconds: 0)
   /// The sockets that subscribe to the conversation.
   fileprivate(set) var readers: Set<ConnectionID> = []
-  /// Whether the next prompt waits for a free handler.
+  /// Whether the conversation is queued for a free handler.
   fileprivate(set) var isQueued = false
 
   init() {}

@@ -159,7 +159,7 @@ extension SessionPrompts: SelfChecking {
   }
 }
 
-/// A prompt from its arrival until it is forgotten.
+/// A prompt from its arrival until its removal.
 ///
 ///     accepting ──► waiting ──► starting ──► running ──► finishing ──► ended
 ///         └────────────────────────────────────▲ │ ▲         (durable answer)

@@ -34,7 +34,7 @@ struct SessionSocket: Sendable {
   struct Subscription: Sendable, Equatable {
     /// The next sequence number to send.
     var next: UInt64
-    /// Whether new messages are sent as they come; false while the client still fetches windows.
+    /// Whether new messages are sent as they arrive; false while the client still fetches windows.
     var isLive: Bool
   }
 
@@ -97,7 +97,7 @@ struct SessionLane: Sendable, Equatable {
   private var inFlight = 0
   /// Whether `noticeDrain` is unanswered.
   private(set) var awaitsDrain = false
-  /// The conversations whose news wait, each once.
+  /// The conversations with a queued `news` parcel.
   private(set) var news: Set<String> = []
 
   /// The number of waiting subscriptions beyond the first one of each batch.

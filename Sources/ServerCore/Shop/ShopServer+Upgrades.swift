@@ -141,7 +141,7 @@ extension ShopServer {
     emit(.page(token, shop, .after(after, limit: policy.backlogLimit)))
   }
 
-  /// Subscribes a socket at the current head, after sending it all earlier messages.
+  /// Subscribes a socket at the current head, and sends it all messages up to there.
   ///
   /// These are the page, and the messages that were broadcast while the store read it.
   mutating func settle(

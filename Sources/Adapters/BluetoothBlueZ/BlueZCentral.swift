@@ -5,12 +5,12 @@
   public import LinkWire
   import LinuxBus
 
-  /// A central whose radio is that of this machine, through BlueZ on the system bus (bluez 5.66's
-  /// D-Bus interfaces Adapter1, Device1, GattCharacteristic1, GattManager1 and
-  /// AdvertisementMonitorManager1).
+  /// A central that uses the Bluetooth radio of this machine through BlueZ on the system bus.
   ///
-  /// It translates: the rules are those of ``BlueZRadio``. A daemon that does not run is not
-  /// started, and an adapter that is off is not switched on. Without a bus it tries every 5 s.
+  /// It uses the D-Bus interfaces Adapter1, Device1, GattCharacteristic1, GattManager1 and
+  /// AdvertisementMonitorManager1 of bluez 5.66. The actor only translates; ``BlueZRadio`` contains
+  /// the rules. It does not start a daemon that is not running, and it does not switch on an
+  /// adapter that is off. While there is no bus, it tries to connect to the bus every 5 s.
   public actor BlueZCentral: Central, BlueZClient {
     private typealias Answer = CheckedContinuation<Result<[UInt8], LinkFailure>, Never>
 
@@ -23,19 +23,20 @@
     private var lastRequest: BlueZRadio.RequestID = 0
     var bus: BlueZBus
 
-    /// Runs on the queue of the bus.
+    /// The executor that runs the actor on the queue of the bus.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
       unsafe executor.asUnownedSerialExecutor()
     }
 
-    /// A central that is silent until `events` is called.
+    /// Creates a central that delivers no events until `events` is called.
     ///
     /// - Parameters:
-    ///   - adapter: such as `hci0`; `nil` is the first one.
-    ///   - services: what the wanted peripherals advertise, so that BlueZ can wait for them.
-    ///   - address: a D-Bus address; `nil` is the system bus.
-    ///   - standby: called when what waits for peripherals changes; `nil` for nothing. Must return
-    ///     quickly.
+    ///   - adapter: The name of the adapter, such as `hci0`; `nil` selects the first one.
+    ///   - services: The services that the wanted peripherals advertise, so that BlueZ can wait for
+    ///     them.
+    ///   - address: A D-Bus address; `nil` is the system bus.
+    ///   - standby: Called when the standby that waits for peripherals changes, with `nil` if none
+    ///     waits. Must return quickly.
     public init(
       adapter: String? = nil, services: [GATTID], address: String? = nil,
       standby: @escaping @Sendable (BlueZStandby?) -> Void = { _ in }
@@ -55,7 +56,7 @@
 
     public nonisolated func scan(for services: [GATTID]) { feed(.scan(services)) }
 
-    /// Stops looking for peripherals; connects that were asked for stay.
+    /// Stops the scan for peripherals; pending connects remain.
     public nonisolated func stopScan() { feed(.stopScan) }
 
     public nonisolated func connect(

@@ -1,14 +1,14 @@
 #if os(Linux)
   import LinuxBus
 
-  /// Why Bluetooth cannot be used here, and what to do, in words for people.
+  /// A reason why Bluetooth cannot be used on this machine, with texts for people.
   public enum BlueZProblem: Error, Sendable, Hashable {
     case noBus(String)
     case noDaemon
     case notAllowed
     case noAdapter(String?, others: [String])
 
-    /// What is wrong.
+    /// A description of the problem.
     public var text: String {
       switch self {
       case .noBus(let reason): "there is no system bus to reach Bluetooth: \(reason)"
@@ -19,7 +19,7 @@
       }
     }
 
-    /// What helps.
+    /// A description of what the user can do about the problem.
     public var remedy: String {
       switch self {
       case .noBus: "start the D-Bus daemon"
@@ -32,13 +32,14 @@
     }
   }
 
-  /// The question whether Bluetooth can be used here at all.
+  /// A check of whether Bluetooth can be used on this machine.
   public enum BlueZCheck {
-    /// Asks BlueZ for its adapters; an adapter that is off is no problem here.
+    /// Asks BlueZ for its adapters; an adapter that is off is not a problem.
     ///
     /// - Parameters:
-    ///   - adapter: such as `hci0`; `nil` is the first one.
-    ///   - address: a D-Bus address; `nil` is the system bus.
+    ///   - adapter: The name of the adapter, such as `hci0`; `nil` selects the first one.
+    ///   - address: A D-Bus address; `nil` is the system bus.
+    /// - Throws: The ``BlueZProblem`` that prevents the use of Bluetooth.
     public static func run(
       adapter: String? = nil, address: String? = nil
     ) throws(BlueZProblem) {

@@ -5,22 +5,22 @@
   import LinkRuntime
   import LinuxBus
 
-  /// What comes from BlueZ.
+  /// A message from BlueZ.
   enum BlueZMessage: Sendable, Equatable {
-    /// Whether the daemon is on the bus.
+    /// A change of whether the daemon is on the bus.
     case daemon(Bool)
     case added(String, BlueZObjects.Interfaces)
     case removed(String, [String])
     case changed(String, String, [String: BusData], without: [String])
     case answered(CallID, [BusData])
     case refused(CallID, BusRefusal)
-    /// A call of the daemon, which waits for an answer under this number.
+    /// A call by the daemon, which waits for an answer with this number.
     case called(BusMember, UInt64)
 
-    /// What a client counts its calls by.
+    /// The number that a client gives to a call.
     typealias CallID = UInt64
 
-    /// What a signal of BlueZ means; `nil` for nothing.
+    /// Creates the message for a signal of BlueZ; `nil` if the signal is not relevant.
     init?(_ signal: BusMember) {
       let arguments = signal.arguments
       switch (signal.interface, signal.name, arguments.count) {
@@ -40,7 +40,7 @@
     }
   }
 
-  /// The bus of a client, as far as it is open.
+  /// The state of a client's connection to the bus.
   struct BlueZBus {
     static let pause = DispatchTimeInterval.seconds(5)
 
@@ -51,7 +51,7 @@
     var source: (any DispatchSourceRead)?
     /// The unique name of the daemon.
     var owner: String?
-    /// The question who that is.
+    /// The pending call for the unique name of the daemon.
     var ownerCall: UInt64?
     var calls: [UInt64: BlueZMessage.CallID] = [:]
     var timer: UInt64 = 0
@@ -60,14 +60,14 @@
     init(address: String?) { self.address = address }
   }
 
-  /// An actor on the queue of its bus that speaks to BlueZ; its rules are a value.
+  /// An actor that talks to BlueZ and runs on the queue of its bus; its rules are a value.
   ///
-  /// Without a bus it tries every 5 s.
+  /// While there is no bus, the actor tries to connect to the bus every 5 s.
   protocol BlueZClient: Actor {
-    /// The queue that the actor runs on.
+    /// The queue on which the actor runs.
     nonisolated var queue: DispatchQueue { get }
     var bus: BlueZBus { get set }
-    /// When the rules want to be called.
+    /// The next time at which the rules have to be called.
     var deadline: Instant? { get }
     func tick()
     func hear(_ message: BlueZMessage)
@@ -86,7 +86,7 @@
         bus.peer = peer
         try peer.listen(
           "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.bluez'")
-        // Before the objects are listed, so that none is missed.
+        // Listens before it lists the objects, so that it misses none.
         try peer.listen("type='signal',sender='org.bluez'")
         bus.ownerCall = try peer.call(
           "org.freedesktop.DBus",
@@ -101,7 +101,7 @@
       }
     }
 
-    /// Ends everything; what was sent is on its way.
+    /// Closes the connection to the bus; calls already sent are still delivered.
     func closeBus() {
       bus.isClosed = true
       forget()
@@ -111,7 +111,7 @@
       do throws(BusFailure) {
         if let number = try bus.peer?.call(BlueZName.service, member) { bus.calls[number] = id }
       } catch {
-        // A bus that is gone is seen when it is read.
+        // A lost bus is detected by the next read.
       }
     }
 
@@ -122,7 +122,7 @@
       }
     }
 
-    /// Sends what was asked of the bus, and waits for the next deadline of the rules.
+    /// Sends the queued calls to the bus, and schedules the next deadline of the rules.
     func settle() {
       bus.peer?.flush()
       bus.timer += 1
@@ -136,7 +136,8 @@
     }
 
     private func watch(_ descriptor: Int32) {
-      // A copy, since a source may look at it a little longer than the bus has it open.
+      // Uses a copy, since the source may use the descriptor a little longer than the bus keeps it
+      // open.
       let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
       let source = DispatchSource.makeReadSource(fileDescriptor: copy, queue: queue)
       source.setEventHandler { [weak self] in self?.assumeIsolated { $0.read() } }
@@ -188,7 +189,7 @@
       }
     }
 
-    /// Another process is the daemon, or none.
+    /// Handles a change of the process that is the daemon; `nil` if there is none.
     private func turn(to name: String?) {
       let name = name?.isEmpty == true ? nil : name
       guard name != bus.owner else { return }

@@ -7,23 +7,23 @@
     static let unknownMethod = BusRefusal(
       "org.freedesktop.DBus.Error.UnknownMethod", "there is no such method")
 
-    /// Whether BlueZ has what was to be registered.
+    /// Whether BlueZ already has the object that was to be registered.
     var isThere: Bool { name == "org.bluez.Error.AlreadyExists" }
   }
 
-  /// The objects that this program shows to BlueZ: a profile for which it connects by itself, and a
-  /// monitor of advertisements.
+  /// The objects that this program exports to BlueZ: a profile, for which BlueZ connects by itself,
+  /// and a monitor of advertisements.
   enum BlueZExports {
     static let application = "/holdfast/application"
     static let monitors = "/holdfast/monitors"
     private static let profilePath = application + "/profile"
     private static let monitorPath = monitors + "/monitor"
 
-    /// The AD types of incomplete and complete lists of 128-bit services (Supplement to the Core
-    /// Specification, part A, 1.1).
+    /// The AD types of incomplete and complete lists of 128-bit service UUIDs (Supplement to the
+    /// Core Specification, part A, 1.1).
     private static let lists: [UInt8] = [0x06, 0x07]
 
-    /// The answer to a call of BlueZ.
+    /// Returns the answer to a call by BlueZ.
     static func answer(
       _ call: BusMember, _ services: [GATTID]
     ) -> Result<[BusData], BusRefusal> {
@@ -43,7 +43,7 @@
       return .failure(.unknownMethod)
     }
 
-    /// What a call of BlueZ means for the rules; `nil` for nothing.
+    /// Returns the input that a call by BlueZ means for the rules; `nil` if there is none.
     static func input(_ call: BusMember) -> BlueZRadio.Input? {
       guard call.interface == BlueZName.monitor else { return nil }
       if call.name == "DeviceFound", let device = call.arguments.first?.text {
@@ -63,7 +63,7 @@
       return ["Type": .text("or_patterns"), "Patterns": .list(patterns, of: "(yyay)")]
     }
 
-    /// A UUID as it is sent in an advertisement.
+    /// Returns the bytes of a UUID in the order in which an advertisement contains them.
     private static func littleEndian(_ id: GATTID) -> [UInt8] {
       [id.low, id.high].flatMap { word in
         (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }

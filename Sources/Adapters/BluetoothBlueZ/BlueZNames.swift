@@ -20,16 +20,16 @@
     static let properties = "org.freedesktop.DBus.Properties"
   }
 
-  /// The address of a device and the names made of it.
+  /// The Bluetooth address of a device, and the names derived from it.
   struct BlueZAddress: Sendable, Hashable {
-    /// 48 bits, the first byte of the text form highest.
+    /// The 48 bits of the address, with the first byte of the text form as the highest.
     let bits: UInt64
 
-    /// Marks ids that are addresses (a version 8 UUID, RFC 9562 section 5.8, "BLUEZ").
+    /// The bits that mark an ID as an address (a version 8 UUID, RFC 9562 section 5.8, "BLUEZ").
     private static let high: UInt64 = 0x424C_5545_5A00_8000
     private static let low: UInt64 = 0x8000_0000_0000_0000
 
-    /// Reads `XX:XX:XX:XX:XX:XX`, or the same with `_`; `nil` for anything else.
+    /// Parses `XX:XX:XX:XX:XX:XX`, or the same with `_`; `nil` for any other text.
     init?(_ text: some StringProtocol) {
       let parts = text.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "_" }
       let bytes = parts.compactMap { $0.utf8.count == 2 ? UInt64($0, radix: 16) : nil }
@@ -37,7 +37,7 @@
       bits = bytes.reduce(0) { $0 << 8 | $1 }
     }
 
-    /// The address of an id; `nil` for one that another radio gave.
+    /// Extracts the address from an ID; `nil` for an ID of another radio.
     init?(_ id: PeripheralID) {
       guard id.id.high == Self.high, id.id.low >> 48 == Self.low >> 48 else { return nil }
       bits = id.id.low & 0xFFFF_FFFF_FFFF
@@ -45,11 +45,11 @@
 
     var id: PeripheralID { PeripheralID(UUID128(high: Self.high, low: Self.low | bits)) }
 
-    /// Whether a random address of this kind changes by itself: its two highest bits are not set
-    /// (Core Specification, volume 6, part B, 1.3.2).
+    /// Whether a random address of this kind changes by itself, which it does unless its two
+    /// highest bits are set (Core Specification, volume 6, part B, 1.3.2).
     var changesIfRandom: Bool { bits >> 46 != 0b11 }
 
-    /// The object of the device below an adapter's.
+    /// Returns the path of the device's object below the path of an adapter.
     func path(below adapter: String) -> String {
       let digits = (0..<6).map { place in
         let byte = bits >> UInt64(40 - 8 * place) & 0xFF
@@ -58,14 +58,16 @@
       return adapter + "/dev_" + digits.joined(separator: "_")
     }
 
-    /// The address in the path of a device's object; `nil` for another object.
+    /// Extracts the address from the path of a device's object; `nil` for the path of another
+    /// object.
     init?(path: String, below adapter: String) {
       guard path.hasPrefix(adapter + "/dev_") else { return nil }
       self.init(path.dropFirst(adapter.count + 5))
     }
   }
 
-  /// The objects of BlueZ as they were told; as many as it keeps itself.
+  /// The objects of BlueZ as reported by the bus. Their number is bounded by the number that BlueZ
+  /// has.
   struct BlueZObjects: Sendable, Hashable {
     typealias Interfaces = [String: [String: BusData]]
 
@@ -96,20 +98,21 @@
       all[path]?[interface]?[name]
     }
 
-    /// The adapters, first one first.
+    /// The paths of the adapters, sorted.
     var adapters: [String] {
       all.filter { $0.value[BlueZName.adapter] != nil }.keys.sorted()
     }
 
-    /// The adapter of a name such as `hci0`, if it is there; the first one for `nil`.
+    /// Returns the path of the adapter with a name such as `hci0`, if it exists; the first one for
+    /// `nil`.
     func adapter(_ name: String?) -> String? {
       guard let name else { return adapters.first }
       let path = "/org/bluez/" + name
       return self[path, BlueZName.adapter] == nil ? nil : path
     }
 
-    /// The answer to a question of BlueZ about these objects, which it is shown; `nil` for any
-    /// other call.
+    /// Returns the answer to a call by BlueZ that reads these exported objects; `nil` for any other
+    /// call.
     func answer(_ call: BusMember) -> [BusData]? {
       switch (call.interface, call.name) {
       case (BlueZName.manager, "GetManagedObjects"):
@@ -122,17 +125,17 @@
       }
     }
 
-    /// The object of a service of a device.
+    /// Returns the path of a service of a device.
     func service(_ id: GATTID, of device: String) -> String? {
       find(BlueZName.gattService, id, below: device)
     }
 
-    /// The object of a characteristic of a device, whatever its service.
+    /// Returns the path of a characteristic of a device, in any of its services.
     func characteristic(_ id: GATTID, of device: String) -> String? {
       find(BlueZName.characteristic, id, below: device)
     }
 
-    /// The lowest path, so that the answer does not depend on the order of a dictionary.
+    /// Returns the lowest path, so that the answer does not depend on the order of a dictionary.
     private func find(_ interface: String, _ id: GATTID, below device: String) -> String? {
       all.filter { path, interfaces in
         path.hasPrefix(device + "/")
@@ -140,7 +143,7 @@
       }.keys.min()
     }
 
-    /// The services that a device advertises or has.
+    /// Returns the services that a device advertises or has.
     func services(of device: String) -> Set<GATTID> {
       let texts = self[device, BlueZName.device, "UUIDs"]?.texts ?? []
       return Set(texts.compactMap { GATTID($0) })

@@ -5,11 +5,12 @@
   package import LinkWire
   import LinuxBus
 
-  /// A peripheral whose radio is that of this machine, through BlueZ on the system bus (D-Bus
-  /// interfaces GattManager1 and LEAdvertisingManager1 of bluez 5.66).
+  /// A peripheral that uses the Bluetooth radio of this machine through BlueZ on the system bus.
   ///
-  /// It translates: the rules are those of ``BlueZServer``. A daemon that does not run is not
-  /// started, and an adapter that is off is not switched on; it advertises once both are there.
+  /// It uses the D-Bus interfaces GattManager1 and LEAdvertisingManager1 of bluez 5.66. The actor
+  /// only translates; ``BlueZServer`` contains the rules. It does not start a daemon that is not
+  /// running, and it does not switch on an adapter that is off. It advertises once the daemon runs
+  /// and the adapter is on.
   package actor BlueZPeripheral: Peripheral, BlueZClient {
     let queue = DispatchQueue(label: "holdfast.bluez.peripheral")
     private let executor: QueueExecutor
@@ -17,26 +18,26 @@
     private var server: BlueZServer
     var bus: BlueZBus
 
-    /// Runs on the queue of the bus.
+    /// The executor that runs the actor on the queue of the bus.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
       unsafe executor.asUnownedSerialExecutor()
     }
 
-    /// A characteristic and what a central can do with it.
+    /// A characteristic and the operations that a central may perform on it.
     package struct Part: Sendable, Hashable {
       package let id: GATTID
-      /// The words of BlueZ: read, write, notify.
+      /// The operations by their BlueZ names: read, write, notify.
       package let flags: [String]
 
       package init(_ id: GATTID, _ flags: [String]) { (self.id, self.flags) = (id, flags) }
     }
 
-    /// A peripheral that is quiet.
+    /// Creates a peripheral that does not advertise.
     ///
     /// - Parameters:
-    ///   - adapter: such as `hci0`; `nil` is the first one.
-    ///   - address: a D-Bus address; `nil` is the system bus.
-    ///   - deliver: hears what centrals do. Must return quickly.
+    ///   - adapter: The name of the adapter, such as `hci0`; `nil` selects the first one.
+    ///   - address: A D-Bus address; `nil` is the system bus.
+    ///   - deliver: Receives the events of centrals. Must return quickly.
     package init(
       adapter: String?, service: GATTID, name: String, parts: [Part], address: String? = nil,
       deliver: @escaping @Sendable (PeripheralEvent) -> Void
@@ -59,7 +60,7 @@
       feed(.reply(number, bytes))
     }
 
-    /// Ends everything; the connection ends, too.
+    /// Closes the peripheral and its connection.
     package func close() {
       take(.close)
       closeBus()
@@ -93,7 +94,7 @@
     func hear(_ message: BlueZMessage) { take(.bus(message)) }
   }
 
-  /// The objects that a peripheral shows to BlueZ.
+  /// The objects that a peripheral exports to BlueZ.
   struct BlueZServerExports: Sendable {
     static let root = "/holdfast/peripheral"
     static let advertisement = "/holdfast/advertisement"

@@ -5,18 +5,18 @@
 
   // Tickets and connections.
   extension BlueZRadio {
-    /// A peripheral that something is wanted of, or that is being left.
+    /// A peripheral that has tickets, or that is being disconnected.
     struct Peer: Sendable, Hashable {
-      /// Oldest first.
+      /// The tickets, oldest first.
       var tickets: [Ticket] = []
       var phase = Phase.idle
       var retry = ConnectRetry()
-      /// The characteristics that were subscribed to in this connection.
+      /// The characteristics subscribed to in this connection.
       var subscribed: Set<String> = []
-      /// Whether what BlueZ knows of its services is wrong.
+      /// Whether BlueZ's stored services of the peripheral are wrong.
       var isSuspect = false
 
-      /// When it wants to be called.
+      /// The next time at which the peripheral has to be handled.
       var due: Instant? {
         let rests = phase == .idle ? tickets.compactMap(\.restsUntil) : []
         return ([phase.due] + rests).compactMap(\.self).min()
@@ -26,14 +26,15 @@
     struct Ticket: Sendable, Hashable {
       let attempt: AttemptID
       let isQueued: Bool
-      /// Until when it leaves the peripheral alone. BlueZ connects what it keeps sooner.
+      /// The time until which the ticket starts no connect. BlueZ connects a device that it stores
+      /// sooner.
       var restsUntil: Instant?
     }
 
     enum Phase: Sendable, Hashable {
       case idle
       case connecting(CallID, due: Instant)
-      /// It is disconnected after a failure; the pause that follows.
+      /// The peripheral is being disconnected after a failure; `pause` follows.
       case clearing(CallID, due: Instant, isAnswered: Bool, pause: Duration)
       case pausing(Instant)
       case open
@@ -48,7 +49,7 @@
         }
       }
 
-      /// Whether the standby waits for it.
+      /// Whether the standby waits for the peripheral.
       var waits: Bool { self == .idle }
 
       var isConnecting: Bool {
@@ -58,7 +59,7 @@
         }
       }
 
-      /// Whether BlueZ does something with it, or may.
+      /// Whether BlueZ is, or may be, working on the peripheral.
       var isBusy: Bool {
         switch self {
         case .connecting, .clearing, .open, .closing: true
@@ -92,9 +93,10 @@
       }
     }
 
-    /// Disconnects, which cancels a connect as well.
+    /// Disconnects a peripheral, which also cancels a connect.
     ///
-    /// A device of which BlueZ knows wrong services is removed instead, which disconnects, too.
+    /// If BlueZ has wrong services for the device, the device is removed instead, which also
+    /// disconnects it.
     mutating func leave(_ id: PeripheralID, _ step: inout Step) {
       guard let device = device(id) else { return left(id, &step) }
       let isPaired = objects[device, BlueZName.device, "Paired"]?.boolean == true
@@ -106,9 +108,10 @@
         call, due: step.now.advanced(by: ConnectRetry.clearing), isAnswered: false)
     }
 
-    /// Goes on with a peripheral that is idle.
+    /// Connects an idle peripheral if one of its tickets allows it now.
     ///
-    /// - Parameter isSighted: whether it advertises just now; a queued ticket connects only then.
+    /// - Parameter isSighted: Whether the peripheral is advertising now; a queued ticket connects
+    ///   only then.
     mutating func pursue(_ id: PeripheralID, isSighted: Bool, _ step: inout Step) {
       guard isOn, let peer = peers[id], peer.phase == .idle, !peer.tickets.isEmpty,
         let device = device(id)
@@ -123,7 +126,7 @@
       peers[id]?.phase = .connecting(call, due: step.now.advanced(by: ConnectRetry.limit))
     }
 
-    /// A connect ended; `nil` for success.
+    /// Handles the end of a connect; a `nil` fault is a success.
     mutating func connectEnded(
       _ id: PeripheralID, _ call: CallID, _ fault: ConnectFault?, _ step: inout Step
     ) {
@@ -139,8 +142,8 @@
       keep(id, &step)
     }
 
-    /// Lets BlueZ keep a device that was connected: only then it connects by itself, also after it
-    /// was disconnected.
+    /// Makes BlueZ store a device that was connected. BlueZ connects only stored devices by itself,
+    /// and stores them across disconnects.
     private mutating func keep(_ id: PeripheralID, _ step: inout Step) {
       guard hasProfile, let device = device(id),
         objects[device, BlueZName.device, "Trusted"]?.boolean != true
@@ -152,7 +155,7 @@
         &step)
     }
 
-    /// BlueZ took the profile.
+    /// Handles BlueZ's acceptance of the profile.
     mutating func registered(_ step: inout Step) {
       hasProfile = true
       for (id, peer) in peers where peer.phase == .open { keep(id, &step) }
@@ -184,7 +187,7 @@
       return BusMember(adapter, BlueZName.adapter, "RemoveDevice", [.path(device)])
     }
 
-    /// Tells those that do not wait for ever; the others are served by the standby.
+    /// Fails the tickets that are not queued; the standby serves the queued ones.
     private mutating func giveUp(_ id: PeripheralID, _ fault: ConnectFault, _ step: inout Step) {
       for ticket in peers[id]?.tickets ?? [] where !ticket.isQueued {
         step.effects.append(.tell(.failed(ticket.attempt, fault.failure)))
@@ -193,7 +196,7 @@
       peers[id]?.retry = ConnectRetry()
     }
 
-    /// BlueZ answered a disconnect or a removal.
+    /// Handles BlueZ's answer to a disconnect or a removal.
     mutating func cleared(_ id: PeripheralID, _ call: CallID, _ step: inout Step) {
       switch peers[id]?.phase {
       case .clearing(call, let due, _, let pause):
@@ -223,7 +226,8 @@
       peers[id]?.phase = .pausing(step.now.advanced(by: pause))
     }
 
-    /// A connection is over: forgets it, or goes on for those that asked meanwhile.
+    /// Handles the end of a connection: removes the peripheral, or connects again for newer
+    /// tickets.
     mutating func left(_ id: PeripheralID, _ step: inout Step) {
       guard peers[id]?.tickets.isEmpty == false else {
         peers[id] = nil
@@ -235,7 +239,7 @@
 
     mutating func connectedChanged(_ path: String, _ isConnected: Bool, _ step: inout Step) {
       guard let id = id(ofDevice: path), let peer = peers[id] else {
-        // BlueZ connected it by itself, before a ticket asked for it.
+        // BlueZ connected the device by itself, before a ticket requested it.
         if isConnected { tellIfScanned(path, &step) }
         return
       }
@@ -243,11 +247,11 @@
       case .open: if !isConnected { lost(id, .reset, &step) }
       case .idle, .pausing: if isConnected { opened(id, &step) }
       case .clearing, .closing: leftIfDone(id, &step)
-      case .connecting: return  // its answer comes
+      case .connecting: return  // The answer follows.
       }
     }
 
-    /// A connection was lost: its tickets end, too.
+    /// Handles the loss of a connection, which ends its tickets as well.
     mutating func lost(_ id: PeripheralID, _ failure: LinkFailure, _ step: inout Step) {
       let tickets = peers[id]?.tickets ?? []
       fail(failure, &step) { $0.peer == id }
@@ -259,7 +263,7 @@
       left(id, &step)
     }
 
-    /// The object of a device vanished; its connection with it.
+    /// Handles the removal of a device's object, which ends its connection as well.
     mutating func deviceRemoved(_ id: PeripheralID, _ step: inout Step) {
       switch peers[id]?.phase {
       case .open: lost(id, .reset, &step)
@@ -270,7 +274,7 @@
       }
     }
 
-    /// Goes on with a peripheral that was left alone.
+    /// Connects a peripheral again if the rest of one of its tickets is over.
     private mutating func endRest(of id: PeripheralID, _ step: inout Step) {
       var isOver = false
       for index in peers[id]?.tickets.indices ?? 0..<0 {
@@ -281,7 +285,8 @@
       if isOver { pursue(id, isSighted: isInSight(id), &step) }
     }
 
-    /// Whether a discovery that runs has seen it; what it has told once is not told again.
+    /// Whether the running discovery has found the device; BlueZ does not report the same device
+    /// again.
     private func isInSight(_ id: PeripheralID) -> Bool {
       device(id).flatMap { objects[$0, BlueZName.device, "RSSI"] } != nil
     }
@@ -295,7 +300,8 @@
       case .closing: left(id, &step)
       case .pausing:
         peers[id]?.phase = .idle
-        // What failed was there: a queued ticket tries again as long as its pauses are short.
+        // The peripheral was reachable when it failed, so a queued ticket retries while the pauses
+        // are short.
         pursue(id, isSighted: peers[id]?.retry != ConnectRetry(), &step)
       case .idle, .open: return
       }

@@ -3,19 +3,18 @@
   import LinkWire
   import LinuxBus
 
-  /// The rules of a central over BlueZ: what was asked for and what the bus said go in, calls and
-  /// events come out.
+  /// The rules of a central over BlueZ: commands and bus messages go in, calls and events come out.
   ///
   ///     idle ──▶ connecting ──▶ open ──▶ closing ──▶ idle
   ///      ▲  ▲        │
   ///      │  └─ pausing ◀─ clearing      a failure: disconnect, wait, pause, try again
   ///
-  /// While a peripheral is idle a scan looks for it if one ticket is not queued, and the best
-  /// standby waits for it otherwise.
+  /// A scan looks for an idle peripheral if one of its tickets is not queued. Otherwise the best
+  /// standby waits for it.
   struct BlueZRadio: Sendable {
     enum Input: Sendable, Equatable {
       case bus(BlueZMessage)
-      /// The monitor saw a device; or it was released by BlueZ.
+      /// The monitor found the device with this path.
       case sighted(String)
       case monitorReleased
       case scan([GATTID])
@@ -30,11 +29,11 @@
       case call(CallID, BusMember)
       case tell(CentralEvent)
       case answer(RequestID, Result<[UInt8], LinkFailure>)
-      /// What waits for the peripherals now.
+      /// The standby that now waits for the peripherals; `nil` if none does.
       case standby(BlueZStandby?)
     }
 
-    /// What is asked of a peripheral that is connected.
+    /// A request to a connected peripheral.
     enum Request: Sendable, Hashable {
       case discover(GATTID, [GATTID])
       case notify(GATTID)
@@ -45,25 +44,25 @@
     typealias CallID = BlueZMessage.CallID
     typealias RequestID = UInt64
 
-    /// How long services are waited for after a connect.
+    /// The longest wait for services after a connect.
     static let discoveryLimit = Duration.seconds(20)
-    /// How long an answer is waited for (Core Specification, volume 3, part F, 3.3.3).
+    /// The longest wait for an answer (Core Specification, volume 3, part F, 3.3.3).
     static let requestLimit = Duration.seconds(30)
-    /// After which a daemon that restarts is one that is not there.
+    /// The time after which a restarting daemon counts as absent.
     static let restartLimit = Duration.seconds(30)
-    /// The pause after a scan that could not begin.
+    /// The pause after a scan that failed to start.
     static let scanPause = Duration.seconds(5)
 
     /// The name of the adapter, such as `hci0`; `nil` is the first one.
     let adapterName: String?
-    /// What peripherals of the standby advertise.
+    /// The services that the peripherals of the standby advertise.
     let services: [GATTID]
     var objects = BlueZObjects()
     var daemon = Daemon.absent
     var told: AdapterState?
     var scan: [GATTID]?
     var discovery = Discovery.off
-    /// The begin of the next scan of the standby, and its end while one runs.
+    /// The start of the standby's next scan, and the end of the running one.
     var paceAt: Instant?
     var paceEnd: Instant?
     var hasProfile = false
@@ -80,9 +79,9 @@
 
     enum Daemon: Sendable, Hashable {
       case absent
-      /// It was there and is gone, until a moment at which it counts as absent.
+      /// The daemon disappeared; at this time it counts as absent.
       case restarting(Instant)
-      /// Its objects are being read.
+      /// The daemon's objects are being read.
       case loading
       case refused
       case ready
@@ -92,7 +91,7 @@
       case off
       case starting(CallID, tries: Int)
       case on
-      /// It could not begin; the next try.
+      /// The discovery failed to start; the next try is at this time.
       case resting(Instant)
     }
 
@@ -109,11 +108,11 @@
       case clear(PeripheralID)
       case recheck(RequestID)
       case request(RequestID)
-      /// Its answer changes nothing.
+      /// The answer has no effect.
       case nothing
     }
 
-    /// One call: its time, and what it asks for so far.
+    /// One call of the machine: its time, and the effects so far.
     struct Step {
       let now: Instant
       var effects: [Effect] = []
@@ -137,7 +136,8 @@
       return step.effects
     }
 
-    /// When it wants to be called; `nil` while only an input can change anything.
+    /// The next time at which the machine has to be called; `nil` while only an input can change
+    /// it.
     var deadline: Instant? {
       var times = peers.values.compactMap(\.due) + requests.values.map(\.due)
       if case .restarting(let due) = daemon { times.append(due) }
@@ -174,11 +174,11 @@
         if let purpose = calls.removeValue(forKey: call) { answered(purpose, call, values, &step) }
       case .refused(let call, let refusal):
         if let purpose = calls.removeValue(forKey: call) { refused(purpose, call, refusal, &step) }
-      case .called: return  // answered from what it exports
+      case .called: return  // The exported objects answer it.
       }
     }
 
-    /// What must follow every step.
+    /// Updates everything that depends on the state; runs after every step.
     private mutating func settle(_ step: inout Step) {
       tellAdapter(&step)
       settleStandby(&step)
@@ -228,10 +228,11 @@
     ) {
       switch purpose {
       case .load:
-        // Anything else than a lack of rights ends with the daemon, which is told besides.
+        // Any failure other than missing permission ends with the daemon, and that end is reported
+        // separately.
         daemon = refusal.name.hasSuffix("AccessDenied") ? .refused : .absent
       case .start: discoveryRefused(call, refusal, &step)
-      // BlueZ keeps what it took while the adapter is off.
+      // BlueZ keeps a registered application while the adapter is off.
       case .register: if refusal.isThere { registered(&step) } else { hasProfile = false }
       case .monitor: monitor = refusal.isThere ? .on : .unsupported
       case .connect(let id):
@@ -248,17 +249,17 @@
     }
   }
 
-  // What the bus says: the daemon, its adapter and its objects.
+  // Messages from the bus: the daemon, its adapter and its objects.
   extension BlueZRadio {
-    /// The object of the adapter that is used.
+    /// The path of the adapter in use.
     var adapter: String? { objects.adapter(adapterName) }
 
-    /// The path that a peripheral's object has, whether it is there or not.
+    /// Returns the path of a peripheral's object, whether the object exists or not.
     func path(of id: PeripheralID) -> String? {
       adapter.flatMap { adapter in BlueZAddress(id)?.path(below: adapter) }
     }
 
-    /// The object of a peripheral that BlueZ knows.
+    /// Returns the path of a peripheral's object if BlueZ has it.
     func device(_ id: PeripheralID) -> String? {
       path(of: id).flatMap { objects[$0, BlueZName.device] == nil ? nil : $0 }
     }
@@ -289,7 +290,7 @@
       objects = BlueZObjects(values.first?.objects ?? [:])
     }
 
-    /// What the radio can do now.
+    /// The current state of the radio; `nil` while it is being read.
     private var state: AdapterState? {
       switch daemon {
       case .absent: return .unsupported
@@ -311,7 +312,7 @@
       step.effects.append(.tell(.adapter(state)))
     }
 
-    /// Offers BlueZ what it can wait for.
+    /// Registers the profile for which BlueZ connects by itself.
     private mutating func begin(_ step: inout Step) {
       guard let adapter, objects[adapter, BlueZName.gattManager] != nil, !services.isEmpty else {
         return
@@ -322,7 +323,8 @@
           [.path(BlueZExports.application), .properties([:])]), for: .register, &step)
     }
 
-    /// Forgets what ended with the adapter: tickets, requests, and what BlueZ was asked.
+    /// Removes the state that ended with the adapter: tickets, requests, and registrations with
+    /// BlueZ.
     mutating func drop(_ step: inout Step) {
       for id in requests.keys.sorted() { step.effects.append(.answer(id, .failure(.reset))) }
       (requests, peers, calls) = ([:], [:], calls.filter { $0.value == .load })
@@ -366,7 +368,7 @@
       }
     }
 
-    /// A device advertises.
+    /// Handles an advertisement from a device.
     private mutating func heard(_ path: String, _ step: inout Step) {
       guard let id = id(ofDevice: path) else { return }
       tellIfScanned(path, &step)
@@ -378,16 +380,16 @@
     }
   }
 
-  // Discovery, and the standby.
+  // Discovery and standby.
   extension BlueZRadio {
-    /// The most starts of one discovery; something else has it then.
+    /// The maximum number of starts of one discovery; after that, another program is using it.
     static let startLimit = 4
 
     mutating func scan(_ services: [GATTID], _ step: inout Step) {
       scan = services
       if case .on = discovery { setFilter(&step) }
-      // What another program discovers, or what is connected and advertises no more, is told no
-      // second time.
+      // BlueZ does not report a device again that another program discovers, or one that is
+      // connected and no longer advertises.
       for path in objects.all.keys.sorted() {
         guard let device = objects[path, BlueZName.device],
           device["RSSI"] != nil || device["Connected"]?.boolean == true
@@ -396,7 +398,7 @@
       }
     }
 
-    /// Tells of a device that the app scans for; BlueZ merges the filters of all programs.
+    /// Reports a device that the app scans for; BlueZ merges the filters of all programs.
     mutating func tellIfScanned(_ path: String, _ step: inout Step) {
       guard isOn, let scan, let id = id(ofDevice: path),
         !objects.services(of: path).isDisjoint(with: scan)
@@ -405,7 +407,8 @@
       step.effects.append(.tell(.found(id, name: name)))
     }
 
-    /// Whether BlueZ shall discover: not while it connects, since many controllers cannot do both.
+    /// Whether BlueZ should discover. It should not during a connect, since many controllers cannot
+    /// do both.
     private var wantsDiscovery: Bool {
       guard isOn, !peers.values.contains(where: \.phase.isConnecting) else { return false }
       let isHunting = peers.contains { id, peer in
@@ -452,7 +455,7 @@
       if case .starting(call, _) = discovery { discovery = .on }
     }
 
-    /// A discovery of an earlier run that is still open is ended first.
+    /// Handles a refused discovery; stops one left open by an earlier run and tries again.
     mutating func discoveryRefused(_ call: CallID, _ refusal: BusRefusal, _ step: inout Step) {
       guard case .starting(call, let tries) = discovery else { return }
       guard refusal.name == "org.bluez.Error.InProgress", tries < Self.startLimit else {
@@ -465,7 +468,7 @@
 
     // MARK: standby
 
-    /// What decides which standby serves a peripheral.
+    /// Returns the facts that decide which standby serves a peripheral.
     func facts(of id: PeripheralID) -> StandbyFacts {
       let properties = device(id).flatMap { objects[$0, BlueZName.device] } ?? [:]
       let isRandom = properties["AddressType"]?.text == "random"
@@ -476,7 +479,7 @@
         hasMonitor: monitor == .on)
     }
 
-    /// The standby that serves a peripheral which waits; `nil` if it does not wait.
+    /// Returns the standby that serves a waiting peripheral; `nil` if the peripheral does not wait.
     private func kind(for id: PeripheralID) -> BlueZStandby? {
       guard let peer = peers[id], peer.phase.waits,
         peer.tickets.contains(where: { $0.isQueued && $0.restsUntil == nil })
@@ -486,7 +489,7 @@
 
     mutating func settleStandby(_ step: inout Step) {
       let all = isOn ? peers.keys.compactMap { kind(for: $0) } : []
-      // The one that asks most of this program, if peripherals differ.
+      // If peripherals differ, the standby that needs the most work from this program wins.
       let standby = BlueZStandby.allCases.last { all.contains($0) }
       askForMonitor(standby, &step)
       if let standby {
@@ -528,16 +531,16 @@
     }
   }
 
-  // Requests to a peripheral that is connected.
+  // Requests to a connected peripheral.
   extension BlueZRadio {
-    /// A request that is not answered yet.
+    /// A request without an answer yet.
     struct Pending: Sendable, Hashable {
       let attempt: AttemptID
       let peer: PeripheralID
       let request: Request
-      /// The end of its time.
+      /// The time at which the request fails.
       let limit: Instant
-      /// When it is looked at again, if that is before its limit.
+      /// The time of the next try, if it is before the limit.
       var againAt: Instant?
       var tries = 0
       /// Whether a subscription of an earlier run is being ended first.
@@ -546,10 +549,11 @@
       var due: Instant { min(limit, againAt ?? limit) }
     }
 
-    /// How often services that BlueZ said are all there are looked for again, and the pause.
+    /// The number of times that resolved but incomplete services are listed again, and the pause
+    /// between.
     static let rechecks = 3
     static let recheckPause = Duration.milliseconds(250)
-    /// The same for a request while another one goes on; BlueZ tells no end of that.
+    /// The same for a request during another one; BlueZ does not report the end of the other one.
     static let busyTries = 100
     static let busyPause = Duration.milliseconds(50)
 
@@ -568,7 +572,7 @@
       if isDiscovery { verify(id, &step) } else { send(id, &step) }
     }
 
-    /// Ends requests.
+    /// Ends the requests that match a predicate with a failure.
     mutating func fail(
       _ failure: LinkFailure, _ step: inout Step, _ isMeant: (Pending) -> Bool
     ) {
@@ -586,7 +590,8 @@
 
     // MARK: services
 
-    /// Verifies what waits for the services of a device, by its path or that of a part.
+    /// Verifies the discoveries that wait for the services of a device, by the path of the device
+    /// or of one of its objects.
     mutating func verifyAll(below path: String, _ step: inout Step) {
       for (id, pending) in requests.sorted(by: { $0.key < $1.key }) {
         guard case .discover = pending.request, let device = device(pending.peer),
@@ -596,9 +601,9 @@
       }
     }
 
-    /// Ends a discovery whose objects are all there.
+    /// Ends a discovery if all of its objects exist.
     ///
-    /// BlueZ can say that services are resolved before it has exported their objects (bluez 1489).
+    /// BlueZ can report services as resolved before it has exported their objects (bluez 1489).
     private mutating func verify(_ id: RequestID, _ step: inout Step) {
       guard let pending = requests[id], case .discover(let service, let parts) = pending.request,
         let device = device(pending.peer),
@@ -611,7 +616,7 @@
       requests[id]?.againAt = step.now.advanced(by: Self.recheckPause)
     }
 
-    /// BlueZ listed its objects again.
+    /// Handles BlueZ's new list of its objects.
     mutating func rechecked(_ id: RequestID, _ values: [BusData], _ step: inout Step) {
       for (path, interfaces) in values.first?.objects ?? [:] { objects.add(path, interfaces) }
       guard let pending = requests[id] else { return }
@@ -668,7 +673,7 @@
         pending.isStopping = false
         requests[id] = pending
         send(id, &step)
-      // A subscription of before this connection, which BlueZ has renewed by itself.
+      // A subscription from before this connection, which BlueZ has renewed by itself.
       case "org.bluez.Error.InProgress" where isNotify && pending.tries == 1:
         pending.isStopping = true
         requests[id] = pending
@@ -690,7 +695,7 @@
       call(BusMember("/", BlueZName.manager, "GetManagedObjects"), for: .recheck(id), &step)
     }
 
-    /// A peripheral that does not answer ends its connection, as GATT demands.
+    /// Ends the connection of a peripheral that does not answer, as GATT demands.
     private mutating func late(_ pending: Pending, _ step: inout Step) {
       let isDiscovery = if case .discover = pending.request { true } else { false }
       let failure = LinkFailure.timeout(isDiscovery ? .establish : .response)
@@ -711,7 +716,8 @@
       step.effects.append(.tell(.value(attempt, id, value)))
     }
 
-    /// The longest value of a notification: the MTU, told since BlueZ 5.62, without its head.
+    /// Returns the longest value of a notification: the MTU, reported since BlueZ 5.62, less its
+    /// header.
     func longestValue(of attempt: AttemptID) -> Int {
       guard let (id, _) = peers.first(where: { $0.value.holds(attempt) }), let device = device(id)
       else { return 20 }

@@ -4,11 +4,12 @@
   import LinkWire
   import LinuxBus
 
-  /// The rules of a peripheral over BlueZ: its wishes and what the bus said go in, calls and events
-  /// come out.
+  /// The rules of a peripheral over BlueZ: commands and bus messages go in, calls and events come
+  /// out.
   ///
-  /// Its application, the services that a central reads, is registered while the daemon is there;
-  /// its advertisement while it wants one, the adapter is on and nobody is connected.
+  /// The application, which contains the services that a central reads, is registered while the
+  /// daemon runs. The advertisement is registered while advertising is requested, the adapter is on
+  /// and no central is connected.
   struct BlueZServer: Sendable {
     enum Input: Sendable, Equatable {
       case bus(BlueZMessage)
@@ -28,35 +29,36 @@
 
     typealias CallID = BlueZMessage.CallID
 
-    /// What BlueZ is asked to take.
+    /// The state of an object's registration with BlueZ.
     enum Registration: Sendable, Hashable {
       case none
       case asked(CallID)
       case done
-      /// It was refused; the next try.
+      /// BlueZ refused the registration; the next try is at this time.
       case resting(Instant)
     }
 
-    /// The pause after a registration that was refused.
+    /// The pause after a refused registration.
     static let pause = Duration.seconds(2)
-    /// What a notification carries before a central said more.
+    /// The size of a notification's value until a central agrees to a larger one, in bytes.
     static let shortest = 20
 
     let adapterName: String?
     let exports: BlueZServerExports
     var objects = BlueZObjects()
-    /// The question for all objects, while it is open.
+    /// The pending call for all objects.
     private var loading: CallID?
     private var isReady = false
     private var application = Registration.none
     private var advertisement = Registration.none
     private var wantsAdvertising = false
     private var isClosed = false
-    /// The device that is connected.
+    /// The path of the connected device.
     private(set) var phone: String?
     private var longestValue = Self.shortest
     private var subscribed: Set<GATTID> = []
-    /// Calls that wait for an answer of the peripheral, with the place at which a read begins.
+    /// The calls that wait for an answer from the peripheral, each with the offset at which a read
+    /// starts.
     private var requests: [UInt16: (call: UInt64, offset: Int)] = [:]
     private var lastRequest: UInt16 = 0
     private var lastCall: CallID = 0
@@ -65,7 +67,8 @@
       (adapterName, self.exports) = (adapter, exports)
     }
 
-    /// When it wants to be called; `nil` while only an input can change anything.
+    /// The next time at which the machine has to be called; `nil` while only an input can change
+    /// it.
     var deadline: Instant? {
       [application, advertisement].compactMap {
         if case .resting(let due) = $0 { due } else { nil }
@@ -137,7 +140,7 @@
 
     private var adapter: String? { objects.adapter(adapterName) }
 
-    /// What must follow every step.
+    /// Updates the registrations; runs after every step.
     private mutating func settle(_ effects: inout [Effect]) {
       guard isReady, !isClosed, let adapter else { return }
       let isOn = objects[adapter, BlueZName.adapter, "Powered"]?.boolean == true
@@ -148,7 +151,7 @@
               adapter, BlueZName.gattManager, "RegisterApplication",
               [.path(BlueZServerExports.root), .properties([:])]), &effects))
       }
-      // BlueZ drops it with the adapter.
+      // BlueZ drops the advertisement when the adapter is switched off.
       if !isOn { advertisement = .none }
       let wants = wantsAdvertising && isOn && application == .done && phone == nil
       switch (advertisement, wants) {
@@ -252,7 +255,7 @@
       }
     }
 
-    /// BlueZ tells the MTU with each request.
+    /// Adopts the MTU, which BlueZ sends with each request.
     private mutating func agree(_ options: [String: BusData]?, _ effects: inout [Effect]) {
       guard let mtu = options?["mtu"]?.word else { return }
       let longest = max(Int(mtu) - 3, Self.shortest)

@@ -2,23 +2,23 @@
   import LinkCore
   import LinuxBus
 
-  /// Why a connect of BlueZ failed, as far as it decides what to do next.
+  /// The reason why a connect of BlueZ failed, as far as it affects the next action.
   enum ConnectFault: Sendable, Hashable {
-    /// Something that goes away by itself; BlueZ says so of any error of a socket.
+    /// A fault that goes away by itself; BlueZ reports it for any error of a socket.
     case transient(String)
-    /// Another connect goes on; after a crash of its caller it can last for ever.
+    /// Another connect is in progress; after its caller crashed, it can last forever.
     case inProgress
-    /// The bus or the daemon did not do its part.
+    /// The bus or the daemon failed.
     case bus(String)
     /// The peripheral did not answer in time.
     case timeout
-    /// The adapter has no connection left, or the device's object vanished.
+    /// The adapter has no free connection, or the device's object vanished.
     case gone
-    /// Services could not be read.
+    /// The services could not be read.
     case gatt(String)
     case other(String)
 
-    /// What an answer to `Connect` means.
+    /// Creates the fault that a refusal of `Connect` means.
     init(_ refusal: BusRefusal) {
       let transients = ["le-connection-abort-by-local", "br-connection-canceled"]
       if transients.contains(where: refusal.text.contains) {
@@ -39,7 +39,7 @@
       }
     }
 
-    /// What a ticket is told when no more is tried.
+    /// The failure that a ticket receives when there is no further try.
     var failure: LinkFailure {
       switch self {
       case .timeout: .timeout(.connect)
@@ -51,32 +51,35 @@
     }
   }
 
-  /// The regime of connects: how often, after which pause, and when a device is removed.
+  /// The retry rules of connects: their number, their pauses, and when a device is removed.
   ///
-  /// The numbers are those of bleak-retry-connector, which are proven by the users of Home
-  /// Assistant: four failures that count and nine that go away by themselves.
+  /// The numbers are those of bleak-retry-connector, which the users of Home Assistant have proven:
+  /// four failures that count and nine that go away by themselves.
   struct ConnectRetry: Sendable, Hashable {
     static let realLimit = 4
     static let transientLimit = 9
-    /// How long one `Connect` may take; it is the kernel's limit, too.
+    /// The longest duration of one `Connect`, which is also the kernel's limit.
     static let limit = Duration.seconds(20)
-    /// How long a disconnect is waited for.
+    /// The longest wait for a disconnect.
     static let clearing = Duration.seconds(5)
-    /// The pause before the standby may connect again after all of that.
+    /// The pause before the standby may connect again after the last try.
     static let floor = Duration.seconds(30)
 
     private(set) var real = 0
     private(set) var transient = 0
     private(set) var busy = 0
 
-    /// What follows a failure.
+    /// The action after a failure.
     enum Verdict: Sendable, Hashable {
-      /// Another try after a pause; what BlueZ knows of the device is removed first if it is stuck.
+      /// Tries again after a pause. If the connect is stuck, BlueZ's data about the device is
+      /// removed first.
       case again(after: Duration, removes: Bool)
       case giveUp
     }
 
-    /// - Parameter isBonded: whether removing the device would cost the user a pairing.
+    /// Counts a failure and returns the action that follows.
+    ///
+    /// - Parameter isBonded: Whether removing the device would cost the user a pairing.
     mutating func next(after fault: ConnectFault, isBonded: Bool) -> Verdict {
       busy = fault == .inProgress ? busy + 1 : 0
       switch fault {

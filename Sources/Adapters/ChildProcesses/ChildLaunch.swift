@@ -7,37 +7,38 @@
   import Darwin
 #endif
 
-/// A program to start, and what it gets of this process.
+/// A program to start, and the resources that it gets from this process.
 package struct ChildLaunch: Sendable {
-  /// The file of the program.
+  /// The path of the program's file.
   var path: String
-  /// Its arguments, the first of which is its name.
+  /// The arguments of the program, the first of which is its name.
   var words: [String]
-  /// Its environment as `NAME=VALUE`; `nil` gives it that of this process.
+  /// The environment of the program as `NAME=VALUE`; `nil` passes on that of this process.
   package var environment: [String]?
-  /// What is added to that environment, as `NAME=VALUE`; the later of two with one name counts.
+  /// The additions to that environment as `NAME=VALUE`; of two with the same name the later one
+  /// counts.
   package var additions: [String] = []
-  /// The descriptor that becomes its standard input; `nil` is an empty file.
+  /// The descriptor that becomes the standard input; `nil` is an empty file.
   package var input: Int32?
-  /// The descriptor that becomes its standard output; `nil` discards what it prints.
+  /// The descriptor that becomes the standard output; `nil` discards the output.
   package var output: Int32?
-  /// The descriptor that becomes its standard error; `nil` discards what it prints.
+  /// The descriptor that becomes the standard error; `nil` discards the output.
   package var error: Int32?
-  /// Whether it has a process group of its own, with default signal handling. The group ends with
-  /// this process, however that ends.
+  /// Whether the program has a process group of its own, with default signal handling. The group
+  /// ends with this process, however that ends.
   package var leadsGroup = false
-  /// The leader of the group that it joins; 0 if it leads its own.
+  /// The leader of the process group that the program joins; 0 if it leads its own group.
   var group: Int32 = 0
-  /// Whether it gets the standard streams only, and no other open descriptor.
+  /// Whether the program gets the standard streams only, and no other open descriptor.
   package var closesOthers = false
 
-  /// A program with its arguments, the first of which is its name.
+  /// Creates a launch of a program with arguments, the first of which is the program's name.
   package init(_ path: String, _ words: [String]) {
     self.path = path
     self.words = words
   }
 
-  /// Starts the program and returns its number.
+  /// Starts the program and returns its process ID.
   func spawn() throws(ChildFailure) -> Int32 {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t? = nil
@@ -76,7 +77,7 @@ package struct ChildLaunch: Sendable {
     return child
   }
 
-  /// Says which of the attributes count.
+  /// The flags that select the attributes in effect.
   private var flags: Int16 {
     var flags: Int32 = 0
     if leadsGroup {
@@ -88,7 +89,7 @@ package struct ChildLaunch: Sendable {
     return Int16(flags)
   }
 
-  /// Calls `body` with the arguments and the environment as C reads them.
+  /// Calls `body` with the arguments and the environment as C strings.
   private func withArguments(
     _ body: (
       _ words: [UnsafeMutablePointer<CChar>?],
@@ -102,7 +103,7 @@ package struct ChildLaunch: Sendable {
     return unsafe body(words, environ)
   }
 
-  /// Its environment with the additions.
+  /// The environment of the program with the additions.
   private var variables: [String] {
     guard !additions.isEmpty else { return environment ?? [] }
     let names = additions.map { $0.prefix { $0 != "=" } + "=" }

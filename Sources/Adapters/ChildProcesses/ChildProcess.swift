@@ -13,32 +13,33 @@ import Synchronization
 
 /// A program that runs as a child of this process; it is always reaped.
 ///
-/// Its number is freed under the lock that signals take, so that no signal reaches a process that
-/// got the number later.
+/// The process ID is released under the lock that signals take, so that no signal reaches a process
+/// that received the same ID later.
 package final class ChildProcess: Sendable {
   /// The way in which a program ended.
   package enum Ending: Sendable, Equatable {
-    /// It exited with a status.
+    /// The program exited with a status.
     case exited(Int32)
-    /// A signal ended it.
+    /// A signal ended the program.
     case signalled(Int32)
 
-    /// The low seven bits name a signal, zero after an exit; the status stands in the next byte.
+    /// Decodes a wait status. The low seven bits are a signal, zero after an exit; the next byte is
+    /// the exit status.
     init(word: Int32) {
       self = word & 0x7F == 0 ? .exited((word >> 8) & 0xFF) : .signalled(word & 0x7F)
     }
   }
 
   private enum State {
-    /// Its end is not waited for: it keeps its number, so that its group can be killed.
+    /// Nothing waits for the end of the process. It keeps its ID, so that its group can be killed.
     case unattended
     case attended([@Sendable (Ending) -> Void])
     case ended(Ending)
   }
 
-  /// The number of the process.
+  /// The process ID.
   package let identifier: Int32
-  /// The number that signals go to: negative for the whole group.
+  /// The target of signals: the process ID, or the negated ID of the group.
   private let target: Int32
   private let keeper: GroupKeeper?
   private let state = Mutex(State.unattended)
@@ -46,7 +47,7 @@ package final class ChildProcess: Sendable {
   /// Starts a program.
   package init(_ launch: ChildLaunch) throws(ChildFailure) {
     var launch = launch
-    // Where there is no shell, it leads the group itself.
+    // Without a shell, the program leads the group itself.
     keeper = launch.leadsGroup ? try? GroupKeeper() : nil
     if let keeper { launch.group = keeper.identifier }
     do throws(ChildFailure) {
@@ -66,7 +67,7 @@ package final class ChildProcess: Sendable {
 
   /// Sends a signal to the process, or to its group if it leads one.
   ///
-  /// Returns false if it has ended.
+  /// - Returns: False if the process has ended.
   @discardableResult
   package func signal(_ number: Int32) -> Bool {
     state.withLock {
@@ -76,7 +77,7 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// Calls `body` once it has ended; at once if it ended before.
+  /// Calls `body` once the process has ended; immediately if it has already ended.
   package func whenEnded(_ body: @escaping @Sendable (Ending) -> Void) {
     let ending: Ending? = state.withLock {
       switch $0 {
@@ -91,14 +92,14 @@ package final class ChildProcess: Sendable {
     if let ending { body(ending) }
   }
 
-  /// Waits for its end.
+  /// Waits for the end of the process.
   package func ended() async -> Ending {
     await withCheckedContinuation { continuation in
       whenEnded { continuation.resume(returning: $0) }
     }
   }
 
-  /// Waits for its end on the calling thread; `nil` if it still runs after `limit`.
+  /// Waits on the calling thread for the end of the process; `nil` if it still runs after `limit`.
   @discardableResult
   package func wait(atMost limit: Duration? = nil) -> Ending? {
     let ended = DispatchSemaphore(value: 0)
@@ -112,14 +113,14 @@ package final class ChildProcess: Sendable {
     state.withLock { if case .ended(let ending) = $0 { ending } else { nil } }
   }
 
-  /// Waits for the end without freeing the number, and then frees it under the lock.
+  /// Waits for the end without releasing the process ID, and then releases the ID under the lock.
   private func reap() {
     var info = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     var word: Int32 = 0
     var waiting: [@Sendable (Ending) -> Void] = []
     state.withLock {
-      // Where SIGCHLD is ignored the status is lost, which must not count as success.
+      // If SIGCHLD is ignored, the status is lost. A lost status must not count as success.
       if unsafe waitpid(identifier, &word, 0) != identifier { word = 127 << 8 }
       if case .attended(let bodies) = $0 { waiting = bodies }
       $0 = .ended(Ending(word: word))
@@ -129,17 +130,17 @@ package final class ChildProcess: Sendable {
   }
 }
 
-/// The reason for which a program could not be started.
+/// The reason why a program could not be started.
 package struct ChildFailure: Error {
-  /// The error number of the system.
+  /// The error number (`errno`) of the system.
   package var code: Int32
 
-  /// Makes a failure of an error number.
+  /// Creates a failure with an error number.
   package init(code: Int32) {
     self.code = code
   }
 
-  /// The reason in the words of the system.
+  /// The system's description of the error.
   package var reason: String { unsafe String(cString: strerror(code)) }
 }
 
@@ -150,11 +151,11 @@ package struct Pipe: Sendable {
   /// The end to write to.
   package let writing: Int32
 
-  /// Opens a pipe; the caller closes both ends.
+  /// Opens a pipe. The caller closes both ends.
   package init() throws(ChildFailure) {
     var ends: [Int32] = [-1, -1]
     #if canImport(Glibc)
-      // In one step, since another thread may start a program between two.
+      // Sets the flag in the same call, since another thread may start a program between two calls.
       guard unsafe pipe2(&ends, O_CLOEXEC) == 0 else { throw ChildFailure(code: errno) }
     #else
       guard unsafe pipe(&ends) == 0 else { throw ChildFailure(code: errno) }

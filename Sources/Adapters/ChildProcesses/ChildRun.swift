@@ -9,19 +9,19 @@ import Dispatch
   import Darwin
 #endif
 
-/// A program that reads an input, and whose output is read while it is written.
+/// A program that gets an input, and whose output is read while the program writes it.
 ///
-/// It leads a process group of its own. One thread serves its pipes until it has ended. What a
-/// process that it left behind writes after that is not read.
+/// The program leads a process group of its own. One thread serves its pipes until it has ended.
+/// Output that a remaining process of its group writes after that is not read.
 package final class ChildRun: Sendable {
   private let process: ChildProcess
 
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - input: All that its standard input has.
-  ///   - output: Is called with each piece of its standard output, in order.
-  ///   - ended: Is called once, after the last piece, with the last bytes of its standard error.
+  ///   - input: The complete contents of the standard input.
+  ///   - output: Called with each piece of the standard output, in order.
+  ///   - ended: Called once, after the last piece, with the last bytes of the standard error.
   package init(
     _ launch: ChildLaunch, input: [UInt8],
     output: @escaping @Sendable ([UInt8]) -> Void,
@@ -41,7 +41,7 @@ package final class ChildRun: Sendable {
       throw error
     }
     for descriptor in [feed.reading, answer.writing, errors.writing] { _ = close(descriptor) }
-    // The reading end sees the end of the file once the program has ended.
+    // The reading end reaches the end of the file once the program has ended.
     process.whenEnded { _ in _ = close(end.writing) }
     let ports = ChildPorts(
       input: feed.writing, output: answer.reading, errors: errors.reading, end: end.reading)
@@ -66,7 +66,7 @@ package final class ChildRun: Sendable {
     return pipes
   }
 
-  /// Kills the program and all of its process group; `ended` follows.
+  /// Kills the program and its whole process group; a call of `ended` follows.
   package func kill() { process.signal(SIGKILL) }
 
   deinit { kill() }
@@ -79,7 +79,7 @@ extension Pipe {
   }
 }
 
-/// The ends of a program's pipes that this process keeps.
+/// The ends of a program's pipes that belong to this process.
 private struct ChildPorts {
   var input: Int32
   var output: Int32
@@ -88,9 +88,9 @@ private struct ChildPorts {
   var end: Int32
 }
 
-/// Feeds a program and reads from it, on the calling thread.
+/// A loop that writes to a program and reads from it on the calling thread.
 private struct ChildService {
-  /// The most bytes of standard error that are kept: the last ones.
+  /// The number of bytes of standard error to keep: the last 2,000.
   private static let errorBytes = 2_000
   private static let chunk = 65_536
 
@@ -101,7 +101,7 @@ private struct ChildService {
   private var buffer = [UInt8](repeating: 0, count: chunk)
   private(set) var errors: [UInt8] = []
 
-  /// The places of the descriptors in `watched`.
+  /// The indices of the descriptors in `watched`.
   private enum Place {
     static let input = 0
     static let output = 1
@@ -122,14 +122,14 @@ private struct ChildService {
     for descriptor in [ports.input, ports.output, ports.errors] {
       _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
-    // The end of a program that does not read its input must not end this process.
+    // A program that ends without reading its input must not end this process.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGPIPE)
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 
-  /// Returns once the program has ended and all that it wrote is read.
+  /// Returns once the program has ended and all of its output is read.
   mutating func serve() {
     if rest.isEmpty { stop(Place.input) }
     while watched[Place.end].fd >= 0 {
@@ -161,7 +161,7 @@ private struct ChildService {
     if isOver || rest.isEmpty { stop(Place.input) }
   }
 
-  /// Reads a piece; returns whether there may be more.
+  /// Reads a piece of the output; returns whether there may be more.
   @discardableResult
   private mutating func readOutput() -> Bool {
     guard let bytes = read(Place.output) else { return false }

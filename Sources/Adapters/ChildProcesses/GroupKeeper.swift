@@ -6,14 +6,15 @@
   import Darwin
 #endif
 
-/// The leader of a program's process group, which kills the group when this process ends, also by a
-/// signal that cannot be caught.
+/// The leader of a program's process group. It kills the group when this process ends, even if an
+/// uncatchable signal ends this process.
 ///
-/// It is a shell that reads a pipe. No other process can write to that, so it finds the end of the
-/// file once this process is gone. It is there before the program is, which thus never runs
-/// without it. Its number names the group and is free only after the program's end.
+/// The leader is a shell that reads a pipe. No other process can write to the pipe, so the shell
+/// reaches the end of the file once this process is gone. It starts before the program, so the
+/// program never runs without it. Its process ID names the group and is released only after the end
+/// of the program.
 struct GroupKeeper: Sendable {
-  /// The number of the shell, and of the group.
+  /// The process ID of the shell, which is also the ID of the group.
   let identifier: Int32
   private let pipe: Int32
 
@@ -33,7 +34,8 @@ struct GroupKeeper: Sendable {
     self.pipe = pipe.writing
   }
 
-  /// Ends it alone, and frees its number; what the program left behind stays.
+  /// Ends the shell alone and releases its process ID; processes that the program left behind
+  /// remain.
   func end() {
     _ = kill(identifier, SIGKILL)
     var word: Int32 = 0

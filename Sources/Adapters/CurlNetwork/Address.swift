@@ -7,20 +7,21 @@ import LinkCore
   import Glibc
 #endif
 
-/// Where a request goes, read by libcurl's own URL parser so that both see the same host.
+/// The target of a request, parsed by libcurl's own URL parser so that both see the same host.
 struct Address: Equatable {
   var isSecure: Bool
-  /// In ASCII; an IPv6 address stands in brackets.
+  /// The host in ASCII; an IPv6 address is in brackets.
   var host: String
   var port: UInt16
-  /// Scheme, host and port, for a dial that must not know the rest.
+  /// Scheme, host and port, for a dial that must not contain the path and query.
   var origin: String
-  /// Path and query as they go into a request line.
+  /// Path and query as they appear in a request line.
   var target: String
 
   var url: String { origin + target }
 
-  /// What a `Host` field says (RFC 9110 section 7.2): no port where it is the scheme's own.
+  /// The value of a `Host` field (RFC 9110 section 7.2), without the port if it is the scheme's
+  /// default.
   var authority: String {
     port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
   }
@@ -66,7 +67,7 @@ struct Address: Equatable {
   /// Whether the host is this device.
   var isLoopback: Bool { NetworkAddress.isLoopback(host: host) }
 
-  /// Throws unless the way is encrypted, stays on this device, or was allowed.
+  /// Throws unless the connection is encrypted, stays on this device, or may be plaintext.
   func demandPrivacy(_ configuration: CurlConfiguration) throws(LinkFailure) {
     guard isSecure || isLoopback || configuration.allowsPlaintext else {
       throw .local(
@@ -75,7 +76,7 @@ struct Address: Equatable {
   }
 }
 
-/// The parts of a URL as libcurl's parser sees them.
+/// The parts of a URL according to libcurl's parser.
 @safe private final class URLParts {
   private let handle: OpaquePointer
 
@@ -85,7 +86,7 @@ struct Address: Equatable {
     let result = unsafe curl_url_set(
       handle, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME))
     guard result == CURLUE_OK else {
-      // The text names the kind of fault and quotes nothing.
+      // The text describes the kind of error and quotes nothing.
       throw .local(detail: unsafe "Bad URL: \(String(cString: curl_url_strerror(result)))")
     }
   }
@@ -113,7 +114,7 @@ struct Address: Equatable {
     return unsafe String(cString: text)
   }
 
-  /// Runs `body` in a locale of UTF-8: libidn2 takes a name for one in the thread's character set,
+  /// Runs `body` in a UTF-8 locale. libidn2 decodes a name in the character set of the thread,
   /// which is ASCII in a program that sets none.
   private static func inUTF8<Value>(_ body: () -> Value) -> Value {
     guard let utf8 = unsafe newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return body() }

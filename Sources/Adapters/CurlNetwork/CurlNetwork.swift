@@ -1,17 +1,17 @@
 public import LinkCore
 public import LinkDriver
 
-/// Dials sockets and speaks REST through libcurl, on one thread of its own.
+/// Opens WebSockets and performs REST requests through libcurl, on a thread of its own.
 ///
-/// A socket's events come until its `close` returns or is cut short; then none follows, except that
-/// a socket that never opened still tells its one `failed`. A dropped handle closes with 1001.
-/// WebSocket is spoken by `LinkProtocols` over the stream that libcurl connected. TLS 1.2 or newer,
-/// certificates and names are always checked. The thread ends when this value and every handle are
-/// gone; idle, it sleeps.
+/// A socket delivers events until its `close` returns or is cut short. After that it delivers none,
+/// except that a socket that never opened still delivers its one `failed`. A dropped handle closes
+/// its socket with 1001. `LinkProtocols` implements WebSocket over the stream that libcurl
+/// connected. TLS is 1.2 or newer; certificates and names are always verified. The thread sleeps
+/// while idle, and ends when this value and all handles are gone.
 public final class CurlNetwork: SocketDialer, HTTPClient {
   private let lifetime: Lifetime
 
-  /// Starts the thread; throws `.local` when the process has no descriptors or threads left.
+  /// Starts the thread; throws `.local` if the process has no descriptors or threads left.
   public init(_ configuration: CurlConfiguration = CurlConfiguration()) throws(LinkFailure) {
     guard let loop = NetworkLoop(configuration), loop.executor.start(loop) else {
       throw .local(detail: "The network's thread could not be started.")
@@ -19,7 +19,7 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
     lifetime = Lifetime(loop)
   }
 
-  /// Returns why nothing can ever be reached at a URL of a WebSocket or of HTTP; `nil` if it is one.
+  /// Returns why a URL can never be used for a WebSocket or for HTTP; `nil` if it can.
   public static func problem(ofURL url: String) -> String? {
     do throws(LinkFailure) {
       _ = try Address(
@@ -31,7 +31,8 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
     }
   }
 
-  /// Opens a WebSocket. `close` on a handle that is not open yet ends it with one `.failed`.
+  /// Opens a WebSocket. `close` on a handle that is not open yet ends the socket with one
+  /// `.failed`.
   public func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {
@@ -41,27 +42,27 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
     return Handle(lifetime, id: id)
   }
 
-  /// The same; what one read brought is handed over in one call.
+  /// Opens a WebSocket like `open`, and delivers all events of one read in one call.
   public func openInTurns(
     _ request: SocketRequest, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) async -> any SocketHandle {
     Handle(lifetime, id: await lifetime.loop.open(request, mostInTurn: .max, deliver: deliver))
   }
 
-  /// Makes one exchange; redirects are not followed. Cancelling the task ends it with `.local`.
+  /// Performs one exchange without following redirects. Cancelling the task ends it with `.local`.
   ///
-  /// A body that the server compressed comes, and is measured, decoded.
+  /// A compressed body is decoded, and its decoded size counts.
   public func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
     try await lifetime.loop.send(request).get()
   }
 
-  /// Closes what is idle; what is under way goes on, and its connection ends with it.
+  /// Closes idle connections. Requests in progress continue, and their connections close with them.
   public func forgetConnections() async {
     await lifetime.loop.forgetConnections()
   }
 }
 
-/// Keeps the thread alive as long as a handle exists.
+/// An owner that keeps the thread alive as long as a handle exists.
 private final class Lifetime: Sendable {
   let loop: NetworkLoop
 
@@ -111,26 +112,28 @@ private final class Handle: RawSocketHandle {
   }
 }
 
-/// What a `CurlNetwork` may trust and through whom it goes.
+/// The trust, proxy and limits of a `CurlNetwork`.
 public struct CurlConfiguration: Sendable, Equatable {
-  /// A PEM file of authorities trusted besides the system's.
+  /// A PEM file of authorities to trust in addition to the system's.
   public var authorities: String?
-  /// A proxy URL as libcurl takes it; `nil` reads the environment, an empty text means none.
+  /// A proxy URL in libcurl's syntax; `nil` reads the environment, an empty text means no proxy.
   ///
-  /// What is meant for loopback never goes through it.
+  /// Requests to loopback never go through the proxy.
   public var proxy: String?
-  /// Whether `ws` and `http` may leave this device; to loopback they always may.
+  /// Whether `ws` and `http` may leave this device; to loopback they are always allowed.
   public var allowsPlaintext: Bool
-  /// Bytes a socket queues for sending before `send` answers false.
+  /// The bytes that a socket queues for sending before `send` returns false.
   public var maxQueuedBytes: Int
-  /// Frames that one message may come in; one of more is dropped unread as one too large.
+  /// The maximum number of frames of one message; a longer message is dropped unread, like one too
+  /// large.
   ///
   /// The default is 16 MiB in frames of 64 bytes, the smallest of Autobahn's case 9.3.
   public var maxFragments: Int
-  /// Whether `permessage-deflate` (RFC 7692) is offered.
+  /// Whether the client offers `permessage-deflate` (RFC 7692).
   public var offersDeflate: Bool
 
-  /// The defaults trust the system's authorities alone and allow plaintext to loopback only.
+  /// Creates a configuration; the defaults trust only the system's authorities and allow plaintext
+  /// only to loopback.
   public init(
     authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false,
     maxQueuedBytes: Int = 1_048_576, maxFragments: Int = 262_144, offersDeflate: Bool = true

@@ -7,21 +7,21 @@ import LinkCore
   import Glibc
 #endif
 
-/// How a transfer, or a call on a connected stream, ended without success.
+/// The unsuccessful end of a transfer, or of a call on a connected stream.
 struct Outcome: Equatable {
   var code: CURLcode
   /// The `errno` of the last system call that failed, or 0.
   var systemError: Int32 = 0
-  /// What OpenSSL thought of the certificate: an `X509_V_ERR_…` number, or 0.
+  /// OpenSSL's verification result for the certificate: an `X509_V_ERR_…` number, or 0.
   var verification: Int = 0
   /// The proxy's status for the tunnel, or 0.
   var tunnelStatus: Int = 0
   var text: String
-  /// What was being waited for.
+  /// The phase that was in progress.
   var phase: LinkFailure.Phase
   var host: String
 
-  /// The one classification, for dials, streams and REST.
+  /// The failure for the outcome; dials, streams and REST all use this classification.
   var failure: LinkFailure {
     if tunnelStatus != 0, !(200..<300).contains(tunnelStatus) {
       return .proxy(detail: "The proxy answered \(tunnelStatus).")
@@ -40,10 +40,10 @@ struct Outcome: Equatable {
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM,
       CURLE_BAD_CONTENT_ENCODING:
       return .protocolError(detail: text)
-    // So libcurl tells a line of a head over its bound of 100 kB; since 8.6 with a code of its own.
+    // libcurl's code for a header line over its bound of 100 kB; since 8.6 it has a separate code.
     case CURLE_OUT_OF_MEMORY where phase == .response, CURLcode(rawValue: 100):
       return .protocolError(detail: "A field of the answer's head is too long.")
-    // `Transfers` says so.
+    // The code that `Transfers` uses.
     case CURLE_ABORTED_BY_CALLBACK: return Self.unwatched
     case _: return .local(detail: text)
     }
@@ -63,7 +63,7 @@ struct Outcome: Equatable {
     }
   }
 
-  /// The host in libcurl's text on a failed connect: the proxy, if there is one.
+  /// The host in libcurl's text about a failed connect, which is the proxy if there is one.
   private var wayPoint: String? {
     let words = text.split(separator: " ")
     guard let place = words.firstIndex(of: "port"), place >= 2, words[place - 2] == "to" else {
@@ -72,12 +72,13 @@ struct Outcome: Equatable {
     return Self.unbracketed(String(words[place - 1]))
   }
 
-  /// URLs write IPv6 addresses in brackets; libcurl's texts do not.
+  /// Removes the brackets of an IPv6 address, which URLs have and libcurl's texts do not.
   private static func unbracketed(_ host: String) -> String {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
   }
 
-  /// OpenSSL's numbers (x509_vfy.h); a wrong name is found by libcurl itself, in words only.
+  /// The reason by OpenSSL's number (x509_vfy.h). libcurl itself detects a wrong name and reports
+  /// it only in the text.
   private var verificationReason: LinkFailure.TLSReason {
     if text.contains("target host name") { return .wrongHost }
     return switch verification {
@@ -93,7 +94,7 @@ struct Outcome: Equatable {
 
   private var handshakeFailure: LinkFailure {
     if let failure = streamFailure { return failure }
-    // OpenSSL's words for what does not begin like a record of TLS (SSL_R_WRONG_VERSION_NUMBER,
+    // OpenSSL's texts for bytes that do not begin like a TLS record (SSL_R_WRONG_VERSION_NUMBER,
     // SSL_R_HTTP_REQUEST, SSL_R_PACKET_LENGTH_TOO_LONG).
     let isPlain = ["wrong version number", "http request", "packet length too long"]
       .contains { text.contains($0) }
@@ -103,9 +104,10 @@ struct Outcome: Equatable {
     return .tls(isVersion ? .version : .handshake, detail: text)
   }
 
-  /// A loss of the stream underneath, which says nothing about TLS.
+  /// A loss of the underlying stream, which is unrelated to TLS.
   ///
-  /// The words go first: the error number may be left over from an address that lost the race.
+  /// The text takes precedence: the error number may be left over from an address that lost the
+  /// connection race.
   private var streamFailure: LinkFailure? {
     let causes: [(words: String, failure: LinkFailure)] = [
       ("reset by peer", .reset), ("Broken pipe", .reset), ("unexpected eof", .ended),
@@ -118,22 +120,22 @@ struct Outcome: Equatable {
   }
 }
 
-/// What must never show in a failure.
+/// The texts that must never appear in a failure.
 struct Secrets {
   private var texts: [String] = []
 
-  /// The values a request carries, as given and as they go over the wire.
+  /// Collects the secret values of a request, as given and as encoded on the wire.
   init(headers: [(name: String, value: String)], query: [(name: String, value: String)]) {
     for (_, value) in headers + query {
-      // `Bearer abc`: the scheme alone is no secret.
+      // In `Bearer abc` the scheme alone is not a secret.
       texts +=
         [value, Address.encoded(value)] + value.split(separator: " ").dropFirst().map(String.init)
     }
-    // Shorter ones would hide ordinary words, and no token is that short.
+    // Shorter values would hide ordinary words, and no token is that short.
     texts.removeAll { $0.utf8.count < 6 }
   }
 
-  /// `text`, or `substitute` when it holds a secret.
+  /// Returns `text`, or `substitute` if `text` contains a secret.
   func clean(_ text: String, or substitute: String = "(withheld)") -> String {
     texts.contains { text.contains($0) } ? substitute : text
   }
@@ -149,18 +151,19 @@ struct Secrets {
   import Glibc
 #endif
 
-/// Reads a `Retry-After` field (RFC 9110 section 10.2.3): seconds or an HTTP-date.
+/// A parser for the `Retry-After` field (RFC 9110 section 10.2.3): seconds or an HTTP-date.
 enum RetryAfter {
-  /// Nil when absent or senseless; never negative.
+  /// Returns the wait that a field requests; `nil` if the field is absent or malformed. The wait is
+  /// never negative.
   ///
-  /// A date counts from the answer's own `Date`, so that a wrong clock here does no harm; without
-  /// one it counts from `now`, in seconds since 1970.
+  /// A date is relative to the response's own `Date`, so that a wrong clock on this device does no
+  /// harm. Without a `Date` it is relative to `now`, in seconds since 1970.
   static func duration(_ value: String?, date: String?, now: Int) -> Duration? {
     guard let value else { return nil }
     if !value.isEmpty,
       value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
     {
-      // A number too large for 64 bits means as little as none.
+      // A number too large for 64 bits is treated like a missing field.
       return Int64(value).map { .seconds($0) }
     }
     guard let then = seconds(value) else { return nil }
@@ -172,6 +175,6 @@ enum RetryAfter {
     return seconds == -1 ? nil : seconds
   }
 
-  /// Seconds since 1970 by this device's clock.
+  /// The seconds since 1970 by this device's clock.
   static var now: Int { time(nil) }
 }

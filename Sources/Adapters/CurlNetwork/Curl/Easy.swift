@@ -1,12 +1,13 @@
 import CCurl
 import LinkCore
 
-/// One libcurl transfer and its error text; freed when dropped, after it left its `Transfers`.
+/// One libcurl transfer and its error text; freed when dropped, after its removal from its
+/// `Transfers`.
 @safe final class Easy {
   let handle: UnsafeMutableRawPointer
   private let text: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
-  /// The first option libcurl refused; a transfer with one is never started.
+  /// The first option that libcurl refused; a transfer with a refused option is never started.
   private(set) var refusal: CURLcode = CURLE_OK
 
   init?() {
@@ -23,7 +24,7 @@ import LinkCore
     unsafe text.deallocate()
   }
 
-  /// The handle as a word, to be found again when libcurl names it.
+  /// The handle as an integer, by which a handle reported by libcurl is found.
   var key: UInt { unsafe UInt(bitPattern: handle) }
 
   func set(_ option: CURLoption, _ value: Int) {
@@ -43,7 +44,7 @@ import LinkCore
   }
 
   func set(body: [UInt8]) {
-    // An empty array may have no address, and without one libcurl would read standard input.
+    // An empty array may have no address, and without an address libcurl would read standard input.
     let terminated = body + [0]
     unsafe terminated.withUnsafeBytes {
       note(unsafe ccurl_set_body(handle, $0.baseAddress, curl_off_t(body.count)))
@@ -82,13 +83,15 @@ extension Easy {
     return unsafe ccurl_get_long(handle, info, &value) == CURLE_OK ? value : 0
   }
 
-  /// Whether the moment that `info` (a `…_TIME_T`) names has come; until then libcurl says zero.
+  /// Whether a transfer has reached the time that `info` (a `…_TIME_T`) names; libcurl returns zero
+  /// until then.
   func reached(_ info: CURLINFO) -> Bool {
     var value: curl_off_t = 0
     return unsafe ccurl_get_offset(handle, info, &value) == CURLE_OK && value > 0
   }
 
-  /// Whether an address answered; libcurl names it before it counts the connection as made.
+  /// Whether an address answered. libcurl has the address before it counts the connection as
+  /// established.
   var hasPeer: Bool {
     guard let address = unsafe ccurl_get_text(handle, CURLINFO_PRIMARY_IP) else { return false }
     return unsafe address.pointee != 0
@@ -103,7 +106,7 @@ extension Easy {
     return value
   }
 
-  /// Everything libcurl knows about how a transfer or a call on the stream ended.
+  /// Returns all that libcurl reports about the end of a transfer or of a call on its stream.
   func outcome(_ code: CURLcode, phase: LinkFailure.Phase, host: String) -> Outcome {
     let said = unsafe String(cString: text)
     let name = unsafe String(cString: curl_easy_strerror(code))
@@ -114,7 +117,7 @@ extension Easy {
       phase: phase, host: host)
   }
 
-  /// What a call on the connected stream came to.
+  /// The result of a call on the connected stream.
   enum Progress {
     case bytes(Int)
     case wouldBlock
@@ -143,7 +146,7 @@ extension Easy {
   }
 }
 
-/// The one read buffer of a loop, so that an idle socket holds none.
+/// The single read buffer of a loop, so that an idle socket needs none.
 @safe final class Buffer {
   /// Four TLS records (RFC 8446 section 5.1: 2^14 bytes each).
   static let size = 65_536
@@ -155,13 +158,13 @@ extension Easy {
 }
 
 enum Library {
-  /// Whether libcurl set itself up, once per process.
+  /// Whether the initialization of libcurl, once per process, succeeded.
   static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }
 
-/// Names and TLS sessions that all transfers of one loop share.
+/// The host names and TLS sessions that all transfers of one loop share.
 ///
-/// It has no locks: only the loop's thread touches the handles that use it.
+/// The share has no locks: only the loop's thread uses the handles that share it.
 @safe final class Share {
   let handle: UnsafeMutableRawPointer
 

@@ -8,12 +8,14 @@ import LinkCore
 #endif
 
 extension Easy {
-  /// What every transfer has in common: trust, proxies, sharing. TLS is never loosened.
+  /// Sets the options common to all transfers: trust, proxies, sharing. TLS verification is never
+  /// weakened.
   func prepare(
     _ address: Address, _ configuration: CurlConfiguration, share: Share, timeout: Duration
   ) {
     set(CURLOPT_NOSIGNAL, 1)
-    // Else ending a transfer whose name still resolves would wait for the resolver's thread.
+    // Without this option, ending a transfer during name resolution would wait for the resolver's
+    // thread.
     set(CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_PROTOCOLS_STR, "http,https")
     set(CURLOPT_CONNECTTIMEOUT_MS, timeout.milliseconds)
@@ -27,25 +29,28 @@ extension Easy {
       set(CURLOPT_CAINFO, nil)
     }
     if let proxy = configuration.proxy { set(CURLOPT_PROXY, proxy) }
-    // What is meant for this device must not travel to a proxy.
+    // A request to this device must not travel to a proxy.
     if address.isLoopback { set(CURLOPT_NOPROXY, "*") }
   }
 
-  /// A dial that ends with a connected stream on which HTTP/1.1 will be spoken.
+  /// Sets the options of a dial, which ends with a connected stream for HTTP/1.1.
   func prepareDial(
     _ address: Address, _ configuration: CurlConfiguration, share: Share, timeout: Duration
   ) {
     prepare(address, configuration, share: share, timeout: timeout)
     set(CURLOPT_URL, address.origin)
     set(CURLOPT_CONNECT_ONLY, 1)
-    // One read takes no more than this, and libcurl frees a buffer of its own of this size.
+    // The upper bound of one read, and the size of a libcurl buffer that libcurl frees again.
     set(CURLOPT_BUFFERSIZE, Buffer.size)
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     set(CURLOPT_HTTPPROXYTUNNEL, 1)
   }
 
-  /// The system's directory of authorities stays; the file takes the place of the system's file,
-  /// which holds the same ones. Where no directory serves, both files go in together.
+  /// Trusts the authorities of a file in addition to the system's.
+  ///
+  /// The system's directory of authorities remains in use. The file replaces the system's file,
+  /// which contains the same authorities as the directory. Without a directory, both files are
+  /// passed together.
   private func trust(_ file: String) {
     if SystemAuthorities.areInDirectory {
       set(CURLOPT_CAINFO, file)
@@ -66,19 +71,19 @@ extension Easy {
     return bytes + [UInt8(ascii: "\n")]
   }
 
-  /// How far a dial came.
+  /// The phase that a dial has reached.
   var dialPhase: LinkFailure.Phase {
     if !reached(CURLINFO_NAMELOOKUP_TIME_T) { return .resolve }
     return hasPeer ? .tls : .connect
   }
 
-  /// How far an exchange came; a reused connection begins at the request.
+  /// The phase that an exchange has reached; on a reused connection the first phase is the request.
   var exchangePhase: LinkFailure.Phase {
     reached(CURLINFO_PRETRANSFER_TIME_T) ? .response : dialPhase
   }
 }
 
 extension Duration {
-  /// Whole milliseconds, at least one: to libcurl zero means without end.
+  /// Whole milliseconds, at least one, since zero means no limit to libcurl.
   var milliseconds: Int { max(1, Int(nanoseconds / 1_000_000)) }
 }

@@ -8,21 +8,21 @@ import CCurl
 
 /// The certificate authorities that libcurl was built to trust.
 ///
-/// On Debian they are there twice: one file of all, and a directory in which OpenSSL looks one up
-/// by the hash of its name. The file is read whole for every connection and kept with it, which
-/// took 16 ms and 800 kB each; the directory costs nothing until a name is looked up.
+/// Debian has them twice: in one file, and in a directory in which OpenSSL looks up an authority by
+/// the hash of its name. The whole file is read for every connection and stays in memory with it,
+/// which took 16 ms and 800 kB each. The directory costs nothing until a name is looked up.
 enum SystemAuthorities {
-  /// Whether the directory alone serves.
+  /// Whether the directory alone is sufficient.
   static let areInDirectory: Bool = {
     guard let path = unsafe ccurl_authority_path() else { return false }
     return isHashed(unsafe String(cString: path))
   }()
 
-  /// The file of all of them, if there is one.
+  /// The path of the file with all authorities, if there is one.
   static var file: String? { unsafe ccurl_authority_file().map { unsafe String(cString: $0) } }
 
-  /// Whether a directory holds names that OpenSSL finds: eight hexadecimal digits, a point and a
-  /// number (openssl-rehash(1)).
+  /// Whether a directory contains file names that OpenSSL looks up: eight hexadecimal digits, a dot
+  /// and a number (openssl-rehash(1)).
   static func isHashed(_ path: String) -> Bool {
     guard let directory = unsafe opendir(path) else { return false }
     defer { unsafe closedir(directory) }

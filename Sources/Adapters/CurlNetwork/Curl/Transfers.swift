@@ -1,12 +1,12 @@
 import CCurl
 
-/// A libcurl multi handle that has its descriptors watched and tells until when to wait.
+/// A libcurl multi handle whose descriptors are watched by a poller, and its next deadline.
 @safe final class Transfers {
   private let multi: UnsafeMutableRawPointer
   private let poller: Poller
   /// The transfers in progress, by `Easy.key`.
   private var numbers: [UInt: UInt64] = [:]
-  /// Those of which the system refused to watch a descriptor: they would wait for ever.
+  /// The transfers with a descriptor that the system refused to watch: they would wait forever.
   private var unwatched: [UInt] = []
   private(set) var deadline: ContinuousClock.Instant?
 
@@ -35,7 +35,7 @@ import CCurl
     unsafe curl_multi_cleanup(multi)
   }
 
-  /// Transfers that were added and not removed.
+  /// The number of transfers added and not removed.
   var count: Int { numbers.count }
 
   func add(_ easy: Easy, as number: UInt64) -> Bool {
@@ -44,7 +44,7 @@ import CCurl
     return true
   }
 
-  /// Ends the transfer; a connected stream of it is closed.
+  /// Ends the transfer and closes its connected stream.
   func remove(_ easy: Easy) {
     guard numbers.removeValue(forKey: easy.key) != nil else { return }
     unsafe curl_multi_remove_handle(multi, easy.handle)
@@ -55,14 +55,14 @@ import CCurl
     unsafe curl_multi_socket_action(multi, descriptor, readiness.curl, &running)
   }
 
-  /// Lets libcurl do what it wanted to do at `deadline`.
+  /// Lets libcurl do the work that is due at `deadline`.
   func tick() {
     deadline = nil
     var running: Int32 = 0
     unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
   }
 
-  /// The next transfer that came to its end.
+  /// Returns the next completed transfer.
   func nextDone() -> (number: UInt64, result: CURLcode)? {
     while let easy = unwatched.popLast() {
       if let number = numbers[easy] { return (number, CURLE_ABORTED_BY_CALLBACK) }
@@ -89,7 +89,7 @@ import CCurl
   }
 }
 
-/// What a descriptor is watched for, or is ready for.
+/// The operations for which a descriptor is watched, or for which it is ready.
 struct Readiness: OptionSet {
   var rawValue: UInt8
   static let read = Readiness(rawValue: 1)
@@ -99,7 +99,8 @@ struct Readiness: OptionSet {
     self.rawValue = rawValue
   }
 
-  /// From a `CURL_POLL_…` word; `nil` when the descriptor is not to be watched any more.
+  /// Creates the value of a `CURL_POLL_…` constant; `nil` if the descriptor is not to be watched
+  /// any longer.
   init?(curl what: Int32) {
     switch what {
     case CURL_POLL_IN: self = .read

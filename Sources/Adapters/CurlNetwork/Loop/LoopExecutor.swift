@@ -6,22 +6,22 @@ import Synchronization
   import Glibc
 #endif
 
-/// Runs one actor on one thread that sleeps while there is nothing to do.
+/// An executor that runs one actor on one thread, which sleeps while there is nothing to do.
 final class LoopExecutor: SerialExecutor {
   private struct Inbox {
     var jobs: [UnownedJob] = []
     var isStopping = false
-    /// Set until the thread looks; only the first of a burst pays for the wake-up.
+    /// Set until the thread looks at the inbox; only the first job of a burst pays for the wake-up.
     var hasNews = false
   }
 
   private let inbox = Mutex(Inbox())
   private let thread = Atomic<UInt>(0)
-  /// Readable when another thread put something into the inbox.
+  /// Readable after another thread has added something to the inbox.
   let wakeReader: Int32
   private let wakeWriter: Int32
 
-  /// Nil when the process has no descriptors left.
+  /// Creates an executor; `nil` if the process has no descriptors left.
   init?() {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return nil }
@@ -42,7 +42,7 @@ final class LoopExecutor: SerialExecutor {
     signal { $0.jobs.append(job) }
   }
 
-  /// Ends the thread once the actor has nothing under way.
+  /// Ends the thread once the actor has nothing in progress.
   func stop() {
     signal { $0.isStopping = true }
   }
@@ -68,7 +68,7 @@ final class LoopExecutor: SerialExecutor {
 }
 
 extension LoopExecutor {
-  /// Starts the thread that runs `loop`'s jobs and turns.
+  /// Starts the thread that runs the jobs and turns of a loop.
   func start(_ loop: NetworkLoop) -> Bool {
     let passenger = unsafe Unmanaged.passRetained(loop)
     #if canImport(Darwin)
@@ -82,7 +82,7 @@ extension LoopExecutor {
         #if canImport(Darwin)
           let loop = unsafe Unmanaged<NetworkLoop>.fromOpaque(argument).takeRetainedValue()
         #else
-          // A proven impossibility: `start` passes the loop.
+          // This cannot happen: `start` passes the loop.
           guard let argument = unsafe argument else { preconditionFailure("no loop to run") }
           let loop = unsafe Unmanaged<NetworkLoop>.fromOpaque(argument).takeRetainedValue()
         #endif
@@ -118,12 +118,12 @@ extension LoopExecutor {
     }
   }
 
-  /// Whether something came in since the jobs were taken; asked last before the thread sleeps.
+  /// Whether something arrived after the jobs were taken; checked last before the thread sleeps.
   var hasNews: Bool {
     inbox.withLock { $0.hasNews }
   }
 
-  /// Takes wake-ups out of the pipe; what is left makes one more turn.
+  /// Empties the wake-up pipe. Bytes that remain cause one more turn.
   func drainWake() {
     var bytes: UInt64 = 0
     _ = unsafe read(wakeReader, &bytes, MemoryLayout<UInt64>.size)

@@ -9,7 +9,7 @@ import LinkProtocols
   import Glibc
 #endif
 
-/// Owns every handle of libcurl and every socket; all of it lives on the loop's thread.
+/// The owner of all libcurl handles and sockets, which live on the loop's thread.
 actor NetworkLoop {
   nonisolated let executor: LoopExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -19,24 +19,24 @@ actor NetworkLoop {
   private let configuration: CurlConfiguration
   private let buffer = Buffer()
   private let share: Share
-  /// Takes the next request, and keeps the connections it may use.
+  /// The client for the next request, with the connections that the request may reuse.
   private var rest: RestClient?
-  /// Those whose connections were forgotten, until what they have under way ends.
+  /// Clients whose connections were forgotten, until their requests in progress end.
   private var leaving: [RestClient] = []
   private var sockets: [UInt64: SocketConnection] = [:]
   private var nextID: UInt64 = 0
   private let poller: Poller
-  /// Takes the next dial, as long as it has room.
+  /// The transfers for the next dial, as long as they have room.
   private var dials: Transfers?
-  /// Sockets that have something to write.
+  /// The sockets that have something to write.
   private var writers: [UInt64] = []
-  /// Sockets that may be read without waiting.
+  /// The sockets that can be read without waiting.
   private var readers: [UInt64] = []
-  /// Sockets that do not stay as they are if nothing comes; an open one is not among them.
+  /// The sockets with a deadline; an open socket has none.
   private var timed: Set<UInt64> = []
 
-  /// Dials for one multi handle. Each handle takes 37 kB and two descriptors; for each read and
-  /// write libcurl looks for the stream among all of its handle.
+  /// The maximum number of dials of one multi handle. Each handle takes 37 kB and two descriptors.
+  /// For each read and write, libcurl searches for the stream among all streams of its handle.
   private static let mostDials = 32
 
   init?(_ configuration: CurlConfiguration) {
@@ -49,12 +49,12 @@ actor NetworkLoop {
     self.poller = poller
   }
 
-  /// Nothing is open, under way or being delivered.
+  /// Whether nothing is open, in progress or being delivered.
   var isIdle: Bool {
     sockets.isEmpty && clients.allSatisfy(\.isIdle)
   }
 
-  /// Frees what libcurl holds; the last thing that happens on the thread.
+  /// Frees the objects of libcurl; the last action on the thread.
   func release() {
     rest = nil
     leaving = []
@@ -84,7 +84,7 @@ extension NetworkLoop {
 
   private func roomyTransfers() -> Transfers? {
     if let dials, dials.count < Self.mostDials { return dials }
-    // A handle that sockets left has room again; looked for once in so many dials.
+    // A handle that sockets have left has room again; this search runs once in `mostDials` dials.
     let used = sockets.values.lazy.compactMap { $0.connected?.transfers }
     dials = used.first { $0.count < Self.mostDials } ?? Transfers(poller)
     return dials
@@ -110,7 +110,7 @@ extension NetworkLoop {
     change(id) { $0.ping(ping) }
   }
 
-  /// Does something to a socket that is still there, and what that calls for.
+  /// Applies a change to a socket that still exists, and the actions that the change requires.
   @discardableResult
   private func change<R>(_ id: UInt64, _ body: (SocketConnection) -> R) -> R? {
     guard let socket = sockets[id] else { return nil }
@@ -118,7 +118,7 @@ extension NetworkLoop {
     return body(socket)
   }
 
-  /// Returns when the peer closed too, or after a second.
+  /// Closes a socket; returns when the peer has closed too, or after a second.
   func close(_ id: UInt64, code: UInt16, reason: String) async {
     guard let socket = sockets[id] else { return }
     socket.close(code: code, reason: reason)
@@ -127,13 +127,13 @@ extension NetworkLoop {
     await withCheckedContinuation { socket.closers.append($0) }
   }
 
-  /// Closes for a handle that nobody holds any more.
+  /// Closes a socket whose handle was dropped.
   func abandon(_ id: UInt64) {
     // RFC 6455 section 7.4.1: 1001, the endpoint goes away.
     change(id) { $0.close(code: 1001, reason: "") }
   }
 
-  /// Starts what a change of the socket calls for.
+  /// Starts the actions that a change of the socket requires.
   private func settle(_ id: UInt64, _ socket: SocketConnection) {
     if socket.canWrite, writers.last != id { writers.append(id) }
     if socket.canReadOn, readers.last != id { readers.append(id) }
@@ -146,7 +146,7 @@ extension NetworkLoop {
     }
   }
 
-  /// Hands out one turn after the other, and reads on when all are taken.
+  /// Delivers one turn after the other, and continues reading once all are delivered.
   private func deliver(
     _ id: UInt64, _ deliver: @Sendable ([SocketEvent]) async -> Void
   ) async {
@@ -172,7 +172,8 @@ extension NetworkLoop {
     }
   }
 
-  /// A method, since a closure that does not name the actor would run beside it.
+  /// Starts a request. This is a method, since a closure that does not name the actor would run
+  /// outside of it.
   private func start(
     _ id: UInt64, _ request: HTTPCall
   ) async -> Result<HTTPAnswer, LinkFailure> {
@@ -200,9 +201,9 @@ extension NetworkLoop {
 // MARK: Turns
 
 extension NetworkLoop {
-  /// Writes what is queued, sleeps until something happens, and takes it in.
+  /// Writes queued bytes, sleeps until something happens, and handles it.
   ///
-  /// Only sockets to which something happens are looked at.
+  /// Only sockets with activity are visited.
   func turn() {
     leaving.removeAll(where: \.isIdle)
     write()
@@ -228,7 +229,8 @@ extension NetworkLoop {
     return list
   }
 
-  /// Milliseconds, rounded up so that no turn comes too early; -1 without end.
+  /// Returns the time to sleep in milliseconds, rounded up so that no turn is too early; -1 for no
+  /// limit.
   private func sleepTime() -> Int32 {
     if !readers.isEmpty { return 0 }
     let deadlines = timed.compactMap { sockets[$0]?.deadline } + clients.compactMap(\.deadline)

@@ -5,7 +5,7 @@
   import Glibc
 #endif
 
-/// Tells which descriptors are ready; what it costs does not grow with those that are not.
+/// Reports which descriptors are ready, at a cost that is independent of the number of idle ones.
 @safe final class Poller {
   /// The owner of a watched descriptor.
   enum Owner {
@@ -22,10 +22,10 @@
     private var found = unsafe [epoll_event](repeating: epoll_event(), count: Poller.mostAtOnce)
   #endif
 
-  /// What is beyond is told in the next turn.
+  /// The maximum number of descriptors of one turn; the next turn reports the rest.
   private static let mostAtOnce = 64
 
-  /// Nil when the process has no descriptors left.
+  /// Creates a poller; `nil` if the process has no descriptors left.
   init?() {
     #if canImport(Darwin)
       queue = kqueue()
@@ -39,24 +39,24 @@
     _ = close(queue)
   }
 
-  /// Returns the owner of a descriptor that is ready; `nil` if it is not watched any more.
+  /// Returns the owner of a descriptor that is ready; `nil` if the descriptor is no longer watched.
   subscript(descriptor: Int32) -> Owner? { owners[descriptor] }
 
-  /// Tells about a descriptor as long as it is ready for this; false when the system refuses to
-  /// watch more of them.
+  /// Reports a descriptor as long as it is ready for an operation; returns false if the system
+  /// refuses to watch it.
   func watch(_ descriptor: Int32, _ readiness: Readiness, for owner: Owner) -> Bool {
     owners[descriptor] = owner
     return set(descriptor, readiness, tellsOnce: false)
   }
 
-  /// Tells each time that a descriptor became readable or writable again; false when the system
-  /// refuses to watch more of them.
+  /// Reports a descriptor each time it becomes readable or writable again; returns false if the
+  /// system refuses to watch it.
   func watchChanges(of descriptor: Int32, for owner: Owner) -> Bool {
     owners[descriptor] = owner
     return set(descriptor, [.read, .write], tellsOnce: true)
   }
 
-  /// To be called before the descriptor is closed.
+  /// Stops watching a descriptor. Must be called before the descriptor is closed.
   func forget(_ descriptor: Int32) {
     guard owners.removeValue(forKey: descriptor) != nil else { return }
     _ = set(descriptor, [], tellsOnce: false)
@@ -71,7 +71,7 @@
         var change = unsafe kevent(
           ident: UInt(descriptor), filter: Int16(filter), flags: UInt16(verb), fflags: 0, data: 0,
           udata: nil)
-        // To delete what is not there is refused.
+        // The system refuses to delete a filter that does not exist.
         guard unsafe kevent(queue, &change, 1, nil, 0, nil) == 0 || verb == EV_DELETE else {
           return false
         }
@@ -79,7 +79,7 @@
       return true
     }
 
-    /// Sleeps until something is ready, for so many milliseconds at most; -1 without end.
+    /// Sleeps until something is ready, for at most `milliseconds`; -1 for no limit.
     func wait(_ milliseconds: Int32) -> [(descriptor: Int32, readiness: Readiness)] {
       var limit = timespec(
         tv_sec: Int(milliseconds) / 1000, tv_nsec: Int(milliseconds) % 1000 * 1_000_000)
@@ -111,12 +111,12 @@
         || epoll_ctl(queue, EPOLL_CTL_MOD, descriptor, &event) == 0
     }
 
-    /// Sleeps until something is ready, for so many milliseconds at most; -1 without end.
+    /// Sleeps until something is ready, for at most `milliseconds`; -1 for no limit.
     func wait(_ milliseconds: Int32) -> [(descriptor: Int32, readiness: Readiness)] {
       let count = unsafe epoll_wait(queue, &found, Int32(Self.mostAtOnce), milliseconds)
       return (0..<Int(max(0, count))).map { place in
         let event = unsafe found[place]
-        // An error or a hang-up counts as both: reading or writing finds out which it is.
+        // An error or a hang-up counts as both; the read or write then shows which one occurred.
         var readiness: Readiness = []
         if unsafe event.events & ~EPOLLOUT.rawValue != 0 { readiness.insert(.read) }
         if unsafe event.events & ~EPOLLIN.rawValue != 0 { readiness.insert(.write) }

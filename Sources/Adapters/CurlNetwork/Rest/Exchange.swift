@@ -2,7 +2,7 @@ import CCurl
 import LinkCore
 import LinkDriver
 
-/// One request and the answer as far as it came.
+/// One request and the part of the response received so far.
 final class Exchange {
   typealias Continuation = CheckedContinuation<Result<HTTPAnswer, LinkFailure>, Never>
 
@@ -15,10 +15,11 @@ final class Exchange {
   private var headBytes = 0
   private var body: [UInt8] = []
   private let requiresHTTP2: Bool
-  /// What the peer sent that was too much or not what was asked for, when that ended the transfer.
+  /// A description of the peer's oversized or unexpected response, if that ended the transfer.
   private var breach: String?
 
-  /// As much as libcurl takes for one field; an answer's head has no reason to be longer.
+  /// The limit of a response's head, equal to libcurl's limit for one field; a response needs no
+  /// longer head.
   private static let maxHeadBytes = 102_400
 
   init(
@@ -68,7 +69,7 @@ final class Exchange {
         breach = "The server does not speak HTTP/2."
         return false
       }
-      // What came before was an interim answer (RFC 9110 section 15.2).
+      // The fields so far belong to an interim response (RFC 9110 section 15.2).
       headers = [:]
     } else if let colon = text.firstIndex(of: ":") {
       let name = text[..<colon].lowercased()
@@ -103,7 +104,7 @@ final class Exchange {
 }
 
 extension Easy {
-  /// Method, fields and body. Redirects are not followed: where they lead is the caller's affair.
+  /// Sets method, fields and body. Redirects are not followed; the caller handles them.
   fileprivate func prepare(_ request: HTTPCall, url: String) throws(LinkFailure) {
     set(CURLOPT_URL, url)
     set(CURLOPT_TIMEOUT_MS, request.timeout.milliseconds)
@@ -114,8 +115,8 @@ extension Easy {
     if request.requiresHTTP2 {
       keepForHTTP2()
     } else if !request.method.isIdempotent {
-      // On a connection that ended while it was kept libcurl repeats a request by itself, although
-      // the server may have acted upon it; never on a new one.
+      // If a reused connection has ended, libcurl repeats the request by itself, although the
+      // server may have processed it. On a new connection it never does.
       set(CURLOPT_FRESH_CONNECT, 1)
       set(CURLOPT_FORBID_REUSE, 1)
     }
@@ -129,15 +130,17 @@ extension Easy {
     set(headers: try Self.fields(of: request))
   }
 
-  /// Requests wait for the first one's connection, so that all share it (RFC 9113 section 9.1).
+  /// Makes requests wait for the first one's connection, so that all share it (RFC 9113 section
+  /// 9.1).
   private func keepForHTTP2() {
     set(CURLOPT_PIPEWAIT, 1)
-    // libcurl drops what was idle for two minutes; services ask that the connection be kept.
+    // libcurl drops a connection after two idle minutes; push services ask clients to keep it.
     set(CURLOPT_MAXAGE_CONN, 3_600)
   }
 
   private static func fields(of request: HTTPCall) throws(LinkFailure) -> [String] {
-    // Takes away what libcurl would add by itself: a wait before the body, and a guessed type.
+    // Removes the fields that libcurl would add by itself: a wait before the body, and a guessed
+    // type.
     var lines = ["Expect:"]
     if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
       lines.append("Content-Type:")
@@ -146,7 +149,7 @@ extension Easy {
       guard name.isToken, value.isFieldValue else {
         throw .local(detail: "A header's name or value holds a character HTTP forbids.")
       }
-      // libcurl's spelling of a field without a value.
+      // libcurl's syntax for a field without a value.
       lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
     }
     return lines
@@ -154,12 +157,12 @@ extension Easy {
 }
 
 extension StringProtocol {
-  /// RFC 9110 section 9.2.2: may be repeated without being asked.
+  /// Whether a request with this method may be repeated automatically (RFC 9110 section 9.2.2).
   fileprivate var isIdempotent: Bool {
     ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains { $0 == self }
   }
 
-  /// RFC 9110 section 5.6.2.
+  /// Whether the text is a token (RFC 9110 section 5.6.2).
   var isToken: Bool {
     !isEmpty
       && utf8.allSatisfy { byte in
@@ -172,12 +175,12 @@ extension StringProtocol {
       }
   }
 
-  /// No control character but the tab (RFC 9110 section 5.5).
+  /// Whether the text contains no control character except the tab (RFC 9110 section 5.5).
   var isFieldValue: Bool {
     utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
   }
 
-  /// Without the blanks and line ends around it.
+  /// The text without surrounding blanks and line ends.
   fileprivate var trimmed: String {
     let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0.isNewline }
     return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())

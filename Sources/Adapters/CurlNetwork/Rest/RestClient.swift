@@ -2,7 +2,7 @@ import CCurl
 import LinkCore
 import LinkDriver
 
-/// Speaks REST on one multi handle, which keeps connections for the next request.
+/// A REST client on one multi handle, which reuses connections for later requests.
 final class RestClient {
   private let configuration: CurlConfiguration
   private let share: Share
@@ -46,7 +46,7 @@ final class RestClient {
     collect()
   }
 
-  /// Answers what came to its end.
+  /// Completes the requests whose transfers have ended.
   func collect() {
     while let (id, result) = transfers.nextDone() { end(id) { $0.answer(result) } }
   }

@@ -3,7 +3,7 @@ import LinkCore
 import LinkProtocols
 import LinkDriver
 
-/// A dial and the connected stream it ends with; dropping it closes the stream.
+/// A dial and the connected stream that results from it; dropping the dial closes the stream.
 final class Dial {
   let easy: Easy
   let transfers: Transfers
@@ -43,7 +43,7 @@ final class Dial {
     }
   }
 
-  /// 16 bytes of chance (RFC 6455 section 4.1); each draw is a system call.
+  /// Returns 16 random bytes (RFC 6455 section 4.1); each of the two draws is a system call.
   private static func freshKey() -> [UInt8] {
     let halves: (UInt64, UInt64) = (.random(in: 0 ... .max), .random(in: 0 ... .max))
     return unsafe withUnsafeBytes(of: halves) { unsafe Array($0) }
@@ -54,9 +54,9 @@ final class Dial {
     transfers.remove(easy)
   }
 
-  /// Has the connected stream watched for a socket; why not, when it cannot be.
+  /// Watches the connected stream for a socket; returns the failure if it cannot be watched.
   func watch(for number: UInt64) -> LinkFailure? {
-    // libcurl closes a stream that ended before the first byte went over it, when others dial.
+    // When other dials run, libcurl closes a stream that ended before its first byte was sent.
     guard let descriptor = easy.descriptor else { return .ended }
     self.descriptor = descriptor
     guard poller.watchChanges(of: descriptor, for: .socket(number)) else {
@@ -65,7 +65,7 @@ final class Dial {
     return nil
   }
 
-  /// What is dialed, with the scheme of HTTP.
+  /// The URL of the dial, with the HTTP scheme.
   var url: String { address.url }
 
   func outcome(_ code: CURLcode, phase: LinkFailure.Phase) -> Outcome {
@@ -74,7 +74,7 @@ final class Dial {
 }
 
 extension Dial {
-  /// Where a dial is made: the handles it shares with others, and its number among them.
+  /// The handles that a dial shares with others, and its number among them.
   struct Place {
     let number: UInt64
     let share: Share

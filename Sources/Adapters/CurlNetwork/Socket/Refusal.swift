@@ -7,20 +7,21 @@ import LinkProtocols
   import Foundation
 #endif
 
-/// An upgrade answered with another status, and as much of the body as came.
+/// A response that refuses an upgrade, and the part of its body received so far.
 struct Refusal {
   private let head: HTTPResponseHead
   private let url: String
   private var body: ResponseBody
 
-  /// Enough for a sentence in JSON; what is longer is no message.
+  /// The maximum size of the body, enough for a sentence in JSON; a longer body is not a message.
   private static let maxBodyBytes = 8_192
-  /// Characters of a detail that people will look at.
+  /// The maximum length of a detail shown to people, in characters.
   private static let maxDetail = 200
 
   /// - Parameters:
-  ///   - url: what was asked.
-  ///   - prefix: the first bytes of the body.
+  ///   - head: The head of the response.
+  ///   - url: The URL of the request.
+  ///   - prefix: The first bytes of the body.
   init(head: HTTPResponseHead, from url: String, prefix: [UInt8]) {
     (self.head, self.url) = (head, url)
     body = ResponseBody(of: head, maxBytes: Self.maxBodyBytes)
@@ -43,7 +44,7 @@ struct Refusal {
       status: head.status, retryAfter: retryAfter, detail: String(detail.prefix(Self.maxDetail)))
   }
 
-  /// The body's `message` or `error` when it is JSON.
+  /// The body's `message` or `error` if the body is JSON.
   private var said: String? {
     let said = try? JSONDecoder().decode(Said.self, from: Data(body.bytes))
     return said?.message ?? said?.error
@@ -57,7 +58,7 @@ struct Refusal {
       case message, error
     }
 
-    /// A member of another type counts as absent.
+    /// Decodes the members; a member of another type counts as absent.
     init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: Key.self)
       message = try? container.decode(String.self, forKey: .message)

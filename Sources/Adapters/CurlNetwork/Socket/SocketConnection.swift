@@ -3,52 +3,54 @@ import LinkCore
 import LinkDriver
 import LinkProtocols
 
-/// One socket from its dial to its end; lives on the loop's thread.
+/// A socket from its dial to its end; lives on the loop's thread.
 final class SocketConnection {
-  /// How far it is.
+  /// The stage of a socket's life.
   enum Stage {
-    /// libcurl resolves, connects and speaks TLS.
+    /// libcurl resolves the name, connects and performs the TLS handshake.
     case dialing(Dial)
-    /// The upgrade was asked for.
+    /// The upgrade request is sent.
     case upgrading(Dial, ClientHandshake)
-    /// The upgrade was refused; the body that says why is still read.
+    /// The server refused the upgrade; the body with the reason is still being read.
     case refused(Dial, Refusal)
     case open(Dial)
-    /// A close frame went out: no event follows, the peer's close is waited for.
+    /// A close frame is sent. No event follows; the socket waits for the peer's close.
     case closing(Dial)
     case over
   }
 
   let deliver: @Sendable ([SocketEvent]) async -> Void
-  /// How many events are handed over together.
+  /// The maximum number of events of one delivery.
   private let mostInTurn: Int
-  /// Whether a task hands out events now.
+  /// Whether a task is delivering events now.
   var isDelivering = false
-  /// Resumed when the peer closed, or did not in time.
+  /// The calls of `close`, resumed when the peer has closed or its time is over.
   var closers: [CheckedContinuation<Void, Never>] = []
 
   private(set) var stage = Stage.over
-  /// When the stage has lasted too long.
+  /// The end of the time for the current stage.
   private(set) var limit: ContinuousClock.Instant?
   var webSocket: WebSocketConnection?
-  /// Whether few bytes may become many.
+  /// Whether messages may be compressed, so that few bytes may become many.
   private var inflates = false
-  /// What was read and waits until the events before it are taken.
+  /// Bytes read that wait until the events before them are delivered.
   private var unread: [UInt8] = []
   private var events = EventQueue()
-  /// Why it will end once the events before are handed out.
+  /// The failure that ends the socket once the events before it are delivered.
   private var parting: LinkFailure?
   private var outgoing: [UInt8] = []
-  /// What is being written. It stays as it is: OpenSSL repeats a blocked write from the same place.
+  /// The bytes being written. They must not move: OpenSSL repeats a blocked write from the same
+  /// address.
   private var writing: [UInt8] = []
-  /// How much of `writing` is sent.
+  /// The number of sent bytes of `writing`.
   private var sent = 0
   private var pings = Pings()
   private var isReadable = false
   private var isBlocked = false
-  /// Why writing failed; what the peer sent before is still worth reading.
+  /// The reason why writing failed; bytes that the peer sent before are still read.
   private var writeFailure: LinkFailure?
-  /// What one turn inflates before the rest of its read is left to the next: 1 MiB.
+  /// The bytes that one turn inflates before it leaves the rest of its read to the next turn: 1
+  /// MiB.
   static let mostInflated = 1_048_576
   private let maxMessageBytes: Int
   private let maxFragments: Int
@@ -81,45 +83,46 @@ final class SocketConnection {
 extension SocketConnection {
   var mustDeliver: Bool { !isDelivering && !events.isEmpty }
 
-  /// Gone, and everything was handed out.
+  /// Whether the socket is closed and all of its events are delivered.
   var isFinished: Bool { isClosed && !isDelivering && events.isEmpty }
 
-  /// No longer connected.
+  /// Whether the socket is no longer connected.
   var isClosed: Bool {
     if case .over = stage { true } else { false }
   }
 
-  /// The handles that dial for it.
+  /// The transfers that perform the dial.
   var transfers: Transfers? {
     guard case .dialing(let dial) = stage else { return nil }
     return dial.transfers
   }
 
-  /// When something has to happen though nothing came.
+  /// The next time at which the socket needs attention without any activity.
   var deadline: ContinuousClock.Instant? {
     guard let next = transfers?.deadline else { return limit }
     return min(next, limit ?? next)
   }
 
-  /// Whether something waits to be written that may be.
+  /// Whether queued bytes can be written now.
   var canWrite: Bool {
     queuedBytes > 0 && !isBlocked && writeFailure == nil && connected != nil
   }
 
-  /// Whether reading would not have to wait: libcurl may hold bytes the descriptor does not show.
+  /// Whether a read would not block. libcurl may hold bytes that the descriptor does not show.
   var canReadOn: Bool { isReadable && wantsRead }
 
   private var wantsRead: Bool {
     switch stage {
     case .upgrading, .refused, .closing: true
-    // Twice the queue: a peer that pings and never reads must not fill the memory with pongs.
+    // Twice the limit of the queue, since a peer that pings and never reads must not fill the
+    // memory with pongs.
     case .open:
       events.isEmpty && !isDelivering && (writeFailure != nil || queuedBytes < 2 * maxQueuedBytes)
     case .dialing, .over: false
     }
   }
 
-  /// What is handed over next; empty when all was.
+  /// Returns the next events to deliver; empty if all are delivered.
   func takeTurn() -> [SocketEvent] { events.take(atMost: mostInTurn) }
 }
 
@@ -142,13 +145,13 @@ extension SocketConnection {
     return .queued
   }
 
-  /// Why a message of so many bytes cannot be queued; `nil` if it can.
+  /// Returns why a message of `count` bytes cannot be queued; `nil` if it can.
   private func obstacle(to count: Int) -> SocketSending? {
     guard case .open = stage, writeFailure == nil else { return .closed }
     return queuedBytes + count <= maxQueuedBytes ? nil : .full
   }
 
-  /// Returns how many messages came compressed since the last call.
+  /// Returns the number of compressed messages received since the last call.
   func takeCompressedMessages() -> Int {
     webSocket?.takeCompressedMessages() ?? 0
   }
@@ -158,7 +161,7 @@ extension SocketConnection {
     _ = webSocket?.ping(pings.add(id), into: &outgoing)
   }
 
-  /// Says goodbye when open; gives up when not yet.
+  /// Sends a close frame if the socket is open; ends the socket if it is not open yet.
   func close(code: UInt16, reason: String) {
     switch stage {
     case .dialing, .upgrading, .refused:
@@ -168,7 +171,7 @@ extension SocketConnection {
       events.drop()
       startClosing(dial)
     case .closing: events.drop()
-    // A socket that never opened still owes its one failure.
+    // The one failure of a socket that never opened is still to be delivered.
     case .over: if webSocket != nil { events.drop() }
     }
   }
@@ -177,13 +180,14 @@ extension SocketConnection {
 // MARK: What happens
 
 extension SocketConnection {
-  /// The stream became readable or writable; TLS may need either for both.
+  /// Handles a stream that became readable or writable; TLS may need either one for both
+  /// directions.
   func wakeUp() {
     isReadable = true
     isBlocked = false
   }
 
-  /// The stage has lasted too long.
+  /// Ends a stage that has lasted too long.
   func expire() {
     switch stage {
     case .dialing(let dial): end(.timeout(dial.easy.dialPhase))
@@ -194,7 +198,7 @@ extension SocketConnection {
     }
   }
 
-  /// libcurl connected the stream, or could not.
+  /// Handles the end of the dial.
   func finishDial(_ result: CURLcode) {
     guard case .dialing(let dial) = stage else { return }
     guard result == CURLE_OK else {
@@ -203,11 +207,11 @@ extension SocketConnection {
     if let failure = dial.watch(for: number) { return end(failure) }
     outgoing += dial.handshake.requestBytes
     stage = .upgrading(dial, dial.handshake)
-    // At once: a stream over which nothing went yet libcurl may close when others dial.
+    // Writes immediately, since libcurl may close an unused stream when other dials run.
     flush()
   }
 
-  /// Writes what is queued, until the peer takes no more.
+  /// Writes queued bytes until the peer accepts no more.
   func flush() {
     guard !isBlocked, writeFailure == nil, let dial = connected else { return }
     while queuedBytes > 0 {
@@ -228,7 +232,7 @@ extension SocketConnection {
 
   private var queuedBytes: Int { writing.count - sent + outgoing.count }
 
-  /// The stream, once libcurl connected it.
+  /// The dial with the connected stream, once libcurl has connected it.
   var connected: Dial? {
     switch stage {
     case .upgrading(let dial, _), .refused(let dial, _), .open(let dial), .closing(let dial): dial
@@ -236,7 +240,7 @@ extension SocketConnection {
     }
   }
 
-  /// Takes in one buffer of bytes.
+  /// Reads and handles one buffer of bytes.
   func read(into buffer: Buffer) {
     guard let dial = connected else { return }
     guard unread.isEmpty else {
@@ -296,13 +300,13 @@ extension SocketConnection {
       let refusal = Refusal(head: head, from: dial.url, prefix: prefix)
       if refusal.isWhole { return end(refusal.failure) }
       stage = .refused(dial, refusal)
-      // The verdict is known; a body that dawdles is not worth the whole time-out.
+      // The result is already known, so a slow body does not get the whole time-out.
       limit = min(limit ?? .now, .now.advanced(by: .seconds(1)))
     case .malformed(let detail): end(.protocolError(detail: detail))
     }
   }
 
-  /// Reads frames and tells what they meant; of those that inflate to much, the rest waits.
+  /// Parses frames and queues their events; if they inflate to too many bytes, the rest waits.
   private func takeFrames(_ bytes: RawSpan) {
     let piece = inflates ? 1024 : bytes.byteCount
     var (offset, told) = (0, 0)
@@ -314,7 +318,7 @@ extension SocketConnection {
     unread = unsafe bytes.extracting(offset...).withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// Reads frames and tells what they meant; how many bytes of messages those are.
+  /// Parses frames and queues their events; returns the total size of their messages in bytes.
   private func takePiece(_ bytes: RawSpan) -> Int {
     var (told, size): ([SocketEvent], Int) = ([], 0)
     var end: WebSocketEvent?
@@ -341,7 +345,7 @@ extension SocketConnection {
     return size
   }
 
-  /// Acts on an event that is the end, behind which there is none.
+  /// Handles an event that ends the stream; no event follows it.
   private func takeLast(_ event: WebSocketEvent) {
     switch event {
     case .closed(let code, let reason): last(.closed(code: code, reason: reason))
@@ -351,7 +355,7 @@ extension SocketConnection {
     }
   }
 
-  /// Everything that came was handed out, so that the app could still answer it.
+  /// Continues after all events are delivered, so that the app could still answer them.
   func handedOut() {
     isDelivering = false
     guard let failure = parting else { return }
@@ -364,9 +368,9 @@ extension SocketConnection {
     if case .open = stage { events.add(told) }
   }
 
-  /// The peer is done, or we are with it: what is left is to send our close and wait for its end.
+  /// Ends an open socket: sends the close frame and waits for the peer's end.
   ///
-  /// Answers to what came before it go first (RFC 6455 section 5.5.1: a close is the last frame).
+  /// Answers to earlier events are sent first (RFC 6455 section 5.5.1: a close is the last frame).
   private func last(_ failure: LinkFailure) {
     guard events.isEmpty, !isDelivering else {
       parting = failure
@@ -382,7 +386,7 @@ extension SocketConnection {
     limit = .now.advanced(by: .seconds(1))
   }
 
-  /// Lets go of the connection; `failure` is told unless everything was said.
+  /// Releases the connection. Delivers `failure` unless the socket is closing.
   private func end(_ failure: LinkFailure?) {
     if let failure {
       switch stage {
@@ -403,20 +407,20 @@ extension SocketConnection {
   }
 }
 
-/// What happened to a socket and is not handed over yet.
+/// The events of a socket that are not delivered yet.
 struct EventQueue {
   private var events: [SocketEvent] = []
-  /// How many of `events` were handed over.
+  /// The number of delivered elements of `events`.
   private var handed = 0
 
-  /// Whether everything was handed over.
+  /// Whether all events are delivered.
   var isEmpty: Bool { events.isEmpty }
 
   mutating func add(_ told: [SocketEvent]) {
     if events.isEmpty { events = told } else { events += told }
   }
 
-  /// What is handed over next, so many at most; empty when all was.
+  /// Returns the next events to deliver, at most `most`; empty if all are delivered.
   mutating func take(atMost most: Int) -> [SocketEvent] {
     let left = events.count - handed
     guard left <= most else {
@@ -430,19 +434,20 @@ struct EventQueue {
   mutating func drop() { (events, handed) = ([], 0) }
 }
 
-/// Pings without an answer yet, in the order they were sent.
+/// The pings without an answer yet, in the order in which they were sent.
 struct Pings {
   private var ids: [UInt64] = []
 
-  /// The payload that a new ping carries.
+  /// Adds a ping and returns its payload.
   mutating func add(_ id: UInt64) -> [UInt8] {
-    // A peer that answers none must not make this grow.
+    // A peer that answers none must not make the list grow.
     if ids.count == 32 { ids.removeFirst() }
     ids.append(id)
     return (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
   }
 
-  /// The ping that a pong answers; those before it count as answered (RFC 6455 section 5.5.3).
+  /// Returns the ping that a pong answers; earlier pings count as answered (RFC 6455 section
+  /// 5.5.3).
   mutating func answered(by payload: [UInt8]) -> UInt64? {
     guard payload.count == 8 else { return nil }
     let id = payload.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }

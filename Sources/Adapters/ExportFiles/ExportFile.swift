@@ -11,9 +11,9 @@ import OwnerFiles
   import Darwin
 #endif
 
-/// The bytes of an export: a plain `export.xml`, or the one in the zip that a phone hands over.
+/// The bytes of an export: a plain `export.xml`, or the export within the zip that a phone shares.
 ///
-/// Not for two threads at a time.
+/// Not for use by two threads at a time.
 public final class ExportFile {
   private enum Content {
     case plain
@@ -22,19 +22,20 @@ public final class ExportFile {
 
   private let file: PlainFile
   private var content: Content
-  /// How many bytes come; `nil` where that is not known.
+  /// The number of bytes; `nil` if it is not known.
   public let size: Int?
-  /// Whether `rewind` works: not for a pipe.
+  /// Whether `rewind` works, which it does not for a pipe.
   public let canRepeat: Bool
-  /// What the file in the zip is called; `nil` where the locale of this process cannot spell it.
+  /// The name of the file in the zip; `nil` if the locale of this process cannot represent it.
   public let entry: String?
 
-  /// Opens a file and finds out what it is.
+  /// Opens a file and determines its kind.
   ///
-  /// - Parameter patience: How long a pipe may have no writer.
+  /// - Parameter patience: The longest time for which a pipe may have no writer.
   /// - Throws: `.unreadable` with the system's reason, `.directory`, `.noWriter` for a pipe that no
   ///   program writes to; `.damaged` for a zip that cannot be read, `.encrypted` for one that needs
-  ///   a password, `.noExport` for a zip without an export, `.severalExports` for one with more.
+  ///   a password, `.noExport` for a zip without an export, `.severalExports` for a zip with more
+  ///   than one.
   public init(path: String, patience: Duration = .seconds(2)) throws(ExportFileError) {
     file = try PlainFile(path: path, patience: patience)
     canRepeat = file.size != nil
@@ -58,7 +59,7 @@ public final class ExportFile {
     }
   }
 
-  /// Begins again at the first byte: of the same file, even if its path names another one by now.
+  /// Starts again at the first byte of the same file, even if its path now names another file.
   public func rewind() throws(ExportFileError) {
     switch content {
     case .plain: try file.rewind()
@@ -67,23 +68,23 @@ public final class ExportFile {
   }
 }
 
-/// Why a file does not give its bytes.
+/// A reason why the bytes of a file cannot be read.
 public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The system refuses it; its reason.
+  /// The system refuses access to the file, for this reason.
   case unreadable(reason: String)
-  /// It is a directory.
+  /// The path names a directory.
   case directory
-  /// It is a pipe, and no program writes to it.
+  /// The path names a pipe that no program writes to.
   case noWriter
-  /// The zip is broken, from the beginning or from here on; what is wrong with it.
+  /// The zip is damaged, from its beginning or from the current position on, for this reason.
   case damaged(reason: String)
   /// The export in the zip needs a password.
   case encrypted
-  /// The zip holds a symbolic link of this name, and no export.
+  /// The zip contains a symbolic link of this name, and no export.
   case linked(name: String)
-  /// The zip holds this many files, and none is an export.
+  /// The zip contains this number of files, and none is an export.
   case noExport(files: Int)
-  /// The zip holds more than one export; the names of the first two.
+  /// The zip contains more than one export; these are the names of the first two.
   case severalExports(first: String, second: String)
 
   public var description: String {
@@ -108,7 +109,7 @@ public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension ExportFileError {
-  /// What to do about it; `nil` where the description says it.
+  /// What the user can do about the error; `nil` if the description already says it.
   public var remedy: String? {
     switch self {
     case .unreadable: "check the path and who may read it"
@@ -118,15 +119,15 @@ extension ExportFileError {
   }
 }
 
-/// A file as it is, read from its beginning to its end.
+/// A file without decompression, read from its beginning to its end.
 final class PlainFile {
   let descriptor: Int32
   let size: Int?
-  /// What was read to know that a pipe has a writer, and still has to be handed out.
+  /// The byte that was read to detect the writer of a pipe and is not returned yet.
   private var first: UInt8?
 
   init(path: String, patience: Duration) throws(ExportFileError) {
-    // Without O_NONBLOCK, a pipe that no program writes to would hold up the open for ever.
+    // Without O_NONBLOCK, a pipe that no program writes to would block the open forever.
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path) }
     var found = stat()
@@ -156,7 +157,8 @@ final class PlainFile {
 
   deinit { close(descriptor) }
 
-  /// Whether it begins as zips do (APPNOTE 6.3.10, sections 4.3.7 and 4.3.16), without reading on.
+  /// Whether the file begins like a zip (APPNOTE 6.3.10, sections 4.3.7 and 4.3.16). Does not move
+  /// the read position.
   func isZip() throws(ExportFileError) -> Bool {
     guard size != nil else { return false }
     var start: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0, 0)
@@ -180,7 +182,7 @@ final class PlainFile {
     }
   }
 
-  /// Begins again at the first byte.
+  /// Starts again at the first byte.
   func rewind() throws(ExportFileError) {
     guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw Self.failure() }
   }
@@ -189,7 +191,7 @@ final class PlainFile {
     unsafe systemRead(descriptor, bytes)
   }
 
-  /// Why the system refuses a file; a symbolic link is named with what it points to.
+  /// Returns why the system refuses a file; for a symbolic link the reason includes its target.
   private static func failure(
     _ path: String? = nil, code cause: Int32 = errno
   ) -> ExportFileError {
@@ -201,7 +203,7 @@ final class PlainFile {
         : "it is a symbolic link to \(target): \(reason)")
   }
 
-  /// What a symbolic link points to; `nil` if the path is none.
+  /// Returns the target of a symbolic link; `nil` if the path is not a symbolic link.
   private static func target(of path: String) -> String? {
     var text = [CChar](repeating: 0, count: Int(PATH_MAX))
     let room = text.count
@@ -211,7 +213,7 @@ final class PlainFile {
   }
 }
 
-/// Calls read(2): within the types, `read` is their own.
+/// Calls read(2), which the `read` methods of the types hide.
 private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
   unsafe read(descriptor, bytes.baseAddress, bytes.count)
 }

@@ -2,28 +2,30 @@
   import CArchive
   import LinkHealth
 
-  /// The export within a zip, found by what it holds, inflated piece by piece.
+  /// The export within a zip, found by its contents and inflated piece by piece.
   ///
-  /// Phones translate the name of the file, and beside it lies another XML: names tell nothing.
+  /// The name does not identify the export: phones translate it, and the zip contains another XML
+  /// file.
   @safe final class ZipEntry {
-    /// Bytes that tell what a file is.
+    /// The number of bytes that identify the kind of a file.
     private static let head = 4_096
-    /// Bytes of the zip that are read at a time.
+    /// The number of bytes of the zip read at a time.
     private static let block = 256 << 10
 
     private let archive: OpaquePointer
-    /// Keeps the descriptor open that the archive reads from.
+    /// The file, which keeps open the descriptor that the archive reads from.
     private let file: PlainFile
-    /// What was read to know the entry, and still has to be handed out.
+    /// The bytes that were read to identify the entry and are not returned yet.
     private var start: [UInt8] = []
     private(set) var name: String?
     private(set) var size: Int?
-    /// Files that were seen.
+    /// The number of files seen so far.
     private var files = 0
-    /// The first symbolic link that was seen.
+    /// The name of the first symbolic link.
     private var link: String?
 
-    /// Opens a zip at its one export; reads the file from its beginning, whatever it is called now.
+    /// Opens a zip at its only export. Reads the file from its beginning, whatever its current name
+    /// is.
     convenience init(_ file: PlainFile) throws(ExportFileError) {
       let search = try ZipEntry(opening: file)
       guard try search.next(among: { _ in true }) else {
@@ -31,8 +33,8 @@
         throw .noExport(files: search.files)
       }
       let first = search.name
-      // Thousands of routes may follow, which need not be looked into. What is behind damage is not
-      // looked for.
+      // Skips the contents of routes, of which thousands may follow. Damage ends the search for a
+      // second export.
       if (try? search.next { $0?.lowercased().hasSuffix(".xml") ?? true }) == true {
         throw .severalExports(first: first ?? "?", second: search.name ?? "?")
       }
@@ -67,13 +69,14 @@
       return try data(into: &buffer)
     }
 
-    /// Goes to the next export among the files of some names; false if there is none.
+    /// Moves to the next export among the files with matching names; returns false if there is
+    /// none.
     private func next(among isCandidate: (String?) -> Bool) throws(ExportFileError) -> Bool {
       while true {
         var entry: OpaquePointer?
         let code = unsafe archive_read_next_header(archive, &entry)
         if code == ARCHIVE_EOF { return false }
-        // A warning is about names that this process's locale cannot spell.
+        // A warning is about names that the locale of this process cannot represent.
         guard code == ARCHIVE_OK || code == ARCHIVE_WARN, let entry = unsafe entry else {
           throw damage()
         }
@@ -120,7 +123,7 @@
     }
   }
 #else
-  /// The export within a zip: this platform has no adapter that reads zips yet.
+  /// The export within a zip. This platform has no adapter that reads zips yet.
   final class ZipEntry {
     let name: String? = nil
     let size: Int? = nil

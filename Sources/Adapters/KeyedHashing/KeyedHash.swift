@@ -4,9 +4,9 @@
   import COpenSSL
 #endif
 
-/// HMAC with SHA-256 (RFC 2104, FIPS 180-4), by the system's library.
+/// HMAC with SHA-256 (RFC 2104, FIPS 180-4), computed by the system's library.
 public enum KeyedHash {
-  /// Returns 32 bytes.
+  /// Returns the code of `bytes` under `key`, 32 bytes long.
   public static func sha256(key: [UInt8], over bytes: [UInt8]) -> [UInt8] {
     #if canImport(CryptoKit)
       return Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
@@ -15,14 +15,14 @@ public enum KeyedHash {
       var length: UInt32 = 0
       let made = unsafe HMAC(
         EVP_sha256(), key, Int32(key.count), bytes, bytes.count, &hash, &length)
-      // HMAC fails only without memory or with a hash it does not know.
+      // HMAC fails only without memory or with an unknown hash function.
       precondition(unsafe made != nil && length == 32, "HMAC with SHA-256 makes 32 bytes")
       return hash
     #endif
   }
 
-  /// Compares secrets; takes the same time wherever they differ, so that they cannot be guessed
-  /// byte by byte.
+  /// Compares two secrets in a time that does not depend on where they differ, so that they cannot
+  /// be guessed byte by byte.
   public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     #if canImport(CryptoKit)

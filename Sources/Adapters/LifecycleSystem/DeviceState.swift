@@ -4,24 +4,28 @@
   import LinuxBus
   import LinuxEvents
 
-  /// Hears whether the user's session is locked (logind, `LockedHint`) and whether power is to be
-  /// saved (power-profiles-daemon, profile `power-saver`; UPower, a battery that is low).
+  /// A monitor of the session's lock (logind, `LockedHint`) and of power saving
+  /// (power-profiles-daemon, profile `power-saver`; UPower, a low battery).
   ///
-  /// What no service says stays unsaid. Without a system bus the stream ends at once.
+  /// A state that no service reports causes no event. Without a system bus the stream ends
+  /// immediately.
   public struct DeviceState: LifecycleMonitor {
     private let address: String?
 
+    /// Creates a monitor.
+    ///
     /// - Parameter address: A D-Bus address; `nil` is the system bus.
     public init(address: String? = nil) { self.address = address }
 
-    /// How things are, then each change. Of more than 64 unread events the oldest are dropped.
+    /// Returns the current states and then each change. If more than 64 events are unread, the
+    /// oldest are dropped.
     public func changes() -> AsyncStream<LifecycleEvent> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
       let stop = StopSignal()
       continuation.onTermination = { _ in stop.send() }
       let address = address
-      // sd-bus objects belong to one thread; this one sleeps until the bus has something to say.
+      // sd-bus objects belong to one thread; this one sleeps until a message arrives from the bus.
       let thread = Thread {
         var last: [LifecycleEvent] = []
         try? BusWatch(address: address, Self.properties).listen(until: stop) { values in
@@ -36,7 +40,7 @@
       return stream
     }
 
-    /// `auto` is the session of the caller, or the one that the user sees.
+    /// `auto` is the session of the caller, or the session in the foreground.
     private static let locked = BusProperty(
       "org.freedesktop.login1", "/org/freedesktop/login1/session/auto",
       "org.freedesktop.login1.Session", "LockedHint", .boolean)
@@ -50,7 +54,7 @@
     /// `low`, `critical` and `action` of UPower's `WarningLevel`.
     private static let warnings: ClosedRange<UInt32> = 3...5
 
-    /// What values mean; nothing of what has none.
+    /// Returns the events that the values of the properties mean; a missing value causes no event.
     static func events(of values: [BusProperty: BusValue]) -> [LifecycleEvent] {
       var events: [LifecycleEvent] = []
       if case .boolean(let isLocked)? = values[locked] {

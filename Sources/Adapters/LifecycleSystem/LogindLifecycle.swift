@@ -5,24 +5,27 @@
   import LinuxBus
   import LinuxEvents
 
-  /// Hears from logind that the device goes to sleep or woke up (org.freedesktop.login1(5),
+  /// A monitor of the device's sleep and wake-up, as reported by logind (org.freedesktop.login1(5),
   /// signal PrepareForSleep).
   ///
-  /// Without a system bus the stream ends at once. Sleep is not held up: what is done on
+  /// Without a system bus the stream ends immediately. The monitor does not delay sleep: work on
   /// `.willSleep` is done as far as time allows.
   public struct LogindLifecycle: LifecycleMonitor {
     private let address: String?
     private let note: @Sendable (String) -> Void
     private let listening: @Sendable () -> Void
 
+    /// Creates a monitor.
+    ///
     /// - Parameters:
     ///   - address: A D-Bus address; `nil` is the system bus.
-    ///   - note: Told once, for people, when sleep cannot be watched, and why.
+    ///   - note: Called once, with a text for people, if sleep cannot be watched; the text says
+    ///     why.
     public init(address: String? = nil, note: @escaping @Sendable (String) -> Void = { _ in }) {
       self.init(address: address, note: note) {}
     }
 
-    /// - Parameter listening: Called once nothing can be missed any more.
+    /// - Parameter listening: Called once no event can be missed any longer.
     init(
       address: String?, note: @escaping @Sendable (String) -> Void,
       listening: @escaping @Sendable () -> Void
@@ -32,14 +35,15 @@
       self.listening = listening
     }
 
-    /// Sleep and waking from now on. Of more than 64 unread events the oldest are dropped.
+    /// Returns the sleeps and wake-ups from now on. If more than 64 events are unread, the oldest
+    /// are dropped.
     public func changes() -> AsyncStream<LifecycleEvent> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
       let stop = StopSignal()
       continuation.onTermination = { _ in stop.send() }
       let (address, note, listening) = (address, note, listening)
-      // sd-bus objects belong to one thread; this one sleeps until the bus has something to say.
+      // sd-bus objects belong to one thread; this one sleeps until a message arrives from the bus.
       let thread = Thread {
         do throws(BusFailure) {
           let bus = try SleepBus(address: address) {
@@ -59,7 +63,7 @@
     }
   }
 
-  /// A connection that listens for PrepareForSleep; for one thread.
+  /// A connection that listens for PrepareForSleep, for use by one thread.
   @safe private final class SleepBus {
     private static let logind = "org.freedesktop.login1"
     private let connection: BusConnection
@@ -78,7 +82,7 @@
           .hear(isGoingToSleep != 0)
         return 0
       }
-      // The context outlives the match: the connection, and with it the match, ends with this.
+      // The context outlives the match: the match ends with the connection, which this object owns.
       let context = unsafe Unmanaged.passUnretained(self).toOpaque()
       try BusFailure.check(
         unsafe sd_bus_match_signal(

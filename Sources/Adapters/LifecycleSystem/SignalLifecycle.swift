@@ -7,32 +7,35 @@ public import LinkDriver
   import Darwin
 #endif
 
-/// Turns signals of the operating system into events of the app's life.
+/// A monitor that maps signals of the operating system to lifecycle events of the app.
 ///
-/// SIGUSR1 sends it to the background, SIGUSR2 brings it to the foreground, SIGTERM and SIGINT ask
-/// it to end, and SIGCONT, which follows a stop, wakes it. Where it is told so, SIGHUP asks for
-/// another try. From the first stream on these signals have no other effect, even after the last
-/// stream ended: libdispatch keeps them.
+/// SIGUSR1 moves the app to the background and SIGUSR2 to the foreground. SIGTERM and SIGINT ask it
+/// to end. SIGCONT, which follows a stop, is a wake-up. If enabled, SIGHUP requests another try.
+/// From the first stream on, these signals have no other effect, even after the last stream has
+/// ended, since libdispatch keeps them.
 public struct SignalLifecycle: LifecycleMonitor {
   private static let meanings: [(signal: Int32, meaning: LifecycleEvent)] = [
     (SIGUSR1, .background), (SIGUSR2, .foreground), (SIGTERM, .terminate), (SIGINT, .terminate),
     (SIGCONT, .didWake), (SIGHUP, .again),
   ]
-  /// Signals that wait together have no order in the kernel: a wish to try again waits until those
-  /// are told that came with it, so that it finds who was brought to the front there.
+  /// The delay of a request for another try. Signals that are pending together have no order in the
+  /// kernel, so the request waits until the others are delivered and finds the app that they
+  /// brought to the foreground.
   private static let patience = DispatchTimeInterval.milliseconds(10)
   private let meanings: [(signal: Int32, meaning: LifecycleEvent)]
 
-  /// Takes no signal yet; the first stream does.
+  /// Creates a monitor, which handles no signal until its first stream starts.
   ///
-  /// - Parameter hangup: Whether SIGHUP is its too.
+  /// - Parameter hangup: Whether the monitor handles SIGHUP too.
   public init(hangup: Bool = false) {
     meanings = Self.meanings.filter { hangup || $0.signal != SIGHUP }
   }
 
-  /// The signals that come from now on, in their order; of those that come within 10 ms a wish to
-  /// try again is the last. Several of one kind may arrive as one event; of more than 64 unread
-  /// events the oldest are dropped.
+  /// Returns the events of the signals from now on, in order; a request for another try follows the
+  /// events within 10 ms after it.
+  ///
+  /// Several signals of one kind may arrive as one event. If more than 64 events are unread, the
+  /// oldest are dropped.
   public func changes() -> AsyncStream<LifecycleEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))

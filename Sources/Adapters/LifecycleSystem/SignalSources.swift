@@ -7,13 +7,14 @@ import Synchronization
   import Darwin
 #endif
 
-/// Signals of the operating system that are handled on a queue until `cancel`.
+/// Handlers of operating system signals on a queue, active until `cancel`.
 package final class SignalSources: Sendable {
   private let sources: Mutex<[any DispatchSourceSignal]>
 
-  /// Returns once no signal can be missed. From then on the signals have no other effect.
+  /// Starts to handle signals; returns once none can be missed. From then on the signals have no
+  /// other effect.
   ///
-  /// - Parameter handle: called on the queue, with the meaning of the signal.
+  /// - Parameter handle: Called on the queue with the meaning of the signal.
   package init<Meaning: Sendable>(
     _ meanings: [(signal: Int32, meaning: Meaning)], on queue: DispatchQueue,
     handle: @escaping @Sendable (Meaning) -> Void
@@ -36,7 +37,7 @@ package final class SignalSources: Sendable {
     registered.wait()
   }
 
-  /// Handles no signal any more.
+  /// Stops handling signals.
   package func cancel() {
     sources.withLock { sources in
       for source in sources { source.cancel() }

@@ -1,13 +1,16 @@
 #if os(Linux)
   public import LinkDriver
 
-  /// Everything this system says about the app: signals and sleep, in one stream.
+  /// A monitor of all lifecycle events of this system, signals and sleep, in one stream.
   public struct SystemLifecycle: LifecycleMonitor {
     private let monitors: [any LifecycleMonitor]
 
+    /// Creates a monitor.
+    ///
     /// - Parameters:
-    ///   - hangup: Whether SIGHUP asks for another try.
-    ///   - note: Told once, for people, when sleep cannot be watched, and why.
+    ///   - hangup: Whether SIGHUP requests another try.
+    ///   - note: Called once, with a text for people, if sleep cannot be watched; the text says
+    ///     why.
     public init(hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }) {
       self.init(merging: [
         SignalLifecycle(hangup: hangup), LogindLifecycle(note: note), DeviceState(),
@@ -18,14 +21,14 @@
       self.monitors = monitors
     }
 
-    /// What the monitors know.
+    /// Returns the present states of all monitors.
     public func present() -> [LifecycleEvent] { monitors.flatMap { $0.present() } }
 
-    /// The events of all monitors; ends when all of them ended.
+    /// Returns the events of all monitors; the stream ends once all of theirs have ended.
     public func changes() -> AsyncStream<LifecycleEvent> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
-      // Begun here, not in the task: after the return no event is missed.
+      // The streams start here and not in the task, so that no event after the return is missed.
       let parts = monitors.map { $0.changes() }
       let task = Task {
         await withTaskGroup { group in

@@ -3,10 +3,10 @@
   import Glibc
   package import LinuxEvents
 
-  /// What a call of sd-bus answered.
+  /// The failure of an sd-bus call.
   package struct BusFailure: Error, CustomStringConvertible {
     package let call: String
-    /// An `errno`.
+    /// The `errno` of the failure.
     package let code: Int32
 
     package var description: String { unsafe "\(call): \(String(cString: strerror(code)))" }
@@ -18,16 +18,19 @@
 
   /// A connection to a D-Bus daemon; for one thread at a time, closed when dropped.
   @safe package final class BusConnection {
-    /// What the functions of sd-bus take.
+    /// The connection as the functions of sd-bus take it.
     package private(set) var bus: OpaquePointer?
 
-    /// The daemons that a process knows without an address.
+    /// A daemon that a process can reach without an address.
     package enum Daemon: Sendable {
       case system
-      /// That of the user's session; `DBUS_SESSION_BUS_ADDRESS` or a socket in `XDG_RUNTIME_DIR`.
+      /// The daemon of the user's session: `DBUS_SESSION_BUS_ADDRESS` or a socket in
+      /// `XDG_RUNTIME_DIR`.
       case session
     }
 
+    /// Connects to a daemon.
+    ///
     /// - Parameter address: A D-Bus address; `nil` is the daemon's own.
     package init(address: String?, or daemon: Daemon) throws(BusFailure) {
       if let address {
@@ -43,7 +46,7 @@
       }
     }
 
-    /// Handles what has come in, and returns once the process has read all of it.
+    /// Handles the received messages; returns once all of them are handled.
     package func handle() throws(BusFailure) {
       var handled: Int32 = 0
       repeat {
@@ -52,9 +55,9 @@
       } while handled > 0
     }
 
-    /// Waits until there is something to handle, and returns `false` once told to stop.
+    /// Waits until there is something to handle; returns false once `stop` is sent.
     ///
-    /// No timeout of sd-bus's own ends it: no call may be pending.
+    /// No time-out of sd-bus ends the wait, so no call may be pending.
     package func allowsWaiting(until stop: StopSignal) -> Bool {
       unsafe stop.allowsWaiting(
         for: sd_bus_get_fd(bus), events: Int16(truncatingIfNeeded: sd_bus_get_events(bus)))

@@ -1,7 +1,7 @@
 #if os(Linux)
   import CSystemd
 
-  /// A value in a message of D-Bus, of the types that services and clients here need.
+  /// A value in a D-Bus message, of the types that this package's services and clients need.
   package indirect enum BusData: Sendable, Hashable {
     case boolean(Bool)
     case byte(UInt8)
@@ -19,14 +19,15 @@
     /// The objects of a service: `a{oa{sa{sv}}}`.
     case objects([String: [String: [String: BusData]]])
     case structure([BusData])
-    /// A value with its type, where a method takes any; none that is read has this case.
+    /// A value with its type, for a parameter of any type; a value that is read never has this
+    /// case.
     case variant(BusData)
-    /// An array of another type.
+    /// An array of elements of another type.
     case list([BusData], of: String)
-    /// A value that was read over.
+    /// A value of an unsupported type, which was skipped.
     case other
 
-    /// Its type (D-Bus Specification, Type System).
+    /// The D-Bus type of the value (D-Bus Specification, Type System).
     package var signature: String {
       switch self {
       case .boolean: "b"
@@ -47,7 +48,7 @@
       }
     }
 
-    /// The text of a text or a path.
+    /// The text of a `text` or `path` value.
     package var text: String? {
       switch self {
       case .text(let text), .path(let text): text
@@ -72,7 +73,7 @@
     }
   }
 
-  /// The writer of a message of sd-bus.
+  /// A writer of values into an sd-bus message.
   @safe struct BusWriter {
     let message: OpaquePointer?
 
@@ -144,7 +145,7 @@
     }
 
     private func append(_ text: String, _ kind: Unicode.Scalar) throws(BusFailure) {
-      // A text of D-Bus holds no zero byte.
+      // A D-Bus text must not contain a zero byte.
       let result = unsafe text.replacing("\0", with: " ").withCString {
         unsafe sd_bus_message_append_basic(message, BusCode.of(kind), $0)
       }
@@ -169,7 +170,7 @@
     }
   }
 
-  /// The codes of D-Bus types as C takes them.
+  /// The codes of D-Bus types as C characters.
   enum BusCode {
     static func of(_ type: Unicode.Scalar) -> CChar {
       CChar(bitPattern: UInt8(truncatingIfNeeded: type.value))

@@ -15,9 +15,9 @@
     }
   }
 
-  /// An error that a service answered.
+  /// An error that a service returned.
   package struct BusRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Such as `org.bluez.Error.Failed`.
+    /// The name of the error, such as `org.bluez.Error.Failed`.
     package var name: String
     package var text: String
 
@@ -26,25 +26,26 @@
     package var description: String { text.isEmpty ? name : text }
   }
 
-  /// What comes over a bus.
+  /// A message received from a bus.
   package enum BusMessage: Sendable, Hashable {
     case signal(BusMember, sender: String)
     case answered(UInt64, [BusData])
     case refused(UInt64, BusRefusal)
-    /// Another program's call, which waits for an answer under this number.
+    /// A call by another program, which waits for an answer with this number.
     case call(BusMember, sender: String, UInt64)
   }
 
-  /// A connection that calls, is called and hears signals; for one thread at a time.
+  /// A connection that makes and receives calls and receives signals; for one thread at a time.
   ///
-  /// Nothing waits here but the beginning: the caller polls the descriptor and takes what came.
+  /// Only the initializer and `ask` wait: otherwise the caller polls the descriptor and takes the
+  /// received messages.
   @safe package final class BusPeer {
     private let connection: BusConnection
-    /// Calls of others that are not answered yet.
+    /// The received calls that are not answered yet.
     private var calls: [UInt64: OpaquePointer] = unsafe [:]
     private var lastCall: UInt64 = 0
 
-    /// Connects, and returns when the daemon has answered.
+    /// Connects, and returns once the daemon has answered.
     ///
     /// - Parameter address: A D-Bus address; `nil` is the daemon's own.
     package init(address: String?, or daemon: BusConnection.Daemon) throws(BusFailure) {
@@ -56,10 +57,10 @@
       unsafe calls.values.forEach { unsafe sd_bus_message_unref($0) }
     }
 
-    /// Can be read when something comes.
+    /// The descriptor to poll, readable when a message has arrived.
     package var descriptor: Int32 { unsafe sd_bus_get_fd(connection.bus) }
 
-    /// What has come in, in order.
+    /// Returns the received messages in order.
     package func take() throws(BusFailure) -> [BusMessage] {
       var messages: [BusMessage] = []
       while true {
@@ -72,7 +73,7 @@
       }
     }
 
-    /// Calls a method of a service; returns the number under which the answer comes.
+    /// Calls a method of a service; returns the number that its answer will have.
     @discardableResult
     package func call(_ service: String, _ member: BusMember) throws(BusFailure) -> UInt64 {
       var raw: OpaquePointer?
@@ -86,7 +87,7 @@
       return number
     }
 
-    /// Hears the signals of a rule (D-Bus Specification, Match Rules) from now on.
+    /// Subscribes to the signals that match a rule (D-Bus Specification, Match Rules).
     package func listen(_ rule: String) throws(BusFailure) {
       try call(
         "org.freedesktop.DBus",
@@ -104,7 +105,7 @@
       try BusFailure.check(unsafe sd_bus_send(connection.bus, raw, nil), member.name)
     }
 
-    /// The types of the arguments of a call that waits for its answer.
+    /// Returns the types of the arguments of a call that is not answered yet.
     package func signature(of number: UInt64) -> String {
       guard let call = unsafe calls[number] else { return "" }
       return unsafe Self.text(sd_bus_message_get_signature(call, 1))
@@ -136,7 +137,7 @@
       try BusFailure.check(unsafe sd_bus_send(connection.bus, raw, nil), "refuse")
     }
 
-    /// Owns a name, or gives it back.
+    /// Acquires a name on the bus, or releases it.
     package func own(_ name: String, _ isOwned: Bool = true) throws(BusFailure) {
       let result =
         isOwned
@@ -145,10 +146,11 @@
       try BusFailure.check(result, name)
     }
 
-    /// Waits until everything that was sent is on its way.
+    /// Waits until all messages are sent.
     package func flush() { _ = unsafe sd_bus_flush(connection.bus) }
 
-    /// Calls, and waits up to 5 s for the answer; for a check before anything else is asked.
+    /// Calls a method and waits up to 5 s for the answer; other messages are dropped. For a check
+    /// before any other use.
     package func ask(_ service: String, _ member: BusMember) throws(BusFailure)
       -> Result<[BusData], BusRefusal>
     {
@@ -172,7 +174,7 @@
       var number: UInt64 = 0
       unsafe sd_bus_message_get_type(raw, &kind)
       unsafe sd_bus_message_get_reply_cookie(raw, &number)
-      // The numbers of the D-Bus Specification, Message Types.
+      // The numbers of message types (D-Bus Specification, Message Types).
       switch kind {
       case 1:
         let member = try unsafe member(raw)

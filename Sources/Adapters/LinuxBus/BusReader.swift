@@ -2,18 +2,18 @@
   import CSystemd
   import Glibc
 
-  /// The reader of a message of sd-bus.
+  /// A reader of the values of an sd-bus message.
   @safe struct BusReader {
     let message: OpaquePointer?
 
-    /// All values of the message.
+    /// Returns all values of the message.
     func all() throws(BusFailure) -> [BusData] {
       var values: [BusData] = []
       while let value = try next() { values.append(value) }
       return values
     }
 
-    /// The next value of this container; `nil` at its end.
+    /// Returns the next value of this container; `nil` at its end.
     func next() throws(BusFailure) -> BusData? {
       guard let (type, content) = try peek() else { return nil }
       switch type {
@@ -53,7 +53,7 @@
       }
     }
 
-    /// The entries of a dictionary whose keys are texts.
+    /// Returns the entries of a dictionary whose keys are texts.
     private func entries<Value>(
       _ content: String, _ value: (BusData) -> Value?
     ) throws(BusFailure) -> [String: Value] {

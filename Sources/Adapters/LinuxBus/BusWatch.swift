@@ -30,14 +30,17 @@
     case text(String)
   }
 
-  /// Reads properties whenever their services say that some changed; for one thread.
+  /// A reader of properties that reads them again whenever their services report a change; for one
+  /// thread.
   ///
-  /// A service that does not run is not started: its properties have no values.
+  /// A service that does not run is not started, and its properties have no values.
   @safe package final class BusWatch {
     private let connection: BusConnection
     private let properties: [BusProperty]
     private var isStale = true
 
+    /// Starts to watch properties.
+    ///
     /// - Parameter address: A D-Bus address; `nil` is the system bus.
     package init(address: String?, _ properties: [BusProperty]) throws(BusFailure) {
       self.properties = properties
@@ -47,23 +50,23 @@
         unsafe Unmanaged<BusWatch>.fromOpaque(context).takeUnretainedValue().isStale = true
         return 0
       }
-      // The context outlives the matches: the connection, and with it the matches, ends with this.
+      // The context outlives the matches: they end with the connection, which this object owns.
       let context = unsafe Unmanaged.passUnretained(self).toOpaque()
       for service in Set(properties.map(\.service)).sorted() {
-        // An object may have another path in its signals than the one it is asked by.
+        // An object's signals may have another path than the one at which its properties are read.
         try BusFailure.check(
           unsafe sd_bus_match_signal(
             connection.bus, nil, service, nil, "org.freedesktop.DBus.Properties",
             "PropertiesChanged", note, context), "match")
       }
-      // A service that starts or ends changes all of its properties.
+      // The start or end of a service changes all of its properties.
       try BusFailure.check(
         unsafe sd_bus_match_signal(
           connection.bus, nil, "org.freedesktop.DBus", nil, "org.freedesktop.DBus",
           "NameOwnerChanged", note, context), "match")
     }
 
-    /// Hands over the values, at once and after each change, until told to stop.
+    /// Delivers the values, first immediately and then after each change, until `stop` is sent.
     package func listen(
       until stop: StopSignal, _ hear: ([BusProperty: BusValue]) -> Void
     ) throws(BusFailure) {
@@ -75,7 +78,7 @@
           let values = read()
           if values != last { hear(values) }
           last = values
-          // Signals that came with the answers wait in the process, and not in the kernel.
+          // Signals that arrived with the answers are queued in the process and not in the kernel.
           continue
         }
         guard connection.allowsWaiting(until: stop) else { return }
@@ -104,7 +107,7 @@
       }
     }
 
-    /// A value of four bytes.
+    /// Returns a value of four bytes.
     private func trivial(_ property: BusProperty, _ type: Character) -> UInt32? {
       var value: UInt32 = 0
       let kind = type.asciiValue.map { CChar(bitPattern: $0) } ?? 0

@@ -2,23 +2,23 @@
   import CLinux
   public import Glibc
 
-  /// Wakes a thread that waits in `poll`, so that it ends; usable from any thread.
+  /// A signal that makes a thread waiting in `poll` end; usable from any thread.
   public final class StopSignal: Sendable {
     private let descriptor = eventfd(0, Int32(EFD_CLOEXEC))
 
-    /// A signal that was not sent yet.
+    /// Creates a signal that is not sent yet.
     public init() {}
 
     deinit {
       if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Ends the wait that goes on and all that follow.
+    /// Ends the current wait and all later ones.
     public func send() {
       eventfd_write(descriptor, 1)
     }
 
-    /// Waits for `events` of poll(2) on a descriptor; false when it is time to stop.
+    /// Waits for `events` of poll(2) on a descriptor; returns false once the signal is sent.
     public func allowsWaiting(for other: Int32, events: Int16 = Int16(POLLIN)) -> Bool {
       var waiting = [
         pollfd(fd: other, events: events, revents: 0),

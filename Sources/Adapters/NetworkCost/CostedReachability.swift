@@ -6,22 +6,24 @@
   import LinuxEvents
   import Synchronization
 
-  /// Adds to the answers of a monitor what NetworkManager says of the cost of the way out: its
-  /// `Metered` and the type of its primary connection.
+  /// A monitor that adds the cost of the path to another monitor's answers. The cost is `Metered`
+  /// and the type of the primary connection, as reported by NetworkManager.
   ///
-  /// Without NetworkManager nothing is added. The first answer may come before the cost is known.
+  /// Without NetworkManager it adds nothing. The first answer may precede the cost.
   public struct CostedReachability: ReachabilityMonitor {
     private let monitor: any ReachabilityMonitor
     private let address: String?
 
+    /// Creates a monitor.
+    ///
     /// - Parameters:
-    ///   - monitor: Tells whether there is a way out.
+    ///   - monitor: The monitor that reports whether there is a path.
     ///   - address: A D-Bus address; `nil` is the system bus.
     public init(_ monitor: any ReachabilityMonitor, address: String? = nil) {
       (self.monitor, self.address) = (monitor, address)
     }
 
-    /// How things are, then every change of the way or of its cost.
+    /// Returns the current state, and then every change of the path or of its cost.
     public func changes() -> AsyncStream<Reachability> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: Reachability.self, bufferingPolicy: .bufferingNewest(64))
@@ -37,7 +39,7 @@
         stop.send()
       }
       let address = address
-      // sd-bus objects belong to one thread; this one sleeps until the bus has something to say.
+      // sd-bus objects belong to one thread; this one sleeps until a message arrives from the bus.
       let thread = Thread {
         try? BusWatch(address: address, Self.properties).listen(until: stop) {
           known.note(Self.traits(of: $0))
@@ -57,7 +59,7 @@
     /// `NM_METERED_YES` and `NM_METERED_GUESS_YES`.
     private static let costs: Set<UInt32> = [1, 3]
 
-    /// What values mean.
+    /// Returns the traits that the values of the properties mean.
     static func traits(of values: [BusProperty: BusValue]) -> PathTraits {
       var traits: PathTraits = []
       if case .number(let level)? = values[metered], costs.contains(level) {
@@ -71,7 +73,7 @@
     }
   }
 
-  /// The newest way and cost, put together.
+  /// The newest path and cost, combined.
   private final class KnownWay: Sendable {
     private struct State {
       var way: Reachability?
@@ -88,7 +90,7 @@
 
     func note(_ traits: PathTraits) { change { $0.traits = traits } }
 
-    /// Tells under the lock, so that the newest answer is told last.
+    /// Applies a change and reports under the lock, so that the newest answer is reported last.
     private func change(_ change: (inout State) -> Void) {
       state.withLock { state in
         change(&state)

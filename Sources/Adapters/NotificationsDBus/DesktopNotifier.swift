@@ -3,33 +3,35 @@
   public import LinkDriver
   import LinuxBus
 
-  /// Shows notifications on the desktop of the user's session (Desktop Notifications
-  /// Specification 1.2, org.freedesktop.Notifications).
+  /// A notifier on the desktop of the user's session (Desktop Notifications Specification 1.2,
+  /// org.freedesktop.Notifications).
   ///
-  /// Calls wait at most two seconds for the desktop, on a queue of their own. A desktop that went
-  /// away is looked for again each time.
+  /// A call waits at most two seconds for the desktop, on a queue of its own. After a failure, the
+  /// next call connects again.
   public actor DesktopNotifier: Notifier {
     private let executor = QueueExecutor(label: "holdfast.notifications")
     private let application: String
     private let address: String?
     private var desktop: Desktop?
-    /// The desktop's number for what is shown.
+    /// The desktop's ID of the notification that is shown.
     private var shown: UInt32?
 
-    /// Runs apart from other tasks, since the bus blocks.
+    /// The executor, separate from other tasks since calls on the bus block.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
       unsafe executor.asUnownedSerialExecutor()
     }
 
+    /// Creates a notifier.
+    ///
     /// - Parameters:
-    ///   - application: Who notifies, for people.
+    ///   - application: The name of the sender, for people.
     ///   - address: A D-Bus address; `nil` is the bus of the user's session.
     public init(application: String, address: String? = nil) {
       self.application = application
       self.address = address
     }
 
-    /// Shows it, or changes the one that is shown; false when there is no desktop.
+    /// Shows a notification or updates the one that is shown; returns false if there is no desktop.
     public func show(_ notification: HostNotification) -> Bool {
       do throws(BusFailure) {
         let desktop = try connected()
@@ -41,7 +43,7 @@
       }
     }
 
-    /// Takes it away; one that the user dismissed is gone already.
+    /// Removes the notification, unless the user has already dismissed it.
     public func remove() {
       guard let number = shown else { return }
       shown = nil
@@ -65,7 +67,7 @@
     private let connection: BusConnection
     private static let name = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
-    /// Two seconds, in sd-bus's microseconds.
+    /// The time-out of a call: two seconds, in the microseconds of sd-bus.
     private static let timeout: UInt64 = 2_000_000
 
     init(address: String?) throws(BusFailure) {
@@ -94,7 +96,7 @@
       _ = try message.call(connection, timeout: Self.timeout)
     }
 
-    /// A call or its reply, released when dropped.
+    /// A call or its reply; released when dropped.
     @safe private struct Message: ~Copyable {
       private var raw: OpaquePointer?
 
@@ -113,7 +115,7 @@
       }
 
       mutating func append(_ text: String) throws(BusFailure) {
-        // A text of D-Bus holds no zero byte.
+        // A D-Bus text must not contain a zero byte.
         let result = unsafe text.replacing("\0", with: " ").withCString {
           unsafe sd_bus_message_append_basic(raw, Self.code("s"), $0)
         }
@@ -137,7 +139,7 @@
         try close()
       }
 
-      /// The hints: an urgency of 0, so that nothing rings.
+      /// Appends the hints: an urgency of 0, so that the desktop plays no sound.
       mutating func appendLowUrgency() throws(BusFailure) {
         var urgency: UInt8 = 0
         try open("a", "{sv}")

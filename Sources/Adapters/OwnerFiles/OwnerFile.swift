@@ -10,28 +10,29 @@ package import LinkCore
   import Darwin
 #endif
 
-/// A small file for its owner only (0600), which may hold a secret and is always seen whole.
+/// A small file that only its owner can read (0600). It may contain a secret and is always seen
+/// complete.
 ///
-/// New content is written to a draft beside the file, synced, and put in place in one step; then
-/// the directory is synced. A draft has a random name of 128 bits, so that no other process can
-/// expect it or take it for its own.
+/// New content is written to a draft in the same directory, synced, and moved into place in one
+/// step; then the directory is synced. A draft has a random name of 128 bits, so that no other
+/// process can predict it or use the same one.
 public struct OwnerFile: Sendable, Hashable {
-  /// The file's path.
+  /// The path of the file.
   public let path: String
-  /// The most bytes that are read.
+  /// The maximum number of bytes to read.
   public let maxBytes: Int
-  /// Whether a file that others than its owner can read or change is refused: its content may be
-  /// known.
+  /// Whether a file that others than its owner can read or change is refused, since its content may
+  /// be known to others.
   public let isSecret: Bool
 
-  /// Names a file, which need not exist.
+  /// Creates a value for a path. The file need not exist.
   public init(_ path: String, maxBytes: Int, isSecret: Bool) {
     (self.path, self.maxBytes, self.isSecret) = (path, maxBytes, isSecret)
   }
 
   /// Returns the content; `nil` if there is no file.
   public func read() throws(OwnerFileError) -> [UInt8]? {
-    // Without O_NONBLOCK a pipe in the file's place would block the caller.
+    // Without O_NONBLOCK, a pipe at the file's path would block the caller.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
@@ -56,12 +57,12 @@ public struct OwnerFile: Sendable, Hashable {
   /// Replaces the content. Creates the file and its directory (0700) if they are missing.
   ///
   /// If only syncing the directory fails, the new content is in place but may not survive a power
-  /// cut.
+  /// failure.
   public func replace(with content: [UInt8]) throws(OwnerFileError) {
     try replace(with: content, sync: fsync)
   }
 
-  /// Replaces the content, with another function than `fsync` for tests.
+  /// Replaces the content; tests pass another function than `fsync`.
   func replace(
     with content: [UInt8], sync: (Int32) -> Int32
   ) throws(OwnerFileError) {
@@ -70,9 +71,9 @@ public struct OwnerFile: Sendable, Hashable {
     try Self.syncDirectory(directory, sync)
   }
 
-  /// Creates the file with `content` unless it exists, and returns what it holds.
+  /// Creates the file with `content` unless it exists, and returns the content of the file.
   ///
-  /// Of several processes that do so at once, one creates the file and all return its content.
+  /// If several processes do so at once, one creates the file and all return its content.
   public func readOrCreate(_ content: [UInt8]) throws(OwnerFileError) -> [UInt8] {
     if let found = try read() { return found }
     let draft = try write(content, fsync)
@@ -97,32 +98,33 @@ public struct OwnerFile: Sendable, Hashable {
     try Self.syncDirectory(directory)
   }
 
-  /// Creates what is missing of a directory, for its owner only (0700).
+  /// Creates the missing parts of a directory's path, accessible to the owner only (0700).
   public static func makeDirectory(_ directory: String) throws(OwnerFileError) {
     var prefix = directory.hasPrefix("/") ? "" : "."
     for part in directory.split(separator: "/") {
       prefix += "/\(part)"
       guard unsafe mkdir(prefix, 0o700) != 0, errno != EEXIST else { continue }
       let cause = errno
-      // A directory on the way may forbid writing and yet exist; only the last answer counts.
+      // A parent directory may forbid writing and yet exist; only the result of the last part
+      // counts.
       guard unsafe access(prefix, F_OK) != 0 else { continue }
       throw .noDirectory(prefix, code: cause)
     }
   }
 
-  /// Syncs a directory, so that what was put into it or removed from it survives a power cut.
+  /// Syncs a directory, so that additions and removals in it survive a power failure.
   package static func syncDirectory(
     _ directory: String, _ sync: (Int32) -> Int32 = fsync
   ) throws(OwnerFileError) {
     let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .refused("sync the directory of") }
     defer { close(descriptor) }
-    // Some file systems cannot sync a directory; there is nothing more to do on them.
+    // Some file systems cannot sync a directory, and need no other action.
     guard sync(descriptor) == 0 || errno == EINVAL else { throw .refused("sync the directory of") }
   }
 
-  /// Returns whether others than its owner can put files into a directory, and so in the place of
-  /// those that are missing there or, without the sticky bit, of any file.
+  /// Returns whether others than the owner can put files into a directory, and thus in the place of
+  /// missing files or, without the sticky bit, of any file.
   public static func isOpenToOthers(_ directory: String) -> Bool {
     var found = stat()
     return unsafe stat(directory, &found) == 0 && found.st_mode & 0o022 != 0
@@ -158,13 +160,13 @@ public struct OwnerFile: Sendable, Hashable {
   }
 }
 
-/// The reason why a file cannot be used. It never holds the file's content.
+/// The reason why a file cannot be used. It never contains the file's content.
 public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Others than its owner can read or change it.
+  /// Others than the owner can read or change the file.
   case openToOthers
-  /// A directory, a pipe or a device.
+  /// The path names a directory, a pipe or a device.
   case noFile
-  /// Larger than this many bytes.
+  /// The file is larger than this number of bytes.
   case tooLarge(limit: Int)
   /// The directory at this path does not exist and cannot be created, for this `errno`.
   case noDirectory(String, code: Int32)
@@ -173,7 +175,7 @@ public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
 
   static func refused(_ action: String) -> Self { .refused(action: action, code: errno) }
 
-  /// The cause in words for people, to follow the path.
+  /// A description of the cause for people, to follow the path.
   public var description: String {
     switch self {
     case .openToOthers: "others than its owner can read or change this secret"
@@ -196,7 +198,7 @@ public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
 #endif
 
 extension StoreFailure {
-  /// The failure of an action that the operating system refused, with a remedy.
+  /// Creates the failure of an action that the operating system refused, with a remedy.
   package init(_ action: String, _ path: String, code: Int32) {
     let detail = "Cannot \(action) \(path): \(SystemCall.reason(of: code))."
     self =
@@ -209,7 +211,7 @@ extension StoreFailure {
       }
   }
 
-  /// The failure of a small file at `path`.
+  /// Creates the failure of a small file at `path`.
   package init(_ error: OwnerFileError, at path: String) {
     self =
       switch error {

@@ -28,8 +28,8 @@ package enum SystemCall {
 
   /// Writes all bytes; returns false and sets `errno` on failure.
   ///
-  /// Waits if the descriptor is non-blocking: another process that shares a terminal or a pipe may
-  /// have made it so.
+  /// Waits if the descriptor is non-blocking, which another process that shares a terminal or a
+  /// pipe may have made it.
   package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -47,13 +47,13 @@ package enum SystemCall {
     return true
   }
 
-  /// The operating system's words for an `errno`.
+  /// Returns the operating system's description of an `errno`.
   package static func reason(of code: Int32) -> String {
     unsafe String(cString: strerror(code))
   }
 }
 
-/// Calls read(2): within the type, `read` is its own.
+/// Calls read(2), which the type's own `read` hides.
 private func systemRead(
   _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int
 ) -> Int {
@@ -71,21 +71,21 @@ private func systemRead(
 #endif
 
 extension SystemCall {
-  /// What a wait for the writer of a pipe found.
+  /// The result of a wait for the writer of a pipe.
   package enum PipeState: Sendable, Hashable {
-    /// A read does not wait.
+    /// A read would not block.
     case readable
-    /// A byte came, and was read.
+    /// A byte arrived and was read.
     case read(UInt8)
     /// A program has the pipe open for writing and has written nothing yet.
     case silent
     /// No program has the pipe open for writing.
     case noWriter
-    /// The system refused to read, for this `errno`.
+    /// The system refused the read, for this `errno`.
     case failed(Int32)
   }
 
-  /// Whether a descriptor is one of a pipe, with a name or without.
+  /// Returns whether a descriptor belongs to a pipe, named or unnamed.
   package static func isPipe(_ descriptor: Int32) -> Bool {
     var found = stat()
     return unsafe fstat(descriptor, &found) == 0 && found.st_mode & S_IFMT == S_IFIFO
@@ -93,10 +93,11 @@ extension SystemCall {
 
   /// Waits until a program has a pipe open for writing.
   ///
-  /// Neither a pipe without a writer nor one whose writer is silent is readable. A read tells them
-  /// apart: it finds the end of a pipe without a writer, and would wait for a silent one.
+  /// Neither a pipe without a writer nor a pipe with a silent writer is readable. A read
+  /// distinguishes them: it returns the end of the file for a pipe without a writer, and would
+  /// block for a silent writer.
   ///
-  /// - Parameter descriptor: A pipe that was opened with `O_NONBLOCK`.
+  /// - Parameter descriptor: A pipe opened with `O_NONBLOCK`.
   package static func awaitWriter(of descriptor: Int32, within limit: Duration) -> PipeState {
     let wait = Int32(clamping: Int64(limit / .milliseconds(1)))
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

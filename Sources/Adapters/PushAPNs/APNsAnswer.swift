@@ -2,23 +2,24 @@ import LinkCore
 import LinkJSON
 import LinkRuntime
 
-/// What an answer of Apple's push service means for the address, the token and the next push.
+/// The meaning of a response from Apple's push service for the address, the token and the next
+/// push.
 enum APNsAnswer: Equatable {
   case taken
-  /// The device has the app no more, or never was one.
+  /// The device no longer has the app, or the address was never valid.
   case gone
-  /// The token is over an hour old by the service's clock.
+  /// The token is more than an hour old by the service's clock.
   case tokenExpired
-  /// Too many pushes to this device.
+  /// The device has received too many pushes.
   case tooManyForDevice
-  /// The service takes nothing now, and may have said for how long.
+  /// The service accepts nothing now; it may have sent a retry-after.
   case busy(wish: Duration?)
-  /// The service fails, or gave no answer.
+  /// The service failed or did not respond.
   case failing(cause: String)
-  /// This push, or the configuration, is wrong; the service's word says how.
+  /// This push, or the configuration, is wrong; the cause contains the service's reason.
   case refused(cause: String)
 
-  /// Reads status and `reason` as Apple's "Handling notification responses from APNs" lists them.
+  /// Reads the status and `reason` that Apple lists in "Handling notification responses from APNs".
   init(_ response: HTTPAnswer) {
     let reason = Self.reason(in: response.body)
     let cause = "APNs answered \(response.status)\(reason.map { " \($0)" } ?? "")"
@@ -35,7 +36,8 @@ enum APNsAnswer: Equatable {
     }
   }
 
-  /// The one word of the body; `nil` unless it is one, so that nothing else gets into a log.
+  /// Returns the reason in the body; `nil` unless it is a single word, so that nothing else gets
+  /// into a log.
   private static func reason(in body: [UInt8]) -> String? {
     var reader = JSONReader(body)
     do throws(JSONError) {

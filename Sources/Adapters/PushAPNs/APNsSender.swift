@@ -3,20 +3,20 @@ public import LinkRuntime
 public import LinkWire
 import Synchronization
 
-/// How a team's app is pushed to.
+/// The configuration of pushes to a team's app.
 public struct APNsConfiguration: Sendable, Hashable {
-  /// The key's id, 10 characters; goes into each token's header.
+  /// The ID of the key, 10 characters, which is in each token's header.
   public var keyID: String
-  /// The team's id, 10 characters; the token's issuer.
+  /// The ID of the team, 10 characters, which is the token's issuer.
   public var team: String
-  /// The app's bundle id; an address that names another one is refused.
+  /// The app's bundle ID; an address with a different one is refused.
   public var topic: String
-  /// Where the services are, without a slash at the end.
+  /// The URLs of the services, without a slash at the end.
   public var services: [APNsAddress.Environment: String]
-  /// Time for one exchange; a push takes two at the most.
+  /// The time-out of one exchange; a push takes at most two exchanges.
   public var timeout: Duration
 
-  /// Apple's services; a `service` of one's own takes the place of both.
+  /// Creates a configuration with Apple's services; a `service` replaces both of them.
   public init(
     keyID: String, team: String, topic: String, service: String? = nil,
     timeout: Duration = .seconds(10)
@@ -29,19 +29,23 @@ public struct APNsConfiguration: Sendable, Hashable {
   }
 }
 
-/// Wakes an app through Apple's push service: HTTP/2, one kept connection, a signed token.
+/// A sender that wakes an app through Apple's push service: HTTP/2, one persistent connection, a
+/// signed token.
 ///
-/// The push is silent and says nothing but that there is something to fetch. After an answer that
-/// asks for patience, or none at all, pushes are held back by a growing wait and never queued.
+/// The push is silent and contains nothing but the fact that there is something to fetch. After a
+/// response that asks for a wait, or without a response, pushes are refused for a growing wait and
+/// never queued.
 public final class APNsSender: PushSender {
   private let configuration: APNsConfiguration
   private let network: any HTTPClient
   private let clock: any LinkClock
   private let state: Mutex<State>
 
+  /// Creates a sender.
+  ///
   /// - Parameters:
-  ///   - network: Must honour `requiresHTTP2`.
-  ///   - chance: Spreads the waits.
+  ///   - network: Must honor `requiresHTTP2`.
+  ///   - chance: The random source of the jitter.
   public init(
     _ configuration: APNsConfiguration, key: ProviderKey, network: any HTTPClient,
     clock: any LinkClock = BootClock(), chance: Chance
@@ -55,7 +59,7 @@ public final class APNsSender: PushSender {
     state = Mutex(State(tokens: tokens, patience: patience, chance: chance))
   }
 
-  /// Sends one push; of a token that expired on the way it makes a new one, once.
+  /// Sends one push; if the token expired in transit, sends it once more with a new token.
   public func send(_ push: Push) async -> PushOutcome {
     guard case .apns(let address) = push.address,
       let service = configuration.services[address.environment]
@@ -103,13 +107,14 @@ public final class APNsSender: PushSender {
     do throws(LinkFailure) {
       return APNsAnswer(try await network.send(request))
     } catch {
-      // A connection that no longer carries anything would be taken for the next push too.
+      // Without this, the next push would reuse a dead connection.
       if case .timeout = error { await network.forgetConnections() }
       return .failing(cause: "APNs gave no answer: \(error.failureClass.rawValue)")
     }
   }
 
-  /// `nil` means once more, with another token; never the second time.
+  /// Returns the outcome; `nil` requests one more try with another token, which happens at most
+  /// once.
   private func settle(
     _ answer: APNsAnswer, _ device: String, token: String, sent: Instant, isSecond: Bool
   ) -> PushOutcome? {
@@ -142,14 +147,14 @@ public final class APNsSender: PushSender {
   }
 }
 
-/// What the sender remembers between pushes.
+/// The state that the sender keeps between pushes.
 private struct State {
   var tokens: ProviderTokens
   var patience: Patience
   var holds = Holds()
   var chance: Chance
 
-  /// What an answer that the service was able to give comes to; `nil` for once more.
+  /// Returns the outcome of a response from a working service; `nil` requests one more try.
   mutating func outcome(
     of answer: APNsAnswer, _ device: String, token: String, at now: Instant, isSecond: Bool
   ) -> PushOutcome? {

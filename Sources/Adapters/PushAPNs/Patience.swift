@@ -1,12 +1,12 @@
 import LinkCore
 
-/// Holds pushes back after the service could not take one, longer each time it still cannot.
+/// A back-off of all pushes after the service failed to accept one; it grows with each failure.
 struct Patience {
-  /// Waits of 1, 2, 4… seconds up to 5 minutes, spread by a quarter; ours, Apple names none.
+  /// Waits of 1, 2, 4… seconds up to 5 minutes, with a jitter of a quarter. Apple specifies none.
   static let schedule = Schedule.exponential(
     first: .seconds(1), factor: 2, cap: .seconds(300), jitter: 0.25, floor: .seconds(1),
     attempts: nil)
-  /// The longest wish of the service that is obeyed.
+  /// The maximum retry-after of the service that is honored.
   static let longestWish = Duration.seconds(3_600)
 
   private var chance: Chance
@@ -18,14 +18,14 @@ struct Patience {
     self.chance = chance
   }
 
-  /// How long nothing may be sent yet; `nil` when something may.
+  /// Returns the remaining wait; `nil` if a push may be sent.
   func wait(at now: Instant) -> Duration? {
     now < notBefore ? now.duration(to: notBefore) : nil
   }
 
-  /// Notes that what was sent at `sent` could not be taken, and says how long to wait now.
+  /// Records that a push sent at `sent` was not accepted, and returns the wait from now on.
   ///
-  /// What was under way together counts as one failure.
+  /// Pushes that were in progress at the same time count as one failure.
   mutating func failed(sent: Instant, at now: Instant, wish: Duration?) -> Duration {
     if lastFailure.map({ sent > $0 }) ?? true {
       let wait = Self.schedule.wait(before: failures, chance: &chance) ?? .seconds(300)
@@ -37,18 +37,19 @@ struct Patience {
     return now.duration(to: notBefore)
   }
 
-  /// What the service takes ends the waiting, unless it was sent before it last could not.
+  /// Ends the back-off after an accepted push, unless the push was sent before the last failure.
   mutating func succeeded(sent: Instant) {
     guard lastFailure.map({ sent > $0 }) ?? true else { return }
     (failures, lastFailure) = (0, nil)
   }
 }
 
-/// Devices that were pushed to too often, until when each is left alone.
+/// The devices that received too many pushes, each with the time until which it gets none.
 struct Holds {
-  /// A device that had too many is left alone this long, and up to as long again; ours.
+  /// The time without pushes after too many, to which a jitter of up to the same time is added.
+  /// Apple specifies none.
   static let duration = Duration.seconds(30)
-  /// Beyond it the one that would be over first is let go.
+  /// The maximum number of devices; beyond it, the device whose hold ends first is removed.
   static let limit = 1_000
 
   private var ends: [String: Instant] = [:]

@@ -1,25 +1,27 @@
 import COpenSSL
 import OwnerFiles
 
-/// The private key that Apple gave a team for its push service: P-256, in PKCS#8, without a phrase.
+/// The private key for Apple's push service that a team has: P-256, in PKCS#8, without a
+/// passphrase.
 ///
-/// It never shows what it holds, however it is printed.
+/// Its text forms never contain the key.
 public struct ProviderKey: Sendable {
-  /// The PEM text; parsed for each signature, of which there is one in 50 minutes.
+  /// The PEM text, parsed for each signature, of which there is one in 50 minutes.
   private let pem: [UInt8]
 
-  /// Reads the `.p8` file; throws when it is missing, open to others or no such key.
+  /// Reads the `.p8` file; throws if the file is missing, accessible to others or not such a key.
   public init(path: String) throws(ProviderKeyError) {
     try self.init(pem: Self.content(of: path))
   }
 
-  /// Takes the file's content; throws `.unusable` for anything but a P-256 key in the clear.
+  /// Creates a key from the file's content; throws `.unusable` for anything but an unencrypted
+  /// P-256 key.
   public init(pem: [UInt8]) throws(ProviderKeyError) {
     self.pem = pem
     guard sign([]) != nil else { throw .unusable }
   }
 
-  /// ES256 (RFC 7518 section 3.4): r and s of 32 bytes each, over SHA-256.
+  /// Returns the ES256 signature (RFC 7518 section 3.4): r and s of 32 bytes each, over SHA-256.
   func sign(_ bytes: [UInt8]) -> [UInt8]? {
     unsafe withKey { key in
       guard let context = unsafe EVP_MD_CTX_new() else { return nil }
@@ -33,7 +35,7 @@ public struct ProviderKey: Sendable {
     }
   }
 
-  /// What OpenSSL writes in DER as the two numbers in a row.
+  /// Converts OpenSSL's DER form to the two numbers in sequence.
   private static func raw(_ code: [UInt8]) -> [UInt8]? {
     unsafe code.withUnsafeBufferPointer { bytes in
       var start = bytes.baseAddress
@@ -55,7 +57,8 @@ public struct ProviderKey: Sendable {
         return nil
       }
       defer { unsafe BIO_free(source) }
-      // Without a callback OpenSSL would ask the terminal for the phrase of a locked key.
+      // Without a callback OpenSSL would ask on the terminal for the passphrase of an encrypted
+      // key.
       let key = unsafe PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil)
       ERR_clear_error()
       guard let key = unsafe key else { return nil }
@@ -74,7 +77,7 @@ public struct ProviderKey: Sendable {
     return String(decoding: group, as: UTF8.self) == "prime256v1"
   }
 
-  /// A key of Apple's has about 260 bytes.
+  /// The maximum size of a key file; one from Apple has about 260 bytes.
   private static let maxBytes = 8_192
 
   private static func content(of path: String) throws(ProviderKeyError) -> [UInt8] {
@@ -94,22 +97,22 @@ public struct ProviderKey: Sendable {
 }
 
 extension ProviderKey: CustomStringConvertible, CustomReflectable {
-  /// Only what it is.
+  /// The name of the type only.
   public var description: String { "ProviderKey" }
-  /// Shows nothing.
+  /// An empty mirror.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a key of the push service cannot be used; never holds a part of it.
+/// A reason why a key of the push service cannot be used; never contains a part of the key.
 public enum ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// There is no such file, or it cannot be read.
+  /// The file does not exist or cannot be read.
   case unreadable(path: String, detail: String)
-  /// Others than its owner can read or change the file.
+  /// Others than the owner can read or change the file.
   case openToOthers(path: String)
-  /// No private P-256 key in PEM, or one that is locked by a phrase.
+  /// The file is not a private P-256 key in PEM, or the key is encrypted with a passphrase.
   case unusable
 
-  /// The cause in words for people.
+  /// A description of the cause for people.
   public var description: String {
     switch self {
     case .unreadable(let path, let detail): "\(path): \(detail)"

@@ -2,13 +2,13 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The token by which the push service knows a team, made anew before it grows too old.
+/// The token that identifies a team to the push service, renewed before it is too old.
 ///
-/// Apple: at most one in 20 minutes, and none older than 60.
+/// Apple accepts at most one new token in 20 minutes, and none older than 60 minutes.
 struct ProviderTokens {
-  /// Ten minutes before the service would refuse it.
+  /// The age at which a token is renewed, ten minutes before the service would refuse it.
   static let lifetime = Duration.seconds(50 * 60)
-  /// A token younger than this is not replaced, whatever the service says.
+  /// The minimum age for a replacement, whatever the service responds.
   static let leastAge = Duration.seconds(20 * 60)
 
   private let key: ProviderKey
@@ -20,7 +20,7 @@ struct ProviderTokens {
     (self.key, self.keyID, self.team) = (key, keyID, team)
   }
 
-  /// The token in force; `nil` when none could be signed.
+  /// Returns the current token; `nil` if none could be signed.
   mutating func token(at now: Instant, wall: Timestamp) -> String? {
     if let current, current.since.duration(to: now) < Self.lifetime { return current.text }
     guard let text = make(at: wall) else { return nil }
@@ -28,9 +28,10 @@ struct ProviderTokens {
     return text
   }
 
-  /// Forgets a token that the service calls expired; false when it is too young for another one.
+  /// Drops a token that the service reports as expired; returns false if the token is too young to
+  /// replace.
   ///
-  /// True also when another one has taken its place since.
+  /// Also returns true if another token has replaced it since.
   mutating func expire(_ token: String, at now: Instant) -> Bool {
     guard let current, current.text == token else { return true }
     guard current.since.duration(to: now) >= Self.leastAge else { return false }

@@ -11,19 +11,20 @@ import Synchronization
   import Darwin
 #endif
 
-/// Wakes a phone by a program of the operator's: one run a push, told on its standard input.
+/// A sender that wakes a phone by a program of the operator, run once for each push.
 ///
-/// Started without a shell and without words, in a process group of its own, with `PATH`, `HOME`,
-/// `LANG` and `TZ` as its whole environment; what it prints is thrown away. It reads one line:
+/// The program starts without a shell and without arguments, in a process group of its own, with
+/// `PATH`, `HOME`, `LANG` and `TZ` as its whole environment. Its output is discarded. It reads one
+/// line from its standard input:
 ///
 ///     {"event":"wake","address":"…","expires_at":"2026-01-01T00:00:00Z","collapse_id":"…"}
 ///
-/// It says what became of the push by its exit code, in the words of sysexits.h: 0 delivered, 67 or
-/// 68 (no such user, no such host) gone, 75 (try later) too many, any other failed.
+/// Its exit code is the result of the push, as in sysexits.h: 0 delivered, 67 or 68 (no such user,
+/// no such host) gone, 75 (try later) too many, any other failed.
 public final class HookSender: PushSender {
-  /// Programs that run at once; a push beyond them is refused for a second.
+  /// The maximum number of programs that run at once; a further push is refused for a second.
   public static let limit = 8
-  /// How long a program that asked for patience (75) is given.
+  /// The time without pushes after a program exited with 75.
   public static let patience = Duration.seconds(30)
 
   private let program: String
@@ -31,16 +32,18 @@ public final class HookSender: PushSender {
   private let clock: any LinkClock
   private let running = Mutex(0)
 
+  /// Creates a sender.
+  ///
   /// - Parameters:
   ///   - program: The path of an executable file.
-  ///   - timeLimit: After it the program and what it started are killed.
+  ///   - timeLimit: The time after which the program and its process group are killed.
   public init(
     program: String, timeLimit: Duration = .seconds(10), clock: any LinkClock = BootClock()
   ) {
     (self.program, self.timeLimit, self.clock) = (program, timeLimit, clock)
   }
 
-  /// Why the program cannot be run as it is now, in the system's words; `nil` when it can.
+  /// The system's reason why the program cannot be run now; `nil` if it can.
   public var obstacle: String? {
     var status = stat()
     guard unsafe stat(program, &status) == 0 else { return ChildFailure(code: errno).reason }
@@ -70,14 +73,14 @@ public final class HookSender: PushSender {
     }
   }
 
-  /// What the program may know of our environment; anything else may hold a secret.
+  /// The names of the environment variables that the program gets; others may contain a secret.
   private static let inherited = ["HOME", "LANG", "PATH", "TZ"]
 
-  /// Starts the program with all of `input`, at most a few KiB, waiting on its standard input.
+  /// Starts the program with `input`, at most a few KiB, in the pipe of its standard input.
   private func start(input: [UInt8]) throws(ChildFailure) -> ChildProcess {
     let pipe = try Pipe()
     defer { close(pipe.reading) }
-    // A pipe holds at least 16 KiB, so all of it goes in before anybody reads.
+    // A pipe holds at least 16 KiB, so it takes all of the input before the program reads.
     let count = unsafe write(pipe.writing, input, input.count)
     close(pipe.writing)
     guard count == input.count else { throw ChildFailure(code: EIO) }

@@ -8,7 +8,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// A connected socket that carries frames. Its handlers run on the queue that it was given.
+/// A connected socket that carries frames; its handlers run on the queue of the initializer.
 final class FrameChannel: Sendable {
   private struct State {
     var watch: Watch?
@@ -18,11 +18,11 @@ final class FrameChannel: Sendable {
   private let descriptor: Int32
   private let state = Mutex(State())
 
-  /// Begins to read; to be called on the queue.
+  /// Starts to read; must be called on the queue.
   ///
   /// - Parameters:
-  ///   - taken: called with each frame, in order.
-  ///   - ended: called once when the other end is gone or speaks something else.
+  ///   - taken: Called with each frame, in order.
+  ///   - ended: Called once when the peer is gone or sends bytes that are not frames.
   init(
     _ descriptor: Int32, on queue: DispatchQueue,
     taken: @escaping @Sendable (RadioFrame) -> Void, ended: @escaping @Sendable () -> Void
@@ -30,10 +30,10 @@ final class FrameChannel: Sendable {
     self.descriptor = descriptor
     let input = FrameInput()
     let watch = Watch(reading: descriptor, on: queue) { [weak self] in
-      // Everything at once: after the other end has closed, the queue calls this only one time.
+      // Reads everything available: after the peer has closed, the queue calls this only once.
       while self?.isOpen == true, let bytes = LocalSocket.read(descriptor) {
         let (frames, isWhole) = input.take(bytes)
-        // What came before bytes that are no frame happened.
+        // Frames before invalid bytes are still valid.
         for frame in frames { taken(frame) }
         guard self?.isOpen == true else { return }
         guard !bytes.isEmpty, isWhole else {
@@ -47,13 +47,13 @@ final class FrameChannel: Sendable {
 
   private var isOpen: Bool { state.withLock { !$0.isEnded } }
 
-  /// Sends a frame; one that the other end does not take ends the channel.
+  /// Sends a frame; ends the channel if the peer does not accept it.
   func send(_ frame: RadioFrame) {
     guard isOpen else { return }
     if !LocalSocket.write(frame.bytes, to: descriptor) { shutdown(descriptor, Int32(SHUT_RDWR)) }
   }
 
-  /// Ends it; nothing is reported any more.
+  /// Ends the channel; it reports nothing after this.
   func end() {
     let watch = state.withLock { state in
       state.isEnded = true
@@ -64,11 +64,11 @@ final class FrameChannel: Sendable {
   }
 }
 
-/// The frames of a channel as they come in.
+/// The parser for the frames that a channel receives.
 final class FrameInput: Sendable {
   private let reader = Mutex(RadioFrameReader())
 
-  /// Returns the frames that are complete, and whether all bytes could be read so far.
+  /// Returns the complete frames, and whether all bytes so far are valid.
   func take(_ bytes: [UInt8]) -> (frames: [RadioFrame], isWhole: Bool) {
     reader.withLock { reader in
       let frames = reader.readable(bytes)

@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// Why a radio on a socket cannot be used, in words for people.
+/// The reason why a radio on a socket cannot be used, as a text for people.
 public struct RadioSocketError: Error, Sendable, Hashable, CustomStringConvertible {
   public let description: String
 
@@ -22,9 +22,9 @@ public struct RadioSocketError: Error, Sendable, Hashable, CustomStringConvertib
   }
 }
 
-/// The system calls of a Unix socket; all descriptors do not block and are closed by exec.
+/// The system calls of a Unix socket. All descriptors are non-blocking and closed by exec.
 enum LocalSocket {
-  /// Connects to a socket; `nil` if nothing listens there.
+  /// Connects to a socket; `nil` if no peripheral listens on it.
   static func connect(to path: String) throws(RadioSocketError) -> Int32? {
     let (descriptor, code) = try attempt(path)
     if code == 0 { return descriptor }
@@ -32,7 +32,8 @@ enum LocalSocket {
     return nil
   }
 
-  /// Connects a new descriptor, which the caller closes; returns it with the error, 0 for none.
+  /// Connects a new descriptor, which the caller closes; returns it with the `errno`, 0 for
+  /// success.
   private static func attempt(
     _ path: String
   ) throws(RadioSocketError) -> (descriptor: Int32, code: Int32) {
@@ -41,7 +42,7 @@ enum LocalSocket {
     return (descriptor, result == 0 ? 0 : errno)
   }
 
-  /// Looks whether a path can be connected to, now or later.
+  /// Checks that a path can be connected to, now or later.
   static func check(_ path: String) throws(RadioSocketError) {
     let (descriptor, code) = try attempt(path)
     close(descriptor)
@@ -49,17 +50,18 @@ enum LocalSocket {
     if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
       throw RadioSocketError(noSocket: path)
     }
-    // Out of range, or busy: a peripheral may come.
+    // The peripheral is out of range or busy, and may come later.
     guard ![0, ENOENT, ECONNREFUSED, EAGAIN, EINPROGRESS].contains(code) else { return }
     throw RadioSocketError("cannot connect to", path, code)
   }
 
-  /// Listens on a socket for its owner only; a file that is left of a process that ended is
-  /// replaced.
+  /// Listens on a socket for its owner only. Replaces the file that a process left behind when it
+  /// ended.
   static func listen(on path: String) throws(RadioSocketError) -> Int32 {
     let (used, refusal) = try attempt(path)
     close(used)
-    // Nothing is there, or what listened there has ended; a full one or another kind is used.
+    // Nothing is there, or its listener has ended. A socket that is full or of another kind is in
+    // use.
     guard [ENOENT, ECONNREFUSED].contains(refusal) else {
       let isUsed = [0, EAGAIN, EPROTOTYPE].contains(refusal)
       throw RadioSocketError("cannot listen on", path, isUsed ? EADDRINUSE : refusal)
@@ -83,7 +85,7 @@ enum LocalSocket {
     return descriptor
   }
 
-  /// Takes a connection; `nil` if none waits.
+  /// Accepts a connection; `nil` if none is pending.
   static func accept(on descriptor: Int32) -> Int32? {
     let taken = systemAccept(descriptor)
     guard taken >= 0 else { return nil }
@@ -91,7 +93,7 @@ enum LocalSocket {
     return taken
   }
 
-  /// Reads what is there: empty for the end, `nil` if nothing is there yet.
+  /// Reads the available bytes; empty at the end of the stream, `nil` if there are none yet.
   static func read(_ descriptor: Int32) -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: 4_096)
     while true {
@@ -102,7 +104,7 @@ enum LocalSocket {
     }
   }
 
-  /// Writes all; false if the other end is gone or does not read.
+  /// Writes all bytes; returns false if the peer is gone or does not read.
   static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var sent = 0
     while sent < bytes.count {
@@ -150,7 +152,7 @@ enum LocalSocket {
   }
 }
 
-// The names of these calls are also names of this file's functions.
+// The methods of this file hide the system calls of the same names.
 private func systemConnect(
   _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 { unsafe connect(descriptor, address, length) }

@@ -4,11 +4,11 @@ public import LinkRuntime
 public import LinkWire
 import Synchronization
 
-/// A central whose radio is a Unix socket: the peripheral that listens there is in range.
+/// A central whose radio is a Unix socket; a peripheral that listens on the socket is in range.
 ///
-/// Nothing that listens is a peripheral out of range; it is looked for four times a second while
-/// something is wanted. A request that is not answered within 30 s ends the connection, as GATT
-/// demands (Core Specification, volume 3, part F, 3.3.3).
+/// Without a listener the peripheral is out of range. The central tries to connect four times a
+/// second during a scan or a pending connect. A request without an answer within 30 s ends the
+/// connection, as GATT demands (Core Specification, volume 3, part F, 3.3.3).
 public final class SocketCentral: Central {
   private static let look = DispatchTimeInterval.milliseconds(250)
   private static let answer = DispatchTimeInterval.seconds(30)
@@ -25,11 +25,11 @@ public final class SocketCentral: Central {
     var channel: FrameChannel?
     var isScanning = false
     var services: [GATTID] = []
-    /// Oldest first.
+    /// The tickets, oldest first.
     var tickets: [Ticket] = []
-    /// The tickets that leave their peripheral alone for now.
+    /// The tickets that do not connect yet.
     var resting: Set<AttemptID> = []
-    /// The peripheral that a connection was asked for, or that is connected.
+    /// The peripheral that is being connected or is connected.
     var asked: PeripheralID?
     var isLinked = false
     var longestValue = 20
@@ -43,16 +43,17 @@ public final class SocketCentral: Central {
   private let queue = DispatchQueue(label: "holdfast.radio")
   private let state = Mutex(State())
 
-  /// A central of the radio on a socket.
+  /// Creates a central for the radio on a socket.
   public init(path: String) {
     self.path = path
   }
 
-  /// Looks whether a path can be the socket of a radio.
+  /// Checks whether a path can be the socket of a radio.
   ///
-  /// Nothing there is a peripheral out of range, and no error.
+  /// A path without a file means a peripheral out of range and is not an error.
   ///
-  /// - Throws: `RadioSocketError` if the path is too long, names something else, or is forbidden.
+  /// - Throws: `RadioSocketError` if the path is too long, names a file of another kind, or is
+  ///   forbidden.
   public static func check(path: String) throws(RadioSocketError) {
     try LocalSocket.check(path)
   }
@@ -71,7 +72,7 @@ public final class SocketCentral: Central {
     }
   }
 
-  /// Stops looking for peripherals; connects that were asked for stay.
+  /// Stops the scan for peripherals; pending connects remain.
   public func stopScan() {
     queue.async { [self] in state.withLock { $0.isScanning = false } }
   }
@@ -89,7 +90,7 @@ public final class SocketCentral: Central {
       }
       if isOpen { tell(.connected(attempt)) } else { lookAround() }
       guard rest > .zero else { return }
-      // The next advertisement is answered, which comes within a second.
+      // The central connects at the next advertisement, which arrives within a second.
       queue.asyncAfter(deadline: .now() + .nanoseconds(Int(rest.nanoseconds))) { [weak self] in
         self?.state.withLock { _ = $0.resting.remove(attempt) }
       }
@@ -169,7 +170,7 @@ public final class SocketCentral: Central {
     state.withLock(\.deliver)?(event)
   }
 
-  /// Sends a request and waits for its answer; `nil` if it was refused or the connection ended.
+  /// Sends a request and waits for its answer; `nil` if it is refused or the connection ends.
   private func ask(
     _ attempt: AttemptID, _ frame: @escaping @Sendable (UInt16) -> RadioFrame
   ) async -> [UInt8]? {
@@ -196,7 +197,7 @@ public final class SocketCentral: Central {
     unlinked(.timeout(.response))
   }
 
-  /// Looks for the peripheral while something is wanted of it.
+  /// Connects to the socket during a scan or a pending connect.
   private func lookAround() {
     let isWanted = state.withLock { state in
       !state.isClosed && !state.isLooking && state.channel == nil
@@ -231,7 +232,7 @@ public final class SocketCentral: Central {
     case .notification(let id, let bytes):
       guard let attempt = state.withLock({ $0.isLinked ? $0.tickets.first?.attempt : nil })
       else { return }
-      // Each ticket of one connection hears the same; the model knows which is its own.
+      // All tickets of a connection get the same value, so it is reported for the oldest only.
       tell(.value(attempt, id, bytes))
     case .reply(let number, let bytes):
       state.withLock { $0.answers.removeValue(forKey: number) }?.resume(returning: bytes)
@@ -264,7 +265,7 @@ public final class SocketCentral: Central {
     for attempt in tickets { tell(.connected(attempt)) }
   }
 
-  /// The connection is over, or was not made; tickets of one that was not made stay.
+  /// Handles the end of a connection, or a refused connect, whose tickets remain.
   private func unlinked(_ failure: LinkFailure) {
     let (lost, answers) = state.withLock { state -> ([AttemptID], [Answer]) in
       let lost = state.isLinked ? state.tickets.map(\.attempt) : []
@@ -279,7 +280,7 @@ public final class SocketCentral: Central {
   private func gone() {
     state.withLock { $0.channel = nil }
     unlinked(.timeout(.silence))
-    // What accepts and hangs up at once is looked for at the same pace as what is not there.
+    // A listener that accepts and closes immediately is retried at the same pace as a missing one.
     lookLater()
   }
 }

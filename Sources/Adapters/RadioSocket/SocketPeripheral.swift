@@ -3,12 +3,12 @@ package import LinkRuntime
 package import LinkWire
 import Synchronization
 
-/// A peripheral that phones reach over a Unix socket; one at a time can connect.
+/// A peripheral on a Unix socket, to which one phone at a time can connect.
 ///
-/// It advertises once a second, and at once to a phone that comes into range, unless one is
-/// connected, and notifies only what that phone subscribed to. Its events come on a queue of its
-/// own, in order; each `connected` is followed by a `disconnected`, whichever end it was that ended
-/// the connection, unless the radio is closed.
+/// While no phone is connected, it advertises once a second, and immediately to a phone that comes
+/// into range. It notifies the connected phone only of characteristics that the phone subscribed
+/// to. Its events are delivered on a queue of its own, in order. Each `connected` is followed by a
+/// `disconnected`, whichever end closed the connection, unless the radio is closed.
 package final class SocketPeripheral: Peripheral {
   struct State {
     var phones: [UInt64: FrameChannel] = [:]
@@ -29,12 +29,12 @@ package final class SocketPeripheral: Peripheral {
   private let event: @Sendable (PeripheralEvent) -> Void
   private let state = Mutex(State())
 
-  /// Begins to listen.
+  /// Starts to listen.
   ///
   /// - Parameters:
-  ///   - path: the socket; a file that is left of a process that ended is replaced.
-  ///   - longestValue: the longest value of a notification, MTU - 3.
-  /// - Throws: if the socket is used, or cannot be made.
+  ///   - path: The socket; a file that an ended process left behind is replaced.
+  ///   - longestValue: The longest value of a notification, MTU - 3.
+  /// - Throws: `RadioSocketError` if the socket is in use or cannot be created.
   package init(
     path: String, id: PeripheralID, service: GATTID, name: String, characteristics: [GATTID],
     longestValue: UInt16, event: @escaping @Sendable (PeripheralEvent) -> Void
@@ -51,10 +51,10 @@ package final class SocketPeripheral: Peripheral {
     state.withLock { ($0.listener, $0.timer) = (listener, timer) }
   }
 
-  /// Begins or stops to advertise; while a phone is connected nothing begins.
+  /// Starts or stops advertising; does not start while a phone is connected.
   package func advertise(_ isOn: Bool) {
     queue.async { [self] in
-      // A connection may have come before its owner knows of it.
+      // A phone may have connected before the owner has received the event.
       state.withLock { $0.isAdvertising = isOn && $0.linked == nil }
       advertise()
     }
@@ -74,7 +74,7 @@ package final class SocketPeripheral: Peripheral {
     }
   }
 
-  /// Notifies a value to the phone that is connected, if it subscribed to it.
+  /// Notifies the connected phone of a value, if the phone subscribed to it.
   package func notify(_ id: GATTID, _ bytes: [UInt8]) {
     queue.async { [self] in
       let phone = state.withLock { state -> FrameChannel? in
@@ -93,7 +93,7 @@ package final class SocketPeripheral: Peripheral {
     }
   }
 
-  /// Ends everything and removes the socket; phones see a peripheral that is out of range.
+  /// Closes all connections and removes the socket; to phones the peripheral is then out of range.
   package func close() {
     queue.sync {
       let (phones, listener, timer) = state.withLock { state in
@@ -102,7 +102,7 @@ package final class SocketPeripheral: Peripheral {
         return all
       }
       timer?.cancel()
-      // The descriptor is closed a moment later: nothing finds it by its path from now on.
+      // The descriptor closes a moment later, so the path is removed first.
       if listener != nil { LocalSocket.remove(path) }
       listener?.cancel()
       for phone in phones { phone.end() }

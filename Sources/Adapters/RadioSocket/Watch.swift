@@ -1,12 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// Something that a queue waits for, until `cancel`.
+/// A descriptor or timer that a queue watches until `cancel`.
 final class Watch: Sendable {
   private let reading: Mutex<(any DispatchSourceRead)?>
   private let timer: Mutex<(any DispatchSourceTimer)?>
 
-  /// Calls `handler` whenever a descriptor can be read; closes the descriptor after `cancel`.
+  /// Calls `handler` whenever a descriptor is readable; closes the descriptor after `cancel`.
   init(
     reading descriptor: Int32, on queue: DispatchQueue, handler: @escaping @Sendable () -> Void
   ) {
@@ -28,7 +28,7 @@ final class Watch: Sendable {
     reading = Mutex(nil)
   }
 
-  /// Handles nothing any more.
+  /// Stops calling the handler.
   func cancel() {
     reading.withLock { source in
       source?.cancel()

@@ -3,18 +3,18 @@
 
   /// An IPv4 or IPv6 address, in network byte order.
   public struct IPAddress: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// 4 or 16 bytes.
+    /// The address, 4 or 16 bytes long.
     public let bytes: [UInt8]
 
-    /// Takes 4 or 16 bytes; `nil` for any other number.
+    /// Creates an address of 4 or 16 bytes; `nil` for any other number of bytes.
     public init?(bytes: some Sequence<UInt8>) {
       let bytes = Array(bytes)
       guard bytes.count == 4 || bytes.count == 16 else { return nil }
       self.bytes = bytes
     }
 
-    /// Reads the text form (RFC 4291 section 2.2, or four decimal numbers); `nil` for anything
-    /// else.
+    /// Parses a text form (RFC 4291 section 2.2, or four decimal numbers); `nil` for any other
+    /// text.
     public init?(_ text: String) {
       let isLong = text.utf8.contains(UInt8(ascii: ":"))
       var bytes = [UInt8](repeating: 0, count: isLong ? 16 : 4)
@@ -22,10 +22,10 @@
       self.bytes = bytes
     }
 
-    /// Whether it has 16 bytes.
+    /// Whether the address has 16 bytes.
     public var isIPv6: Bool { bytes.count == 16 }
 
-    /// 127.0.0.0/8, ::1, and the former written as IPv6 (::ffff:127.0.0.0/104).
+    /// Whether the address is in 127.0.0.0/8, also as IPv6 (::ffff:127.0.0.0/104), or is ::1.
     public var isLoopback: Bool {
       guard isIPv6 else { return bytes[0] == 127 }
       let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127]
@@ -33,7 +33,7 @@
         || (bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1)
     }
 
-    /// The address with all but its first `length` bits cleared.
+    /// Returns the address with all bits except the first `length` cleared.
     func masked(to length: Int) -> IPAddress {
       IPAddress(
         unchecked: bytes.enumerated().map { index, byte in
@@ -42,7 +42,7 @@
         })
     }
 
-    /// Whether both are of one family and agree in their first `length` bits.
+    /// Returns whether both addresses have the same family and the same first `length` bits.
     func matches(_ prefix: IPAddress, length: Int) -> Bool {
       bytes.count == prefix.bytes.count && masked(to: length) == prefix.masked(to: length)
     }

@@ -5,24 +5,24 @@
   public import LinkDriver
   import LinuxEvents
 
-  /// Tells from the kernel's routes whether there is a path, and which (rtnetlink(7)).
+  /// A monitor that derives the path to a target from the kernel's routes (rtnetlink(7)).
   ///
-  /// A thread sleeps until the kernel has news about links, addresses or routes; then it reads all
-  /// three afresh. News are never applied one by one, since the kernel drops default routes without
-  /// a word, and may lose news when there are many. A path that lost its carrier counts as none,
-  /// even while its route still stands. What lies behind the first gateway is not seen, nor are
-  /// policy routing tables other than the main one.
+  /// A thread sleeps until the kernel reports a change of links, addresses or routes; then it reads
+  /// all three again. It does not apply the reports one by one, since the kernel removes default
+  /// routes without a report and may drop reports when there are many. A path without a carrier
+  /// counts as none, even while its route exists. The monitor sees neither the network behind the
+  /// first gateway nor policy routing tables other than the main one.
   public struct NetlinkReachability: ReachabilityMonitor {
-    /// What the path should lead to.
+    /// The destination of the path.
     public enum Target: Sendable, Hashable {
-      /// This device itself: always reachable.
+      /// This device itself, which is always reachable.
       case loopback
       /// Any public address, of either family.
       case internet
-      /// One address, for instance of a server in the local network.
+      /// One address, for example of a server in the local network.
       case address(IPAddress)
 
-      /// Takes the host of a URL: a name, or an address with or without brackets.
+      /// Creates the target for the host of a URL: a name, or an address with or without brackets.
       public init(host: String) {
         let bare =
           host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
@@ -37,25 +37,27 @@
       }
     }
 
-    /// The answer when the kernel cannot be asked: trying beats waiting for ever.
+    /// The answer if the kernel cannot be queried: a useless attempt is better than waiting
+    /// forever.
     public static let unknown = Reachability.reachable(path: PathID("unknown"))
 
     private let target: Target
     private let prepareThread: @Sendable () -> Void
 
-    /// Watches the path to `target`.
+    /// Creates a monitor of the path to `target`.
     public init(target: Target) {
       self.init(target: target) {}
     }
 
-    /// - Parameter prepareThread: Runs first on the thread that watches; a test moves it into a
+    /// - Parameter prepareThread: Called first on the thread that watches; a test moves it into a
     ///   network namespace.
     init(target: Target, prepareThread: @escaping @Sendable () -> Void) {
       self.target = target
       self.prepareThread = prepareThread
     }
 
-    /// How things are, then every change. Of more than 64 unread elements the oldest are dropped.
+    /// Returns the current state, and then every change. If more than 64 elements are unread, the
+    /// oldest are dropped.
     public func changes() -> AsyncStream<Reachability> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: Reachability.self, bufferingPolicy: .bufferingNewest(64))
@@ -76,7 +78,7 @@
     }
   }
 
-  /// Says how things are whenever that changed, until told to stop.
+  /// Reports the state whenever it changed, until `stop` is sent.
   private func watch(
     _ target: NetlinkReachability.Target, until stop: StopSignal, say: (Reachability) -> Void
   ) {
@@ -87,13 +89,13 @@
     else { return say(NetlinkReachability.unknown) }
     var last: Reachability?
     repeat {
-      // A failed look leaves the last answer standing until there are news again.
+      // If the query fails, the last answer stays valid until the next report.
       let found = (try? kernel.picture().reachability(of: target)) ?? last
       if found != last || last == nil { say(found ?? NetlinkReachability.unknown) }
       last = found ?? NetlinkReachability.unknown
     } while stop.allowsWaiting(for: news.descriptor) && (try? news.drain()) != nil
-    // Nobody watches any more, so nothing may be held back for the last answer. After a stop nobody
-    // listens to this.
+    // Nothing is watched any longer, so the last answer must not block attempts. After a stop there
+    // is no receiver.
     say(NetlinkReachability.unknown)
   }
 #endif

@@ -1,43 +1,44 @@
 #if os(Linux)
   import CLinux
 
-  /// Why the kernel's answer could not be had.
+  /// The reason why the kernel's state could not be read.
   enum NetlinkFailure: Error, Equatable {
     /// A system call failed with this `errno`, or the kernel refused with it.
     case system(Int32)
-    /// A datagram does not keep its own lengths; reading stopped at this byte.
+    /// A datagram has inconsistent lengths; parsing stopped at this byte.
     case malformed(offset: Int)
-    /// Things changed at every try to read them as a whole.
+    /// The state changed during each attempt to read it completely.
     case restless
   }
 
-  /// One message of an answer to a dump request.
+  /// One message of the response to a dump request.
   enum NetlinkRecord: Equatable {
     case link(NetworkPicture.Link)
     case address(NetworkPicture.Address)
     case routes([NetworkPicture.Route])
-    /// The dump is over.
+    /// The dump is complete.
     case done
-    /// The kernel refused, with an `errno`.
+    /// The kernel refused, with this `errno`.
     case refused(Int32)
-    /// Something that says nothing about paths.
+    /// A record without relevance for paths.
     case ignored
   }
 
-  /// A record with what its header says about the dump.
+  /// A record with the dump's fields of its header.
   struct NetlinkMessage: Equatable {
     var record: NetlinkRecord
     var sequence: UInt32
-    /// Something changed while the kernel answered (`NLM_F_DUMP_INTR`): ask again.
+    /// Whether the state changed during the dump (`NLM_F_DUMP_INTR`), so that it has to be
+    /// repeated.
     var isInterrupted: Bool
   }
 
-  /// Reads netlink messages (man netlink(7), rtnetlink(7)); numbers are in the host's byte order.
+  /// A parser for netlink messages (man netlink(7), rtnetlink(7)); numbers are in host byte order.
   struct NetlinkReader {
     private static let headerSize = 16
     private let bytes: [UInt8]
 
-    /// Reads every message of a datagram.
+    /// Parses all messages of a datagram.
     static func messages(in datagram: [UInt8]) throws(NetlinkFailure) -> [NetlinkMessage] {
       let reader = NetlinkReader(bytes: datagram)
       var found: [NetlinkMessage] = []
@@ -85,7 +86,7 @@
         isLoopback: flags & IFF_LOOPBACK.rawValue != 0, isRunning: flags & running == running)
     }
 
-    /// `nil` for an address that is not for use with the outside, or not yet.
+    /// Parses an address; `nil` if it is not usable with other hosts, or not yet.
     private func address(
       in body: Range<Int>
     ) throws(NetlinkFailure) -> NetworkPicture.Address? {
@@ -93,7 +94,7 @@
       var flags = UInt32(try number(at: body, 2, UInt8.self))
       if let long = attributes[Int(IFA_FLAGS)] { flags = try number(at: long, 0, UInt32.self) }
       let scope = try number(at: body, 3, UInt8.self)
-      // IFA_ADDRESS is the peer's address on a point-to-point link.
+      // `IFA_ADDRESS` is the peer's address on a point-to-point link.
       guard let range = attributes[Int(IFA_LOCAL)] ?? attributes[Int(IFA_ADDRESS)],
         let address = IPAddress(bytes: bytes[range]),
         scope < UInt8(RT_SCOPE_LINK.rawValue),
@@ -107,8 +108,8 @@
 
     // MARK: Routes
 
-    /// One route for each next hop; `nil` for other tables and for kinds that lead nowhere by
-    /// design.
+    /// Returns one route for each next hop; `nil` for other tables, and for types without a
+    /// destination by design.
     private func routes(
       in body: Range<Int>
     ) throws(NetlinkFailure) -> [NetworkPicture.Route]? {
@@ -139,7 +140,8 @@
       return [try nextHop(route, attributes, flags: flags)].compactMap(\.self)
     }
 
-    /// `struct rtnexthop`: length, flags, weight, link, then attributes.
+    /// Parses the next hops, each a `struct rtnexthop`: length, flags, weight, link, then
+    /// attributes.
     private func nextHops(
       in range: Range<Int>, of route: NetworkPicture.Route
     ) throws(NetlinkFailure) -> [NetworkPicture.Route] {
@@ -161,7 +163,7 @@
       return found
     }
 
-    /// Fills in gateway and condition; `nil` when the kernel skips this next hop.
+    /// Sets gateway and condition; returns `nil` if the kernel skips this next hop.
     private func nextHop(
       _ route: NetworkPicture.Route, _ attributes: [Int: Range<Int>], flags: UInt32
     ) throws(NetlinkFailure) -> NetworkPicture.Route? {
@@ -170,7 +172,7 @@
       if let gateway = attributes[Int(RTA_GATEWAY.rawValue)] {
         route.gateway = IPAddress(bytes: bytes[gateway])
       } else if let via = attributes[Int(RTA_VIA.rawValue)] {
-        // A gateway of the other family, behind two bytes that name it.
+        // A gateway of the other family follows two bytes that contain the family.
         route.gateway = IPAddress(bytes: bytes[via].dropFirst(2))
       }
       if route.condition == .open, flags & UInt32(RTNH_F_LINKDOWN) != 0 {
@@ -197,7 +199,7 @@
 
     // MARK: Bytes
 
-    /// The attributes behind a fixed part of `size` bytes, each by its type.
+    /// Returns the attributes after a fixed part of `size` bytes, by type.
     private func attributes(
       in body: Range<Int>, after size: Int
     ) throws(NetlinkFailure) -> [Int: Range<Int>] {
@@ -209,7 +211,7 @@
         guard length >= 4, length <= body.upperBound - offset else {
           throw .malformed(offset: offset)
         }
-        // The two highest bits say how the value is built, not what it is.
+        // The two highest bits describe the encoding of the value, not the type.
         let type = Int(try number(at: offset + 2, UInt16.self) & 0x3FFF)
         found[type] = offset + 4..<offset + length
         offset += (length + 3) & ~3

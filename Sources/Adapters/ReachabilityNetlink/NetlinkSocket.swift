@@ -7,8 +7,8 @@
     let descriptor: Int32
     private var sequence: UInt32 = 0
 
-    /// - Parameter groups: What to be told about, as a mask of `RTMGRP_…`; 0 for a socket to ask
-    /// on.
+    /// - Parameter groups: The reports to subscribe to, as a mask of `RTMGRP_…`; 0 for a socket
+    ///   that only sends requests.
     init(groups: UInt32) throws(NetlinkFailure) {
       descriptor = socket(
         AF_NETLINK, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), NETLINK_ROUTE)
@@ -28,9 +28,10 @@
       if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Throws away all news that wait.
+    /// Discards all pending reports.
     ///
-    /// That some were lost (ENOBUFS) matters as little as what they said: they only mean "look".
+    /// Neither their content nor the loss of some (ENOBUFS) matters, since a report only means that
+    /// the state has to be read again.
     func drain() throws(NetlinkFailure) {
       while true {
         do throws(NetlinkFailure) {
@@ -42,13 +43,14 @@
       }
     }
 
-    /// Reads the whole of what the kernel knows.
+    /// Reads the complete state of the kernel.
     ///
-    /// Links come first: the kernel answers that request under the lock that every change holds to
-    /// its end. So a change whose news woke us (deleting an address announces itself before it
-    /// drops the default route, without a word) is complete before addresses and routes are read.
+    /// Links are read first, since the kernel answers this request under the lock that every change
+    /// holds until its end. For example, the deletion of an address is reported before the default
+    /// route is removed, which is not reported. So the change whose report woke the thread is
+    /// complete before addresses and routes are read.
     func picture() throws(NetlinkFailure) -> NetworkPicture {
-      // A picture that changed while it was taken is taken again; news of the change follow anyhow.
+      // Repeats a dump that changed meanwhile; the reports of the change arrive anyway.
       for _ in 0..<4 {
         var picture = NetworkPicture()
         var isWhole = true
@@ -60,7 +62,7 @@
       throw .restless
     }
 
-    /// Asks for all records of a kind; false when they changed meanwhile.
+    /// Requests all records of a type; returns false if they changed during the dump.
     private func dump(type: UInt16, into picture: inout NetworkPicture) throws(NetlinkFailure)
       -> Bool
     {
@@ -102,9 +104,9 @@
       guard sent == MemoryLayout<Request>.size else { throw .system(errno) }
     }
 
-    /// One datagram; a signal does not end the wait for it.
+    /// Receives one datagram; a signal does not end the wait.
     ///
-    /// The kernel makes none longer than 32 KiB for a dump (netlink_dump).
+    /// The kernel creates none longer than 32 KiB for a dump (netlink_dump).
     func receive(flags: Int32) throws(NetlinkFailure) -> [UInt8] {
       var code: Int32 = 0
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in

@@ -1,13 +1,13 @@
 #if os(Linux)
   import LinkCore
 
-  /// The kernel's links, addresses and routes at one moment, and what they mean for a target.
+  /// The kernel's links, addresses and routes at one time, and the paths that result from them.
   struct NetworkPicture: Equatable {
     struct Link: Equatable {
       var index: UInt32
       var name: String
       var isLoopback = false
-      /// Switched on (`IFF_UP`) and able to carry packets (`IFF_RUNNING`).
+      /// Whether the link is switched on (`IFF_UP`) and can carry packets (`IFF_RUNNING`).
       var isRunning = true
     }
 
@@ -15,17 +15,18 @@
       var link: UInt32
       var address: IPAddress
       var prefixLength: Int
-      /// New connections should not use it any more (RFC 4862 section 5.5.4).
+      /// Whether new connections should no longer use the address (RFC 4862 section 5.5.4).
       var isDeprecated = false
     }
 
     struct Route: Equatable {
       enum Condition: Equatable {
-        /// Packets go out.
+        /// Packets leave through the link.
         case open
-        /// The carrier is gone, yet the kernel sends packets into it (`RTNH_F_LINKDOWN`).
+        /// The carrier is gone, but the kernel still sends packets into the link
+        /// (`RTNH_F_LINKDOWN`).
         case intoTheVoid
-        /// The kernel answers with an error: an unreachable, prohibit or blackhole route.
+        /// The kernel returns an error: an unreachable, prohibit or blackhole route.
         case refused
       }
 
@@ -39,12 +40,12 @@
     }
 
     var links: [Link] = []
-    /// Those that can be used with the outside: no link-local, host or tentative ones.
+    /// The addresses usable with other hosts: no link-local, host or tentative ones.
     var addresses: [Address] = []
-    /// The main table, without routes that the kernel skips (`RTNH_F_DEAD`).
+    /// The routes of the main table, without those that the kernel skips (`RTNH_F_DEAD`).
     var routes: [Route] = []
 
-    /// Names the path to `target`.
+    /// Returns the path to `target`.
     func reachability(of target: NetlinkReachability.Target) -> Reachability {
       let paths: [String]
       switch target {
@@ -61,13 +62,14 @@
 
     static let loopback = PathID("lo")
 
-    /// One public address of each family: the path to it is the path to the internet, whether a
-    /// default route or a tunnel's two halves of the address space lead there.
+    /// One public address of each family. The path to it is the path to the internet, by a default
+    /// route or by the two halves of the address space that a tunnel routes.
     private static let outside = ["8.8.8.8", "2001:4860:4860::8888"].compactMap {
       IPAddress($0)
     }
 
-    /// What the kernel would do: the longest prefix decides, then the lowest metric.
+    /// Returns the path that the kernel would choose: the longest prefix decides, then the lowest
+    /// metric.
     private func path(to address: IPAddress) -> String? {
       let best =
         routes
@@ -82,13 +84,13 @@
         let source = source(for: best, to: address)
       else { return nil }
       let via = best.gateway.map { " via \($0)" } ?? ""
-      // An IPv6 host changes the last 64 bits of its address from time to time (RFC 8981); that is
-      // no other path.
+      // An IPv6 host changes the last 64 bits of its address from time to time (RFC 8981), which
+      // does not change the path.
       return "\(link.name) \(source.isIPv6 ? source.masked(to: 64) : source)\(via)"
     }
 
-    /// The address to send from: the route's own, or one of the link in the subnet of the next hop,
-    /// or any of the link, or (a link without numbers) any of the device.
+    /// Returns the source address. It is the route's own, or else one of the link in the subnet of
+    /// the next hop, any of the link or, for a link without addresses, any of the device.
     private func source(for route: Route, to target: IPAddress) -> IPAddress? {
       if let source = route.source { return source }
       let nextHop = route.gateway ?? target

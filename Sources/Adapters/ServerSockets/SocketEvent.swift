@@ -1,63 +1,63 @@
 public import LinkCore
 public import LinkProtocols
 
-/// What a handler is told, in the order in which it happened.
+/// An event for a handler, delivered in the order in which the events happened.
 public enum SocketEvent: Sendable, Equatable {
-  /// A whole request; reading pauses until `respond`.
+  /// A complete request; reading pauses until `respond`.
   case request(RequestID, HTTPRequestHead, body: [UInt8])
-  /// The head of a request on a path that is announced, while its body is read. Exactly one
-  /// `request` or `cut` of the same name follows.
+  /// The head of a request on an announced path, while the body is being read. Exactly one
+  /// `request` or `cut` with the same ID follows.
   case announced(RequestID, HTTPRequestHead)
-  /// A request that was announced ended before its body was whole; so much of it came.
+  /// An announced request that ended before its body was complete, with the part that arrived.
   case cut(RequestID, HTTPRequestHead, body: [UInt8])
-  /// A valid WebSocket handshake, to be answered with `accept`, or refused with `respond`.
+  /// A valid WebSocket handshake, to be answered with `accept` or refused with `respond`.
   case upgrade(RequestID, HTTPRequestHead)
-  /// The client left, or was cut, before its request was answered to the end.
+  /// The client left, or was cut, before its request was completely answered.
   case abandoned(RequestID)
   /// A WebSocket is open; follows `accept` within the same turn.
   case opened(ConnectionID)
-  /// Bytes came on a WebSocket; at most once a turn, ahead of what the bytes meant.
+  /// A WebSocket received bytes; at most once in a turn, before the events of these bytes.
   case heard(ConnectionID)
-  /// A whole text message.
+  /// A complete text message.
   case text(ConnectionID, [UInt8])
-  /// A whole binary message.
+  /// A complete binary message.
   case binary(ConnectionID, [UInt8])
   /// A pong and its payload.
   case pong(ConnectionID, [UInt8])
-  /// The queue passed its bound: what is sent from now on is discarded; close or drop it.
+  /// The queue exceeded its bound. Later messages are discarded; close or drop the WebSocket.
   case overflow(ConnectionID)
-  /// A queue that the client had let back up is empty again.
+  /// A queue that was backed up is empty again.
   case drained(ConnectionID)
   /// A WebSocket ended; exactly once for each `opened`.
   case closed(ConnectionID, SocketEnding)
-  /// Descriptors or memory ran out: who comes waits until a connection goes, or for a second.
+  /// Descriptors or memory ran out. New connections wait until a connection ends, or for a second.
   case starved(errno: Int32)
-  /// An address holds as many connections as it may, so a further one was closed.
+  /// An address has the maximum number of connections, so a further one was closed.
   case crowded(address: String)
-  /// The instant given to `wake(at:)` has come.
+  /// The time passed to `wake(at:)` is reached.
   case woke
 }
 
-/// Why a WebSocket ended.
+/// The reason why a WebSocket ended.
 public enum SocketEnding: Sendable, Equatable {
-  /// The client sent a close frame; 1005 when it named no code.
+  /// The client sent a close frame; the code is 1005 if the frame had none.
   case peerClosed(code: UInt16, reason: String)
-  /// We closed, and the client answered or its time ran out.
+  /// The server closed, and the client answered or its time ran out.
   case closed(code: UInt16, reason: String)
-  /// The client broke RFC 6455 or a limit; it was sent this code.
+  /// The client violated RFC 6455 or a limit; the server sent this code.
   case violation(code: UInt16, detail: String)
   /// The stream ended without a close frame.
   case ended
   /// The connection was reset, or TLS broke.
   case reset(detail: String)
-  /// Cut by `drop`.
+  /// The handler called `drop`.
   case dropped
   /// The server stopped.
   case stopped
 }
 
-/// Decides what a server answers; called on the server's loop, so it must never block.
+/// The rules of a server. The server's loop calls the handler, so it must never block.
 public protocol SocketHandler: SendableMetatype {
-  /// Takes one event; the answers are commands to the hub, now or later.
+  /// Handles one event; commands to the hub are its responses, immediately or later.
   mutating func handle(_ event: SocketEvent, on hub: SocketHub)
 }

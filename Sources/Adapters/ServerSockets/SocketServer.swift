@@ -4,7 +4,7 @@ import Synchronization
 
 /// An HTTP and WebSocket server on one thread, which is also the executor of this actor.
 ///
-/// Once started it keeps itself alive until `stop`.
+/// A started server keeps itself alive until `stop`.
 public actor SocketServer<Handler: SocketHandler> {
   private typealias Input = @Sendable (inout Handler, SocketHub) -> Void
 
@@ -21,7 +21,7 @@ public actor SocketServer<Handler: SocketHandler> {
   private var handler: Handler
   private var state = State.made
 
-  /// Makes a server that does not listen yet: starts its thread, reads its certificate.
+  /// Creates a server that does not listen yet; starts its thread and reads its certificate.
   public init(
     _ configuration: SocketServerConfiguration, handler: sending Handler
   ) throws(SocketServerError) {
@@ -30,12 +30,12 @@ public actor SocketServer<Handler: SocketHandler> {
     self.handler = handler
   }
 
-  /// The loop's thread.
+  /// The executor that runs the actor on the loop's thread.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe loop.asUnownedSerialExecutor()
   }
 
-  /// Serves who connects to a port that was taken for it.
+  /// Starts to serve the clients that connect to a bound port.
   public func start(on port: consuming BoundPort) throws(SocketServerError) {
     guard case .made = state else { throw .alreadyStarted }
     hub.now = Clock.now
@@ -44,10 +44,10 @@ public actor SocketServer<Handler: SocketHandler> {
     loop.drive(with: { self.assumeIsolated { $0.turn() } })
   }
 
-  /// Stops listening, closes WebSockets with 1001, lets answers go out; cuts who is left at
-  /// `grace`.
+  /// Stops listening, closes WebSockets with 1001 and sends pending responses.
   ///
-  /// When it returns every connection is closed, and the handler has been told.
+  /// Connections that remain after `grace` are cut. When the method returns, every connection is
+  /// closed and the handler has received the events.
   public func stop(within grace: Duration = .zero) async {
     switch state {
     case .made:
@@ -66,9 +66,9 @@ public actor SocketServer<Handler: SocketHandler> {
     }
   }
 
-  /// Has `input` run on the loop, in the order of the calls.
+  /// Runs `input` on the loop, in the order of the calls.
   ///
-  /// Before `start` it waits for it; once the server has stopped it is thrown away.
+  /// Before `start`, inputs wait for it. After the server has stopped, they are discarded.
   public nonisolated func inject(
     _ input: @escaping @Sendable (inout Handler, SocketHub) -> Void
   ) {
@@ -76,7 +76,7 @@ public actor SocketServer<Handler: SocketHandler> {
     loop.wake()
   }
 
-  /// Runs `body` on the loop and answers what it answers.
+  /// Runs `body` on the loop and returns its result.
   public func run<Result: Sendable>(
     _ body: @Sendable (inout Handler, SocketHub) -> Result
   ) -> Result {
@@ -97,7 +97,7 @@ public actor SocketServer<Handler: SocketHandler> {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Tells the handler what happened and writes what it answered, until nothing more follows.
+  /// Delivers events to the handler and writes its responses until no events remain.
   private func settle() {
     for input in takeInputs() { input(&handler, hub) }
     repeat {
@@ -115,13 +115,14 @@ public actor SocketServer<Handler: SocketHandler> {
   }
 }
 
-/// A port that is taken. A client that connects to it waits until a server starts on it.
+/// A bound port. A client that connects to it waits until a server starts on it.
 ///
-/// Made before anything else that a server needs, so that nothing is begun if it cannot listen.
+/// It is created before the other resources of a server, so that nothing starts if the server
+/// cannot listen.
 public struct BoundPort: ~Copyable, Sendable {
   let listeners: [Listener]
 
-  /// Reads the certificate, if there is one, and takes the port; it is free again when this goes.
+  /// Reads the certificate, if there is one, and binds the port, which is released with this value.
   ///
   /// Blocks while a host name is resolved.
   public init(_ configuration: SocketServerConfiguration) throws(SocketServerError) {
@@ -129,15 +130,16 @@ public struct BoundPort: ~Copyable, Sendable {
     listeners = try Self.listen(configuration)
   }
 
-  /// The port, also when the kernel picked it.
+  /// The port number, even if the kernel picked it.
   public var number: UInt16 { listeners.first?.port ?? 0 }
 
-  /// The addresses that it listens on.
+  /// The addresses on which the port listens.
   public var addresses: [NetworkAddress] {
     listeners.compactMap { SocketAddress.local(of: $0.descriptor)?.address }
   }
 
-  /// A port that the kernel picked for one family may be taken in the other: then it picks again.
+  /// Listens on all addresses. A port that the kernel picked for one family may be in use in the
+  /// other; then the kernel picks again.
   private static func listen(
     _ configuration: SocketServerConfiguration
   ) throws(SocketServerError) -> [Listener] {
@@ -152,16 +154,16 @@ public struct BoundPort: ~Copyable, Sendable {
   }
 }
 
-/// Why a server could not be made or started.
+/// A reason why a server could not be created or started.
 public enum SocketServerError: Error, Sendable, Equatable {
-  /// The host is not an address of this machine; the resolver's words.
+  /// The host is not an address of this machine; `detail` is the resolver's text.
   case address(host: String, detail: String)
-  /// The port could not be had; `errno` of bind or listen.
+  /// The port could not be bound; `errno` is that of bind or listen.
   case bind(host: String, port: UInt16, errno: Int32)
-  /// The certificate or key was refused; OpenSSL's words.
+  /// OpenSSL refused the certificate or key; `detail` is its text.
   case tls(detail: String)
   /// A system call failed.
   case system(call: String, errno: Int32)
-  /// `start` was called before, or the server has been stopped.
+  /// `start` was already called, or the server has stopped.
   case alreadyStarted
 }

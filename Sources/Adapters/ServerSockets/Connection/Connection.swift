@@ -3,22 +3,22 @@ import Glibc
 import LinkCore
 import LinkProtocols
 
-/// One accepted socket; holds memory only for what is unfinished.
+/// One accepted socket; it needs memory only for unfinished requests and messages.
 final class Connection {
   let id: ConnectionID
   let descriptor: Int32
   let tls: TLSStream?
   var phase: Phase
   var outgoing = OutgoingQueue()
-  /// The address that it counts for, until it becomes a WebSocket.
+  /// The address whose connections include this one, until it becomes a WebSocket.
   var origin: String?
-  /// What the poller watches.
+  /// The interest that the poller has registered.
   var watched: Interest = .read
-  /// Whether the socket took less than was queued.
+  /// Whether the socket accepted fewer bytes than were queued.
   var isBackedUp = false
-  /// Whether the end of this turn looks at it.
+  /// Whether the connection is to be visited at the end of this turn.
   var isTouched = false
-  /// When its phase has lasted too long.
+  /// The time at which the current phase expires.
   var deadline: Instant?
 
   init(
@@ -36,15 +36,16 @@ final class Connection {
   }
 
   enum Phase {
-    /// TLS is being agreed on.
+    /// The TLS handshake is in progress.
     case handshake(wants: Interest)
-    /// Speaks HTTP.
+    /// The connection carries HTTP.
     case exchange(Exchange)
-    /// Speaks WebSocket.
+    /// The connection carries a WebSocket.
     case open(Session)
-    /// Nothing more is read; what is queued goes out, then our side is shut.
+    /// The connection reads nothing more. It sends the queued bytes, and then shuts down its
+    /// writing side.
     case leaving
-    /// Our side is shut; what still comes is thrown away until the client's end.
+    /// The writing side is shut down; received bytes are discarded until the client closes.
     case lingering
   }
 
@@ -55,7 +56,7 @@ final class Connection {
     }
   }
 
-  /// What the poller should watch, from where the connection stands.
+  /// The interest that the connection needs in its current phase.
   var wanted: Interest {
     let writing: Interest = isBackedUp ? .write : []
     switch phase {
@@ -72,7 +73,7 @@ final class Connection {
     return unsafe readPlain(into: buffer)
   }
 
-  /// Reads past TLS, for bytes that nobody will look at.
+  /// Reads bytes below TLS, which are then discarded.
   func readPlain(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
     if count > 0 { return .bytes(count) }
@@ -88,7 +89,7 @@ final class Connection {
     return isTransient(errno) ? .wouldBlock : .failed("errno \(errno)")
   }
 
-  /// Ends our side of the stream; the client's may go on.
+  /// Shuts down the writing side of the stream; the client may continue to send.
   func shutWriting() {
     tls?.sayGoodbye()
     shutdown(descriptor, Int32(SHUT_WR))
@@ -99,36 +100,36 @@ final class Connection {
   }
 }
 
-/// The HTTP side of a connection: one request at a time, in order.
+/// The HTTP state of a connection: one request at a time, in order.
 final class Exchange {
   enum Stage {
-    /// Waits for a request or for the rest of one.
+    /// The connection waits for a request or for the rest of one.
     case reading(Part)
-    /// The handler has the request.
+    /// The handler has received the request.
     case answering(Question)
-    /// The handler has begun an answer that it writes piece by piece.
+    /// The handler has begun a response that it writes piece by piece.
     case streaming(StreamedAnswer)
-    /// The answer is on its way.
+    /// The complete response is being sent.
     case sending(keepAlive: Bool)
   }
 
-  /// How far the next request has come.
+  /// The part of the next request that has begun to arrive.
   enum Part {
     case nothing, head, body
   }
 
-  /// What the answer depends on.
+  /// The properties of a request that its response depends on.
   struct Question {
     let keepAlive: Bool
     let omitsBody: Bool
     let upgrade: HTTPRequestHead?
-    /// Whether the body of an answer whose length is unknown may go out in chunks.
+    /// Whether a body of unknown length may be sent in chunks.
     let takesChunks: Bool
-    /// Whether the handler wants to be told at once when the client leaves.
+    /// Whether the handler requested immediate notice when the client leaves.
     var noticesEnd = false
   }
 
-  /// How the rest of a streamed answer goes out.
+  /// The framing of the rest of a streamed response.
   struct StreamedAnswer {
     let keepAlive: Bool
     let isChunked: Bool
@@ -136,10 +137,10 @@ final class Exchange {
 
   var reader: HTTPRequestReader
   var stage = Stage.reading(.head)
-  /// The last request that was handed over; `nil` before the first.
+  /// The last request passed to the handler; `nil` before the first.
   var request: RequestID?
 
-  /// The request whose head was told while its body is read.
+  /// The request whose head was announced while its body is being read.
   var announced: Announced?
 
   struct Announced {
@@ -151,7 +152,7 @@ final class Exchange {
     reader = HTTPRequestReader(limits: limits)
   }
 
-  /// How far the next request has come, by what was read of it.
+  /// The part of the next request that the received bytes have reached.
   var reached: Part {
     if reader.isReadingBody { return .body }
     return reader.isIdle ? .nothing : .head
@@ -164,7 +165,7 @@ final class Exchange {
     }
   }
 
-  /// What the poller should watch besides room for what is queued.
+  /// The interest that the exchange needs, except for writing.
   var wanted: Interest {
     switch stage {
     case .reading: .read
@@ -179,17 +180,17 @@ final class Exchange {
 final class Session {
   enum Stage {
     case open
-    /// The queue passed its bound; nothing is added to it any more.
+    /// The queue exceeded its bound; nothing more is added to it.
     case overflowing
-    /// Our close frame is queued; the client's is awaited.
+    /// The server's close frame is queued; the client's is awaited.
     case closing(code: UInt16, reason: String)
-    /// The handler knows the end; answers to what came before it still go out this turn.
+    /// The handler has received the end. Responses to earlier messages are still sent in this turn.
     case over
   }
 
   var socket: WebSocketConnection
   var stage = Stage.open
-  /// Bytes that may be queued for it; `nil` is the configured bound.
+  /// The bound of the queued bytes; `nil` is the configured bound.
   var maxQueuedBytes: Int?
   /// Whether the handler waits for `drained`.
   var noticesDrain = false
@@ -201,24 +202,24 @@ final class Session {
 }
 
 extension ConnectionID {
-  /// The name of the connection that the hub keeps in a slot; `serial` counts connections from 1.
+  /// Creates the ID of the connection in a slot; `serial` counts connections from 1.
   init(serial: UInt32, slot: UInt32) {
     self.init(UInt64(serial) << 32 | UInt64(slot))
   }
 
-  /// The number of the connection among all of the server, counted from 1; 0 is no connection.
+  /// The number of the connection among all of the server, counted from 1; 0 is not a connection.
   var serial: UInt32 { UInt32(truncatingIfNeeded: number >> 32) }
 
-  /// The place where the hub keeps the connection while it lives.
+  /// The slot in which the hub stores the connection.
   var slot: UInt32 { UInt32(truncatingIfNeeded: number) }
 }
 
 extension RequestID {
-  /// Slots that fit a request's name: 2^24, more than the descriptors that a process may have
-  /// (`fs.nr_open` is 2^20 by default). The 40 bits left count 10^12 requests.
+  /// The number of bits for the slot: 2^24 slots are more than the descriptors that a process may
+  /// have (`fs.nr_open` is 2^20 by default). The remaining 40 bits count 10^12 requests.
   private static let slotBits: UInt64 = 24
 
-  /// The name of the request that is number `count` of the server, on the connection in a slot.
+  /// Creates the ID of the server's request number `count`, on the connection in a slot.
   init(count: UInt64, slot: UInt32) {
     self.init(count << Self.slotBits | UInt64(slot))
   }

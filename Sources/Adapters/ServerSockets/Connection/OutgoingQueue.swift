@@ -1,9 +1,9 @@
-/// Bytes on their way to one client; frames that many clients get are shared, not copied.
+/// Bytes queued for one client; a frame for many clients is shared and not copied.
 struct OutgoingQueue {
   private var chunks: [[UInt8]] = []
   private var first = 0
   private var taken = 0
-  /// How many bytes wait.
+  /// The number of queued bytes.
   private(set) var byteCount = 0
 
   var isEmpty: Bool { byteCount == 0 }
@@ -14,7 +14,7 @@ struct OutgoingQueue {
     byteCount += bytes.count
   }
 
-  /// Copies the oldest bytes without taking them; answers how many.
+  /// Copies the oldest bytes without removing them; returns their number.
   func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     var filled = 0
     var skipped = taken
@@ -31,7 +31,7 @@ struct OutgoingQueue {
     return filled
   }
 
-  /// Takes the oldest bytes; a queue that is empty again holds no memory.
+  /// Removes the oldest bytes; an empty queue uses no memory.
   mutating func consume(_ count: Int) {
     byteCount -= count
     guard byteCount > 0 else {
@@ -47,7 +47,7 @@ struct OutgoingQueue {
     compact()
   }
 
-  /// Lets go of spent slots once they are the larger half.
+  /// Removes consumed chunks once they are more than half.
   private mutating func compact() {
     guard first > 32, first > chunks.count / 2 else { return }
     chunks.removeFirst(first)

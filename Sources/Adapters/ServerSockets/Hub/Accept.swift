@@ -1,9 +1,9 @@
 import Glibc
 import LinkCore
 
-/// Where connections come from.
+/// The acceptance of connections.
 extension SocketHub {
-  /// Takes who connects to a port, at every address that it was taken for.
+  /// Accepts connections on a port, at each address to which the port is bound.
   func listen(on port: borrowing BoundPort) throws(SocketServerError) {
     for listener in port.listeners {
       listeners.append(listener)
@@ -18,7 +18,7 @@ extension SocketHub {
     listeners = []
   }
 
-  /// Takes at most 64 connections a turn, so that those that are there get theirs.
+  /// Accepts at most 64 connections in a turn, so that existing connections get their share.
   func acceptAll(from listener: Listener) {
     for _ in 0..<64 {
       guard connectionCount < configuration.maxConnections else { return pauseAccepting(nil) }
@@ -62,14 +62,15 @@ extension SocketHub {
     }
   }
 
-  /// Lets its address have another connection: this one is a WebSocket now, or no more.
+  /// Stops counting a connection for its address, since it became a WebSocket or ended.
   func leaveCrowd(_ connection: Connection) {
     guard let origin = connection.origin else { return }
     connection.origin = nil
     crowd.leave(origin)
   }
 
-  /// Leaves who comes in the kernel's backlog; without this the loop would spin on the listener.
+  /// Leaves new connections in the kernel's backlog. Without this, the loop would spin on the
+  /// listener.
   private func pauseAccepting(_ retry: Instant?) {
     acceptance = .paused(retry: retry)
     watchListeners([])

@@ -2,7 +2,8 @@ public import LinkCore
 import LinkProtocols
 
 extension SocketHub {
-  /// Answers a request, or refuses an upgrade, at once or later; only the first answer counts.
+  /// Responds to a request or refuses an upgrade, immediately or later; only the first response
+  /// counts.
   public func respond(
     to request: RequestID, status: Int, headers: [(String, String)], body: [UInt8]
   ) {
@@ -15,10 +16,10 @@ extension SocketHub {
         omitsBody: question.omitsBody))
   }
 
-  /// Turns an upgrade's connection into a WebSocket; `opened` follows within the turn.
+  /// Turns the connection of an upgrade into a WebSocket; `opened` follows within the turn.
   ///
-  /// The headers go into the 101 answer; the bounds take the place of the configured ones. Does
-  /// nothing for what was no upgrade.
+  /// The headers are added to the 101 response. The bounds replace the configured ones. Does
+  /// nothing if the request is not an upgrade.
   public func accept(
     _ request: RequestID, headers: [(String, String)] = [], bounds: SocketBounds = SocketBounds()
   ) {
@@ -46,7 +47,7 @@ extension SocketHub {
     rememberUnread(connection)
   }
 
-  /// Queues one unmasked frame for many WebSockets; all of them share its bytes.
+  /// Queues one unmasked frame for many WebSockets, which share its bytes.
   public func send(frame: [UInt8], to connections: [ConnectionID]) {
     for id in connections {
       guard let (connection, session) = open(id) else { continue }
@@ -54,17 +55,17 @@ extension SocketHub {
     }
   }
 
-  /// Queues a text message for one WebSocket, deflated when that was agreed; must be UTF-8.
+  /// Queues a text message for one WebSocket, compressed if agreed; `text` must be UTF-8.
   public func send(text: [UInt8], to connection: ConnectionID) {
     queue(on: connection) { $0.send(text: text, into: &$1) }
   }
 
-  /// Queues a binary message for one WebSocket, deflated when that was agreed.
+  /// Queues a binary message for one WebSocket, compressed if agreed.
   public func send(binary: [UInt8], to connection: ConnectionID) {
     queue(on: connection) { $0.send(binary: binary, into: &$1) }
   }
 
-  /// Queues a ping; the payload, at most 125 bytes, comes back as `pong`.
+  /// Queues a ping; its payload, at most 125 bytes, is returned in a `pong`.
   public func ping(_ connection: ConnectionID, payload: [UInt8] = []) {
     queue(on: connection) { $0.ping(payload, into: &$1) }
   }
@@ -79,7 +80,7 @@ extension SocketHub {
     enqueue(frames, connection, session)
   }
 
-  /// Starts the closing handshake, behind what is queued; of the WebSocket only `closed` follows.
+  /// Starts the closing handshake after the queued bytes; only `closed` follows on this WebSocket.
   public func close(_ connection: ConnectionID, code: UInt16, reason: String) {
     guard let (connection, session) = open(connection), !session.isClosing, !session.isOver
     else { return }
@@ -91,25 +92,26 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// Cuts a connection at once, whatever it speaks.
+  /// Closes a connection immediately, in any phase.
   public func drop(_ connection: ConnectionID) {
     guard let connection = self.connection(connection) else { return }
     destroy(connection, as: .dropped)
   }
 
-  /// Sets the handler's one alarm, in the place of the former; `woke` tells that it has come.
+  /// Sets the handler's only alarm, which replaces the previous one; `woke` reports its time.
   public func wake(at instant: Instant?) {
     alarm = instant
   }
 
-  /// Has `drained` told once the socket has taken all that is queued, even if it takes it at once.
+  /// Requests a `drained` once the socket has accepted all queued bytes, even if it does so
+  /// immediately.
   public func noticeDrain(of connection: ConnectionID) {
     guard let (connection, session) = open(connection) else { return }
     session.noticesDrain = true
     touch(connection)
   }
 
-  /// How many bytes wait to be taken by the client.
+  /// Returns the number of bytes that the client has not accepted yet.
   public func queuedBytes(of connection: ConnectionID) -> Int {
     self.connection(connection)?.outgoing.byteCount ?? 0
   }
@@ -119,8 +121,8 @@ extension SocketHub {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.address }
   }
 
-  /// Returns the connection that a request came on, which is the WebSocket's if the request is an
-  /// upgrade that is accepted; `nil` once the request is answered.
+  /// Returns the connection of a request; `nil` once the request is answered. If the request is an
+  /// upgrade that is accepted, its WebSocket has the same connection.
   public func connection(of request: RequestID) -> ConnectionID? {
     exchange(of: request)?.0.id
   }
@@ -147,12 +149,11 @@ extension SocketHub {
   }
 }
 
-/// The number of connections of each client that have not become WebSockets, by the origin of the
-/// client's address.
+/// The number of connections for each client address, by origin, without WebSockets.
 ///
-/// A WebSocket was accepted by the handler, which has its own rules for their number.
+/// WebSockets do not count, since the handler accepts them and has its own limits for them.
 struct Crowd {
-  /// Connections of one address; a further one is turned away.
+  /// The maximum number of connections of one address; further ones are closed.
   let bound: Int
   private var counts: [String: Int] = [:]
 
@@ -160,7 +161,7 @@ struct Crowd {
     self.bound = bound
   }
 
-  /// Counts one more connection; false when the address holds as many as it may.
+  /// Counts one more connection; returns false if the address already has the maximum.
   mutating func enter(_ origin: String) -> Bool {
     let count = counts[origin, default: 0]
     guard count < bound else { return false }

@@ -1,8 +1,8 @@
 import LinkProtocols
 
-/// Requests in, answers out; one at a time on each connection.
+/// HTTP requests and responses, one at a time on each connection.
 extension SocketHub {
-  /// Hands over the next whole request, if there is one.
+  /// Passes the next complete request to the handler, if there is one.
   func advance(_ connection: Connection, _ exchange: Exchange) {
     while case .reading(let part) = exchange.stage {
       switch exchange.reader.next() {
@@ -22,7 +22,7 @@ extension SocketHub {
     }
   }
 
-  /// Gives head and body their own deadlines; neither is moved by a further byte.
+  /// Sets separate deadlines for head and body; further bytes do not extend them.
   private func follow(
     _ connection: Connection, _ exchange: Exchange, from part: Exchange.Part
   ) {
@@ -67,14 +67,14 @@ extension SocketHub {
     emit(.announced(request, head))
   }
 
-  /// Tells of an announced request that does not come whole, with what came of it.
+  /// Reports an announced request that is incomplete, with the part that arrived.
   func noteCut(_ exchange: Exchange, _ part: [UInt8]?) {
     guard let announced = exchange.announced else { return }
     exchange.announced = nil
     emit(.cut(announced.request, announced.head, body: part ?? []))
   }
 
-  /// Answers what cannot be read, and closes: where the next request begins is unknown.
+  /// Responds to an invalid request and closes, since the start of the next request is unknown.
   private func refuse(_ connection: Connection, _ exchange: Exchange, _ error: HTTPError) {
     let refusal = configuration.refusalBody(error.status, error.detail)
     answer(
@@ -84,7 +84,7 @@ extension SocketHub {
         body: refusal.bytes, keepAlive: false))
   }
 
-  /// Queues an answer and starts the time the client has to take it.
+  /// Queues a response and limits the time in which the client has to accept it.
   func answer(
     _ connection: Connection, _ exchange: Exchange, keepAlive: Bool, _ bytes: [UInt8]
   ) {
@@ -94,7 +94,7 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// What was queued is out: the next request may be read once that was the whole answer.
+  /// Handles an empty queue: after a complete response, the next request may be read.
   func sent(_ connection: Connection, _ exchange: Exchange) {
     switch exchange.stage {
     case .reading, .answering: return
@@ -108,7 +108,7 @@ extension SocketHub {
     }
   }
 
-  /// A request that never comes whole is answered 408 (RFC 9110 section 15.5.9).
+  /// Ends an expired exchange; an incomplete request gets a 408 (RFC 9110 section 15.5.9).
   func expire(_ connection: Connection, _ exchange: Exchange) {
     switch exchange.stage {
     case .reading(.nothing): leave(connection)

@@ -1,8 +1,8 @@
 import LinkProtocols
 
-/// Bytes that came, by the phase of the connection they came on.
+/// Received bytes, by the phase of their connection.
 extension SocketHub {
-  /// What one client may send in one turn, so that it does not keep the others waiting.
+  /// The maximum number of bytes from one client in one turn, so that it does not delay the others.
   private static let readBudget = 4 * scratchBytes
 
   func receive(on connection: Connection) {
@@ -26,7 +26,7 @@ extension SocketHub {
     }
   }
 
-  /// Starts speaking HTTP.
+  /// Starts HTTP on a connection.
   func begin(_ connection: Connection) {
     connection.phase = .exchange(Exchange(limits: configuration.http))
     limit(connection, to: configuration.headTimeout)
@@ -49,7 +49,7 @@ extension SocketHub {
     rememberUnread(connection)
   }
 
-  /// Has the next turn look at what OpenSSL has read from the socket but not given out.
+  /// Makes the next turn handle bytes that OpenSSL has read from the socket but not returned yet.
   func rememberUnread(_ connection: Connection) {
     guard let tls = connection.tls, connection.wanted.contains(.read), tls.hasPending else {
       return
@@ -71,7 +71,7 @@ extension SocketHub {
     }
   }
 
-  /// Reads to the client's end, so that the kernel does not answer late bytes with a reset.
+  /// Reads until the client closes, so that the kernel does not answer late bytes with a reset.
   private func throwAway(from connection: Connection) {
     switch unsafe connection.readPlain(into: scratch) {
     case .bytes, .wouldBlock: break

@@ -1,20 +1,20 @@
 public import LinkCore
 import LinkProtocols
 
-/// The connections of one server, and what can be asked of them; lives on the server's loop.
+/// The connections of one server and the commands for them; lives on the server's loop.
 ///
-/// No command calls the handler: what a command leads to is told as a later event. A command for a
-/// connection or request that is no more does nothing.
+/// A command does not call the handler: its results are reported as later events. A command for a
+/// connection or request that no longer exists has no effect.
 @safe public final class SocketHub {
-  /// The moment of this turn of the loop.
+  /// The time of this turn of the loop.
   public internal(set) var now: Instant
-  /// How many connections are held, in whatever phase.
+  /// The number of connections in all phases.
   public internal(set) var connectionCount = 0
 
   let configuration: SocketServerConfiguration
   let tls: TLSContext?
   let poller: Poller
-  /// What one read fills and one write empties; no connection has a buffer of its own.
+  /// The buffer for each read and write; connections have no buffers of their own.
   let scratch: UnsafeMutableRawBufferPointer
   /// The size of `scratch`.
   static let scratchBytes = 65_536
@@ -23,9 +23,9 @@ import LinkProtocols
   var crowd: Crowd
   var alarms = AlarmQueue<ConnectionID>()
   var alarm: Instant?
-  /// When what is left is cut, once the server is stopping.
+  /// The time at which the remaining connections are cut, once the server is stopping.
   var stopsAt: Instant?
-  /// Connections with bytes that no readiness will tell of.
+  /// Connections with buffered bytes, for which the poller reports no readiness.
   var unread: [ConnectionID] = []
   private var slots: [Connection?] = []
   private var free: [UInt32] = []
@@ -34,10 +34,10 @@ import LinkProtocols
   private var events: [SocketEvent] = []
   private var touched: [Connection] = []
 
-  /// Whether new connections are taken.
+  /// Whether new connections are accepted.
   enum Acceptance {
     case open
-    /// The bound is reached or descriptors ran out; a connection that goes opens it again.
+    /// The limit is reached or descriptors ran out; acceptance resumes when a connection ends.
     case paused(retry: Instant?)
   }
 
@@ -74,13 +74,13 @@ import LinkProtocols
   /// Every connection, by slot.
   var connections: [Connection] { slots.compactMap(\.self) }
 
-  /// A name for the next connection; serials start at 1, since 0 marks what is no connection.
+  /// Returns an ID for the next connection; serials start at 1, since 0 marks other descriptors.
   func nextID() -> ConnectionID {
     serial = serial == .max ? 1 : serial + 1
     return ConnectionID(serial: serial, slot: free.popLast() ?? UInt32(slots.count))
   }
 
-  /// Returns a name for the next request; names count up over the connections of the server.
+  /// Returns an ID for the next request; IDs increase across all connections of the server.
   func nextRequest(on connection: ConnectionID) -> RequestID {
     requestCount += 1
     return RequestID(count: requestCount, slot: connection.slot)
@@ -92,7 +92,7 @@ import LinkProtocols
     connectionCount += 1
   }
 
-  /// Gives back a name that no connection came to bear.
+  /// Releases an ID that no connection uses.
   func discard(_ id: ConnectionID) {
     guard id.slot < slots.count else { return }
     free.append(id.slot)
@@ -129,7 +129,8 @@ import LinkProtocols
 
   // MARK: Work left for the end of the turn
 
-  /// Has the end of this turn write what is queued and watch what is wanted.
+  /// Schedules a connection for the end of this turn, which writes its queue and updates its
+  /// interest.
   func touch(_ connection: Connection) {
     guard !connection.isTouched else { return }
     connection.isTouched = true
@@ -142,7 +143,7 @@ import LinkProtocols
     return touched
   }
 
-  /// Whether the turn is not over yet.
+  /// Whether the turn has more work to do.
   var hasEvents: Bool { !events.isEmpty || !touched.isEmpty }
 
   /// Whether the next wait must not block.
@@ -150,7 +151,7 @@ import LinkProtocols
 
   // MARK: Time
 
-  /// Gives the phase a time limit in the place of the former; `nil` for none.
+  /// Sets the time limit of the current phase, which replaces the previous one; `nil` for none.
   func limit(_ connection: Connection, to duration: Duration?) {
     connection.deadline = duration.map { now.advanced(by: $0) }
     guard let deadline = connection.deadline else { return }
@@ -160,20 +161,21 @@ import LinkProtocols
 
 /// The end of the server.
 extension SocketHub {
-  /// Takes no more connections, asks those that are there to go, and gives them until `instant`.
+  /// Stops accepting connections, asks the existing ones to close, and allows them time until
+  /// `instant`.
   func beginStopping(until instant: Instant) {
     stopsAt = instant
     closeListeners()
     for connection in connections { dismiss(connection) }
   }
 
-  /// Whether nobody is left, or nobody is waited for any more.
+  /// Whether all connections have ended, or their time is over.
   var hasStopped: Bool {
     guard let stopsAt else { return false }
     return connectionCount == 0 || stopsAt <= now
   }
 
-  /// Cuts who is left.
+  /// Closes the remaining connections.
   func cutAll() {
     for connection in connections {
       connection.shutWriting()

@@ -1,11 +1,11 @@
 public import LinkCore
 import LinkProtocols
 
-/// Answers that are written piece by piece, and clients that leave while they wait for one.
+/// Streamed responses, and clients that leave before their response.
 extension SocketHub {
-  /// Has the client's leaving told at once, as `abandoned`, while this request has no answer.
+  /// Requests an immediate `abandoned` if the client leaves before the response to this request.
   ///
-  /// A client that only shuts its own side, as if it had nothing more to ask, counts as gone.
+  /// A client that shuts down only its writing side counts as gone.
   public func noticeEnd(of request: RequestID) {
     guard let (connection, exchange, pending) = unanswered(request) else { return }
     var question = pending
@@ -14,9 +14,10 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// Begins an answer whose length is not known; `write` adds to it and `end` ends it.
+  /// Begins a response of unknown length; `write` adds to it and `end` completes it.
   ///
-  /// The client's leaving is told as `abandoned` until then. HEAD is answered here and now.
+  /// Until then `abandoned` reports that the client left. A HEAD request is answered completely by
+  /// this call.
   public func begin(_ request: RequestID, status: Int, headers: [(String, String)]) {
     guard let (connection, exchange, question) = unanswered(request) else { return }
     let isChunked = question.takesChunks
@@ -33,9 +34,9 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// Adds to an answer that was begun; a piece of any size is taken while the client keeps up.
+  /// Adds to a streamed response; a piece may have any size while the client keeps up.
   ///
-  /// A client that does not, and would have more than the bound of queued bytes, is cut and told of
+  /// A client that does not keep up and would exceed the bound of queued bytes is cut and reported
   /// as `abandoned`.
   public func write(_ bytes: [UInt8], to request: RequestID) {
     guard let (connection, _, stream) = streaming(request), !bytes.isEmpty else { return }
@@ -48,7 +49,7 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// Ends an answer that was begun; the connection may carry the next request.
+  /// Completes a streamed response; the connection may then carry the next request.
   public func end(_ request: RequestID) {
     guard let (connection, exchange, stream) = streaming(request) else { return }
     answer(
@@ -56,14 +57,14 @@ extension SocketHub {
       stream.isChunked ? HTTPResponseWriter.lastChunk : [])
   }
 
-  /// Sends an interim response to a request that was announced and is not whole yet.
+  /// Sends an interim response to an announced request that is not complete yet.
   public func inform(_ request: RequestID, status: Int, headers: [(String, String)]) {
     guard let connection = announcing(request) else { return }
     connection.outgoing.append(HTTPResponseWriter.interim(status: status, headers: headers))
     touch(connection)
   }
 
-  /// Ends the connection of a request that was announced and is not whole yet; `cut` follows.
+  /// Ends the connection of an announced request that is not complete yet; `cut` follows.
   public func interrupt(_ request: RequestID) {
     guard let connection = announcing(request) else { return }
     destroy(connection, as: .dropped)

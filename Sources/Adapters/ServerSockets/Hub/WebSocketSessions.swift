@@ -1,7 +1,7 @@
 import LinkCore
 import LinkProtocols
 
-/// Messages in, frames out.
+/// WebSocket messages in both directions.
 extension SocketHub {
   func take(_ bytes: RawSpan, _ connection: Connection, _ session: Session) {
     var events: [WebSocketEvent] = []
@@ -26,14 +26,15 @@ extension SocketHub {
     }
   }
 
-  /// Says why the conversation is over, once.
+  /// Reports the end of a WebSocket, once.
   func end(_ connection: Connection, _ session: Session, _ ending: SocketEnding) {
     guard !session.isOver else { return }
     emit(.closed(connection.id, session.ending(unless: ending)))
     session.stage = .over
   }
 
-  /// Queues what the protocol asked for by itself: a closing frame goes behind the handler's words.
+  /// Queues the frames that the protocol itself produced; a close frame follows the handler's
+  /// messages.
   func conclude(_ connection: Connection, _ session: Session) {
     let frames = session.socket.takeOutput()
     guard session.isOver else { return enqueue(frames, connection, session) }
@@ -41,9 +42,10 @@ extension SocketHub {
     leave(connection)
   }
 
-  /// Queues frames up to the bound; the first that would pass it is the last that is looked at.
+  /// Queues frames up to the bound; after frames that would exceed it, nothing more is queued.
   ///
-  /// Only what the socket did not take counts: what a turn has queued is offered to it first.
+  /// Only bytes that the socket did not accept count: the bytes queued in this turn are written
+  /// first.
   func enqueue(_ frames: [UInt8], _ connection: Connection, _ session: Session) {
     guard !frames.isEmpty, session.takesFrames else { return }
     let room = (session.maxQueuedBytes ?? configuration.maxQueuedBytes) - frames.count
@@ -86,7 +88,8 @@ extension Session {
   /// Whether frames may still be queued.
   var takesFrames: Bool { isOpen || isOver }
 
-  /// Our own close explains every end that follows it, except those the server makes itself.
+  /// Returns the reported end: the server's own close takes precedence, except over a drop or a
+  /// stop.
   func ending(unless ending: SocketEnding) -> SocketEnding {
     guard case .closing(let code, let reason) = stage else { return ending }
     switch ending {
@@ -98,7 +101,7 @@ extension Session {
 }
 
 extension Exchange {
-  /// The request that the handler has and has not answered to its end.
+  /// The request that the handler has received and not completely answered.
   var unanswered: RequestID? {
     switch stage {
     case .answering, .streaming: request

@@ -3,14 +3,14 @@ import Glibc
 import LinkCore
 import Synchronization
 
-/// One thread that runs an actor's jobs and, between them, whatever drives it.
+/// A thread that runs the jobs of an actor and, between them, a driver.
 ///
-/// The driver blocks inside its own wait; a byte on `wakeDescriptor` ends that wait when a job
-/// comes.
+/// The driver blocks in its own wait. A write to `wakeDescriptor` ends that wait when a job
+/// arrives.
 final class EventLoop: SerialExecutor {
   private let mailbox: Mailbox
 
-  /// Starts the thread; every signal is blocked on it, so a write to a dead peer raises no SIGPIPE.
+  /// Starts the thread. It blocks every signal, so that a write to a closed peer raises no SIGPIPE.
   init() throws(SocketServerError) {
     mailbox = try Mailbox()
     let context = unsafe Unmanaged.passRetained(mailbox)
@@ -33,10 +33,10 @@ final class EventLoop: SerialExecutor {
     mailbox.finish()
   }
 
-  /// Readable while something waits to be run.
+  /// Readable while a job is waiting.
   var wakeDescriptor: Int32 { mailbox.descriptor }
 
-  /// Sets what fills the time between jobs; `nil` lets the thread sleep until the next job.
+  /// Sets the function to call between jobs; with `nil` the thread sleeps until the next job.
   func drive(with driver: (@Sendable () -> Void)?) {
     mailbox.drive(with: driver)
   }
@@ -59,9 +59,9 @@ final class EventLoop: SerialExecutor {
   }
 }
 
-/// What the thread and those who give it work share.
+/// The state that the thread shares with those who enqueue jobs.
 private final class Mailbox: Sendable {
-  /// A job and the executor it runs on, which must live until it has run.
+  /// A job with its executor, which must exist until the job has run.
   struct Letter {
     let job: UnownedJob
     let loop: EventLoop
@@ -107,7 +107,7 @@ private final class Mailbox: Sendable {
     signal { _ in }
   }
 
-  /// Only the first change since the thread last looked writes; the others ride along.
+  /// Applies a change. Only the first change since the thread last looked writes to the descriptor.
   private func signal(_ change: (inout State) -> Void) {
     let isFirst = state.withLock { state in
       change(&state)
@@ -117,7 +117,7 @@ private final class Mailbox: Sendable {
     if isFirst { eventfd_write(descriptor, 1) }
   }
 
-  /// The thread's whole life.
+  /// The main function of the thread.
   func run() {
     owner.store(UInt(pthread_self()), ordering: .relaxed)
     blockSignals()
@@ -133,7 +133,8 @@ private final class Mailbox: Sendable {
     }
   }
 
-  /// Drains the descriptor first: a letter that comes between the two is written for again.
+  /// Takes the waiting jobs. The descriptor is drained first, so that a later job writes to it
+  /// again.
   private func next() -> ([Letter], driver: (@Sendable () -> Void)?)? {
     var count = eventfd_t()
     unsafe eventfd_read(descriptor, &count)
@@ -157,9 +158,9 @@ private final class Mailbox: Sendable {
   }
 }
 
-/// The clock that deadlines are read from.
+/// The clock for deadlines.
 enum Clock {
-  /// Goes on while the machine sleeps, and never jumps.
+  /// The current time; it advances during sleep and never jumps.
   static var now: Instant {
     var time = timespec()
     unsafe clock_gettime(CLOCK_BOOTTIME, &time)

@@ -27,7 +27,8 @@ final class Listener: Sendable {
     close(descriptor)
   }
 
-  /// A listener for each address, on the first one's port; skips a family this machine lacks.
+  /// Creates a listener for each address on the first one's port; skips a family that this machine
+  /// lacks.
   static func all(
     _ addresses: [SocketAddress], host: String
   ) throws(SocketServerError) -> [Listener] {
@@ -46,20 +47,20 @@ final class Listener: Sendable {
     return made
   }
 
-  /// The port it listens on.
+  /// The port that the listener is bound to.
   var port: UInt16 { SocketAddress.local(of: descriptor)?.port ?? 0 }
 
-  /// What taking one connection gave.
+  /// The result of accepting one connection.
   enum Outcome {
     case connection(Int32)
     case nothing
-    /// This one is gone again, or broken; the next may be fine.
+    /// This connection is already gone or broken; the next one may be fine.
     case unlucky
-    /// No descriptors or no memory.
+    /// There are no descriptors or there is no memory.
     case exhausted(errno: Int32)
   }
 
-  /// Takes one connection, ready for the loop.
+  /// Accepts one connection and prepares it for the loop.
   func accept() -> Outcome {
     let accepted = accept4(
       descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))

@@ -9,7 +9,7 @@ struct SocketAddress {
 
   var family: Int32 { Int32(storage.ss_family) }
 
-  /// Hands the address to a system call.
+  /// Passes the address to a system call.
   func withRaw<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
     unsafe withUnsafePointer(to: storage) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
@@ -27,9 +27,9 @@ struct SocketAddress {
     }
   }
 
-  /// The addresses that `host` stands for, for listening; blocks when it has to ask a resolver.
+  /// Resolves `host` to the addresses to listen on; may block on a resolver.
   ///
-  /// `localhost` is both loopback addresses, whatever the machine's hosts file says (RFC 6761).
+  /// `localhost` is both loopback addresses, whatever the machine's hosts file contains (RFC 6761).
   static func resolve(_ host: String, port: UInt16) throws(SocketServerError) -> [SocketAddress] {
     guard host != "localhost" else {
       return try lookUp("127.0.0.1", port: port) + lookUp("::1", port: port)
@@ -68,21 +68,21 @@ struct SocketAddress {
     }
   }
 
-  /// The address a socket is bound to.
+  /// Returns the address that a socket is bound to.
   static func local(of descriptor: Int32) -> SocketAddress? {
     var address = SocketAddress()
     let result = unsafe address.withMutableRaw { unsafe getsockname(descriptor, $0, $1) }
     return result == 0 ? address : nil
   }
 
-  /// The address of the other end.
+  /// Returns the address of the peer.
   static func peer(of descriptor: Int32) -> SocketAddress? {
     var address = SocketAddress()
     let result = unsafe address.withMutableRaw { unsafe getpeername(descriptor, $0, $1) }
     return result == 0 ? address : nil
   }
 
-  /// Without the port, in digits; an IPv4 client of an IPv6 socket as IPv4.
+  /// The address in digits without the port; an IPv4 client of an IPv6 socket appears as IPv4.
   var text: String? {
     digits.map { $0.hasPrefix("::ffff:") ? String($0.dropFirst(7)) : $0 }
   }
@@ -108,7 +108,7 @@ struct SocketAddress {
     return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
-  /// Both families keep the port in the same two bytes, the most significant first.
+  /// The port; both families store it in the same two bytes, the most significant first.
   var port: UInt16 {
     get { unsafe withUnsafeBytes(of: storage) { unsafe UInt16($0[2]) << 8 | UInt16($0[3]) } }
     set {
@@ -119,7 +119,7 @@ struct SocketAddress {
     }
   }
 
-  /// Whether it is the IPv6 address that stands for all, `::`.
+  /// Whether this is the unspecified IPv6 address, `::`.
   var isAny: Bool {
     unsafe withUnsafeBytes(of: storage) { unsafe $0[8..<24].allSatisfy { $0 == 0 } }
   }

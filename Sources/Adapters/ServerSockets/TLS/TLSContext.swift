@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// What all TLS connections of a server share: certificate, versions, tickets.
+/// The state shared by all TLS connections of a server: certificate, versions, tickets.
 @safe final class TLSContext {
   private let context: OpaquePointer
 
@@ -21,7 +21,7 @@ import Glibc
     unsafe SSL_CTX_free(context)
   }
 
-  /// TLS state for one accepted socket; `nil` when memory is short.
+  /// Creates the TLS state of an accepted socket; `nil` if memory is short.
   func makeStream(on descriptor: Int32) -> TLSStream? {
     ERR_clear_error()
     guard let stream = unsafe SSL_new(context) else { return nil }
@@ -33,18 +33,19 @@ import Glibc
     return unsafe TLSStream(owning: stream)
   }
 
-  /// The oldest entry of OpenSSL's error queue, in words.
+  /// Returns a description of the oldest entry in OpenSSL's error queue.
   static func lastError() -> String {
     let code = ERR_get_error()
     guard code != 0 else { return "no reason given" }
     if let reason = unsafe ERR_reason_error_string(code) { return unsafe String(cString: reason) }
-    // ERR_SYSTEM_FLAG: the rest is an errno, which the table of reasons leaves out.
+    // ERR_SYSTEM_FLAG: the rest is an errno, which the table of reasons does not contain.
     guard code & 0x8000_0000 != 0 else { return "error \(code)" }
     return unsafe String(cString: strerror(Int32(truncatingIfNeeded: code & 0x7FFF_FFFF)))
   }
 
-  /// TLS 1.2 is the least (RFC 8996). Tickets hold the sessions, so that the server keeps none;
-  /// a client dials once at a time and gets a new one with each dial, so that one is enough.
+  /// Sets versions, modes and tickets. TLS 1.2 is the minimum (RFC 8996). Sessions are stored in
+  /// tickets, so that the server keeps none. One ticket is enough, since a client dials one
+  /// connection at a time and gets a new ticket with each.
   private func configure() {
     unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
     let modes =
@@ -57,9 +58,10 @@ import Glibc
     unsafe SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil)
   }
 
-  /// Prefers AES-128 of TLS 1.3's ciphers: its key schedule runs on SHA-256, cheaper than SHA-384.
+  /// Prefers AES-128 among the ciphers of TLS 1.3: its key schedule uses SHA-256, which is cheaper
+  /// than SHA-384.
   ///
-  /// A client that puts ChaCha20 first has no instructions for AES and gets ChaCha20.
+  /// A client that lists ChaCha20 first has no AES instructions and gets ChaCha20.
   private func preferCiphers() {
     unsafe SSL_CTX_set_ciphersuites(
       context, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256")
@@ -76,9 +78,10 @@ import Glibc
   }
 }
 
-/// Picks `http/1.1` from what the client offers, and ends the handshake when it is not among it.
+/// Selects `http/1.1` from the client's offer, and ends the handshake if the offer lacks it.
 ///
-/// RFC 7301 section 3.2: no common protocol is the fatal alert no_application_protocol.
+/// RFC 7301 section 3.2 requires the fatal alert no_application_protocol if there is no common
+/// protocol.
 private func selectProtocol(
   _ stream: OpaquePointer?, _ selected: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
   _ selectedCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?,

@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// What one read gave.
+/// The result of one read.
 enum ReadOutcome {
   case bytes(Int)
   case wouldBlock
@@ -9,14 +9,14 @@ enum ReadOutcome {
   case failed(String)
 }
 
-/// What one write did.
+/// The result of one write.
 enum WriteOutcome {
   case bytes(Int)
   case wouldBlock
   case failed(String)
 }
 
-/// How far a TLS handshake is.
+/// The state of a TLS handshake.
 enum HandshakeOutcome {
   case done
   case wants(Interest)
@@ -25,7 +25,8 @@ enum HandshakeOutcome {
 
 /// The TLS state of one connection.
 ///
-/// OpenSSL's error queue belongs to the thread and is read by each call, so it is cleared before.
+/// OpenSSL's error queue belongs to the thread and affects each call, so it is cleared before each
+/// call.
 @safe final class TLSStream {
   private let stream: OpaquePointer
 
@@ -37,7 +38,7 @@ enum HandshakeOutcome {
     unsafe SSL_free(stream)
   }
 
-  /// Whether bytes wait here that no readiness of the socket will tell of.
+  /// Whether bytes are buffered, for which the socket shows no readiness.
   var hasPending: Bool { unsafe SSL_has_pending(stream) == 1 }
 
   func handshake() -> HandshakeOutcome {
@@ -73,7 +74,7 @@ enum HandshakeOutcome {
     }
   }
 
-  /// Says that nothing more comes from us (close_notify); not waited for.
+  /// Sends close_notify, which ends the server's side of the stream, without waiting for an answer.
   func sayGoodbye() {
     ERR_clear_error()
     unsafe SSL_shutdown(stream)

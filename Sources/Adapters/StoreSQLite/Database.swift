@@ -11,13 +11,13 @@ import LinkCore
   import Darwin
 #endif
 
-/// A connection to one SQLite file. Only one thread may use it at a time: a store owns it.
+/// A connection to one SQLite file. Only one thread may use it at a time; a store owns it.
 @safe package final class Database {
-  /// What a commit survives once it returned.
+  /// The kind of failure that a returned commit survives.
   enum Durability: String {
-    /// The end of the process. A power cut may undo the newest commits, each as a whole.
+    /// The end of the process. A power failure may undo the newest commits, each as a whole.
     case processEnd = "NORMAL"
-    /// A power cut as well: the log is synced at each commit.
+    /// A power failure as well: the log is synced at each commit.
     case powerCut = "FULL"
   }
 
@@ -28,13 +28,14 @@ import LinkCore
   private let room: LogRoom
   private var statements: [String: Statement] = [:]
 
-  /// Whether the newest write failed, so that only another one can tell whether the disk recovered.
+  /// Whether the newest write failed, so that only another write shows whether the disk has
+  /// recovered.
   private var mustProbe = false
 
-  /// Set between transactions only.
+  /// The durability of commits; changed only between transactions.
   private(set) var durability = Durability.powerCut
 
-  /// Opens the file, refuses what is not ours, and creates tables in an empty file.
+  /// Opens the file, refuses a foreign file, and creates tables in an empty one.
   init(
     path: String, access: StoreAccess, busyTimeout: Duration, schema: Schema
   ) throws(StoreFailure) {
@@ -60,9 +61,9 @@ import LinkCore
     case .read:
       if !hasTables { throw .denied(detail: "\(path) is empty: nothing was stored yet.") }
     case .write:
-      // A write-ahead log lets `history` read while `stream` writes. It is copied into the file,
-      // which waits for the disk, at 4,000 pages (16 MiB), and cut back to 4 MiB when emptied; on a
-      // small disk earlier, see `LogRoom`.
+      // With a write-ahead log, `history` can read while `stream` writes. The log is copied into
+      // the file, which waits for the disk, at 4,000 pages (16 MiB), and truncated to 4 MiB when
+      // empty. On a small disk it is copied earlier, see `LogRoom`.
       try execute(
         """
         PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
@@ -83,12 +84,12 @@ import LinkCore
     durability = wanted
   }
 
-  /// Runs statements that take no values and whose rows do not matter.
+  /// Runs statements that have no parameters and whose rows are ignored.
   func execute(_ sql: String) throws(StoreFailure) {
     try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
   }
 
-  /// Runs one statement and answers with how many rows it changed.
+  /// Runs one statement and returns the number of changed rows.
   @discardableResult
   func run(_ sql: String, _ values: [SQLValue] = []) throws(StoreFailure) -> Int {
     let statement = try prepared(sql)
@@ -100,10 +101,10 @@ import LinkCore
     return unsafe Int(sqlite3_changes(handle))
   }
 
-  /// A statement to bind and `finish` many times.
+  /// Returns a prepared statement, to be bound and passed to `finish` many times.
   func statement(_ sql: String) throws(StoreFailure) -> Statement { try prepared(sql) }
 
-  /// Runs a statement whose values are bound, and answers with how many rows it changed.
+  /// Runs a statement whose values are bound, and returns the number of changed rows.
   func finish(_ statement: Statement) throws(StoreFailure) -> Int {
     let code = statement.step()
     if code != SQLITE_DONE {
@@ -131,14 +132,14 @@ import LinkCore
     }
   }
 
-  /// Carries out `body` completely or not at all.
+  /// Runs `body` in a transaction, completely or not at all.
   ///
-  /// - Parameter write: True takes the write lock at once, so that no later step can find it taken;
-  ///   false reads one unchanging picture.
+  /// - Parameter write: True takes the write lock immediately, so that no later step can find it
+  ///   taken; false reads one consistent snapshot.
   func transaction<Value>(
     write: Bool, _ body: () throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
-    // SQLite would go on with a file that has no name any more, and whose content nobody finds.
+    // SQLite would continue with an unlinked file, whose content cannot be found again.
     guard FileIdentity(of: path) == identity else {
       throw .denied(
         detail: "\(path) was moved, deleted or replaced while it was open. Put it back, or start "
@@ -155,13 +156,14 @@ import LinkCore
       return value
     } catch {
       if write { mustProbe = access == .write }
-      // SQLite ends the transaction itself on some errors (a full disk among them).
+      // SQLite ends the transaction itself on some errors, for example on a full disk.
       if unsafe sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
       throw error
     }
   }
 
-  /// Copies the write-ahead log into the file and cuts it off; false while that is not possible.
+  /// Copies the write-ahead log into the file and truncates it; returns false while that is not
+  /// possible.
   func shortenLog() -> Bool {
     guard access == .write else { return false }
     let isBusy = try? query("PRAGMA wal_checkpoint(TRUNCATE)") { row throws(StoreFailure) in
@@ -171,11 +173,11 @@ import LinkCore
   }
 
   /// The free space below which a writer is not healthy: 16 pages of 4 KiB, which one commit of
-  /// large messages may take.
+  /// large messages may need.
   private static let leastRoom: UInt64 = 65_536
 
-  /// Checks that the file is there and can be read. For a writer also that the disk has room and,
-  /// after a write that failed, that the file can be written.
+  /// Checks that the file exists and can be read. For a writer it also checks that the disk has
+  /// room and, after a failed write, that the file can be written.
   func check() throws(StoreFailure) {
     var disk = statvfs()
     if access == .write, unsafe statvfs(path, &disk) == 0,
@@ -187,7 +189,7 @@ import LinkCore
       let version = try query("PRAGMA user_version") { row throws(StoreFailure) in
         try row.integer(0)
       }
-      // Writes the first page as it is.
+      // Writes the first page without a change.
       guard mustProbe, let version = version.first else { return }
       try execute("PRAGMA user_version = \(version)")
     }
@@ -210,7 +212,8 @@ import LinkCore
     guard code != SQLITE_OK else { return }
     let kind = code & 0xFF
     let system = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN
-    // After a value that could not be bound, others were, and the connection's own text is theirs.
+    // If a value could not be bound but later ones were, the connection's error text belongs to the
+    // later ones.
     let isNewest = unsafe sqlite3_extended_errcode(handle) == code
     throw storeFailure(
       code: code, system: system ? unsafe sqlite3_system_errno(handle) : 0,
@@ -219,12 +222,12 @@ import LinkCore
   }
 }
 
-/// Which file a path names, whatever other name it has.
+/// The identity of a file, independent of its path.
 private struct FileIdentity: Equatable {
   private let device: dev_t
   private let number: ino_t
 
-  /// `nil` where there is no file.
+  /// Reads the identity of the file at a path; `nil` if there is no file.
   init?(of path: String) {
     var found = stat()
     guard unsafe stat(path, &found) == 0 else { return nil }
@@ -242,12 +245,12 @@ private struct FileIdentity: Equatable {
   import Darwin
 #endif
 
-/// Translates SQLite's result codes (sqlite.org/rescode.html) into the port's words.
+/// Converts SQLite's result codes (sqlite.org/rescode.html) to a failure of the port.
 ///
 /// - Parameters:
 ///   - code: The extended result code.
-///   - system: The `errno` behind an I/O error, 0 when there was none.
-///   - text: SQLite's own text; it names tables and columns, never values.
+///   - system: The `errno` of an I/O error, 0 if there was none.
+///   - text: SQLite's own text, which contains names of tables and columns but no values.
 func storeFailure(code: Int32, system: Int32, text: String, path: String) -> StoreFailure {
   let detail = "\(path): \(text) (SQLite \(code))."
   if system == ENOSPC || system == EDQUOT || system == EFBIG {

@@ -8,14 +8,14 @@
   import Darwin
 #endif
 
-/// The room that a write-ahead log may take on a small disk.
+/// The limit of a write-ahead log on a small disk.
 ///
-/// To copy a log of n bytes into its file can take n bytes more, while the log is still there. A
-/// log that grew until the disk was full could never be copied, and no later write would find room.
-/// So it is copied and cut off as soon as it is half as large as what is left.
+/// Copying a log of n bytes into its file can need n more bytes while the log still exists. If the
+/// log grew until the disk was full, it could never be copied, and no later write would find room.
+/// So the log is copied and truncated as soon as it is half as large as the free space.
 struct LogRoom {
   private let path: String
-  /// With as much room no log is too large: SQLite copies it at 16 MiB.
+  /// The free space above which no log is too large, since SQLite copies it at 16 MiB.
   private static let ample: UInt64 = 64 << 20
 
   init(path: String) {
@@ -37,8 +37,7 @@ struct LogRoom {
 }
 
 extension statvfs {
-  /// The bytes that are free for this user; those of a file system that claims more than a number
-  /// holds are the most that it holds.
+  /// The bytes that are free for this user; `UInt64.max` if a file system reports more.
   var free: UInt64 {
     let (bytes, overflow) = UInt64(f_bavail).multipliedReportingOverflow(by: UInt64(f_frsize))
     return overflow ? .max : bytes

@@ -1,21 +1,21 @@
 import LinkCore
 
-/// The table `names(id, text)`, in which a store keeps each text once, under a number.
+/// The table `names(id, text)`, in which a store keeps each text once, with a number.
 ///
-/// Texts and numbers that were used lately are cached. The key of a text is the text itself, or a
-/// shorter value that stands for it alone.
+/// Recently used texts and numbers are cached. The key of a text is the text itself, or a shorter
+/// value that identifies it.
 struct NameTable<Key: Hashable> {
-  /// How many texts are cached at once; at the bound the cache is emptied.
+  /// The maximum number of cached texts; at this limit the cache is emptied.
   private static var mostTexts: Int { 20_000 }
 
   private let database: Database
   private var numbers: [Key: Int64] = [:]
   private var texts: [Int64: String] = [:]
 
-  /// Uses the table of a database.
+  /// Creates an access to the table of a database.
   init(_ database: Database) { self.database = database }
 
-  /// Empties the cache, since what it holds may not be stored.
+  /// Empties the cache, since its contents may not be stored.
   mutating func forget() { (numbers, texts) = ([:], [:]) }
 
   /// Returns the number of a text, which is stored if it is new.
@@ -32,7 +32,7 @@ struct NameTable<Key: Hashable> {
     return number
   }
 
-  /// Returns the number of a text; nil if it has none.
+  /// Returns the number of a text; `nil` if the text has none.
   func find(_ text: String) throws(StoreFailure) -> Int64? {
     try database.query(
       "SELECT id FROM names WHERE text = ?", [.text(text)]

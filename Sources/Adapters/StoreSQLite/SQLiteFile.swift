@@ -1,18 +1,18 @@
 package import LinkCore
 import LinkRuntime
 
-/// What tells one kind of store file from the others.
+/// The properties of one kind of store file.
 package struct StoreKind: Sendable {
   /// The file's name without `.sqlite`.
   let name: String
   let schema: Schema
-  /// More settings of a writer's connection, as SQL.
+  /// Additional settings of a writer's connection, as SQL.
   var settings = ""
 }
 
-/// The tables of an open store file: statements, and what is remembered between them.
+/// The tables of an open store file: statements, and the state cached between them.
 ///
-/// Used on the executor of one `SQLiteFile` only.
+/// Used only on the executor of one `SQLiteFile`.
 package protocol Tables {
   static var kind: StoreKind { get }
 
@@ -20,13 +20,13 @@ package protocol Tables {
 
   init(_ database: Database) throws(StoreFailure)
 
-  /// Forgets what a transaction that failed may have left in memory.
+  /// Drops cached state that a failed transaction may have left in memory.
   func forget()
 
-  /// Throws if the tables owe something that `Database.check` does not see.
+  /// Throws if the tables have a problem that `Database.check` does not detect.
   func check() throws(StoreFailure)
 
-  /// Completes what waits, before the file is closed.
+  /// Completes pending work before the file is closed.
   func finish()
 }
 
@@ -37,8 +37,8 @@ extension Tables {
 
   package func finish() {}
 
-  /// Carries out `body` completely or not at all. On a full disk it is carried out a second time if
-  /// the write-ahead log could be made shorter.
+  /// Runs `body` completely or not at all. On a full disk, runs it a second time if the write-ahead
+  /// log could be shortened.
   func change<Value>(
     _ body: (Self) throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
@@ -64,8 +64,8 @@ extension Tables {
 
 /// A store in one SQLite file, with an advisory lock and a queue of its own.
 ///
-/// Every write is one transaction. The file is for its owner only (0600), its directory too if it
-/// is created here (0700). What the tables are for is in the conformances to the ports.
+/// Every write is one transaction. The file is accessible to its owner only (0600), and so is its
+/// directory if it is created here (0700). The conformances to the ports contain the operations.
 package actor SQLiteFile<T: Tables>: Store {
   private let executor = QueueExecutor(label: "holdfast.\(T.kind.name)")
   private(set) var tables: T?
@@ -79,14 +79,15 @@ package actor SQLiteFile<T: Tables>: Store {
 
   private init() {}
 
-  /// Opens the store of a directory, which is created if it is missing.
+  /// Opens the store in a directory, which is created if it is missing.
   ///
   /// - Parameters:
   ///   - name: The file's name without `.sqlite`.
-  ///   - access: `.write` holds an advisory lock on `name.lock`; `.read` works beside a writer.
-  ///   - busyTimeout: How long to wait for a foreign program that uses the file.
+  ///   - access: `.write` takes an advisory lock on `name.lock`; `.read` works together with a
+  ///     writer.
+  ///   - busyTimeout: The longest wait for a foreign program that uses the file.
   /// - Throws: `.locked` if another process writes, `.fromTheFuture`, `.corrupt`, `.denied`,
-  ///   `.full`. A file that cannot be used is left as it is.
+  ///   `.full`. A file that cannot be used is left unchanged.
   package static func open(
     in directory: String, named name: String = T.kind.name, access: StoreAccess = .write,
     busyTimeout: Duration = .seconds(2)
@@ -97,7 +98,7 @@ package actor SQLiteFile<T: Tables>: Store {
     return store
   }
 
-  /// Creates nothing, and throws `.denied` if there is no store.
+  /// Checks that a store exists without creating anything; throws `.denied` if there is none.
   package static func expect(in directory: String) throws(StoreFailure) {
     _ = try StoreFile(directory: directory, name: T.kind.name).claim(for: .read)
   }
@@ -112,14 +113,14 @@ package actor SQLiteFile<T: Tables>: Store {
       path: file.path, access: access, busyTimeout: busyTimeout, schema: kind.schema)
     if access == .write {
       lock?.noteMade(true)
-      // A store may choose otherwise for single commits.
+      // A store may change the durability for single commits.
       try database.setDurability(.powerCut)
       try database.execute(kind.settings)
     }
     tables = try T(database)
   }
 
-  /// Reads one unchanging picture.
+  /// Reads one consistent snapshot.
   func read<Value>(
     _ body: (T) throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
@@ -129,7 +130,7 @@ package actor SQLiteFile<T: Tables>: Store {
     }
   }
 
-  /// Carries out `body` completely or not at all.
+  /// Runs `body` completely or not at all.
   func write<Value>(
     _ body: (T) throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
@@ -178,7 +179,7 @@ package actor SQLiteFile<T: Tables>: Store {
   }
 }
 
-/// How a store was opened, to open it again.
+/// The arguments with which a store was opened, to open it again.
 private struct Opening {
   let file: StoreFile
   let access: StoreAccess

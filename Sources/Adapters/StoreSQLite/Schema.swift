@@ -2,7 +2,8 @@ import LinkCore
 
 /// The tables of one kind of store.
 struct Schema {
-  /// Marks the file as ours (`PRAGMA application_id`), so that no foreign database is written to.
+  /// The mark of this package's files (`PRAGMA application_id`), which prevents writes to a foreign
+  /// database.
   let applicationID: Int32
   /// The statements that create the tables.
   let tables: String

@@ -1,14 +1,14 @@
 import CSQLite
 import LinkCore
 
-/// A value that goes into a statement.
+/// A value to bind to a parameter of a statement.
 enum SQLValue {
   case null
   case integer(Int64)
   case real(Double)
   case text(String)
   case blob([UInt8])
-  /// Sixteen bytes, highest first, so that SQLite's order of blobs is the order of UUIDs.
+  /// Sixteen bytes, most significant first, so that SQLite's order of blobs is the order of UUIDs.
   case uuid(UUID128)
 
   static func integer(_ value: Int) -> SQLValue { .integer(Int64(value)) }
@@ -22,14 +22,14 @@ enum SQLValue {
   static func uuid(_ value: UUID128?) -> SQLValue { value.map { .uuid($0) } ?? .null }
 }
 
-/// A prepared statement; belongs to the connection that prepared it.
+/// A prepared statement, which belongs to the connection that prepared it.
 @safe final class Statement {
   let pointer: OpaquePointer
-  /// The first code by which a value could not be bound since the last `reset`.
+  /// The code of the first failed bind since the last `reset`.
   private var failed = SQLITE_OK
 
   /// SQLite's marker for "copy the bytes now" (sqlite.org/c3ref/c_static.html), which is the
-  /// address -1 and no function.
+  /// address -1 and not a function.
   private static var copy: sqlite3_destructor_type {
     unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
   }
@@ -42,7 +42,7 @@ enum SQLValue {
     unsafe sqlite3_finalize(pointer)
   }
 
-  /// Binds `values` to the parameters from the first on; answers with SQLite's code.
+  /// Binds `values` to the parameters from the first on; returns SQLite's code.
   func bind(_ values: [SQLValue]) -> Int32 {
     let copy = unsafe Self.copy
     for (position, value) in values.enumerated() {
@@ -67,8 +67,8 @@ enum SQLValue {
     return SQLITE_OK
   }
 
-  // One value at a time needs no array. SQLite copies what it is given. What it does not take would
-  // be NULL; `step` then fails with the reason.
+  // Binding one value at a time needs no array. SQLite copies each value. A value that it does not
+  // accept would be NULL; `step` then fails with the reason.
 
   func bind(_ value: Int64?, at place: Int32) {
     guard let value else { return bindNothing(at: place) }
@@ -89,7 +89,8 @@ enum SQLValue {
     }
   }
 
-  /// Sixteen bytes, highest first, so that SQLite's order of blobs is the order of UUIDs.
+  /// Binds sixteen bytes, most significant first, so that SQLite's order of blobs is the order of
+  /// UUIDs.
   func bind(_ id: UUID128?, at place: Int32) {
     guard let id else { return bindNothing(at: place) }
     unsafe withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
@@ -107,7 +108,7 @@ enum SQLValue {
     }
   }
 
-  /// Thirty-two bytes, the first word first and each highest first.
+  /// Binds thirty-two bytes, the first word first and each word most significant byte first.
   func bind(_ words: SIMD4<UInt64>, at place: Int32) {
     let bytes = (
       words[0].bigEndian, words[1].bigEndian, words[2].bigEndian, words[3].bigEndian
@@ -138,8 +139,8 @@ enum SQLValue {
   var row: Row { Row(statement: self) }
 }
 
-/// The current row of a statement. Every getter checks what it finds: a damaged file may hold
-/// anything, and then the answer is `.corrupt`.
+/// The current row of a statement. Every getter checks the column's value and throws `.corrupt` for
+/// a wrong one, since a damaged file may contain anything.
 struct Row {
   let statement: Statement
 
@@ -166,7 +167,7 @@ struct Row {
     return value
   }
 
-  /// A count or an offset: never negative.
+  /// Returns a count or an offset, which is never negative.
   func unsigned(_ column: Int32) throws(StoreFailure) -> UInt64 {
     guard let value = UInt64(exactly: try integer(column)) else {
       throw garbage(column, expected: "a positive integer")

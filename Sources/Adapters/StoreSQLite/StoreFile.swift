@@ -11,11 +11,11 @@ import OwnerFiles
   import Darwin
 #endif
 
-/// Whether others may use a store while it is open.
+/// The kind of access to a store, which decides whether others may use it at the same time.
 public enum StoreAccess: Sendable, Hashable {
-  /// Alone: a second writer fails with `.locked`. Creates what is missing.
+  /// Exclusive writing: a second writer fails with `.locked`. Missing files are created.
   case write
-  /// Beside a writer; creates and changes nothing.
+  /// Reading together with a writer; creates and changes nothing.
   case read
 }
 
@@ -24,7 +24,9 @@ struct StoreFile {
   let directory: String
   let name: String
 
-  /// - Parameter directory: An empty one is the working directory.
+  /// Creates a value without opening the file.
+  ///
+  /// - Parameter directory: An empty text is the working directory.
   init(directory: String, name: String) {
     self.directory = directory.isEmpty ? "." : directory
     self.name = name
@@ -33,7 +35,7 @@ struct StoreFile {
   var path: String { "\(directory)/\(name).sqlite" }
   var lockPath: String { "\(directory)/\(name).lock" }
 
-  /// Makes ready what `access` needs; a writer gets the lock that keeps other writers out.
+  /// Prepares the file for `access`; a writer gets the lock that excludes other writers.
   func claim(for access: StoreAccess) throws(StoreFailure) -> FileLock? {
     switch access {
     case .read:
@@ -52,9 +54,10 @@ struct StoreFile {
     }
   }
 
-  /// Makes an empty file (0600), or narrows one that others can read; returns whether it made one.
+  /// Creates an empty file (0600), or restricts one that others can read; returns whether it
+  /// created one.
   ///
-  /// An existing file is never opened here: closing it would drop the POSIX locks that SQLite
+  /// An existing file is never opened here, since closing it would drop the POSIX locks that SQLite
   /// holds on it in this process. SQLite gives `-wal` and `-shm` the mode of the database.
   private func makePrivate() throws(StoreFailure) -> Bool {
     let created = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
@@ -71,15 +74,16 @@ struct StoreFile {
     return false
   }
 
-  /// Throws for an empty file that was not empty before: the lock file notes that tables were made,
-  /// and a write-ahead log has something to write into it. SQLite would begin anew, and delete the
-  /// log.
+  /// Throws for an empty file that was not empty before.
+  ///
+  /// Evidence is a lock file that records created tables, or a write-ahead log with content. SQLite
+  /// would start with an empty database and delete the log.
   private func demandContent() throws(StoreFailure) {
     func size(_ path: String) -> Int {
       var found = stat()
       return unsafe stat(path, &found) == 0 ? Int(found.st_size) : 0
     }
-    // SQLite takes a file of one byte for an empty one.
+    // SQLite treats a file of one byte like an empty one.
     guard size(path) <= 1, size(lockPath) > 0 || size(path + "-wal") > 0 else { return }
     throw .corrupt(
       detail: "\(path) is damaged: it is empty, although data were stored in it. It was left as it "
@@ -95,7 +99,7 @@ struct StoreFile {
     throw StoreFailure("read", path, code: errno)
   }
 
-  /// Throws if the path names anything but a file: opening a pipe could wait for ever.
+  /// Throws if the path names anything but a file, since opening a pipe could wait forever.
   private func demandFile() throws(StoreFailure) {
     var found = stat()
     guard unsafe stat(path, &found) == 0 else {
@@ -106,8 +110,8 @@ struct StoreFile {
   }
 }
 
-/// An advisory lock on a file beside the database. Released with the object, and when the process
-/// ends.
+/// An advisory lock on a file in the same directory as the database. It is released with this
+/// object, and when the process ends.
 final class FileLock {
   private let descriptor: Int32
 
@@ -121,12 +125,12 @@ final class FileLock {
       detail: "Another process holds \(path). End it, or use another data directory.")
   }
 
-  /// Notes for later runs whether the file beside it has tables.
+  /// Records for later runs whether the database has tables.
   func noteMade(_ isMade: Bool) {
     var found = stat()
     guard unsafe fstat(descriptor, &found) == 0, (found.st_size > 0) != isMade else { return }
     if isMade {
-      // Without room the note comes with a later run.
+      // Without room, a later run writes the record.
       _ = SystemCall.writeAll(Array("made\n".utf8), to: descriptor)
     } else {
       _ = ftruncate(descriptor, 0)
@@ -135,7 +139,7 @@ final class FileLock {
 
   deinit {
     guard descriptor >= 0 else { return }
-    // Closing alone would leave the lock with a child that was forked and has not yet run `exec`.
+    // A close alone would leave the lock with a forked child that has not called `exec` yet.
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }

@@ -5,8 +5,8 @@ import LinkWire
 
 /// The statements of a store of drinks.
 ///
-/// A bottle that lost its memory and was never told the time repeats ids and times: so a drink is
-/// known by all that it says.
+/// A bottle that lost its memory and has not received the time repeats IDs and times. So a drink is
+/// identified by all of its measured values.
 package struct DrinkTables: Tables {
   package static let kind = StoreKind(
     name: "bottle",
@@ -68,7 +68,7 @@ package struct DrinkTables: Tables {
   private func add(
     _ record: BottleRecord, _ change: DrinkChange
   ) throws(StoreFailure) -> Drink? {
-    // SQLite gives the number after the greatest one; drinks are never removed.
+    // SQLite assigns the number after the greatest one; drinks are never removed.
     let numbers = try database.query(
       """
       INSERT INTO drinks(id, time, amount, level, kind, flags, via, stored_at, is_deleted)
@@ -135,9 +135,9 @@ package struct DrinkTables: Tables {
   }
 }
 
-/// What a phone keeps of its bottle in one SQLite file, `bottle.sqlite`.
+/// A store of a phone's bottle and drinks in one SQLite file, `bottle.sqlite`.
 ///
-/// A drink that was committed survives a power cut: the bottle forgets what is acknowledged.
+/// A committed drink survives a power failure, since the bottle deletes acknowledged drinks.
 package typealias SQLiteDrinkStore = SQLiteFile<DrinkTables>
 
 extension SQLiteFile: DrinkStore where T == DrinkTables {

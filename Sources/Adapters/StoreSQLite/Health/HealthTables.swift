@@ -4,11 +4,11 @@ import LinkStorage
 
 /// The statements of the health store.
 ///
-/// Samples lie in the order in which they are asked for and in which exports bring them: by type
-/// and start. The key comes last, so that a sample known already is found where it would be put.
-/// `types.digest` is that of `HealthCount`, NULL until it is made from the samples; `added` and
-/// `deleted` are numbers of changes. `lineage` has a random number for each change, which tells apart
-/// the histories of a file that was put back to an earlier state.
+/// Samples are stored in the order of queries and of exports: by type and start. The key is last in
+/// the order, so that a known sample is found at the position where it would be inserted.
+/// `types.digest` is the digest of `HealthCount`, and NULL until it is computed from the samples.
+/// `added` and `deleted` are numbers of changes. `lineage` contains a random number for each
+/// change, which distinguishes the histories of a file that was restored to an earlier state.
 package final class HealthTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6865,  // "HFhe"
@@ -46,12 +46,12 @@ package final class HealthTables: Tables {
 
   package static let kind = StoreKind(
     name: "health", schema: schema,
-    // 8 MiB hold the ends of many types at once. Marks need no memory in a file.
+    // 8 MiB hold the last pages of many types at once. Marks are in a file and need no memory.
     settings: "PRAGMA cache_size = -8192; PRAGMA temp_store = FILE")
 
   package let database: Database
   private var names: NameTable<HealthSampleKey>
-  /// The number of the newest change, and whether deletions are remembered; `nil` if not known.
+  /// The number of the newest change, and whether there are deletions; `nil` if not known.
   var changeState: ChangeState?
 
   package init(_ database: Database) {
@@ -66,7 +66,7 @@ package final class HealthTables: Tables {
 
   // MARK: Adding
 
-  /// Adds what is new. A stretch whose digest is known holds nothing new.
+  /// Adds the new samples of a batch. A span whose digest is known contains no new sample.
   func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
     let insertion = try database.statement(Self.insertion)
     var addition = HealthAddition()
@@ -185,7 +185,7 @@ package final class HealthTables: Tables {
     insertion.bind(try number(name, batch, &stored), at: place)
   }
 
-  /// The store's number of a batch's name.
+  /// Returns the store's number of a name in a batch.
   private func number(
     _ name: UInt16, _ batch: HealthBatch, _ stored: inout StoredNames
   ) throws(StoreFailure) -> Int64 {
@@ -196,7 +196,7 @@ package final class HealthTables: Tables {
     return found
   }
 
-  /// The store's number of a name, which gets one.
+  /// Returns the store's number of a name, which is assigned if the name is new.
   private func number(_ name: HealthName) throws(StoreFailure) -> Int64 {
     try names.number(of: name.text, key: name.key)
   }
@@ -230,14 +230,14 @@ package final class HealthTables: Tables {
       lastSamples: Dictionary(last) { max($0, $1) }, lastImport: imports.first)
   }
 
-  /// One page over all types of a query, from its place on.
+  /// Returns one page over all types of a query, from its position on.
   func page(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
     try query.page { type, after, limit throws(StoreFailure) in
       try samples(type, query, after: after, limit: limit)
     }
   }
 
-  /// Up to `limit` samples of one type, each with its key.
+  /// Returns up to `limit` samples of one type, each with its key.
   private func samples(
     _ type: String, _ query: HealthSampleQuery, after: HealthSamplePlace?, limit: Int
   ) throws(StoreFailure) -> [(key: HealthSampleKey, sample: HealthSample)] {
@@ -308,14 +308,14 @@ package final class HealthTables: Tables {
   }
 }
 
-/// The store's numbers of a batch's names; 0 where it was not asked for yet.
+/// The store's numbers of the names in a batch; 0 if the number is not read yet.
 private struct StoredNames {
   var numbers: [Int64]
 
   init(count: Int) { numbers = Array(repeating: 0, count: count) }
 }
 
-/// What a batch changes of the summary of each type.
+/// The changes that a batch makes to the summary of each type.
 private struct TypeChanges {
   struct Change {
     var count = HealthCount()
@@ -344,10 +344,10 @@ struct ChangeState {
   var hasDeletions: Bool
 }
 
-// The history of additions and removals: each sample has the number of the change that added it,
-// and each removed one that of the change that removed it, until it comes back.
+// The history of additions and removals. Each sample has the number of the change that added it.
+// Each removed sample has the number of the change that removed it, until it is added again.
 extension HealthTables {
-  /// Returns the state of a change that begins; its number counts once it is finished.
+  /// Returns the state of a new change; its number is stored once the change is finished.
   func beginChange() throws(StoreFailure) -> ChangeState {
     var state: ChangeState
     if let known = changeState {
@@ -361,17 +361,17 @@ extension HealthTables {
     return state
   }
 
-  /// Notes a change that changed something.
+  /// Stores the number of a change that had an effect.
   func finish(_ change: ChangeState) throws(StoreFailure) {
     try database.run("UPDATE changes SET newest = ?", [.integer(change.newest)])
-    // A mark is never 0, which stands for none.
+    // A mark is never 0, which means no mark.
     try database.run(
       "INSERT OR REPLACE INTO lineage(change, mark) VALUES (?, random() | 1)",
       [.integer(change.newest)])
     changeState = change
   }
 
-  /// Forgets that a sample was removed, since it is back.
+  /// Deletes the record of a sample's removal, since the sample is stored again.
   func forgetDeletion(_ type: Int64, _ key: HealthSampleKey) throws(StoreFailure) {
     try database.run(
       "DELETE FROM deletions WHERE type = ? AND key = ?", [.integer(type), .key(key)])
@@ -396,7 +396,7 @@ extension HealthTables {
     }
     let owner = UInt64(bitPattern: store)
     let query = try query.checked(of: owner) { change throws(StoreFailure) in try mark(of: change) }
-    // A type without samples and deletions has no number, and none has the number 0.
+    // A type without samples and deletions has no number; no type has the number 0.
     let type = try names.find(query.type) ?? 0
     return try HealthWalk.page(
       query, of: owner, newest: newest, mark: try mark(of: newest)
@@ -409,7 +409,7 @@ extension HealthTables {
     }
   }
 
-  /// The mark of a change; 0 if there is no such change.
+  /// Returns the mark of a change; 0 if there is no such change.
   private func mark(of change: Int64) throws(StoreFailure) -> UInt64 {
     let found = try database.query(
       "SELECT mark FROM lineage WHERE change = ?", [.integer(change)]
@@ -436,7 +436,7 @@ extension HealthTables {
       ORDER BY key LIMIT ?
       """,
       [
-        // The empty blob is before every key.
+        // The empty blob precedes every key.
         .integer(type), key.map { .key($0) } ?? .blob([]), .integer(span.done),
         .integer(span.until), .integer(limit),
       ]
@@ -463,7 +463,7 @@ extension HealthTables {
   }
 }
 
-// What settled readings cover, and what an older one may not bring back.
+// The coverage of settled readings, whose removed samples an older reading must not restore.
 extension HealthTables {
   func coverages() throws(StoreFailure) -> [HealthCoverage] {
     try database.query(
@@ -478,7 +478,7 @@ extension HealthTables {
     }
   }
 
-  /// Notes what a reading covers.
+  /// Stores the coverage of a reading.
   func cover(_ settlement: HealthSettlement) throws(StoreFailure) {
     let old = try coverages()
     var new = old
@@ -495,8 +495,8 @@ extension HealthTables {
     }
   }
 
-  /// Returns the places of the rows that begin in the stretches and are not stored. A span that is
-  /// known has no such row.
+  /// Returns the indices of the rows that begin in the stretches and are not stored. A known span
+  /// has no such row.
   func missing(
     _ batch: HealthBatch, in stretches: [HealthStretch]
   ) throws(StoreFailure) -> [Int] {
@@ -534,7 +534,7 @@ extension HealthTables {
   }
 }
 
-// What becomes of stored samples once a complete reading was added.
+// The update of stored samples after a complete reading was added.
 extension HealthTables {
   func totals() throws(StoreFailure) -> [String: HealthCount] {
     let rows = try database.query(
@@ -551,7 +551,7 @@ extension HealthTables {
     return try counts(type, from: stretch.from, to: stretch.to)
   }
 
-  /// Counts samples of a type by stretches; reads them in order of time.
+  /// Counts the samples of a type by stretch, in order of time.
   private func counts(
     _ type: Int64, from: Timestamp, to: Timestamp
   ) throws(StoreFailure) -> [Int64: HealthCount] {
@@ -578,7 +578,7 @@ extension HealthTables {
     }.first ?? nil
   }
 
-  // Marks are in temporary tables: a file that SQLite deletes, and no memory.
+  // Marks are in temporary tables, so they need no memory; SQLite deletes their file.
 
   private func prepareMarks() throws(StoreFailure) {
     try database.run(
@@ -607,7 +607,7 @@ extension HealthTables {
       if known?.text != place.type {
         known = try names.find(place.type).map { (place.type, $0) }
       }
-      // What is of a type that the store does not have cannot be removed either.
+      // A sample of a type that the store does not have cannot be removed either.
       guard let known else { continue }
       try database.run(
         "INSERT OR IGNORE INTO temp.marks(type, start, key) VALUES (?, ?, ?)",
@@ -621,8 +621,8 @@ extension HealthTables {
 
   func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
     try prepareMarks()
-    // A removal makes the store forget all spans. Those that it held and the reading has still
-    // hold: nothing of the reading is removed.
+    // A removal makes the store forget all spans. The marked spans that were stored remain valid,
+    // since no sample of the reading is removed.
     try database.run(
       "DELETE FROM temp.marked_spans WHERE digest NOT IN (SELECT digest FROM main.spans)")
     var removed: [String: Int] = [:]
@@ -648,7 +648,7 @@ extension HealthTables {
     return removed
   }
 
-  /// Removes the samples of a stretch that are not marked; returns how many those were.
+  /// Removes the samples of a stretch without a mark; returns their number.
   private func remove(
     _ stretch: HealthStretch, at newest: Int64
   ) throws(StoreFailure) -> Int {
@@ -671,7 +671,7 @@ extension HealthTables {
       WHERE marks.type = samples.type AND marks.start = samples.start AND marks.key = samples.key)
     """
 
-  /// Brings the summary of a type up to date; what lasts longest is only a bound and stays.
+  /// Updates the summary of a type. The longest duration is only a bound and stays.
   private func summarise(_ type: String, without count: Int) throws(StoreFailure) {
     try database.run(
       """
@@ -687,7 +687,7 @@ extension HealthTables {
       """, [.text(type)])
   }
 
-  /// Computes the digests of types from which samples were removed.
+  /// Computes the digests of the types from which samples were removed.
   private func digest() throws(StoreFailure) {
     let types = try database.query(
       "SELECT type FROM types WHERE digest IS NULL"

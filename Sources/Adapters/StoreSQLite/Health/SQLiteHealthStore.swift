@@ -2,10 +2,10 @@ package import LinkCore
 package import LinkHealth
 import LinkRuntime
 
-/// The health samples of a person in one SQLite file, `health.sqlite`.
+/// A store of a person's health samples in one SQLite file, `health.sqlite`.
 ///
-/// Each `add` is one transaction and survives the end of the process. A power cut may undo the
-/// newest ones, each as a whole; what they held can be imported again.
+/// Each `add` is one transaction and survives the end of the process. A power failure may undo the
+/// newest transactions, each as a whole; their samples can be imported again.
 package typealias SQLiteHealthStore = SQLiteFile<HealthTables>
 
 extension SQLiteFile: HealthReading where T == HealthTables {
@@ -75,7 +75,7 @@ extension SQLiteFile: HealthStore where T == HealthTables {
 }
 
 extension SQLValue {
-  /// Sixteen bytes, highest first.
+  /// A value of sixteen bytes, most significant first.
   static func key(_ key: HealthSampleKey) -> SQLValue {
     .uuid(UUID128(high: key.high, low: key.low))
   }

@@ -23,7 +23,7 @@ package final class RelayTables: Tables {
     name: "relay", schema: schema, settings: "PRAGMA secure_delete = ON")
 
   package let database: Database
-  /// Why the write-ahead log still holds what was removed; `nil` if it does not.
+  /// The reason why the write-ahead log still contains removed data; `nil` if it does not.
   private var uncleaned: StoreFailure?
 
   package init(_ database: Database) {
@@ -31,7 +31,7 @@ package final class RelayTables: Tables {
     clean()
   }
 
-  /// Empties the write-ahead log, or remembers why it could not be.
+  /// Empties the write-ahead log, or stores the reason why that failed.
   func clean() {
     do throws(StoreFailure) {
       let emptied = try database.query("PRAGMA wal_checkpoint(TRUNCATE)") {
@@ -99,7 +99,7 @@ package final class RelayTables: Tables {
   }
 
   private func keep(_ question: StoredQuestion) throws(StoreFailure) {
-    // As the phone is told it: one spelling, read and tested in one place.
+    // The question is stored in its form on the wire, which is encoded and tested in one place.
     let text = BackendMessage.question(question.id, question.question).bytes
     try database.run(
       """
@@ -162,11 +162,11 @@ package final class RelayTables: Tables {
   }
 }
 
-/// The relay's store in one SQLite file, `relay.sqlite`, apart from the messages: it can be deleted
-/// at the price of pairing anew, and a backup of messages holds none of it.
+/// The relay's store in one SQLite file, `relay.sqlite`, separate from the messages.
 ///
-/// A change that returned survives a power cut. What is removed is overwritten in the file, and the
-/// write-ahead log is emptied after the commit, and when the store is opened and closed.
+/// The file can be deleted if all phones pair again, and a backup of messages contains none of its
+/// data. A returned change survives a power failure. Removed data are overwritten in the file, and
+/// the write-ahead log is emptied after the commit, and when the store is opened and closed.
 package typealias SQLiteRelayStore = SQLiteFile<RelayTables>
 
 extension SQLiteFile: RelayStore where T == RelayTables {
@@ -178,13 +178,13 @@ extension SQLiteFile: RelayStore where T == RelayTables {
     try write { tables throws(StoreFailure) in
       for change in changes { try tables.apply(change) }
     }
-    // The changes are durable. A log that cannot be emptied now must not make them fail.
+    // The changes are durable. They must not fail if the log cannot be emptied now.
     if changes.contains(where: \.forgets) { tables?.clean() }
   }
 }
 
 extension RelayChange {
-  /// Whether it removes something that must not be found in a file.
+  /// Whether the change removes data that must not remain in a file.
   fileprivate var forgets: Bool {
     switch self {
     case .endPhone, .endAccess, .endQuestion: true

@@ -4,17 +4,17 @@ import LinkRuntime
 package import LinkStorage
 package import LinkWire
 
-/// The synced samples of all users in one SQLite file, `sync.sqlite`.
+/// A store of all users' synced samples in one SQLite file, `sync.sqlite`.
 ///
-/// A batch is one transaction, and survives a power cut once it returned: the phone deletes its own
-/// copy then. The epoch is drawn at random when the file is created; a file restored from a backup
-/// keeps it unless it is opened with `newEpoch`.
+/// A batch is one transaction and survives a power failure once the call has returned, since the
+/// phone then deletes its own copy. The epoch is a random value drawn when the file is created. A
+/// file restored from a backup keeps its epoch unless it is opened with `newEpoch`.
 package typealias SQLiteSyncStore = SQLiteFile<SyncTables>
 
 extension SQLiteFile: SyncStore where T == SyncTables {
-  /// Opens the store as `open` without `newEpoch` does.
+  /// Opens the store, optionally with a new epoch.
   ///
-  /// - Parameter newEpoch: Whether a new epoch begins over the same samples, after a backup was
+  /// - Parameter newEpoch: Whether to begin a new epoch over the same samples, after a backup was
   ///   restored.
   package static func open(
     in directory: String, newEpoch: Bool

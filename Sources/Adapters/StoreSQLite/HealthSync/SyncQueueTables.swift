@@ -4,7 +4,7 @@ import LinkRuntime
 package import LinkStorage
 import LinkWire
 
-/// The statements of the queue of a phone that syncs.
+/// The statements of the sync queue of a phone.
 package struct SyncQueueTables: Tables {
   package static let kind = StoreKind(
     name: "sync-queue",
@@ -135,10 +135,10 @@ package struct SyncQueueTables: Tables {
   }
 }
 
-/// The queue of a phone that syncs, in one SQLite file, `sync-queue.sqlite`.
+/// The sync queue of a phone in one SQLite file, `sync-queue.sqlite`.
 ///
-/// Every change survives a power cut when it returns: anchors move with the batches that hold what
-/// was read.
+/// Every returned change survives a power failure, since anchors advance together with the batches
+/// of the samples that were read.
 package typealias SQLiteSyncQueueStore = SQLiteFile<SyncQueueTables>
 
 extension SQLiteFile: SyncQueueStore where T == SyncQueueTables {

@@ -5,12 +5,12 @@ import LinkWire
 
 /// The statements of the store of synced samples.
 ///
-/// Rows lie in the order in which they came, and are found by user, type, start and hash: a hash
-/// names one start, so that this index keeps hashes apart, and is filled in the order of time.
-/// `identities.deleted` is when a UUID was deleted; of one that names a sample, when the newest
-/// batch that named it was made. Both are the times at which stamps count, see `SyncStamps`:
-/// `devices` has the newest stamp of each phone and the latest time at which one counts, `stamps`
-/// those that count as of another time than they say.
+/// Rows are stored in order of arrival, and are found by user, type, start and hash. A hash belongs
+/// to one start, so this index keeps hashes distinct and is filled in the order of time.
+/// `identities.deleted` is the time at which a UUID was deleted; for a UUID with a sample, it is
+/// the time of the newest batch that assigned it. Both are the effective times of stamps, see
+/// `SyncStamps`. `devices` contains the newest stamp of each phone and the latest effective time.
+/// `stamps` contains the stamps whose effective time differs from their own time.
 package final class SyncTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_7379,  // "HFsy"
@@ -139,7 +139,7 @@ package final class SyncTables: Tables {
     return try database.finish(insertion) == 1
   }
 
-  /// Gives a UUID that is not known to a row; returns false if it is known.
+  /// Assigns an unknown UUID to a row; returns false if the UUID is known.
   private func bindName(
     _ uuid: UUID128, to row: Int64, _ work: Work
   ) throws(StoreFailure) -> Bool {
@@ -150,7 +150,7 @@ package final class SyncTables: Tables {
     return try database.finish(work.naming) == 1
   }
 
-  /// Gives a UUID to a row that was stored before.
+  /// Assigns a UUID to a row that was stored before.
   private func name(
     _ uuid: UUID128, known sample: SyncSample, type: Int64, _ work: inout Work
   ) throws(StoreFailure) {
@@ -167,8 +167,8 @@ package final class SyncTables: Tables {
     try database.run("UPDATE samples SET uuids = uuids + 1 WHERE id = ?", [.integer(row)])
   }
 
-  /// Gives a known UUID to another row; returns false if it names that row, or was deleted or named
-  /// later.
+  /// Assigns a known UUID to another row; returns false if the UUID already belongs to that row, or
+  /// was deleted or assigned later.
   private func rename(
     _ uuid: UUID128, to row: Int64, _ work: inout Work
   ) throws(StoreFailure) -> Bool {
@@ -203,7 +203,7 @@ package final class SyncTables: Tables {
 
   private func delete(_ uuid: UUID128, _ work: inout Work) throws(StoreFailure) {
     let known = try identity(uuid, work)
-    // An older deletion says nothing about what was named later.
+    // An older deletion does not apply to a later assignment.
     if known?.sample != nil, let named = known?.deleted, let made = work.made, made < named {
       return
     }
@@ -217,7 +217,7 @@ package final class SyncTables: Tables {
     if let sample = known?.sample { try release(sample, &work) }
   }
 
-  /// Takes a UUID from a row, which is removed with its last one.
+  /// Takes a UUID from a row; removes the row with its last UUID.
   private func release(_ row: Int64, _ work: inout Work) throws(StoreFailure) {
     let found = try database.query(
       "SELECT type, uuids FROM samples WHERE id = ?", [.integer(row)]
@@ -250,7 +250,7 @@ package final class SyncTables: Tables {
       ])
   }
 
-  /// Finds the ends of a type again after some of it was removed.
+  /// Updates the first and last time of a type after samples were removed.
   private func count(_ type: Int64, of user: Int64) throws(StoreFailure) {
     try database.run(
       "DELETE FROM types WHERE user = ?1 AND type = ?2 AND count <= 0",
@@ -278,26 +278,26 @@ package final class SyncTables: Tables {
   }
 }
 
-/// What one batch needs while it is applied.
+/// The state of one batch while it is applied.
 private struct Work {
-  /// What a batch changes of the summary of a type.
+  /// The change that a batch makes to the summary of a type.
   struct Change {
     var count = 0
     var first: Int64
     var last: Int64
     var longest: Int64 = 0
 
-    /// Nothing was added.
+    /// A change without additions.
     static let none = Change(first: .max, last: .min)
   }
 
   let user: Int64
-  /// When the batch was made, in nanoseconds; `nil` if it does not say.
+  /// The time at which the batch was made, in nanoseconds; `nil` if the batch has no time.
   let made: Int64?
   let insertion: Statement
   let naming: Statement
   var changes: [Int64: Change] = [:]
-  /// The types of which something was removed.
+  /// The types from which rows were removed.
   var released: Set<Int64> = []
 
   mutating func note(_ type: Int64, _ sample: SyncSample) {
@@ -311,7 +311,7 @@ private struct Work {
 }
 
 extension SyncTables {
-  /// What is kept of each type of a user.
+  /// Returns the summary of each stored type of a user.
   func summary(of user: String) throws(StoreFailure) -> [HealthTypeSummary] {
     guard let user = try names.find(user) else { return [] }
     return try database.query(
@@ -326,7 +326,7 @@ extension SyncTables {
     }
   }
 
-  /// One page over all types of a query, from its place on.
+  /// Returns one page over all types of a query, from its position on.
   func page(
     _ query: HealthSampleQuery, of user: String
   ) throws(StoreFailure) -> HealthSamplePage {
@@ -364,8 +364,8 @@ extension SyncTables {
     }
   }
 
-  /// Every hash that begins with a place's key is behind its place no more; without a place, all
-  /// hashes are.
+  /// Returns a bound for hashes: every hash that begins with a position's key is at most the bound.
+  /// Without a position, all hashes are above the bound.
   private static func bound(_ after: HealthSamplePlace?) -> [UInt8] {
     guard let after else { return [] }
     return SyncHash(words: [after.key.high, after.key.low, .max, .max]).bytes
@@ -403,7 +403,7 @@ extension SyncTables {
       end: Timestamp(nanoseconds: end), source: try names.text(of: try row.integer(3)))
   }
 
-  /// Records of a type as they were sent.
+  /// Returns the records of a type as they were sent.
   func raw(
     _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
   ) throws(StoreFailure) -> [SyncRaw] {
@@ -426,7 +426,7 @@ extension SyncTables {
   }
 }
 
-// The epoch of the store, and the times at which stamps count.
+// The epoch of the store, and the effective times of stamps.
 extension SyncTables {
   func epoch() throws(StoreFailure) -> String {
     let found = try database.query("SELECT epoch FROM store") { row throws(StoreFailure) in
@@ -438,7 +438,7 @@ extension SyncTables {
     return epoch
   }
 
-  /// Begins a new epoch over the same samples: phones send what they hold again.
+  /// Begins a new epoch over the same samples, so that phones send their samples again.
   func beginEpoch() throws(StoreFailure) {
     try database.run("UPDATE store SET epoch = lower(hex(randomblob(8)))")
   }
@@ -449,7 +449,7 @@ extension SyncTables {
       "SELECT made FROM devices WHERE user = ? AND device = ?", [.integer(user), .integer(device)])
   }
 
-  /// Notes the stamp of a batch, and returns the time at which it counts; see `SyncStamps.note`.
+  /// Stores the stamp of a batch, and returns its effective time; see `SyncStamps.note`.
   func note(
     _ made: Timestamp, of user: Int64, _ delivery: SyncDelivery
   ) throws(StoreFailure) -> Timestamp {
@@ -492,7 +492,7 @@ extension SyncTables {
     return counts
   }
 
-  /// The time in the first row of a question.
+  /// Returns the time in the first row of a query.
   private func time(_ sql: String, _ values: [SQLValue]) throws(StoreFailure) -> Timestamp? {
     try database.query(sql, values) { row throws(StoreFailure) in
       try row.optionalTime(0)

@@ -20,13 +20,15 @@ package struct OutboxTables: Tables {
   }
 }
 
-/// The outbox of one socket in a SQLite file, `outbox.sqlite`. A message that was stored survives a
-/// power cut; one that was removed is overwritten, in the write-ahead log at its next checkpoint.
+/// The outbox of one socket in a SQLite file, `outbox.sqlite`.
+///
+/// A stored message survives a power failure. A removed message is overwritten, in the write-ahead
+/// log at its next checkpoint.
 package typealias SQLiteOutbox = SQLiteFile<OutboxTables>
 
 extension SQLiteFile: OutboxStore where T == OutboxTables {
   package func load() throws(StoreFailure) -> [ProvenQueue.Entry] {
-    // An id of 2^63 or more is a negative integer to SQLite.
+    // An ID of 2^63 or more is a negative integer to SQLite.
     try read { tables throws(StoreFailure) in
       try tables.database.query("SELECT id, is_text, bytes FROM messages ORDER BY id < 0, id") {
         row throws(StoreFailure) in

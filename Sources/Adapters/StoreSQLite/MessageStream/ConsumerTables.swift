@@ -4,8 +4,8 @@ import LinkWire
 
 /// The statements for the consumers of a shop.
 ///
-/// Each consumer has a queue of its own, since each may start elsewhere. A delivery names its
-/// message; text and edits are read where it stands in the timeline.
+/// Each consumer has its own queue, since each may start at another message. A delivery contains
+/// the key of its message; text and edits are read from the timeline.
 struct ConsumerTables {
   static let schema = """
     CREATE TABLE consumers(
@@ -27,7 +27,7 @@ struct ConsumerTables {
     var state: ConsumerState
   }
 
-  /// The consumers, by name.
+  /// Returns the consumers, sorted by name.
   func consumers() throws(StoreFailure) -> [ConsumerState] { try rows().map(\.state) }
 
   private func rows() throws(StoreFailure) -> [Row] {
@@ -51,7 +51,7 @@ struct ConsumerTables {
 
   // MARK: Adding and removing
 
-  /// Adds a consumer with the deliveries that it starts with, unless it is there.
+  /// Adds a consumer with its first deliveries, unless the consumer exists.
   func add(_ name: ConsumerName, from start: ConsumerStart) throws(StoreFailure) {
     guard try row(name) == nil else { return }
     try requireEpoch(of: start)
@@ -93,7 +93,7 @@ struct ConsumerTables {
     guard !found.isEmpty else { throw .noEpoch(of: position) }
   }
 
-  /// Removes a consumer and its deliveries; false if there is none.
+  /// Removes a consumer and its deliveries; returns false if there is none.
   func remove(_ name: ConsumerName) throws(StoreFailure) -> Bool {
     try database.run(
       "DELETE FROM consumers WHERE shop = ? AND name = ?", [.text(shop.text), .text(name.text)])

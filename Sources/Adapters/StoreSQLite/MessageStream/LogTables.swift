@@ -43,7 +43,7 @@ package final class LogTables: Tables {
     return epoch
   }
 
-  /// Begins a new epoch over the same messages: earlier positions become unknown.
+  /// Begins a new epoch over the same messages, so that earlier positions become unknown.
   func beginEpoch() throws(StoreFailure) {
     try database.run("UPDATE log SET epoch = lower(hex(randomblob(8)))")
     epoch = try Self.epoch(database)
@@ -51,7 +51,7 @@ package final class LogTables: Tables {
 
   // MARK: Group commit
 
-  /// Lets appends wait for the next commit and returns how many callers wait.
+  /// Makes appends wait for the next commit; returns the number of waiting callers.
   func wait(
     _ entries: [LogEntry],
     _ caller: CheckedContinuation<[Result<Appended, StoreFailure>], Never>
@@ -60,7 +60,7 @@ package final class LogTables: Tables {
     return waiting.count
   }
 
-  /// Stores everything that waits in one commit.
+  /// Stores all waiting appends in one commit.
   package func finish() {
     let batch = waiting
     waiting = []
@@ -87,9 +87,9 @@ package final class LogTables: Tables {
     return Position(epoch: epoch, offset: found.first ?? 0)
   }
 
-  /// Stores messages one behind the other.
+  /// Stores messages one after the other.
   ///
-  /// - Throws: What means that the whole transaction is over.
+  /// - Throws: A failure that ends the whole transaction.
   func append(
     _ entries: [LogEntry]
   ) throws(StoreFailure) -> [Result<Appended, StoreFailure>] {
@@ -98,11 +98,11 @@ package final class LogTables: Tables {
     return results
   }
 
-  /// Stores a message at the next offset, or finds the one that its key stored before.
+  /// Stores a message at the next offset, or finds the message that its key stored before.
   ///
-  /// Its result is `.other` when the shop holds another message of this id.
+  /// The result is `.other` if the shop has another message with this ID.
   ///
-  /// - Throws: What means that the whole transaction is over.
+  /// - Throws: A failure that ends the whole transaction.
   func append(
     _ message: Message, key: UUID128?
   ) throws(StoreFailure) -> Result<Appended, StoreFailure> {
@@ -161,12 +161,12 @@ package final class LogTables: Tables {
     }
   }
 
-  /// Whether a position is one that this log gave out.
+  /// Returns whether a position was assigned by this log.
   private func knows(_ position: Position, _ head: Position) -> Bool {
     position.epoch == head.epoch && position.offset <= head.offset
   }
 
-  /// Page `number` (from 1) of what `condition` selects, in its order.
+  /// Returns page `number` (from 1) of the messages that `condition` selects, in its order.
   private func numbered(
     _ shop: ShopID, _ condition: String, _ values: [SQLValue], _ number: Int, _ limit: Int,
     _ head: Position
@@ -194,7 +194,7 @@ package final class LogTables: Tables {
       head: head)
   }
 
-  /// The answer to a position that means nothing here.
+  /// Returns the page for an unknown position: the newest messages.
   private func newest(of shop: ShopID, _ limit: Int, _ head: Position) throws(StoreFailure) -> Page
   {
     let found = try select(

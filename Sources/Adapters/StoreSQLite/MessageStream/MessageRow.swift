@@ -2,10 +2,11 @@ import LinkCore
 import LinkWire
 
 extension Message {
-  /// What both stores keep of a message, in the order that `init(_:shop:)` reads.
+  /// The columns that both stores have for a message, in the order in which `init(_:shop:)` reads
+  /// them.
   static let columns = "id, user, username, text, created_at, updated_at, is_edited, parent"
 
-  /// The same columns of a table that a statement names otherwise.
+  /// Returns the same columns, qualified by a table's name or alias.
   static func columns(of name: String) -> String {
     columns.split(separator: ", ").map { "\(name).\($0)" }.joined(separator: ", ")
   }
@@ -24,7 +25,7 @@ extension Message {
     ]
   }
 
-  /// Reads the first eight columns of a row; the position is the store's business.
+  /// Reads the first eight columns of a row; the store itself reads the position.
   init(_ row: Row, shop: ShopID) throws(StoreFailure) {
     self.init(
       id: try row.uuid(0), shop: shop, user: try row.text(1), username: try row.optionalText(2),
@@ -47,11 +48,11 @@ extension Row {
 }
 
 extension Int {
-  /// What a caller asks for, made fit for `LIMIT`: at least 0, and one more still counts.
+  /// The number made valid for `LIMIT`: at least 0, and small enough to add 1.
   var asLimit: Int { Swift.min(Swift.max(self, 0), Int(Int32.max) - 1) }
 }
 
-/// Adds messages of one shop, one by one and without an array for each.
+/// An insertion of messages of one shop, one by one and without an array for each.
 struct MessageInsertion {
   static let place = """
     INSERT INTO new_ids(shop, id, created_at) SELECT ?1, ?2, ?3
@@ -67,7 +68,7 @@ struct MessageInsertion {
   let place: Statement
   let content: Statement
 
-  /// Adds a message; false when its id was there already.
+  /// Adds a message; returns false if its ID exists.
   func insert(_ message: Message) throws(StoreFailure) -> Bool {
     place.bind(shop, at: 1)
     place.bind(message.id, at: 2)

@@ -5,16 +5,16 @@ package import LinkWire
 
 /// The backend's message log in one SQLite file, `messages.sqlite`.
 ///
-/// An append that returned survives a power cut: the write-ahead log is synced at each commit, and
-/// appends that wait together share one. The epoch is drawn at random when the file is created. A
-/// file restored from a backup keeps it, so positions given out after the backup are then unknown
-/// or, once the log grew past them, wrong, unless the file is opened with `newEpoch`.
+/// A returned append survives a power failure: the write-ahead log is synced at each commit, and
+/// waiting appends share a commit. The epoch is a random value drawn when the file is created. A
+/// file restored from a backup keeps its epoch. Positions assigned after the backup are then
+/// unknown or, once the log has grown past them, wrong, unless the file is opened with `newEpoch`.
 package typealias SQLiteMessageLog = SQLiteFile<LogTables>
 
 extension SQLiteFile: MessageLog where T == LogTables {
-  /// Opens the log as `open` without `newEpoch` does.
+  /// Opens the log, optionally with a new epoch.
   ///
-  /// - Parameter newEpoch: Whether a new epoch begins over the same messages, after a backup was
+  /// - Parameter newEpoch: Whether to begin a new epoch over the same messages, after a backup was
   ///   restored.
   package static func open(
     in directory: String, named name: String = T.kind.name, newEpoch: Bool
@@ -33,7 +33,7 @@ extension SQLiteFile: MessageLog where T == LogTables {
       guard let tables else {
         return caller.resume(returning: entries.map { _ in .failure(.closed) })
       }
-      // Others arrive while the disk works; all of them share the next commit.
+      // Other appends arrive while the disk is busy; all of them share the next commit.
       if tables.wait(entries, caller) == 1 { Task { self.tables?.finish() } }
     }
   }

@@ -5,10 +5,9 @@ package import LinkWire
 
 /// The phone's timelines in one SQLite file, `timeline.sqlite`.
 ///
-/// Every commit is one transaction, so cursor and messages never disagree. A commit survives the
-/// end of the process. One that carries outbox entries also survives a power cut, since the user's
-/// own words exist nowhere else, while messages are fetched again from the cursor that was lost
-/// with them.
+/// Every commit is one transaction, so cursor and messages are always consistent. A commit survives
+/// the end of the process. A commit with outbox entries also survives a power failure, since the
+/// user's texts exist nowhere else. Lost messages are fetched again from the older cursor.
 package typealias SQLiteTimelineStore = SQLiteFile<TimelineFile>
 
 /// The tables of all shops in a timeline file.
@@ -16,7 +15,7 @@ package final class TimelineFile: Tables {
   package static let kind = StoreKind(name: "timeline", schema: TimelineTables.schema)
 
   package let database: Database
-  /// How many ids are in their small table, once that is known.
+  /// The number of IDs in the small table, once it is known.
   private var newIDs: Int?
 
   package init(_ database: Database) {
@@ -57,7 +56,7 @@ package final class TimelineFile: Tables {
     return tally.commit
   }
 
-  /// Keeps the small table of ids small.
+  /// Moves the IDs to the large table once the small table has too many.
   private func settle(adding count: Int) throws(StoreFailure) {
     guard count > 0 else { return }
     let gathered: Int

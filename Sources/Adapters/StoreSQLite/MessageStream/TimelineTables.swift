@@ -2,12 +2,12 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The statements of the phone's store; every one names the shop.
+/// The statements of the phone's store; each is restricted to one shop.
 ///
-/// Messages lie in the order of the timeline, so that what is live goes to the end. Their ids are
-/// random: put into one large index, nearly each would change a page of its own, which is written
-/// twice. So they gather in a small table, `new_ids`, and move to the large one in order, thousands
-/// at a time. An id stands in one of the two.
+/// Messages are stored in the order of the timeline, so that live messages are appended. Their IDs
+/// are random: in one large index, nearly each ID would change a page of its own, which is written
+/// twice. So the IDs are collected in a small table, `new_ids`, and moved to the large one in
+/// order, thousands at a time. An ID is in exactly one of the two tables.
 struct TimelineTables {
   static let schema = Schema(
     applicationID: 0x4846_746C,  // "HFtl"
@@ -41,7 +41,7 @@ struct TimelineTables {
 
   // MARK: Messages
 
-  /// Up to `limit` messages before `key` (or the newest), newest first.
+  /// Returns up to `limit` messages before `key` (or the newest), newest first.
   func newest(before key: TimelineKey? = nil, limit: Int) throws(StoreFailure) -> [Message] {
     try database.query(
       """
@@ -59,7 +59,7 @@ struct TimelineTables {
     }
   }
 
-  /// Begins to add messages of the shop, which gets its number here.
+  /// Returns an insertion of messages of the shop; assigns a number to a new shop.
   func insertion() throws(StoreFailure) -> MessageInsertion {
     var number = try number()
     if number == nil {
@@ -79,7 +79,8 @@ struct TimelineTables {
     ) { row throws(StoreFailure) in try row.integer(0) }.first
   }
 
-  /// Replaces the text of a stored message by that of a later edit; false when it is none.
+  /// Replaces the text of a stored message by that of a later edit; returns false if there is no
+  /// such message or the edit is not later.
   func edit(_ message: Message) throws(StoreFailure) -> Bool {
     guard let number = try number() else { return false }
     let changed = try database.run(
@@ -98,11 +99,12 @@ struct TimelineTables {
 
   // MARK: Ids
 
-  /// How many ids may gather: fewer move too often, more make the small table a large one. Of 1,024
-  /// to 32,768 this was the quickest with 100,000 messages.
+  /// The maximum number of IDs in the small table. With a smaller number they move too often, and
+  /// with a larger one the small table becomes large. Of the numbers from 1,024 to 32,768, this was
+  /// the fastest with 100,000 messages.
   static let mostNewIDs = 8_192
 
-  /// How many ids of all shops gathered.
+  /// Returns the number of IDs of all shops in the small table.
   static func newIDs(_ database: Database) throws(StoreFailure) -> Int {
     let found = try database.query("SELECT count(*) FROM new_ids") { row throws(StoreFailure) in
       try row.unsigned(0)
@@ -110,7 +112,7 @@ struct TimelineTables {
     return Int(found.first ?? 0)
   }
 
-  /// Moves the ids that gathered to the large table.
+  /// Moves the IDs from the small table to the large one.
   static func settle(_ database: Database) throws(StoreFailure) {
     try database.run("INSERT OR IGNORE INTO ids SELECT * FROM new_ids ORDER BY shop, id")
     try database.run("DELETE FROM new_ids")
@@ -118,7 +120,7 @@ struct TimelineTables {
 
   // MARK: Shops
 
-  /// The shops of which anything is kept, in order.
+  /// Returns the shops with any stored data, in order.
   static func shops(_ database: Database) throws(StoreFailure) -> [ShopID] {
     try database.query(
       """
@@ -199,7 +201,7 @@ struct TimelineTables {
     }
   }
 
-  /// Adds an entry at the end, or changes it where it stands.
+  /// Adds an entry at the end, or updates it in its position.
   func put(_ entry: OutboxEntry) throws(StoreFailure) {
     let (tries, failure): (SQLValue, SQLValue) =
       switch entry.state {
@@ -226,7 +228,8 @@ struct TimelineTables {
 
   // MARK: Positions
 
-  /// A server may count as far as it likes: the offset's 64 bits are kept as they are.
+  /// Returns the values of a position. A server may use any offset, so its 64 bits are stored
+  /// unchanged.
   private func values(_ position: Position?) -> [SQLValue] {
     guard let position else { return [.null, .null] }
     return [.text(position.epoch), .integer(Int64(bitPattern: position.offset))]

@@ -5,8 +5,8 @@ import LinkWire
 
 /// The statements of a client's store of sessions.
 ///
-/// Messages and ends of prompts share one count, `number`, which only grows: what is above
-/// `client.shown` was not shown yet. An end is removed once it was shown.
+/// Messages and ends of prompts share one counter, `number`, which only grows; those above
+/// `client.shown` are not shown yet. An end is removed once it is shown.
 package struct ClientSessionTables: Tables {
   package static let kind = StoreKind(
     name: "session-client",
@@ -125,7 +125,7 @@ package struct ClientSessionTables: Tables {
   private func put(_ prompt: StoredPrompt) throws(StoreFailure) {
     let number = Int64(clamping: prompt.number)
     let isKnown = try keeps(prompt.id)
-    // The entry of a prompt that has ended is there.
+    // A prompt that has ended still has its entry.
     if !isKnown, try keepsOwnEntry(of: prompt.id) { return }
     let (tries, failure): (SQLValue, SQLValue) =
       switch prompt.state {
@@ -182,7 +182,7 @@ package struct ClientSessionTables: Tables {
     }.reversed()
   }
 
-  /// Adds a conversation, or replaces it; in both cases it is the last one.
+  /// Adds or replaces a conversation, which becomes the last one.
   private func put(_ conversation: KnownConversation) throws(StoreFailure) {
     try database.run(
       """
@@ -258,12 +258,12 @@ package struct ClientSessionTables: Tables {
     }
   }
 
-  /// Notes that a message ended a prompt; false if it did before.
+  /// Records that a message ended a prompt; returns false if that was already recorded.
   private func noteEnd(by message: String) throws(StoreFailure) -> Bool {
     try database.run("INSERT OR IGNORE INTO ends VALUES (?)", [.text(message)]) > 0
   }
 
-  /// Forgets a prompt that has ended, unless it stays until it is sent again or discarded.
+  /// Deletes a prompt that has ended, unless it remains until it is sent again or discarded.
   private func end(_ ending: SessionEnding) throws(StoreFailure) {
     guard ending.outcome.isKept else { return try forget(ending.key) }
     try database.run(
@@ -271,7 +271,7 @@ package struct ClientSessionTables: Tables {
       [.text(ending.reason ?? ending.outcome.rawValue), .uuid(ending.key)])
   }
 
-  /// Adds an entry and returns its number; `nil` if its id is known.
+  /// Adds an entry and returns its number; `nil` if its ID is known.
   private func insert(
     _ entry: SessionEntry, _ via: SessionVia, isOwn: Bool
   ) throws(StoreFailure) -> UInt64? {
@@ -347,10 +347,10 @@ package struct ClientSessionTables: Tables {
   }
 }
 
-/// What a client of sessions keeps, in one SQLite file, `session-client.sqlite`.
+/// A client's store of sessions in one SQLite file, `session-client.sqlite`.
 ///
-/// Every change is one transaction that survives a power cut when it returns: a prompt exists
-/// nowhere else, and a message that was acknowledged is not sent again.
+/// Every change is one transaction that survives a power failure once the call has returned, since
+/// a prompt exists nowhere else, and an acknowledged message is not sent again.
 package typealias SQLiteClientSessionStore = SQLiteFile<ClientSessionTables>
 
 extension SQLiteFile: ClientSessionStore where T == ClientSessionTables {

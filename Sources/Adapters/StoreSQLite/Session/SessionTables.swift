@@ -205,7 +205,7 @@ extension Row {
 
 /// The store of sessions in one SQLite file, `session.sqlite`.
 ///
-/// A change that returned survives a power cut.
+/// A returned change survives a power failure.
 package typealias SQLiteSessionStore = SQLiteFile<SessionTables>
 
 extension SQLiteFile: SessionStore where T == SessionTables {

@@ -1,7 +1,7 @@
 #if os(Linux)
   import LinuxBus
 
-  /// A reason why Bluetooth cannot be used on this machine, with texts for people.
+  /// A reason why Bluetooth cannot be used on this machine, with human-readable texts.
   public enum BlueZProblem: Error, Sendable, Hashable {
     case noBus(String)
     case noDaemon

@@ -7,17 +7,17 @@
 
   /// A message from BlueZ.
   enum BlueZMessage: Sendable, Equatable {
-    /// A change of whether the daemon is on the bus.
+    /// The daemon appeared on the bus, or disappeared from it.
     case daemon(Bool)
     case added(String, BlueZObjects.Interfaces)
     case removed(String, [String])
     case changed(String, String, [String: BusData], without: [String])
     case answered(CallID, [BusData])
     case refused(CallID, BusRefusal)
-    /// A call by the daemon, which waits for an answer with this number.
+    /// A call by the daemon, which waits for a reply with this number.
     case called(BusMember, UInt64)
 
-    /// The number that a client gives to a call.
+    /// The number by which a client identifies its call.
     typealias CallID = UInt64
 
     /// Creates the message for a signal of BlueZ; `nil` if the signal is not relevant.
@@ -86,7 +86,7 @@
         bus.peer = peer
         try peer.listen(
           "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.bluez'")
-        // Listens before it lists the objects, so that it misses none.
+        // Subscribes before the objects are listed, so that no change is missed.
         try peer.listen("type='signal',sender='org.bluez'")
         bus.ownerCall = try peer.call(
           "org.freedesktop.DBus",
@@ -189,7 +189,7 @@
       }
     }
 
-    /// Handles a change of the process that is the daemon; `nil` if there is none.
+    /// Handles a change of the daemon's unique name; `nil` means that no daemon runs.
     private func turn(to name: String?) {
       let name = name?.isEmpty == true ? nil : name
       guard name != bus.owner else { return }

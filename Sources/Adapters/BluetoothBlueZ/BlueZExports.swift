@@ -23,7 +23,7 @@
     /// Core Specification, part A, 1.1).
     private static let lists: [UInt8] = [0x06, 0x07]
 
-    /// Returns the answer to a call by BlueZ.
+    /// Returns the reply to a call by BlueZ.
     static func answer(
       _ call: BusMember, _ services: [GATTID]
     ) -> Result<[BusData], BusRefusal> {
@@ -43,7 +43,7 @@
       return .failure(.unknownMethod)
     }
 
-    /// Returns the input that a call by BlueZ means for the rules; `nil` if there is none.
+    /// Returns the input for the rules that corresponds to a call by BlueZ; `nil` if there is none.
     static func input(_ call: BusMember) -> BlueZRadio.Input? {
       guard call.interface == BlueZName.monitor else { return nil }
       if call.name == "DeviceFound", let device = call.arguments.first?.text {

@@ -66,8 +66,7 @@
     }
   }
 
-  /// The objects of BlueZ as reported by the bus. Their number is bounded by the number that BlueZ
-  /// has.
+  /// A copy of BlueZ's objects, updated by its signals. It has as many objects as BlueZ itself.
   struct BlueZObjects: Sendable, Hashable {
     typealias Interfaces = [String: [String: BusData]]
 
@@ -103,15 +102,14 @@
       all.filter { $0.value[BlueZName.adapter] != nil }.keys.sorted()
     }
 
-    /// Returns the path of the adapter with a name such as `hci0`, if it exists; the first one for
-    /// `nil`.
+    /// Returns the path of an adapter, such as `hci0`, if it exists; `nil` selects the first one.
     func adapter(_ name: String?) -> String? {
       guard let name else { return adapters.first }
       let path = "/org/bluez/" + name
       return self[path, BlueZName.adapter] == nil ? nil : path
     }
 
-    /// Returns the answer to a call by BlueZ that reads these exported objects; `nil` for any other
+    /// Returns the reply to a call by BlueZ that reads these exported objects; `nil` for any other
     /// call.
     func answer(_ call: BusMember) -> [BusData]? {
       switch (call.interface, call.name) {
@@ -135,7 +133,8 @@
       find(BlueZName.characteristic, id, below: device)
     }
 
-    /// Returns the lowest path, so that the answer does not depend on the order of a dictionary.
+    /// Returns the lowest matching path, so that the result does not depend on the order of a
+    /// dictionary.
     private func find(_ interface: String, _ id: GATTID, below device: String) -> String? {
       all.filter { path, interfaces in
         path.hasPrefix(device + "/")

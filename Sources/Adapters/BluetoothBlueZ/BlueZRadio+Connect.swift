@@ -13,7 +13,7 @@
       var retry = ConnectRetry()
       /// The characteristics subscribed to in this connection.
       var subscribed: Set<String> = []
-      /// Whether BlueZ's stored services of the peripheral are wrong.
+      /// Whether BlueZ has stored wrong services for the peripheral.
       var isSuspect = false
 
       /// The next time at which the peripheral has to be handled.
@@ -26,15 +26,15 @@
     struct Ticket: Sendable, Hashable {
       let attempt: AttemptID
       let isQueued: Bool
-      /// The time until which the ticket starts no connect. BlueZ connects a device that it stores
-      /// sooner.
+      /// The time before which the ticket starts no connect. BlueZ may connect a stored device
+      /// earlier.
       var restsUntil: Instant?
     }
 
     enum Phase: Sendable, Hashable {
       case idle
       case connecting(CallID, due: Instant)
-      /// The peripheral is being disconnected after a failure; `pause` follows.
+      /// The peripheral is being disconnected after a failure; a pause follows.
       case clearing(CallID, due: Instant, isAnswered: Bool, pause: Duration)
       case pausing(Instant)
       case open
@@ -59,7 +59,7 @@
         }
       }
 
-      /// Whether BlueZ is, or may be, working on the peripheral.
+      /// Whether BlueZ is or may be using the peripheral.
       var isBusy: Bool {
         switch self {
         case .connecting, .clearing, .open, .closing: true
@@ -126,7 +126,7 @@
       peers[id]?.phase = .connecting(call, due: step.now.advanced(by: ConnectRetry.limit))
     }
 
-    /// Handles the end of a connect; a `nil` fault is a success.
+    /// Handles the end of a connect; a `nil` fault means success.
     mutating func connectEnded(
       _ id: PeripheralID, _ call: CallID, _ fault: ConnectFault?, _ step: inout Step
     ) {
@@ -142,8 +142,8 @@
       keep(id, &step)
     }
 
-    /// Makes BlueZ store a device that was connected. BlueZ connects only stored devices by itself,
-    /// and stores them across disconnects.
+    /// Marks a connected device as trusted. BlueZ then reconnects it by itself, even after a
+    /// disconnect.
     private mutating func keep(_ id: PeripheralID, _ step: inout Step) {
       guard hasProfile, let device = device(id),
         objects[device, BlueZName.device, "Trusted"]?.boolean != true
@@ -196,7 +196,7 @@
       peers[id]?.retry = ConnectRetry()
     }
 
-    /// Handles BlueZ's answer to a disconnect or a removal.
+    /// Handles BlueZ's reply to a disconnect or a removal.
     mutating func cleared(_ id: PeripheralID, _ call: CallID, _ step: inout Step) {
       switch peers[id]?.phase {
       case .clearing(call, let due, _, let pause):
@@ -274,7 +274,7 @@
       }
     }
 
-    /// Connects a peripheral again if the rest of one of its tickets is over.
+    /// Connects a peripheral if the rest period of one of its tickets has ended.
     private mutating func endRest(of id: PeripheralID, _ step: inout Step) {
       var isOver = false
       for index in peers[id]?.tickets.indices ?? 0..<0 {
@@ -285,8 +285,7 @@
       if isOver { pursue(id, isSighted: isInSight(id), &step) }
     }
 
-    /// Whether the running discovery has found the device; BlueZ does not report the same device
-    /// again.
+    /// Whether the running discovery has found the peripheral. BlueZ does not report it again.
     private func isInSight(_ id: PeripheralID) -> Bool {
       device(id).flatMap { objects[$0, BlueZName.device, "RSSI"] } != nil
     }

@@ -46,7 +46,7 @@
 
     /// The longest wait for services after a connect.
     static let discoveryLimit = Duration.seconds(20)
-    /// The longest wait for an answer (Core Specification, volume 3, part F, 3.3.3).
+    /// The longest wait for a response (Core Specification, volume 3, part F, 3.3.3).
     static let requestLimit = Duration.seconds(30)
     /// The time after which a restarting daemon counts as absent.
     static let restartLimit = Duration.seconds(30)
@@ -79,7 +79,7 @@
 
     enum Daemon: Sendable, Hashable {
       case absent
-      /// The daemon disappeared; at this time it counts as absent.
+      /// The daemon disappeared; it counts as absent from this time on.
       case restarting(Instant)
       /// The daemon's objects are being read.
       case loading
@@ -91,7 +91,7 @@
       case off
       case starting(CallID, tries: Int)
       case on
-      /// The discovery failed to start; the next try is at this time.
+      /// The discovery failed to start; it is retried at this time.
       case resting(Instant)
     }
 
@@ -108,7 +108,7 @@
       case clear(PeripheralID)
       case recheck(RequestID)
       case request(RequestID)
-      /// The answer has no effect.
+      /// The reply has no effect.
       case nothing
     }
 
@@ -228,8 +228,7 @@
     ) {
       switch purpose {
       case .load:
-        // Any failure other than missing permission ends with the daemon, and that end is reported
-        // separately.
+        // Any other failure means that the daemon ended, which is reported separately.
         daemon = refusal.name.hasSuffix("AccessDenied") ? .refused : .absent
       case .start: discoveryRefused(call, refusal, &step)
       // BlueZ keeps a registered application while the adapter is off.
@@ -382,14 +381,15 @@
 
   // Discovery and standby.
   extension BlueZRadio {
-    /// The maximum number of starts of one discovery; after that, another program is using it.
+    /// The maximum number of attempts to start a discovery. If all fail, another program is using
+    /// it.
     static let startLimit = 4
 
     mutating func scan(_ services: [GATTID], _ step: inout Step) {
       scan = services
       if case .on = discovery { setFilter(&step) }
-      // BlueZ does not report a device again that another program discovers, or one that is
-      // connected and no longer advertises.
+      // Some devices are known, and BlueZ does not report them again: those that another program
+      // discovered, and connected ones that no longer advertise.
       for path in objects.all.keys.sorted() {
         guard let device = objects[path, BlueZName.device],
           device["RSSI"] != nil || device["Connected"]?.boolean == true
@@ -407,8 +407,8 @@
       step.effects.append(.tell(.found(id, name: name)))
     }
 
-    /// Whether BlueZ should discover. It should not during a connect, since many controllers cannot
-    /// do both.
+    /// Whether discovery should run. It should not run during a connect, since many controllers
+    /// cannot do both.
     private var wantsDiscovery: Bool {
       guard isOn, !peers.values.contains(where: \.phase.isConnecting) else { return false }
       let isHunting = peers.contains { id, peer in
@@ -455,7 +455,7 @@
       if case .starting(call, _) = discovery { discovery = .on }
     }
 
-    /// Handles a refused discovery; stops one left open by an earlier run and tries again.
+    /// Handles a refused discovery: stops one that an earlier run left open, and tries again.
     mutating func discoveryRefused(_ call: CallID, _ refusal: BusRefusal, _ step: inout Step) {
       guard case .starting(call, let tries) = discovery else { return }
       guard refusal.name == "org.bluez.Error.InProgress", tries < Self.startLimit else {
@@ -489,7 +489,8 @@
 
     mutating func settleStandby(_ step: inout Step) {
       let all = isOn ? peers.keys.compactMap { kind(for: $0) } : []
-      // If peripherals differ, the standby that needs the most work from this program wins.
+      // If peripherals need different standbys, the one that demands the most of this program is
+      // chosen.
       let standby = BlueZStandby.allCases.last { all.contains($0) }
       askForMonitor(standby, &step)
       if let standby {
@@ -533,14 +534,14 @@
 
   // Requests to a connected peripheral.
   extension BlueZRadio {
-    /// A request without an answer yet.
+    /// A request without a response so far.
     struct Pending: Sendable, Hashable {
       let attempt: AttemptID
       let peer: PeripheralID
       let request: Request
       /// The time at which the request fails.
       let limit: Instant
-      /// The time of the next try, if it is before the limit.
+      /// The time of the next attempt, if it is before the limit.
       var againAt: Instant?
       var tries = 0
       /// Whether a subscription of an earlier run is being ended first.
@@ -549,11 +550,11 @@
       var due: Instant { min(limit, againAt ?? limit) }
     }
 
-    /// The number of times that resolved but incomplete services are listed again, and the pause
-    /// between.
+    /// The number of rechecks of services that are resolved but incomplete, and their interval.
     static let rechecks = 3
     static let recheckPause = Duration.milliseconds(250)
-    /// The same for a request during another one; BlueZ does not report the end of the other one.
+    /// The number of retries during another request, whose end BlueZ does not report, and their
+    /// interval.
     static let busyTries = 100
     static let busyPause = Duration.milliseconds(50)
 
@@ -590,8 +591,8 @@
 
     // MARK: services
 
-    /// Verifies the discoveries that wait for the services of a device, by the path of the device
-    /// or of one of its objects.
+    /// Verifies the discoveries that wait for the services at a path, of a device or of one of its
+    /// objects.
     mutating func verifyAll(below path: String, _ step: inout Step) {
       for (id, pending) in requests.sorted(by: { $0.key < $1.key }) {
         guard case .discover = pending.request, let device = device(pending.peer),
@@ -695,7 +696,7 @@
       call(BusMember("/", BlueZName.manager, "GetManagedObjects"), for: .recheck(id), &step)
     }
 
-    /// Ends the connection of a peripheral that does not answer, as GATT demands.
+    /// Ends the connection of a peripheral that does not respond, as GATT requires.
     private mutating func late(_ pending: Pending, _ step: inout Step) {
       let isDiscovery = if case .discover = pending.request { true } else { false }
       let failure = LinkFailure.timeout(isDiscovery ? .establish : .response)
@@ -716,8 +717,8 @@
       step.effects.append(.tell(.value(attempt, id, value)))
     }
 
-    /// Returns the longest value of a notification: the MTU, reported since BlueZ 5.62, less its
-    /// header.
+    /// Returns the maximum size of a notification's value: the MTU, which BlueZ reports since 5.62,
+    /// minus its header.
     func longestValue(of attempt: AttemptID) -> Int {
       guard let (id, _) = peers.first(where: { $0.value.holds(attempt) }), let device = device(id)
       else { return 20 }

@@ -34,13 +34,13 @@
       case none
       case asked(CallID)
       case done
-      /// BlueZ refused the registration; the next try is at this time.
+      /// BlueZ refused the registration; it is retried at this time.
       case resting(Instant)
     }
 
     /// The pause after a refused registration.
     static let pause = Duration.seconds(2)
-    /// The size of a notification's value until a central agrees to a larger one, in bytes.
+    /// The maximum size of a notification's value until the MTU is known, in bytes.
     static let shortest = 20
 
     let adapterName: String?
@@ -57,8 +57,7 @@
     private(set) var phone: String?
     private var longestValue = Self.shortest
     private var subscribed: Set<GATTID> = []
-    /// The calls that wait for an answer from the peripheral, each with the offset at which a read
-    /// starts.
+    /// The calls that wait for the peripheral's reply, each with the offset at which a read starts.
     private var requests: [UInt16: (call: UInt64, offset: Int)] = [:]
     private var lastRequest: UInt16 = 0
     private var lastCall: CallID = 0
@@ -255,7 +254,7 @@
       }
     }
 
-    /// Adopts the MTU, which BlueZ sends with each request.
+    /// Adopts the MTU that BlueZ sends with each request.
     private mutating func agree(_ options: [String: BusData]?, _ effects: inout [Effect]) {
       guard let mtu = options?["mtu"]?.word else { return }
       let longest = max(Int(mtu) - 3, Self.shortest)

@@ -12,8 +12,8 @@
     /// The duration of one scan of a standby.
     static let window = Duration.seconds(5)
 
-    /// The time between the starts of two scans. With the other two mechanisms, scans find the
-    /// peripherals that those miss.
+    /// The time between the starts of two scans. The other two mechanisms also scan, to find
+    /// peripherals that they miss.
     var interval: Duration {
       switch self {
       case .autoConnect, .monitor: .seconds(300)

@@ -10,7 +10,7 @@
     case inProgress
     /// The bus or the daemon failed.
     case bus(String)
-    /// The peripheral did not answer in time.
+    /// The peripheral did not respond in time.
     case timeout
     /// The adapter has no free connection, or the device's object vanished.
     case gone
@@ -18,7 +18,7 @@
     case gatt(String)
     case other(String)
 
-    /// Creates the fault that a refusal of `Connect` means.
+    /// Classifies a refusal of `Connect`.
     init(_ refusal: BusRefusal) {
       let transients = ["le-connection-abort-by-local", "br-connection-canceled"]
       if transients.contains(where: refusal.text.contains) {
@@ -39,7 +39,7 @@
       }
     }
 
-    /// The failure that a ticket receives when there is no further try.
+    /// The failure that a ticket receives when there are no more retries.
     var failure: LinkFailure {
       switch self {
       case .timeout: .timeout(.connect)
@@ -53,8 +53,8 @@
 
   /// The retry rules of connects: their number, their pauses, and when a device is removed.
   ///
-  /// The numbers are those of bleak-retry-connector, which the users of Home Assistant have proven:
-  /// four failures that count and nine that go away by themselves.
+  /// The numbers are those of bleak-retry-connector, which are proven by their use in Home
+  /// Assistant: four failures that count and nine that go away by themselves.
   struct ConnectRetry: Sendable, Hashable {
     static let realLimit = 4
     static let transientLimit = 9
@@ -62,7 +62,7 @@
     static let limit = Duration.seconds(20)
     /// The longest wait for a disconnect.
     static let clearing = Duration.seconds(5)
-    /// The pause before the standby may connect again after the last try.
+    /// The pause before the standby may connect again after the final failure.
     static let floor = Duration.seconds(30)
 
     private(set) var real = 0
@@ -71,8 +71,7 @@
 
     /// The action after a failure.
     enum Verdict: Sendable, Hashable {
-      /// Tries again after a pause. If the connect is stuck, BlueZ's data about the device is
-      /// removed first.
+      /// A retry after a pause. If the connect is stuck, the device is removed from BlueZ first.
       case again(after: Duration, removes: Bool)
       case giveUp
     }

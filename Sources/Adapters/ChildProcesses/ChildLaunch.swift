@@ -7,16 +7,15 @@
   import Darwin
 #endif
 
-/// A program to start, and the resources that it gets from this process.
+/// A program to start, with its arguments, environment and streams.
 package struct ChildLaunch: Sendable {
   /// The path of the program's file.
   var path: String
   /// The arguments of the program, the first of which is its name.
   var words: [String]
-  /// The environment of the program as `NAME=VALUE`; `nil` passes on that of this process.
+  /// The environment of the program as `NAME=VALUE`; `nil` is the environment of this process.
   package var environment: [String]?
-  /// The additions to that environment as `NAME=VALUE`; of two with the same name the later one
-  /// counts.
+  /// Additional variables as `NAME=VALUE`; the later of two with the same name takes effect.
   package var additions: [String] = []
   /// The descriptor that becomes the standard input; `nil` is an empty file.
   package var input: Int32?
@@ -32,7 +31,7 @@ package struct ChildLaunch: Sendable {
   /// Whether the program gets the standard streams only, and no other open descriptor.
   package var closesOthers = false
 
-  /// Creates a launch of a program with arguments, the first of which is the program's name.
+  /// Creates a description of a program to start; the first argument is the program's name.
   package init(_ path: String, _ words: [String]) {
     self.path = path
     self.words = words
@@ -77,7 +76,7 @@ package struct ChildLaunch: Sendable {
     return child
   }
 
-  /// The flags that select the attributes in effect.
+  /// The flags that enable attributes.
   private var flags: Int16 {
     var flags: Int32 = 0
     if leadsGroup {

@@ -122,7 +122,7 @@ private struct ChildService {
     for descriptor in [ports.input, ports.output, ports.errors] {
       _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
-    // A program that ends without reading its input must not end this process.
+    // Writing to a program that ended without reading its input must not end this process.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGPIPE)

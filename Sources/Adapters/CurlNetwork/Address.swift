@@ -67,7 +67,7 @@ struct Address: Equatable {
   /// Whether the host is this device.
   var isLoopback: Bool { NetworkAddress.isLoopback(host: host) }
 
-  /// Throws unless the connection is encrypted, stays on this device, or may be plaintext.
+  /// Throws unless the connection is encrypted, stays on this device, or may be in plaintext.
   func demandPrivacy(_ configuration: CurlConfiguration) throws(LinkFailure) {
     guard isSecure || isLoopback || configuration.allowsPlaintext else {
       throw .local(

@@ -51,7 +51,7 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
 
   /// Performs one exchange without following redirects. Cancelling the task ends it with `.local`.
   ///
-  /// A compressed body is decoded, and its decoded size counts.
+  /// A compressed body is decoded; the limit applies to its decoded size.
   public func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
     try await lifetime.loop.send(request).get()
   }
@@ -112,7 +112,7 @@ private final class Handle: RawSocketHandle {
   }
 }
 
-/// The trust, proxy and limits of a `CurlNetwork`.
+/// The trusted authorities, the proxy and the limits of a `CurlNetwork`.
 public struct CurlConfiguration: Sendable, Equatable {
   /// A PEM file of authorities to trust in addition to the system's.
   public var authorities: String?
@@ -122,18 +122,18 @@ public struct CurlConfiguration: Sendable, Equatable {
   public var proxy: String?
   /// Whether `ws` and `http` may leave this device; to loopback they are always allowed.
   public var allowsPlaintext: Bool
-  /// The bytes that a socket queues for sending before `send` returns false.
+  /// The bytes that a socket queues for sending before `send` returns `.full`.
   public var maxQueuedBytes: Int
-  /// The maximum number of frames of one message; a longer message is dropped unread, like one too
-  /// large.
+  /// The maximum number of frames of one message; a message with more is dropped unread.
   ///
   /// The default is 16 MiB in frames of 64 bytes, the smallest of Autobahn's case 9.3.
   public var maxFragments: Int
   /// Whether the client offers `permessage-deflate` (RFC 7692).
   public var offersDeflate: Bool
 
-  /// Creates a configuration; the defaults trust only the system's authorities and allow plaintext
-  /// only to loopback.
+  /// Creates a configuration.
+  ///
+  /// The defaults trust only the system's authorities and allow plaintext only to loopback.
   public init(
     authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false,
     maxQueuedBytes: Int = 1_048_576, maxFragments: Int = 262_144, offersDeflate: Bool = true

@@ -21,7 +21,8 @@ struct Outcome: Equatable {
   var phase: LinkFailure.Phase
   var host: String
 
-  /// The failure for the outcome; dials, streams and REST all use this classification.
+  /// The failure that corresponds to the outcome. Dials, streams and REST share this
+  /// classification.
   var failure: LinkFailure {
     if tunnelStatus != 0, !(200..<300).contains(tunnelStatus) {
       return .proxy(detail: "The proxy answered \(tunnelStatus).")
@@ -40,10 +41,11 @@ struct Outcome: Equatable {
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM,
       CURLE_BAD_CONTENT_ENCODING:
       return .protocolError(detail: text)
-    // libcurl's code for a header line over its bound of 100 kB; since 8.6 it has a separate code.
+    // libcurl reports a header line over its limit of 100 kB with this code, and since 8.6 with its
+    // own.
     case CURLE_OUT_OF_MEMORY where phase == .response, CURLcode(rawValue: 100):
       return .protocolError(detail: "A field of the answer's head is too long.")
-    // The code that `Transfers` uses.
+    // `Transfers` reports this code.
     case CURLE_ABORTED_BY_CALLBACK: return Self.unwatched
     case _: return .local(detail: text)
     }

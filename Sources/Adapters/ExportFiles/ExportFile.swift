@@ -109,7 +109,7 @@ public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension ExportFileError {
-  /// What the user can do about the error; `nil` if the description already says it.
+  /// The action that resolves the error; `nil` if the description already names it.
   public var remedy: String? {
     switch self {
     case .unreadable: "check the path and who may read it"
@@ -157,8 +157,8 @@ final class PlainFile {
 
   deinit { close(descriptor) }
 
-  /// Whether the file begins like a zip (APPNOTE 6.3.10, sections 4.3.7 and 4.3.16). Does not move
-  /// the read position.
+  /// Returns whether the file begins like a zip (APPNOTE 6.3.10, sections 4.3.7 and 4.3.16),
+  /// without moving the read position.
   func isZip() throws(ExportFileError) -> Bool {
     guard size != nil else { return false }
     var start: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0, 0)

@@ -33,8 +33,8 @@
         throw .noExport(files: search.files)
       }
       let first = search.name
-      // Skips the contents of routes, of which thousands may follow. Damage ends the search for a
-      // second export.
+      // Examines only XML files, since thousands of routes may follow. Damage ends the search
+      // without an error.
       if (try? search.next { $0?.lowercased().hasSuffix(".xml") ?? true }) == true {
         throw .severalExports(first: first ?? "?", second: search.name ?? "?")
       }

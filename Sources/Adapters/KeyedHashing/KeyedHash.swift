@@ -6,7 +6,7 @@
 
 /// HMAC with SHA-256 (RFC 2104, FIPS 180-4), computed by the system's library.
 public enum KeyedHash {
-  /// Returns the code of `bytes` under `key`, 32 bytes long.
+  /// Returns the authentication code of `bytes`, which is 32 bytes long.
   public static func sha256(key: [UInt8], over bytes: [UInt8]) -> [UInt8] {
     #if canImport(CryptoKit)
       return Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
@@ -21,8 +21,8 @@ public enum KeyedHash {
     #endif
   }
 
-  /// Compares two secrets in a time that does not depend on where they differ, so that they cannot
-  /// be guessed byte by byte.
+  /// Compares two secrets in a time that does not depend on the position of a difference, so that
+  /// they cannot be guessed byte by byte.
   public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     #if canImport(CryptoKit)

@@ -54,7 +54,7 @@
     /// `low`, `critical` and `action` of UPower's `WarningLevel`.
     private static let warnings: ClosedRange<UInt32> = 3...5
 
-    /// Returns the events that the values of the properties mean; a missing value causes no event.
+    /// Converts the values of the properties to events; a missing value causes no event.
     static func events(of values: [BusProperty: BusValue]) -> [LifecycleEvent] {
       var events: [LifecycleEvent] = []
       if case .boolean(let isLocked)? = values[locked] {

@@ -19,8 +19,7 @@
     ///
     /// - Parameters:
     ///   - address: A D-Bus address; `nil` is the system bus.
-    ///   - note: Called once, with a text for people, if sleep cannot be watched; the text says
-    ///     why.
+    ///   - note: Called once with a human-readable explanation if sleep cannot be watched.
     public init(address: String? = nil, note: @escaping @Sendable (String) -> Void = { _ in }) {
       self.init(address: address, note: note) {}
     }
@@ -35,8 +34,8 @@
       self.listening = listening
     }
 
-    /// Returns the sleeps and wake-ups from now on. If more than 64 events are unread, the oldest
-    /// are dropped.
+    /// Returns the sleep and wake-up events from now on. If more than 64 events are unread, the
+    /// oldest are dropped.
     public func changes() -> AsyncStream<LifecycleEvent> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))

@@ -9,18 +9,19 @@ public import LinkDriver
 
 /// A monitor that maps signals of the operating system to lifecycle events of the app.
 ///
-/// SIGUSR1 moves the app to the background and SIGUSR2 to the foreground. SIGTERM and SIGINT ask it
-/// to end. SIGCONT, which follows a stop, is a wake-up. If enabled, SIGHUP requests another try.
-/// From the first stream on, these signals have no other effect, even after the last stream has
-/// ended, since libdispatch keeps them.
+/// SIGUSR1 moves the app to the background and SIGUSR2 to the foreground. SIGTERM and SIGINT
+/// request its end. SIGCONT, which follows a stop, is a wake-up. If enabled, SIGHUP requests a
+/// retry. From the first stream on, these signals have no other effect, even after the last stream
+/// has ended, since libdispatch keeps them.
 public struct SignalLifecycle: LifecycleMonitor {
   private static let meanings: [(signal: Int32, meaning: LifecycleEvent)] = [
     (SIGUSR1, .background), (SIGUSR2, .foreground), (SIGTERM, .terminate), (SIGINT, .terminate),
     (SIGCONT, .didWake), (SIGHUP, .again),
   ]
-  /// The delay of a request for another try. Signals that are pending together have no order in the
-  /// kernel, so the request waits until the others are delivered and finds the app that they
-  /// brought to the foreground.
+  /// The delay of a retry request.
+  ///
+  /// Signals that are pending together have no order in the kernel. So the request waits until the
+  /// others are delivered, and finds the app in the foreground if one of them brought it there.
   private static let patience = DispatchTimeInterval.milliseconds(10)
   private let meanings: [(signal: Int32, meaning: LifecycleEvent)]
 
@@ -31,8 +32,8 @@ public struct SignalLifecycle: LifecycleMonitor {
     meanings = Self.meanings.filter { hangup || $0.signal != SIGHUP }
   }
 
-  /// Returns the events of the signals from now on, in order; a request for another try follows the
-  /// events within 10 ms after it.
+  /// Returns the events of later signals in order; of those within 10 ms, a retry request is the
+  /// last.
   ///
   /// Several signals of one kind may arrive as one event. If more than 64 events are unread, the
   /// oldest are dropped.

@@ -1,16 +1,16 @@
 #if os(Linux)
   public import LinkDriver
 
-  /// A monitor of all lifecycle events of this system, signals and sleep, in one stream.
+  /// A monitor of all lifecycle events of this system in one stream: signals, sleep, lock and
+  /// power.
   public struct SystemLifecycle: LifecycleMonitor {
     private let monitors: [any LifecycleMonitor]
 
     /// Creates a monitor.
     ///
     /// - Parameters:
-    ///   - hangup: Whether SIGHUP requests another try.
-    ///   - note: Called once, with a text for people, if sleep cannot be watched; the text says
-    ///     why.
+    ///   - hangup: Whether SIGHUP requests a retry.
+    ///   - note: Called once with a human-readable explanation if sleep cannot be watched.
     public init(hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }) {
       self.init(merging: [
         SignalLifecycle(hangup: hangup), LogindLifecycle(note: note), DeviceState(),

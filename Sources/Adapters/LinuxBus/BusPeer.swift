@@ -31,13 +31,13 @@
     case signal(BusMember, sender: String)
     case answered(UInt64, [BusData])
     case refused(UInt64, BusRefusal)
-    /// A call by another program, which waits for an answer with this number.
+    /// A call by another program, which waits for a reply with this number.
     case call(BusMember, sender: String, UInt64)
   }
 
-  /// A connection that makes and receives calls and receives signals; for one thread at a time.
+  /// A connection that makes calls, answers calls and receives signals; for one thread at a time.
   ///
-  /// Only the initializer and `ask` wait: otherwise the caller polls the descriptor and takes the
+  /// Only the initializer and `ask` wait. Otherwise the caller polls the descriptor and takes the
   /// received messages.
   @safe package final class BusPeer {
     private let connection: BusConnection
@@ -73,7 +73,7 @@
       }
     }
 
-    /// Calls a method of a service; returns the number that its answer will have.
+    /// Calls a method of a service; returns the number that the reply will have.
     @discardableResult
     package func call(_ service: String, _ member: BusMember) throws(BusFailure) -> UInt64 {
       var raw: OpaquePointer?
@@ -111,7 +111,7 @@
       return unsafe Self.text(sd_bus_message_get_signature(call, 1))
     }
 
-    /// Answers a call; a second answer is ignored.
+    /// Replies to a call; a second reply is ignored.
     package func answer(_ number: UInt64, _ values: [BusData] = []) throws(BusFailure) {
       guard let call = unsafe calls.removeValue(forKey: number) else { return }
       defer { unsafe sd_bus_message_unref(call) }
@@ -122,7 +122,7 @@
       try BusFailure.check(unsafe sd_bus_send(connection.bus, raw, nil), "answer")
     }
 
-    /// Refuses a call; a second answer is ignored.
+    /// Refuses a call; a second reply is ignored.
     package func refuse(_ number: UInt64, _ refusal: BusRefusal) throws(BusFailure) {
       guard let call = unsafe calls.removeValue(forKey: number) else { return }
       defer { unsafe sd_bus_message_unref(call) }
@@ -149,8 +149,9 @@
     /// Waits until all messages are sent.
     package func flush() { _ = unsafe sd_bus_flush(connection.bus) }
 
-    /// Calls a method and waits up to 5 s for the answer; other messages are dropped. For a check
-    /// before any other use.
+    /// Calls a method and waits up to 5 s for the reply; other messages are dropped.
+    ///
+    /// For a check before any other use of the connection.
     package func ask(_ service: String, _ member: BusMember) throws(BusFailure)
       -> Result<[BusData], BusRefusal>
     {

@@ -78,7 +78,7 @@
           let values = read()
           if values != last { hear(values) }
           last = values
-          // Signals that arrived with the answers are queued in the process and not in the kernel.
+          // Signals that arrived with the replies are queued in the process and not in the kernel.
           continue
         }
         guard connection.allowsWaiting(until: stop) else { return }

@@ -6,10 +6,10 @@
   import LinuxEvents
   import Synchronization
 
-  /// A monitor that adds the cost of the path to another monitor's answers. The cost is `Metered`
-  /// and the type of the primary connection, as reported by NetworkManager.
+  /// A monitor that adds the cost of the path to another monitor's reports.
   ///
-  /// Without NetworkManager it adds nothing. The first answer may precede the cost.
+  /// NetworkManager reports the cost by `Metered` and the type of the primary connection. Without
+  /// NetworkManager nothing is added. The first report may precede the cost.
   public struct CostedReachability: ReachabilityMonitor {
     private let monitor: any ReachabilityMonitor
     private let address: String?
@@ -59,7 +59,7 @@
     /// `NM_METERED_YES` and `NM_METERED_GUESS_YES`.
     private static let costs: Set<UInt32> = [1, 3]
 
-    /// Returns the traits that the values of the properties mean.
+    /// Converts the values of the properties to traits.
     static func traits(of values: [BusProperty: BusValue]) -> PathTraits {
       var traits: PathTraits = []
       if case .number(let level)? = values[metered], costs.contains(level) {
@@ -90,7 +90,7 @@
 
     func note(_ traits: PathTraits) { change { $0.traits = traits } }
 
-    /// Applies a change and reports under the lock, so that the newest answer is reported last.
+    /// Applies a change and reports under the lock, so that the newest state is reported last.
     private func change(_ change: (inout State) -> Void) {
       state.withLock { state in
         change(&state)

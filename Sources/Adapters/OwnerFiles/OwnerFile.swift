@@ -10,12 +10,11 @@ package import LinkCore
   import Darwin
 #endif
 
-/// A small file that only its owner can read (0600). It may contain a secret and is always seen
-/// complete.
+/// A small file that only its owner can read (0600), and that readers always see complete.
 ///
-/// New content is written to a draft in the same directory, synced, and moved into place in one
-/// step; then the directory is synced. A draft has a random name of 128 bits, so that no other
-/// process can predict it or use the same one.
+/// It may contain a secret. New content is written to a draft in the same directory, synced, and
+/// moved into place in one step; then the directory is synced. A draft has a random name of 128
+/// bits, so that no other process can predict it or use the same one.
 public struct OwnerFile: Sendable, Hashable {
   /// The path of the file.
   public let path: String
@@ -119,7 +118,7 @@ public struct OwnerFile: Sendable, Hashable {
     let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .refused("sync the directory of") }
     defer { close(descriptor) }
-    // Some file systems cannot sync a directory, and need no other action.
+    // Some file systems cannot sync a directory; nothing else can be done on them.
     guard sync(descriptor) == 0 || errno == EINVAL else { throw .refused("sync the directory of") }
   }
 
@@ -175,7 +174,7 @@ public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
 
   static func refused(_ action: String) -> Self { .refused(action: action, code: errno) }
 
-  /// A description of the cause for people, to follow the path.
+  /// A human-readable description of the cause, to be appended to the path.
   public var description: String {
     switch self {
     case .openToOthers: "others than its owner can read or change this secret"

@@ -33,8 +33,8 @@ public struct APNsConfiguration: Sendable, Hashable {
 /// signed token.
 ///
 /// The push is silent and contains nothing but the fact that there is something to fetch. After a
-/// response that asks for a wait, or without a response, pushes are refused for a growing wait and
-/// never queued.
+/// response that requests a wait, or without a response, pushes are refused until a growing wait
+/// has passed. They are never queued.
 public final class APNsSender: PushSender {
   private let configuration: APNsConfiguration
   private let network: any HTTPClient
@@ -113,7 +113,7 @@ public final class APNsSender: PushSender {
     }
   }
 
-  /// Returns the outcome; `nil` requests one more try with another token, which happens at most
+  /// Returns the outcome; `nil` means one more attempt with another token, which happens at most
   /// once.
   private func settle(
     _ answer: APNsAnswer, _ device: String, token: String, sent: Instant, isSecond: Bool
@@ -154,7 +154,7 @@ private struct State {
   var holds = Holds()
   var chance: Chance
 
-  /// Returns the outcome of a response from a working service; `nil` requests one more try.
+  /// Returns the outcome of a response from a working service; `nil` means one more attempt.
   mutating func outcome(
     of answer: APNsAnswer, _ device: String, token: String, at now: Instant, isSecond: Bool
   ) -> PushOutcome? {

@@ -2,7 +2,8 @@ import LinkCore
 
 /// A back-off of all pushes after the service failed to accept one; it grows with each failure.
 struct Patience {
-  /// Waits of 1, 2, 4… seconds up to 5 minutes, with a jitter of a quarter. Apple specifies none.
+  /// Waits of 1, 2, 4… seconds up to 5 minutes, with a jitter of a quarter. The values are not
+  /// Apple's, which specifies none.
   static let schedule = Schedule.exponential(
     first: .seconds(1), factor: 2, cap: .seconds(300), jitter: 0.25, floor: .seconds(1),
     attempts: nil)
@@ -46,8 +47,8 @@ struct Patience {
 
 /// The devices that received too many pushes, each with the time until which it gets none.
 struct Holds {
-  /// The time without pushes after too many, to which a jitter of up to the same time is added.
-  /// Apple specifies none.
+  /// The time without pushes after too many, to which a jitter of up to the same time is added. The
+  /// value is not Apple's, which specifies none.
   static let duration = Duration.seconds(30)
   /// The maximum number of devices; beyond it, the device whose hold ends first is removed.
   static let limit = 1_000

@@ -1,10 +1,9 @@
 import COpenSSL
 import OwnerFiles
 
-/// The private key for Apple's push service that a team has: P-256, in PKCS#8, without a
-/// passphrase.
+/// A team's private key for Apple's push service: P-256, in PKCS#8, without a passphrase.
 ///
-/// Its text forms never contain the key.
+/// Printing a value never reveals the key.
 public struct ProviderKey: Sendable {
   /// The PEM text, parsed for each signature, of which there is one in 50 minutes.
   private let pem: [UInt8]
@@ -97,7 +96,7 @@ public struct ProviderKey: Sendable {
 }
 
 extension ProviderKey: CustomStringConvertible, CustomReflectable {
-  /// The name of the type only.
+  /// The name of the type, without the key.
   public var description: String { "ProviderKey" }
   /// An empty mirror.
   public var customMirror: Mirror { Mirror(self, children: []) }
@@ -112,7 +111,7 @@ public enum ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertible
   /// The file is not a private P-256 key in PEM, or the key is encrypted with a passphrase.
   case unusable
 
-  /// A description of the cause for people.
+  /// A human-readable description of the cause.
   public var description: String {
     switch self {
     case .unreadable(let path, let detail): "\(path): \(detail)"

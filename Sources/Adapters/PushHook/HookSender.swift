@@ -11,7 +11,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// A sender that wakes a phone by a program of the operator, run once for each push.
+/// A sender that wakes phones through a program of the operator, run once for each push.
 ///
 /// The program starts without a shell and without arguments, in a process group of its own, with
 /// `PATH`, `HOME`, `LANG` and `TZ` as its whole environment. Its output is discarded. It reads one

@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// The reason why a radio on a socket cannot be used, as a text for people.
+/// A human-readable reason why a radio on a socket cannot be used.
 public struct RadioSocketError: Error, Sendable, Hashable, CustomStringConvertible {
   public let description: String
 

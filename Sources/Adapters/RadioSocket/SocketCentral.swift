@@ -7,8 +7,8 @@ import Synchronization
 /// A central whose radio is a Unix socket; a peripheral that listens on the socket is in range.
 ///
 /// Without a listener the peripheral is out of range. The central tries to connect four times a
-/// second during a scan or a pending connect. A request without an answer within 30 s ends the
-/// connection, as GATT demands (Core Specification, volume 3, part F, 3.3.3).
+/// second during a scan or a pending connect. A request without a response within 30 s ends the
+/// connection, as GATT requires (Core Specification, volume 3, part F, 3.3.3).
 public final class SocketCentral: Central {
   private static let look = DispatchTimeInterval.milliseconds(250)
   private static let answer = DispatchTimeInterval.seconds(30)
@@ -27,7 +27,7 @@ public final class SocketCentral: Central {
     var services: [GATTID] = []
     /// The tickets, oldest first.
     var tickets: [Ticket] = []
-    /// The tickets that do not connect yet.
+    /// The attempts whose tickets do not connect yet.
     var resting: Set<AttemptID> = []
     /// The peripheral that is being connected or is connected.
     var asked: PeripheralID?
@@ -170,7 +170,7 @@ public final class SocketCentral: Central {
     state.withLock(\.deliver)?(event)
   }
 
-  /// Sends a request and waits for its answer; `nil` if it is refused or the connection ends.
+  /// Sends a request and waits for the response; `nil` if it is refused or the connection ends.
   private func ask(
     _ attempt: AttemptID, _ frame: @escaping @Sendable (UInt16) -> RadioFrame
   ) async -> [UInt8]? {
@@ -232,7 +232,8 @@ public final class SocketCentral: Central {
     case .notification(let id, let bytes):
       guard let attempt = state.withLock({ $0.isLinked ? $0.tickets.first?.attempt : nil })
       else { return }
-      // All tickets of a connection get the same value, so it is reported for the oldest only.
+      // The value is the same for all tickets of a connection, so it is reported once, for the
+      // oldest.
       tell(.value(attempt, id, bytes))
     case .reply(let number, let bytes):
       state.withLock { $0.answers.removeValue(forKey: number) }?.resume(returning: bytes)

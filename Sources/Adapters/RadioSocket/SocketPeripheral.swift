@@ -85,7 +85,7 @@ package final class SocketPeripheral: Peripheral {
     }
   }
 
-  /// Answers a request; `nil` refuses it.
+  /// Responds to a request; `nil` refuses it.
   package func reply(_ number: UInt16, _ bytes: [UInt8]?) {
     queue.async { [self] in
       state.withLock { state in state.linked.flatMap { state.phones[$0] } }?

@@ -78,7 +78,7 @@
     }
   }
 
-  /// Reports the state whenever it changed, until `stop` is sent.
+  /// Reports the state whenever it changes, until `stop` is sent.
   private func watch(
     _ target: NetlinkReachability.Target, until stop: StopSignal, say: (Reachability) -> Void
   ) {

@@ -24,7 +24,7 @@
     case ignored
   }
 
-  /// A record with the dump's fields of its header.
+  /// A record with the fields of its header that describe the dump.
   struct NetlinkMessage: Equatable {
     var record: NetlinkRecord
     var sequence: UInt32

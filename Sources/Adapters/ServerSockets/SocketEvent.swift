@@ -56,8 +56,8 @@ public enum SocketEnding: Sendable, Equatable {
   case stopped
 }
 
-/// The rules of a server. The server's loop calls the handler, so it must never block.
+/// A handler with the rules of a server. The server's loop calls it, so it must never block.
 public protocol SocketHandler: SendableMetatype {
-  /// Handles one event; commands to the hub are its responses, immediately or later.
+  /// Handles one event. It responds with commands to the hub, immediately or later.
   mutating func handle(_ event: SocketEvent, on hub: SocketHub)
 }

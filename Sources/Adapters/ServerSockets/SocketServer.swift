@@ -115,7 +115,7 @@ public actor SocketServer<Handler: SocketHandler> {
   }
 }
 
-/// A bound port. A client that connects to it waits until a server starts on it.
+/// A port bound for a server. A client that connects to it waits until a server starts on it.
 ///
 /// It is created before the other resources of a server, so that nothing starts if the server
 /// cannot listen.

@@ -18,8 +18,8 @@ public struct SocketServerConfiguration: Sendable {
   public var allowsDeflate = false
   /// The maximum number of connections; further ones wait in the kernel's backlog.
   public var maxConnections = 10_000
-  /// The maximum number of connections of one address (IPv6: a /64) without WebSockets; further
-  /// ones are closed.
+  /// The maximum number of connections of one address (IPv6: a /64) that are not WebSockets;
+  /// further ones are closed.
   public var maxConnectionsPerAddress = 256
   /// Whether connections of an address are exempt from that limit; none are by default.
   public var isUncounted: @Sendable (NetworkAddress) -> Bool = { _ in false }

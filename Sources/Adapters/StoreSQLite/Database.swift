@@ -189,7 +189,7 @@ import LinkCore
       let version = try query("PRAGMA user_version") { row throws(StoreFailure) in
         try row.integer(0)
       }
-      // Writes the first page without a change.
+      // Writes the first page unchanged.
       guard mustProbe, let version = version.first else { return }
       try execute("PRAGMA user_version = \(version)")
     }

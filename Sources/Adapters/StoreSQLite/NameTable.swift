@@ -12,7 +12,7 @@ struct NameTable<Key: Hashable> {
   private var numbers: [Key: Int64] = [:]
   private var texts: [Int64: String] = [:]
 
-  /// Creates an access to the table of a database.
+  /// Creates a name table on a database.
   init(_ database: Database) { self.database = database }
 
   /// Empties the cache, since its contents may not be stored.

@@ -2,8 +2,8 @@ import LinkCore
 
 /// The tables of one kind of store.
 struct Schema {
-  /// The mark of this package's files (`PRAGMA application_id`), which prevents writes to a foreign
-  /// database.
+  /// The ID that marks this package's files (`PRAGMA application_id`), so that no foreign database
+  /// is written to.
   let applicationID: Int32
   /// The statements that create the tables.
   let tables: String

@@ -76,8 +76,8 @@ struct StoreFile {
 
   /// Throws for an empty file that was not empty before.
   ///
-  /// Evidence is a lock file that records created tables, or a write-ahead log with content. SQLite
-  /// would start with an empty database and delete the log.
+  /// It was not empty if the lock file records created tables, or if a write-ahead log has content.
+  /// SQLite would start with an empty database and delete the log.
   private func demandContent() throws(StoreFailure) {
     func size(_ path: String) -> Int {
       var found = stat()
@@ -130,7 +130,7 @@ final class FileLock {
     var found = stat()
     guard unsafe fstat(descriptor, &found) == 0, (found.st_size > 0) != isMade else { return }
     if isMade {
-      // Without room, a later run writes the record.
+      // If the disk is full, a later run writes the record.
       _ = SystemCall.writeAll(Array("made\n".utf8), to: descriptor)
     } else {
       _ = ftruncate(descriptor, 0)

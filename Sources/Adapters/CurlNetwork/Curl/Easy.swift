@@ -158,7 +158,7 @@ extension Easy {
 }
 
 enum Library {
-  /// Whether the initialization of libcurl, once per process, succeeded.
+  /// Whether libcurl was initialized successfully, which happens once per process.
   static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }
 

@@ -40,7 +40,7 @@ extension Easy {
     prepare(address, configuration, share: share, timeout: timeout)
     set(CURLOPT_URL, address.origin)
     set(CURLOPT_CONNECT_ONLY, 1)
-    // The upper bound of one read, and the size of a libcurl buffer that libcurl frees again.
+    // One read returns at most this many bytes, and libcurl frees its own buffer of this size.
     set(CURLOPT_BUFFERSIZE, Buffer.size)
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     set(CURLOPT_HTTPPROXYTUNNEL, 1)
@@ -50,7 +50,7 @@ extension Easy {
   ///
   /// The system's directory of authorities remains in use. The file replaces the system's file,
   /// which contains the same authorities as the directory. Without a directory, both files are
-  /// passed together.
+  /// concatenated.
   private func trust(_ file: String) {
     if SystemAuthorities.areInDirectory {
       set(CURLOPT_CAINFO, file)
@@ -77,13 +77,13 @@ extension Easy {
     return hasPeer ? .tls : .connect
   }
 
-  /// The phase that an exchange has reached; on a reused connection the first phase is the request.
+  /// The phase that an exchange has reached; on a reused connection it starts with the request.
   var exchangePhase: LinkFailure.Phase {
     reached(CURLINFO_PRETRANSFER_TIME_T) ? .response : dialPhase
   }
 }
 
 extension Duration {
-  /// Whole milliseconds, at least one, since zero means no limit to libcurl.
+  /// The duration in whole milliseconds, at least one, since libcurl treats zero as no limit.
   var milliseconds: Int { max(1, Int(nanoseconds / 1_000_000)) }
 }

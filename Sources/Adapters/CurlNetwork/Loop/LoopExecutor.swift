@@ -17,7 +17,7 @@ final class LoopExecutor: SerialExecutor {
 
   private let inbox = Mutex(Inbox())
   private let thread = Atomic<UInt>(0)
-  /// Readable after another thread has added something to the inbox.
+  /// The descriptor that becomes readable when another thread adds something to the inbox.
   let wakeReader: Int32
   private let wakeWriter: Int32
 

@@ -84,7 +84,7 @@ extension NetworkLoop {
 
   private func roomyTransfers() -> Transfers? {
     if let dials, dials.count < Self.mostDials { return dials }
-    // A handle that sockets have left has room again; this search runs once in `mostDials` dials.
+    // A handle that sockets have left has room again. This search runs once in `mostDials` dials.
     let used = sockets.values.lazy.compactMap { $0.connected?.transfers }
     dials = used.first { $0.count < Self.mostDials } ?? Transfers(poller)
     return dials
@@ -110,7 +110,7 @@ extension NetworkLoop {
     change(id) { $0.ping(ping) }
   }
 
-  /// Applies a change to a socket that still exists, and the actions that the change requires.
+  /// Changes a socket, if it still exists, and performs the resulting actions.
   @discardableResult
   private func change<R>(_ id: UInt64, _ body: (SocketConnection) -> R) -> R? {
     guard let socket = sockets[id] else { return nil }
@@ -133,7 +133,7 @@ extension NetworkLoop {
     change(id) { $0.close(code: 1001, reason: "") }
   }
 
-  /// Starts the actions that a change of the socket requires.
+  /// Performs the actions that result from a change of the socket.
   private func settle(_ id: UInt64, _ socket: SocketConnection) {
     if socket.canWrite, writers.last != id { writers.append(id) }
     if socket.canReadOn, readers.last != id { readers.append(id) }
@@ -172,8 +172,8 @@ extension NetworkLoop {
     }
   }
 
-  /// Starts a request. This is a method, since a closure that does not name the actor would run
-  /// outside of it.
+  /// Starts a request. It is a method, since a closure that does not name the actor would not run
+  /// on it.
   private func start(
     _ id: UInt64, _ request: HTTPCall
   ) async -> Result<HTTPAnswer, LinkFailure> {

@@ -15,11 +15,10 @@ final class Exchange {
   private var headBytes = 0
   private var body: [UInt8] = []
   private let requiresHTTP2: Bool
-  /// A description of the peer's oversized or unexpected response, if that ended the transfer.
+  /// The reason why the peer's response was rejected, if that ended the transfer.
   private var breach: String?
 
-  /// The limit of a response's head, equal to libcurl's limit for one field; a response needs no
-  /// longer head.
+  /// The maximum size of a response's head, equal to libcurl's limit for a single field.
   private static let maxHeadBytes = 102_400
 
   init(

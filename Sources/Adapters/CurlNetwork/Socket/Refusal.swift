@@ -18,8 +18,9 @@ struct Refusal {
   /// The maximum length of a detail shown to people, in characters.
   private static let maxDetail = 200
 
+  /// Creates a refusal from the head of the response.
+  ///
   /// - Parameters:
-  ///   - head: The head of the response.
   ///   - url: The URL of the request.
   ///   - prefix: The first bytes of the body.
   init(head: HTTPResponseHead, from url: String, prefix: [UInt8]) {

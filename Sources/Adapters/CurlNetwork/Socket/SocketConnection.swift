@@ -171,7 +171,7 @@ extension SocketConnection {
       events.drop()
       startClosing(dial)
     case .closing: events.drop()
-    // The one failure of a socket that never opened is still to be delivered.
+    // A socket that never opened still has its one failure to deliver.
     case .over: if webSocket != nil { events.drop() }
     }
   }

@@ -10,7 +10,7 @@ final class Connection {
   let tls: TLSStream?
   var phase: Phase
   var outgoing = OutgoingQueue()
-  /// The address whose connections include this one, until it becomes a WebSocket.
+  /// The address for which this connection counts, until it becomes a WebSocket.
   var origin: String?
   /// The interest that the poller has registered.
   var watched: Interest = .read

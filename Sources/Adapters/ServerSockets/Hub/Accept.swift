@@ -1,7 +1,7 @@
 import Glibc
 import LinkCore
 
-/// The acceptance of connections.
+/// Accepting connections.
 extension SocketHub {
   /// Accepts connections on a port, at each address to which the port is bound.
   func listen(on port: borrowing BoundPort) throws(SocketServerError) {

@@ -18,8 +18,8 @@ extension SocketHub {
     return [alarms.first, alarm, stopsAt, retry].compactMap(\.self).min()
   }
 
-  /// Handles a readiness. Its token is a connection's serial and slot; serial 0 is a listener or
-  /// the wake-up.
+  /// Handles a ready descriptor. Its token is a connection's serial and slot; serial 0 is a
+  /// listener or the wake-up.
   private func dispatch(_ readiness: Readiness) {
     let id = ConnectionID(readiness.token)
     guard id.serial != 0 else {

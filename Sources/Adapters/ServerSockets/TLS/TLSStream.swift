@@ -74,7 +74,8 @@ enum HandshakeOutcome {
     }
   }
 
-  /// Sends close_notify, which ends the server's side of the stream, without waiting for an answer.
+  /// Sends close_notify, which ends the server's side of the stream, without waiting for a
+  /// response.
   func sayGoodbye() {
     ERR_clear_error()
     unsafe SSL_shutdown(stream)

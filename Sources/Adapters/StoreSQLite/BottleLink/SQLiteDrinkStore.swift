@@ -137,7 +137,7 @@ package struct DrinkTables: Tables {
 
 /// A store of a phone's bottle and drinks in one SQLite file, `bottle.sqlite`.
 ///
-/// A committed drink survives a power failure, since the bottle deletes acknowledged drinks.
+/// A commit survives a power failure, because the bottle deletes drinks once they are acknowledged.
 package typealias SQLiteDrinkStore = SQLiteFile<DrinkTables>
 
 extension SQLiteFile: DrinkStore where T == DrinkTables {

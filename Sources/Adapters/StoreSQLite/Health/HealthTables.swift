@@ -463,7 +463,7 @@ extension HealthTables {
   }
 }
 
-// The coverage of settled readings, whose removed samples an older reading must not restore.
+// The coverage of reconciled readings, and the rows that an older reading must not restore.
 extension HealthTables {
   func coverages() throws(StoreFailure) -> [HealthCoverage] {
     try database.query(
@@ -495,7 +495,7 @@ extension HealthTables {
     }
   }
 
-  /// Returns the indices of the rows that begin in the stretches and are not stored. A known span
+  /// Returns the indices of the rows that begin in the intervals and are not stored. A known span
   /// has no such row.
   func missing(
     _ batch: HealthBatch, in stretches: [HealthStretch]
@@ -551,7 +551,7 @@ extension HealthTables {
     return try counts(type, from: stretch.from, to: stretch.to)
   }
 
-  /// Counts the samples of a type by stretch, in order of time.
+  /// Counts the samples of a type by interval, in order of time.
   private func counts(
     _ type: Int64, from: Timestamp, to: Timestamp
   ) throws(StoreFailure) -> [Int64: HealthCount] {
@@ -648,7 +648,7 @@ extension HealthTables {
     return removed
   }
 
-  /// Removes the samples of a stretch without a mark; returns their number.
+  /// Removes the samples of an interval without a mark; returns their number.
   private func remove(
     _ stretch: HealthStretch, at newest: Int64
   ) throws(StoreFailure) -> Int {

@@ -99,7 +99,7 @@ package final class RelayTables: Tables {
   }
 
   private func keep(_ question: StoredQuestion) throws(StoreFailure) {
-    // The question is stored in its form on the wire, which is encoded and tested in one place.
+    // The question is stored in its wire format, which is encoded and tested in one place.
     let text = BackendMessage.question(question.id, question.question).bytes
     try database.run(
       """
@@ -165,7 +165,7 @@ package final class RelayTables: Tables {
 /// The relay's store in one SQLite file, `relay.sqlite`, separate from the messages.
 ///
 /// The file can be deleted if all phones pair again, and a backup of messages contains none of its
-/// data. A returned change survives a power failure. Removed data are overwritten in the file, and
+/// data. A returned change survives a power failure. Removed data is overwritten in the file, and
 /// the write-ahead log is emptied after the commit, and when the store is opened and closed.
 package typealias SQLiteRelayStore = SQLiteFile<RelayTables>
 

@@ -51,7 +51,7 @@ package final class LogTables: Tables {
 
   // MARK: Group commit
 
-  /// Makes appends wait for the next commit; returns the number of waiting callers.
+  /// Queues appends for the next commit; returns the number of waiting callers.
   func wait(
     _ entries: [LogEntry],
     _ caller: CheckedContinuation<[Result<Appended, StoreFailure>], Never>

@@ -48,7 +48,7 @@ extension Row {
 }
 
 extension Int {
-  /// The number made valid for `LIMIT`: at least 0, and small enough to add 1.
+  /// The number limited to the valid range of `LIMIT`: at least 0, and small enough to add 1.
   var asLimit: Int { Swift.min(Swift.max(self, 0), Int(Int32.max) - 1) }
 }
 

@@ -201,7 +201,7 @@ struct TimelineTables {
     }
   }
 
-  /// Adds an entry at the end, or updates it in its position.
+  /// Adds an entry at the end, or updates it in place.
   func put(_ entry: OutboxEntry) throws(StoreFailure) {
     let (tries, failure): (SQLValue, SQLValue) =
       switch entry.state {

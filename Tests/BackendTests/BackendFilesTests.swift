@@ -79,7 +79,9 @@ struct BackendFilesTests {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", "-m", "600", scratch("removed.json")])
     let file = PrivateFile(directory: scratch.path, name: "removed.json")
-    #expect(throws: BackendError.file(path: file.path, detail: "is no file")) { try file.read() }
+    #expect(throws: BackendError.file(path: file.path, detail: "is not a regular file")) {
+      try file.read()
+    }
   }
 
   @Test func `the first of two who create a file wins`() throws {

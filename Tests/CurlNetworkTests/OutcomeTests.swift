@@ -32,7 +32,7 @@ import Testing
   @Test func `a descriptor that cannot be watched is a failure of this machine`() {
     #expect(
       Self.outcome(CURLE_ABORTED_BY_CALLBACK)
-        == .local(detail: "The system watches no more descriptors."))
+        == .local(detail: "The system cannot watch more descriptors."))
   }
 
   @Test(

@@ -251,6 +251,6 @@ struct RestTests {
       try await network.send(.to("http://127.0.0.1:1", headers: [(name, value)]))
     }
     #expect(
-      failure == .local(detail: "A header's name or value holds a character HTTP forbids."))
+      failure == .local(detail: "A header's name or value contains a character that HTTP forbids."))
   }
 }

@@ -40,7 +40,7 @@ enum SampleKey {
     ) { try ProviderKey(path: missing) }
     try await Shell.run(["mkfifo", "-m", "600", scratch("pipe")])
     for path in [scratch.path, scratch("pipe")] {
-      #expect(throws: ProviderKeyError.unreadable(path: path, detail: "is no file")) {
+      #expect(throws: ProviderKeyError.unreadable(path: path, detail: "is not a regular file")) {
         try ProviderKey(path: path)
       }
     }
@@ -213,9 +213,9 @@ enum SampleKey {
     #expect(await sender.send(.apns("bb")) == .delivered)
     #expect(
       await sender.send(.apns("bb", topic: "example.other"))
-        == .failed(cause: "the address is of another app"))
+        == .failed(cause: "the address belongs to another app"))
     #expect(
       await sender.send(.hook())
-        == .failed(cause: "the address is none of Apple's push service"))
+        == .failed(cause: "the address does not belong to Apple's push service"))
   }
 }

@@ -92,7 +92,7 @@ import Testing
     }
     #expect(
       await HookSender(program: scratch("none")).send(.apns())
-        == .failed(cause: "the address is none of the hook"))
+        == .failed(cause: "the address does not belong to the hook"))
   }
 
   @Test func `a program that a signal ends is told so`() async throws {

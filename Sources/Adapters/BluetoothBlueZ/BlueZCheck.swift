@@ -12,7 +12,7 @@
     public var text: String {
       switch self {
       case .noBus(let reason): "there is no system bus to reach Bluetooth: \(reason)"
-      case .noDaemon: "bluetoothd does not run"
+      case .noDaemon: "bluetoothd is not running"
       case .notAllowed: "this user may not use Bluetooth"
       case .noAdapter(nil, _): "this machine has no Bluetooth adapter"
       case .noAdapter(.some(let name), _): "there is no Bluetooth adapter \(name)"

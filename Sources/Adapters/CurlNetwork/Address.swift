@@ -35,11 +35,11 @@ struct Address: Equatable {
       throw .local(detail: "The URL's scheme must be \(known).")
     }
     guard parts[CURLUPART_USER] == nil, parts[CURLUPART_PASSWORD] == nil else {
-      throw .local(detail: "The URL holds a user or password; put credentials into a header.")
+      throw .local(detail: "The URL contains a user or password; put credentials into a header.")
     }
     parts[CURLUPART_SCHEME] = isSecure ? "https" : "http"
     guard let host = parts[CURLUPART_HOST], let port = parts[CURLUPART_PORT].flatMap(UInt16.init)
-    else { throw .local(detail: "The URL names no host that can be looked up.") }
+    else { throw .local(detail: "The URL has no host that can be looked up.") }
     (self.isSecure, self.host, self.port) = (isSecure, host, port)
     let pairs = query.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }
     let all = ([parts[CURLUPART_QUERY]].compactMap { $0 } + pairs).joined(separator: "&")

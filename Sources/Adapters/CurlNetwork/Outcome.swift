@@ -51,7 +51,7 @@ struct Outcome: Equatable {
     }
   }
 
-  static let unwatched = LinkFailure.local(detail: "The system watches no more descriptors.")
+  static let unwatched = LinkFailure.local(detail: "The system cannot watch more descriptors.")
 
   private var connectFailure: LinkFailure {
     if let peer = wayPoint, peer != Self.unbracketed(host) { return .proxy(detail: text) }

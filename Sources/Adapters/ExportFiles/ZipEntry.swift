@@ -45,7 +45,7 @@
     private init(opening file: PlainFile) throws(ExportFileError) {
       try file.rewind()
       guard let archive = unsafe archive_read_new() else {
-        throw .damaged(reason: "no memory for it")
+        throw .damaged(reason: "not enough memory")
       }
       unsafe self.archive = unsafe archive
       self.file = file
@@ -119,7 +119,7 @@
 
     private func damage() -> ExportFileError {
       let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
-      return .damaged(reason: text ?? "libarchive does not say why")
+      return .damaged(reason: text ?? "libarchive gives no reason")
     }
   }
 #else

@@ -178,7 +178,7 @@ public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .openToOthers: "others than its owner can read or change this secret"
-    case .noFile: "is no file"
+    case .noFile: "is not a regular file"
     case .tooLarge(let limit): "larger than \(limit) bytes"
     case .noDirectory(let path, let code): "cannot create \(path): \(SystemCall.reason(of: code))"
     case .refused(let action, let code): "cannot \(action) it: \(SystemCall.reason(of: code))"

@@ -63,9 +63,9 @@ public final class APNsSender: PushSender {
   public func send(_ push: Push) async -> PushOutcome {
     guard case .apns(let address) = push.address,
       let service = configuration.services[address.environment]
-    else { return .failed(cause: "the address is none of Apple's push service") }
+    else { return .failed(cause: "the address does not belong to Apple's push service") }
     guard address.topic ?? configuration.topic == configuration.topic else {
-      return .failed(cause: "the address is of another app")
+      return .failed(cause: "the address belongs to another app")
     }
     return await attempt(push, at: "\(service)/3/device/\(address.token)", address.token)
   }

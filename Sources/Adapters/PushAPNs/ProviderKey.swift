@@ -116,7 +116,7 @@ public enum ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertible
     switch self {
     case .unreadable(let path, let detail): "\(path): \(detail)"
     case .openToOthers(let path): "\(path): others than its owner can read or change this secret"
-    case .unusable: "the key is no P-256 key in PKCS#8 without a phrase"
+    case .unusable: "the key is not a P-256 key in PKCS#8 without a passphrase"
     }
   }
 }

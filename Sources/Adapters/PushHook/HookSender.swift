@@ -54,7 +54,7 @@ public final class HookSender: PushSender {
   /// Runs the program once.
   public func send(_ push: Push) async -> PushOutcome {
     guard case .hook(let word) = push.address else {
-      return .failed(cause: "the address is none of the hook")
+      return .failed(cause: "the address does not belong to the hook")
     }
     guard enter() else { return .tooMany(retryAfter: .seconds(1)) }
     defer { running.withLock { $0 -= 1 } }

@@ -14,7 +14,7 @@ public struct RadioSocketError: Error, Sendable, Hashable, CustomStringConvertib
   }
 
   fileprivate init(noSocket path: String) {
-    description = "\(path) is no socket"
+    description = "\(path) is not a socket"
   }
 
   fileprivate init(tooLong path: String) {

@@ -106,7 +106,7 @@ struct StoreFile {
       throw StoreFailure("read", path, code: errno)
     }
     guard found.st_mode & S_IFMT != S_IFREG else { return }
-    throw .denied(detail: "\(path) is no regular file; choose another directory.")
+    throw .denied(detail: "\(path) is not a regular file; choose another directory.")
   }
 }
 

@@ -53,8 +53,8 @@ struct BottleTroubleTests {
     let file = "\(scratch.path)/file"
     try Data().write(to: URL(filePath: file))
     for (words, status, said) in [
-      (["ping", "--radio", file], 1, "\(file) is no socket"),
-      (["watch", "--radio", scratch.path], 1, "\(scratch.path) is no socket"),
+      (["ping", "--radio", file], 1, "\(file) is not a socket"),
+      (["watch", "--radio", scratch.path], 1, "\(scratch.path) is not a socket"),
       (["ping", "--radio", "\(file)/radio"], 1, "\(file)/radio: Not a directory"),
       (["virtual", "--socket", file], 1, "\(file): File exists"),
       (["virtual", "--name", String(repeating: "x", count: 65)], 2, "1 to 64 bytes"),

@@ -77,7 +77,7 @@ struct BlueZBottleTests {
     let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]
     let none = try await CommandProcess.run(["bottle", "virtual"], environment: environment)
     #expect(none.status == 1)
-    #expect(none.errors.joined().contains("bluetoothd does not run"))
+    #expect(none.errors.joined().contains("bluetoothd is not running"))
     let both = try await CommandProcess.run(
       ["bottle", "virtual", "--socket", "s", "--adapter", "hci0"], environment: environment)
     #expect(both.status == 2)
@@ -90,7 +90,7 @@ struct BlueZBottleTests {
     let none = try await CommandProcess.run(
       ["bottle", "watch", "--data", scratch("data")], environment: environment)
     #expect(none.status == 1)
-    #expect(none.errors.joined().contains("bluetoothd does not run"))
+    #expect(none.errors.joined().contains("bluetoothd is not running"))
     #expect(none.errors.joined().contains("systemctl start bluetooth"))
     let both = try await CommandProcess.run(
       ["bottle", "watch", "--radio", "r", "--adapter", "hci0"], environment: environment)

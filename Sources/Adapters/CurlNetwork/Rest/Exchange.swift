@@ -119,7 +119,7 @@ extension Easy {
       set(CURLOPT_FRESH_CONNECT, 1)
       set(CURLOPT_FORBID_REUSE, 1)
     }
-    guard request.method.isToken else { throw .local(detail: "The method is no HTTP token.") }
+    guard request.method.isToken else { throw .local(detail: "The method is not an HTTP token.") }
     if request.method == "HEAD" {
       set(CURLOPT_NOBODY, 1)
     } else {
@@ -146,7 +146,7 @@ extension Easy {
     }
     for (name, value) in request.headers {
       guard name.isToken, value.isFieldValue else {
-        throw .local(detail: "A header's name or value holds a character HTTP forbids.")
+        throw .local(detail: "A header's name or value contains a character that HTTP forbids.")
       }
       // libcurl's syntax for a field without a value.
       lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")

@@ -27,7 +27,7 @@ final class RestClient {
     do throws(LinkFailure) {
       let exchange = try Exchange(request, configuration, share: share, continuation)
       guard transfers.add(exchange.easy, as: id) else {
-        throw .local(detail: "libcurl did not take the request.")
+        throw .local(detail: "libcurl did not accept the request.")
       }
       exchanges[id] = exchange
     } catch {

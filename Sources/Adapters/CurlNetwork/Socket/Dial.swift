@@ -18,11 +18,11 @@ final class Dial {
     address = try Address(request.url, query: request.query, schemes: ["ws": false, "wss": true])
     try address.demandPrivacy(configuration)
     for (name, value) in request.headers where !name.isToken || !value.isFieldValue {
-      throw .local(detail: "A header's name or value holds a character HTTP forbids.")
+      throw .local(detail: "A header's name or value contains a character that HTTP forbids.")
     }
     for (index, name) in request.subprotocols.enumerated()
     where !name.isToken || request.subprotocols[..<index].contains(name) {
-      throw .local(detail: "A subprotocol is no token of HTTP, or is offered twice.")
+      throw .local(detail: "A subprotocol is not an HTTP token, or is offered twice.")
     }
     handshake = ClientHandshake(
       host: address.authority, target: address.target,
@@ -39,7 +39,7 @@ final class Dial {
       throw .local(detail: "libcurl lacks an option (\(easy.refusal.rawValue)).")
     }
     guard transfers.add(easy, as: place.number) else {
-      throw .local(detail: "libcurl did not take the dial.")
+      throw .local(detail: "libcurl did not accept the dial.")
     }
   }
 

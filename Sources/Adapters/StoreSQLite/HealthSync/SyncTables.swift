@@ -433,7 +433,7 @@ extension SyncTables {
       try row.text(0)
     }
     guard let epoch = found.first, found.count == 1 else {
-      throw .corrupt(detail: "The store of synced samples names no epoch. It was left as it is.")
+      throw .corrupt(detail: "The store of synced samples contains no epoch. It was left as it is.")
     }
     return epoch
   }

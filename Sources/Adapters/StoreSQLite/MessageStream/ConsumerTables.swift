@@ -36,7 +36,7 @@ struct ConsumerTables {
       [.text(shop.text)]
     ) { row throws(StoreFailure) in
       guard let name = ConsumerName(try row.text(1)) else {
-        throw .corrupt(detail: "A consumer of the shop \(shop) has a name that is not one.")
+        throw .corrupt(detail: "A consumer of the shop \(shop) has an invalid name.")
       }
       return Row(
         number: try row.integer(0),

@@ -38,7 +38,7 @@ package final class LogTables: Tables {
       try row.text(0)
     }
     guard let epoch = found.first, found.count == 1 else {
-      throw .corrupt(detail: "The log names no epoch. The file was left as it is.")
+      throw .corrupt(detail: "The log contains no epoch. The file was left as it is.")
     }
     return epoch
   }

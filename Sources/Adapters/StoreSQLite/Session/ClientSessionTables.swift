@@ -57,7 +57,7 @@ package struct ClientSessionTables: Tables {
       return snapshot
     }
     guard var snapshot = found.first else {
-      throw .corrupt(detail: "The store names no client.")
+      throw .corrupt(detail: "The store contains no client.")
     }
     snapshot.prompts = try prompts()
     snapshot.conversations = try conversations()

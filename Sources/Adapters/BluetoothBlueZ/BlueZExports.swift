@@ -11,8 +11,9 @@
     var isThere: Bool { name == "org.bluez.Error.AlreadyExists" }
   }
 
-  /// The objects that this program exports to BlueZ: a profile, for which BlueZ connects by itself,
-  /// and a monitor of advertisements.
+  /// The objects that this program exports to BlueZ.
+  ///
+  /// They are a profile, for which BlueZ connects by itself, and a monitor of advertisements.
   enum BlueZExports {
     static let application = "/holdfast/application"
     static let monitors = "/holdfast/monitors"

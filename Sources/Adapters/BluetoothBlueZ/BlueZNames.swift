@@ -45,8 +45,9 @@
 
     var id: PeripheralID { PeripheralID(UUID128(high: Self.high, low: Self.low | bits)) }
 
-    /// Whether a random address of this kind changes by itself, which it does unless its two
-    /// highest bits are set (Core Specification, volume 6, part B, 1.3.2).
+    /// Whether a random address of this kind changes by itself.
+    ///
+    /// It does unless its two highest bits are set (Core Specification, volume 6, part B, 1.3.2).
     var changesIfRandom: Bool { bits >> 46 != 0b11 }
 
     /// Returns the path of the device's object below the path of an adapter.

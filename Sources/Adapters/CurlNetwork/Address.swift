@@ -114,8 +114,10 @@ struct Address: Equatable {
     return unsafe String(cString: text)
   }
 
-  /// Runs `body` in a UTF-8 locale. libidn2 decodes a name in the character set of the thread,
-  /// which is ASCII in a program that sets none.
+  /// Runs `body` in a UTF-8 locale.
+  ///
+  /// libidn2 decodes a name in the character set of the thread, which is ASCII in a program that
+  /// sets none.
   private static func inUTF8<Value>(_ body: () -> Value) -> Value {
     guard let utf8 = unsafe newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return body() }
     let before = unsafe uselocale(utf8)

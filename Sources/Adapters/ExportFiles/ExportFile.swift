@@ -157,8 +157,9 @@ final class PlainFile {
 
   deinit { close(descriptor) }
 
-  /// Returns whether the file begins like a zip (APPNOTE 6.3.10, sections 4.3.7 and 4.3.16),
-  /// without moving the read position.
+  /// Returns whether the file begins like a zip, without moving the read position.
+  ///
+  /// APPNOTE 6.3.10, sections 4.3.7 and 4.3.16, defines the first bytes.
   func isZip() throws(ExportFileError) -> Bool {
     guard size != nil else { return false }
     var start: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0, 0)

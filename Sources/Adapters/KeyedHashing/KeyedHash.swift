@@ -21,8 +21,9 @@ public enum KeyedHash {
     #endif
   }
 
-  /// Compares two secrets in a time that does not depend on the position of a difference, so that
-  /// they cannot be guessed byte by byte.
+  /// Compares two secrets without revealing by the duration where they differ.
+  ///
+  /// Otherwise a secret could be guessed byte by byte.
   public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     #if canImport(CryptoKit)

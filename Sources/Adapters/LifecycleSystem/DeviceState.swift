@@ -4,11 +4,11 @@
   import LinuxBus
   import LinuxEvents
 
-  /// A monitor of the session's lock (logind, `LockedHint`) and of power saving
-  /// (power-profiles-daemon, profile `power-saver`; UPower, a low battery).
+  /// A monitor of the session's lock and of power saving.
   ///
-  /// A state that no service reports causes no event. Without a system bus the stream ends
-  /// immediately.
+  /// The lock is `LockedHint` of logind. Power saving is the profile `power-saver` of
+  /// power-profiles-daemon, or a low battery reported by UPower. A state that no service reports
+  /// causes no event. Without a system bus the stream ends immediately.
   public struct DeviceState: LifecycleMonitor {
     private let address: String?
 

@@ -5,11 +5,11 @@
   import LinuxBus
   import LinuxEvents
 
-  /// A monitor of the device's sleep and wake-up, as reported by logind (org.freedesktop.login1(5),
-  /// signal PrepareForSleep).
+  /// A monitor of the device's sleep and wake-up, as reported by logind.
   ///
-  /// Without a system bus the stream ends immediately. The monitor does not delay sleep: work on
-  /// `.willSleep` is done as far as time allows.
+  /// It uses the signal PrepareForSleep (org.freedesktop.login1(5)). Without a system bus the
+  /// stream ends immediately. The monitor does not delay sleep: work on `.willSleep` is done as far
+  /// as time allows.
   public struct LogindLifecycle: LifecycleMonitor {
     private let address: String?
     private let note: @Sendable (String) -> Void

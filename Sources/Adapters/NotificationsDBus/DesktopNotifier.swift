@@ -3,11 +3,11 @@
   public import LinkDriver
   import LinuxBus
 
-  /// A notifier on the desktop of the user's session (Desktop Notifications Specification 1.2,
-  /// org.freedesktop.Notifications).
+  /// A notifier on the desktop of the user's session.
   ///
-  /// A call waits at most two seconds for the desktop, on a queue of its own. After a failure, the
-  /// next call connects again.
+  /// It uses org.freedesktop.Notifications (Desktop Notifications Specification 1.2). A call waits
+  /// at most two seconds for the desktop, on a queue of its own. After a failure, the next call
+  /// connects again.
   public actor DesktopNotifier: Notifier {
     private let executor = QueueExecutor(label: "holdfast.notifications")
     private let application: String

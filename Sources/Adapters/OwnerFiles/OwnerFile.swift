@@ -122,8 +122,9 @@ public struct OwnerFile: Sendable, Hashable {
     guard sync(descriptor) == 0 || errno == EINVAL else { throw .refused("sync the directory of") }
   }
 
-  /// Returns whether others than the owner can put files into a directory, and thus in the place of
-  /// missing files or, without the sticky bit, of any file.
+  /// Returns whether others than the owner can put files into a directory.
+  ///
+  /// They can then replace missing files or, without the sticky bit, any file.
   public static func isOpenToOthers(_ directory: String) -> Bool {
     var found = stat()
     return unsafe stat(directory, &found) == 0 && found.st_mode & 0o022 != 0

@@ -40,8 +40,9 @@ public struct SocketServerConfiguration: Sendable {
   public var idleKeepAlive = Duration.seconds(75)
   /// The maximum time for a client to answer the server's close frame (RFC 6455 section 7.1.1).
   public var closeTimeout = Duration.seconds(5)
-  /// The time for which the server reads after it shut down its writing side, so that a reset does
-  /// not destroy its last bytes.
+  /// The time for which the server reads after it shut down its writing side.
+  ///
+  /// It prevents a reset, which would destroy the last bytes sent.
   public var lingerTimeout = Duration.seconds(1)
   /// Creates the body of a refusal without a handler: invalid HTTP, an invalid handshake, a
   /// time-out.

@@ -21,8 +21,9 @@ enum SystemAuthorities {
   /// The path of the file with all authorities, if there is one.
   static var file: String? { unsafe ccurl_authority_file().map { unsafe String(cString: $0) } }
 
-  /// Whether a directory contains file names that OpenSSL looks up: eight hexadecimal digits, a dot
-  /// and a number (openssl-rehash(1)).
+  /// Whether a directory contains file names that OpenSSL looks up (openssl-rehash(1)).
+  ///
+  /// They consist of eight hexadecimal digits, a dot and a number.
   static func isHashed(_ path: String) -> Bool {
     guard let directory = unsafe opendir(path) else { return false }
     defer { unsafe closedir(directory) }

@@ -215,8 +215,10 @@ extension ConnectionID {
 }
 
 extension RequestID {
-  /// The number of bits for the slot: 2^24 slots are more than the descriptors that a process may
-  /// have (`fs.nr_open` is 2^20 by default). The remaining 40 bits count 10^12 requests.
+  /// The number of bits for the slot.
+  ///
+  /// 2^24 slots are more than the descriptors that a process may have (`fs.nr_open` is 2^20 by
+  /// default). The remaining 40 bits count 10^12 requests.
   private static let slotBits: UInt64 = 24
 
   /// Creates the ID of the server's request number `count`, on the connection in a slot.

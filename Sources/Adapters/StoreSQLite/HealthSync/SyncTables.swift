@@ -167,8 +167,9 @@ package final class SyncTables: Tables {
     try database.run("UPDATE samples SET uuids = uuids + 1 WHERE id = ?", [.integer(row)])
   }
 
-  /// Assigns a known UUID to another row; returns false if the UUID already belongs to that row, or
-  /// was deleted or assigned later.
+  /// Assigns a known UUID to another row.
+  ///
+  /// Returns false if the UUID already belongs to that row, or was deleted or assigned later.
   private func rename(
     _ uuid: UUID128, to row: Int64, _ work: inout Work
   ) throws(StoreFailure) -> Bool {

@@ -79,8 +79,9 @@ struct TimelineTables {
     ) { row throws(StoreFailure) in try row.integer(0) }.first
   }
 
-  /// Replaces the text of a stored message by that of a later edit; returns false if there is no
-  /// such message or the edit is not later.
+  /// Replaces the text of a stored message by that of a later edit.
+  ///
+  /// Returns false if there is no such message or the edit is not later.
   func edit(_ message: Message) throws(StoreFailure) -> Bool {
     guard let number = try number() else { return false }
     let changed = try database.run(

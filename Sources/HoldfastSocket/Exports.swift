@@ -1,4 +1,4 @@
-// What stands in the signatures of this module is part of it: an app imports it and no more.
+// Exports the types in this module's signatures, so that an app needs only this import.
 // `scripts/exports --write` writes this list, and `scripts/exports` checks it.
 @_exported public import struct LinkCore.AttemptWindow
 @_exported public import enum LinkCore.BackgroundRule

@@ -8,16 +8,18 @@ public import LinkDriver
   import ReachabilityNetlink
 #endif
 
-/// This platform's own adapters, put together.
+/// The adapters of this platform.
 public enum Platform {
   #if os(Linux)
-    /// Dials and speaks REST through the system's HTTP library.
+    /// Returns a network that opens sockets and sends REST requests through the system's HTTP
+    /// library.
     ///
     /// - Parameters:
-    ///   - authorities: a PEM file of certificate authorities trusted beside the system's.
-    ///   - proxy: a proxy's URL; `nil` reads the environment, "" means none.
-    ///   - allowsPlaintext: whether `http` may leave this device.
-    /// - Throws: `.local` when the process has no descriptors or threads left.
+    ///   - authorities: The path of a PEM file of certificate authorities trusted in addition to
+    ///     the system's.
+    ///   - proxy: The URL of a proxy; `nil` reads the environment, and "" means none.
+    ///   - allowsPlaintext: Whether `http` requests may leave this device.
+    /// - Throws: `.local` if the process has no descriptors or threads left.
     public static func network(
       authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false
     ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
@@ -33,7 +35,7 @@ public enum Platform {
         pass a type of your own that conforms to SocketDialer and HTTPClient
         """
     )
-    /// Opens sockets and sends requests; this platform has no adapter for it yet.
+    /// Throws an error, since this platform has no network adapter yet.
     public static func network(
       authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false
     ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
@@ -41,7 +43,7 @@ public enum Platform {
     }
   #endif
 
-  /// Returns why nothing can ever be reached at a URL of a WebSocket or of HTTP; `nil` if it is one.
+  /// Returns why a WebSocket or HTTP URL can never be reached; `nil` if it is valid.
   package static func problem(ofURL url: String) -> String? {
     guard ServerURL.hasHost(url) else { return "It has no host, or a character that no URL has." }
     #if os(Linux)
@@ -51,9 +53,9 @@ public enum Platform {
     #endif
   }
 
-  /// The network for an app that brings none.
+  /// Returns the network for an app that passes none.
   ///
-  /// - Throws: `.local` as `network` does, and where this platform has no adapter for it.
+  /// - Throws: `.local` as `network` does, and if this platform has no network adapter.
   package static func ownNetwork() throws(LinkFailure) -> any SocketDialer & HTTPClient {
     #if os(Linux)
       return try network()
@@ -64,18 +66,18 @@ public enum Platform {
     #endif
   }
 
-  /// Secrets in files of a directory that only their owner can read.
+  /// Returns a store that keeps secrets in files of a directory that only their owner can read.
   public static func secrets(in directory: String) -> any SecretStore {
     SecretFiles(in: directory)
   }
 
-  /// Time after the app left the foreground: without a limit where the system ends no app for it.
+  /// Returns the background time of this platform: unlimited, since the system ends no app for it.
   public static func backgroundTime() -> any BackgroundTime { UnlimitedTime() }
 
-  /// Wakes for tasks while the process lives.
+  /// Returns a source of wakes for tasks while the process lives.
   public static func wakes() -> any WakeSource { TimerWakes() }
 
-  /// Watches the way to a host.
+  /// Returns a monitor of the network path to a host.
   public static func reachability(of host: String) -> any ReachabilityMonitor {
     #if os(Linux)
       CostedReachability(NetlinkReachability(target: NetlinkReachability.Target(host: host)))
@@ -84,38 +86,39 @@ public enum Platform {
     #endif
   }
 
-  /// Watches the app's lifecycle by signals and, where there is one, the system's login manager.
+  /// Returns a monitor of signals and, if there is one, of the system's login manager.
   ///
   /// - Parameters:
-  ///   - hangup: whether SIGHUP asks for another try; it ends the process otherwise.
-  ///   - note: told once when a source is not there.
+  ///   - hangup: Whether SIGHUP requests another attempt; otherwise it ends the process.
+  ///   - note: Called once if a source is not available.
   public static func lifecycle(
     hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }
   ) -> any LifecycleMonitor {
     #if os(Linux)
       SystemLifecycle(hangup: hangup, note: note)
     #else
-      // An app gets signals of its own; it tells the front door when it is turned.
+      // An app handles signals itself, and reports lifecycle changes through `turn(_:)`.
       AlwaysForeground()
     #endif
   }
 }
 
-/// Says that there is a way out, where no monitor exists yet.
+/// A monitor that always reports a network, for platforms without a monitor.
 public struct AlwaysReachable: ReachabilityMonitor {
   public init() {}
 
-  /// One element: reachable.
+  /// Returns a sequence of one element: reachable.
   public func changes() -> AsyncStream<Reachability> {
     AsyncStream { $0.yield(.reachable(path: PathID("unknown"))) }
   }
 }
 
-/// Says nothing: the app is in front until it says otherwise itself.
+/// A monitor that reports no events: the app counts as in the foreground unless it reports
+/// otherwise.
 public struct AlwaysForeground: LifecycleMonitor {
   public init() {}
 
-  /// Nothing, for ever.
+  /// Returns a sequence that never yields an element.
   public func changes() -> AsyncStream<LifecycleEvent> {
     AsyncStream { _ in }
   }

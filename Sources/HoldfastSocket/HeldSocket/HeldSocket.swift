@@ -2,44 +2,47 @@ public import HeldSocket
 public import LinkCore
 public import LinkDriver
 
-/// Any WebSocket server, kept alive by a policy: iterate it for what happens.
+/// A WebSocket to any server, kept connected by a policy.
+///
+/// Iterate the socket to receive its events:
 ///
 ///     let socket = try await HeldSocket("wss://example.com/feed", policy: .socket)
 ///     for await event in socket {
 ///       if case .text(let text) = event { show(text) }
 ///     }
 ///
-/// It connects at once and comes back after every loss, until it is closed or the server says that
-/// no retry helps (`.status` with the phase `.failed`). One loop reads it. While the loop does not,
-/// up to 1,024 events or 16 MiB wait; then the socket is not read either, so that the server is
-/// slowed down and no message is lost. End it with `close()`; dropping it closes the socket too.
+/// The socket connects at once and reconnects after every loss. It stops when it is closed or when
+/// a retry cannot help (`.status` with the phase `.failed`). Only one loop reads the events. While
+/// the loop reads nothing, up to 1,024 events or 16 MiB wait. Beyond that the socket is not read,
+/// which slows the server down, so no message is lost. End the socket with `close()`; releasing the
+/// last reference closes it too.
 public final class HeldSocket: Sendable, AsyncSequence {
-  /// What happens, one thing at a time.
+  /// An event of the socket.
   public enum Event: Sendable, Hashable {
     case status(LinkStatus)
     case text(String)
     case binary([UInt8])
-    /// How well the server answers, when that changes; good at first.
+    /// The quality of the connection, reported when it changes; good at first.
     case quality(LinkQuality)
-    /// How many messages were handed to a socket since the start.
+    /// The number of messages handed to a socket since the start.
     case sent(UInt64)
     case notice(SocketNotice)
   }
 
-  /// What the sequence consists of.
+  /// An element of the sequence.
   public typealias Element = Event
   /// The iterator of a socket's events.
   public typealias Iterator = UpdateIterator<Event>
 
   private let running: Running<HeldSocketShell>
 
-  /// Begins to connect.
+  /// Starts to connect.
   ///
   /// - Parameters:
   ///   - url: `wss://host[:port]/path`, or `ws://` to this device.
-  ///   - notice: called once if journaling is turned off later, with the reason.
-  /// - Throws: `.local` if the URL is none of a WebSocket, the journal cannot be made, the stored
-  ///   outbox cannot be read, or the device has no descriptors or threads left.
+  ///   - notice: Called once if journaling is turned off later, with the reason.
+  /// - Throws: `.local` if the URL is not a WebSocket URL, the journal cannot be created, the
+  ///   stored outbox cannot be read, or the device has no descriptors or threads left.
   public init(
     _ url: String, policy: LinkPolicy = .socket, options: SocketOptions = SocketOptions(),
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
@@ -62,19 +65,19 @@ public final class HeldSocket: Sendable, AsyncSequence {
       first: [.restored(kept), .start])
   }
 
-  /// Returns the one iterator that a socket serves.
+  /// Returns the only iterator; a socket has one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
 
-  /// Sends a text; never waits. What becomes of it comes as an event.
+  /// Sends a text without waiting. Its outcome is reported as an event.
   public func send(_ text: String) { running.command(.send(.text(text))) }
 
-  /// Sends bytes; never waits. What becomes of them comes as an event.
+  /// Sends bytes without waiting. Their outcome is reported as an event.
   public func send(_ bytes: [UInt8]) { running.command(.send(SocketMessage(binary: bytes))) }
 
-  /// Connects again after a failure, and does not wait for the next try.
+  /// Connects again after a failure, without waiting for the next retry.
   public func start() { running.command(.start) }
 
-  /// Reports whether the app is in front, where there is no lifecycle monitor.
+  /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
     running.command(.link(.device(.lifecycle(lifecycle))))
   }
@@ -84,14 +87,16 @@ public final class HeldSocket: Sendable, AsyncSequence {
     get async { await running.snapshot }
   }
 
-  /// Returns when all commands given before were taken and `isSettled` holds, or the socket is
-  /// closed, or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds, the socket is closed,
+  /// or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (SocketModel) -> Bool) async {
     await running.settled(isSettled)
   }
 
-  /// Waits until accepted messages have arrived, 2 s at most (without a connection only for those
-  /// in memory; `SocketNotice.unsent` counts what is left), closes with 1000, and ends the
-  /// sequence. Runs to completion even if the calling task is cancelled.
+  /// Waits for accepted messages to arrive, closes with 1000, and ends the sequence.
+  ///
+  /// The wait takes at most 2 s. Without a connection, it includes only messages in memory.
+  /// `SocketNotice.unsent` counts the messages that are left. The call runs to completion even if
+  /// the calling task is cancelled.
   public func close() async { await running.close(.stop) { $0.isStopped } }
 }

@@ -3,7 +3,8 @@ import HeldSocket
 import LinkCore
 import LinkDriver
 
-/// The shell of a held socket: its sockets, the app's functions, its outbox's store, its events.
+/// The shell of a held socket: its connections, the app's functions, the outbox's store, and
+/// events.
 actor HeldSocketShell: FeatureShell {
   let sink: InputSink<SocketModel>
   let updates: UpdateChannel<HeldSocket.Event>
@@ -13,7 +14,7 @@ actor HeldSocketShell: FeatureShell {
   private let vault: TokenVault?
   private let sockets: SocketPool
   private let jobs: Jobs<SocketModel, Never>
-  /// The change of the stored outbox that was asked for last.
+  /// The most recently requested change of the stored outbox.
   private var keeping: Task<Void, Never>?
 
   init(
@@ -35,8 +36,9 @@ actor HeldSocketShell: FeatureShell {
     openTimeout = policy.establish.openTimeout
   }
 
-  /// While an app reads nothing, a newer state replaces the one before it and notices are dropped.
-  /// Messages are kept: the socket is not read any more, so that few more can come.
+  /// Replaces the last state by a newer one, and drops notices, while the app reads nothing.
+  ///
+  /// Messages are kept. The socket is no longer read, so only a few more can arrive.
   @Sendable private static func crowd(
     _ waiting: inout [HeldSocket.Event], _ next: HeldSocket.Event
   ) {
@@ -94,8 +96,9 @@ actor HeldSocketShell: FeatureShell {
     }
   }
 
-  /// Everything that a server could repeat of a request's secrets: header values and the query,
-  /// and their parts, as written and decoded. Parts of fewer than 8 bytes are ordinary words.
+  /// Returns the secrets of a request that a server could repeat: header values, the query, and
+  /// their parts, as written and decoded. Parts of fewer than 8 bytes are omitted, since they are
+  /// ordinary words.
   private static func secrets(_ url: String, _ values: [String]) -> [String] {
     let texts = values + url.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
     let parts = texts.flatMap { $0.split { " ;,=&".contains($0) }.map(String.init) }
@@ -110,7 +113,7 @@ actor HeldSocketShell: FeatureShell {
     }
   }
 
-  /// Changes the stored outbox, one change after the other.
+  /// Changes the stored outbox, one change after another.
   ///
   /// A message that could not be removed is sent again by the next run.
   private func keep(_ effect: SocketModel.Effect) {
@@ -142,7 +145,7 @@ extension SocketModel.Input {
 }
 
 extension HeldSocket.Event {
-  /// `nil` for a message whose content is not known.
+  /// Creates an event. Returns `nil` for a message whose content is not known.
   fileprivate init?(_ update: SocketModel.Update) {
     switch update {
     case .status(let status): self = .status(status)

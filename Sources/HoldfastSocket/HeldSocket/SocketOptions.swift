@@ -2,60 +2,70 @@ import HeldSocket
 import LinkCore
 public import LinkDriver
 
-/// How an app wants its socket, beside the policy, and the ports that it stands on.
+/// The settings of a socket besides its policy, and the ports that it uses.
 public struct SocketOptions: Sendable {
-  /// Headers of the next attempt; called for each, and must return quickly. Their values never
-  /// appear in failures.
+  /// The headers of the next attempt.
+  ///
+  /// The function is called for each attempt and must return quickly. The values never appear in
+  /// failures.
   public var headers: @Sendable () -> [(name: String, value: String)] = { [] }
-  /// Gives tokens, which are renewed before they expire and once for each refusal. Without it an
-  /// answer of 401 ends the trying.
+  /// The source of tokens, which are renewed before they expire and once for each refusal.
+  ///
+  /// Without a source, a 401 response ends the retries.
   public var tokens: (any TokenSource)?
-  /// Where requests carry the token.
+  /// The place of the token in requests.
   public var placement = TokenPlacement.header
-  /// Offered in this order (RFC 6455 section 4.1).
+  /// The offered subprotocols, in order of preference (RFC 6455 section 4.1).
   public var subprotocols: [String] = []
   /// Whether compression is offered (RFC 7692).
   public var allowsCompression = true
-  /// What the app's protocol needs of a connection.
+  /// The functions that describe the app's protocol.
   public var language = SocketProtocol()
-  /// The last position that an earlier run noted.
+  /// The last position recorded by an earlier run.
   public var position: String?
-  /// What becomes of messages that are sent while there is no connection.
+  /// The treatment of messages that are sent while there is no connection.
   public var outbox = Outbox.off
-  /// A longer message is dropped unread, with a notice: 16 MiB, as much as may wait for the app.
+  /// The maximum size of a message: 16 MiB, the amount that may wait for the app.
+  ///
+  /// A longer message is dropped unread, with a notice.
   public var maxMessageBytes = 16 << 20
-  /// A file that records every decision for `holdfast replay`; `nil` for none. It holds no content
-  /// of messages. An earlier journal there is kept as FILE.old1, and so on.
+  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  ///
+  /// The journal contains no content of messages. An earlier journal at this path is kept as
+  /// FILE.old1, and so on.
   public var journal: String?
 
-  /// Opens sockets; `nil` for this platform's own network.
+  /// The network that opens sockets; `nil` for the platform's own.
   public var network: (any SocketDialer & HTTPClient)?
-  /// Reports whether and which way the server can be reached; `nil` for this platform's monitor.
+  /// The monitor that reports reachability and the network path; `nil` for the platform's own.
   public var reachability: (any ReachabilityMonitor)?
-  /// Reports whether the app is in front, and when the device sleeps.
+  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
   public var lifecycle: any LifecycleMonitor = AlwaysForeground()
-  /// The time.
+  /// The clock of the socket.
   public var clock: any LinkClock = BootClock()
 
-  /// Options that ask for nothing.
+  /// Creates the default options.
   public init() {}
 
-  /// What becomes of messages that cannot be sent at once (`SocketSettings.Outbox`). Each kind lets
-  /// 1,000 messages of together 16 MiB wait, and refuses more with a notice.
+  /// The treatment of messages that cannot be sent at once (`SocketSettings.Outbox`).
+  ///
+  /// In each case up to 1,000 messages of 16 MiB in total wait. Further ones are refused with a
+  /// notice.
   public enum Outbox: Sendable {
-    /// Accepted while connected only; sent at most once.
+    /// Messages are accepted only while connected, and sent at most once.
     case off
-    /// Kept until there is a connection; sent at most once.
+    /// Messages wait for a connection, and are sent at most once.
     case waiting
-    /// Kept until a pong proves arrival; sent at least once, while the process lives.
+    /// Messages wait until a pong proves their arrival. They are sent at least once while the
+    /// process lives.
     case memory
-    /// The same, stored before it is sent.
+    /// Messages are treated as with `memory`, and stored before they are sent.
     case durable(any OutboxStore)
   }
 
   func settings(_ policy: LinkPolicy) -> SocketSettings {
     var settings = SocketSettings(policy: policy)
-    // A policy stays valid if its tries wait for a token.
+    // The policy stays valid if its attempts wait for a token.
     if tokens != nil, let gated = try? policy.setting([("gate.credentials", "true")]) {
       settings.policy = gated
     }

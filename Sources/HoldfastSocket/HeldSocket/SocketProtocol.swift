@@ -1,29 +1,36 @@
 public import LinkCore
 import HeldSocket
 
-/// What an app's protocol needs of a connection, as pure functions; all are optional.
+/// A description of the app's protocol as optional pure functions.
 ///
-/// They run outside of the model, which learns their results only: the same message must always
-/// give the same result.
+/// The functions run outside of the model, which receives only their results. The same message must
+/// always give the same result.
 public struct SocketProtocol: Sendable {
-  /// Makes the first message of every connection: a greeting, a login, a subscription.
+  /// Returns the first message of every connection, such as a greeting, a login or a subscription.
   public var hello: (@Sendable (SocketGreeting) -> SocketMessage?)?
-  /// Whether a message confirms the greeting. With this function "connected" means confirmed,
-  /// within the policy's `establish.timeout`.
+  /// Returns whether a message confirms the greeting.
+  ///
+  /// With this function, a link is connected only after the confirmation, within the policy's
+  /// `establish.timeout`.
   public var confirms: (@Sendable (SocketMessage) -> Bool)?
-  /// The position of a message in the server's sequence, to be resumed behind.
+  /// Returns the position of a message in the server's sequence, from which a connection can
+  /// resume.
   public var position: (@Sendable (SocketMessage) -> String?)?
-  /// Makes the message that asks for what lies behind the last position noted; sent when a
-  /// connection stands, before messages of the app.
+  /// Returns the message that requests everything after the last recorded position.
+  ///
+  /// It is sent when a connection is established, before messages of the app.
   public var resume: (@Sendable (String) -> SocketMessage?)?
-  /// A ping of the app's own, sent instead of WebSocket's whenever the policy asks for one.
+  /// The app's own ping, sent instead of a WebSocket ping whenever the policy requires one.
   public var ping: SocketMessage?
-  /// Whether a message answers that ping, which measures the round trip; any message proves life.
+  /// Returns whether a message answers that ping, which measures the round trip.
+  ///
+  /// Any message proves that the server works.
   public var answersPing: (@Sendable (SocketMessage) -> Bool)?
-  /// Whether a message proves that the server works; every message does without this function.
+  /// Returns whether a message proves that the server works. Without this function every message
+  /// does.
   public var provesLife: (@Sendable (SocketMessage) -> Bool)?
 
-  /// A protocol that needs nothing.
+  /// Creates a description without any functions.
   public init() {}
 
   func marks(of message: SocketMessage) -> SocketMarks {
@@ -36,12 +43,12 @@ public struct SocketProtocol: Sendable {
   }
 }
 
-/// What is known when a connection opens, for its first message.
+/// The information available for the first message of a connection.
 public struct SocketGreeting: Sendable, Hashable {
-  /// The present token, if the socket has a source of tokens.
+  /// The current token, if the socket has a source of tokens.
   public var token: String?
-  /// The last position noted; `nil` before the first.
+  /// The last recorded position; `nil` before the first.
   public var position: String?
-  /// The subprotocol that the server chose, if any.
+  /// The subprotocol that the server selected, if any.
   public var subprotocol: String?
 }

@@ -4,16 +4,16 @@ import Synchronization
 
 /// A queue of the app's commands in front of the driver's inbox.
 ///
-/// A command never waits, so that an app that reads slowly can still act. While the inbox is full,
-/// commands are queued here. The queue has no bound: commands are given by a person, and none may
-/// be lost.
+/// A command never waits, so an app that reads slowly can still act. While the inbox is full,
+/// commands are queued here. The queue has no bound, because commands come from a person and none
+/// may be lost.
 final class CommandLane<M: Journaled>: Sendable {
   private let driver: Driver<M>
   private let state = Mutex(State())
 
   private struct State {
     var waiting: [M.Input] = []
-    /// Posts the queued commands; `nil` if there are none.
+    /// The task that posts the queued commands; `nil` if there are none.
     var mover: Task<Void, Never>?
   }
 
@@ -31,7 +31,7 @@ final class CommandLane<M: Journaled>: Sendable {
     }
   }
 
-  /// Returns when the driver has taken all commands given before.
+  /// Returns when the driver has received all earlier commands.
   func drained() async {
     while let mover = state.withLock(\.mover) { await mover.value }
   }

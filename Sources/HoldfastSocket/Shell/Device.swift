@@ -2,15 +2,15 @@ package import LinkCore
 package import LinkDriver
 import Synchronization
 
-/// The monitors of the device, and the inputs that their reports become.
+/// The monitors of the device, and the conversion of their reports into inputs.
 package struct Device<Input: Sendable>: Sendable {
   let reachability: any ReachabilityMonitor
   let lifecycle: any LifecycleMonitor
-  /// Forgets idle connections before each change: their network path may be gone; `nil` for a
-  /// feature without one.
+  /// The client whose idle connections are forgotten before each change, since their network path
+  /// may be gone; `nil` for a feature without one.
   let network: (any HTTPClient)?
   let input: @Sendable (DeviceChange) -> Input
-  /// The input for a machine that asks what the device has to spare.
+  /// Returns the input for the device's conditions, for a machine that depends on them.
   var conditions: (@Sendable (DeviceConditions) -> Input)?
   private let known = KnownConditions()
 
@@ -23,8 +23,7 @@ package struct Device<Input: Sendable>: Sendable {
     (self.conditions, self.input) = (conditions, input)
   }
 
-  /// Returns the inputs that say how the device is before anything is begun, as far as that is
-  /// known.
+  /// Returns the inputs that describe the initial state of the device, as far as it is known.
   func present() -> [Input] {
     let events = lifecycle.present()
     let changed = known.change { conditions in
@@ -39,7 +38,7 @@ package struct Device<Input: Sendable>: Sendable {
   func reportReachability(_ post: (Input) async -> Void) async {
     for await change in reachability.changes() {
       await network?.forgetConnections()
-      // First: what begins on the new way must know what it costs.
+      // The conditions come first: work that starts on the new path must know its cost.
       await report({ $0.traits = change.traits }, post)
       await post(input(.reachability(change)))
     }
@@ -80,7 +79,7 @@ extension Device where Input: LinkInput {
 }
 
 extension DeviceConditions {
-  /// Takes what an event says about them.
+  /// Updates the conditions that an event reports.
   fileprivate mutating func note(_ event: LifecycleEvent) {
     switch event {
     case .protectedData(let isAvailable): isProtectedDataAvailable = isAvailable
@@ -90,7 +89,7 @@ extension DeviceConditions {
   }
 }
 
-/// What two monitors said of the device, put together.
+/// The combined conditions that two monitors reported.
 private final class KnownConditions: Sendable {
   private let now = Mutex(DeviceConditions())
 
@@ -104,13 +103,14 @@ private final class KnownConditions: Sendable {
   }
 }
 
-/// The state that tells an app in background from a device that is asleep.
+/// The state that distinguishes an app in the background from a sleeping device.
 struct DeviceLife {
   private var isInBackground = false
-  /// Sleep puts an app in front into background; waking brings it back.
+  /// Whether the device sleeps, which moves an app from the foreground to the background until it
+  /// wakes.
   private var isAsleep = false
 
-  /// Returns what an event changes for a machine.
+  /// Returns the changes that an event causes for a machine.
   mutating func changes(for event: LifecycleEvent) -> [DeviceChange] {
     switch event {
     case .foreground:

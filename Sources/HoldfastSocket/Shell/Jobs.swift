@@ -1,10 +1,10 @@
 package import LinkCore
 import Synchronization
 
-/// Tasks beside the driver. Each posts the input that it returns; all are cancelled on stop.
+/// Tasks outside the driver. Each posts the input that it returns; `stop` cancels them all.
 ///
-/// The number of tasks has no bound of its own: each answers one effect, and the machine bounds
-/// what it has under way.
+/// The number of tasks has no bound of its own: each handles one effect, and the machine bounds the
+/// effects in progress.
 package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
   package typealias Work = @Sendable () async -> M.Input?
 
@@ -22,9 +22,10 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
     self.sink = sink
   }
 
-  /// Starts work, unless all work was stopped; with a name it can be cancelled alone.
+  /// Starts work, unless all work was stopped.
   ///
-  /// Work under way with the same name is cancelled.
+  /// Named work can be cancelled by its name. It replaces earlier work of the same name, which is
+  /// cancelled.
   package func start(_ name: Name? = nil, _ work: @escaping Work) {
     state.withLock { state in
       guard !state.isStopped else { return }
@@ -34,7 +35,7 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
       if let name { state.names[name] = id }
       state.tasks[id] = Task { [sink] in
         let input = await work()
-        // Work that was cancelled is not under way any more.
+        // Cancelled work is no longer in progress.
         guard self.state.withLock({ $0.forget(id, name) }) != nil, let input else { return }
         await sink.post([input])
       }
@@ -55,7 +56,7 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Renews the token; the vault tells the machine of it.
+  /// Renews the token; the vault reports the renewal to the machine.
   package func renew(_ vault: TokenVault) {
     start {
       await vault.renew()
@@ -63,12 +64,12 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Cancels work; nothing of it is posted.
+  /// Cancels work; its result is not posted.
   package func cancel(_ name: Name) {
     state.withLock { $0.cancel(name) }
   }
 
-  /// Cancels all work under way; work that comes later is not started.
+  /// Cancels all work in progress, and prevents later work from starting.
   package func stop() {
     state.withLock { state in
       state.isStopped = true

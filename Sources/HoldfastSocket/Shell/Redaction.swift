@@ -1,10 +1,11 @@
 package import LinkCore
 
-/// The removal of tokens from texts of servers, which are shown, logged and journaled.
+/// A filter that removes tokens from a server's texts, which are shown, logged and journaled.
 package struct Redaction: Sendable {
-  /// The characters that are kept; the bound of the codec of error bodies too.
+  /// The number of characters that are kept. It is also the limit of the codec for error bodies.
   private static let limit = 300
-  /// A text may be cut within a token. Prefixes of fewer bytes than this reveal nothing.
+  /// The shortest prefix of a token that is removed. A text may end within a token, and shorter
+  /// prefixes reveal nothing.
   private static let shortest = 8
   private static let mark = Array("[token]".utf8)
 
@@ -33,12 +34,12 @@ package struct Redaction: Sendable {
     return String(String(decoding: kept, as: UTF8.self).unicodeScalars.prefix(Self.limit))
   }
 
-  /// Returns the same failure with a clean text.
+  /// Returns the failure with its text redacted.
   package func clean(_ failure: LinkFailure) -> LinkFailure {
     failure.mapText { clean($0) }
   }
 
-  /// Returns the end of a secret that `bytes` begin with; the text may be cut within it.
+  /// Returns the end of a secret at the start of `bytes`. The text may end within the secret.
   private static func end(of secret: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
     var index = bytes.startIndex
     for (count, byte) in secret.enumerated() {

@@ -2,24 +2,24 @@ package import LinkCore
 
 /// The place of a token in a request.
 public enum TokenPlacement: String, Sendable, Hashable, CaseIterable {
-  /// `Authorization: Bearer …`
+  /// The header `Authorization: Bearer …`.
   case header
-  /// `?token=…`, for libraries and proxies that drop the header.
+  /// The query `?token=…`, for libraries and proxies that drop the header.
   case query
 }
 
-/// The token of requests: its source, and its place in a request.
+/// The source of a request's token, and its place in the request.
 package enum RequestCredentials: Sendable {
   /// Requests carry no token.
   case none
-  /// One token that is not renewed, in the header.
+  /// A single token that is not renewed, in the header.
   case fixed(String)
   /// Tokens that are renewed when they expire or are refused.
   case vault(TokenVault, TokenPlacement)
 
   package typealias Fields = [(name: String, value: String)]
 
-  /// The present token, if there is one; asks no source.
+  /// The current token, if there is one; does not call the source.
   package var present: String? {
     get async {
       switch self {
@@ -30,7 +30,7 @@ package enum RequestCredentials: Sendable {
     }
   }
 
-  /// Returns the present token; gets the first one from its source.
+  /// Returns the current token, or gets the first one from its source.
   ///
   /// - Throws: `.http` with 401, or `.local`, if the source has none.
   package func first() async throws(LinkFailure) -> String? {
@@ -40,7 +40,7 @@ package enum RequestCredentials: Sendable {
     }
   }
 
-  /// Notes that the server refused a token.
+  /// Records that the server refused a token.
   package func refused(_ token: String?) async {
     switch self {
     case .none, .fixed: return
@@ -48,7 +48,7 @@ package enum RequestCredentials: Sendable {
     }
   }
 
-  /// Returns what carries a token.
+  /// Returns the headers and the query that carry a token.
   package func fields(_ token: String?) -> (headers: Fields, query: Fields) {
     guard let token else { return ([], []) }
     switch self {

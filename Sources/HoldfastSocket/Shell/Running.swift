@@ -4,25 +4,25 @@ import Synchronization
 
 /// The actor that carries out the effects of one feature.
 ///
-/// It maps effects to the pieces of this room and to ports, and what they report to inputs.
+/// It maps effects to calls of this module and of ports, and their results to inputs.
 package protocol FeatureShell: Actor {
   associatedtype Model: Journaled
   associatedtype Update: Sendable
 
-  /// Posts the inputs of the shell.
+  /// The sink that posts the shell's inputs.
   nonisolated var sink: InputSink<Model> { get }
-  /// Takes the updates of the shell to the app.
+  /// The channel that delivers the shell's updates to the app.
   nonisolated var updates: UpdateChannel<Update> { get }
 
-  /// Carries out one effect. It returns quickly: the driver waits for it.
+  /// Carries out one effect. The driver waits for it, so it must return quickly.
   func perform(_ effect: Model.Effect) async
 
-  /// Ends what is under way; may be called more than once.
+  /// Ends the work in progress. It may be called more than once.
   func stop() async
 }
 
 extension FeatureShell {
-  /// Stops, posts nothing any more, and ends the updates.
+  /// Stops the shell, closes its sink, and ends the updates.
   fileprivate nonisolated func end() async {
     sink.close()
     await stop()
@@ -30,7 +30,7 @@ extension FeatureShell {
   }
 }
 
-/// A feature at work, from its first input to its close: driver, shell, device, commands, updates.
+/// A running feature: its driver, shell, device monitors, commands and updates.
 package final class Running<S: FeatureShell>: Sendable {
   package typealias Input = S.Model.Input
 
@@ -42,10 +42,10 @@ package final class Running<S: FeatureShell>: Sendable {
   /// Starts the driver.
   ///
   /// - Parameters:
-  ///   - device: what the machine is told of the device, its present state before anything else;
-  ///     `nil` for nothing.
-  ///   - inputs: what the machine is told first.
-  ///   - onEnd: runs when everything has ended, the journal included.
+  ///   - device: The monitors of the device, whose initial state is the first input; `nil` for
+  ///     none.
+  ///   - inputs: The machine's next inputs.
+  ///   - onEnd: Runs when everything has ended, including the journal.
   package init(
     _ start: MachineStart<S.Model>, _ shell: S, clock: any LinkClock,
     device: Device<Input>? = nil, first inputs: [Input] = [],
@@ -86,11 +86,12 @@ package final class Running<S: FeatureShell>: Sendable {
     }
   }
 
-  /// Gives the machine a command; never waits, and keeps the order of the calls.
+  /// Passes a command to the machine without waiting, in the order of the calls.
   package func command(_ input: Input) { commands.put(input) }
 
-  /// Posts an input after all commands given before; runs to completion even if the calling task is
-  /// cancelled.
+  /// Posts an input after all earlier commands.
+  ///
+  /// The call runs to completion even if the calling task is cancelled.
   package func post(_ input: Input) async {
     await Task { [driver, commands] in
       await commands.drained()
@@ -103,16 +104,16 @@ package final class Running<S: FeatureShell>: Sendable {
     get async { await driver.snapshot }
   }
 
-  /// Returns when all commands given before were taken and `isSettled` holds, or the driver has
-  /// ended, or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds, the driver has ended,
+  /// or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (S.Model) -> Bool) async {
     await commands.drained()
     await driver.settle(isSettled)
   }
 
-  /// Gives the machine its last input, waits until `isSettled` holds, and ends everything.
+  /// Posts the last input, waits until `isSettled` holds, and ends everything.
   ///
-  /// Runs to completion even if the calling task is cancelled.
+  /// The call runs to completion even if the calling task is cancelled.
   package func close(_ last: Input, until isSettled: @escaping @Sendable (S.Model) -> Bool) async {
     await Task { [driver, commands, shell] in
       await commands.drained()
@@ -130,23 +131,23 @@ package final class Running<S: FeatureShell>: Sendable {
   }
 }
 
-/// A machine at its start: what it is made from, its seed, and the journal of the run.
+/// The start of a machine: its initial value, its seed, and the journal of the run.
 package struct MachineStart<M: Journaled>: Sendable {
   package let birth: M.Birth
   let journal: Journal<M>?
   private let seed: UInt64
 
-  /// A start without a journal.
+  /// Creates a start without a journal.
   package init(_ birth: M.Birth) {
     self.birth = birth
     seed = .random(in: .min ... .max)
     journal = nil
   }
 
-  /// A start that is journaled if there is a path.
+  /// Creates a start that is journaled if there is a path.
   ///
-  /// - Parameter notice: called once if journaling is turned off later, with the reason.
-  /// - Throws: if the journal cannot be made.
+  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Throws: `JournalError` if the journal cannot be created.
   package init(
     _ birth: M.Birth, journal path: String?, at wall: Timestamp,
     notice: @escaping @Sendable (JournalError) -> Void
@@ -164,14 +165,14 @@ package struct MachineStart<M: Journaled>: Sendable {
   var machine: M { M(birth, seed: seed) }
 }
 
-/// Posts inputs to the driver. Closed on stop, which breaks the retain cycle of driver and shell.
+/// A sink that posts inputs to the driver. Closing it breaks the retain cycle of driver and shell.
 package final class InputSink<M: Journaled>: Sendable {
   private let driver = Mutex<Driver<M>?>(nil)
 
   /// Creates a sink that drops inputs until it is opened.
   package init() {}
 
-  /// Names the driver; before that and after `close`, inputs are dropped.
+  /// Sets the driver. Before this call and after `close`, inputs are dropped.
   func open(to driver: Driver<M>) {
     self.driver.withLock { $0 = driver }
   }
@@ -180,9 +181,10 @@ package final class InputSink<M: Journaled>: Sendable {
     driver.withLock { $0 = nil }
   }
 
-  /// Posts inputs in order; waits for room in the driver's inbox.
+  /// Posts inputs in order, and waits for room in the driver's inbox.
   ///
-  /// Do not await it where the driver waits for the caller: only the driver can make room.
+  /// Do not await the call where the driver waits for the caller, because only the driver can make
+  /// room.
   package func post(_ inputs: [M.Input]) async {
     guard let driver = driver.withLock(\.self) else { return }
     await driver.post(contentsOf: inputs)

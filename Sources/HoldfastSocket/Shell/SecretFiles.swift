@@ -2,18 +2,18 @@ public import LinkCore
 public import LinkDriver
 import OwnerFiles
 
-/// Secrets in files of a directory, one for each, which only their owner can read (0600).
+/// Secrets in one file each, in a directory, readable only by their owner (0600).
 ///
-/// A system without a lock of its own keeps them readable; where the system has a keychain, that is
-/// the better place.
+/// The files stay readable on a device without a lock. Where the system has a keychain, prefer it.
 public struct SecretFiles: SecretStore, Hashable {
   private let directory: String
 
-  /// Names the directory, which is created when a secret is kept. A secret of more than 1,024 bytes
-  /// is refused when it is read.
+  /// Creates a store in the directory, which is created when a secret is stored.
+  ///
+  /// Reading a secret of more than 1,024 bytes fails.
   public init(in directory: String) { self.directory = directory }
 
-  /// The path of a secret's file.
+  /// Returns the path of a secret's file.
   public func path(of name: SecretName) -> String { file(name).path }
 
   public func read(_ name: SecretName) throws(StoreFailure) -> Secret? {

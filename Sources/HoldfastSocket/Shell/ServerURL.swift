@@ -1,9 +1,9 @@
 import Foundation
 package import LinkCore
 
-/// URLs of a backend: its address and the paths of its interface.
+/// Functions that build and check the URLs of a backend.
 package enum ServerURL {
-  /// Returns the URL of a path; a path of the server's address is kept as a prefix.
+  /// Returns the URL of a path. A path in the server's address becomes a prefix.
   package static func http(_ server: String, _ path: String) -> String {
     var base = server
     while base.hasSuffix("/") { base.removeLast() }
@@ -23,9 +23,9 @@ package enum ServerURL {
     URLComponents(string: url)?.host?.isEmpty == false
   }
 
-  /// Returns the host of a WebSocket URL that an app gave.
+  /// Returns the host of a WebSocket URL passed by an app.
   ///
-  /// - Throws: `.local` if it is none.
+  /// - Throws: `.local` if it is not a valid WebSocket URL.
   package static func webSocketHost(_ url: String) throws(LinkFailure) -> String {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
       scheme == "ws" || scheme == "wss", let host = parts.host, !host.isEmpty, parts.user == nil,
@@ -36,8 +36,10 @@ package enum ServerURL {
     return host
   }
 
-  /// Returns the URL of a page of the server behind a WebSocket URL, without TLS and with the port
-  /// of its kind if the socket has TLS; `nil` if it is none.
+  /// Returns the `http` URL of a page on the server of a WebSocket URL; `nil` if the URL is
+  /// invalid.
+  ///
+  /// A URL with TLS loses its port, since the page is served on the default port.
   package static func page(_ path: String, besides url: String) -> String? {
     guard hasHost(url), var parts = URLComponents(string: url) else { return nil }
     if parts.scheme?.lowercased() == "wss" { parts.port = nil }
@@ -47,7 +49,7 @@ package enum ServerURL {
 }
 
 extension LinkFailure {
-  /// Runs `work`; a failure of its own kind becomes one of this device.
+  /// Runs `work`, and converts a failure of its own type into a local one.
   package static func local<Value, Failure: Error & CustomStringConvertible>(
     _ work: () async throws(Failure) -> Value
   ) async throws(LinkFailure) -> Value {

@@ -2,7 +2,7 @@ package import LinkCore
 package import LinkDriver
 import Synchronization
 
-/// The sockets of one shell by attempt, from the dial to the end of the closing handshake.
+/// The sockets of one shell, by attempt, from the dial to the end of the closing handshake.
 package final class SocketPool: Sendable {
   fileprivate struct State {
     /// Attempts whose handle has not been returned yet.
@@ -19,7 +19,9 @@ package final class SocketPool: Sendable {
   private let credentials: RequestCredentials
   private let state = Mutex(State())
 
-  /// - Parameter policy: says which failures mean that the token was refused.
+  /// Creates a pool without sockets.
+  ///
+  /// - Parameter policy: Determines which failures mean that the token was refused.
   package init(
     _ network: any SocketDialer & HTTPClient, policy: LinkPolicy,
     credentials: RequestCredentials = .none
@@ -29,13 +31,13 @@ package final class SocketPool: Sendable {
     self.credentials = credentials
   }
 
-  /// Opens a socket with the present token; does nothing once stopped.
+  /// Opens a socket with the current token, unless the pool is stopped.
   ///
   /// - Parameters:
-  ///   - request: the request without the token.
-  ///   - secrets: what must not appear in a failure, besides the token.
-  ///   - deliver: gets what `SocketDialer` delivers, failures redacted. The redaction is
-  ///     for the texts inside of messages.
+  ///   - request: The request without the token.
+  ///   - secrets: Texts that must not appear in a failure, in addition to the token.
+  ///   - deliver: Receives the events of `SocketDialer` with redacted failures, and the redaction
+  ///     for texts inside messages.
   package func open(
     _ attempt: AttemptID, _ request: SocketRequest, hiding secrets: [String] = [],
     deliver: @escaping @Sendable ([SocketEvent], Redaction) async -> Void
@@ -46,7 +48,8 @@ package final class SocketPool: Sendable {
     var request = request
     request.headers = fields.headers + request.headers
     request.query = fields.query + request.query
-    // The dialer tells what it waited for. The link's own limit, which cannot, comes a moment later.
+    // The dialer reports what it waited for. The link's own limit cannot, so it expires slightly
+    // later.
     request.openTimeout -= min(request.openTimeout / 10, .milliseconds(250))
     let isStopped = state.withLock { state in
       if !state.isStopped { state.opening.insert(attempt) }
@@ -62,17 +65,18 @@ package final class SocketPool: Sendable {
       self?.forget(attempt)
     }
     state.withLock { state in
-      // It may have failed, or everything may have stopped, during the dial: then it is dropped.
+      // The attempt may have failed, or the pool stopped, during the dial. Then the socket is
+      // dropped.
       if state.opening.remove(attempt) != nil { state.open[attempt] = socket }
     }
   }
 
   /// Closes the socket of an attempt in a task of its own.
   ///
-  /// After 1001 idle REST connections are forgotten too: the network path of the socket fell silent
-  /// or went away, and theirs is the same.
+  /// With code 1001 it also forgets idle REST connections, since they share the network path of the
+  /// socket, which fell silent or disappeared.
   ///
-  /// - Parameter then: runs after the closing handshake, or at once if there is no socket.
+  /// - Parameter then: Runs after the closing handshake, or at once if there is no socket.
   package func close(
     _ attempt: AttemptID, code: UInt16, then: @escaping @Sendable () async -> Void = {}
   ) {
@@ -94,12 +98,12 @@ package final class SocketPool: Sendable {
   /// Sends a ping; does nothing if the socket is gone.
   package func ping(_ attempt: AttemptID, id: UInt64) async { await socket(attempt)?.ping(id: id) }
 
-  /// Sends a message; does nothing if the socket is closed, since the report of its loss follows
-  /// what arrived before.
+  /// Sends a message, unless the socket is closed. The report of the loss then follows after the
+  /// events that arrived before it.
   ///
-  /// - Parameter refused: runs if the socket's queue is full, or the message has no content. The
-  ///   caller does not wait for it: only the driver, which waits for the caller, can make room in
-  ///   its inbox.
+  /// - Parameter refused: Runs if the socket's queue is full or the message has no content. The
+  ///   caller does not wait for it, because only the driver can make room in its inbox, and the
+  ///   driver waits for the caller.
   package func send(
     _ message: SocketMessage, on attempt: AttemptID,
     refused: @escaping @Sendable () async -> Void
@@ -112,7 +116,7 @@ package final class SocketPool: Sendable {
     if outcome == .full { Task { await refused() } }
   }
 
-  /// Closes all sockets with 1000 and waits for the closing handshakes; opens none any more.
+  /// Closes all sockets with 1000, waits for the closing handshakes, and opens no more sockets.
   package func stop() async {
     let open = state.withLock { state in
       state.isStopped = true
@@ -140,12 +144,12 @@ extension SocketPool.State {
 }
 
 extension SocketEvent {
-  /// Returns the input of a model for the event.
+  /// Returns the model's input for the event.
   ///
   /// - Parameters:
-  ///   - opened: Makes an input of the headers of the upgrade.
-  ///   - message: Makes an input of a message.
-  ///   - link: Makes an input of an event that any link can have.
+  ///   - opened: Returns the input for the headers of the upgrade.
+  ///   - message: Returns the input for a message.
+  ///   - link: Returns the input for an event that any link can have.
   package func input<Input>(
     of attempt: AttemptID, opened: ([String: String]) -> Input,
     message: (SocketMessage) -> Input, link: (LinkEvent) -> Input
@@ -156,7 +160,7 @@ extension SocketEvent {
     case .binary(let bytes): message(SocketMessage(binary: bytes))
     case .ping: link(.ping(attempt))
     case .pong(let id): link(.pong(attempt, id))
-    // As after a sleep, what is open is suspect.
+    // As after a sleep, the open connection has to be verified.
     case .stalled: link(.device(.woke))
     case .oversized(let bytes): link(.oversized(attempt, bytes: bytes))
     case .failed(let failure): link(.lost(attempt, failure))

@@ -2,21 +2,21 @@ package import LinkCore
 package import LinkDriver
 import LinkJSON
 
-/// A source of tokens: the first one, and a new one whenever the old one expires or is refused.
+/// A source of the first token, and of a new one whenever the current token expires or is refused.
 public protocol TokenSource: Sendable {
-  /// Returns a token; not the one returned before, if the source can get another.
+  /// Returns a token, different from the previous one if the source can get another.
   func token() async throws(TokenFailure) -> String
 }
 
 /// The reason why a source has no token.
 public enum TokenFailure: Error, Sendable, Hashable {
-  /// The user has to sign in again.
+  /// The user must sign in again.
   case rejected
   /// A later call may succeed.
   case unavailable
 }
 
-/// One token that cannot be renewed.
+/// A single token that cannot be renewed.
 public struct FixedToken: TokenSource {
   private let text: String
 
@@ -27,35 +27,37 @@ public struct FixedToken: TokenSource {
   public func token() async throws(TokenFailure) -> String { text }
 }
 
-/// The present token, in memory only, and its renewal: one at a time, whatever asks for it.
+/// The current token, in memory only. At most one renewal runs at a time.
 package actor TokenVault {
-  /// Tells of a token's renewal, and the user whom the token names.
+  /// Reports a renewal and the user named by the token.
   package typealias Tell = @Sendable (HeldLink.CredentialsEvent, _ user: String?) async -> Void
 
   private let source: any TokenSource
-  /// The time for one renewal; a later answer of the source is ignored.
+  /// The time limit of a renewal; a later answer of the source is ignored.
   private let limit: Duration
   private let clock: any LinkClock
   package private(set) var token: String?
-  /// The user whom the present token names, if it names one.
+  /// The user named by the current token, if any.
   private var user: String?
-  /// The server refused the present token.
+  /// Whether the server refused the current token.
   private var isRefused = false
   private var renewal: Renewal?
   private var renewals: UInt64 = 0
   private let tell: Tell
   private var isEnded = false
 
-  /// A call of the source, and the continuations that wait for its outcome.
+  /// A call to the source, and the continuations that wait for its outcome.
   private struct Renewal {
     let id: UInt64
     let tasks: [Task<Void, Never>]
     var waiting: [CheckedContinuation<HeldLink.CredentialsEvent, Never>] = []
   }
 
+  /// Creates a vault without a token.
+  ///
   /// - Parameters:
-  ///   - limit: the time for one renewal.
-  ///   - tell: called after a renewal, for the link to know of it.
+  ///   - limit: The time limit of a renewal.
+  ///   - tell: Called after a renewal, to report it to the link.
   package init(
     _ source: any TokenSource, limit: Duration, clock: any LinkClock, tell: @escaping Tell
   ) {
@@ -65,7 +67,7 @@ package actor TokenVault {
     self.tell = tell
   }
 
-  /// Forgets the token; a token that a request gets later is not told of.
+  /// Forgets the token. Tokens that later requests get are not reported.
   package func end() {
     token = nil
     user = nil
@@ -74,12 +76,13 @@ package actor TokenVault {
     end(.refreshFailed)
   }
 
-  /// Notes that the server refused a token; changes nothing if it is not the present one.
+  /// Records that the server refused a token, if it is the current one.
   package func refused(_ token: String?) {
     if token == self.token { isRefused = true }
   }
 
-  /// Returns the present token, or gets the first one: a request may precede the link's own wish.
+  /// Returns the current token, or gets the first one, since a request may come before the link's
+  /// own.
   package func first() async throws(LinkFailure) -> String {
     if let token { return token }
     let event = await refresh()
@@ -87,17 +90,17 @@ package actor TokenVault {
       if !isEnded { await tell(event, user) }
       return token
     }
-    // The link handles this like any refusal, and refreshes once before it signs out.
+    // The link handles this error like any refusal, and refreshes once before it signs out.
     switch event {
     case .rejected, .cleared: throw .http(status: 401, retryAfter: nil, detail: "no token")
     case .refreshFailed, .available: throw .local(detail: "there is no token yet")
     }
   }
 
-  /// Gets a new token and tells of it.
+  /// Gets a new token and reports it.
   package func renew() async { await tell(await refresh(), user) }
 
-  /// Gets a new token; callers at the same time share one call of the source.
+  /// Gets a new token. Concurrent callers share one call to the source.
   private func refresh() async -> HeldLink.CredentialsEvent {
     await withCheckedContinuation { continuation in
       if renewal == nil { renewal = begin() }
@@ -109,7 +112,7 @@ package actor TokenVault {
     renewals += 1
     let id = renewals
     let deadline = clock.now.advanced(by: limit)
-    // Two tasks: a source may never answer.
+    // A separate task enforces the limit, since a source may never answer.
     let asking = Task { [weak self, source] in
       do throws(TokenFailure) {
         let token = try await source.token()
@@ -142,7 +145,7 @@ package actor TokenVault {
   }
 
   private func take(_ next: String) -> HeldLink.CredentialsEvent {
-    // The same token again is of no use once it was refused; until then it still serves.
+    // A repeated token is useless once it was refused; until then it remains valid.
     if next == token { return isRefused ? .rejected : .refreshFailed }
     token = next
     isRefused = false
@@ -154,11 +157,12 @@ package actor TokenVault {
 
 /// The claims of a JWT, unverified; empty for any other token.
 ///
-/// Only its issuer and the server can verify it. They check again whatever depends on it here.
+/// Only the issuer and the server can verify a token. They check again everything that depends on
+/// it.
 struct TokenClaims: Sendable, Hashable {
-  /// The time at which it expires (RFC 7519 section 4.1.4).
+  /// The time at which the token expires (RFC 7519 section 4.1.4).
   private(set) var expiresAt: Timestamp?
-  /// The user that it names (RFC 7519 section 4.1.2).
+  /// The user named by the token (RFC 7519 section 4.1.2).
   private(set) var user: String?
 
   init(_ token: String) {

@@ -1,22 +1,22 @@
 import Synchronization
 
-/// A queue of updates for the app, which never makes the machine wait for the app.
+/// A queue of updates for the app that never makes the machine wait for the app.
 ///
-/// At the bound its owner decides what happens to one more update, and can wait for room.
+/// When the queue is full, its owner decides what happens to another update, and can wait for room.
 package final class UpdateChannel<Update: Sendable>: Sendable {
-  /// Updates that may wait for the app; one with content counts once more for each 16 KiB of it.
+  /// The maximum number of waiting updates, where each 16 KiB of content count as one more.
   package static var limit: Int { 1024 }
 
-  /// Adds an update to a full queue: it may replace another one, or be dropped.
+  /// Adds an update to a full queue; the update may replace another one or be dropped.
   package typealias Crowd = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
 
   fileprivate struct State {
     var waiting: [Update] = []
     var taken = 0
-    /// What waits, in the unit of `limit`.
+    /// The load of the waiting updates, in the unit of `limit`.
     var load = 0
     var reader: CheckedContinuation<Update?, Never>?
-    /// Resumed when the app has read on.
+    /// Waiters that are resumed when the app has read enough.
     var observers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
   }
@@ -25,20 +25,22 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   private let bytes: @Sendable (Update) -> Int
   private let state = Mutex(State())
 
+  /// Creates an empty channel.
+  ///
   /// - Parameters:
-  ///   - crowd: puts one more into a full channel.
-  ///   - bytes: the content of an update that may be long.
+  ///   - crowd: Adds an update to a full channel.
+  ///   - bytes: Returns the size of an update's content, if it may be long.
   package init(crowd: @escaping Crowd, bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }) {
     self.crowd = crowd
     self.bytes = bytes
   }
 
-  /// Whether the bound is reached.
+  /// Whether the channel has reached its limit.
   package var isFull: Bool { state.withLock { $0.load >= Self.limit } }
 
   private func load(of update: Update) -> Int { 1 + bytes(update) >> 14 }
 
-  /// Queues an update.
+  /// Adds an update, or passes it to the waiting reader.
   package func put(_ update: Update) {
     let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }
@@ -49,7 +51,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     reader?.resume(returning: update)
   }
 
-  /// Returns when the app has read half of what may wait, or the stream has ended.
+  /// Returns when the app has read down to half of the limit, or the stream has ended.
   package func room() async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
@@ -61,10 +63,12 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     }
   }
 
-  /// Hands over what a socket brought, some at a time; at the bound it waits until the app has read
-  /// half of what waits, so that the socket is not read either.
+  /// Delivers a socket's events in batches of at most 64.
   ///
-  /// - Parameter paused: called before and after such a wait.
+  /// When the channel is full, it waits until the app has read down to half of the limit, so the
+  /// socket is not read either.
+  ///
+  /// - Parameter paused: Called before and after such a wait.
   package func paced<Event>(
     _ events: [Event], paused: (Bool) async -> Void, then: ([Event]) async -> Void
   ) async {
@@ -80,11 +84,14 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     }
   }
 
-  /// The next update; `nil` when the stream has ended or the reader was cancelled. One reader.
+  /// Returns the next update; `nil` if the stream has ended or the reader was cancelled.
+  ///
+  /// There may be only one reader.
   package func next() async -> Update? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // Read under the lock: a cancellation before finds it, one after finds the reader.
+        // Cancellation is read under the lock: an earlier one is found here, a later one finds the
+        // reader.
         let (answer, observers) = state.withLock {
           $0.take(for: continuation, unless: Task.isCancelled, load(of:))
         }
@@ -127,7 +134,7 @@ extension UpdateChannel.State {
     return observers
   }
 
-  /// An answer that is there at once, and what waits for room that now is there.
+  /// Returns an update that is available at once, and the observers for whom there is now room.
   fileprivate mutating func take(
     for reader: CheckedContinuation<Update?, Never>, unless isCancelled: Bool,
     _ size: (Update) -> Int
@@ -149,16 +156,16 @@ extension UpdateChannel.State {
   }
 }
 
-/// The iterator of a feature's updates; a feature serves one.
+/// The iterator of a feature's updates. A feature has only one.
 public struct UpdateIterator<Update: Sendable>: AsyncIteratorProtocol {
   private let updates: UpdateChannel<Update>
 
   package init(updates: UpdateChannel<Update>) { self.updates = updates }
 
-  /// Returns the next update; `nil` when the feature is closed.
+  /// Returns the next update; `nil` if the feature is closed.
   public mutating func next() async -> Update? { await updates.next() }
 
-  /// Returns the next update; `nil` when the feature is closed.
+  /// Returns the next update; `nil` if the feature is closed.
   public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
     await updates.next()
   }

@@ -14,11 +14,11 @@ import StoreSQLite
   import LinkWire
 #endif
 
-/// The adapters of the features that keep something, and of what they need of a device.
+/// The adapters of features that store data or use other parts of a device.
 extension Platform {
-  /// The timelines kept in a directory; made with mode 0700 when it is not there.
+  /// Opens the timelines stored in a directory, which is created with mode 0700 if it is missing.
   ///
-  /// - Throws: `.locked` while another process writes there, `.denied`, `.corrupt`,
+  /// - Throws: `.locked` while another process writes to it, `.denied`, `.corrupt`, or
   ///   `.fromTheFuture`.
   public static func store(
     in directory: String, forReading: Bool = false
@@ -26,15 +26,16 @@ extension Platform {
     try await SQLiteTimelineStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// Makes nothing, and throws `.denied` where no timelines are kept.
+  /// Throws `.denied` if a directory has no timelines; creates nothing.
   public static func expectStore(in directory: String) throws(StoreFailure) {
     try SQLiteTimelineStore.expect(in: directory)
   }
 
-  /// The health samples kept in a directory; made with mode 0700 when it is not there, but not for
-  /// reading.
+  /// Opens the health samples stored in a directory.
   ///
-  /// - Throws: `.locked` while another process writes there, `.denied`, `.corrupt`,
+  /// The directory is created with mode 0700 if it is missing, unless it is opened for reading.
+  ///
+  /// - Throws: `.locked` while another process writes to it, `.denied`, `.corrupt`, or
   ///   `.fromTheFuture`.
   public static func healthStore(
     in directory: String, forReading: Bool = false
@@ -42,34 +43,36 @@ extension Platform {
     try await SQLiteHealthStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// Opens the same store for reading beside a writer; creates it if it is missing.
+  /// Opens the health samples for reading beside a writer; creates an empty store if it is missing.
   ///
-  /// - Throws: `.denied`, `.corrupt`, `.fromTheFuture`, `.full`.
+  /// - Throws: `.denied`, `.corrupt`, `.fromTheFuture`, or `.full`.
   public static func readableHealthStore(
     in directory: String
   ) async throws(StoreFailure) -> any HealthStore {
     do throws(StoreFailure) {
       return try await SQLiteHealthStore.open(in: directory, access: .read)
     } catch {
-      // There may be none yet: then it is empty. What is wrong with one that is there comes again.
+      // If the store is missing, an empty one is created. An error of an existing store occurs
+      // again.
       if let made = try? await SQLiteHealthStore.open(in: directory) { await made.close() }
       return try await SQLiteHealthStore.open(in: directory, access: .read)
     }
   }
 
-  /// The durable outbox of one held socket, in a directory of its own, which is created with mode
-  /// 0700 if it is missing.
+  /// Opens the durable outbox of one held socket, in a directory of its own.
   ///
-  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
+  /// The directory is created with mode 0700 if it is missing.
+  ///
+  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`, or
   ///   `.full`.
   public static func outbox(in directory: String) async throws(StoreFailure) -> any OutboxStore {
     try await SQLiteOutbox.open(in: directory)
   }
 
-  /// What a client of sessions keeps, in a directory, which is created with mode 0700 if it is
+  /// Opens the store of a session's client in a directory, which is created with mode 0700 if it is
   /// missing.
   ///
-  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
+  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`, or
   ///   `.full`.
   public static func sessionStore(
     in directory: String, forReading: Bool = false
@@ -77,10 +80,11 @@ extension Platform {
     try await SQLiteClientSessionStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// The drinks of one bottle, in a directory, which is created with mode 0700 if it is missing,
-  /// but not for reading.
+  /// Opens the drinks of one bottle in a directory.
   ///
-  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
+  /// The directory is created with mode 0700 if it is missing, unless it is opened for reading.
+  ///
+  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`, or
   ///   `.full`.
   public static func drinkStore(
     in directory: String, forReading: Bool = false
@@ -89,16 +93,16 @@ extension Platform {
   }
 
   #if os(Linux)
-    /// A radio on a Unix socket, for a bottle that runs on this machine.
+    /// Returns a radio on a Unix socket, for a bottle that runs on this machine.
     public static func radio(on path: String) -> any Central { SocketCentral(path: path) }
 
-    /// Bluetooth of this machine, through BlueZ.
+    /// Returns the Bluetooth radio of this machine, through BlueZ.
     ///
     /// - Parameters:
-    ///   - adapter: such as `hci0`; `nil` is the first one.
-    ///   - services: what the wanted peripherals advertise.
-    ///   - standby: called when what waits for peripherals changes: `auto-connect`,
-    ///     `advertisement-monitor`, `paced-scan`, or `nil` for nothing. Must return quickly.
+    ///   - adapter: The name of the adapter, such as `hci0`; `nil` is the first one.
+    ///   - services: The services that the wanted peripherals advertise.
+    ///   - standby: Called when the way of waiting for peripherals changes: `auto-connect`,
+    ///     `advertisement-monitor`, `paced-scan`, or `nil` for none. It must return quickly.
     public static func bluetooth(
       adapter: String? = nil, services: [GATTID],
       standby: @escaping @Sendable (String?) -> Void = { _ in }
@@ -107,10 +111,11 @@ extension Platform {
     }
   #endif
 
-  /// The queue of a phone that syncs, in a directory, which is created with mode 0700 if it is
-  /// missing, but not for reading.
+  /// Opens the queue of a phone that syncs, in a directory.
   ///
-  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
+  /// The directory is created with mode 0700 if it is missing, unless it is opened for reading.
+  ///
+  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`, or
   ///   `.full`.
   public static func syncQueue(
     in directory: String, forReading: Bool = false
@@ -118,11 +123,13 @@ extension Platform {
     try await SQLiteSyncQueueStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// The name by which a backend knows the phone of a directory, which is created if it is missing.
+  /// Returns the name that identifies the phone of a directory to a backend.
   ///
-  /// Processes that ask at once agree on one name.
+  /// The name is created if it is missing. Processes that call this at the same time get the same
+  /// name.
   ///
-  /// - Throws: `.denied` or `.full` if it cannot be kept, `.corrupt` if the file holds no name.
+  /// - Throws: `.denied` or `.full` if the name cannot be stored, `.corrupt` if the file has no
+  ///   valid name.
   public static func phoneName(in directory: String) throws(StoreFailure) -> UUID128 {
     // A name has 36 characters.
     let file = OwnerFile(directory + "/phone", maxBytes: 1_024, isSecret: false)
@@ -138,14 +145,14 @@ extension Platform {
     return name
   }
 
-  /// Timelines that are kept while the process lives, and no longer.
+  /// Returns timelines that are kept only while the process lives.
   public static func memoryStore() -> any TimelineStore { MemoryStore(StoredTimelines()) }
 
-  /// Shows notifications on the desktop, and otherwise where the app says.
+  /// Returns a notifier that uses the desktop, and another notifier where there is no desktop.
   ///
   /// - Parameters:
-  ///   - application: Who notifies, for people.
-  ///   - other: Shows them while there is no desktop.
+  ///   - application: The application's name in notifications.
+  ///   - other: The notifier that is used while there is no desktop.
   public static func notifier(
     application: String, otherwise other: any Notifier
   ) -> any Notifier {

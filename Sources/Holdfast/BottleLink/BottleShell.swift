@@ -6,14 +6,14 @@ import LinkStorage
 import LinkWire
 import Synchronization
 
-/// The shell of a bottle: its radio, its store, its updates.
+/// The shell of a bottle: its radio, store and updates.
 actor BottleShell: FeatureShell {
   let sink = InputSink<BottleModel>()
   let updates: UpdateChannel<BottleUpdate>
   private let options: BottleOptions
   private let jobs: Jobs<BottleModel, AttemptID>
   private let radio: RadioEvents
-  /// The write and the change of the store that were asked for last.
+  /// The most recently requested write and change of the store.
   private var writing: Task<Void, Never>?
   private var keeping: Task<Void, Never>?
 
@@ -24,8 +24,9 @@ actor BottleShell: FeatureShell {
     updates = UpdateChannel(crowd: Self.crowd)
   }
 
-  /// While an app reads nothing, a newer state replaces the one before it, and notices are dropped.
-  /// Drinks are kept: a bottle holds 600 of them.
+  /// Replaces the last state by a newer one, and drops notices, while the app reads nothing.
+  ///
+  /// Drinks are kept; a bottle holds 600 of them.
   @Sendable private static func crowd(_ waiting: inout [BottleUpdate], _ next: BottleUpdate) {
     switch (next, waiting.last) {
     case (.notice, _), (.calibration, _): return
@@ -35,7 +36,7 @@ actor BottleShell: FeatureShell {
     waiting.append(next)
   }
 
-  /// Begins to take the radio's events.
+  /// Starts to receive the radio's events.
   nonisolated func listen() {
     radio.begin(options.radio)
   }
@@ -67,15 +68,16 @@ actor BottleShell: FeatureShell {
     await keeping?.value
   }
 
-  /// Finds the services, subscribes and reads the state, in this order: a state that changes in
-  /// between is notified.
+  /// Discovers the services, subscribes, and then reads the state.
+  ///
+  /// With this order, a state that changes in between is notified.
   private func discover(_ attempt: AttemptID) {
     jobs.start(attempt) { [central = options.radio, clock = options.clock] () throws(LinkFailure) in
       try await central.discover(
         BottleAttribute.service, BottleAttribute.required.map(\.id), of: attempt)
       try await central.notify(BottleAttribute.state.id, of: attempt)
       try await central.notify(BottleAttribute.drinks.id, of: attempt)
-      // What a bottle does not have is not missed.
+      // These attributes are optional.
       for attribute in [BottleAttribute.calibration, .battery] {
         try? await central.notify(attribute.id, of: attempt)
       }
@@ -92,7 +94,7 @@ actor BottleShell: FeatureShell {
     }
   }
 
-  /// Writes one value after the other, as the radio does.
+  /// Writes one value after another, as the radio does.
   private func write(
     _ attempt: AttemptID, _ id: WriteID, _ attribute: BottleAttribute, _ bytes: [UInt8]
   ) {
@@ -107,7 +109,7 @@ actor BottleShell: FeatureShell {
     }
   }
 
-  /// Changes the store, one change after the other.
+  /// Changes the store, one change after another.
   private func commit(_ id: UInt64, _ change: DrinkChange) {
     keeping = Task { [store = options.store, sink, keeping] in
       await keeping?.value
@@ -119,7 +121,7 @@ actor BottleShell: FeatureShell {
     }
   }
 
-  /// A drink whose confirmation is lost is shown again by the next run.
+  /// Confirms a drink. If the confirmation is lost, the next run shows the drink again.
   private func confirm(_ number: UInt64) {
     keeping = Task { [store = options.store, keeping] in
       await keeping?.value
@@ -130,10 +132,11 @@ actor BottleShell: FeatureShell {
 
 /// The events of a radio on their way to the model, in order.
 ///
-/// Values that come faster than the model takes them are dropped beyond a bound; a chunk among them
-/// is asked for again. Other events are few: each answers something that the model asked for.
+/// Values that arrive faster than the model processes them are dropped beyond a limit; a dropped
+/// chunk is requested again. Other events are few, since each answers a request of the model.
 final class RadioEvents: Sendable {
-  /// Ten times what a bottle sends without an acknowledgement, and more.
+  /// The maximum number of waiting values: more than ten times the number that a bottle sends
+  /// without an acknowledgement.
   private static let limit = 256
 
   private let sink: InputSink<BottleModel>
@@ -169,7 +172,7 @@ final class RadioEvents: Sendable {
     if note(event, by: 1) <= Self.limit { input.yield(event) } else { note(event, by: -1) }
   }
 
-  /// Counts the values that wait.
+  /// Changes the count of waiting values if the event is a value.
   @discardableResult
   private func note(_ event: CentralEvent, by count: Int) -> Int {
     guard case .value = event else { return 0 }
@@ -181,7 +184,7 @@ final class RadioEvents: Sendable {
 }
 
 extension BottleModel.Input {
-  /// `nil` for a value that nothing depends on.
+  /// Creates an input. Returns `nil` for a value that nothing depends on.
   fileprivate init?(_ event: CentralEvent, at wall: Timestamp) {
     guard case .value(let attempt, let id, let bytes) = event else {
       self = .central(event)

@@ -5,7 +5,9 @@ public import LinkRuntime
 public import LinkStorage
 import Synchronization
 
-/// A drinking bottle that reconnects by itself: iterate it for what happens.
+/// A drinking bottle that reconnects automatically.
+///
+/// Iterate the bottle to receive its updates:
 ///
 ///     let bottle = try await HeldBottle(BottleOptions(radio: central, store: store))
 ///     for await update in bottle {
@@ -15,11 +17,11 @@ import Synchronization
 ///       }
 ///     }
 ///
-/// Drinks are stored before the bottle may forget them, each once, and are shown by the next run
-/// unless they were confirmed. One loop reads it. End it with `close()`; dropping it disconnects
-/// too.
+/// Each drink is stored once, before the bottle may forget it, and the next run shows it again
+/// unless it was confirmed. Only one loop reads the updates. End the bottle with `close()`;
+/// releasing the last reference disconnects too.
 public final class HeldBottle: Sendable, AsyncSequence {
-  /// What the sequence consists of.
+  /// An element of the sequence.
   public typealias Element = BottleUpdate
   /// The iterator of a bottle's updates.
   public typealias Iterator = UpdateIterator<BottleUpdate>
@@ -27,10 +29,10 @@ public final class HeldBottle: Sendable, AsyncSequence {
   private let running: Running<BottleShell>
   private let lastRequest = Mutex<UInt64>(0)
 
-  /// Begins to look for the bottle.
+  /// Starts to search for the bottle.
   ///
-  /// - Parameter notice: called once if journaling is turned off later, with the reason.
-  /// - Throws: `.local` if the journal cannot be made or the store cannot be read.
+  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Throws: `.local` if the journal cannot be created or the store cannot be read.
   public init(
     _ options: BottleOptions,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
@@ -51,10 +53,10 @@ public final class HeldBottle: Sendable, AsyncSequence {
     running.shell.listen()
   }
 
-  /// Returns the one iterator that a bottle serves.
+  /// Returns the only iterator; a bottle has one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
 
-  /// Connects and synchronises now; the result comes as `.refreshed` with the returned number.
+  /// Connects and synchronizes now. The result is a `.refreshed` update with the returned number.
   @discardableResult
   public func refresh() -> UInt64 {
     let id = nextRequest
@@ -62,7 +64,7 @@ public final class HeldBottle: Sendable, AsyncSequence {
     return id
   }
 
-  /// Asks something of the bottle; the result comes as `.performed` with the returned number.
+  /// Sends a request to the bottle. The result is a `.performed` update with the returned number.
   @discardableResult
   public func perform(_ request: BottleRequest) -> UInt64 {
     let id = nextRequest
@@ -70,19 +72,19 @@ public final class HeldBottle: Sendable, AsyncSequence {
     return id
   }
 
-  /// Keeps the connection although nothing happens; give each hold back.
+  /// Holds the connection while it is idle, or releases a hold. Each hold must be released.
   public func hold(_ isHeld: Bool) { running.command(.hold(isHeld)) }
 
-  /// Uses another bottle; `nil` for the first one that is found.
+  /// Uses another bottle, or the first one found if `bottle` is `nil`.
   public func choose(_ bottle: KnownBottle?) { running.command(.choose(bottle)) }
 
-  /// Notes that everything up to this drink was shown: no later run shows it again.
+  /// Confirms that every drink up to this number was shown, so no later run shows it again.
   public func confirm(_ number: UInt64) { running.command(.shown(through: number)) }
 
-  /// Connects again after `close` or a failure, and does not wait for the next burst.
+  /// Connects again after `close` or a failure, without waiting for the next burst.
   public func start() { running.command(.start) }
 
-  /// Reports whether the app is in front, where there is no lifecycle monitor.
+  /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
     running.command(.link(.device(.lifecycle(lifecycle))))
   }
@@ -92,14 +94,15 @@ public final class HeldBottle: Sendable, AsyncSequence {
     get async { await running.snapshot }
   }
 
-  /// Returns when all commands given before were taken and `isSettled` holds, or it is closed, or
-  /// the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds, the bottle is closed,
+  /// or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (BottleModel) -> Bool) async {
     await running.settled(isSettled)
   }
 
-  /// Disconnects, leaves nothing queued with the system, and ends the sequence. Runs to completion
-  /// even if the calling task is cancelled.
+  /// Disconnects, cancels every connect that is pending in the system, and ends the sequence.
+  ///
+  /// The call runs to completion even if the calling task is cancelled.
   public func close() async { await running.close(.stop) { $0.isStopped } }
 
   private var nextRequest: UInt64 {
@@ -110,19 +113,19 @@ public final class HeldBottle: Sendable, AsyncSequence {
   }
 }
 
-/// How an app wants its bottle, and the ports that it stands on.
+/// The options of a bottle, and the ports that it uses.
 public struct BottleOptions: Sendable {
-  /// When to connect, and the numbers beside.
+  /// The policy of the link, and the numbers of the feature.
   public var settings = BottleSettings()
-  /// Finds and connects the bottle; this bottle uses it alone.
+  /// The radio that finds and connects the bottle. No other bottle may use it.
   public var radio: any Central
-  /// Keeps the drinks; one bottle uses it at a time.
+  /// The store of the drinks. Only one bottle uses it at a time.
   public var store: any DrinkStore
-  /// A file that records every decision for `holdfast replay`; `nil` for none.
+  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
   public var journal: String?
-  /// Reports whether the app is in front, and when the device sleeps.
+  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
   public var lifecycle: any LifecycleMonitor = AlwaysForeground()
-  /// The time.
+  /// The clock of the bottle.
   public var clock: any LinkClock = BootClock()
 
   public init(radio: any Central, store: any DrinkStore) {

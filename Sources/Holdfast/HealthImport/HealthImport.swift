@@ -3,104 +3,113 @@ public import LinkCore
 public import LinkHealth
 public import LinkRuntime
 
-/// Brings an export of Apple Health into a health store.
+/// An import of an Apple Health export into a health store.
 ///
-/// Reads while the store writes, one batch ahead; memory does not grow with the file, whatever
-/// changed in it. What is in the store already is found by its content, whole stretches at once, so
-/// that a second import of the same or a newer export adds what is new at the speed of reading.
+/// The import reads while the store writes, one batch ahead. Its memory does not grow with the
+/// file, whatever changed in it. Samples that are already stored are found by their content, in
+/// whole intervals, so a second import of the same or a newer export adds the new samples at
+/// reading speed.
 public enum HealthImport {
-  /// The point that an import has reached.
+  /// The progress of an import.
   public struct Progress: Sendable, Hashable {
-    /// What an import does.
+    /// A stage of an import.
     public enum Stage: String, Sendable, Hashable, CaseIterable {
-      /// Adds what is new.
+      /// Adds new samples.
       case adding
-      /// Reads the export once more, to find what is not in it any more.
+      /// Reads the export again, to find stored samples that it no longer contains.
       case comparing
     }
 
-    /// What the import does now.
+    /// The current stage.
     public var stage = Stage.adding
-    /// Bytes of XML that were read in this stage.
+    /// The number of XML bytes read in this stage.
     public var bytes = 0
-    /// How many there are, when that is known.
+    /// The total number of bytes, if known.
     public var total: Int?
-    /// Samples that the store has taken.
+    /// The samples added to the store.
     public var addition = HealthAddition()
   }
 
   /// The result of an import.
   public struct Report: Sendable, Hashable {
-    /// What was found and what was left out.
+    /// The counts of samples found and skipped in the export.
     public var tally: HealthExportTally
-    /// What was new.
+    /// The samples added to the store.
     public var addition: HealthAddition
-    /// What the file in the zip is called; `nil` for a plain XML.
+    /// The name of the file in the zip archive; `nil` for plain XML.
     public var entry: String?
-    /// Why it ended.
+    /// The reason why the import ended.
     public var ending: Ending
-    /// What became of the samples of each type, ordered by HealthKit's identifier.
+    /// The counts for each type, ordered by HealthKit's identifier.
     public var types: [TypeReport]
-    /// Whether samples that the export does not hold were removed.
+    /// Whether samples that the export does not contain were removed.
     public var removal: Removal
   }
 
-  /// The counts of what became of the samples of one type. Those read are added, kept, repeated,
-  /// outdated or skipped; those stored are those stored before, and added, less those removed.
+  /// The counts of an import for one type.
+  ///
+  /// The samples read are those added, kept, repeated, outdated or skipped. The samples stored are
+  /// those stored before, plus those added, minus those removed.
   public struct TypeReport: Sendable, Hashable {
     /// HealthKit's identifier.
     public var type: String
-    /// Read, and new.
+    /// The new samples in the export.
     public var added = 0
-    /// Read, and stored already.
+    /// The samples in the export that were already stored.
     public var kept = 0
-    /// Stored before, in the time that the export covers, and not in it any more.
+    /// The previously stored samples in the export's time that it no longer contains.
     public var removed = 0
-    /// Read more than once in the export.
+    /// The repetitions of samples in the export.
     public var repeated = 0
-    /// Read and left out: a newer export covers their time and does not hold them, so that they
-    /// were deleted at their source.
+    /// The samples that were skipped since a newer export covers their time but does not contain
+    /// them.
+    ///
+    /// They were deleted at their source.
     public var outdated = 0
-    /// Left out, since they cannot be used.
+    /// The samples that were skipped because they cannot be used.
     public var skipped = 0
-    /// Stored now.
+    /// The samples stored after the import.
     public var stored = 0
 
-    /// No samples.
+    /// Creates a report whose counts are zero.
     public init(type: String) { self.type = type }
   }
 
-  /// An answer to whether samples that an export does not hold were removed.
+  /// Whether samples that an export does not contain were removed, and the reason if not.
   public enum Removal: Sendable, Hashable {
-    /// Those that begin up to the date of the export were.
+    /// Samples that start before the export's date were removed.
     case done
-    /// No: a newer export was imported before, or the store holds samples that are newer.
+    /// Nothing was removed: a newer export was imported before, or the store has newer samples.
     case older
-    /// No: the export does not say when it was written.
+    /// Nothing was removed: the export has no date.
     case undated
-    /// No, or not of the types in `HealthExportTally.unread`: the export was not read to its end, or
-    /// not a second time, or it holds no sample, or something in it cannot be read.
+    /// Nothing was removed, or only types outside `HealthExportTally.unread`.
+    ///
+    /// The export was not read to its end or not a second time, it contains no sample, or a part of
+    /// it cannot be read.
     case incomplete
-    /// No: what was read cannot be read again to compare it, such as a pipe, or it changed.
+    /// Nothing was removed: the export cannot be read again for the comparison, such as a pipe, or
+    /// it changed.
     case unrepeatable
   }
 
-  /// The reason for which an import ended. Whatever was added before stays.
+  /// The reason why an import ended. Samples added before remain stored.
   public enum Ending: Sendable, Hashable {
-    /// At the end of the export.
+    /// The end of the export was reached.
     case complete
     /// The end of the file is missing.
     case truncated
-    /// It was told to stop.
+    /// The import was stopped.
     case stopped
-    /// The file cannot be read any further; why.
+    /// The rest of the file cannot be read, with the reason.
     case damaged(String)
   }
 
-  /// The reason for which nothing was imported, or no more.
+  /// The reason why an import failed.
   public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file does not open, or is no export; what it is instead.
-    /// And what to do about it; `nil` where the reason says it.
+    /// The file cannot be opened or is not an export.
+    ///
+    /// The values are what the file is, and a remedy; `nil` if the first value suffices.
     case file(String, remedy: String?)
     case store(StoreFailure)
 
@@ -115,12 +124,12 @@ public enum HealthImport {
   /// Imports a file, off the caller's actor.
   ///
   /// - Parameters:
-  ///   - path: An XML, or a zip that holds one.
-  ///   - replaces: Removes what the export does not hold even if it is not the newest one, and adds
-  ///     all that it holds.
-  ///   - clock: Dates the import, for answers that tell how fresh they are.
-  ///   - isStopped: Asked often; true ends it early.
-  ///   - note: Told often how far it is.
+  ///   - path: The path of an XML file, or of a zip archive that contains one.
+  ///   - replaces: Whether the import removes every sample that the export does not contain, even
+  ///     if it is not the newest export, and adds all of its samples.
+  ///   - clock: The clock that dates the import, for answers that state their age.
+  ///   - isStopped: Called often; returning true ends the import early.
+  ///   - note: Called often with the progress.
   @concurrent
   public static func run(
     _ path: String, into store: any HealthStore, replaces: Bool = false,

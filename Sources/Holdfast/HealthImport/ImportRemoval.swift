@@ -3,43 +3,44 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// The end of an import: removes what the export does not hold, and counts what became of all.
+/// The last step of an import: it removes samples that the export does not contain, and counts all.
 struct ImportRemoval {
-  /// What came of it.
+  /// The result of the removal.
   struct Outcome {
     var removal: HealthImport.Removal
-    /// How many samples were removed, by type.
+    /// The numbers of removed samples, by type.
     var removed: [String: Int] = [:]
-    /// Whether it was told to stop.
+    /// Whether the import was stopped.
     var isStopped = false
   }
 
-  /// How a second reading ended.
+  /// The result of a second reading.
   private enum Rereading {
     case same, changed, stopped
   }
 
   private let store: any HealthStore
   private let replaces: Bool
-  /// What was stored before.
+  /// The samples stored before the import.
   private let before: [HealthTypeSummary]
   private let newestBefore: Timestamp?
 
-  /// Looks at the store before anything is added.
+  /// Records the state of the store before anything is added.
   init(_ store: any HealthStore, replaces: Bool) async throws(HealthImport.Failure) {
     (self.store, self.replaces) = (store, replaces)
     do throws(StoreFailure) {
       let stored = try await store.summary()
       let newest = try await store.newestExport()
       before = stored
-      // A store that no export filled has no date; no sample is newer than its export.
+      // A store without an imported export has no date. No sample is newer than its export.
       newestBefore = newest ?? stored.map(\.last).max()
     } catch {
       throw .store(error)
     }
   }
 
-  /// Removes what the export does not hold, if it may, and notes its date and what it covers.
+  /// Removes the samples that the export does not contain, if permitted, and records its date and
+  /// coverage.
   func run(
     _ work: ImportRun, isComplete: Bool, _ isStopped: @Sendable () -> Bool,
     _ note: @Sendable (HealthImport.Progress) -> Void
@@ -70,7 +71,7 @@ struct ImportRemoval {
     }
   }
 
-  /// Whether the export may remove anything: `.done`, or the reason against it.
+  /// Returns `.done` if the export may remove samples, or the reason against it.
   private func permission(_ settlement: HealthSettlement) -> HealthImport.Removal {
     guard !settlement.covered.isEmpty else { return .incomplete }
     guard !replaces else { return .done }
@@ -79,7 +80,7 @@ struct ImportRemoval {
     return .done
   }
 
-  /// Marks what the export holds of suspect stretches.
+  /// Marks the samples of the export that are in suspect intervals.
   private func find(
     _ suspects: HealthSuspects, _ work: ImportRun, _ isStopped: @Sendable () -> Bool,
     _ note: @Sendable (HealthImport.Progress) -> Void
@@ -93,7 +94,7 @@ struct ImportRemoval {
     }
   }
 
-  /// The parts of the covered time in which the store holds something else than the export.
+  /// Returns the parts of the covered time in which the store and the export differ.
   private func suspects(
     _ covered: [HealthStretch], _ stored: [String], _ census: HealthCensus
   ) async throws(StoreFailure) -> [HealthStretch] {
@@ -107,7 +108,7 @@ struct ImportRemoval {
     return found
   }
 
-  /// Reads the export once more, and marks in the store what it holds of the suspect stretches.
+  /// Reads the export again, and marks in the store the samples that are in suspect intervals.
   private func reread(
     _ suspects: HealthSuspects, _ work: ImportRun, _ isStopped: @Sendable () -> Bool,
     _ note: @Sendable (HealthImport.Progress) -> Void
@@ -143,7 +144,7 @@ struct ImportRemoval {
     }
   }
 
-  /// Counts what became of the samples of each type.
+  /// Returns the counts of each type.
   func report(
     _ census: HealthCensus, _ tally: HealthExportTally, removed: [String: Int]
   ) async throws(HealthImport.Failure) -> [HealthImport.TypeReport] {

@@ -5,18 +5,19 @@ import LinkRuntime
 
 /// The first reading of an import, which adds samples to the store.
 struct ImportRun {
-  /// Bytes read at a time: enough that calls do not count, little enough for a cache.
+  /// The number of bytes read at a time: enough that the calls cost little, and few enough for a
+  /// cache.
   static let piece = 256 << 10
 
   private let store: any HealthStore
   private let replaces: Bool
-  /// The times that newer exports cover; `nil` until the date of this one is known.
+  /// The intervals covered by newer exports; `nil` until the date of this export is known.
   private var newer: [HealthStretch]?
   let file: ExportFile
   private(set) var reader = HealthExportReader()
-  /// What the export holds, to be compared with the store.
+  /// The sample counts of the export, for the comparison with the store.
   private(set) var census = HealthCensus()
-  /// What was read, to be compared with a second reading.
+  /// The fingerprint of this reading, for the comparison with a second one.
   private(set) var fingerprint = HealthFingerprint()
   private(set) var progress = HealthImport.Progress()
   private var pending: Task<Result<HealthAddition, StoreFailure>, Never>?
@@ -79,7 +80,8 @@ struct ImportRun {
     }
   }
 
-  /// Leaves out what a newer export covers and does not hold: it would bring back what was deleted.
+  /// Removes samples that were deleted at their source: a newer export covers their time but does
+  /// not contain them.
   private mutating func withoutOutdated(
     _ batch: HealthBatch
   ) async throws(HealthImport.Failure) -> HealthBatch {
@@ -97,7 +99,7 @@ struct ImportRun {
     }
   }
 
-  /// Remembers when the import ended.
+  /// Records when the import ended.
   func noteEnd(at time: Timestamp) async throws(HealthImport.Failure) {
     do throws(StoreFailure) {
       try await store.noteImport(at: time)
@@ -106,7 +108,7 @@ struct ImportRun {
     }
   }
 
-  /// Waits for the store, which has one batch at a time.
+  /// Waits for the store, which processes one batch at a time.
   mutating func settle() async throws(HealthImport.Failure) {
     guard let pending else { return }
     self.pending = nil

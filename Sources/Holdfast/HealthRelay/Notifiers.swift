@@ -5,7 +5,9 @@ public actor TextNotifier: Notifier {
   private let write: @Sendable (HostNotification?) -> Void
   private var isShown = false
 
-  /// - Parameter write: called with the notification; `nil` when it is removed.
+  /// Creates a notifier.
+  ///
+  /// - Parameter write: Called with the notification, or with `nil` when it is removed.
   public init(write: @escaping @Sendable (HostNotification?) -> Void) {
     self.write = write
   }
@@ -25,34 +27,36 @@ public actor TextNotifier: Notifier {
   }
 }
 
-/// A notifier that uses a second one while the first cannot show anything.
+/// A notifier that uses a second notifier while the first cannot show anything.
 public actor FallbackNotifier: Notifier {
   private let first: any Notifier
   private let second: any Notifier
 
+  /// Creates a notifier from two others.
+  ///
   /// - Parameters:
-  ///   - first: tried each time.
-  ///   - second: used for what the first cannot show.
+  ///   - first: The notifier that is tried each time.
+  ///   - second: The notifier for notifications that the first cannot show.
   public init(_ first: any Notifier, otherwise second: any Notifier) {
     self.first = first
     self.second = second
   }
 
-  /// Shows the notification with one of the two.
+  /// Shows the notification with the first notifier, or else with the second.
   public func show(_ notification: HostNotification) async -> Bool {
     guard await first.show(notification) else { return await second.show(notification) }
     await second.remove()
     return true
   }
 
-  /// Removes the notification from both.
+  /// Removes the notification from both notifiers.
   public func remove() async {
     await first.remove()
     await second.remove()
   }
 }
 
-/// A queue of one in front of a notifier; a newer notification replaces one that waits.
+/// A queue of length one for a notifier. A newer notification replaces the waiting one.
 final class Notices: Sendable {
   private let continuation: AsyncStream<HostNotification?>.Continuation
   private let work: Task<Void, Never>
@@ -75,10 +79,10 @@ final class Notices: Sendable {
     }
   }
 
-  /// Shows a notification; `nil` removes it.
+  /// Shows a notification, or removes it if it is `nil`.
   func put(_ notification: HostNotification?) { continuation.yield(notification) }
 
-  /// Removes what is shown, and returns when that is done.
+  /// Removes the shown notification, and returns when it is gone.
   func end() async {
     continuation.finish()
     await work.value

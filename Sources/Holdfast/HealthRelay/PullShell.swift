@@ -5,17 +5,18 @@ import LinkHealth
 import LinkRuntime
 import LinkWire
 
-/// The shell of a pull: exchanges with the backend, readings, and the messages that were read.
+/// The shell of a pull: exchanges with the backend, readings, and the messages they produced.
 actor PullShell: FeatureShell {
   let sink = InputSink<PullModel>()
   let updates = UpdateChannel<PullReport> { $0.append($1) }
   private let api: PullAPI
   private let answer: HealthPull.Answering
   private let jobs: Jobs<PullModel, StepID>
-  /// The messages of a reading, until they are discarded; the pull has one reading at a time.
+  /// The messages of a reading, until they are discarded. A pull has only one reading at a time.
   private var messages: [StepID: [PhoneMessage]] = [:]
 
-  /// A server takes a request body of 64 KiB; the fields around the message fit into the rest.
+  /// The maximum size of a message. A server accepts a request body of 64 KiB, and the fields
+  /// around the message fit into the rest.
   private static let maxMessageBytes = 60_000
 
   init(_ api: PullAPI, _ answer: @escaping HealthPull.Answering) {
@@ -36,7 +37,7 @@ actor PullShell: FeatureShell {
       messages[step] = nil
       jobs.cancel(step)
     case .post(let step, let work, let part, let lease, let time):
-      // A proven impossibility: the model posts what a reading prepared and it did not discard.
+      // This cannot happen: the model only posts messages of a reading that it has not discarded.
       guard let all = messages[work], all.indices.contains(part) else {
         preconditionFailure("message \(part) of \(work) is not there")
       }

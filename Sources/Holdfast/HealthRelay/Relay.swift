@@ -3,7 +3,7 @@ public import HoldfastSocket
 public import LinkCore
 public import LinkDriver
 
-/// A phone whose health data a paired assistant may ask for; an asynchronous sequence of updates.
+/// A phone whose health data a paired assistant may read: an asynchronous sequence of updates.
 ///
 ///     let relay = try await Relay(configuration, environment: environment)
 ///     relay.start()
@@ -11,20 +11,20 @@ public import LinkDriver
 ///       if case .pair(let pair) = update { show(pair.word.text, pair.code.text) }
 ///     }
 ///
-/// Commands never wait and never fail; their results are updates. One loop may read it. End it with
-/// `close()`; deinitialization closes the socket too.
+/// Commands never wait and never fail; their results are updates. Only one loop may read a relay.
+/// End the relay with `close()`; deinitialization closes the socket too.
 public final class Relay: Sendable, AsyncSequence {
-  /// One update.
+  /// An update of the relay.
   public typealias Element = RelayUpdate
 
-  /// The options that it was made with.
+  /// The configuration that the relay was created with.
   public let configuration: RelayConfiguration
   private let running: Running<RelayShell>
 
-  /// Makes a relay that is idle.
+  /// Creates an idle relay.
   ///
-  /// - Parameter notice: called once if journaling is turned off later, with the reason.
-  /// - Throws: if the journal cannot be made.
+  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Throws: `JournalError` if the journal cannot be created.
   public init(
     _ configuration: RelayConfiguration, environment: RelayEnvironment,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
@@ -43,25 +43,27 @@ public final class Relay: Sendable, AsyncSequence {
   /// The iterator of a relay's updates.
   public typealias Iterator = UpdateIterator<RelayUpdate>
 
-  /// Returns the one iterator that a relay serves.
+  /// Returns the only iterator; a relay has one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
 
-  /// Connects; also after an error.
+  /// Connects, or connects again after an error.
   public func start() { running.command(.start) }
 
-  /// Uses the token that an earlier process kept, so that the phone stays paired; call it before
-  /// `start`. A backend that does not know the token begins a new pairing.
+  /// Uses the token that an earlier process stored, so the phone stays paired.
+  ///
+  /// Call it before `start`. A backend that does not know the token starts a new pairing.
   public func resume(_ token: Secret) { running.command(.resume(token)) }
 
   /// Ends the connection and the pairing.
   public func stop() { running.command(.stop) }
 
-  /// Reports whether the app is in front, where there is no lifecycle monitor.
+  /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
     running.command(.link(.device(.lifecycle(lifecycle))))
   }
 
-  /// The token of the pairing, to be kept for `resume(_:)` in the next run; `nil` without one.
+  /// The token of the pairing, to be stored for `resume(_:)` in the next run; `nil` without a
+  /// pairing.
   public var resumeToken: Secret? {
     get async { await running.snapshot.resume }
   }
@@ -71,14 +73,14 @@ public final class Relay: Sendable, AsyncSequence {
     get async { await running.snapshot }
   }
 
-  /// Returns when all commands given before were taken and `isSettled` holds, or the relay is
-  /// closed, or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds, the relay is closed,
+  /// or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (RelayModel) -> Bool) async {
     await running.settled(isSettled)
   }
 
-  /// Stops it, removes the notification and ends the sequence.
+  /// Stops the relay, removes the notification and ends the sequence.
   ///
-  /// Runs to completion even if the calling task is cancelled.
+  /// The call runs to completion even if the calling task is cancelled.
   public func close() async { await running.close(.stop) { $0.status.state == .idle } }
 }

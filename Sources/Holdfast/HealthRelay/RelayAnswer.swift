@@ -5,17 +5,17 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// The answer to a question: the object that is sent, and what the model must know of it.
+/// The answer to a question: the object that is sent, and its summary for the model.
 struct RelayAnswer: Sendable {
   let object: HealthObject
   let content: RelayModel.Prepared.Content
 
-  /// Reads as many pages as the answer needs, off the shell's actor, which stays free meanwhile.
+  /// Reads all needed pages and returns the answer, without blocking the shell's actor.
   @concurrent static func make(
     _ question: HealthQuestion, zone: ZoneRules, now: Timestamp, limits: AnswerLimits,
     from store: any HealthReading
   ) async -> RelayAnswer {
-    // A store that cannot be read fails again at the first page, where the reason is told.
+    // If this fails, reading the first page fails too and reports the reason.
     let stored = (try? await store.stored()) ?? StoredHealth()
     var answering = HealthAnswering(
       question, zone: zone, now: now, limits: limits, stored: stored)
@@ -48,7 +48,8 @@ struct RelayAnswer: Sendable {
     }
   }
 
-  /// Returns the messages that carry the answer; off the shell's actor: there may be megabytes.
+  /// Returns the messages that carry the answer, without blocking the shell's actor, since an
+  /// answer may have megabytes.
   @concurrent func messages(
     to id: RelayRequestID, _ kind: HealthQuestion.Kind, inParts: Bool
   ) async -> [[UInt8]] {
@@ -59,7 +60,7 @@ struct RelayAnswer: Sendable {
 }
 
 extension HealthObject {
-  /// The reason for a failure, if it has one.
+  /// The reason for the failure, if the object has one.
   fileprivate var reason: String? {
     var reader = JSONReader(bytes)
     return try? reader.errorMessage()

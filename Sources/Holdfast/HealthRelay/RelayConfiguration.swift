@@ -5,31 +5,33 @@ public import LinkHealth
 public import LinkRuntime
 public import LinkWire
 
-/// The options of a relay.
+/// The configuration of a relay.
 public struct RelayConfiguration: Sendable {
-  /// `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
+  /// The server, `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
   public var server: String
-  /// The name of this phone at the backend, which keeps the newer of two connections of one name.
+  /// The name of this phone at the backend. Of two connections with one name, the newer is kept.
   public var device: UUID128
-  /// The time zone in which days begin.
+  /// The time zone that determines where days begin.
   public var zone: ZoneRules
-  /// The policy of the link, and whether a notification is shown while it is wanted.
+  /// The policy of the link, and whether a notification is shown while the relay is running.
   public var settings: RelaySettings
-  /// A file that records every decision for `holdfast replay`; `nil` for none. It holds questions,
-  /// never answers, codes or tokens. An earlier journal there is kept as FILE.old1, and so on.
+  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  ///
+  /// The journal contains questions, but never answers, codes or tokens. An earlier journal at this
+  /// path is kept as FILE.old1, and so on.
   public var journal: String?
-  /// The text of the notification; English by default.
+  /// Returns the text of the notification; English by default.
   public var words: @Sendable (RelayStatus) -> HostNotification
-  /// Called with each answer before it is sent, for an app that shows what is sent.
+  /// A function called with each answer before it is sent, for an app that shows the data it sends.
   public var watch: (@Sendable (RelayRequestID, HealthObject) -> Void)?
 
-  /// Where assistants reach a backend of this package over MCP.
+  /// The URL at which assistants reach a backend of this package over MCP.
   public var assistants: String { ServerURL.http(server, "/mcp") }
 
   /// The backend's path for phones.
   static let path = "/ws/phone"
 
-  /// A configuration with the seed's numbers for a profile.
+  /// Creates a configuration with the numbers of docs/seeds/000.md for a profile.
   public init(
     server: String, device: UUID128, zone: ZoneRules, profile: RelayProfile,
     journal: String? = nil
@@ -44,7 +46,7 @@ public struct RelayConfiguration: Sendable {
 }
 
 extension HostNotification {
-  /// The notification of a service that works in background.
+  /// Creates the notification of a service in the background.
   init(_ status: RelayStatus) {
     let body =
       switch status.state {
@@ -57,22 +59,22 @@ extension HostNotification {
   }
 }
 
-/// The ports of a relay, each a real adapter or one of the test kit.
+/// The ports of a relay, each an adapter or a fake of the test kit.
 public struct RelayEnvironment: Sendable {
-  /// Opens sockets.
+  /// The network that opens sockets.
   public var network: any SocketDialer & HTTPClient
-  /// Stores the person's health data.
+  /// The store of the person's health data.
   public var store: any HealthReading
-  /// Shows the notification of a running service.
+  /// The notifier that shows the notification of a running service.
   public var notifier: any Notifier
-  /// Reports whether, and over which network path, the server can be reached.
+  /// The monitor that reports reachability and the network path.
   public var reachability: any ReachabilityMonitor
-  /// Reports whether the app is in front, and when the device sleeps.
+  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
   public var lifecycle: any LifecycleMonitor
-  /// Time and waiting.
+  /// The clock of the relay.
   public var clock: any LinkClock
 
-  /// The ports of a relay; by default those of an app in front that shows no notification.
+  /// Creates the ports, by default those of an app in the foreground without a notification.
   public init(
     network: any SocketDialer & HTTPClient, store: any HealthReading,
     notifier: any Notifier = TextNotifier { _ in },
@@ -88,26 +90,30 @@ public struct RelayEnvironment: Sendable {
   }
 }
 
-/// The file that keeps a relay's resume token beside its data, so that a pull finds it after the
-/// app was ended.
+/// The file that stores a relay's resume token, so that a pull finds it after the app has ended.
 ///
-/// It is for its owner only (0600). Where the system has a keychain, that is the better place.
+/// Only its owner can read it (0600). Where the system has a keychain, prefer it.
 public struct ResumeFile: Sendable, Hashable {
   private let secrets: SecretFiles
 
-  /// `DIRECTORY/resume`.
+  /// The path of the file, `DIRECTORY/resume`.
   public var path: String { secrets.path(of: .resume) }
 
-  /// Names the file in a directory. A token has some 40 bytes; more than 1,024 are refused.
+  /// Creates a reference to the file in a directory.
+  ///
+  /// A token has about 40 bytes. Reading more than 1,024 bytes fails.
   public init(in directory: String) { secrets = SecretFiles(in: directory) }
 
-  /// Returns the token that is kept, if there is one.
+  /// Returns the stored token, if there is one.
   ///
-  /// - Throws: `.denied` if others than its owner can read or change it, or it cannot be read.
+  /// - Throws: `.denied` if the file cannot be read, or others than its owner can read or change
+  ///   it.
   public func read() throws(StoreFailure) -> Secret? { try secrets.read(.resume) }
 
-  /// Keeps a token in place of the one before; `nil` removes it. Durable when it returns.
+  /// Stores a token in place of the previous one, or removes it if `token` is `nil`.
   ///
-  /// - Throws: `.denied` or `.full` if it cannot be written.
+  /// The change is durable when the call returns.
+  ///
+  /// - Throws: `.denied` or `.full` if the file cannot be written.
   public func write(_ token: Secret?) throws(StoreFailure) { try secrets.write(token, .resume) }
 }

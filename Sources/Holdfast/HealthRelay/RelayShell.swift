@@ -6,7 +6,7 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// The shell of a relay: its socket, its answers, its notification, its updates.
+/// The shell of a relay: its socket, answers, notification and updates.
 actor RelayShell: FeatureShell {
   let sink = InputSink<RelayModel>()
   let updates: UpdateChannel<RelayUpdate>
@@ -15,7 +15,7 @@ actor RelayShell: FeatureShell {
   private let notices: Notices
   private let sockets: SocketPool
   private let readings: Jobs<RelayModel, WorkID>
-  /// The messages of answers that were read, until the model discards them.
+  /// The messages of prepared answers, until the model discards them.
   private var answers: [WorkID: [[UInt8]]] = [:]
 
   init(
@@ -124,7 +124,7 @@ extension RelayModel.Message {
   /// Decodes a message of the backend.
   fileprivate init(_ message: SocketMessage) {
     guard message.isText, let bytes = message.bytes else {
-      self = .malformed(RelayWireError(.malformed(detail: "a binary frame where text is spoken")))
+      self = .malformed(RelayWireError(.malformed(detail: "a binary frame instead of text")))
       return
     }
     do throws(RelayWireError) {
@@ -136,7 +136,7 @@ extension RelayModel.Message {
 }
 
 extension PhoneMessage {
-  /// Returns a failure in the form of a success, so that any backend can match it.
+  /// Returns a failure in the form of a success, so that any backend can match it to its question.
   fileprivate static func refusal(
     _ id: RelayRequestID?, _ kind: HealthQuestion.Kind?, _ reason: String
   ) -> PhoneMessage {

@@ -6,9 +6,9 @@ import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// Uploads by tasks of this process. The next process finds unfinished ones in the queue.
+/// A queue that uploads in tasks of this process; the next process finds unfinished uploads.
 ///
-/// It makes the requests that `UploadTry` asks for, and keeps the tickets of uploads in files.
+/// It makes the requests that `UploadTry` returns, and keeps the tickets of uploads in files.
 actor HTTPUploads: UploadQueue {
   private let server: String
   private let deviceID: String
@@ -18,29 +18,31 @@ actor HTTPUploads: UploadQueue {
   private let readSecret: @Sendable () async throws(LinkFailure) -> String
   private var secret = UploadSecret<String>()
   private var support = UploadSupport()
-  /// Questions without a secret that are under way; uploads that ask the same share the answer.
+  /// The requests without a secret that are in progress. Uploads with the same request share its
+  /// result.
   private var questions: [UploadRequest: Task<UploadTry.Input, Never>] = [:]
   private var deliver: (@Sendable (UploadEvent) async -> Void)?
   private var tasks: [String: Task<Void, Never>] = [:]
 
-  /// A longer answer says no more.
+  /// The maximum size of a response; a longer one has no further information.
   private static let maxBodyBytes = 1 << 20
-  /// The time of one exchange, beside a second for each 16 KiB of the body.
+  /// The time limit of one exchange, to which each 16 KiB of the body add a second.
   private static let patience = Duration.seconds(30)
   private static let rate = 16_384
 
   /// Creates a queue without uploads.
   ///
   /// - Parameters:
-  ///   - deviceID: How the phone names itself.
-  ///   - resumesFrom: From so many bytes on an upload resumes in the middle.
+  ///   - deviceID: The name of this phone.
+  ///   - resumesFrom: The size in bytes from which an interrupted upload resumes instead of
+  ///     starting again.
   ///   - secret: Reads the secret.
   init(
     server: String, deviceID: String = SyncBatch.unknownDevice, http: any HTTPClient,
     files: PayloadFiles, resumesFrom: Int,
     secret: @escaping @Sendable () async throws(LinkFailure) -> String
   ) {
-    // The address of the endpoint, as the original app has it, means the same.
+    // The address of the endpoint, as in the original app, is accepted too.
     var base = server
     while base.hasSuffix("/") { base.removeLast() }
     self.server = base.hasSuffix(Self.path) ? String(base.dropLast(Self.path.count)) : base
@@ -75,14 +77,14 @@ actor HTTPUploads: UploadQueue {
     deliver = nil
   }
 
-  /// Reads the secret again; returns whether it is another one than the server refused.
+  /// Reads the secret again, and returns whether it differs from the refused one.
   func renewSecret() async -> Bool {
     guard let value = try? await readSecret() else { return false }
     return secret.renew(value)
   }
 
   func identify() async throws(LinkFailure) -> SyncIdentity {
-    // Phones without a name share one, and say nothing about each other.
+    // Phones without a name share one, so the server must not compare them.
     let isNamed = deviceID != SyncBatch.unknownDevice
     let request = HTTPCall(
       method: "GET", url: endpoint, query: isNamed ? [(name: "deviceId", value: deviceID)] : [],
@@ -97,7 +99,7 @@ actor HTTPUploads: UploadQueue {
     }
   }
 
-  /// Tells the server that the sync is complete; returns why it did not do its part.
+  /// Reports to the server that the sync is complete. Returns the failure, if any.
   func refresh() async -> LinkFailure? {
     let request = HTTPCall(
       method: "POST", url: endpoint + "/refresh", timeout: Self.patience,
@@ -125,7 +127,7 @@ actor HTTPUploads: UploadQueue {
       }
       body = found
     } catch {
-      // A file that cannot be read now may be readable later.
+      // The file may become readable later.
       return UploadEvent(file: file, outcome: .failed(.local(detail: error.description)))
     }
     do throws(LinkFailure) {
@@ -138,7 +140,7 @@ actor HTTPUploads: UploadQueue {
     return UploadEvent(file: file, outcome: outcome, epoch: epoch)
   }
 
-  /// Makes the requests of one try to upload a file, until it ends.
+  /// Makes the requests of one attempt to upload a file, until it ends.
   private func send(
     _ body: [UInt8], of file: String, _ secret: String
   ) async -> (UploadOutcome, epoch: String?) {
@@ -160,7 +162,7 @@ actor HTTPUploads: UploadQueue {
     }
   }
 
-  /// Makes a request that shows no secret, or waits for the same one that is under way.
+  /// Makes a request that contains no secret, or waits for an equal one in progress.
   private func ask(_ request: UploadRequest) async -> UploadTry.Input {
     let question = questions[request] ?? Task { await result(of: request, nil) }
     questions[request] = question

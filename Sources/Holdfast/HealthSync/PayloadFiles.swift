@@ -3,17 +3,17 @@ import LinkCore
 import LinkStorage
 import OwnerFiles
 
-/// The files of batches that wait, below a data directory.
+/// The files of pending batches in a data directory.
 ///
-/// A file is for its owner only (0600), and is durable with its name before it is told. Its name is
-/// new each time, so that a file is never changed.
+/// Only their owner can read the files (0600). A file and its name are durable before the file is
+/// reported. Each file has a new name, so a file is never changed.
 struct PayloadFiles: Sendable {
   private let root: String
   private static let folder = "health-sync"
-  /// Far more than a batch has.
+  /// The maximum size of a file; batches are far smaller.
   private static let maxBytes = 64 << 20
 
-  /// Names the files of a data directory.
+  /// Creates a reference to the files in a data directory.
   init(in root: String) { self.root = root }
 
   /// Writes a body and returns the path of its file, relative to the data directory.
@@ -25,7 +25,7 @@ struct PayloadFiles: Sendable {
     do throws(OwnerFileError) {
       try file.replace(with: bytes)
     } catch {
-      // It may be there without being durable.
+      // The file may exist without being durable.
       try? file.remove()
       throw StoreFailure(error, at: file.path)
     }
@@ -34,13 +34,13 @@ struct PayloadFiles: Sendable {
 
   /// Returns the content of a file.
   ///
-  /// - Throws: also if there is no such file.
+  /// - Throws: An error also if the file does not exist.
   func read(_ path: String) throws(StoreFailure) -> [UInt8] {
     guard let bytes = try find(path) else { throw .denied(detail: missing(path)) }
     return bytes
   }
 
-  /// Returns the content of a file; `nil` if there is no such file.
+  /// Returns the content of a file, or `nil` if it does not exist.
   func find(_ path: String) throws(StoreFailure) -> [UInt8]? {
     let file = file(path)
     do throws(OwnerFileError) {
@@ -50,10 +50,10 @@ struct PayloadFiles: Sendable {
     }
   }
 
-  /// That there is no such file, for people.
+  /// Returns a message for people that the file does not exist.
   func missing(_ path: String) -> String { "\(file(path).path) is not there." }
 
-  /// Deletes files. One that cannot be deleted now is deleted at the next start.
+  /// Deletes files. Files that cannot be deleted now are deleted at the next start.
   func delete(_ paths: [String]) {
     for path in paths {
       try? FileManager.default.removeItem(atPath: file(path).path)
@@ -61,13 +61,13 @@ struct PayloadFiles: Sendable {
     }
   }
 
-  /// Returns the ticket of an upload that was begun; `nil` if there is none that can be used.
+  /// Returns the ticket of an interrupted upload, or `nil` if there is no usable one.
   func ticket(of path: String) -> UploadTicket? {
     guard let bytes = try? ticketFile(path).read() else { return nil }
     return try? UploadTicket.read(bytes)
   }
 
-  /// Keeps the ticket of an upload. Without it the upload begins anew, which costs its bytes.
+  /// Stores the ticket of an upload. Without it the upload starts again and sends all bytes.
   func keep(_ ticket: UploadTicket, of path: String) {
     try? ticketFile(path).replace(with: ticket.bytes)
   }
@@ -83,8 +83,9 @@ struct PayloadFiles: Sendable {
 
   private static let ticketEnd = ".upload"
 
-  /// Deletes the files that no batch names, and returns those that batches name and are missing. A
-  /// directory that cannot be read says nothing about them.
+  /// Deletes the files of no batch, and returns the missing files of batches.
+  ///
+  /// Nothing is deleted or reported as missing if the directory cannot be read.
   func tidy(_ named: Set<String>) -> Set<String> {
     let directory = "\(root)/\(Self.folder)"
     let names: [String]

@@ -4,7 +4,9 @@ public import LinkCore
 public import LinkDriver
 import Foundation
 
-/// A sync of health samples with a server: iterate it for what happens.
+/// A sync of health samples with a server.
+///
+/// Iterate the sync to receive its updates:
 ///
 ///     let sync = try await SampleSync(
 ///       SyncConfiguration(
@@ -13,21 +15,22 @@ import Foundation
 ///       if case .type(let report) = update { show(report) }
 ///     }
 ///
-/// What was read survives the process and is sent until the server has it. One loop reads the
-/// sequence; while it does not, newer counts replace older ones. End it with `close()`.
+/// Samples that were read survive the process and are sent until the server has them. Only one loop
+/// reads the sequence. While the loop reads nothing, newer counts replace older ones. End the sync
+/// with `close()`.
 public final class SampleSync: Sendable, AsyncSequence {
-  /// What the sequence consists of.
+  /// An element of the sequence.
   public typealias Element = SyncUpdate
   /// The iterator of a sync's updates.
   public typealias Iterator = UpdateIterator<SyncUpdate>
 
   private let running: Running<SyncShell>
 
-  /// Begins to read and to send.
+  /// Starts to read and send samples.
   ///
-  /// - Parameter notice: called once if journaling is turned off later, with the reason.
-  /// - Throws: `.local` if the queue cannot be read, the journal cannot be made, or the device has
-  ///   no descriptors or threads left.
+  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Throws: `.local` if the queue cannot be read, the journal cannot be created, or the device
+  ///   has no descriptors or threads left.
   public init(
     _ configuration: SyncConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
@@ -63,13 +66,13 @@ public final class SampleSync: Sendable, AsyncSequence {
       ])
   }
 
-  /// Returns the one iterator that a sync serves.
+  /// Returns the only iterator; a sync has one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
 
-  /// Tries at once, and does not wait for the next try.
+  /// Retries at once, without waiting for the next retry.
   public func again() { running.command(.again) }
 
-  /// Reports what uploads cost now, where no monitor does.
+  /// Reports the current conditions for uploads, if there is no monitor.
   public func note(_ conditions: SyncConditions) { running.command(.conditions(conditions)) }
 
   /// The model between two steps.
@@ -77,19 +80,21 @@ public final class SampleSync: Sendable, AsyncSequence {
     get async { await running.snapshot }
   }
 
-  /// Returns when all commands given before were taken and `isSettled` holds, or the sync is
-  /// closed, or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds, the sync is closed, or
+  /// the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (SyncModel) -> Bool) async {
     await running.settled(isSettled)
   }
 
-  /// Waits until what is under way is stored, 2 s at most, and ends the sequence. What was not sent
-  /// waits for the next run. Runs to completion even if the calling task is cancelled.
+  /// Waits at most 2 s until work in progress is stored, and ends the sequence.
+  ///
+  /// Unsent samples wait for the next run. The call runs to completion even if the calling task is
+  /// cancelled.
   public func close() async { await running.close(.stop) { $0.isStopped } }
 }
 
 extension SyncConditions {
-  /// What the monitors of a device say.
+  /// Creates the conditions from those that the monitors of a device report.
   init(_ conditions: DeviceConditions) {
     self.init(
       isConstrained: conditions.traits.contains(.constrained),

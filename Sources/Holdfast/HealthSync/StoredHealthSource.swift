@@ -3,21 +3,21 @@ import LinkHealth
 public import LinkRuntime
 public import LinkWire
 
-/// The health store that imports fill, as a source: a newer export brings additions and deletions.
+/// A source that reads the health store of imports; a newer export brings additions and deletions.
 ///
-/// A sample's UUID is its key, which is made from its content. It is deleted when the store removed
-/// it: an export that covers its type and its time did not hold it any more.
+/// A sample's UUID is its key, which is derived from its content. A sample is deleted when the
+/// store has removed it, because a newer export covers its type and time but does not contain it.
 public actor StoredHealthSource: HealthSource {
   private let store: any HealthStore
   private let clock: any LinkClock
   private var watching: Task<Void, Never>?
 
-  /// How often the store is asked for the number of its newest change: one read of one row.
+  /// The interval at which the number of the newest change is read: one row of the store.
   private static let pause = Duration.seconds(2)
-  /// The time that a phone grants for what its observers fire (contract 5.7, know-how 3.14).
+  /// The time that a phone grants to a fired observer (contract 5.7, know-how 3.14).
   private static let budget = Duration.seconds(10)
 
-  /// Reads from a store, which another process may be writing to.
+  /// Creates a source that reads a store, even while another process writes to it.
   public init(_ store: any HealthStore, clock: any LinkClock = BootClock()) {
     (self.store, self.clock) = (store, clock)
   }
@@ -44,8 +44,8 @@ public actor StoredHealthSource: HealthSource {
     _ type: String, from start: HealthPageStart, limit: Int
   ) async throws(HealthSourceFailure) -> SourcePage {
     do throws(StoreFailure) {
-      // The store may have been replaced, or put back to an earlier state, since the anchor: then
-      // all that it has counts as new.
+      // If the store was replaced or restored to an earlier state since the anchor, all of its
+      // samples count as new.
       var query = HealthChangeQuery(
         type: type, from: Timestamp(nanoseconds: .min), limit: limit)
       switch start {
@@ -63,7 +63,7 @@ public actor StoredHealthSource: HealthSource {
     }
   }
 
-  /// The time up to which the store knows: that of the newest export, if it is not in the future.
+  /// Returns the time of the newest export, or the current time if that is earlier.
   private func newest() async throws(StoreFailure) -> Timestamp {
     let wall = clock.wall
     return min(try await store.newestExport() ?? wall, wall)

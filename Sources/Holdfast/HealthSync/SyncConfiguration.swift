@@ -3,43 +3,46 @@ public import HoldfastSocket
 public import LinkCore
 public import LinkRuntime
 
-/// What an app tells a sync once, and the ports that it stands on.
+/// The configuration of a sync, and the ports that it uses.
 public struct SyncConfiguration: Sendable {
-  /// The server: `https://HOST[:PORT][/PATH]`, or `http://` to this device.
+  /// The URL of the server: `https://HOST[:PORT][/PATH]`, or `http://` to this device.
   public var server: String
-  /// Gives the secret: at the start, and again after each refusal.
+  /// Returns the secret, at the start and again after each refusal.
   public var secret: @Sendable () async throws(LinkFailure) -> String
-  /// HealthKit's identifiers of what is synced.
+  /// The HealthKit identifiers of the synced types.
   public var types = SyncTypes.usual
-  /// How the phone names itself.
+  /// The name of this phone.
   public var deviceID = "unknown"
-  /// Where samples come from.
+  /// The source of the samples.
   public var source: any HealthSource
-  /// Keeps what must not be lost; one sync uses it at a time.
+  /// The store of data that must not be lost. Only one sync uses it at a time.
   public var queue: any SyncQueueStore
-  /// The directory of the queue, below which batches wait as files.
+  /// The directory of the queue, which contains the files of pending batches.
   public var directory: String
-  /// Uploads the files of batches, which are named relative to `directory`, and is given all of
-  /// them at once; `nil` for uploads by this process, of each type one after the other.
+  /// The queue that uploads batches from their files, named relative to `directory`, all at once.
+  ///
+  /// `nil` uploads in this process, one batch of each type after another.
   public var uploads: (any UploadQueue)?
-  /// When to try again.
+  /// The rules for retries.
   public var policy = LinkPolicy.healthSync
-  /// From so many bytes on, compressed if the server takes that, uploads resume in the middle.
+  /// The size in bytes from which an interrupted upload resumes instead of starting again.
+  ///
+  /// It is compared after compression, if the server accepts compressed bodies.
   public var resumesFrom = ResumableUpload.usualLeast
-  /// A file that records every decision for `holdfast replay`, without secrets and samples; `nil`
-  /// for none.
+  /// The path of a journal that records every decision for `holdfast replay`, without secrets and
+  /// samples; `nil` for none.
   public var journal: String?
 
-  /// Speaks HTTP; `nil` for this platform's own network.
+  /// The network that sends HTTP requests; `nil` for the platform's own.
   public var network: (any SocketDialer & HTTPClient)?
-  /// Reports whether and which way the server can be reached; `nil` for this platform's monitor.
+  /// The monitor that reports reachability and the network path; `nil` for the platform's own.
   public var reachability: (any ReachabilityMonitor)?
-  /// Reports whether the app is in front, and when the device sleeps.
+  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
   public var lifecycle: any LifecycleMonitor = AlwaysForeground()
-  /// The time.
+  /// The clock of the sync.
   public var clock: any LinkClock = BootClock()
 
-  /// A configuration with the usual types and this platform's ports.
+  /// Creates a configuration with the default types and this platform's ports.
   public init(
     _ server: String, source: any HealthSource, queue: any SyncQueueStore, directory: String,
     secret: @escaping @Sendable () async throws(LinkFailure) -> String

@@ -6,7 +6,7 @@ import LinkStorage
 import LinkWire
 import Synchronization
 
-/// The shell of a sync: its source, its files, its queue, its uploads.
+/// The shell of a sync: its source, files, queue and uploads.
 actor SyncShell: FeatureShell {
   let sink: InputSink<SyncModel>
   let updates: UpdateChannel<SyncUpdate>
@@ -28,8 +28,8 @@ actor SyncShell: FeatureShell {
     updates = UpdateChannel(crowd: Self.crowd)
   }
 
-  /// While an app reads nothing, states of batches on their way are dropped, and newer counts of a
-  /// type replace older ones.
+  /// Drops states of batches in progress, and replaces the counts of a type by newer ones, while
+  /// the app reads nothing.
   @Sendable private static func crowd(_ waiting: inout [SyncUpdate], _ next: SyncUpdate) {
     switch next {
     case .type(let report):
@@ -44,7 +44,9 @@ actor SyncShell: FeatureShell {
     waiting.append(next)
   }
 
-  /// Tells the ends of uploads to the driver; before the first effect.
+  /// Forwards the results of uploads to the driver, and returns the running uploads.
+  ///
+  /// Call it before the first effect.
   func listen() async -> Set<String> {
     let clock = configuration.clock
     await uploads.events { [sink] event in
@@ -88,7 +90,7 @@ actor SyncShell: FeatureShell {
     }
   }
 
-  /// Reads a page and writes its batches, each before it is told.
+  /// Reads a page and writes its batches, which are reported only after they are written.
   private func fetch(
     _ id: SyncFetchID, _ type: String, _ start: HealthPageStart, _ limit: Int,
     notBefore stamp: Timestamp
@@ -168,7 +170,7 @@ extension PayloadFiles {
 }
 
 extension SyncUpdate {
-  /// Whether a later update says what it says.
+  /// Whether later updates make this one obsolete.
   fileprivate var isPassing: Bool {
     switch self {
     case .batch(let report): report.state == .sending || report.state == .queued
@@ -177,7 +179,7 @@ extension SyncUpdate {
   }
 }
 
-/// Time that was granted and not given back yet.
+/// The granted wakes that were not yet given back.
 private final class GrantedWakes: Sendable {
   private let state = Mutex((last: UInt64(0), wakes: [WakeID: Wake]()))
 

@@ -4,13 +4,15 @@ import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// The shop's REST interface: requests out of values, values out of answers.
+/// The REST interface of a shop, which converts values to requests and responses to values.
 struct ShopAPI: Sendable {
   private let configuration: StreamConfiguration
   private let rest: RestCaller
-  /// The time for one exchange; shorter than the model's own limit, so that a failure has a cause.
+  /// The time limit of one exchange. It is shorter than the model's limit, so a failure has a
+  /// cause.
   private static let timeout = Duration.seconds(9)
-  /// A page holds at most 100 messages of 10,000 characters of 4 bytes, with their fields.
+  /// The maximum size of a body: a page has up to 100 messages of 10,000 characters of 4 bytes
+  /// each, and their fields.
   private static let maxBodyBytes = 8 << 20
 
   init(

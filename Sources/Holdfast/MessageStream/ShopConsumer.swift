@@ -4,7 +4,7 @@ public import LinkStorage
 import LinkWire
 import Synchronization
 
-/// The stored messages of a shop for one program that must read each of them, across restarts.
+/// The stored messages of a shop, for a program that must read each of them, across restarts.
 ///
 ///     guard let name = ConsumerName("indexer") else { return }
 ///     let consumer = try await stream.consumer(name)
@@ -13,17 +13,17 @@ import Synchronization
 ///       try await consumer.acknowledge(through: batch)
 ///     }
 ///
-/// The store remembers what was acknowledged. The next life of the program continues behind it: a
-/// delivery is repeated if the program ended before its acknowledgement, and none is left out. Each
-/// batch has 1 to 256 deliveries. The sequence ends when the stream is closed, or after `finish()`
-/// when everything that is stored has been delivered.
+/// The store keeps the acknowledgements. After a restart the program continues behind the last
+/// acknowledged delivery: deliveries without an acknowledgement are repeated, and none is skipped.
+/// Each batch has 1 to 256 deliveries. The sequence ends when the stream is closed, or after
+/// `finish()` when every stored delivery has been delivered.
 ///
-/// One loop may read a consumer, and a stream may have several consumers.
+/// Only one loop may read a consumer. A stream may have several consumers.
 public final class ShopConsumer: Sendable, AsyncSequence {
-  /// The deliveries of one batch, by number.
+  /// The deliveries of one batch, ordered by number.
   public typealias Element = [Delivery]
 
-  /// The largest batch.
+  /// The maximum size of a batch.
   public static let limit = 256
 
   /// The consumer's name.
@@ -43,7 +43,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
     first = state?.acknowledged ?? 0
   }
 
-  /// How far it has come.
+  /// The progress of the consumer.
   public var state: ConsumerState {
     get async throws(StoreFailure) {
       let states = try await store.consumers(of: shop)
@@ -51,25 +51,26 @@ public final class ShopConsumer: Sendable, AsyncSequence {
     }
   }
 
-  /// The deliveries after the last acknowledged one.
+  /// Returns an iterator over the deliveries after the last acknowledged one.
   public func makeAsyncIterator() -> Iterator {
     Iterator(consumer: self, rings: bell.rings.makeAsyncIterator(), number: first)
   }
 
-  /// Notes durably that the program is done with every delivery up to a number.
+  /// Acknowledges durably every delivery up to a number.
   ///
-  /// - Throws: `.other` for a number above that of the last stored delivery; the store's failure.
+  /// - Throws: `.other` for a number above that of the last stored delivery, or the store's
+  ///   failure.
   public func acknowledge(through number: UInt64) async throws(StoreFailure) {
     try await store.acknowledge(name, of: shop, through: number)
   }
 
-  /// Notes durably that the program is done with a batch and with all before it.
+  /// Acknowledges durably a batch and every delivery before it.
   public func acknowledge(through batch: [Delivery]) async throws(StoreFailure) {
     guard let last = batch.last else { return }
     try await acknowledge(through: last.number)
   }
 
-  /// Ends the sequence once everything that is stored has been delivered.
+  /// Ends the sequence once every stored delivery has been delivered.
   public func finish() { bell.finish() }
 
   /// The iterator of a consumer.
@@ -95,7 +96,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
           number = last.number
           return batch
         }
-        // After the last ring the queue is read once more.
+        // After the last signal the queue is read once more.
         guard !isLast else { return nil }
         isLast = await rings.next(isolation: actor) == nil
       }
@@ -104,7 +105,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
   }
 }
 
-/// A signal to a consumer that its queue may have grown; several may arrive as one.
+/// A signal to a consumer that its queue may have grown. Several signals may arrive as one.
 final class Bell: Sendable {
   let rings: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
@@ -114,25 +115,25 @@ final class Bell: Sendable {
     (rings, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Whether the stream was closed.
+  /// Whether the stream is closed.
   var isClosed: Bool { isShut.withLock { $0 } }
 
   func ring() { continuation.yield() }
 
-  /// Ends the rings; what is queued is still delivered.
+  /// Ends the signals. Queued deliveries are still delivered.
   func finish() { continuation.finish() }
 
-  /// Ends the rings and the deliveries.
+  /// Ends the signals and the deliveries.
   func close() {
     isShut.withLock { $0 = true }
     continuation.finish()
   }
 }
 
-/// The bells of a stream's consumers.
+/// The signals of a stream's consumers.
 final class Bells: Sendable {
   private struct State {
-    /// A consumer owns its bell.
+    /// Weak references, since each consumer owns its signal.
     var bells: [Weak] = []
     var isClosed = false
   }
@@ -143,7 +144,7 @@ final class Bells: Sendable {
 
   private let state = Mutex(State())
 
-  /// Returns a new bell, which is closed if the stream is.
+  /// Returns a new signal, which is closed if the stream is.
   func add() -> Bell {
     let bell = Bell()
     let isClosed = state.withLock { state in
@@ -155,7 +156,7 @@ final class Bells: Sendable {
     return bell
   }
 
-  /// The number of consumers that can be rung.
+  /// The number of consumers that can be signaled.
   var count: Int { living.count }
 
   func ring() { for bell in living { bell.ring() } }

@@ -5,20 +5,20 @@ public import LinkStorage
 public import LinkWire
 public import MessageStream
 
-/// The messages of one shop: an asynchronous sequence of updates that takes the user's commands.
+/// The messages of one shop: an asynchronous sequence of updates that accepts the user's commands.
 ///
 ///     let stream = try await holdfast.open(configuration, tokens: tokens)
 ///     for await update in stream {
 ///       if case .messages(let new, via: _) = update { show(new) }
 ///     }
 ///
-/// Commands never wait and never fail; their results are updates. One loop may read a stream. End
-/// it with `close()`; deinitialization closes the socket too.
+/// Commands never wait and never fail; their results are updates. Only one loop may read a stream.
+/// End the stream with `close()`; deinitialization closes the socket too.
 public final class ShopStream: Sendable, AsyncSequence {
-  /// One update.
+  /// An update of the stream.
   public typealias Element = StreamUpdate
 
-  /// The options that it was opened with.
+  /// The configuration that the stream was opened with.
   public let configuration: StreamConfiguration
   private let running: Running<StreamShell>
   private let clock: any LinkClock
@@ -41,36 +41,37 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// The iterator of a stream's updates.
   public typealias Iterator = UpdateIterator<StreamUpdate>
 
-  /// Returns the one iterator that a stream serves.
+  /// Returns the only iterator; a stream has one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
 
-  /// Sends a message; it is kept until the server has it, and reported as an outbox update once
-  /// stored.
+  /// Sends a message, which is kept until the server has stored it.
+  ///
+  /// An outbox update reports the message once it is stored on this device.
   public func send(_ text: String, parent: MessageID? = nil) {
     running.command(.send(text: text, parent: parent, at: clock.wall))
   }
 
-  /// Tries a failed message again.
+  /// Sends a failed message again.
   public func retry(_ id: UUID128) { running.command(.retry(id)) }
 
-  /// Discards a message that was not sent.
+  /// Discards an unsent message.
   public func discard(_ id: UUID128) { running.command(.discard(id)) }
 
-  /// Fetches what is new, as for pull to refresh.
+  /// Fetches new messages, as for pull to refresh.
   public func refresh() { running.command(.refresh) }
 
-  /// Loads the next page of older messages; a history update follows it.
+  /// Loads the next page of older messages. A history update follows.
   public func loadOlder() { running.command(.loadOlder) }
 
-  /// Switches real-time messaging on, or off to polling.
+  /// Turns real-time messaging on, or off in favor of polling.
   public func setRealtime(_ isOn: Bool) { running.command(.realtime(isOn)) }
 
-  /// Reports whether the app is in front, where there is no lifecycle monitor.
+  /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
     running.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
-  /// Signs out: the token is forgotten, and nothing more is tried until the stream is opened anew.
+  /// Signs out: forgets the token and makes no more attempts until the stream is opened again.
   public func signOut() async {
     await running.shell.forgetToken()
     await running.post(.credentials(.cleared))
@@ -81,21 +82,21 @@ public final class ShopStream: Sendable, AsyncSequence {
     get async { await running.snapshot }
   }
 
-  /// Returns when everything that the server had is stored and shown, or the stream has ended, or
-  /// the task is cancelled.
+  /// Returns when every message of the server is stored and shown, the stream has ended, or the
+  /// task is cancelled.
   public func whole() async { await settled(\.isWhole) }
 
-  /// Returns when all commands given before were taken and `isSettled` holds, or the stream has
-  /// ended, or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds, the stream has ended,
+  /// or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (StreamModel) -> Bool) async {
     await running.settled(isSettled)
   }
 
-  /// Returns the durable consumer of this name, which is added to the store if it is not there.
+  /// Returns the durable consumer with a name, which is added to the store if it is missing.
   ///
-  /// - Parameter start: what a new consumer gets first; a known one continues
-  ///   behind what it acknowledged.
-  /// - Throws: `.other` for a start behind a position of an epoch that no stored message has; the
+  /// - Parameter start: The first delivery of a new consumer. An existing consumer continues behind
+  ///   its last acknowledgement.
+  /// - Throws: `.other` for a start behind a position in an epoch without stored messages, or the
   ///   store's failure.
   public func consumer(
     _ name: ConsumerName, from start: ConsumerStart = .usual
@@ -105,25 +106,25 @@ public final class ShopStream: Sendable, AsyncSequence {
       name, of: configuration.shop, in: shell.store, from: start, bell: shell.bells.add())
   }
 
-  /// Closes the socket with 1000 and ends the sequence; what was accepted is stored.
+  /// Stores all accepted commands, closes the socket with 1000 and ends the sequence.
   ///
-  /// Runs to completion even if the calling task is cancelled.
+  /// The call runs to completion even if the calling task is cancelled.
   public func close() async { await running.close(.close, until: \.isStored) }
 }
 
-/// The ports of a stream, each a real adapter or one of the test kit.
+/// The ports of a stream, each an adapter or a fake of the test kit.
 public struct StreamEnvironment: Sendable {
-  /// Opens sockets and makes requests.
+  /// The network that opens sockets and sends requests.
   public var network: any SocketDialer & HTTPClient
-  /// Stores messages, cursor and outbox.
+  /// The store of messages, cursor and outbox.
   public var store: any TimelineStore
-  /// Reports whether, and over which network path, the server can be reached.
+  /// The monitor that reports reachability and the network path.
   public var reachability: any ReachabilityMonitor
-  /// Reports whether the app is in front, and when the device sleeps.
+  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
   public var lifecycle: any LifecycleMonitor
   /// The source of tokens.
   public var tokens: any TokenSource
-  /// Time and waiting.
+  /// The clock of the stream.
   public var clock: any LinkClock
 
   public init(

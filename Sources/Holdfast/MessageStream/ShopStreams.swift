@@ -4,12 +4,14 @@ public import LinkRuntime
 public import LinkWire
 import MessageStream
 
-/// The open shop streams of one user, at most five at a time (seed 001: five connections a user).
+/// The open shop streams of one user, at most five at a time (docs/seeds/001.md: five connections
+/// for each user).
 ///
-/// An app has one of these for each user, since it counts its own streams only. With two of them an
-/// app may open ten; then the server answers 429 to the sixth socket, and the link waits.
+/// An app needs one instance for each user, since an instance counts only its own streams. With two
+/// of them an app could open ten streams. The server then answers the sixth socket with 429, and
+/// the link waits.
 public actor ShopStreams {
-  /// The number of shops that may be open at once.
+  /// The maximum number of shops that may be open at once.
   public static let limit = 5
 
   private let environment: StreamEnvironment
@@ -19,10 +21,11 @@ public actor ShopStreams {
     self.environment = environment
   }
 
-  /// Opens a shop's stream: it shows what is stored, then connects.
+  /// Opens a shop's stream, which reports the stored messages and then connects.
   ///
-  /// - Parameter notice: called once if journaling is turned off later, with the reason.
-  /// - Throws: if the shop is open already, five are, or the journal cannot be made.
+  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Throws: `OpenError` if the shop is already open, five shops are open, or the journal cannot
+  ///   be created.
   public func open(
     _ configuration: StreamConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }

@@ -4,27 +4,29 @@ public import LinkWire
 
 /// The options of one shop's stream.
 public struct StreamConfiguration: Sendable {
-  /// `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
+  /// The server, `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
   public var server: String
-  /// The shop whose messages are wanted.
+  /// The shop whose messages are streamed.
   public var shop: ShopID
   /// The policy of the link.
   public var policy: LinkPolicy
   /// The place of the token in requests.
   public var authentication: Authentication
-  /// Whether to use the socket, or polling alone.
+  /// Whether the stream uses a socket; otherwise it only polls.
   public var realtime: Bool
-  /// Whether the stream only sends: it fetches no messages, and needs one request for each message
-  /// to send.
+  /// Whether the stream only sends. It then fetches no messages, and makes one request for each
+  /// message that it sends.
   public var sendsOnly = false
-  /// A file that records every decision for `holdfast replay`; `nil` for none. It holds messages,
-  /// never tokens. An earlier journal there is kept as FILE.old1, and so on.
+  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  ///
+  /// The journal contains messages, but never tokens. An earlier journal at this path is kept as
+  /// FILE.old1, and so on.
   public var journal: String?
 
   /// The place of the token in a request.
   public typealias Authentication = TokenPlacement
 
-  /// A configuration; by default with the policy of seed 001.
+  /// Creates a configuration, by default with the policy of docs/seeds/001.md.
   public init(
     server: String, shop: ShopID, policy: LinkPolicy = .messageStream,
     authentication: Authentication = .header, realtime: Bool = true, journal: String? = nil

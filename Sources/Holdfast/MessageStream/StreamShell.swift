@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The shell of a message stream: its socket, its REST exchanges, its store, its updates.
+/// The shell of a message stream: its socket, REST exchanges, store and updates.
 actor StreamShell: FeatureShell {
   let sink = InputSink<StreamModel>()
   let updates: UpdateChannel<StreamUpdate>
@@ -40,8 +40,10 @@ actor StreamShell: FeatureShell {
     backpressure = StoreBackpressure(clock: clock, patience: StoreBackpressure.patience)
   }
 
-  /// Drops notices, and replaces a status by the next one; the rest has no bound here, since the
-  /// model, which knows that the reader is behind, sends no messages.
+  /// Drops notices, and replaces a status by the next one.
+  ///
+  /// Other updates have no bound here, since the model sends no messages while the reader is
+  /// behind.
   @Sendable private static func crowd(_ waiting: inout [StreamUpdate], _ next: StreamUpdate) {
     switch (next, waiting.last) {
     case (.notice, _): return
@@ -82,7 +84,7 @@ actor StreamShell: FeatureShell {
     }
   }
 
-  /// Reports to the model when the app has left too many updates unread, and when it has read on.
+  /// Reports to the model when the app has left too many updates unread, and when it has caught up.
   private func watchReader() {
     guard !isReaderBehind, updates.isFull else { return }
     isReaderBehind = true
@@ -141,7 +143,7 @@ actor StreamShell: FeatureShell {
     }
   }
 
-  /// Reads the newest messages page by page, no more of them than memory takes.
+  /// Reads the newest messages page by page, up to the limits of count and memory.
   private static func newest(
     _ limit: Int, of shop: ShopID, in store: any TimelineStore
   ) async throws(StoreFailure) -> TimelineSnapshot {
@@ -196,7 +198,7 @@ actor StreamShell: FeatureShell {
     _ message: SocketMessage, shop: ShopID, _ redaction: Redaction
   ) -> StreamModel.Frame {
     guard message.isText, let bytes = message.bytes else {
-      return .malformed(.malformed(detail: "a binary frame where text is spoken"))
+      return .malformed(.malformed(detail: "a binary frame instead of text"))
     }
     do throws(MessageError) {
       switch try StreamCodec.decode(bytes, shop: shop) {

@@ -3,7 +3,9 @@ public import LinkCore
 public import LinkDriver
 public import Session
 
-/// A two-way session with a server: iterate it for what happens.
+/// A two-way session with a server.
+///
+/// Iterate the session to receive its events:
 ///
 ///     let session = try await HeldSession(
 ///       SessionConfiguration("wss://example.com/session", store: store) { key })
@@ -15,12 +17,12 @@ public import Session
 ///       }
 ///     }
 ///
-/// Prompts survive the process and are answered exactly once; messages are stored before they are
-/// shown, and shown by the next run unless they were confirmed. One loop reads it. While the loop
-/// does not, up to 1,024 events or 16 MiB wait; then the socket is not read either. End it with
-/// `close()`; dropping it closes the socket too.
+/// Prompts survive the process and are answered exactly once. Messages are stored before they are
+/// shown, and the next run shows them again unless they were confirmed. Only one loop reads the
+/// events. While the loop reads nothing, up to 1,024 events or 16 MiB wait; beyond that the socket
+/// is not read. End the session with `close()`; releasing the last reference closes the socket too.
 public final class HeldSession: Sendable, AsyncSequence {
-  /// What the sequence consists of.
+  /// An element of the sequence.
   public typealias Element = SessionUpdate
   /// The iterator of a session's events.
   public typealias Iterator = UpdateIterator<SessionUpdate>
@@ -28,11 +30,12 @@ public final class HeldSession: Sendable, AsyncSequence {
   private let running: Running<SessionShell>
   private let clock: any LinkClock
 
-  /// Begins to connect.
+  /// Starts to connect.
   ///
-  /// - Parameter notice: called once if journaling is turned off later, with the reason.
-  /// - Throws: `.local` if the URL is none of a WebSocket, the journal cannot be made, the store
-  ///   cannot be read, or the device has no descriptors or threads left.
+  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Throws: `.local` if the URL is not a WebSocket URL, `answerTimeout` is too short, the
+  ///   journal cannot be created, the store cannot be read, or the device has no descriptors or
+  ///   threads left.
   public init(
     _ configuration: SessionConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
@@ -67,10 +70,10 @@ public final class HeldSession: Sendable, AsyncSequence {
         + [.start])
   }
 
-  /// Returns the one iterator that a session serves.
+  /// Returns the only iterator; a session has one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
 
-  /// Sends a prompt; never waits. What becomes of it comes as events.
+  /// Sends a prompt without waiting. Its outcome is reported as events.
   public func prompt(_ text: String, in conversation: String? = nil) {
     running.command(.prompt(text, conversation: conversation, at: clock.wall))
   }
@@ -78,31 +81,31 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// Sends a failed prompt again.
   public func retry(_ key: UUID128) { running.command(.retry(key)) }
 
-  /// Forgets a failed prompt.
+  /// Discards a failed prompt.
   public func discard(_ key: UUID128) { running.command(.discard(key)) }
 
-  /// Cancels what runs in a conversation.
+  /// Cancels the work in progress of a conversation.
   public func cancel(conversation: String) {
     running.command(.cancel(conversation: conversation))
   }
 
-  /// Follows another conversation; prompts that name none belong to it from now on.
+  /// Follows another conversation, which becomes the default for later prompts.
   public func follow(conversation: String) {
     running.command(.follow(conversation: conversation))
   }
 
-  /// Notes that everything up to this number of news was shown: no later run shows it again.
+  /// Confirms that every message up to this number was shown, so no later run shows it again.
   public func confirm(_ news: UInt64) { running.command(.shown(through: news)) }
 
-  /// Connects again after a failure, and does not wait for the next try.
+  /// Connects again after a failure, without waiting for the next retry.
   public func start() { running.command(.start) }
 
-  /// Reports whether the app is in front, where there is no lifecycle monitor.
+  /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
     running.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
-  /// The conversation of prompts that name none, a lower-case UUID; empty until the store is read.
+  /// The default conversation of prompts, a lower-case UUID; empty until the store is read.
   public var conversation: String {
     get async { await running.snapshot.conversation }
   }
@@ -112,15 +115,17 @@ public final class HeldSession: Sendable, AsyncSequence {
     get async { await running.snapshot }
   }
 
-  /// Returns when all commands given before were taken and `isSettled` holds, or the session is
-  /// closed, or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds, the session is closed,
+  /// or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (SessionModel) -> Bool) async {
     await running.settled(isSettled)
   }
 
-  /// Waits until what is under way is stored and acknowledged, and what the sequence brought is
-  /// confirmed and that is stored, 2 s at most; closes with 1000, and ends the sequence. Go on to
-  /// read and to confirm meanwhile. Prompts without an answer wait for the next run. Runs to
-  /// completion even if the calling task is cancelled.
+  /// Waits for pending work, closes with 1000, and ends the sequence.
+  ///
+  /// It waits at most 2 s, until work in progress is stored and acknowledged, the delivered
+  /// messages are confirmed, and the confirmations are stored. Continue to read and to confirm
+  /// meanwhile. Prompts without an answer wait for the next run. The call runs to completion even
+  /// if the calling task is cancelled.
   public func close() async { await running.close(.stop) { $0.isStopped } }
 }

@@ -3,33 +3,37 @@ public import LinkCore
 public import LinkRuntime
 import Session
 
-/// What an app tells a session once, and the ports that it stands on.
+/// The configuration of a session, and the ports that it uses.
 public struct SessionConfiguration: Sendable {
-  /// The server: `wss://host[:port]/path`, or `ws://` to this device.
+  /// The URL of the server: `wss://host[:port]/path`, or `ws://` to this device.
   public var url: String
-  /// Gives the key: at the start, and again after each refusal. It never leaves the process where
-  /// the server asks for a proof of it instead.
+  /// Returns the key, at the start and again after each refusal.
+  ///
+  /// The key never leaves the process if the server requests a proof of it instead.
   public var key: @Sendable () async throws(LinkFailure) -> String
-  /// When to connect, and what to do when that fails.
+  /// The rules for connecting and for handling failures.
   public var policy = LinkPolicy.session
-  /// The longest silence of a server without idempotency keys about a prompt, at least 1 s; then the
-  /// state of the prompt is `unsure`. 5 minutes by default, as in the original.
+  /// The longest wait for an answer from a server without idempotency keys, at least 1 s.
+  ///
+  /// After it, the state of the prompt is `unsure`. The default is 5 minutes, as in the original
+  /// app.
   public var answerTimeout = SessionSettings.usualAnswerTimeout
-  /// The conversation of prompts that name none, a lower-case UUID; `nil` for the one that was used
-  /// last, or a new one.
+  /// The default conversation of prompts, a lower-case UUID; `nil` for the most recently used one,
+  /// or a new one.
   public var conversation: String?
-  /// Keeps what must not be lost; one session uses it at a time.
+  /// The store of data that must not be lost. Only one session uses it at a time.
   public var store: any ClientSessionStore
-  /// A file that records every decision for `holdfast replay`, without keys; `nil` for none.
+  /// The path of a journal that records every decision for `holdfast replay`, without keys; `nil`
+  /// for none.
   public var journal: String?
 
-  /// Opens sockets; `nil` for this platform's own network.
+  /// The network that opens sockets; `nil` for the platform's own.
   public var network: (any SocketDialer & HTTPClient)?
-  /// Reports whether and which way the server can be reached; `nil` for this platform's monitor.
+  /// The monitor that reports reachability and the network path; `nil` for the platform's own.
   public var reachability: (any ReachabilityMonitor)?
-  /// Reports whether the app is in front, and when the device sleeps.
+  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
   public var lifecycle: any LifecycleMonitor = AlwaysForeground()
-  /// The time.
+  /// The clock of the session.
   public var clock: any LinkClock = BootClock()
 
   public init(

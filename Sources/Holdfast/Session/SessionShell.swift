@@ -7,7 +7,7 @@ import LinkStorage
 import LinkWire
 import Session
 
-/// The shell of a session: its sockets, its key, its store, its events.
+/// The shell of a session: its sockets, key, store and events.
 actor SessionShell: FeatureShell {
   let sink: InputSink<SessionModel>
   let updates: UpdateChannel<SessionUpdate>
@@ -16,7 +16,7 @@ actor SessionShell: FeatureShell {
   private let network: any HTTPClient
   private let jobs: Jobs<SessionModel, Never>
   private let backpressure: StoreBackpressure
-  /// The key as it was read last.
+  /// The most recently read key.
   private var key = ""
 
   init(_ configuration: SessionConfiguration, _ network: any SocketDialer & HTTPClient) {
@@ -25,13 +25,15 @@ actor SessionShell: FeatureShell {
     self.network = network
     jobs = Jobs(sink)
     updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
-    // A response comes once on a connection: nothing is dropped, however long the store takes.
+    // A response arrives only once on a connection, so nothing is dropped, however slow the store
+    // is.
     backpressure = StoreBackpressure(clock: configuration.clock, patience: nil)
     (self.configuration, self.sink) = (configuration, sink)
   }
 
-  /// While an app reads nothing, a newer state replaces the one before it, and notices are dropped.
-  /// Messages are kept: the socket is not read any more, so that few more can come.
+  /// Replaces the last state by a newer one, and drops notices, while the app reads nothing.
+  ///
+  /// Messages are kept. The socket is no longer read, so only a few more can arrive.
   @Sendable private static func crowd(_ waiting: inout [SessionUpdate], _ next: SessionUpdate) {
     switch (next, waiting.last) {
     case (.notice, _), (.record, _), (.part, _): return
@@ -61,7 +63,7 @@ actor SessionShell: FeatureShell {
     await sockets.stop()
   }
 
-  /// Reads the key again. One that cannot be read now is asked for again.
+  /// Reads the key again. A key that is not available now is requested again later.
   private func readKey() {
     jobs.start { [configuration, weak self] () throws(LinkFailure) in
       await self?.take(try await configuration.key())
@@ -74,7 +76,7 @@ actor SessionShell: FeatureShell {
 
   private func take(_ key: String) { self.key = key }
 
-  /// Adds the proof of the key, or the key.
+  /// Adds the proof of the key, or the key if there is no challenge.
   private func signed(_ connect: SessionConnect, _ challenge: String?) -> SessionConnect {
     var connect = connect
     guard let challenge else {
@@ -87,8 +89,9 @@ actor SessionShell: FeatureShell {
     return connect
   }
 
-  /// Asks for a page of the server, without the key, and tells whether a login page came. A server
-  /// of TLS is asked without it: only there can a login page answer.
+  /// Requests a page of the server without the key, and reports whether a login page answered.
+  ///
+  /// A server with TLS is asked over plain HTTP, because only there can a login page answer.
   private func probe(within time: Duration) {
     guard let url = ServerURL.page("/healthz", besides: configuration.url) else { return }
     jobs.start { [network] () throws(LinkFailure) in
@@ -124,7 +127,7 @@ actor SessionShell: FeatureShell {
     }
   }
 
-  /// What the store refuses is handed over again, so only a success lets more messages come.
+  /// A change that the store refuses is committed again, so only a success admits more messages.
   private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
     backpressure.close()
     jobs.start { [store = configuration.store, backpressure] () throws(StoreFailure) in
@@ -138,7 +141,7 @@ actor SessionShell: FeatureShell {
 }
 
 extension SocketEvent {
-  /// What an event counts for the backpressure: one, and one more for each 16 KiB.
+  /// The load of an event for the backpressure: one, and one more for each 16 KiB.
   fileprivate var load: Int {
     switch self {
     case .text(let bytes), .binary(let bytes): 1 + bytes.count >> 14
@@ -164,7 +167,7 @@ extension SessionModel.Input {
     _ message: SocketMessage, _ attempt: AttemptID, at wall: Timestamp, _ redaction: Redaction
   ) {
     guard message.isText, let bytes = message.bytes else {
-      self = .malformed(attempt, detail: "a binary message where text is spoken")
+      self = .malformed(attempt, detail: "a binary message instead of text")
       return
     }
     do throws(FieldFault) {
@@ -177,7 +180,7 @@ extension SessionModel.Input {
 }
 
 extension SessionServerMessage {
-  /// The same with texts that could repeat the key without it.
+  /// Returns the message with its texts redacted, since they could repeat the key.
   fileprivate func cleaned(_ redaction: Redaction) -> SessionServerMessage {
     switch self {
     case .authError(let message): return .authError(message: redaction.clean(message))

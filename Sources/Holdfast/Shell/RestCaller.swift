@@ -2,22 +2,24 @@ import HoldfastSocket
 import LinkCore
 import LinkRuntime
 
-/// HTTP exchanges of JSON with one backend: token, one retry with a newer token, login pages of
-/// networks, redirects, redaction of every text that is thrown.
+/// A caller of one backend's JSON interface over HTTP.
+///
+/// It adds the token, retries once with a newer token, recognizes redirects and login pages of
+/// networks, and redacts every text that it throws.
 struct RestCaller: Sendable {
   let http: any HTTPClient
   let credentials: RequestCredentials
-  /// Returns the server's words for a failure, out of the body of its answer.
+  /// Returns the server's description of a failure from the body of its response.
   var note: @Sendable ([UInt8]) -> String? = { _ in nil }
 
-  /// Makes one exchange and reads the body of its answer.
+  /// Makes one exchange and decodes the body of the response.
   ///
   /// - Parameters:
-  ///   - request: without the token and the media types.
-  ///   - statuses: the statuses that mean success.
-  ///   - name: names the body in a failure, such as "the page".
-  /// - Throws: `.captivePortal` for a login page (RFC 6585 section 6), `.http` for any other
-  ///   status and for a page for people, `.protocolError` if `read` throws.
+  ///   - request: The request without the token and the media types.
+  ///   - statuses: The statuses that mean success.
+  ///   - name: The name of the body in a failure, such as "the page".
+  /// - Throws: `.captivePortal` for a login page (RFC 6585 section 6), `.http` for any other status
+  ///   and for an HTML page, `.protocolError` if `read` throws.
   func call<Value, Failure: Error>(
     _ request: HTTPCall, accepting statuses: ClosedRange<Int> = 200...299, _ name: String,
     read: ([UInt8]) throws(Failure) -> Value
@@ -32,11 +34,11 @@ struct RestCaller: Sendable {
     }
   }
 
-  /// Makes one exchange, and returns its answer whatever its status.
+  /// Makes one exchange and returns its response, whatever its status is.
   ///
-  /// - Returns: also the failure that the answer means where its status is none of success.
-  /// - Throws: `.captivePortal` for a login page, `.http` for a redirect and for a page for people;
-  ///   a failure if no answer came.
+  /// - Returns: The response, and the failure that it means if its status is not a success.
+  /// - Throws: `.captivePortal` for a login page, `.http` for a redirect and for an HTML page, or
+  ///   another failure if no response arrived.
   func answer(
     to request: HTTPCall
   ) async throws(LinkFailure) -> (answer: HTTPAnswer, failure: LinkFailure) {
@@ -45,7 +47,7 @@ struct RestCaller: Sendable {
     return (response, failure(response, redaction))
   }
 
-  /// Returns the failure that an answer without success means, with the words of the server.
+  /// Returns the failure that an unsuccessful response means, with the server's description.
   private func failure(_ response: HTTPAnswer, _ redaction: Redaction) -> LinkFailure {
     redaction.clean(
       .http(
@@ -53,7 +55,8 @@ struct RestCaller: Sendable {
         detail: response.head.words ?? note(response.body) ?? ""))
   }
 
-  /// Redirects are not followed: the token and the body are meant for this server alone.
+  /// Throws for pages and redirects, which are not followed since the token and the body are for
+  /// this server alone.
   private func refusePage(
     _ response: HTTPAnswer, of request: HTTPCall, _ redaction: Redaction
   ) throws(LinkFailure) {
@@ -61,9 +64,9 @@ struct RestCaller: Sendable {
     if response.head.isForPeople { throw failure(response, redaction) }
   }
 
-  /// Makes an exchange, and once more if the token was refused and there is a newer one.
+  /// Makes an exchange, and repeats it once if the token was refused and there is a newer one.
   ///
-  /// - Returns: also what removes the tokens from texts of the answer.
+  /// - Returns: The response, and the redaction that removes the tokens from its texts.
   private func exchange(
     _ request: HTTPCall
   ) async throws(LinkFailure) -> (HTTPAnswer, Redaction) {
@@ -73,7 +76,7 @@ struct RestCaller: Sendable {
       let response = try await send(request, token, Redaction(seen))
       guard response.status == 401 else { return (response, Redaction(seen)) }
       await credentials.refused(token)
-      // The refusal of an older token says nothing about the present one.
+      // The refusal of an older token does not apply to the current one.
       guard seen.count == 1, let newer = await credentials.present, newer != token else {
         return (response, Redaction(seen))
       }
@@ -103,7 +106,7 @@ struct RestCaller: Sendable {
 }
 
 extension HTTPAnswer {
-  /// What its head says of who wrote it.
+  /// The parts of the response that show who wrote it.
   var head: AnswerHead {
     AnswerHead(
       status: status, contentType: headers["content-type"], location: headers["location"])

@@ -4,24 +4,27 @@ import Synchronization
 
 /// Limits the messages that pass to a model while its store is busy.
 ///
-/// While a commit is under way, 1,000 more messages may pass; the others wait outside the driver,
-/// whose clock continues. Pings queue behind messages: either the wait has an end, and the model
-/// drops what it cannot hold, or the link is told that it is not read.
+/// During a commit 1,000 more messages may pass. The others wait outside the driver, whose clock
+/// continues. Pings queue behind messages, so one of two rules applies: the wait has a limit and
+/// the model drops messages beyond its capacity, or the link is told that reading is paused.
 final class StoreBackpressure: Sendable {
-  /// The messages that may pass during a commit; they fit into the writer with those in the inbox.
+  /// The number of messages that may pass during a commit. With those in the inbox they fit into
+  /// the writer.
   static let limit = 1000
-  /// The longest wait where messages can be fetched again; far below the silence that ends a link
-  /// (seed 001: 90 s).
+  /// The longest wait if messages can be fetched again.
+  ///
+  /// It is far below the silence that ends a link (docs/seeds/001.md: 90 s).
   static let patience = Duration.seconds(2)
 
   fileprivate struct State {
     var isClosed = false
-    /// Counts commits, so that a timeout of an old one does not end the wait of a new one.
+    /// The number of commits, so that the time-out of an old one does not end the wait of a new
+    /// one.
     var commit: UInt64 = 0
-    /// Messages since the commit began.
+    /// The number of messages since the commit started.
     var passed = 0
     var waiting: [CheckedContinuation<Void, Never>] = []
-    /// The timeout of the wait.
+    /// The task that ends the wait after the time-out.
     var patience: Task<Void, Never>?
 
     var isFull: Bool { isClosed && passed > StoreBackpressure.limit }
@@ -31,12 +34,14 @@ final class StoreBackpressure: Sendable {
   private let clock: any LinkClock
   private let patience: Duration?
 
-  /// - Parameter patience: the longest wait; `nil` to wait for the store in any case.
+  /// Creates an open backpressure.
+  ///
+  /// - Parameter patience: The longest wait; `nil` to always wait for the store.
   init(clock: any LinkClock, patience: Duration?) {
     (self.clock, self.patience) = (clock, patience)
   }
 
-  /// Notes that a commit has begun; one that follows a refused one counts on.
+  /// Records that a commit has started. The count continues if the previous commit was refused.
   func close() {
     state.withLock { state in
       if !state.isClosed { state.passed = 0 }
@@ -45,12 +50,12 @@ final class StoreBackpressure: Sendable {
     }
   }
 
-  /// Notes that the store has answered.
+  /// Records that the commit has ended.
   func open() { open(nil) }
 
-  /// Returns when this many messages may be posted.
+  /// Returns when the given number of messages may be posted.
   ///
-  /// - Parameter paused: called before and after a wait.
+  /// - Parameter paused: Called before and after a wait.
   func pass(_ count: Int, paused: (Bool) async -> Void = { _ in }) async {
     let isFull = state.withLock { state in
       state.passed += count
@@ -87,7 +92,9 @@ final class StoreBackpressure: Sendable {
 }
 
 extension StoreBackpressure.State {
-  /// Opens it, unless another commit than this one is under way; returns what may pass now.
+  /// Opens the backpressure, unless a commit other than the given one is in progress.
+  ///
+  /// - Returns: The waiters that may proceed, and the time-out to cancel.
   fileprivate mutating func open(
     _ commit: UInt64?
   ) -> (waiting: [CheckedContinuation<Void, Never>], patience: Task<Void, Never>?) {

@@ -1,21 +1,21 @@
 import Foundation
 import LinkCore
 
-/// A text in the folder `Kept` next to a test, which a long result must equal word by word.
+/// A text in the folder `Kept` beside a test, which a long result must equal.
 ///
-/// With `HOLDFAST_KEEP_TEXTS=1` results take the place of what was kept; read the difference before
+/// With `HOLDFAST_KEEP_TEXTS=1` the results replace the stored texts. Read the difference before
 /// you commit it.
 public struct KeptText: Sendable {
   private let name: String
   private let folder: String
 
-  /// The text of this name, next to the file that asks for it.
+  /// Creates a reference to the text with this name beside the calling test.
   public init(_ name: String, beside test: String = #filePath) {
     self.name = name
     folder = test.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/Kept"
   }
 
-  /// Returns how a result differs from the text: the first line that does; `nil` if it is the same.
+  /// Returns the first line of a result that differs from the text, or `nil` if there is none.
   public func difference(_ lines: [String]) throws -> String? {
     if ProcessInfo.processInfo.environment["HOLDFAST_KEEP_TEXTS"] == "1" {
       try keep(lines)
@@ -23,7 +23,7 @@ public struct KeptText: Sendable {
     return try compare(lines)
   }
 
-  /// Compares without keeping.
+  /// Compares a result with the text without replacing the text.
   func compare(_ lines: [String]) throws -> String? {
     let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
     let kept = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
@@ -40,7 +40,7 @@ public struct KeptText: Sendable {
     try data.write(to: URL(filePath: "\(folder)/\(name)"))
   }
 
-  /// Returns a few characters that stand for bytes.
+  /// Returns a short text that represents the bytes: a hash.
   public static func digest(_ bytes: some Sequence<UInt8>) -> String {
     String(FNV1a.hash(bytes), radix: 16)
   }

@@ -1,12 +1,12 @@
 import Foundation
 package import LinkCore
 
-/// A directory of a test's own, gone with it.
+/// A temporary directory of a test, which is removed with the value.
 public final class Scratch: Sendable {
-  /// Where it is, without a slash at the end.
+  /// The path of the directory, without a trailing slash.
   public let path: String
 
-  /// Makes an empty directory for the owner alone in the system's place for such.
+  /// Creates an empty directory in the system's temporary directory, accessible only to its owner.
   public init() throws {
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "holdfast-\(UUID().uuidString)")
@@ -17,43 +17,44 @@ public final class Scratch: Sendable {
 
   deinit { remove() }
 
-  /// Removes the directory and everything in it.
+  /// Removes the directory and its contents.
   public func remove() { try? FileManager.default.removeItem(atPath: path) }
 
-  /// The path of something in it.
+  /// Returns the path of an entry of the directory.
   public func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// The whole of a file that holds UTF-8.
+  /// Returns the content of a UTF-8 file.
   public func text(of name: String) throws -> String {
     try String(contentsOfFile: self(name), encoding: .utf8)
   }
 
-  /// The whole of a file.
+  /// Returns the content of a file.
   public func bytes(of name: String) throws -> [UInt8] {
     try [UInt8](Data(contentsOf: URL(filePath: self(name))))
   }
 
-  /// Makes a file, or replaces what it holds.
+  /// Creates or overwrites a file.
   public func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
     try Data(bytes).write(to: URL(filePath: self(name)))
   }
 
-  /// The permissions of a file or directory, as in chmod(2).
+  /// Returns the permissions of a file or directory, as in chmod(2).
   public func mode(of name: String) throws -> Int? {
     try FileManager.default.attributesOfItem(atPath: self(name))[.posixPermissions] as? Int
   }
 }
 
-// The laboratory starts programs and needs root: it is a module of its own, which only Linux has.
+// The network laboratory starts programs and needs root, so it is a separate module for Linux.
 #if os(Linux)
   @_exported public import HoldfastLab
 #endif
 
-/// A fault in the fields of a machine, and the name of the invariant that finds it.
+/// A fault in the fields of a machine, and the name of the invariant that must detect it.
 package typealias PlantedFault<M> = (invariant: String, plant: @Sendable (inout M) -> Void)
 
-/// Returns the faults that their invariants do not find in a machine, and the invariants that are
-/// broken without a fault; empty if each invariant can fail and holds.
+/// Returns the invariants that do not detect their faults, and those broken without a fault.
+///
+/// The result is empty if each invariant holds for the machine and is broken by its fault.
 package func unnoticed<M: Machine>(_ faults: [PlantedFault<M>], in machine: M) -> [String] {
   var sound = machine
   var found = sound.brokenInvariants(.thorough).map { "\($0) (without a fault)" }

@@ -2,11 +2,13 @@ public import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// A clock that stands still until the test moves it.
+/// A clock that only the test advances.
 public final class TestClock: LinkClock {
   private let state: Mutex<State>
 
-  /// - Parameter wall: What the wall clock shows when `now` is zero.
+  /// Creates a clock.
+  ///
+  /// - Parameter wall: The wall-clock time when `now` is zero.
   public init(now: Instant = .zero, wall: Timestamp = Timestamp(nanoseconds: 0)) {
     state = Mutex(State(now: now, origin: wall))
   }
@@ -17,7 +19,7 @@ public final class TestClock: LinkClock {
     state.withLock { $0.origin.advanced(by: Instant.zero.duration(to: $0.now)) }
   }
 
-  /// The instants that somebody waits for now, earliest first.
+  /// The instants with a waiting task, earliest first.
   public var deadlines: [Instant] { state.withLock { $0.sleepers.map(\.deadline).sorted() } }
 
   public func wait(until deadline: Instant) async throws(CancellationError) {
@@ -34,30 +36,31 @@ public final class TestClock: LinkClock {
     guard isOver else { throw CancellationError() }
   }
 
-  /// Moves on and wakes who waited for that, earliest first; it does not wait for what they do.
+  /// Advances the clock and resumes the tasks that are due, earliest first, without waiting for
+  /// them.
   public func advance(by duration: Duration) {
     advance(to: now.advanced(by: duration))
   }
 
-  /// Moves on to an instant; an earlier one than now changes nothing.
+  /// Advances the clock to an instant; an earlier instant than `now` changes nothing.
   public func advance(to instant: Instant) {
     let wake = state.withLock { $0.advance(to: instant) }
     wake()
   }
 
-  /// Sets the wall clock, as a user or the network may.
+  /// Sets the wall clock, as a user or the network may do.
   public func setWall(_ wall: Timestamp) {
     state.withLock { $0.origin = wall.advanced(by: $0.now.duration(to: .zero)) }
   }
 
-  /// Returns when somebody waits for exactly `deadline`, or did since the clock was made.
+  /// Returns when a task waits for exactly `deadline`, or has waited for it before.
   public func someoneWaits(for deadline: Instant) async {
     _ = await watch(for: deadline)
   }
 
-  /// Waits until somebody waits, then moves on to the earliest instant that anybody waits for.
+  /// Waits for a waiting task, then advances to the earliest awaited instant.
   ///
-  /// - Returns: That instant; `nil` when the task is cancelled first.
+  /// - Returns: That instant, or `nil` if the calling task is cancelled first.
   @discardableResult
   public func advanceToNextDeadline() async -> Instant? {
     guard let next = await watch(for: nil) else { return nil }
@@ -88,7 +91,7 @@ extension TestClock {
 
   fileprivate struct Watcher {
     let ticket: UInt64
-    /// `nil` for any.
+    /// The awaited deadline; `nil` for any.
     let deadline: Instant?
     let continuation: CheckedContinuation<Instant?, Never>
   }

@@ -2,10 +2,10 @@ import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// Checks what `SecretStore` promises; works with any implementation and any test library.
+/// Checks the promises of `SecretStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Opens the same secrets again, which were empty at first.
-/// - Throws: `ContractViolation` at the first promise that is broken, and what the store throws.
+/// - Parameter make: Opens the same secrets again, which are empty at first.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of the store.
 public func secretStoreContract(make: () async throws -> any SecretStore) async throws {
   let (first, second) = (Secret("first"), Secret("second"))
   guard let other = SecretName("other-1") else {
@@ -25,11 +25,12 @@ public func secretStoreContract(make: () async throws -> any SecretStore) async 
   try ContractViolation.unless(again.read(other), is: second, "another one stays")
 }
 
-/// Checks what `Suspendable` promises of a store.
+/// Checks the promises of `Suspendable`, for a store.
 ///
 /// - Parameters:
-///   - use: Uses the store; fails where the store fails.
-///   - second: Opens the store a second time, as another process would; `nil` where none can.
+///   - use: Uses the store; throws if the store fails.
+///   - second: Opens the store a second time, as another process would; `nil` if that is
+///     impossible.
 public func suspendableContract(
   _ store: any Store, use: () async throws -> Void, second: (() async throws -> any Store)? = nil
 ) async throws {
@@ -57,9 +58,9 @@ public func suspendableContract(
   try await use()
 }
 
-/// Checks what `BackgroundTime` promises.
+/// Checks the promises of `BackgroundTime`.
 ///
-/// - Parameter expire: Lets the grants expire that are open; `nil` where the system never does.
+/// - Parameter expire: Expires the open grants; `nil` if the system never does.
 public func backgroundTimeContract(
   _ time: any BackgroundTime, expire: (() -> Void)? = nil
 ) throws {
@@ -78,9 +79,10 @@ public func backgroundTimeContract(
   try ContractViolation.unless(heard.withLock(\.self), is: 1, "what was given back never expires")
 }
 
-/// Checks what `WakeSource` promises.
+/// Checks the promises of `WakeSource`.
 ///
-/// - Parameter advance: Lets so much time pass, and returns when what fell due was handed over.
+/// - Parameter advance: Lets a period pass, and returns when the wakes that became due were
+///   delivered.
 public func wakeSourceContract(
   _ source: any WakeSource, advance: (Duration) async -> Void
 ) async throws {

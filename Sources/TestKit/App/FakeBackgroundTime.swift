@@ -1,7 +1,7 @@
 public import LinkRuntime
 import Synchronization
 
-/// Background time that a test grants, refuses and lets expire.
+/// Background time that a test grants, refuses and expires.
 public final class FakeBackgroundTime: BackgroundTime {
   private struct State {
     var isGranting = true
@@ -12,16 +12,16 @@ public final class FakeBackgroundTime: BackgroundTime {
 
   private let state = Mutex(State())
 
-  /// One that grants.
+  /// Creates background time that is granted.
   public init() {}
 
-  /// How many grants were not given back.
+  /// The number of grants that were not given back.
   public var openGrants: Int { state.withLock { $0.open.count } }
 
-  /// How many grants there were.
+  /// The number of grants so far.
   public var granted: Int { state.withLock(\.last) }
 
-  /// Returns when no grant is out.
+  /// Returns when there is no open grant.
   public func allGivenBack() async {
     await withCheckedContinuation { continuation in
       let isDone = state.withLock { state in
@@ -32,10 +32,10 @@ public final class FakeBackgroundTime: BackgroundTime {
     }
   }
 
-  /// Grants from now on, or refuses.
+  /// Sets whether later requests are granted.
   public func setGranting(_ isGranting: Bool) { state.withLock { $0.isGranting = isGranting } }
 
-  /// Lets all grants expire.
+  /// Expires all grants.
   public func expire() {
     for expired in state.withLock({ $0.open.sorted { $0.key < $1.key }.map(\.value) }) { expired() }
   }

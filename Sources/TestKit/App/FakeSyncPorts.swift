@@ -4,7 +4,7 @@ public import LinkRuntime
 public import LinkWire
 import Synchronization
 
-/// A source of health samples that a test fills; the anchor is the number of the last change.
+/// A source of health samples that a test fills. The anchor is the number of the last change.
 public final class FakeHealthSource: HealthSource {
   private struct Change {
     enum Kind {
@@ -25,7 +25,7 @@ public final class FakeHealthSource: HealthSource {
 
   private let state = Mutex(State())
 
-  /// A source without samples.
+  /// Creates a source without samples.
   public init() {}
 
   /// Adds samples, as the system's store does.
@@ -38,7 +38,7 @@ public final class FakeHealthSource: HealthSource {
     change([Change(type: type, kind: .deleted(uuid))])
   }
 
-  /// Lets pages fail, as those of a locked device do; `nil` lets them succeed again.
+  /// Makes pages fail, as on a locked device; `nil` makes them succeed again.
   public func fail(_ failure: HealthSourceFailure?) { state.withLock { $0.failure = failure } }
 
   private func change(_ changes: [Change]) {
@@ -86,7 +86,7 @@ public final class FakeHealthSource: HealthSource {
   public func stop() async { state.withLock { ($0.types, $0.fired) = ([], nil) } }
 }
 
-/// Uploads whose ends a test decides.
+/// An upload queue whose results a test decides.
 public final class FakeUploadQueue: UploadQueue {
   private struct State {
     var deliver: (@Sendable (UploadEvent) async -> Void)?
@@ -98,12 +98,12 @@ public final class FakeUploadQueue: UploadQueue {
   private let outcome: @Sendable (FileUpload) -> UploadOutcome?
   private let identity: SyncIdentity
 
-  /// A queue.
+  /// Creates a queue.
   ///
   /// - Parameters:
-  ///   - identity: What the server says about itself.
-  ///   - running: The uploads of an earlier process, by their files.
-  ///   - outcome: How an upload ends at once; `nil` lets it run until `end(_:_:)`.
+  ///   - identity: The identity that the server reports.
+  ///   - running: The files of an earlier process's uploads.
+  ///   - outcome: Returns the immediate result of an upload; `nil` lets it run until `end(_:_:)`.
   public init(
     identity: SyncIdentity = SyncIdentity(SyncOwner(server: "https://server.example")),
     running: Set<String> = [], outcome: @escaping @Sendable (FileUpload) -> UploadOutcome?
@@ -112,10 +112,10 @@ public final class FakeUploadQueue: UploadQueue {
     (self.outcome, self.identity) = (outcome, identity)
   }
 
-  /// What was enqueued, in order.
+  /// The enqueued uploads, in order.
   public var enqueued: [FileUpload] { state.withLock(\.enqueued) }
 
-  /// Ends an upload that runs; does nothing for another one.
+  /// Ends a running upload; does nothing if the upload is not running.
   public func end(_ file: String, _ outcome: UploadOutcome) async {
     let deliver = state.withLock { $0.running.remove(file) == nil ? nil : $0.deliver }
     await deliver?(UploadEvent(file: file, outcome: outcome))

@@ -3,13 +3,13 @@ import LinkHealth
 public import LinkRuntime
 public import LinkWire
 
-/// Checks what `HealthSource` promises; works with any implementation and any test library.
+/// Checks the promises of `HealthSource`, for any implementation and any test library.
 ///
 /// - Parameters:
-///   - type: HealthKit's identifier of a type of which the source has nothing yet.
-///   - add: Adds so many samples of the type, all of them new.
-///   - remove: Deletes a sample by its UUID; `nil` where samples are never deleted.
-/// - Throws: `ContractViolation` at the first promise that is broken, and what the source throws.
+///   - type: The HealthKit identifier of a type without samples in the source.
+///   - add: Adds the given number of new samples of the type.
+///   - remove: Deletes a sample by its UUID; `nil` if samples are never deleted.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of the source.
 public func healthSourceContract(
   _ source: any HealthSource, type: String, add: (Int) async throws -> Void,
   remove: ((UUID128) async throws -> Void)? = nil
@@ -53,7 +53,8 @@ private func expectNothing(
     "a page without changes has the anchor of its query")
 }
 
-/// Returns the UUIDs of what was added, page by page until the anchor stays, and that anchor.
+/// Returns the UUIDs of added samples, page by page until the anchor stays the same, and that
+/// anchor.
 private func additions(
   of type: String, after anchor: HealthAnchor, in source: any HealthSource
 ) async throws -> ([UUID128], HealthAnchor) {
@@ -66,12 +67,12 @@ private func additions(
   }
 }
 
-/// Checks what `UploadQueue` promises.
+/// Checks the promises of `UploadQueue`.
 ///
 /// - Parameters:
-///   - good: Uploads whose files are there, and which the server accepts.
-///   - unreadable: An upload whose file is not there.
-/// - Throws: `ContractViolation` at the first promise that is broken.
+///   - good: Uploads whose files exist and which the server accepts.
+///   - unreadable: An upload whose file does not exist.
+/// - Throws: `ContractViolation` for the first broken promise.
 public func uploadQueueContract(
   _ queue: any UploadQueue, good: [FileUpload], unreadable: FileUpload
 ) async throws {
@@ -92,7 +93,7 @@ public func uploadQueueContract(
   guard case .unreadable? = found[unreadable.file]?.first else {
     throw ContractViolation("an upload without its file ends as unreadable")
   }
-  // One that has ended can be enqueued again.
+  // An upload that has ended can be enqueued again.
   await queue.enqueue(Array(good.prefix(1)))
   try ContractViolation.unless(
     await events.next(), is: good.first.map { UploadEvent(file: $0.file, outcome: .accepted) },

@@ -8,7 +8,7 @@
   import Darwin
 #endif
 
-/// The listening socket of a proxy: open, shut (connects are refused) or jammed (they hang).
+/// The listening socket of a proxy: open, shut (connects are refused) or jammed (connects hang).
 struct Door {
   private static let backlog: Int32 = 128
 
@@ -18,7 +18,7 @@ struct Door {
   private enum State {
     case open(Int32)
     case shut
-    /// The listen queue is full of connects of our own, so that the kernel drops every other SYN.
+    /// The proxy's own connects fill the listen queue, so the kernel drops every other SYN.
     case jammed(Int32, fillers: [Int32])
   }
 
@@ -27,7 +27,7 @@ struct Door {
     state = .open(try Self.listener(on: port, backlog: Self.backlog))
   }
 
-  /// A connection that waits, when the door is open.
+  /// Returns a waiting connection if the door is open.
   func next() -> Int32? {
     guard case .open(let listener) = state else { return nil }
     return TCP.accepted(from: listener)?.socket
@@ -60,7 +60,7 @@ struct Door {
       while let (socket, port) = TCP.accepted(from: listener) {
         if ports.contains(port) { TCP.close(socket) } else { others.append(socket) }
       }
-      // Nobody can be in a jammed queue but us; should the kernel disagree, they hear a reset.
+      // Only the proxy's own connects should be in a jammed queue. Any other connection is reset.
       others.forEach(TCP.reset)
       fillers.forEach(TCP.close)
       try TCP.listening(listener, backlog: Self.backlog)
@@ -73,7 +73,7 @@ struct Door {
     if case .shut = state { try open() }
     guard case .open(let listener) = state else { return }
     #if os(Linux) || os(Android)
-      // A queue of length 0 takes one connection; the second filler is never answered.
+      // A queue of length 0 accepts one connection; the second filler is never answered.
       try TCP.listening(listener, backlog: 0)
       let fillers = [try TCP.connecting(to: port), try TCP.connecting(to: port)]
       state = .jammed(listener, fillers: fillers)

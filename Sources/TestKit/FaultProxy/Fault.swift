@@ -1,56 +1,56 @@
-/// What a `FaultProxy` does to the connections that run through it.
+/// A fault that a `FaultProxy` applies to its connections.
 public enum Fault: Sendable, Equatable {
-  /// Bytes pass as they come.
+  /// Bytes pass unchanged and at once.
   case pass
-  /// New connects are refused; open connections go on.
+  /// New connects are refused. Open connections continue.
   case refuse
   /// Every connection, open or new, ends with a FIN on both sides.
   case cut
   /// Every connection, open or new, ends with a RST on both sides.
   case reset
-  /// Connections stay open and fall silent.
+  /// Connections stay open and become silent.
   case blackhole(Blackhole = Blackhole())
-  /// Each byte leaves this long after it came. Connects are not delayed.
+  /// Each byte is sent this long after it arrived. Connects are not delayed.
   case delay(Duration)
-  /// Each direction of each connection moves at most this many bytes a second; at least 1.
+  /// Each direction of each connection transfers at most this many bytes a second, and at least 1.
   case rate(bytesPerSecond: Int)
   /// Each connection ends with a FIN after exactly this many more bytes to the client.
   case cutAfter(bytes: Int)
 }
 
-/// A silence without a close, as a dead access point or an expired NAT entry makes it.
+/// A silence without a close, such as that of a dead access point or an expired NAT entry.
 public struct Blackhole: Sendable, Equatable {
-  /// Which bytes no longer arrive.
+  /// The direction of the bytes that no longer arrive.
   public enum Reach: Sendable, Equatable {
-    /// Those of both sides.
+    /// The bytes of both sides.
     case both
-    /// Those to the upstream.
+    /// The bytes to the upstream.
     case up
-    /// Those to the client.
+    /// The bytes to the client.
     case down
   }
 
-  /// What becomes of the bytes.
+  /// The treatment of the bytes.
   public enum Fate: Sendable, Equatable {
-    /// They arrive, in order, when the fault is lifted.
+    /// The bytes arrive, in order, when the fault is lifted.
     case held
-    /// They are gone.
+    /// The bytes are lost.
     case swallowed
   }
 
-  /// What a new connect finds.
+  /// The result of a new connect.
   public enum Connects: Sendable, Equatable {
-    /// It succeeds, and then there is silence.
+    /// The connect succeeds, followed by silence.
     case work
-    /// It gets no answer. Where a listen queue cannot be filled (Darwin) it works instead.
+    /// The connect gets no answer. It succeeds where a listen queue cannot be filled (Darwin).
     case hang
   }
 
-  /// Which bytes no longer arrive.
+  /// The direction of the bytes that no longer arrive.
   public var reach: Reach
-  /// What becomes of them.
+  /// The treatment of those bytes.
   public var fate: Fate
-  /// What a new connect finds.
+  /// The result of a new connect.
   public var connects: Connects
 
   public init(reach: Reach = .both, fate: Fate = .held, connects: Connects = .work) {
@@ -60,15 +60,15 @@ public struct Blackhole: Sendable, Equatable {
   }
 }
 
-/// What went through a `FaultProxy` since it was made.
+/// The traffic of a `FaultProxy` since its creation.
 public struct Traffic: Sendable, Equatable {
-  /// Connections accepted.
+  /// The number of accepted connections.
   public var connections: Int
-  /// Connections open now.
+  /// The number of open connections.
   public var open: Int
-  /// Bytes handed to the upstream.
+  /// The number of bytes sent to the upstream.
   public var bytesUp: Int
-  /// Bytes handed to clients.
+  /// The number of bytes sent to clients.
   public var bytesDown: Int
 
   public init(connections: Int = 0, open: Int = 0, bytesUp: Int = 0, bytesDown: Int = 0) {
@@ -79,10 +79,10 @@ public struct Traffic: Sendable, Equatable {
   }
 }
 
-/// A system call of a `FaultProxy` that failed.
+/// A failed system call of a `FaultProxy`.
 public struct FaultProxyError: Error, Equatable {
-  /// Its name.
+  /// The name of the system call.
   public var call: String
-  /// Its `errno`.
+  /// The `errno` of the call.
   public var code: Int32
 }

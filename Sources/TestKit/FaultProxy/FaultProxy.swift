@@ -8,19 +8,19 @@
   import Darwin
 #endif
 
-/// A TCP proxy on the loopback that misbehaves on request, for tests over real sockets.
+/// A TCP proxy on the loopback interface that injects faults, for tests over real sockets.
 ///
-/// It has one thread of its own and holds at most 1 MiB per connection and direction. It ends, and
-/// its connections with it, when the last reference to it goes.
+/// The proxy has one thread and buffers at most 1 MiB for each connection and direction. It closes
+/// its connections when the last reference to it is released.
 public actor FaultProxy {
-  /// Where it listens, on 127.0.0.1. The same through every fault.
+  /// The port on 127.0.0.1 on which the proxy listens. It stays the same through every fault.
   public nonisolated let port: UInt16
-  /// What passed so far.
+  /// The traffic so far.
   public private(set) var traffic = Traffic()
 
   private let upstream: UInt16
   private let loop: PollLoop
-  /// Bound and never listening: it keeps the port ours while connects are refused.
+  /// A bound socket that never listens. It reserves the port while connects are refused.
   private let keeper: Int32
   private var door: Door
   private var fault = Fault.pass
@@ -32,7 +32,8 @@ public actor FaultProxy {
     var continuation: CheckedContinuation<Traffic, Never>
   }
 
-  /// Listens on a free port and forwards each connection to `upstream` on 127.0.0.1.
+  /// Creates a proxy that listens on a free port and forwards each connection to `upstream` on
+  /// 127.0.0.1.
   public init(upstream: UInt16) throws(FaultProxyError) {
     self.upstream = upstream
     loop = try PollLoop()
@@ -53,9 +54,10 @@ public actor FaultProxy {
     unsafe loop.asUnownedSerialExecutor()
   }
 
-  /// Replaces the fault. It holds for open and new connections when this returns.
+  /// Replaces the fault. It applies to open and new connections when the call returns.
   ///
-  /// `.cut` and `.reset` end all open connections; lift them at once to end only those.
+  /// `.cut` and `.reset` end all open connections. Set `.pass` immediately afterwards to end only
+  /// those.
   public func set(_ fault: Fault) throws(FaultProxyError) {
     self.fault = fault
     admit()
@@ -64,7 +66,7 @@ public actor FaultProxy {
     try arrangeDoor()
   }
 
-  /// Waits until `condition` holds of the traffic; returns the traffic that it holds of.
+  /// Waits until the traffic satisfies `condition`, and returns that traffic.
   public func traffic(
     reaches condition: @escaping @Sendable (Traffic) -> Bool
   ) async -> Traffic {
@@ -74,7 +76,7 @@ public actor FaultProxy {
     }
   }
 
-  /// One turn of the loop: what is ready is moved, what is over is removed.
+  /// Runs one turn of the loop: transfers available bytes and removes closed links.
   private func turn(_ ready: [Int32: Int16]) -> PollLoop.Plan {
     let now = ContinuousClock.now
     admit()

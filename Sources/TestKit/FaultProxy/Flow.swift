@@ -1,8 +1,8 @@
-/// One direction of a proxied connection: what came in and may not, or not yet, go out.
+/// One direction of a proxied connection: the bytes received but not yet sent.
 ///
-/// A value that does no I/O: bytes and the instant go in, and what may be sent comes out.
+/// A value without I/O: it takes bytes and the current time, and returns the bytes to send.
 struct Flow {
-  /// How bytes move; the part of a fault that concerns one direction.
+  /// The movement of bytes; the part of a fault that affects one direction.
   enum Course: Equatable {
     case pass
     case hold
@@ -13,13 +13,14 @@ struct Flow {
 
   typealias Moment = ContinuousClock.Instant
 
-  /// Bytes kept at most; beyond it the peer's own send buffer fills, as on a real path.
+  /// The maximum number of buffered bytes. Beyond it the peer's send buffer fills, as on a real
+  /// path.
   static let limit = 1 << 20
-  /// A rate is kept up in slices of a twentieth of a second.
+  /// The number of slices per second in which a limited rate is sent.
   static let slicesPerSecond = 20
 
   var course = Course.pass
-  /// Bytes that may still leave; nil without a bound.
+  /// The number of bytes that may still be sent; `nil` for no limit.
   var allowance: Int?
   private var pieces: [(bytes: ArraySlice<UInt8>, due: Moment)] = []
   private var kept = 0
@@ -30,7 +31,7 @@ struct Flow {
   /// Whether more bytes may be read.
   var hasRoom: Bool { endDue == nil && kept < Self.limit }
 
-  /// Whether nothing more may leave, for good.
+  /// Whether nothing may be sent any more.
   var isSpent: Bool { allowance == 0 }
 
   mutating func take(_ bytes: ArraySlice<UInt8>, at now: Moment) {
@@ -39,12 +40,12 @@ struct Flow {
     kept += bytes.count
   }
 
-  /// The source will send no more.
+  /// Records that the source sends no more.
   mutating func takeEnd(at now: Moment) {
     endDue = due(now)
   }
 
-  /// What may leave now; empty when nothing may.
+  /// Returns the bytes that may be sent now.
   func ready(at now: Moment) -> ArraySlice<UInt8> {
     guard let first = pieces.first, isOpen(at: now), first.due <= now else { return [] }
     var count = first.bytes.count
@@ -63,7 +64,7 @@ struct Flow {
     }
   }
 
-  /// Whether the end may be passed on now.
+  /// Whether the end may be forwarded now.
   func endIsReady(at now: Moment) -> Bool {
     guard let endDue, !endSent, pieces.isEmpty else { return false }
     return isOpen(at: now) && endDue <= now
@@ -71,7 +72,7 @@ struct Flow {
 
   mutating func sentEnd() { endSent = true }
 
-  /// When time alone changes what may leave.
+  /// Returns the next time at which bytes become due without further input.
   func deadline(after now: Moment) -> Moment? {
     guard !isSilent else { return nil }
     guard let due = pieces.first?.due ?? (endSent ? nil : endDue) else { return nil }

@@ -8,7 +8,8 @@
   import Darwin
 #endif
 
-/// One connection through the proxy: a client's socket, one to the upstream, a flow each way.
+/// A connection through the proxy: a client's socket, an upstream socket, and a flow in each
+/// direction.
 struct Link {
   enum Outcome: Equatable {
     case open
@@ -25,7 +26,7 @@ struct Link {
   private var up = Flow()
   private var down = Flow()
   private var isConnecting = true
-  /// A socket that broke while the path is silent: nobody may hear of it before that is over.
+  /// Whether a socket broke while the path was silent, which is concealed until the silence ends.
   private var isBroken = false
   private var blocked: Set<Int32> = []
 
@@ -40,7 +41,7 @@ struct Link {
     if case .cutAfter(let bytes) = fault { down.allowance = bytes } else { down.allowance = nil }
   }
 
-  /// Moves what can be moved; `moved` is told how many bytes left in each direction.
+  /// Transfers the available bytes, and passes the number sent in each direction to `moved`.
   mutating func turn(
     _ ready: [Int32: Int16], at now: Flow.Moment, moved: (_ up: Int, _ down: Int) -> Void
   ) -> Outcome {
@@ -60,7 +61,7 @@ struct Link {
     return up.endSent && down.endSent ? close() : .open
   }
 
-  /// What to wait for.
+  /// Returns the sockets and events to wait for.
   func interests(at now: Flow.Moment) -> [(socket: Int32, events: Int16)] {
     guard !isBroken else { return [] }
     let toClient = events(reading: up, writing: down, blocked.contains(client), at: now)
@@ -73,7 +74,7 @@ struct Link {
     [up, down].compactMap { $0.deadline(after: now) }.min()
   }
 
-  /// Ends with a FIN on both sides.
+  /// Closes both sides with a FIN.
   func close() -> Outcome {
     for socket in [client, upstream] {
       // Unread bytes would turn the FIN into a RST.
@@ -84,7 +85,7 @@ struct Link {
     return .closed
   }
 
-  /// Ends with a RST on both sides.
+  /// Closes both sides with a RST.
   func reset() -> Outcome {
     TCP.reset(client)
     TCP.reset(upstream)
@@ -113,7 +114,7 @@ struct Link {
     if side == .client { up = flow } else { down = flow }
   }
 
-  /// How many bytes went out.
+  /// Writes the bytes that are due, and returns their number.
   private mutating func write(to side: Side, at now: Flow.Moment) -> Int {
     let socket = side == .client ? client : upstream
     var flow = side == .client ? down : up

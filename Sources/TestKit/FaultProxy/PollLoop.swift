@@ -11,11 +11,11 @@ import Synchronization
   import Darwin
 #endif
 
-/// One thread that waits on sockets and runs an actor's jobs between two waits.
+/// A thread that waits on sockets and runs an actor's jobs between two waits.
 ///
-/// As the actor's executor it is the only thread that ever touches the actor's sockets.
+/// As the actor's executor, it is the only thread that uses the actor's sockets.
 final class PollLoop: SerialExecutor {
-  /// What the owner waits for.
+  /// The sockets and the deadline that the owner waits for.
   struct Plan {
     var sockets: [(socket: Int32, events: Int16)]
     var deadline: ContinuousClock.Instant?
@@ -45,14 +45,16 @@ final class PollLoop: SerialExecutor {
     close(wakeWriter)
   }
 
-  /// Starts the thread. `turn` is told what became ready and says what to wait for; nil ends it.
+  /// Starts the thread.
+  ///
+  /// `turn` receives the ready sockets and returns what to wait for; `nil` ends the thread.
   func start(_ turn: @escaping @Sendable ([Int32: Int16]) -> Plan?) {
     Thread.detachNewThread { self.run(turn) }
   }
 
   func wake() {
     var byte: UInt8 = 1
-    // A full pipe wakes as well as one more byte would.
+    // If the pipe is full, the thread wakes anyway.
     _ = unsafe write(wakeWriter, &byte, 1)
   }
 
@@ -74,8 +76,8 @@ final class PollLoop: SerialExecutor {
 
   private func run(_ turn: ([Int32: Int16]) -> Plan?) {
     state.withLock { $0.thread = ObjectIdentifier(Thread.current) }
-    // What is ready is taken before any job runs: a job may close a socket and open another one
-    // under the same number.
+    // Ready sockets are handled before any job runs, since a job may close a socket and open
+    // another one with the same number.
     while true {
       runJobs()
       guard let plan = turn([:]), turn(wait(for: plan)) != nil else { break }

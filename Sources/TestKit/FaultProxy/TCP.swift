@@ -8,7 +8,7 @@
   import Darwin
 #endif
 
-/// The few socket calls of the proxy, on non-blocking IPv4 loopback sockets.
+/// The socket calls of the proxy, for non-blocking IPv4 loopback sockets.
 enum TCP {
   enum Read {
     case bytes(ArraySlice<UInt8>)
@@ -34,7 +34,8 @@ enum TCP {
     private static let noSignal: Int32 = 0
   #endif
 
-  /// A socket bound to `port`, or to a free one for 0. It refuses connects until it listens.
+  /// Returns a socket bound to `port`, or to a free port for 0. It refuses connects until it
+  /// listens.
   static func bound(to port: UInt16) throws(FaultProxyError) -> Int32 {
     let socket = try open()
     set(socket, SO_REUSEADDR)
@@ -49,7 +50,7 @@ enum TCP {
     return socket
   }
 
-  /// A socket whose connect is under way; writable or broken when it is decided.
+  /// Returns a connecting socket, which becomes writable or broken when the connect ends.
   static func connecting(to port: UInt16) throws(FaultProxyError) -> Int32 {
     let socket = try open()
     let result = unsafe withAddress(port) { unsafe connect(socket, $0, $1) }
@@ -65,7 +66,7 @@ enum TCP {
     guard listen(socket, backlog) == 0 else { throw failed("listen") }
   }
 
-  /// The next connection that waits, and the port that it came from.
+  /// Returns the next waiting connection and its source port.
   static func accepted(from listener: Int32) -> (socket: Int32, port: UInt16)? {
     let socket = accept(listener, nil, nil)
     guard socket >= 0 else { return nil }
@@ -75,7 +76,7 @@ enum TCP {
 
   static func localPort(of socket: Int32) -> UInt16 { port(of: socket, isPeer: false) }
 
-  /// Whether a connect that was under way has come to an error.
+  /// Returns whether a pending connect has failed.
   static func connectFailed(_ socket: Int32) -> Bool {
     var error: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
@@ -98,29 +99,29 @@ enum TCP {
     return isPassing(errno) ? .full : .broken
   }
 
-  /// Sends a FIN; the other direction goes on.
+  /// Sends a FIN. The other direction remains open.
   static func end(_ socket: Int32) { _ = shutdown(socket, Int32(SHUT_WR)) }
 
   static func close(_ socket: Int32) {
     systemClose(socket)
   }
 
-  /// Closes a listening socket; connects are refused when this returns.
+  /// Closes a listening socket. Connects are refused when this returns.
   ///
-  /// A child that is being started holds a copy of every descriptor for a moment, so that a close
-  /// alone would come late. The same goes for `reset`.
+  /// A child process that is being started briefly holds a copy of every descriptor, so a close
+  /// alone could take effect late. The same applies to `reset`.
   static func stopListening(_ socket: Int32) {
     _ = shutdown(socket, Int32(SHUT_RDWR))
     close(socket)
   }
 
-  /// Closes with a RST.
+  /// Closes the socket with a RST.
   static func reset(_ socket: Int32) {
     var linger = linger(l_onoff: 1, l_linger: 0)
     let size = socklen_t(MemoryLayout.size(ofValue: linger))
     _ = unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, size)
     #if os(Linux) || os(Android)
-      // Dissolving the association sends the RST whoever else holds the socket.
+      // Dissolving the association sends the RST even if another process holds the socket.
       var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: sockaddr().sa_data)
       _ = unsafe connect(socket, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
     #endif
@@ -138,7 +139,8 @@ enum TCP {
     return socket
   }
 
-  /// Never blocks, never delays a small segment, never signals, never leaks into a child.
+  /// Makes the socket non-blocking, without delays of small segments, signals or inheritance by
+  /// children.
   static func prepare(_ socket: Int32) {
     _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
     _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
@@ -186,5 +188,5 @@ enum TCP {
   }
 }
 
-/// Calls close(2): within the type, `close` is its own.
+/// Calls close(2), since `close` inside the type refers to its own method.
 private func systemClose(_ socket: Int32) { _ = close(socket) }

@@ -1,20 +1,20 @@
 import LinkCore
 
-/// Writes the markup of an export.
+/// A writer of an export's markup.
 struct ExportWriter {
-  /// A moment or two, a source and what it measured with: what records, workouts and correlations
-  /// have in common.
+  /// The source and the time of a measurement, which records, workouts and correlations have in
+  /// common.
   struct Frame {
     var source: GeneratedSource
-    /// Seconds from 1970 on.
+    /// The start, in seconds since 1970.
     var start: Int
     var end: Int
   }
 
   private(set) var bytes: [UInt8] = []
-  /// Seconds east of Greenwich: one for all dates of a file, that of the phone when it exported.
+  /// The seconds east of Greenwich at the time of the export, used for all dates of a file.
   let offset: Int
-  /// What the exporting process called its device objects; another number in each export.
+  /// The address of device objects in the exporting process, which differs in each export.
   let pointer: UInt64
   private var day = Int.min
   private var dayText: [UInt8] = []
@@ -25,7 +25,7 @@ struct ExportWriter {
     bytes.reserveCapacity(128 << 10)
   }
 
-  /// The bytes so far, which it forgets.
+  /// Returns the bytes written so far, and removes them.
   mutating func take() -> [UInt8] {
     let taken = bytes
     bytes.removeAll(keepingCapacity: true)
@@ -36,7 +36,7 @@ struct ExportWriter {
     bytes.append(contentsOf: text.utf8)
   }
 
-  /// A record; with a body it stays open for `close`.
+  /// Writes a record. With a body it remains open until `close`.
   mutating func record(
     _ type: String, _ frame: Frame, unit: String? = nil, value: String?, isOpen: Bool = false,
     indent: String = " "
@@ -58,7 +58,7 @@ struct ExportWriter {
     text("\(indent)</\(element)>\n")
   }
 
-  /// The attributes that follow the type, in the order in which phones write them.
+  /// Writes the attributes after the type, in the order in which phones write them.
   mutating func frame(_ frame: Frame, unit: String? = nil) {
     attribute("sourceName", frame.source.name)
     attribute("sourceVersion", frame.source.version)
@@ -117,7 +117,7 @@ struct ExportWriter {
     bytes.append(UInt8(0x30 + value % 10))
   }
 
-  /// A day as `2026-03-29`.
+  /// Returns a day in the form `2026-03-29`.
   static func day(_ number: Int) -> String {
     let (year, month, day) = Gregorian.civil(dayNumber: number)
     func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
@@ -129,7 +129,7 @@ struct ExportWriter {
 struct GeneratedSource {
   var name: String
   var version: String
-  /// Already escaped; empty for none.
+  /// The escaped description of the device; empty for none.
   var device: String
 
   static let watch = GeneratedSource(

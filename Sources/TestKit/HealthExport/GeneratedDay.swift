@@ -1,7 +1,8 @@
 import LinkCore
 
-/// One day in the life of the person of a generated export; the same for a seed and a day, whatever
-/// span is exported.
+/// One day in the life of the person of a generated export.
+///
+/// A seed and a day determine it, whatever period is exported.
 struct GeneratedDay {
   struct Activity {
     var start: Int
@@ -13,12 +14,13 @@ struct GeneratedDay {
     }
   }
 
-  /// Days from 1970 on, by the calendar of the place.
+  /// The number of days since 1970, in local time.
   let number: Int
-  /// When the person rose this morning, and when they lie down tonight; seconds from 1970 on.
+  /// The times when the person gets up in the morning and goes to bed at night, in seconds since
+  /// 1970.
   let rise: Int
   let rest: Int
-  /// When they lay down the evening before.
+  /// The time when the person went to bed the evening before.
   let lastRest: Int
   let activities: [Activity]
   private let seed: UInt64
@@ -40,10 +42,10 @@ struct GeneratedDay {
     self.activities = activities
   }
 
-  /// A generator for one kind of thing on this day.
+  /// Returns a random source for one purpose on this day.
   func chance(_ purpose: Int) -> Chance { Self.chance(seed, number, purpose) }
 
-  /// Whether an activity goes on.
+  /// Returns the activity in progress, if any.
   func activity(at second: Int) -> Activity? {
     activities.first { $0.start <= second && second < $0.end }
   }
@@ -58,14 +60,16 @@ struct GeneratedDay {
     return Chance(seed: first.next() &+ UInt64(purpose) &* 0x9E6C_63D0_876A_46BD)
   }
 
-  /// The moment of an hour of a day in Zurich.
+  /// Returns the time of an hour of a day in Zurich.
   static func second(of number: Int, hour: Double) -> Int {
     let local = number * 86_400 + Int(hour * 3_600)
     return local - offset(at: local - 3_600)
   }
 
-  /// Seconds east of Greenwich in Zurich: summer time lasts from the last Sunday of March to that
-  /// of October, 01:00 UTC (Directive 2000/84/EC).
+  /// Returns the seconds east of Greenwich in Zurich.
+  ///
+  /// Summer time lasts from the last Sunday of March to the last Sunday of October, 01:00 UTC
+  /// (Directive 2000/84/EC).
   static func offset(at second: Int) -> Int {
     let year = Gregorian.civil(dayNumber: second / 86_400).year
     let begin = lastSunday(of: 3, year) * 86_400 + 3_600

@@ -1,11 +1,11 @@
 import LinkCore
 
-/// What a day has of sleep, exercise, meals and measurements of several parts.
+/// The sleep, exercise, meals and composite measurements of a day.
 extension GeneratedSection {
   private static let category = "HKCategoryTypeIdentifier"
   private static let quantity = "HKQuantityTypeIdentifier"
 
-  /// The night before this day: the phone says when the person lay down, the watch the stages.
+  /// Writes the night before this day: the phone records the time in bed, the watch the stages.
   static func sleep(
     _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
   ) {
@@ -50,7 +50,8 @@ extension GeneratedSection {
     }
   }
 
-  /// The frame of a measurement twice a week, as both its parts and the correlation have it.
+  /// Returns the frame of a measurement made twice a week, shared by both parts and the
+  /// correlation.
   private static func pressureFrame(_ day: GeneratedDay) -> ExportWriter.Frame? {
     guard day.number % 7 == 1 || day.number % 7 == 4 else { return nil }
     return .init(source: .cuff, start: day.rise + 1_800, end: day.rise + 1_800)

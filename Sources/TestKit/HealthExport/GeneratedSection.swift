@@ -1,6 +1,6 @@
 import LinkCore
 
-/// The parts of a generated export: one type after the other, then what is put together of them.
+/// The sections of a generated export: one type after another, then the elements composed of them.
 enum GeneratedSection: Int, CaseIterable {
   case heartRate, steps, distance, activeEnergy, basalEnergy, exercise, flights
   case breathing, oxygen, variability, restingRate, walkingSpeed
@@ -10,7 +10,7 @@ enum GeneratedSection: Int, CaseIterable {
 
   private static let quantity = "HKQuantityTypeIdentifier"
 
-  /// Writes what a day has of this.
+  /// Writes the section's elements of a day.
   func write(_ day: GeneratedDay, _ density: Double, to writer: inout ExportWriter) {
     var chance = day.chance(rawValue + 2)
     switch self {
@@ -47,7 +47,7 @@ enum GeneratedSection: Int, CaseIterable {
     }
   }
 
-  /// What apps and instruments write now and then.
+  /// Writes the occasional readings of apps and instruments.
   private func byHand(
     _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
   ) {
@@ -75,12 +75,12 @@ enum GeneratedSection: Int, CaseIterable {
     case .heartRate, .steps, .distance, .activeEnergy, .basalEnergy, .exercise, .flights,
       .breathing, .oxygen, .variability, .restingRate, .walkingSpeed, .weight, .glucose,
       .temperature, .sleep, .mindfulness, .standing, .pressure, .food, .workouts, .summaries:
-      // Not on this day, or not by hand.
+      // There is no reading on this day, or it is not entered by hand.
       break
     }
   }
 
-  /// One reading in the morning.
+  /// Writes one reading in the morning.
   private static func once(
     _ type: String, _ unit: String, _ source: GeneratedSource, _ day: GeneratedDay,
     _ chance: inout Chance, _ writer: inout ExportWriter, value: (inout Chance) -> String
@@ -109,12 +109,12 @@ enum GeneratedSection: Int, CaseIterable {
     }
   }
 
-  /// The time to the next reading.
+  /// Returns the time to the next reading.
   private static func step(_ usual: Double, _ density: Double, _ chance: inout Chance) -> Int {
     max(1, Int(usual / density * (0.5 + chance.unit())))
   }
 
-  /// Steps or metres, counted by the watch and by the phone in stretches of their own.
+  /// Writes steps or meters, counted by the watch and by the phone in different intervals.
   private static func moves(
     _ type: String, _ unit: String, _ day: GeneratedDay, _ density: Double,
     _ chance: inout Chance, _ writer: inout ExportWriter
@@ -134,7 +134,7 @@ enum GeneratedSection: Int, CaseIterable {
     }
   }
 
-  /// Up to six digits that count, as phones write most numbers.
+  /// Returns a text with at most six decimals, as phones write most numbers.
   private static func decimal(_ value: Double) -> String {
     "\((value * 1_000_000).rounded() / 1_000_000)"
   }
@@ -147,7 +147,7 @@ enum GeneratedSection: Int, CaseIterable {
     while time < day.rest {
       let end = time + step(usual, density, &chance)
       let rate = day.activity(at: time) == nil ? 0.0004 : 0.002
-      // One in eight with all its digits, as sums come out.
+      // One value in eight has all its digits, like the sums of a phone.
       let value = (0.5 + chance.unit()) * rate * Double(end - time) * 60
       let text = chance.next() & 7 == 0 ? "\(value)" : decimal(value)
       writer.record(
@@ -202,7 +202,7 @@ enum GeneratedSection: Int, CaseIterable {
         unit: "ms", value: decimal(20 + 80 * chance.unit()), isOpen: true)
       writer.text("  <HeartRateVariabilityMetadataList>\n")
       for beat in 0..<20 {
-        // As the phone writes them: a local clock with a comma, and no date.
+        // The phone writes a local time with a comma and without a date.
         let second = 10 + beat * 2
         writer.text("   <InstantaneousBeatsPerMinute bpm=\"\(60 + Int(chance.unit() * 25))\"")
         writer.text(" time=\"9:41:\(second),\(10 + Int(chance.unit() * 90))\"/>\n")

@@ -1,20 +1,20 @@
 public import LinkCore
 
-/// Makes an export that looks like a phone's, of any length, the same for the same plan.
+/// A generator of exports that resemble a phone's, of any length. Equal plans give equal exports.
 ///
-/// A watch and a phone that count the same steps, sleep by stages, heartbeats with motion, beats of
-/// variability, blood pressure and meals as correlations, workouts with statistics, days of 23 and
-/// 25 hours. No data of anybody is in it.
+/// An export contains a watch and a phone that count the same steps, sleep stages, heart rates with
+/// motion, beats of heart rate variability, blood pressure and meals as correlations, workouts with
+/// statistics, and days of 23 and 25 hours. All data is made up.
 public struct HealthExportGenerator: Sendable {
-  /// What to make.
+  /// The parameters of an export.
   public struct Plan: Sendable, Hashable {
-    /// Another seed is another person.
+    /// The seed. Another seed gives the data of another person.
     public var seed: UInt64
     /// The first day, counted from 1970-01-01.
     public var firstDay: Int
-    /// How many days.
+    /// The number of days.
     public var days: Int
-    /// How many readings there are, beside what a watch makes by itself.
+    /// The number of readings relative to the default, in addition to those of a watch by itself.
     public var density: Double
 
     public init(seed: UInt64, firstDay: Int, days: Int, density: Double = 1) {
@@ -24,22 +24,22 @@ public struct HealthExportGenerator: Sendable {
       self.density = density
     }
 
-    /// As many years up to and without the day of `end`.
+    /// Creates a plan of the given number of years, up to but excluding the day of `end`.
     public init(seed: UInt64, years: Int, until end: Timestamp) {
       let day = Int(end.nanoseconds / 86_400_000_000_000)
       let days = Int((Double(years) * 365.2425).rounded())
       self.init(seed: seed, firstDay: day - days, days: days)
     }
 
-    /// The first of the days that tell how long a day is: 2025-07-06.
+    /// The first day of the sample that determines the size of a day: 2025-07-06.
     private static let typicalDay = 20_275
 
-    /// With so many more or fewer readings that the file comes to about `bytes`.
+    /// Returns the plan with its density adjusted so that the file has about `bytes` bytes.
     public func sized(_ bytes: Int) -> Plan {
       guard days > 0 else { return self }
-      // A hundredth of the days tells how long one is; always the same ones, so that a later export
-      // of the same person has the same days. Twice on the line through the last two tries, since
-      // stretches of time become fewer but not shorter.
+      // A hundredth of the days determines the size of a day. They are always the same days, so a
+      // later export of the same person has the same days. The secant through the last two attempts
+      // is used repeatedly, since a lower density gives fewer intervals but not shorter ones.
       func size(_ density: Double) -> Double {
         var part = self
         part.density = density
@@ -76,13 +76,13 @@ public struct HealthExportGenerator: Sendable {
       offset: GeneratedDay.offset(at: last * 86_400), pointer: 0x2_8000_0000 | chance.next() >> 36)
   }
 
-  /// How far it is, from 0 to 1.
+  /// The progress, from 0 to 1.
   public var progress: Double {
     let sections = Double(GeneratedSection.allCases.count)
     return min(1, (Double(max(section, 0)) + Double(day) / Double(max(plan.days, 1))) / sections)
   }
 
-  /// The next bytes; `nil` at the end.
+  /// Returns the next bytes, or `nil` at the end.
   public mutating func next() -> [UInt8]? {
     guard section <= GeneratedSection.allCases.count else { return nil }
     if section < 0 {

@@ -1,15 +1,15 @@
-/// A zip whose files are stored as they are (APPNOTE 6.3.10, sections 4.3.7, 4.3.12, 4.3.16).
+/// A zip archive of uncompressed files (APPNOTE 6.3.10, sections 4.3.7, 4.3.12, 4.3.16).
 public struct Zip {
-  /// The zip.
+  /// The bytes of the archive.
   public private(set) var bytes: [UInt8] = []
 
-  /// A zip of these files.
+  /// Creates an archive of the given files.
   public init(_ files: [(name: String, content: [UInt8])]) {
     var directory: [UInt8] = []
     for file in files {
       let place = bytes.count
       let name = Array(file.name.utf8)
-      // Version 2.0, names in UTF-8, stored, no time.
+      // Version 2.0, names in UTF-8, stored without compression, no time.
       let common =
         Self.two(20) + Self.two(0x0800) + Self.two(0) + Self.two(0) + Self.two(0x21)
         + Self.four(Self.checksum(file.content)) + Self.four(UInt32(file.content.count))

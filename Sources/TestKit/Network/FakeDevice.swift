@@ -2,7 +2,8 @@ public import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// A way out of the device that the test leads; a new listener hears at once how things are.
+/// A reachability monitor controlled by the test. A new listener receives the current state at
+/// once.
 public final class FakeReachability: ReachabilityMonitor {
   private let state: Mutex<State>
 
@@ -15,7 +16,7 @@ public final class FakeReachability: ReachabilityMonitor {
     state = Mutex(State(current: reachability))
   }
 
-  /// Changes it; the same answer again is not told.
+  /// Changes the state. Listeners receive nothing if it stays the same.
   public func change(to reachability: Reachability) {
     state.withLock { state in
       guard state.current != reachability else { return }
@@ -24,7 +25,7 @@ public final class FakeReachability: ReachabilityMonitor {
     }
   }
 
-  /// How things are, then each change.
+  /// Returns a stream of the current state and each change.
   public func changes() -> AsyncStream<Reachability> {
     let (stream, continuation) = AsyncStream.makeStream(of: Reachability.self)
     state.withLock { state in
@@ -35,7 +36,7 @@ public final class FakeReachability: ReachabilityMonitor {
   }
 }
 
-/// An app's life that the test leads; events before the first listener are kept for it.
+/// A lifecycle monitor controlled by the test. Events before the first listener are kept for it.
 public final class FakeLifecycle: LifecycleMonitor {
   private let state = Mutex(State())
 
@@ -46,12 +47,14 @@ public final class FakeLifecycle: LifecycleMonitor {
 
   private let known: [LifecycleEvent]
 
-  /// - Parameter known: What is known without waiting.
+  /// Creates a monitor.
+  ///
+  /// - Parameter known: The initially known events.
   public init(known: [LifecycleEvent] = []) { self.known = known }
 
   public func present() -> [LifecycleEvent] { known }
 
-  /// Tells every listener.
+  /// Sends an event to every listener.
   public func tell(_ event: LifecycleEvent) {
     state.withLock { state in
       if state.listeners.isEmpty { state.early.append(event) }
@@ -59,7 +62,7 @@ public final class FakeLifecycle: LifecycleMonitor {
     }
   }
 
-  /// Each event told from now on; the first listener also gets the earlier ones.
+  /// Returns a stream of later events. The first listener also receives the earlier ones.
   public func changes() -> AsyncStream<LifecycleEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: LifecycleEvent.self)
     state.withLock { state in

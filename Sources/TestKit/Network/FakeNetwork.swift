@@ -2,17 +2,18 @@ public import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// A network in memory whose far side the test leads; it keeps the promises of both network ports.
+/// A network in memory whose servers the test controls. It keeps the promises of both network
+/// ports.
 ///
 ///     let network = FakeNetwork(clock: clock)
 ///     let socket = await network.sockets.next()     // the client dialled
 ///     await socket?.accept()                        // or reject, fail; or leave it hanging
 ///
-/// Timeouts run on the given clock.
+/// Time-outs use the given clock.
 public final class FakeNetwork: SocketDialer, HTTPClient {
-  /// Sockets that were asked for, unless a rule of `serve(sockets:)` takes them.
+  /// The requested sockets, unless a rule of `serve(sockets:)` handles them.
   public let sockets = Mailbox<FakeSocket>()
-  /// HTTP requests that were made, unless a rule of `serve(requests:)` takes them.
+  /// The HTTP requests, unless a rule of `serve(requests:)` handles them.
   public let exchanges = Mailbox<FakeExchange>()
   private let clock: any LinkClock
   private let rules = Mutex(Rules())
@@ -26,19 +27,19 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
     self.clock = clock
   }
 
-  /// Lets `rule` lead each new socket, in a task of its own; `nil` gives them to `sockets` again.
+  /// Lets `rule` control each new socket, in a task of its own. `nil` adds them to `sockets` again.
   public func serve(sockets rule: (@Sendable (FakeSocket) async -> Void)?) {
     rules.withLock { $0.socket = rule }
   }
 
-  /// Lets `rule` answer each new request; `nil` gives them to `exchanges` again.
+  /// Lets `rule` answer each new request. `nil` adds them to `exchanges` again.
   public func serve(
     requests rule: (@Sendable (HTTPCall) async -> Result<HTTPAnswer, LinkFailure>)?
   ) {
     rules.withLock { $0.request = rule }
   }
 
-  /// Opens a socket whose far side is the test's or the rule's.
+  /// Opens a socket whose server's end is controlled by the test or by the rule.
   public func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {
@@ -51,7 +52,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
     return FakeSocketHandle(socket: socket)
   }
 
-  /// Nothing: each request of a fake is a connection of its own.
+  /// Does nothing, since each request of a fake uses a connection of its own.
   public func forgetConnections() async {}
 
   public func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
@@ -80,9 +81,9 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
   }
 }
 
-/// One HTTP request, waiting for the test's answer; without one it times out.
+/// An HTTP request that waits for the test's response, and times out without one.
 public final class FakeExchange: FarExchange {
-  /// As the client made it.
+  /// The client's request.
   public let request: HTTPCall
   private let answers = Mailbox<Result<HTTPAnswer, LinkFailure>>()
 
@@ -90,13 +91,13 @@ public final class FakeExchange: FarExchange {
     self.request = request
   }
 
-  /// Answers; only the first answer counts.
+  /// Answers the request. Only the first answer counts.
   public func answer(_ answer: Result<HTTPAnswer, LinkFailure>) {
     answers.put(answer)
     answers.close()
   }
 
-  /// Answers with a response.
+  /// Answers the request with a response.
   public func respond(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
     answer(.success(HTTPAnswer(status: status, headers: headers, body: body)))
   }
@@ -116,7 +117,8 @@ public final class FakeExchange: FarExchange {
   }
 }
 
-/// Names in lower case; of two that become the same, the value that sorts last stays.
+/// Returns the headers with lower-case names. If two names become equal, the value that sorts last
+/// is kept.
 func lowercased(_ headers: [String: String]) -> [String: String] {
   var result: [String: String] = [:]
   for (name, value) in headers.sorted(by: { $0 < $1 }) { result[name.lowercased()] = value }

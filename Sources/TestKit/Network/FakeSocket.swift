@@ -2,13 +2,14 @@ public import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// The far side of one socket of a `FakeNetwork`.
+/// The server's end of one socket of a `FakeNetwork`.
 ///
-/// What it sends returns when the client has taken it, as a slow reader slows a real socket.
+/// A send returns when the client has processed the event, just as a slow reader slows a real
+/// socket.
 public final class FakeSocket: FarSocket {
-  /// As the client made it.
+  /// The client's request.
   public let request: SocketRequest
-  /// What the client did and nobody has read yet.
+  /// The client's actions that have not been read yet.
   public let actions = Mailbox<ClientAction>()
   private let deliver: @Sendable (SocketEvent) async -> Void
   private let state = Mutex(State())
@@ -42,7 +43,7 @@ public final class FakeSocket: FarSocket {
     state.withLock { $0.timer?.cancel() }
   }
 
-  /// Lets the upgrade succeed.
+  /// Accepts the upgrade.
   public func accept(headers: [String: String] = [:]) async {
     await emit(.opened(headers: lowercased(headers)), from: [.opening])
   }
@@ -51,7 +52,7 @@ public final class FakeSocket: FarSocket {
     await fail(.http(status: status, retryAfter: nil, detail: ""))
   }
 
-  /// Ends the socket, or the attempt to open it, with any failure.
+  /// Fails the socket, or the attempt to open it.
   public func fail(_ failure: LinkFailure) async {
     await emit(.failed(failure), from: [.opening, .open], to: .ended)
   }
@@ -68,7 +69,7 @@ public final class FakeSocket: FarSocket {
     await emit(.ping)
   }
 
-  /// Answers a ping late; only of use after `answerPings(false)`.
+  /// Answers a ping late. It is only useful after `answerPings(false)`.
   public func pong(id: UInt64) async {
     await emit(.pong(id: id))
   }
@@ -85,12 +86,12 @@ public final class FakeSocket: FarSocket {
     await actions.next()
   }
 
-  /// Whether pings are answered, as they are at first; a half-open link answers none.
+  /// Sets whether pings are answered, which is the default. A half-open link answers none.
   public func answerPings(_ answers: Bool) {
     state.withLock { $0.answersPings = answers }
   }
 
-  /// How many of the client's messages may stay unread before `send` is refused; at first 1,024.
+  /// Sets the number of unread client messages beyond which `send` is refused; 1,024 by default.
   public func limitUnread(to limit: Int) {
     state.withLock { $0.unreadLimit = limit }
   }
@@ -113,7 +114,7 @@ public final class FakeSocket: FarSocket {
     }
   }
 
-  /// Delivers when the event before has been taken, unless the socket has moved on by then.
+  /// Delivers an event after the previous one was processed, unless the socket's phase has changed.
   private func emit(_ event: SocketEvent, from: [Phase] = [.open], to phase: Phase = .open) async {
     guard await turns.next() != nil else { return }
     if advance(from: from, to: phase) {
@@ -124,7 +125,7 @@ public final class FakeSocket: FarSocket {
   }
 }
 
-/// What the client's handle does.
+/// The actions of the client's handle.
 extension FakeSocket {
   func take(_ message: ClientAction) -> SocketSending {
     guard let limit = state.withLock({ $0.phase == .open ? $0.unreadLimit : nil }) else {
@@ -142,7 +143,7 @@ extension FakeSocket {
     Task { await emit(.pong(id: id)) }
   }
 
-  /// The client leaves: nothing is delivered from now on.
+  /// Ends the socket for the client, after which nothing is delivered.
   func leave(_ action: ClientAction) {
     guard advance(from: [.opening, .open], to: .ended) else { return }
     actions.put(action)
@@ -179,13 +180,13 @@ final class FakeSocketHandle: SocketHandle {
   }
 }
 
-/// What a client did on a socket, as its server saw it.
+/// An action of a client on a socket, as observed by its server.
 public enum ClientAction: Sendable, Equatable {
   /// A whole text message.
   case text([UInt8])
   /// A whole binary message.
   case binary([UInt8])
-  /// A ping; `id` is `nil` where the server cannot read it.
+  /// A ping; `id` is `nil` if the server cannot read it.
   case ping(id: UInt64?)
   /// A close frame.
   case closed(code: UInt16, reason: String)
@@ -193,11 +194,11 @@ public enum ClientAction: Sendable, Equatable {
   case dropped
 }
 
-/// The server's end of one WebSocket, led by a test.
+/// The server's end of one WebSocket, controlled by a test.
 ///
-/// The far side answers pings and close frames by itself.
+/// It answers pings and close frames automatically.
 public protocol FarSocket: Sendable {
-  /// Lets the upgrade succeed.
+  /// Accepts the upgrade.
   func accept(headers: [String: String]) async
   /// Refuses the upgrade with an HTTP status.
   func reject(status: Int) async
@@ -207,10 +208,10 @@ public protocol FarSocket: Sendable {
   func send(binary: [UInt8]) async
   /// Sends a ping.
   func ping() async
-  /// Sends a close frame and ends.
+  /// Sends a close frame and ends the connection.
   func close(code: UInt16, reason: String) async
   /// Ends the connection without a close frame.
   func drop() async
-  /// What the client did next; `nil` when nothing more comes.
+  /// Returns the client's next action, or `nil` if there are no more.
   func received() async -> ClientAction?
 }

@@ -1,19 +1,19 @@
 import LinkCore
 public import LinkRuntime
 
-/// The server's end of one HTTP exchange, led by a test.
+/// The server's end of one HTTP exchange, controlled by a test.
 public protocol FarExchange: Sendable {
-  /// As the server got it: method, body, and the headers with names in lower case.
+  /// The received request: method, headers with lower-case names, and body.
   var received: (method: String, headers: [String: String], body: [UInt8]) { get }
-  /// Sends the whole answer.
+  /// Sends the whole response.
   func respond(status: Int, headers: [String: String], body: [UInt8]) async
-  /// Ends the connection without an answer.
+  /// Ends the connection without a response.
   func drop() async
 }
 
-/// Checks what `HTTPClient` promises; works with any implementation and any test library.
+/// Checks the promises of `HTTPClient`, for any implementation and any test library.
 ///
-/// - Throws: `ContractViolation` at the first promise that is broken, and what the server throws.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of the server.
 public func httpClientContract(
   _ client: any HTTPClient, server: ContractServer<any FarExchange>
 ) async throws {
@@ -28,7 +28,8 @@ public func httpClientContract(
 
 private struct ClientCheck: Sendable {
   static let limit = 1_000
-  /// Only what must time out is short: a busy machine is no broken promise.
+  /// The time-out of requests. Only a request that must time out has a shorter one, since a busy
+  /// machine breaks no promise.
   static let patience = Duration.seconds(120)
   let client: any HTTPClient
   let server: ContractServer<any FarExchange>

@@ -1,18 +1,18 @@
 import LinkRuntime
 import Synchronization
 
-/// Hands values from what is tested to the test, in order; who takes waits for the next one.
+/// A queue of values from the tested code to the test, in order. A reader waits for the next value.
 ///
-/// It has no bound: a test that does not take them is short.
+/// The queue has no bound, since a test that does not read the values is short.
 public final class Mailbox<Element: Sendable>: Sendable {
   private let state = Mutex(State())
 
   public init() {}
 
-  /// How many values wait to be taken.
+  /// The number of waiting values.
   public var count: Int { state.withLock(\.elements.count) }
 
-  /// Puts a value in; false when the mailbox is closed.
+  /// Adds a value, and returns false if the mailbox is closed.
   @discardableResult
   public func put(_ element: Element) -> Bool {
     let (taken, wake) = state.withLock { $0.put(element) }
@@ -20,7 +20,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
     return taken
   }
 
-  /// The next value; `nil` when the mailbox is closed and empty, or the task is cancelled.
+  /// Returns the next value, or `nil` if the mailbox is closed and empty or the task is cancelled.
   public func next() async -> Element? {
     let ticket = state.withLock { $0.ticket() }
     return await suspended { continuation in
@@ -32,14 +32,14 @@ public final class Mailbox<Element: Sendable>: Sendable {
     }
   }
 
-  /// The next `count` values; fewer when the mailbox is closed.
+  /// Returns the next `count` values, or fewer if the mailbox is closed.
   public func next(_ count: Int) async -> [Element] {
     var elements: [Element] = []
     while elements.count < count, let element = await next() { elements.append(element) }
     return elements
   }
 
-  /// What waits now, without waiting for more.
+  /// Returns the waiting values without waiting for more.
   public func takeAll() -> [Element] {
     state.withLock { state in
       defer { state.elements = [] }
@@ -47,7 +47,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
     }
   }
 
-  /// Takes no more values in.
+  /// Closes the mailbox, which then accepts no more values.
   public func close() {
     let wake = state.withLock { $0.close() }
     wake()

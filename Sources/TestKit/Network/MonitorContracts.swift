@@ -1,10 +1,10 @@
 import LinkCore
 public import LinkRuntime
 
-/// Checks what `ReachabilityMonitor` promises; works with any implementation and any test library.
+/// Checks the promises of `ReachabilityMonitor`, for any implementation and any test library.
 ///
-/// - Parameter change: Changes the way out, each time to another answer than the one before.
-/// - Throws: `ContractViolation` at the first promise that is broken, and what `change` throws.
+/// - Parameter change: Changes the reachability, each time to a value other than the previous one.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `change`.
 public func reachabilityMonitorContract(
   _ monitor: any ReachabilityMonitor, change: () async throws -> Void
 ) async throws {
@@ -27,10 +27,10 @@ public func reachabilityMonitorContract(
   try await endsWhenCancelled(monitor.changes())
 }
 
-/// Checks what `LifecycleMonitor` promises; works with any implementation and any test library.
+/// Checks the promises of `LifecycleMonitor`, for any implementation and any test library.
 ///
-/// - Parameter cause: Makes the system say each of `events`, in that order, one after the other.
-/// - Throws: `ContractViolation` at the first promise that is broken, and what `cause` throws.
+/// - Parameter cause: Makes the system report an event; called for each of `events`, in order.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `cause`.
 public func lifecycleMonitorContract(
   _ monitor: any LifecycleMonitor, events: [LifecycleEvent],
   cause: (LifecycleEvent) async throws -> Void
@@ -45,7 +45,7 @@ public func lifecycleMonitorContract(
   try await endsWhenCancelled(monitor.changes())
 }
 
-/// A task that waits for an element receives `nil` when it is cancelled.
+/// Checks that a waiting task receives `nil` when it is cancelled.
 private func endsWhenCancelled<Element: Sendable>(_ stream: AsyncStream<Element>) async throws {
   let listening = Task { for await _ in stream {} }
   listening.cancel()

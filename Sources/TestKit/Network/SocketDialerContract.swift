@@ -1,18 +1,19 @@
 import LinkCore
 public import LinkRuntime
 
-/// The servers that a dialer or an HTTP client is checked against.
+/// The servers for the contract of a dialer or an HTTP client.
 public struct ContractServer<Far: Sendable>: Sendable {
-  /// Leads to `next`.
+  /// The URL whose connections `next` returns.
   public var url: String
-  /// Nothing listens there.
+  /// A URL on which nothing listens.
   public var refusingURL: String
-  /// The next socket, its upgrade still open, or exchange that a client asked `url` for.
+  /// Returns the next exchange that a client opened at `url`, or the next socket before its
+  /// upgrade.
   public var next: @Sendable () async throws -> Far
-  /// Lets time pass: moves a test clock, or does nothing where time passes by itself.
+  /// Lets time pass: moves a test clock, or does nothing if time passes by itself.
   public var pass: @Sendable (Duration) async -> Void
 
-  /// Takes what differs between servers.
+  /// Creates a value from the functions of a server.
   public init(
     url: String, refusingURL: String, next: @escaping @Sendable () async throws -> Far,
     pass: @escaping @Sendable (Duration) async -> Void = { _ in }
@@ -24,9 +25,9 @@ public struct ContractServer<Far: Sendable>: Sendable {
   }
 }
 
-/// Checks what `SocketDialer` promises; works with any implementation and any test library.
+/// Checks the promises of `SocketDialer`, for any implementation and any test library.
 ///
-/// - Throws: `ContractViolation` at the first promise that is broken, and what the server throws.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of the server.
 public func socketDialerContract(
   _ dialer: any SocketDialer, server: ContractServer<any FarSocket>
 ) async throws {
@@ -42,9 +43,9 @@ public func socketDialerContract(
   }
 }
 
-/// One dialer before one server.
+/// A dialer and the server that it is checked with.
 struct DialerCheck: Sendable {
-  /// A client and its far side after the upgrade.
+  /// A client and the server's end of its socket, after the upgrade.
   struct Open {
     let handle: any SocketHandle
     let far: any FarSocket
@@ -52,7 +53,8 @@ struct DialerCheck: Sendable {
   }
 
   static let limit = 1_000
-  /// Only what must time out is short: a busy machine is no broken promise.
+  /// The time-out of requests. Only a request that must time out has a shorter one, since a busy
+  /// machine breaks no promise.
   static let patience = Duration.seconds(120)
   let dialer: any SocketDialer
   let server: ContractServer<any FarSocket>
@@ -273,7 +275,7 @@ func staysSilentAfterClose(_ check: DialerCheck) async throws {
   let before = open.events.count
   await open.far.send(text: [UInt8(ascii: "x")])
   await open.far.drop()
-  // Whatever was on its way has had its time when another socket has done a whole exchange.
+  // After a whole exchange on another socket, anything still in transit has had time to arrive.
   let other = try await check.open()
   await other.far.send(text: [UInt8(ascii: "y")])
   _ = await other.events.next()

@@ -2,44 +2,44 @@ public import LinkCore
 public import LinkRuntime
 public import LinkWire
 
-/// The peripheral that a central is checked against; centrals hear it over their radio.
+/// The peripheral for the contract of a central, within the range of the central's radio.
 ///
-/// It stops advertising when a central connects, and advertises again when it is told to.
+/// It stops advertising when a central connects, until `advertise(_:)` is called again.
 public protocol FarPeripheral: Sendable {
   var id: PeripheralID { get }
   var name: String { get }
-  /// The service that it advertises.
+  /// The advertised service.
   var service: GATTID { get }
-  /// A characteristic of the service that can be read, written and subscribed to.
+  /// A characteristic of the service that supports reads, writes and notifications.
   var characteristic: GATTID { get }
 
-  /// Begins or stops to advertise.
+  /// Starts or stops advertising.
   func advertise(_ isOn: Bool) async
-  /// Ends the connection; `next` does not tell that.
+  /// Ends the connection, which `next` does not report.
   func disconnect() async
-  /// Notifies a value of its characteristic.
+  /// Sends a value of the characteristic as a notification.
   func notify(_ bytes: [UInt8]) async
   /// Answers a request; `nil` refuses it.
   func reply(_ request: UInt16, _ bytes: [UInt8]?) async
-  /// Returns what centrals did next.
+  /// Returns the next action of a central.
   func next() async -> FarPeripheralEvent?
 }
 
-/// What centrals do to a peripheral.
+/// An action of a central on a peripheral.
 public enum FarPeripheralEvent: Sendable, Hashable {
   case connected
   case disconnected
-  /// The number names the request in the reply.
+  /// A read request. The number identifies it in the reply.
   case read(UInt16, GATTID)
   case write(UInt16, GATTID, [UInt8])
 }
 
-/// Checks what `Central` promises; works with any implementation and any test library.
+/// Checks the promises of `Central`, for any implementation and any test library.
 ///
 /// - Parameters:
-///   - central: not used yet; its radio is on. It is closed at the end.
-///   - far: a peripheral in its range that is quiet.
-/// - Throws: `ContractViolation` at the first promise that is broken.
+///   - central: An unused central whose radio is on. It is closed at the end.
+///   - far: A peripheral within its range that does not advertise.
+/// - Throws: `ContractViolation` for the first broken promise.
 public func centralContract(_ central: any Central, far: any FarPeripheral) async throws {
   let check = CentralCheck(central: central, far: far)
   central.events { [events = check.events] in events.put($0) }
@@ -55,16 +55,16 @@ private typealias Broken = ContractViolation
 
 private func id(_ number: UInt64) -> AttemptID { AttemptID(number) }
 
-/// A central, its events and the peripheral.
+/// A central, its events, and the peripheral.
 private struct CentralCheck: Sendable {
   let central: any Central
   let far: any FarPeripheral
   let events = Mailbox<CentralEvent>()
 
-  /// A service and characteristic that the peripheral does not have.
+  /// The identifier of a service and of a characteristic that the peripheral does not have.
   static let missing = GATTID(high: 0x1111_1111_1111_1111, low: 0x9111_1111_1111_1111)
 
-  /// Returns the next event that is no advertisement.
+  /// Returns the next event other than an advertisement.
   func event() async -> CentralEvent? {
     while let event = await events.next() {
       guard case .found = event else { return event }
@@ -84,7 +84,7 @@ private struct CentralCheck: Sendable {
     try await heard(.connected, promise)
   }
 
-  /// Reads the characteristic; the peripheral answers.
+  /// Reads the characteristic, which the peripheral answers.
   func read(_ attempt: AttemptID, _ promise: String) async throws {
     async let value = answer(to: attempt)
     guard case .read(let number, far.characteristic)? = await far.next() else {
@@ -94,7 +94,7 @@ private struct CentralCheck: Sendable {
     try Broken.unless(await value, is: [1, 2, 3], promise)
   }
 
-  /// What a read ends with; `nil` if it fails.
+  /// Returns the result of a read, or `nil` if it fails.
   func answer(to attempt: AttemptID) async -> [UInt8]? {
     try? await central.read(far.characteristic, of: attempt)
   }
@@ -133,7 +133,7 @@ private struct CentralCheck: Sendable {
   check.central.scan(for: [check.far.service])
   await check.far.advertise(true)
   while let event = await check.events.next() {
-    // That of the connection that was asked to end.
+    // This event belongs to the connection that was cancelled.
     if case .disconnected(id(1), nil) = event { continue }
     try Broken.unless(
       event, is: .found(check.far.id, name: check.far.name), "a second scan replaces the first")
@@ -201,7 +201,7 @@ private struct CentralCheck: Sendable {
   await check.far.disconnect()
   try Broken.unless(await value, is: nil, "a request ends with its connection")
   while let event = await check.event() {
-    // Those that were cancelled may be told, too.
+    // The ends of cancelled attempts may be reported, too.
     if case .disconnected(let attempt, nil) = event, attempt != id(3) { continue }
     guard case .disconnected(id(3), .some) = event else {
       throw Broken("a connection that is lost is told with a reason: found \(event)")

@@ -1,7 +1,7 @@
 import Foundation
 package import LinkCore
 
-/// A JSON value as Foundation reads it, with a parser that shares no code with ours.
+/// A JSON value read by Foundation, whose parser shares no code with this package.
 package enum JSONTree: Hashable, Decodable, Sendable {
   case object([String: JSONTree])
   case array([JSONTree])
@@ -11,7 +11,7 @@ package enum JSONTree: Hashable, Decodable, Sendable {
   case bool(Bool)
   case null
 
-  /// Reads a whole text; throws if Foundation takes it for no JSON.
+  /// Reads a whole text. It throws an error if Foundation does not accept it as JSON.
   package init(_ bytes: [UInt8]) throws {
     self = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
   }
@@ -35,12 +35,12 @@ package enum JSONTree: Hashable, Decodable, Sendable {
     }
   }
 
-  /// The members of an object; none of another value.
+  /// The members of an object; empty for other values.
   package var members: [String: JSONTree] {
     if case .object(let members) = self { members } else { [:] }
   }
 
-  /// The name of its kind: values of one kind are told apart by their content alone.
+  /// The name of the value's kind. Values of one kind differ only in their content.
   package var kind: String {
     switch self {
     case .object: "object"
@@ -54,14 +54,16 @@ package enum JSONTree: Hashable, Decodable, Sendable {
 }
 
 extension JSONTree {
-  /// Objects whose members mean something whatever their names are.
+  /// The objects that may have members of any name.
   private static let open: Set<String> = ["metadata", "health_data", "summary_data"]
   private static let unknown = ["odd", "Type", "ID", "", "\u{E9}"]
 
-  /// Returns another text of the value: members in another order, white space, escapes, and whole
+  /// Returns another JSON text of the value.
+  ///
+  /// The members are in another order, and the text may contain white space, escapes, and whole
   /// numbers with a fraction or an exponent.
   ///
-  /// - Parameter isExtended: Whether members that no reader knows are added.
+  /// - Parameter isExtended: Whether members unknown to every reader are added.
   package func spelled(by chance: inout Chance, isExtended: Bool, name: String = "") -> String {
     switch self {
     case .object(let members):

@@ -1,6 +1,6 @@
 package import LinkCore
 
-/// The words of random texts; each of them once caused trouble in a codec.
+/// The fragments of random texts, each of which once caused a problem in a codec.
 private let fragments: [String] = [
   "a", "Hello", " ", "\"", "\\", "/", "\u{0}", "\u{1}", "\u{8}", "\t", "\n", "\u{C}", "\r",
   "\u{1F}", "\u{7F}", "é", "e\u{301}", "שלום", "مرحبا", "\u{200F}", "\u{202E}", "\u{2028}", "🚚",
@@ -8,7 +8,7 @@ private let fragments: [String] = [
 ]
 
 extension Chance {
-  /// Draws a text of at most `count` words that once caused trouble in a codec.
+  /// Draws a text of at most `count` fragments that once caused a problem in a codec.
   package mutating func text(upTo count: Int) -> String {
     (0..<Int.random(in: 0...count, using: &self)).reduce(into: "") { text, _ in
       text += fragments.randomElement(using: &self) ?? ""
@@ -42,7 +42,7 @@ extension Chance {
 }
 
 extension Chance {
-  /// Draws one of the values, of which there is at least one.
+  /// Draws one of the values; the array must not be empty.
   package mutating func one<Value>(_ values: [Value]) -> Value {
     values[Int.random(in: values.indices, using: &self)]
   }
@@ -50,7 +50,7 @@ extension Chance {
   /// Draws a Boolean value.
   package mutating func flag() -> Bool { Bool.random(using: &self) }
 
-  /// Draws a value, or none.
+  /// Draws a value or `nil`.
   package mutating func maybe<Value>(_ value: (inout Chance) -> Value) -> Value? {
     flag() ? value(&self) : nil
   }
@@ -60,21 +60,21 @@ extension Chance {
     (0..<Int.random(in: 0...3, using: &self)).map { _ in value(&self) }
   }
 
-  /// Draws an id of 1 to 64 bytes.
+  /// Draws an identifier of 1 to 64 bytes.
   package mutating func id() -> String { "i" + text(upTo: 3) }
 
-  /// Draws a number of up to 53 bits, more often a small one or the largest.
+  /// Draws a number of up to 53 bits, with a preference for small numbers and the largest one.
   package mutating func number() -> UInt64 {
     one([0, 1, (1 << 53) - 1, UInt64.random(in: 0..<1 << 53, using: &self)])
   }
 }
 
 extension Array where Element == UInt8 {
-  /// The UTF-8 of a text.
+  /// Creates the UTF-8 bytes of a text.
   package init(text: String) {
     self = Array(text.utf8)
   }
 
-  /// The bytes read as UTF-8.
+  /// The bytes decoded as UTF-8.
   package var text: String { String(decoding: self, as: UTF8.self) }
 }

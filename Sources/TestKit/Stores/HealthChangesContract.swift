@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-// What `HealthStore` promises about changes.
+// The promises of `HealthStore` about changes.
 
 private let steps = "HKQuantityTypeIdentifierStepCount"
 
@@ -12,7 +12,7 @@ private func sample(_ start: Int64, _ type: String = steps) -> HealthSample {
     end: Timestamp(nanoseconds: start), source: "Phone")
 }
 
-/// A reader of changes that asks until the anchor stays the same.
+/// A reader that requests pages of changes until the anchor stays the same.
 private struct ChangeReader {
   var anchor: HealthAnchor?
   var limit = 3
@@ -50,7 +50,7 @@ private func expect(
   try ContractViolation.unless(found.deleted, is: deleted, promise)
 }
 
-/// Removes what begins in a stretch, except for these samples.
+/// Removes the samples that start in an interval, except for the given ones.
 private func remove(
   _ store: any HealthStore, from: Int64, to: Int64, keeping kept: [Int64] = []
 ) async throws {
@@ -125,17 +125,17 @@ func startsAnewWithAForeignAnchor(_ store: any HealthStore) async throws {
   }
 }
 
-/// A promise of a port that an implementation did not keep, with what it did instead.
+/// A promise that an implementation of a port broke, and what it did instead.
 public struct ContractViolation: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The promise, what was found and what was wanted.
+  /// The promise, the found value and the expected value.
   public var description: String
 
-  /// Takes the whole text.
+  /// Creates a violation with a description.
   public init(_ description: String) {
     self.description = description
   }
 
-  /// Throws unless both values are the same.
+  /// Throws an error unless both values are equal.
   static func unless<Value: Equatable>(
     _ found: Value, is wanted: Value, _ promise: String
   ) throws(ContractViolation) {
@@ -144,7 +144,8 @@ public struct ContractViolation: Error, Sendable, Hashable, CustomStringConverti
   }
 }
 
-/// Checks that an open store is healthy, that it can be closed twice, and that it fails then.
+/// Checks that an open store is healthy, that it can be closed twice, and that calls fail
+/// afterwards.
 func closes(_ store: any Store, read: () async throws -> Void) async throws {
   try await store.check()
   await store.close()

@@ -2,10 +2,10 @@ import LinkCore
 import LinkHealth
 public import LinkRuntime
 
-/// Checks what `HealthStore` promises; works with any implementation and any test library.
+/// Checks the promises of `HealthStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty store at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty store for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func healthStoreContract(make: () async throws -> any HealthStore) async throws {
   let checks: [@Sendable (any HealthStore) async throws -> Void] = [
     startsEmpty, keepsEveryField, knowsByContent, findsByOverlap, ordersAndPages, summarises,

@@ -3,10 +3,10 @@ public import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// Checks what `DrinkStore` promises; works with any implementation and any test library.
+/// Checks the promises of `DrinkStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty store at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty store for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func drinkStoreContract(make: () async throws -> any DrinkStore) async throws {
   let checks: [@Sendable (any DrinkStore) async throws -> Void] = [
     startsEmpty, storesOnce, tellsErasedMemory, keepsEveryNumber, marksDeleted, showsOnce, lists,

@@ -4,10 +4,10 @@ public import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// Checks what `RelayStore` promises; works with any implementation and any test library.
+/// Checks the promises of `RelayStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty store at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty store for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func relayStoreContract(make: () async throws -> any RelayStore) async throws {
   let checks: [@Sendable (any RelayStore) async throws -> Void] = [
     relayStartsEmpty, keepsInOrder, keepsTheNewest, endsOnlyWhatItNames, endsWhatIsNotThere,
@@ -20,7 +20,7 @@ public func relayStoreContract(make: () async throws -> any RelayStore) async th
   }
 }
 
-/// The nouns of the relay's store.
+/// Sample values for the relay's store.
 private enum RelaySamples {
   static func phone(_ number: UInt64, push: PushAddress? = nil, leftAt: Int64? = nil) throws
     -> StoredPhone

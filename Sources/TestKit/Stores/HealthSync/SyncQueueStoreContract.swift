@@ -4,10 +4,10 @@ public import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// Checks what `SyncQueueStore` promises; works with any implementation and any test library.
+/// Checks the promises of `SyncQueueStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty store at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty store for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func syncQueueStoreContract(
   make: () async throws -> any SyncQueueStore
 ) async throws {

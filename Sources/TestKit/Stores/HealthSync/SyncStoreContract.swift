@@ -4,10 +4,10 @@ public import LinkRuntime
 package import LinkStorage
 package import LinkWire
 
-/// Checks what `SyncStore` promises; works with any implementation and any test library.
+/// Checks the promises of `SyncStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty store at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty store for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func syncStoreContract(make: () async throws -> any SyncStore) async throws {
   let checks: [@Sendable (any SyncStore) async throws -> Void] = [
     syncStartsEmpty, countsWhatIsNew, keepsUsersApart, deletesByUUID, keepsWhatAnotherUUIDNames,
@@ -22,7 +22,7 @@ public func syncStoreContract(make: () async throws -> any SyncStore) async thro
   }
 }
 
-/// Deliveries for tests.
+/// Sample deliveries.
 package enum SyncSamples {
   package static let steps = "HKQuantityTypeIdentifierStepCount"
   package static let second: Int64 = 1_000_000_000
@@ -50,7 +50,7 @@ package enum SyncSamples {
       uuid: uuid.map(Self.uuid))
   }
 
-  /// A delivery of a batch that was written and read; its hashes are texts that are folded.
+  /// Returns a delivery of a batch that was encoded and decoded. Its hashes come from `fold`.
   package static func delivery(
     _ records: [SyncRecord] = [], workouts: [SyncWorkout] = [], deleted: [UInt64] = [],
     user: String = "ann", made: Int64? = 1_000, device: String = "phone", arrived: Int64? = nil
@@ -63,7 +63,7 @@ package enum SyncSamples {
       arrived: arrived.map { time($0).instant }, hash: fold)
   }
 
-  /// Stands for SHA-256: different texts of tests have different hashes.
+  /// Replaces SHA-256: different texts in tests have different hashes.
   private static func fold(_ text: [UInt8]) -> SyncHash {
     var words = SIMD4<UInt64>(1, 2, 3, 4)
     for (index, byte) in text.enumerated() {
@@ -125,7 +125,7 @@ private func deletesByUUID(_ store: any SyncStore) async throws {
     try SyncSamples.delivery(
       [SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2), SyncSamples.record(3)],
       workouts: [SyncSamples.workout(5, uuid: 5)]))
-  // A UUID may come later than its sample.
+  // A UUID may arrive later than its sample.
   _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(3, uuid: 3)]))
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1, 3, 5, 99]))
   try ContractViolation.unless(try await starts(store), is: [2], "the deleted ones are gone")
@@ -185,7 +185,7 @@ private func remembersDeletions(_ store: any SyncStore) async throws {
       [SyncSamples.record(2, uuid: 2), SyncSamples.record(3, uuid: 3)], deleted: [3], made: nil))
   try ContractViolation.unless(
     tally, is: SyncTally(records: 2), "without times the later batch counts, deletions first")
-  // A sample that is known without its UUID stays, and the UUID stays deleted.
+  // A sample that was stored without its UUID remains, and the UUID remains deleted.
   _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(4)]))
   _ = try await store.apply(try SyncSamples.delivery(deleted: [4], made: 100))
   _ = try await store.apply(
@@ -196,7 +196,7 @@ private func remembersDeletions(_ store: any SyncStore) async throws {
 private func movesUUIDs(_ store: any SyncStore) async throws {
   _ = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2)]))
-  // The same sample with another content, new and known.
+  // The same sample with other content, first new and then known.
   let tally = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(3, uuid: 1), SyncSamples.record(3, uuid: 2)]))
   try ContractViolation.unless(
@@ -333,18 +333,18 @@ private func tellsNewestStamps(_ store: any SyncStore) async throws {
   try ContractViolation.unless(try await newest("ben", "phone"), is: 80, "of each person")
 }
 
-/// A second ten years from the beginning.
+/// A time ten years after the start, in seconds.
 private let ahead: Int64 = 315_360_000
 
 private func boundsStampsByTheClock(_ store: any SyncStore) async throws {
-  // The clock of one phone is years ahead, and another phone says something newer.
+  // The clock of one phone is years ahead, and another phone sends something newer.
   _ = try await store.apply(
     try SyncSamples.delivery(
       [SyncSamples.record(1, uuid: 1)], made: ahead, device: "ahead", arrived: 100))
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 105, arrived: 106))
   try ContractViolation.unless(
     try await starts(store), is: [], "a deletion is newer than what came before it")
-  // A copy counts as of the time at which the batch came first.
+  // A copy counts from the time at which the batch first arrived.
   let copy = try await store.apply(
     try SyncSamples.delivery(
       [SyncSamples.record(1, uuid: 1)], made: ahead, device: "ahead", arrived: 200))
@@ -359,7 +359,8 @@ private func boundsStampsByTheClock(_ store: any SyncStore) async throws {
 }
 
 private func ordersBoundedStamps(_ store: any SyncStore) async throws {
-  // One phone has said 500 to 503 at 100, and its batches come in another order.
+  // One phone has sent the time stamps 500 to 503 at time 100, and its batches arrive in another
+  // order.
   func add(_ made: Int64, arrived: Int64) async throws -> SyncTally {
     try await store.apply(
       try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made, arrived: arrived))

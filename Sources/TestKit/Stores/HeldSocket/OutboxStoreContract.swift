@@ -1,10 +1,10 @@
 import LinkCore
 public import LinkRuntime
 
-/// Checks what `OutboxStore` promises; works with any implementation and any test library.
+/// Checks the promises of `OutboxStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty store at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty store for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func outboxStoreContract(make: () async throws -> any OutboxStore) async throws {
   let checks: [@Sendable (any OutboxStore) async throws -> Void] = [
     startsEmpty, keepsEveryMessage, ordersByID, replacesAnID, removesSome, failsWhenClosed,

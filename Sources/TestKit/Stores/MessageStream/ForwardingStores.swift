@@ -3,7 +3,7 @@ package import LinkRuntime
 package import LinkStorage
 package import LinkWire
 
-/// A timeline store that does one thing differently and passes every other call to another store.
+/// A timeline store that forwards calls to another store; conforming types replace some of them.
 package protocol ForwardingTimelineStore: TimelineStore {
   var store: any TimelineStore { get }
 }
@@ -62,7 +62,7 @@ extension ForwardingTimelineStore {
   package func close() async { await store.close() }
 }
 
-/// A message log that does one thing differently and passes every other call to another log.
+/// A message log that forwards calls to another log; conforming types replace some of them.
 package protocol ForwardingLog: MessageLog {
   var log: any MessageLog { get }
 }
@@ -89,7 +89,7 @@ extension ForwardingLog {
   package func close() async { await log.close() }
 }
 
-/// Values for the contract suites.
+/// Sample values for the contract suites.
 enum StoreSamples {
   static func shop(_ name: String) throws(ContractViolation) -> ShopID {
     guard let shop = ShopID(name) else { throw ContractViolation("\(name) is no shop id") }
@@ -100,7 +100,7 @@ enum StoreSamples {
     UUID128(high: 0xF000_0000_0000_4000, low: 0x8000_0000_0000_0000 | number)
   }
 
-  /// Every field is set, so that a store that forgets one is found out.
+  /// Returns a message with every field set, to detect a store that omits a field.
   static func message(_ number: UInt64, in shop: ShopID, at nanoseconds: Int64) -> Message {
     Message(
       id: id(number), shop: shop, user: "user-\(number % 3)", username: "Ödön \(number)",
@@ -110,7 +110,7 @@ enum StoreSamples {
       position: Position(epoch: "e-1", offset: .max - number))
   }
 
-  /// Every field that may be missing is.
+  /// Returns a message without any optional field.
   static func bare(_ number: UInt64, in shop: ShopID, at nanoseconds: Int64) -> Message {
     Message(
       id: id(number), shop: shop, user: "", username: nil, text: "",

@@ -3,10 +3,10 @@ public import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// Checks what `MessageLog` promises; works with any implementation and any test library.
+/// Checks the promises of `MessageLog`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty log at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty log for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func messageLogContract(make: () async throws -> any MessageLog) async throws {
   let checks: [@Sendable (any MessageLog) async throws -> Void] = [
     logStartsEmpty, countsFromOne, countsWithoutHolesUnderLoad, knowsKeys, refusesAKnownID,
@@ -120,7 +120,7 @@ private func refusesAKnownID(_ log: any MessageLog) async throws {
   throw ContractViolation("a second message of the same id is refused: it was taken")
 }
 
-/// A list with a new message, one whose id is known, one under a key, its repetition, another one.
+/// Checks a list with a new message, a known id, a key, its repetition, and another new message.
 private func takesAList(_ log: any MessageLog) async throws {
   let shop = try StoreSamples.shop("s")
   let epoch = try await log.head(of: shop).epoch
@@ -145,8 +145,9 @@ private func takesAList(_ log: any MessageLog) async throws {
 
 private func pagesByNumber(_ log: any MessageLog) async throws {
   let shop = try StoreSamples.shop("s")
-  // The clock went back before the third and before the last: a client that takes the head of the
-  // first page for covered must find the last messages of the log in it, whatever their stamps.
+  // The clock went back before the third and before the last message. A client treats the messages
+  // up to the head of the first page as covered, so that page must contain the last messages of the
+  // log, whatever their time stamps are.
   let all = try await fill(log, shop, times: [10, 20, 5, 20, 7])
   let head = all[4].position
   let newestFirst = Array(all.reversed())

@@ -3,7 +3,7 @@ import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// The checks of what `TimelineStore` promises to consumers.
+/// The checks of the promises that `TimelineStore` makes to consumers.
 let consumerChecks: [@Sendable (any TimelineStore) async throws -> Void] = [
   deliversWhatIsStoredLater, startsWhereItIsTold, startsBehindAPosition, addsAConsumerOnce,
   deliversEdits, acknowledgesInOrder, keepsConsumersApart, forgetsRemovedConsumers,

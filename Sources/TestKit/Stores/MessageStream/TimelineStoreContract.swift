@@ -3,10 +3,10 @@ public import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// Checks what `TimelineStore` promises; works with any implementation and any test library.
+/// Checks the promises of `TimelineStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty store at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty store for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func timelineStoreContract(
   make: () async throws -> any TimelineStore
 ) async throws {

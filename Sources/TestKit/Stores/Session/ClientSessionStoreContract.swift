@@ -3,10 +3,10 @@ public import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// Checks what `ClientSessionStore` promises; works with any implementation and any test library.
+/// Checks the promises of `ClientSessionStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty store at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty store for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func clientSessionStoreContract(
   make: () async throws -> any ClientSessionStore
 ) async throws {
@@ -23,7 +23,7 @@ public func clientSessionStoreContract(
   }
 }
 
-/// The nouns of a client's store.
+/// Sample values for a client's store.
 private enum SessionSamples {
   static let client = UUID128(high: 1, low: 1)
   static let empty = ClientSessionSnapshot(client: client)

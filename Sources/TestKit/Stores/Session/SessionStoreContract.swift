@@ -3,10 +3,10 @@ public import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// Checks what `SessionStore` promises; works with any implementation and any test library.
+/// Checks the promises of `SessionStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Makes a new, empty store at each call.
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+/// - Parameter make: Creates a new, empty store for each call.
+/// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func sessionStoreContract(make: () async throws -> any SessionStore) async throws {
   for (name, steps) in SessionSamples.scripts {
     let store = try await make()
@@ -23,7 +23,7 @@ public func sessionStoreContract(make: () async throws -> any SessionStore) asyn
   try await closes(store) { _ = try await store.kept() }
 }
 
-/// What is done with the stores, and what it shows.
+/// The sequences of changes, each with the promise that it checks.
 private enum SessionSamples {
   static let scripts: [(name: String, steps: [[SessionChange]])] = [
     ("clients are kept, replaced and ended", clients),

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// An app names the package by its URL and a version instead of a path.
+// An app refers to the package by a URL and a version instead of a path.
 let package = Package(
   name: "ExampleApp",
   platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11)],
@@ -13,7 +13,7 @@ let package = Package(
         .product(name: "Holdfast", package: "Holdfast"),
         .product(name: "HoldfastUI", package: "Holdfast"),
       ]),
-    // What needs a held socket and nothing else.
+    // A target that needs only a held socket.
     .target(
       name: "ExampleFeed", dependencies: [.product(name: "HeldSocket", package: "Holdfast")]),
   ]

@@ -2,7 +2,8 @@ import CommandKit
 import LinkJSON
 import LinkSimulator
 
-/// `holdfast-sim simulate bottle-cost`: what the timers of a bottle cost, and what they bring.
+/// The command `holdfast-sim simulate bottle-cost`: shows the costs and benefits of a bottle's
+/// timers.
 enum BottleCostCommand {
   private static let days = Parameter.option(
     "days", .integer("N", 1...10_000), default: 100, "play so many days for each plan")
@@ -48,7 +49,7 @@ enum BottleCostCommand {
     }
   }
 
-  /// Days of one plan: seconds are those of a mean day.
+  /// The days of one plan. The seconds are the means of a day.
   private struct Sum {
     var profile: Int
     var days: Int

@@ -4,11 +4,11 @@ import LinkJSON
 import LinkRuntime
 import LinkSimulator
 
-/// `holdfast-sim judge`: checks the promises of a recorded run.
+/// The command `holdfast-sim judge`: checks the promises of a recorded run.
 enum JudgeCommand {
   private static let journal = Parameter.operand(
     .text("JOURNAL"), "a file that `holdfast … --journal` wrote")
-  /// The characters of a finding that are shown.
+  /// The maximum number of characters shown of a finding.
   private static let width = 300
 
   static var command: Command {
@@ -72,7 +72,7 @@ enum JudgeCommand {
     writer.entry("unchecked", machine.unchecked.map(\.rawValue))
   }
 
-  /// Prints what each checker found, and which cannot check a journal.
+  /// Prints the findings of each checker, and the checkers that cannot use a journal.
   private static func show(
     _ judgement: Judgement, of machine: JudgedMachine, _ console: Console
   ) {

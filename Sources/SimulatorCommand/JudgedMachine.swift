@@ -5,7 +5,7 @@ import LinkSimulator
 
 /// A machine whose journals `holdfast-sim judge` checks.
 struct JudgedMachine: Sendable {
-  /// All of them, one line each.
+  /// All such machines.
   static let all = [
     JudgedMachine(StreamFeature.self), JudgedMachine(RelayFeature.self),
     JudgedMachine(HeldFeature.self), JudgedMachine(BottleFeature.self),
@@ -14,11 +14,11 @@ struct JudgedMachine: Sendable {
 
   /// The machine's name in journals.
   let name: String
-  /// The promises that a journal can show to be broken.
+  /// The promises whose violation a journal can show.
   let checked: [Finding.Kind]
-  /// The promises of which a journal shows too little.
+  /// The promises for which a journal has too little information.
   let unchecked: [Finding.Kind]
-  /// Replays a journal of this machine before the checkers.
+  /// Replays a journal of this machine, observed by the checkers.
   let judge: @Sendable (_ path: String) throws(JournalError) -> Judgement
 
   private init<Feature: ReplayedFeature>(_: Feature.Type) where Feature.Model: Journaled {

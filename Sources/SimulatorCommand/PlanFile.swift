@@ -4,9 +4,9 @@ import LinkJSON
 import LinkRuntime
 import LinkSimulator
 
-/// Plans in files, as the corpus of the tests keeps them.
+/// Files of plans, in the format of the tests' corpus.
 enum PlanFile<Feature: SimulatedFeature> {
-  /// Reads a case of the corpus.
+  /// Reads a corpus case.
   static func read(_ path: String) throws(CommandFailure) -> CorpusCase<Feature> {
     let bytes = try TextFile.read(path)
     let problem: String
@@ -22,7 +22,7 @@ enum PlanFile<Feature: SimulatedFeature> {
     throw CommandFailure(.failed, "\(name) holds no plan: \(problem)")
   }
 
-  /// The problem of a plan: that of its own decoders, where they refuse a value.
+  /// Returns the problem of a plan, as its own decoders describe it if they refuse a value.
   private static func words(for error: any Error) -> String {
     if let error = error as? JSONError {
       return "it is no JSON: \(error.detail) at byte \(error.offset)"
@@ -37,7 +37,7 @@ enum PlanFile<Feature: SimulatedFeature> {
     }
   }
 
-  /// What JSON calls the values of a type.
+  /// Returns the JSON name for the values of a type.
   private static func words(for type: any Any.Type) -> String {
     switch type {
     case is String.Type: "a text"
@@ -48,7 +48,7 @@ enum PlanFile<Feature: SimulatedFeature> {
     }
   }
 
-  /// Writes a case that all users can read (0644), in place of what is there.
+  /// Writes a case to a file that all users can read (0644), and replaces an existing file.
   static func write(_ kept: CorpusCase<Feature>, to path: String) throws(CommandFailure) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -62,13 +62,15 @@ enum PlanFile<Feature: SimulatedFeature> {
   }
 }
 
-/// A look at the names of all members of a text, since decoders take one of two with the same name.
+/// A scan of all member names of a text, since decoders keep only one of two equal names.
 private struct MemberScan {
-  /// The place of the first member with the name of another one in its object.
+  /// The path of the first member whose name occurs twice in its object.
   private(set) var repeated: String?
   private var reader: JSONReader
 
-  /// - Throws: For what is no JSON.
+  /// Scans a text.
+  ///
+  /// - Throws: `JSONError` if the text is not JSON.
   init(_ bytes: [UInt8]) throws(JSONError) {
     reader = JSONReader(bytes)
     try scan("")

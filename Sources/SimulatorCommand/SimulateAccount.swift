@@ -1,14 +1,14 @@
 import LinkSimulator
 import Synchronization
 
-/// The runs of a call that are over.
+/// The finished runs of a call.
 ///
-/// What it sums up does not depend on which runs are played at the same time: where a run is the
-/// last one that counts, those that were played beyond it do not.
+/// The summary does not depend on which runs are played at the same time. If a run is the last one
+/// that counts, later runs that were also played do not count.
 final class SimulateAccount<Feature: SimulatedFeature>: Sendable {
   private struct State {
     var summary = RunSummary<Feature>()
-    /// Runs that ended sooner than one before them, where one may be the last one that counts.
+    /// Runs that finished before an earlier run, if a run can be the last one that counts.
     var waiting: [UInt64: RunOutcome<Feature>] = [:]
     var next: UInt64 = 0
     var isOver = false
@@ -18,8 +18,10 @@ final class SimulateAccount<Feature: SimulatedFeature>: Sendable {
   private let isLast: (@Sendable (RunOutcome<Feature>) -> Bool)?
   private let state = Mutex(State())
 
-  /// - Parameter isLast: Whether no run counts after this one; `nil` where all of them count, so
-  ///   that none has to be kept until those before it are over.
+  /// Creates an empty account.
+  ///
+  /// - Parameter isLast: Returns whether no run counts after the given one. With `nil` all runs
+  ///   count, so none has to be kept until the earlier ones are finished.
   init(
     of request: SimulateRequest<Feature>,
     until isLast: (@Sendable (RunOutcome<Feature>) -> Bool)?
@@ -27,7 +29,7 @@ final class SimulateAccount<Feature: SimulatedFeature>: Sendable {
     (self.request, self.isLast) = (request, isLast)
   }
 
-  /// Takes a run in; returns whether it is the last one, or may be.
+  /// Adds a run, and returns whether it is the last one or may be.
   @discardableResult
   func add(_ outcome: RunOutcome<Feature>) -> Bool {
     guard let isLast else {
@@ -46,7 +48,7 @@ final class SimulateAccount<Feature: SimulatedFeature>: Sendable {
     return isLast(outcome)
   }
 
-  /// What the runs amount to that count so far.
+  /// The summary of the runs that count so far.
   var summary: RunSummary<Feature> {
     state.withLock { state in
       guard !state.isOver else { return state.summary }

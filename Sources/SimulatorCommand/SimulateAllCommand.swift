@@ -3,13 +3,13 @@ import HoldfastSimulator
 import LinkJSON
 import LinkSimulator
 
-/// `holdfast-sim simulate all`: every world of the list, one after the other.
+/// The command `holdfast-sim simulate all`: plays every listed world, one after another.
 enum SimulateAllCommand {
   private static let defect = Parameter.optional(
     "break", Format<Defects<NoName>>.defects(), usual: "no defect",
     "all proves that each deliberate defect of each world is caught")
 
-  /// The name of a defect that every world has: there is none.
+  /// The defect names common to every world: none.
   private enum NoName: RawRepresentable, CaseIterable, Hashable {
     init?(rawValue: String) { nil }
     static var allCases: [NoName] { [] }
@@ -53,7 +53,7 @@ enum SimulateAllCommand {
       } catch {
         failures.append(error)
         call.console.endsWhenClosed = .failed
-        // It says that not everything was played.
+        // The failure reports that not everything was played.
         if Task.isCancelled { break }
       }
     }
@@ -74,7 +74,7 @@ enum SimulateAllCommand {
     }
   }
 
-  /// Prints the name of the world of which the next lines are.
+  /// Prints the name of the world that the following lines are about.
   private static func head<Feature: SimulatedFeature>(_ world: Feature.Type, _ call: Invocation) {
     guard call[Shared.json] else {
       return call.console.line(call.console.style.heading(Feature.name))

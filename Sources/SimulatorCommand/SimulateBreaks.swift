@@ -4,7 +4,7 @@ import LinkJSON
 import LinkSimulator
 import Synchronization
 
-/// `--break all`: each deliberate defect must be caught.
+/// The option `--break all`: checks that each deliberate defect is caught.
 struct SimulateBreaks<Feature: SimulatedFeature> {
   let call: Invocation
   let request: SimulateRequest<Feature>
@@ -20,7 +20,7 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
     }
   }
 
-  /// The proofs so far, which end sooner than the command where it is stopped.
+  /// The proofs so far. There are fewer than defects if the command is stopped.
   private final class Proofs: Sendable {
     private let all = Mutex<[Proof]>([])
 
@@ -30,7 +30,7 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
 
   /// Plays each defect until it is caught.
   ///
-  /// - Throws: When one was not caught within its number of seeds.
+  /// - Throws: `CommandFailure` if a defect was not caught within its number of seeds.
   func run() async throws(CommandFailure) {
     let (proofs, output) = (Proofs(), request.watch.output)
     let tell = { @Sendable in if !call[Shared.json] { show(proofs.soFar) } }

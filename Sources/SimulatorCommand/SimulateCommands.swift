@@ -1,7 +1,7 @@
 import CommandKit
 import LinkSimulator
 
-/// `holdfast-sim simulate`: features in seeded worlds.
+/// The command `holdfast-sim simulate`: plays features in seeded worlds.
 enum SimulateCommands {
   static var command: Command {
     Command(
@@ -32,7 +32,7 @@ enum SimulateCommands {
     findings == 1 ? "1 finding" : "\(findings) findings"
   }
 
-  /// Fails if something was found, or not everything was played.
+  /// Throws a failure if there are findings or not everything was played.
   static func conclude(_ findings: Int) throws(CommandFailure) {
     guard !Task.isCancelled else { throw stopped(findings) }
     guard findings > 0 else { return }

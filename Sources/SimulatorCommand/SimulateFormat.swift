@@ -3,9 +3,9 @@ import LinkCore
 import LinkSimulator
 import LinkJSON
 
-/// How numbers, runs and findings are written.
+/// The formatting of numbers, runs and findings.
 enum SimulateFormat {
-  /// With commas between thousands.
+  /// Returns a number with commas between thousands.
   static func grouped(_ number: Int) -> String {
     let digits = Array(String(number.magnitude))
     let grouped = digits.indices.map { index in
@@ -15,18 +15,18 @@ enum SimulateFormat {
     return (number < 0 ? "-" : "") + grouped.joined()
   }
 
-  /// With one digit behind the point.
+  /// Returns a number with one decimal.
   static func short(_ number: Double) -> String {
     let tenths = Int((number * 10).rounded())
     return "\(tenths / 10).\(tenths % 10)"
   }
 
-  /// The seed of a run, and its server where there is a choice.
+  /// Returns the seed of a run, and its server if there is a choice.
   static func title<Feature>(_ outcome: RunOutcome<Feature>) -> String {
     title(outcome.seed, outcome.server)
   }
 
-  /// The seed that a plan was drawn from, and its server where there is a choice.
+  /// Returns the seed from which a plan was drawn, and its server if there is a choice.
   static func title<Feature>(_ plan: WorldPlan<Feature>) -> String {
     title(plan.seed, plan.server)
   }
@@ -35,7 +35,7 @@ enum SimulateFormat {
     Server.isChoice ? "seed \(seed), \(server.rawValue)" : "seed \(seed)"
   }
 
-  /// Writes the members that name a run, and its findings.
+  /// Writes the members that identify a run, and its findings.
   static func write<Feature>(_ outcome: RunOutcome<Feature>, to writer: inout JSONWriter) {
     writer.key("seed")
     writer.int(outcome.seed)
@@ -47,7 +47,7 @@ enum SimulateFormat {
     write(outcome.findings, to: &writer)
   }
 
-  /// Writes the kinds that a plan expects and that were not found, of a call with a plan.
+  /// Writes the missing findings that the call's plan expects.
   static func write(missing kinds: [Finding.Kind], to writer: inout JSONWriter) {
     writer.key("missing")
     writer.beginArray()
@@ -55,7 +55,7 @@ enum SimulateFormat {
     writer.endArray()
   }
 
-  /// Says the same.
+  /// Returns a line about the missing findings, or `nil` if there are none.
   static func line(missing kinds: [Finding.Kind]) -> String? {
     guard !kinds.isEmpty else { return nil }
     let names = kinds.map(\.rawValue).joined(separator: ", ")

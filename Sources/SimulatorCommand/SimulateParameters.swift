@@ -3,7 +3,7 @@ import HoldfastSimulator
 import LinkCore
 import LinkSimulator
 
-/// What `simulate WORLD` takes.
+/// The parameters of `simulate WORLD`.
 enum SimulateParameters {
   static func server<Server: ServerChoice>(_ kind: Server.Type) -> Parameter<Server?> {
     .optional(
@@ -57,10 +57,10 @@ enum SimulateParameters {
     "plan", .text("FILE"), "play the plan in a file that --shrink wrote, and no seeds")
 }
 
-/// What kinds of days seeds draw.
+/// The preset or presets that the seeds of a call draw from.
 enum Days: Sendable, Hashable {
   case one(DayPreset)
-  /// Swarm's for even seeds, one of the others for odd ones.
+  /// The swarm preset for even seeds, and the other presets in turn for odd ones.
   case all
 
   func preset(of seed: UInt64, among presets: [DayPreset]) -> DayPreset {
@@ -81,15 +81,15 @@ enum Days: Sendable, Hashable {
   }
 }
 
-/// Which defects are switched on.
+/// The defects that are enabled.
 enum Defects<Defect: Sendable & Hashable>: Sendable, Hashable {
   case one(Defect)
-  /// Each in turn.
+  /// Each defect in turn.
   case all
 }
 
 extension Format<ClosedRange<UInt64>> {
-  /// `N`, or `FIRST..LAST`.
+  /// A format of `N` or `FIRST..LAST`.
   static let seeds = Format(
     placeholder: "SEEDS",
     expectation: "a seed from 0 to \(UInt64.max), or the first and the last as 1..10000",
@@ -107,7 +107,7 @@ extension Format<ClosedRange<UInt64>> {
 }
 
 extension Format<Days> {
-  /// The name of a preset, or `all`.
+  /// A format of a preset's name or `all`.
   static func days(_ presets: [DayPreset]) -> Format {
     let words = presets.map(\.rawValue) + ["all"]
     return Format(
@@ -122,7 +122,7 @@ extension Format<Days> {
 }
 
 extension Format {
-  /// The name of a defect, or `all`.
+  /// A format of a defect's name or `all`.
   static func defects<Defect>() -> Format
   where Value == Defects<Defect>, Defect: RawRepresentable<String> & CaseIterable & Sendable {
     let words = ["all"] + Defect.allCases.map(\.rawValue)

@@ -8,7 +8,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// A line on the terminal that shows the progress of runs; nothing on other outputs.
+/// A progress line on the terminal. Other outputs show nothing.
 final class SimulateProgress: Sendable {
   private let total: UInt64
   private let isShown: Bool
@@ -22,7 +22,9 @@ final class SimulateProgress: Sendable {
     var isOver = false
   }
 
-  /// - Parameter isWanted: False if even a terminal shall show nothing.
+  /// Creates the progress of a number of runs.
+  ///
+  /// - Parameter isWanted: Whether a terminal shows the line.
   init(total: UInt64, isWanted: Bool) {
     self.total = total
     isShown = isWanted && isatty(STDERR_FILENO) == 1
@@ -31,7 +33,7 @@ final class SimulateProgress: Sendable {
   /// The time since the start.
   var elapsed: Duration { start.duration(to: .now) }
 
-  /// Counts a run that is over, with its findings.
+  /// Counts a finished run and its findings.
   func add(_ findings: Int) {
     state.withLock { state in
       state.runs += 1
@@ -45,12 +47,13 @@ final class SimulateProgress: Sendable {
     }
   }
 
-  /// Removes the line, for ever; waits while the terminal takes nothing.
+  /// Removes the line permanently. It waits while the terminal is blocked.
   func end() {
     state.withLock { remove(&$0) }
   }
 
-  /// Removes the line, for ever, unless that has to wait: nothing may keep the process from ending.
+  /// Removes the line permanently, unless that would block, since nothing may keep the process from
+  /// ending.
   func abandon() {
     _ = state.withLockIfAvailable { state in
       if isTaken { remove(&state) } else { state.isOver = true }
@@ -62,7 +65,7 @@ final class SimulateProgress: Sendable {
     state.isOver = true
   }
 
-  /// Whether the terminal takes text now.
+  /// Whether the terminal accepts text now.
   private var isTaken: Bool {
     var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     return unsafe poll(&waiting, 1, 0) > 0

@@ -3,19 +3,19 @@ import HoldfastSimulator
 import LinkCore
 import LinkSimulator
 
-/// The arguments of a call of `simulate WORLD`, read and checked.
+/// The parsed and checked arguments of a call of `simulate WORLD`.
 struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   var simulation: Simulation<Feature>
   var seeds: ClosedRange<UInt64>
-  /// Played instead of what seeds draw.
+  /// The plan that is played instead of plans drawn from seeds.
   var only: WorldPlan<Feature>?
-  /// Ends the process when a run takes too long, or a signal comes.
+  /// The watch that ends the process when a run takes too long or a signal arrives.
   let watch: SimulateWatch
-  /// What the file of that plan expects to be found.
+  /// The findings that the file of that plan expects.
   private var expected: [Finding.Kind] = []
-  /// How the call named the days and the policy, to say it again.
+  /// The call's options for the preset and the policy, to repeat them in a command.
   private var words: [String] = []
-  /// The file of the plan.
+  /// The path of the plan's file.
   private let file: String?
 
   init(_ call: Invocation, _ watch: SimulateWatch) throws(CommandFailure) {
@@ -49,7 +49,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     }
   }
 
-  /// What the call says, and what a plan was made with where it says nothing.
+  /// Returns the setup of the call, completed from the plan's file where the call omits an option.
   private static func setup(
     _ call: Invocation, _ kept: CorpusCase<Feature>?
   ) throws(CommandFailure) -> RunSetup<Feature> {
@@ -67,7 +67,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     return RunSetup(policy: policy, defect: defect)
   }
 
-  /// Refuses options that would have no effect beside others.
+  /// Refuses options that would have no effect in combination with others.
   private static func checkOptions(_ call: Invocation) throws(CommandFailure) {
     let (trace, shrink) = (call[SimulateParameters.trace], call[SimulateParameters.shrink])
     let breaksAll = call[SimulateParameters.defect(Feature.Defect.self)] == .all
@@ -108,7 +108,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     CommandFailure(.usage, "\(option) has no effect without \(other)", remedy: "add \(other)")
   }
 
-  /// The one plan that is asked for; wrong usage when there are several.
+  /// Returns the only plan of the call, or throws a usage error if there are several.
   func onePlan(for option: String) throws(CommandFailure) -> WorldPlan<Feature> {
     if let only { return only }
     guard seeds.lowerBound == seeds.upperBound, simulation.servers.count == 1 else {
@@ -123,7 +123,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     only ?? simulation.draw(seed, server)
   }
 
-  /// Plays a plan under the watch.
+  /// Plays a plan while the watch limits its time.
   func watched<Result>(_ plan: WorldPlan<Feature>, _ play: () -> Result) -> Result {
     watch.watching(Self.name(of: plan), play)
   }
@@ -132,23 +132,23 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     "\(Feature.name), \(SimulateFormat.title(plan))"
   }
 
-  /// What the plan of a file expects beside what was found; `nil` without such a plan.
+  /// Returns the missing findings that the plan's file expects; `nil` if there is no such plan.
   func missing(_ found: [Finding.Kind]) -> [Finding.Kind]? {
     guard only != nil else { return nil }
     return expected.filter { !found.contains($0) }
   }
 
-  /// The place of a run among all runs, from 0; beyond the largest number it begins anew.
+  /// Returns the index of a run among all runs. It wraps around beyond the largest number.
   func place(of outcome: RunOutcome<Feature>) -> UInt64 {
     let servers = simulation.servers
     let server = servers.firstIndex(of: outcome.server) ?? 0
     return (outcome.seed &- seeds.lowerBound) &* UInt64(servers.count) &+ UInt64(server)
   }
 
-  /// How many runs there are, saturated.
+  /// The number of runs; the largest number if there are more.
   var runs: UInt64 { only == nil ? simulation.runs(of: seeds) : 1 }
 
-  /// The command that tells the story of a run.
+  /// Returns the command that prints the trace of a run.
   func replay(_ outcome: RunOutcome<Feature>) -> String {
     var words = ["holdfast-sim", "simulate", Feature.name]
     if let file {
@@ -162,7 +162,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     return (words + ["--trace"]).map(Self.quoted).joined(separator: " ")
   }
 
-  /// As a POSIX shell takes it for one word (IEEE 1003.1 section 2.2.2).
+  /// Returns the text quoted as one word of a POSIX shell (IEEE 1003.1 section 2.2.2).
   private static func quoted(_ word: String) -> String {
     let isPlain = word.utf8.allSatisfy {
       switch $0 {

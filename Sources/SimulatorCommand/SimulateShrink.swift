@@ -4,14 +4,14 @@ import LinkCore
 import LinkJSON
 import LinkSimulator
 
-/// `--shrink`: the smallest plan that fails in the same way, told and kept.
+/// The option `--shrink`: finds, prints and writes the smallest plan that fails in the same way.
 struct SimulateShrink<Feature: SimulatedFeature> {
   let call: Invocation
   let request: SimulateRequest<Feature>
 
   private var setup: RunSetup<Feature> { request.simulation.setup }
 
-  /// Shrinks the plan of an outcome that failed, tells it, and writes it down.
+  /// Shrinks the plan of a failed run, prints its trace, and writes the plan.
   @concurrent func run(_ outcome: RunOutcome<Feature>) async throws(CommandFailure) {
     let wanted = outcome.kinds.first { setup.defect?.kinds.contains($0) ?? true }
     guard let kind = wanted ?? outcome.kinds.first else { return }
@@ -62,6 +62,6 @@ struct SimulateShrink<Feature: SimulatedFeature> {
 }
 
 extension Duration {
-  /// Whole seconds.
+  /// The duration in whole seconds.
   fileprivate var rounded: Duration { .seconds(components.seconds) }
 }

@@ -4,12 +4,12 @@ import LinkCore
 import LinkJSON
 import LinkSimulator
 
-/// One run, told line by line.
+/// The trace of one run, printed line by line.
 struct SimulateStory<Feature: SimulatedFeature> {
   let call: Invocation
   let request: SimulateRequest<Feature>
 
-  /// Tells it; returns what was found.
+  /// Prints the trace and returns the outcome.
   func tell(_ plan: WorldPlan<Feature>) -> RunOutcome<Feature> {
     var console = call.console
     let outcome = Story<Feature>.tell(

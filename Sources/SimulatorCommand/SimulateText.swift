@@ -8,10 +8,10 @@ struct SimulateText<Feature: SimulatedFeature> {
   let request: SimulateRequest<Feature>
   let summary: RunSummary<Feature>
   let elapsed: Duration
-  /// Whether it ended before everything was played.
+  /// Whether the command was stopped before everything was played.
   let isStopped: Bool
 
-  /// What the plan of a call expects and was not found; `nil` without a plan that was played.
+  /// The findings that the call's plan expects and that were missing; `nil` if no plan was played.
   private var missing: [Finding.Kind]? {
     counts.runs == 0 ? nil : request.missing(Feature.kinds.filter { summary[$0] > 0 })
   }
@@ -21,7 +21,7 @@ struct SimulateText<Feature: SimulatedFeature> {
   private var seconds: Double { elapsed / .seconds(1) }
   private var speed: Double { counts.simulated / max(elapsed, .milliseconds(1)) }
 
-  /// The seeds that failed with the commands that tell their stories, and what was not found.
+  /// Returns the failed seeds, with the commands that print their traces, and the missing findings.
   func failureLines(_ style: Style) -> [String] {
     var lines: [String] = []
     for outcome in summary.failures {
@@ -69,7 +69,7 @@ struct SimulateText<Feature: SimulatedFeature> {
     return table
   }
 
-  /// Prints it all: tables, unless a plan is to be shrunk, and failures; or objects.
+  /// Prints the result: tables (unless a plan is to be shrunk) and failures, or JSON objects.
   func show(_ call: Invocation) {
     var console = call.console
     if !summary.isClean { console.endsWhenClosed = .failed }
@@ -81,7 +81,7 @@ struct SimulateText<Feature: SimulatedFeature> {
     for line in failures { console.line(line) }
   }
 
-  /// One object for each failure that is kept, then one for all.
+  /// Writes one object for each stored failure, and one for the summary.
   private func write(to console: Console) {
     for outcome in summary.failures {
       console.object { writer in

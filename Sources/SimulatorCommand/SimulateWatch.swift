@@ -4,10 +4,11 @@ import LinkCore
 import LinkSimulator
 import Synchronization
 
-/// What ends a command of `simulate` before its runs do: a signal, and a run that takes too long.
-/// What was found so far is told in each case.
+/// A watch that ends a command of `simulate` early: on a signal, or when a run takes too long.
+///
+/// In both cases the findings so far are printed.
 final class SimulateWatch: Sendable {
-  /// What the command prints while it plays.
+  /// The output of the command while it plays.
   let output: SimulateOutput
   private let watchdog: RunWatchdog
   private let command: String
@@ -25,13 +26,15 @@ final class SimulateWatch: Sendable {
     }
   }
 
-  /// Plays a run of a world, which is named if it takes too long.
+  /// Plays a run of a world. The run is named in the failure if it takes too long.
   func watching<Result>(_ run: String, _ play: () -> Result) -> Result {
     watchdog.watching(run, play)
   }
 
-  /// Does work that a signal ends, after the runs that are under way; a run that goes on for more
-  /// than 5 s after that, a second signal, and output that is blocked for 2 s, end the process.
+  /// Runs work that a signal stops after the runs in progress.
+  ///
+  /// The process ends at once if a run continues for more than 5 s, a second signal arrives, or
+  /// output is blocked for 2 s.
   func untilStopped(
     _ work: @escaping @Sendable () async throws(CommandFailure) -> Void
   ) async throws(CommandFailure) {
@@ -45,9 +48,9 @@ final class SimulateWatch: Sendable {
   }
 }
 
-/// The lines of a command of `simulate`, which are whole also where it ends between them.
+/// The output of a `simulate` command, whose lines are complete even if the process ends.
 final class SimulateOutput: Sendable {
-  /// Tells what was found so far; `nil` where all of it is told.
+  /// Prints the findings so far; `nil` if all of them are printed.
   private let soFar = Mutex<(@Sendable () -> Void)?>(nil)
   private let isWatched = Atomic(false)
   private let command: String
@@ -56,7 +59,7 @@ final class SimulateOutput: Sendable {
     self.command = command
   }
 
-  /// From now on `tell` says what was found so far, should the process end.
+  /// Sets the function that prints the findings so far if the process ends.
   func begin(_ tell: @escaping @Sendable () -> Void) {
     soFar.withLock { $0 = tell }
   }
@@ -66,7 +69,7 @@ final class SimulateOutput: Sendable {
     soFar.withLock { _ in lines() }
   }
 
-  /// Prints a result, after which nothing is left to be told.
+  /// Prints a result, after which no findings are left to print.
   func conclude(_ lines: () -> Void) {
     soFar.withLock { tell in
       tell = nil
@@ -74,9 +77,9 @@ final class SimulateOutput: Sendable {
     }
   }
 
-  /// From now on, output that is blocked for 2 s ends the process.
+  /// Ends the process from now on if output is blocked for 2 s.
   func watch() {
-    // Once, so that one thread says why.
+    // This runs only once, so that only one thread prints the reason.
     guard !isWatched.exchange(true, ordering: .relaxed) else { return }
     Console.watchOutput { [command] in
       Terminal.restore()
@@ -84,7 +87,7 @@ final class SimulateOutput: Sendable {
     }
   }
 
-  /// Tells what was found so far, and ends the process; also where nobody reads what it prints.
+  /// Prints the findings so far and ends the process, even if nobody reads the output.
   func abandon(_ end: () -> Never) {
     watch()
     soFar.withLock { tell -> Void in
@@ -95,7 +98,7 @@ final class SimulateOutput: Sendable {
 }
 
 extension CommandFailure {
-  /// The failure of a run that does not end.
+  /// Creates the failure of a run that does not end.
   fileprivate init(_ excess: RunWatchdog.Excess, of run: String) {
     switch excess {
     case .tooLong(let limit):

@@ -4,7 +4,7 @@ import LinkCore
 import LinkSimulator
 import Synchronization
 
-/// `holdfast-sim simulate WORLD`: one declaration for every world.
+/// The command `holdfast-sim simulate WORLD`, declared once for every world.
 enum SimulateWorldCommand<Feature: SimulatedFeature> {
   private typealias Asked = SimulateParameters
 
@@ -57,7 +57,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     }
   }
 
-  /// Does what a call asks for; the task is cancelled by a signal.
+  /// Runs the call. A signal cancels the task.
   static func work(
     _ request: SimulateRequest<Feature>, _ call: Invocation
   ) async throws(CommandFailure) {
@@ -86,8 +86,10 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     try SimulateCommands.conclude(summary.findings)
   }
 
-  /// Plays everything and prints the result; returns with it the run to shrink, if that is asked
-  /// for: the first one that failed as it should, or the first one of all.
+  /// Plays everything and prints the result.
+  ///
+  /// - Returns: The summary, and the run to shrink if that is requested: the first one that failed
+  ///   as expected, or else the first failed one.
   private static func play(
     _ request: SimulateRequest<Feature>, _ call: Invocation
   ) async -> (summary: RunSummary<Feature>, toShrink: RunOutcome<Feature>?) {
@@ -115,14 +117,15 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       failure = await simulation.firstFailure(seeds: request.seeds, where: take)
     }
     let isStopped = Task.isCancelled
-    // Before `conclude`, which a second signal waits for.
+    // This comes before `conclude`, for which a second signal waits.
     if isStopped { progress.abandon() } else { progress.end() }
     output.conclude { show(isStopped) }
     let summary = account.summary
     return (summary, shrinks ? failure ?? summary.failures.first : nil)
   }
 
-  /// Where a plan is to be shrunk, the first run that fails as it should is the last one.
+  /// Returns an account. If a plan is to be shrunk, the first run that fails as expected is the
+  /// last.
   private static func account(
     of request: SimulateRequest<Feature>, shrinks: Bool
   ) -> SimulateAccount<Feature> {

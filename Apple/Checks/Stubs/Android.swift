@@ -1,4 +1,5 @@
-// What the checks need of the module Android (Bionic): the functions of C, and what its overlay adds.
+// The parts of the module Android (Bionic) that the checks use: C functions, and additions of its
+// overlay.
 @_exported public import POSIX
 
 public var errno: Int32 {

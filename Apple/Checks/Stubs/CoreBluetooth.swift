@@ -1,5 +1,5 @@
-// What the checks need of Apple's module CoreBluetooth; each declaration is that of its page below
-// https://developer.apple.com/documentation/corebluetooth
+// The parts of Apple's module CoreBluetooth that the checks use. Each declaration is copied from
+// its page below https://developer.apple.com/documentation/corebluetooth
 @_exported public import Foundation
 
 public enum CBManagerState: Int, Sendable {

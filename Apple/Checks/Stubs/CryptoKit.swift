@@ -1,4 +1,5 @@
-// What the checks need of Apple's module CryptoKit: https://developer.apple.com/documentation/cryptokit
+// The parts of Apple's module CryptoKit that the checks use, from
+// https://developer.apple.com/documentation/cryptokit
 public protocol HashFunction {}
 @available(iOS 13.0, macOS 10.15, watchOS 6.0, *)
 public struct SHA256: HashFunction {}

@@ -1,4 +1,5 @@
-// What the checks need of Apple's module Darwin: the functions of C, and what its overlay adds.
+// The parts of Apple's module Darwin that the checks use: C functions, and additions of its
+// overlay.
 @_exported public import POSIX
 
 public var errno: Int32 {

@@ -1,4 +1,4 @@
-// What the checks need of Apple's module Dispatch.
+// The parts of Apple's module Dispatch that the checks use.
 #if canImport(ObjectiveC)
   @_exported public import ObjectiveC
   open class DispatchObject: NSObject {}

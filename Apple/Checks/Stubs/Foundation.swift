@@ -1,4 +1,4 @@
-// What the checks need of Apple's module Foundation; signatures from
+// The parts of Apple's module Foundation that the checks use. The signatures are from
 // https://developer.apple.com/documentation/foundation
 @_exported public import Dispatch
 #if canImport(ObjectiveC)

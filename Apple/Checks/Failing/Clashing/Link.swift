@@ -1,2 +1,2 @@
-// A module with a name that SwiftUI has as well.
+// A module whose name SwiftUI uses as well.
 public struct Link {}

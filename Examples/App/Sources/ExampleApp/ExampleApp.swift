@@ -3,8 +3,7 @@ import Holdfast
 import HoldfastUI
 import Observation
 
-/// A shop on a phone without a network: what a user writes waits, and a screen that comes back
-/// finds all of it.
+/// A shop on a phone without a network: the user's messages wait, and a reopened screen shows them.
 @main @MainActor struct ExampleApp {
   static func main() async throws {
     guard let server = URL(string: "https://shops.example"), let id = ShopID("bakery") else {
@@ -18,7 +17,7 @@ import Observation
     ) { "a token of the app's own sign-in" }
 
     let shop = try await links.shop(id)
-    // As `.task { await shop.follow() }` does in SwiftUI, for as long as a screen is shown.
+    // In SwiftUI, `.task { await shop.follow() }` does this while a screen is shown.
     let screen = Task { await shop.follow() }
     shop.send("Two rye loaves, please")
     await shop.wait { $0.waiting.count == 1 }
@@ -34,7 +33,7 @@ import Observation
 }
 
 extension ShopMessages {
-  /// Waits until the model changed so that a condition holds; SwiftUI does this for a view.
+  /// Waits until a change of the model satisfies a condition; SwiftUI does this for a view.
   fileprivate func wait(until isReached: @MainActor (ShopMessages) -> Bool) async {
     while !isReached(self) {
       await withCheckedContinuation { continuation in
@@ -49,7 +48,7 @@ extension ShopMessages {
   }
 }
 
-/// A network that is never there. An app on a platform without an adapter brings one of its own.
+/// A network that is always down. On a platform without an adapter an app passes its own network.
 struct Offline: SocketDialer, HTTPClient {
   struct Closed: SocketHandle {
     func send(text: [UInt8]) async -> SocketSending { .closed }

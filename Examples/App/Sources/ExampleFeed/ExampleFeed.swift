@@ -1,6 +1,6 @@
 import HoldfastSocket
 
-/// Shows the texts of a feed, and returns why it ended: with the product HeldSocket alone.
+/// Shows the texts of a feed and returns why it ended, using only the product HeldSocket.
 public func follow(
   _ url: String, token: any TokenSource, show: (String) async -> Void
 ) async throws(LinkFailure) -> LinkStatus.Reason? {

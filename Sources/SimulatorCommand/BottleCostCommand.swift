@@ -6,22 +6,22 @@ import LinkSimulator
 /// timers.
 enum BottleCostCommand {
   private static let days = Parameter.option(
-    "days", .integer("N", 1...10_000), default: 100, "play so many days for each plan")
+    "days", .integer("N", 1...10_000), default: 100, "the number of days to play for each plan")
 
   static var command: Command {
     Command(
       "bottle-cost", "see what the timers of a bottle cost in a day",
       details: [
         """
-        A day of the bottle's world, without trouble: a person takes the bottle every half an hour \
-        for 16 hours, three of four times to drink, and carries it about twice for 20 minutes. The \
-        app is opened eight times for a minute and is suspended else; its system takes 10 to 60 s \
-        to notice an advertisement.
+        Plays days of the bottle's world without faults: a person takes the bottle every half hour \
+        for 16 hours, three out of four times to drink, and carries it about twice for 20 minutes. \
+        The app is opened eight times for a minute and is otherwise suspended; its system takes 10 \
+        to 60 s to notice an advertisement.
         """,
         """
-        Printed are the seconds of a day in which the bottle is awake, advertises and is \
-        connected, those in which the phone scans, and the share of drinks that the phone has \
-        stored within 2 minutes. With --json there is one object for each plan: profile, days, \
+        Prints the seconds of a day in which the bottle is awake, advertises and is connected, \
+        those in which the phone scans, and the share of drinks that the phone stored within 2 \
+        minutes. With --json there is one object for each plan: profile, days, \
         awake, advertising, connected, scanning, drinks, soon; the last two are sums.
         """,
       ],

@@ -16,10 +16,10 @@ enum JudgeCommand {
       "judge", "check the promises of a recorded run",
       details: [
         """
-        Gives a new engine the recorded inputs at the recorded instants, and shows the run to the \
-        checkers of `simulate`, as far as a client's own journal allows: it does not hold what the \
-        server accepted, or what was under way between the two. Exits with 0 if nothing was found \
-        and every step is as recorded; `holdfast replay` shows the steps that differ. With --json \
+        Replays the recorded inputs at the recorded instants in a new engine, and checks the run \
+        with the checkers of `simulate`, as far as a client's journal allows: it does not contain \
+        what the server accepted, or what was in transit. Exits with 0 if nothing was found and \
+        every step is as recorded; `holdfast replay` shows the steps that differ. With --json \
         one object (event "judged"): steps, diverged, findings, checked, unchecked.
         """
       ],
@@ -84,7 +84,7 @@ enum JudgeCommand {
       table.row(kind.rawValue, count == 0 ? "nothing" : String(count))
     }
     for kind in machine.unchecked {
-      table.row(kind.rawValue, "not checked: a journal does not tell")
+      table.row(kind.rawValue, "not checked: a journal has too little data")
     }
     for line in table.lines(console.style) { console.line(line) }
     for finding in judgement.findings {

@@ -14,7 +14,7 @@ enum PlanFile<Feature: SimulatedFeature> {
       guard let repeated = try MemberScan(bytes).repeated else {
         return try JSONDecoder().decode(CorpusCase<Feature>.self, from: Data(bytes))
       }
-      problem = "\(repeated) is there twice"
+      problem = "\(repeated) occurs twice"
     } catch {
       problem = words(for: error)
     }

@@ -21,13 +21,13 @@ enum SimulateAllCommand {
       "all", "play every world",
       details: [
         """
-        Plays the same seeds in every world, and ends with 0 when nothing was found in any. With \
+        Plays the same seeds in every world, and exits with 0 if nothing was found in any. With \
         --json the objects of a world follow one of event "world" with its name.
         """
       ],
       examples: [
         .init("holdfast-sim simulate all --preset all --seeds 1..2600", "what make sim plays"),
-        .init("holdfast-sim simulate all --break all", "proves that the checkers can see"),
+        .init("holdfast-sim simulate all --break all", "checks that each defect is caught"),
       ],
       takes: SimulateParameters.preset([.swarm]), SimulateParameters.seeds, defect,
       SimulateParameters.jobs, SimulateParameters.runLimit, Shared.json,

@@ -8,8 +8,8 @@ enum SimulateCommands {
       "simulate", "play a feature in seeded worlds, and check its promises",
       details: [
         """
-        A world is a value: phone, network, server, users and all that goes wrong follow from one \
-        seed, without a clock, and the same seed makes the same run on every machine.
+        A world is a value: phone, network, server, users and faults follow from one seed, without \
+        a clock. The same seed gives the same run on every machine.
         """
       ],
       commands: Worlds.all.map { command(of: $0) } + [

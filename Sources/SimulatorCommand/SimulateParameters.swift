@@ -8,7 +8,7 @@ enum SimulateParameters {
   static func server<Server: ServerChoice>(_ kind: Server.Type) -> Parameter<Server?> {
     .optional(
       "server", Format<Server>.word("SERVER"), usual: "each of them",
-      "the contract that the server speaks")
+      "the contract that the server implements")
   }
 
   static func preset(_ presets: [DayPreset]) -> Parameter<Days?> {
@@ -37,17 +37,17 @@ enum SimulateParameters {
 
   static let jobs = Parameter.option(
     "jobs", .integer("N", 1...256), default: SimulationCores.count,
-    "play so many runs at the same time; the result is the same")
+    "the number of runs at the same time; it does not change the result")
 
   static let runLimit = Parameter.option(
     "run-limit", .duration(.milliseconds(100) ... .seconds(86_400)), default: .seconds(60),
     "end with a failure that names the seed when one run takes longer")
 
-  static let trace = Parameter.flag("trace", "tell the story of one seed, line by line")
-  static let isVerbose = Parameter.flag("verbose", "leave nothing out of the story")
+  static let trace = Parameter.flag("trace", "print the trace of one seed, line by line")
+  static let isVerbose = Parameter.flag("verbose", "include every line in the trace")
 
   static let shrink = Parameter.flag(
-    "shrink", "make the first failing plan as small as it can be, tell it, and write it down")
+    "shrink", "shrink the first failing plan, print its trace, and write it to a file")
 
   static let usualCorpus = "KIND-SERVER-SEED.json"
   static let corpus = Parameter.optional(

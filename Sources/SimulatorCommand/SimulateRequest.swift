@@ -71,7 +71,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   private static func checkOptions(_ call: Invocation) throws(CommandFailure) {
     let (trace, shrink) = (call[SimulateParameters.trace], call[SimulateParameters.shrink])
     let breaksAll = call[SimulateParameters.defect(Feature.Defect.self)] == .all
-    if trace && shrink { throw excess("--trace", beside: "--shrink, which tells the story, too") }
+    if trace && shrink { throw excess("--trace", beside: "--shrink, which prints the trace, too") }
     if breaksAll {
       if trace { throw excess("--trace", beside: "--break all") }
       if shrink { throw excess("--shrink", beside: "--break all") }
@@ -85,7 +85,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     }
     if call[SimulateParameters.corpus] == "-" {
       throw CommandFailure(
-        .usage, "--corpus cannot be standard output, where the story is told",
+        .usage, "--corpus cannot be standard output, where the trace is printed",
         remedy: "name a file")
     }
     guard call[SimulateParameters.plan] != nil else { return }

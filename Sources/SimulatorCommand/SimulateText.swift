@@ -33,7 +33,7 @@ struct SimulateText<Feature: SimulatedFeature> {
       lines.append("  \(request.replay(outcome))")
     }
     if summary.failed > summary.failures.count {
-      lines.append("and \(summary.failed - summary.failures.count) further runs that failed")
+      lines.append("and \(summary.failed - summary.failures.count) more failed runs")
     }
     if let line = SimulateFormat.line(missing: missing ?? []) { lines.append(style.alarm(line)) }
     return lines

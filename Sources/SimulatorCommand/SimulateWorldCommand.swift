@@ -25,11 +25,11 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   private static var details: [String] {
     Feature.details + [
       """
-      Ends with 0 when nothing was found, also where a plan expects something; what it expects and \
-      was not found is told. With --json each failure is one object (event "failure", seed, \
+      Exits with 0 if nothing was found, even if a plan expects findings; missing ones are \
+      reported. With --json each failure is one object (event "failure", seed, \
       \(Feature.Server.isChoice ? "server, " : "")findings, replay), and event "summary" follows, \
-      with a plan with what is missing. A story is events "line" and "end"; --trace prints nothing \
-      else, and --shrink prints one after the summary where something failed, then event "shrunk".
+      for a plan with the missing findings. A trace is events "line" and "end"; --trace prints \
+      nothing else, and --shrink prints one after the summary if a run failed, then event "shrunk".
       """
     ]
   }
@@ -41,8 +41,8 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     return [
       .init("\(line) --seeds 1..10000", "10,000 seeds"),
       .init("\(line) --seeds 7\(choice) --trace", "what happened in seed 7"),
-      .init("\(line) --break all", "proves that the checkers can see"),
-      .init("\(line) --break \(defect) --shrink", "the smallest world in which a defect shows"),
+      .init("\(line) --break all", "checks that each defect is caught"),
+      .init("\(line) --break \(defect) --shrink", "the smallest plan in which a defect shows"),
       .init(
         "\(line) --policy mine.json --set retry.stability=20s",
         "the same worlds with other numbers"),

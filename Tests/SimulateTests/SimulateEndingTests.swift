@@ -163,7 +163,7 @@ import Testing
     let help = try await SimulatorProcess.run("simulate", "held-socket", "--help")
     let words = help.output.joined(separator: " ").split(separator: " ").joined(separator: " ")
     for text in [
-      #"and event "summary" follows"#, #"A story is events "line" and "end""#,
+      #"and event "summary" follows"#, #"A trace is events "line" and "end""#,
       #"then event "shrunk""#,
     ] {
       #expect(words.contains(text))

@@ -39,7 +39,7 @@ import Testing
     ),
     (plan(seed: "\"x\""), "plan.seed is not a number"),
     (plan(actions: "{}"), "plan.actions is not a list"),
-    (plan(seed: #"1,"seed":2"#), "plan.seed is there twice"),
+    (plan(seed: #"1,"seed":2"#), "plan.seed occurs twice"),
     (plan(weather: #"{"tokenLife":"0s"}"#), "plan.weather.tokenLife: it must be at least 1s"),
     (
       plan(actions: #"[{"at":"1s","action":"nonsense 5"}]"#),
@@ -137,7 +137,7 @@ import Testing
     (["--corpus", "x"], "--corpus has no effect without --shrink; add --shrink"),
     (
       ["--shrink", "--trace"],
-      "--trace has no effect beside --shrink, which tells the story, too; omit --trace"
+      "--trace has no effect beside --shrink, which prints the trace, too; omit --trace"
     ),
     (["--break", "all", "--shrink"], "--shrink has no effect beside --break all; omit --shrink"),
     (["--break", "all", "--trace"], "--trace has no effect beside --break all; omit --trace"),
@@ -152,7 +152,7 @@ import Testing
     ),
     (
       ["--shrink", "--corpus", "-"],
-      "--corpus cannot be standard output, where the story is told; name a file"
+      "--corpus cannot be standard output, where the trace is printed; name a file"
     ),
     (
       ["--policy", "nope"],

@@ -38,7 +38,7 @@ public func healthSourceContract(
     try await remove(gone)
     try ContractViolation.unless(await fired.next(), is: [type], "a deletion fires")
     let page = try await source.page(type, from: .after(last), limit: 2)
-    try ContractViolation.unless(page.deleted, is: [gone], "a deletion is told by its UUID")
+    try ContractViolation.unless(page.deleted, is: [gone], "a deletion is reported by its UUID")
     try await expectNothing(after: page.anchor, of: type, in: source)
   }
   await source.stop()

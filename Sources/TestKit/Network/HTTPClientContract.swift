@@ -98,14 +98,14 @@ private func limitsTheBody(_ check: ClientCheck) async throws {
     try await check.server.next().respond(status: 200, headers: [:], body: whole + [1])
   }
   guard case .protocolError = found else {
-    throw ContractViolation("a longer body is told as a protocol error: found \(found)")
+    throw ContractViolation("a longer body is reported as a protocol error: found \(found)")
   }
 }
 
 private func reportsAClosedPort(_ check: ClientCheck) async throws {
   let request = check.request(url: check.server.refusingURL)
   let found = try await check.failure(of: request, "a closed port is a failure") {}
-  try ContractViolation.unless(found, is: .refused, "a closed port is told as refused")
+  try ContractViolation.unless(found, is: .refused, "a closed port is reported as refused")
 }
 
 private func reportsALostAnswer(_ check: ClientCheck) async throws {
@@ -113,7 +113,7 @@ private func reportsALostAnswer(_ check: ClientCheck) async throws {
     try await check.server.next().drop()
   }
   guard [.ended, .reset].contains(found) else {
-    throw ContractViolation("a lost answer is told as ended or reset: found \(found)")
+    throw ContractViolation("a lost answer is reported as ended or reset: found \(found)")
   }
 }
 
@@ -124,7 +124,7 @@ private func givesUpInTime(_ check: ClientCheck) async throws {
     await check.server.pass(request.timeout)
   }
   guard case .timeout = found else {
-    throw ContractViolation("no answer in time is told as a timeout: found \(found)")
+    throw ContractViolation("no answer in time is reported as a timeout: found \(found)")
   }
 }
 

@@ -39,7 +39,7 @@ public func lifecycleMonitorContract(
   var second = monitor.changes().makeAsyncIterator()
   for event in events {
     try await cause(event)
-    try ContractViolation.unless(await first.next(), is: event, "an event is told once, in order")
+    try ContractViolation.unless(await first.next(), is: event, "events arrive once, in order")
     try ContractViolation.unless(await second.next(), is: event, "every listener hears an event")
   }
   try await endsWhenCancelled(monitor.changes())

@@ -70,7 +70,7 @@ struct DialerCheck: Sendable {
     let far = try await server.next()
     await far.accept(headers: [:])
     guard case .opened? = await events.next() else {
-      throw ContractViolation("an accepted upgrade is told as opened, first of all")
+      throw ContractViolation("an accepted upgrade is reported as opened, first of all")
     }
     return Open(handle: handle, far: far, events: events)
   }
@@ -90,10 +90,10 @@ private func opensWithHeaders(_ check: DialerCheck) async throws {
   let far = try await check.server.next()
   await far.accept(headers: ["X-Contract": "Yes"])
   guard case .opened(let headers)? = await events.next() else {
-    throw ContractViolation("an accepted upgrade is told as opened, first of all")
+    throw ContractViolation("an accepted upgrade is reported as opened, first of all")
   }
   try ContractViolation.unless(
-    headers["x-contract"], is: "Yes", "the server's headers are told, names in lower case")
+    headers["x-contract"], is: "Yes", "the server's headers are reported, names in lower case")
   await handle.close(code: 1000, reason: "")
 }
 
@@ -102,7 +102,7 @@ private func reportsARefusal(_ check: DialerCheck) async throws {
   let url = check.server.refusingURL
   let handle = await check.dialer.open(check.request(url)) { event in events.put(event) }
   let found = try await check.failure(in: events, "a closed port is a failure")
-  try ContractViolation.unless(found, is: .refused, "a closed port is told as refused")
+  try ContractViolation.unless(found, is: .refused, "a closed port is reported as refused")
   try ContractViolation.unless(
     await handle.send(text: [1]), is: .closed, "a failed socket refuses messages")
 }
@@ -113,7 +113,7 @@ private func reportsARefusedUpgrade(_ check: DialerCheck) async throws {
   try await check.server.next().reject(status: 403)
   let found = try await check.failure(in: events, "a refused upgrade is a failure")
   guard case .http(status: 403, retryAfter: nil, detail: _) = found else {
-    throw ContractViolation("a refused upgrade is told with its HTTP status: found \(found)")
+    throw ContractViolation("a refused upgrade is reported with its HTTP status: found \(found)")
   }
   await handle.close(code: 1000, reason: "")
 }
@@ -126,7 +126,7 @@ private func timesOut(_ check: DialerCheck) async throws {
   await check.server.pass(request.openTimeout)
   let found = try await check.failure(in: events, "an upgrade without an answer fails in time")
   guard case .timeout = found else {
-    throw ContractViolation("an upgrade without an answer is told as a timeout: found \(found)")
+    throw ContractViolation("an upgrade without an answer is reported as a timeout: found \(found)")
   }
   await far.drop()
   await handle.close(code: 1000, reason: "")
@@ -219,7 +219,7 @@ private func matchesPongs(_ check: DialerCheck) async throws {
 private func tellsOfPings(_ check: DialerCheck) async throws {
   let open = try await check.open()
   await open.far.ping()
-  try ContractViolation.unless(await open.events.next(), is: .ping, "a ping is told")
+  try ContractViolation.unless(await open.events.next(), is: .ping, "a ping is reported")
   await open.handle.close(code: 1000, reason: "")
 }
 
@@ -229,7 +229,7 @@ private func dropsWhatIsTooLong(_ check: DialerCheck) async throws {
   await open.far.send(text: long)
   try ContractViolation.unless(
     await open.events.next(), is: .oversized(bytes: UInt64(long.count)),
-    "a message over the limit is dropped and told")
+    "a message over the limit is dropped and reported")
   await open.far.send(text: [UInt8(ascii: "y")])
   try ContractViolation.unless(
     await open.events.next(), is: .text([UInt8(ascii: "y")]),
@@ -244,7 +244,7 @@ func tellsTheCloseCode(_ check: DialerCheck) async throws {
   await open.far.close(code: 4_001, reason: "go away")
   let found = try await check.failure(in: open.events, "a close frame ends the socket")
   try ContractViolation.unless(
-    found, is: .closed(code: 4_001, reason: "go away"), "the code and the reason are told")
+    found, is: .closed(code: 4_001, reason: "go away"), "the code and the reason are reported")
   try ContractViolation.unless(
     await open.handle.send(text: [1]), is: .closed, "a closed socket refuses messages")
   try ContractViolation.unless(open.events.count, is: 0, "nothing follows a failure")
@@ -255,7 +255,7 @@ func tellsOfALostConnection(_ check: DialerCheck) async throws {
   await open.far.drop()
   let found = try await check.failure(in: open.events, "a lost connection ends the socket")
   guard [.ended, .reset].contains(found) else {
-    throw ContractViolation("a lost connection is told as ended or reset: found \(found)")
+    throw ContractViolation("a lost connection is reported as ended or reset: found \(found)")
   }
 }
 

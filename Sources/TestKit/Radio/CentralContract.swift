@@ -113,7 +113,7 @@ private struct CentralCheck: Sendable {
 @Sendable private func tellsThatTheRadioIsOn(_ check: CentralCheck) async throws {
   var state = await check.event()
   while state == .adapter(.unknown) { state = await check.event() }
-  try Broken.unless(state, is: .adapter(.on), "a radio that is on is told first")
+  try Broken.unless(state, is: .adapter(.on), "a radio that is on is reported first")
 }
 
 @Sendable private func hearsOnlyItsServices(_ check: CentralCheck) async throws {
@@ -149,7 +149,7 @@ private struct CentralCheck: Sendable {
   await check.far.advertise(true)
   for attempt in [id(2), id(3)] {
     try Broken.unless(
-      await check.event(), is: .connected(attempt), "a connection is told to all, oldest first")
+      await check.event(), is: .connected(attempt), "a connection is reported to all, oldest first")
   }
   try await check.heard(.connected, "several tickets make one connection")
   check.central.connect(check.far.id, attempt: id(4), isQueued: true)
@@ -169,7 +169,7 @@ private struct CentralCheck: Sendable {
   try await central.notify(far.characteristic, of: id(2))
   await far.notify([9, 8])
   try Broken.unless(
-    await check.event(), is: .value(id(2), far.characteristic, [9, 8]), "a notified value is told")
+    await check.event(), is: .value(id(2), far.characteristic, [9, 8]), "a notified value arrives")
   try await check.read(id(2), "a read returns the value")
   async let taken = check.writes([7], id(2))
   guard case .write(let first, far.characteristic, [7])? = await far.next() else {
@@ -204,7 +204,7 @@ private struct CentralCheck: Sendable {
     // The ends of cancelled attempts may be reported, too.
     if case .disconnected(let attempt, nil) = event, attempt != id(3) { continue }
     guard case .disconnected(id(3), .some) = event else {
-      throw Broken("a connection that is lost is told with a reason: found \(event)")
+      throw Broken("a connection that is lost is reported with a reason: found \(event)")
     }
     break
   }
@@ -229,5 +229,5 @@ private struct CentralCheck: Sendable {
   await check.central.close()
   _ = check.events.takeAll()
   try await check.heard(.disconnected, "a central that is closed leaves no connection")
-  try Broken.unless(check.events.takeAll(), is: [], "nothing is told after the end")
+  try Broken.unless(check.events.takeAll(), is: [], "nothing is reported after the end")
 }

@@ -240,7 +240,7 @@ private func tellsSamples(_ store: any SyncStore) async throws {
           WorkoutValue(
             activity: "HKWorkoutActivityTypeRunning", duration: .milliseconds(50_500),
             distance: 3_218.688, energy: 30)), 8, 68),
-    ], "samples are told as answers read them; what has no value is not")
+    ], "samples are reported as answers read them; what has no value is not")
 }
 
 private func pagesSamples(_ store: any SyncStore) async throws {

@@ -69,8 +69,9 @@ extension Platform {
     try await SQLiteOutbox.open(in: directory)
   }
 
-  /// Opens the store of a session's client in a directory, which is created with mode 0700 if it is
-  /// missing.
+  /// Opens the store of a session's client in a directory.
+  ///
+  /// The directory is created with mode 0700 if it is missing.
   ///
   /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`, or
   ///   `.full`.

@@ -11,8 +11,7 @@ public import LinkDriver
 /// The adapters of this platform.
 public enum Platform {
   #if os(Linux)
-    /// Returns a network that opens sockets and sends REST requests through the system's HTTP
-    /// library.
+    /// Returns a network that uses the system's HTTP library for sockets and REST requests.
     ///
     /// - Parameters:
     ///   - authorities: The path of a PEM file of certificate authorities trusted in addition to
@@ -71,7 +70,7 @@ public enum Platform {
     SecretFiles(in: directory)
   }
 
-  /// Returns the background time of this platform: unlimited, since the system ends no app for it.
+  /// Returns unlimited background time, for systems that end no app in the background.
   public static func backgroundTime() -> any BackgroundTime { UnlimitedTime() }
 
   /// Returns a source of wakes for tasks while the process lives.
@@ -113,8 +112,7 @@ public struct AlwaysReachable: ReachabilityMonitor {
   }
 }
 
-/// A monitor that reports no events: the app counts as in the foreground unless it reports
-/// otherwise.
+/// A monitor without events: the app counts as in the foreground unless it reports otherwise.
 public struct AlwaysForeground: LifecycleMonitor {
   public init() {}
 

@@ -2,8 +2,7 @@ import CommandKit
 import LinkJSON
 import LinkSimulator
 
-/// The command `holdfast-sim simulate bottle-cost`: shows the costs and benefits of a bottle's
-/// timers.
+/// The command `holdfast-sim simulate bottle-cost`: shows the costs of a bottle's timers.
 enum BottleCostCommand {
   private static let days = Parameter.option(
     "days", .integer("N", 1...10_000), default: 100, "the number of days to play for each plan")

@@ -20,7 +20,7 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
     }
   }
 
-  /// The proofs so far. There are fewer than defects if the command is stopped.
+  /// The proofs so far, which are incomplete if the command is stopped.
   private final class Proofs: Sendable {
     private let all = Mutex<[Proof]>([])
 

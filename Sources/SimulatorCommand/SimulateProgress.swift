@@ -52,8 +52,9 @@ final class SimulateProgress: Sendable {
     state.withLock { remove(&$0) }
   }
 
-  /// Removes the line permanently, unless that would block, since nothing may keep the process from
-  /// ending.
+  /// Removes the line permanently, unless that would block.
+  ///
+  /// Nothing may keep the process from ending.
   func abandon() {
     _ = state.withLockIfAvailable { state in
       if isTaken { remove(&state) } else { state.isOver = true }

@@ -124,8 +124,9 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     return (summary, shrinks ? failure ?? summary.failures.first : nil)
   }
 
-  /// Returns an account. If a plan is to be shrunk, the first run that fails as expected is the
-  /// last.
+  /// Returns an account.
+  ///
+  /// If a plan is to be shrunk, the first run that fails as expected is the last.
   private static func account(
     of request: SimulateRequest<Feature>, shrinks: Bool
   ) -> SimulateAccount<Feature> {

@@ -36,8 +36,9 @@ public final class TestClock: LinkClock {
     guard isOver else { throw CancellationError() }
   }
 
-  /// Advances the clock and resumes the tasks that are due, earliest first, without waiting for
-  /// them.
+  /// Advances the clock and resumes the tasks that are due, earliest first.
+  ///
+  /// It does not wait for those tasks.
   public func advance(by duration: Duration) {
     advance(to: now.advanced(by: duration))
   }

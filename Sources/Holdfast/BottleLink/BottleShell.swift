@@ -135,8 +135,9 @@ actor BottleShell: FeatureShell {
 /// Values that arrive faster than the model processes them are dropped beyond a limit; a dropped
 /// chunk is requested again. Other events are few, since each answers a request of the model.
 final class RadioEvents: Sendable {
-  /// The maximum number of waiting values: more than ten times the number that a bottle sends
-  /// without an acknowledgement.
+  /// The maximum number of waiting values.
+  ///
+  /// It is more than ten times the number that a bottle sends without an acknowledgement.
   private static let limit = 256
 
   private let sink: InputSink<BottleModel>

@@ -89,13 +89,14 @@ public final class HeldBottle: Sendable, AsyncSequence {
     running.command(.link(.device(.lifecycle(lifecycle))))
   }
 
-  /// The model between two steps.
+  /// A snapshot of the model between two steps.
   package var snapshot: BottleModel {
     get async { await running.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds, the bottle is closed,
-  /// or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds.
+  ///
+  /// It also returns when the bottle is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (BottleModel) -> Bool) async {
     await running.settled(isSettled)
   }

@@ -51,24 +51,23 @@ public enum HealthImport {
   /// The samples read are those added, kept, repeated, outdated or skipped. The samples stored are
   /// those stored before, plus those added, minus those removed.
   public struct TypeReport: Sendable, Hashable {
-    /// HealthKit's identifier.
+    /// The HealthKit identifier of the type.
     public var type: String
-    /// The new samples in the export.
+    /// The number of new samples in the export.
     public var added = 0
-    /// The samples in the export that were already stored.
+    /// The number of samples in the export that were already stored.
     public var kept = 0
-    /// The previously stored samples in the export's time that it no longer contains.
+    /// The number of removed samples, which the export covers but no longer contains.
     public var removed = 0
-    /// The repetitions of samples in the export.
+    /// The number of repeated samples in the export.
     public var repeated = 0
-    /// The samples that were skipped since a newer export covers their time but does not contain
-    /// them.
+    /// The number of skipped samples that a newer export covers but does not contain.
     ///
     /// They were deleted at their source.
     public var outdated = 0
-    /// The samples that were skipped because they cannot be used.
+    /// The number of samples that were skipped because they cannot be used.
     public var skipped = 0
-    /// The samples stored after the import.
+    /// The number of samples stored after the import.
     public var stored = 0
 
     /// Creates a report whose counts are zero.
@@ -83,7 +82,7 @@ public enum HealthImport {
     case older
     /// Nothing was removed: the export has no date.
     case undated
-    /// Nothing was removed, or only types outside `HealthExportTally.unread`.
+    /// Nothing was removed, or nothing of the types in `HealthExportTally.unread`.
     ///
     /// The export was not read to its end or not a second time, it contains no sample, or a part of
     /// it cannot be read.

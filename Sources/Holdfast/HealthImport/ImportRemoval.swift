@@ -39,8 +39,7 @@ struct ImportRemoval {
     }
   }
 
-  /// Removes the samples that the export does not contain, if permitted, and records its date and
-  /// coverage.
+  /// Removes the samples missing from the export, if permitted, and records its date and coverage.
   func run(
     _ work: ImportRun, isComplete: Bool, _ isStopped: @Sendable () -> Bool,
     _ note: @Sendable (HealthImport.Progress) -> Void

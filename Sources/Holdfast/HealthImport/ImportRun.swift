@@ -5,8 +5,9 @@ import LinkRuntime
 
 /// The first reading of an import, which adds samples to the store.
 struct ImportRun {
-  /// The number of bytes read at a time: enough that the calls cost little, and few enough for a
-  /// cache.
+  /// The number of bytes read at a time.
+  ///
+  /// The calls for so many bytes cost little, and the bytes fit into a cache.
   static let piece = 256 << 10
 
   private let store: any HealthStore
@@ -80,8 +81,9 @@ struct ImportRun {
     }
   }
 
-  /// Removes samples that were deleted at their source: a newer export covers their time but does
-  /// not contain them.
+  /// Returns a batch without the samples that a newer export covers but does not contain.
+  ///
+  /// They were deleted at their source.
   private mutating func withoutOutdated(
     _ batch: HealthBatch
   ) async throws(HealthImport.Failure) -> HealthBatch {

@@ -18,8 +18,9 @@ public struct HealthPull: Sendable {
   public typealias Answering =
     @Sendable (RelayRequestID, HealthQuestion) async -> HealthObject
 
-  /// The limits of an answer: the size that can be sent within the budget at 100 KB a second. A
-  /// longer answer is truncated and marked as such.
+  /// The limits of an answer: the size that can be sent within the budget at 100 KB a second.
+  ///
+  /// A longer answer is truncated and marked as such.
   private static let limits = AnswerLimits(maxBytes: 1 << 20)
 
   let api: PullAPI

@@ -15,8 +15,10 @@ actor PullShell: FeatureShell {
   /// The messages of a reading, until they are discarded. A pull has only one reading at a time.
   private var messages: [StepID: [PhoneMessage]] = [:]
 
-  /// The maximum size of a message. A server accepts a request body of 64 KiB, and the fields
-  /// around the message fit into the rest.
+  /// The maximum size of a message.
+  ///
+  /// A server accepts a request body of 64 KiB, and the fields around the message fit into the
+  /// rest.
   private static let maxMessageBytes = 60_000
 
   init(_ api: PullAPI, _ answer: @escaping HealthPull.Answering) {

@@ -62,19 +62,19 @@ public final class Relay: Sendable, AsyncSequence {
     running.command(.link(.device(.lifecycle(lifecycle))))
   }
 
-  /// The token of the pairing, to be stored for `resume(_:)` in the next run; `nil` without a
-  /// pairing.
+  /// The token of the pairing, for `resume(_:)` in the next run; `nil` without a pairing.
   public var resumeToken: Secret? {
     get async { await running.snapshot.resume }
   }
 
-  /// The model between two steps.
+  /// A snapshot of the model between two steps.
   package var snapshot: RelayModel {
     get async { await running.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds, the relay is closed,
-  /// or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds.
+  ///
+  /// It also returns when the relay is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (RelayModel) -> Bool) async {
     await running.settled(isSettled)
   }

@@ -48,8 +48,9 @@ struct RelayAnswer: Sendable {
     }
   }
 
-  /// Returns the messages that carry the answer, without blocking the shell's actor, since an
-  /// answer may have megabytes.
+  /// Returns the messages that carry the answer.
+  ///
+  /// It does not block the shell's actor, since an answer may have megabytes.
   @concurrent func messages(
     to id: RelayRequestID, _ kind: HealthQuestion.Kind, inParts: Bool
   ) async -> [[UInt8]] {

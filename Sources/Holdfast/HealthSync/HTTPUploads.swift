@@ -18,8 +18,9 @@ actor HTTPUploads: UploadQueue {
   private let readSecret: @Sendable () async throws(LinkFailure) -> String
   private var secret = UploadSecret<String>()
   private var support = UploadSupport()
-  /// The requests without a secret that are in progress. Uploads with the same request share its
-  /// result.
+  /// The requests without a secret that are in progress.
+  ///
+  /// Uploads with the same request share its result.
   private var questions: [UploadRequest: Task<UploadTry.Input, Never>] = [:]
   private var deliver: (@Sendable (UploadEvent) async -> Void)?
   private var tasks: [String: Task<Void, Never>] = [:]

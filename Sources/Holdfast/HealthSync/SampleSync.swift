@@ -75,13 +75,14 @@ public final class SampleSync: Sendable, AsyncSequence {
   /// Reports the current conditions for uploads, if there is no monitor.
   public func note(_ conditions: SyncConditions) { running.command(.conditions(conditions)) }
 
-  /// The model between two steps.
+  /// A snapshot of the model between two steps.
   package var snapshot: SyncModel {
     get async { await running.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds, the sync is closed, or
-  /// the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds.
+  ///
+  /// It also returns when the sync is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (SyncModel) -> Bool) async {
     await running.settled(isSettled)
   }

@@ -29,8 +29,9 @@ public struct SyncConfiguration: Sendable {
   ///
   /// It is compared after compression, if the server accepts compressed bodies.
   public var resumesFrom = ResumableUpload.usualLeast
-  /// The path of a journal that records every decision for `holdfast replay`, without secrets and
-  /// samples; `nil` for none.
+  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  ///
+  /// The journal contains no secrets and no samples.
   public var journal: String?
 
   /// The network that sends HTTP requests; `nil` for the platform's own.

@@ -28,8 +28,9 @@ actor SyncShell: FeatureShell {
     updates = UpdateChannel(crowd: Self.crowd)
   }
 
-  /// Drops states of batches in progress, and replaces the counts of a type by newer ones, while
-  /// the app reads nothing.
+  /// Adds an update to the full queue of an app that reads nothing.
+  ///
+  /// States of batches in progress are dropped, and newer counts of a type replace older ones.
   @Sendable private static func crowd(_ waiting: inout [SyncUpdate], _ next: SyncUpdate) {
     switch next {
     case .type(let report):

@@ -8,11 +8,13 @@ import LinkWire
 struct ShopAPI: Sendable {
   private let configuration: StreamConfiguration
   private let rest: RestCaller
-  /// The time limit of one exchange. It is shorter than the model's limit, so a failure has a
-  /// cause.
+  /// The time limit of one exchange.
+  ///
+  /// It is shorter than the model's limit, so a failure has a cause.
   private static let timeout = Duration.seconds(9)
-  /// The maximum size of a body: a page has up to 100 messages of 10,000 characters of 4 bytes
-  /// each, and their fields.
+  /// The maximum size of a body.
+  ///
+  /// A page has up to 100 messages of 10,000 characters of 4 bytes each, and their fields.
   private static let maxBodyBytes = 8 << 20
 
   init(

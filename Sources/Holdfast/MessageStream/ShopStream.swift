@@ -77,17 +77,19 @@ public final class ShopStream: Sendable, AsyncSequence {
     await running.post(.credentials(.cleared))
   }
 
-  /// The model between two steps.
+  /// A snapshot of the model between two steps.
   package var snapshot: StreamModel {
     get async { await running.snapshot }
   }
 
-  /// Returns when every message of the server is stored and shown, the stream has ended, or the
-  /// task is cancelled.
+  /// Returns when every message of the server is stored and shown.
+  ///
+  /// It also returns when the stream has ended or the task is cancelled.
   public func whole() async { await settled(\.isWhole) }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds, the stream has ended,
-  /// or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds.
+  ///
+  /// It also returns when the stream has ended or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (StreamModel) -> Bool) async {
     await running.settled(isSettled)
   }

@@ -4,8 +4,9 @@ public import LinkRuntime
 public import LinkWire
 import MessageStream
 
-/// The open shop streams of one user, at most five at a time (docs/seeds/001.md: five connections
-/// for each user).
+/// The open shop streams of one user, at most five at a time.
+///
+/// The limit is that of docs/seeds/001.md: five connections for each user.
 ///
 /// An app needs one instance for each user, since an instance counts only its own streams. With two
 /// of them an app could open ten streams. The server then answers the sixth socket with 429, and

@@ -14,8 +14,9 @@ public struct StreamConfiguration: Sendable {
   public var authentication: Authentication
   /// Whether the stream uses a socket; otherwise it only polls.
   public var realtime: Bool
-  /// Whether the stream only sends. It then fetches no messages, and makes one request for each
-  /// message that it sends.
+  /// Whether the stream only sends.
+  ///
+  /// It then fetches no messages, and makes one request for each message that it sends.
   public var sendsOnly = false
   /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
   ///

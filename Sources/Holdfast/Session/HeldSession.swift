@@ -110,13 +110,14 @@ public final class HeldSession: Sendable, AsyncSequence {
     get async { await running.snapshot.conversation }
   }
 
-  /// The model between two steps.
+  /// A snapshot of the model between two steps.
   package var snapshot: SessionModel {
     get async { await running.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds, the session is closed,
-  /// or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds.
+  ///
+  /// It also returns when the session is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (SessionModel) -> Bool) async {
     await running.settled(isSettled)
   }

@@ -18,13 +18,15 @@ public struct SessionConfiguration: Sendable {
   /// After it, the state of the prompt is `unsure`. The default is 5 minutes, as in the original
   /// app.
   public var answerTimeout = SessionSettings.usualAnswerTimeout
-  /// The default conversation of prompts, a lower-case UUID; `nil` for the most recently used one,
-  /// or a new one.
+  /// The default conversation of prompts, a lower-case UUID.
+  ///
+  /// `nil` selects the most recently used conversation, or a new one.
   public var conversation: String?
   /// The store of data that must not be lost. Only one session uses it at a time.
   public var store: any ClientSessionStore
-  /// The path of a journal that records every decision for `holdfast replay`, without keys; `nil`
-  /// for none.
+  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  ///
+  /// The journal contains no keys.
   public var journal: String?
 
   /// The network that opens sockets; `nil` for the platform's own.

@@ -55,8 +55,9 @@ struct RestCaller: Sendable {
         detail: response.head.words ?? note(response.body) ?? ""))
   }
 
-  /// Throws for pages and redirects, which are not followed since the token and the body are for
-  /// this server alone.
+  /// Throws an error for a page or a redirect.
+  ///
+  /// Redirects are not followed, since the token and the body are for this server alone.
   private func refusePage(
     _ response: HTTPAnswer, of request: HTTPCall, _ redaction: Redaction
   ) throws(LinkFailure) {

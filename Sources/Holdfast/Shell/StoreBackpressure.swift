@@ -8,8 +8,9 @@ import Synchronization
 /// continues. Pings queue behind messages, so one of two rules applies: the wait has a limit and
 /// the model drops messages beyond its capacity, or the link is told that reading is paused.
 final class StoreBackpressure: Sendable {
-  /// The number of messages that may pass during a commit. With those in the inbox they fit into
-  /// the writer.
+  /// The number of messages that may pass during a commit.
+  ///
+  /// With those in the inbox they fit into the writer.
   static let limit = 1000
   /// The longest wait if messages can be fetched again.
   ///
@@ -18,8 +19,7 @@ final class StoreBackpressure: Sendable {
 
   fileprivate struct State {
     var isClosed = false
-    /// The number of commits, so that the time-out of an old one does not end the wait of a new
-    /// one.
+    /// The number of commits, so that an old commit's time-out does not end a new commit's wait.
     var commit: UInt64 = 0
     /// The number of messages since the commit started.
     var passed = 0

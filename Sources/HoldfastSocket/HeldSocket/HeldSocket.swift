@@ -82,13 +82,14 @@ public final class HeldSocket: Sendable, AsyncSequence {
     running.command(.link(.device(.lifecycle(lifecycle))))
   }
 
-  /// The model between two steps.
+  /// A snapshot of the model between two steps.
   package var snapshot: SocketModel {
     get async { await running.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds, the socket is closed,
-  /// or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds.
+  ///
+  /// It also returns when the socket is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (SocketModel) -> Bool) async {
     await running.settled(isSettled)
   }

@@ -3,7 +3,7 @@ import HeldSocket
 import LinkCore
 import LinkDriver
 
-/// The shell of a held socket: its connections, the app's functions, the outbox's store, and
+/// The shell of a held socket: its connections, the app's functions, its outbox's store, its
 /// events.
 actor HeldSocketShell: FeatureShell {
   let sink: InputSink<SocketModel>
@@ -96,9 +96,10 @@ actor HeldSocketShell: FeatureShell {
     }
   }
 
-  /// Returns the secrets of a request that a server could repeat: header values, the query, and
-  /// their parts, as written and decoded. Parts of fewer than 8 bytes are omitted, since they are
-  /// ordinary words.
+  /// Returns the parts of a request that must stay secret and that a server could repeat.
+  ///
+  /// They are the header values, the query, and their parts, as written and decoded. Parts of fewer
+  /// than 8 bytes are omitted, since they are ordinary words.
   private static func secrets(_ url: String, _ values: [String]) -> [String] {
     let texts = values + url.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
     let parts = texts.flatMap { $0.split { " ;,=&".contains($0) }.map(String.init) }

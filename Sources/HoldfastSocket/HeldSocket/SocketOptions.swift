@@ -56,8 +56,9 @@ public struct SocketOptions: Sendable {
     case off
     /// Messages wait for a connection, and are sent at most once.
     case waiting
-    /// Messages wait until a pong proves their arrival. They are sent at least once while the
-    /// process lives.
+    /// Messages wait until a pong proves their arrival.
+    ///
+    /// They are sent at least once while the process lives.
     case memory
     /// Messages are treated as with `memory`, and stored before they are sent.
     case durable(any OutboxStore)

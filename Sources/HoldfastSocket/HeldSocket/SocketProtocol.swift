@@ -13,8 +13,7 @@ public struct SocketProtocol: Sendable {
   /// With this function, a link is connected only after the confirmation, within the policy's
   /// `establish.timeout`.
   public var confirms: (@Sendable (SocketMessage) -> Bool)?
-  /// Returns the position of a message in the server's sequence, from which a connection can
-  /// resume.
+  /// Returns the position of a message in the server's sequence, for resuming after it.
   public var position: (@Sendable (SocketMessage) -> String?)?
   /// Returns the message that requests everything after the last recorded position.
   ///
@@ -26,8 +25,9 @@ public struct SocketProtocol: Sendable {
   ///
   /// Any message proves that the server works.
   public var answersPing: (@Sendable (SocketMessage) -> Bool)?
-  /// Returns whether a message proves that the server works. Without this function every message
-  /// does.
+  /// Returns whether a message proves that the server works.
+  ///
+  /// Without this function every message does.
   public var provesLife: (@Sendable (SocketMessage) -> Bool)?
 
   /// Creates a description without any functions.

@@ -6,8 +6,9 @@ import Synchronization
 package struct Device<Input: Sendable>: Sendable {
   let reachability: any ReachabilityMonitor
   let lifecycle: any LifecycleMonitor
-  /// The client whose idle connections are forgotten before each change, since their network path
-  /// may be gone; `nil` for a feature without one.
+  /// The client whose idle connections are forgotten before each change; `nil` for no client.
+  ///
+  /// The network path of those connections may be gone.
   let network: (any HTTPClient)?
   let input: @Sendable (DeviceChange) -> Input
   /// Returns the input for the device's conditions, for a machine that depends on them.
@@ -106,8 +107,9 @@ private final class KnownConditions: Sendable {
 /// The state that distinguishes an app in the background from a sleeping device.
 struct DeviceLife {
   private var isInBackground = false
-  /// Whether the device sleeps, which moves an app from the foreground to the background until it
-  /// wakes.
+  /// Whether the device sleeps.
+  ///
+  /// Sleep moves an app from the foreground to the background until the device wakes.
   private var isAsleep = false
 
   /// Returns the changes that an event causes for a machine.

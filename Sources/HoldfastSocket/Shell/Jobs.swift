@@ -42,7 +42,7 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Starts work that posts one input if it succeeds, and another one if it throws.
+  /// Starts work that posts its result, or the input of its error if it throws.
   package func start<Failure: Error>(
     _ name: Name? = nil, _ work: @escaping @Sendable () async throws(Failure) -> M.Input,
     failing: @escaping @Sendable (Failure) -> M.Input

@@ -4,8 +4,9 @@ package import LinkCore
 package struct Redaction: Sendable {
   /// The number of characters that are kept. It is also the limit of the codec for error bodies.
   private static let limit = 300
-  /// The shortest prefix of a token that is removed. A text may end within a token, and shorter
-  /// prefixes reveal nothing.
+  /// The shortest prefix of a token that is removed.
+  ///
+  /// A text may end within a token, and shorter prefixes reveal nothing.
   private static let shortest = 8
   private static let mark = Array("[token]".utf8)
 

@@ -99,13 +99,14 @@ package final class Running<S: FeatureShell>: Sendable {
     }.value
   }
 
-  /// The machine between two steps.
+  /// A snapshot of the machine between two steps.
   package var snapshot: S.Model {
     get async { await driver.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds, the driver has ended,
-  /// or the task is cancelled.
+  /// Returns when all earlier commands were processed and `isSettled` holds.
+  ///
+  /// It also returns when the driver has ended or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (S.Model) -> Bool) async {
     await commands.drained()
     await driver.settle(isSettled)

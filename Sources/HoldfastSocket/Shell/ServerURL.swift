@@ -36,8 +36,7 @@ package enum ServerURL {
     return host
   }
 
-  /// Returns the `http` URL of a page on the server of a WebSocket URL; `nil` if the URL is
-  /// invalid.
+  /// Returns the `http` URL of a page on a WebSocket server; `nil` if the URL is invalid.
   ///
   /// A URL with TLS loses its port, since the page is served on the default port.
   package static func page(_ path: String, besides url: String) -> String? {

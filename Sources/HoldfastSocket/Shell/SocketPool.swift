@@ -8,7 +8,7 @@ package final class SocketPool: Sendable {
     /// Attempts whose handle has not been returned yet.
     var opening: Set<AttemptID> = []
     var open: [AttemptID: any SocketHandle] = [:]
-    /// Closing handshakes under way; `stop` waits for them.
+    /// Closing handshakes in progress; `stop` waits for them.
     var closing: [UInt64: Task<Void, Never>] = [:]
     var lastClosing: UInt64 = 0
     var isStopped = false
@@ -98,8 +98,9 @@ package final class SocketPool: Sendable {
   /// Sends a ping; does nothing if the socket is gone.
   package func ping(_ attempt: AttemptID, id: UInt64) async { await socket(attempt)?.ping(id: id) }
 
-  /// Sends a message, unless the socket is closed. The report of the loss then follows after the
-  /// events that arrived before it.
+  /// Sends a message, unless the socket is closed.
+  ///
+  /// The report of the loss then follows after the events that arrived before it.
   ///
   /// - Parameter refused: Runs if the socket's queue is full or the message has no content. The
   ///   caller does not wait for it, because only the driver can make room in its inbox, and the

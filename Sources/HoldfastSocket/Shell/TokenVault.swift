@@ -81,8 +81,9 @@ package actor TokenVault {
     if token == self.token { isRefused = true }
   }
 
-  /// Returns the current token, or gets the first one, since a request may come before the link's
-  /// own.
+  /// Returns the current token, or gets the first one.
+  ///
+  /// A request may need a token before the link does.
   package func first() async throws(LinkFailure) -> String {
     if let token { return token }
     let event = await refresh()

@@ -53,8 +53,9 @@ private func expectNothing(
     "a page without changes has the anchor of its query")
 }
 
-/// Returns the UUIDs of added samples, page by page until the anchor stays the same, and that
-/// anchor.
+/// Returns the UUIDs of added samples and the last anchor.
+///
+/// It reads pages until the anchor stays the same.
 private func additions(
   of type: String, after anchor: HealthAnchor, in source: any HealthSource
 ) async throws -> ([UUID128], HealthAnchor) {

@@ -32,8 +32,7 @@ public actor FaultProxy {
     var continuation: CheckedContinuation<Traffic, Never>
   }
 
-  /// Creates a proxy that listens on a free port and forwards each connection to `upstream` on
-  /// 127.0.0.1.
+  /// Creates a proxy on a free port that forwards each connection to `upstream` on 127.0.0.1.
   public init(upstream: UInt16) throws(FaultProxyError) {
     self.upstream = upstream
     loop = try PollLoop()

@@ -13,8 +13,9 @@ struct Flow {
 
   typealias Moment = ContinuousClock.Instant
 
-  /// The maximum number of buffered bytes. Beyond it the peer's send buffer fills, as on a real
-  /// path.
+  /// The maximum number of buffered bytes.
+  ///
+  /// Beyond it the peer's send buffer fills, as on a real path.
   static let limit = 1 << 20
   /// The number of slices per second in which a limited rate is sent.
   static let slicesPerSecond = 20

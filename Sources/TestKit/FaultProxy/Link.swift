@@ -8,8 +8,7 @@
   import Darwin
 #endif
 
-/// A connection through the proxy: a client's socket, an upstream socket, and a flow in each
-/// direction.
+/// A proxied connection: a client's socket, an upstream socket, and a flow in each direction.
 struct Link {
   enum Outcome: Equatable {
     case open

@@ -34,8 +34,9 @@ enum TCP {
     private static let noSignal: Int32 = 0
   #endif
 
-  /// Returns a socket bound to `port`, or to a free port for 0. It refuses connects until it
-  /// listens.
+  /// Returns a socket bound to `port`, or to a free port for 0.
+  ///
+  /// It refuses connects until it listens.
   static func bound(to port: UInt16) throws(FaultProxyError) -> Int32 {
     let socket = try open()
     set(socket, SO_REUSEADDR)
@@ -139,8 +140,7 @@ enum TCP {
     return socket
   }
 
-  /// Makes the socket non-blocking, without delays of small segments, signals or inheritance by
-  /// children.
+  /// Makes a socket non-blocking, without SIGPIPE, delays of small segments, or inheritance.
   static func prepare(_ socket: Int32) {
     _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
     _ = fcntl(socket, F_SETFD, FD_CLOEXEC)

@@ -2,8 +2,7 @@ import LinkCore
 
 /// A writer of an export's markup.
 struct ExportWriter {
-  /// The source and the time of a measurement, which records, workouts and correlations have in
-  /// common.
+  /// The source and the time that records, workouts and correlations have in common.
   struct Frame {
     var source: GeneratedSource
     /// The start, in seconds since 1970.

@@ -16,8 +16,7 @@ struct GeneratedDay {
 
   /// The number of days since 1970, in local time.
   let number: Int
-  /// The times when the person gets up in the morning and goes to bed at night, in seconds since
-  /// 1970.
+  /// The times when the person gets up and goes to bed, in seconds since 1970.
   let rise: Int
   let rest: Int
   /// The time when the person went to bed the evening before.

@@ -50,8 +50,9 @@ extension GeneratedSection {
     }
   }
 
-  /// Returns the frame of a measurement made twice a week, shared by both parts and the
-  /// correlation.
+  /// Returns the frame of a blood pressure measurement, made twice a week.
+  ///
+  /// Both parts and the correlation share the frame.
   private static func pressureFrame(_ day: GeneratedDay) -> ExportWriter.Frame? {
     guard day.number % 7 == 1 || day.number % 7 == 4 else { return nil }
     return .init(source: .cuff, start: day.rise + 1_800, end: day.rise + 1_800)

@@ -33,7 +33,7 @@ public struct Zip {
     two(UInt16(truncatingIfNeeded: value)) + two(UInt16(truncatingIfNeeded: value >> 16))
   }
 
-  /// CRC-32 of ISO 3309, bit by bit.
+  /// Returns the CRC-32 of ISO 3309, computed bit by bit.
   private static func checksum(_ bytes: [UInt8]) -> UInt32 {
     var sum: UInt32 = .max
     for byte in bytes {

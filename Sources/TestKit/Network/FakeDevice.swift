@@ -2,8 +2,9 @@ public import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// A reachability monitor controlled by the test. A new listener receives the current state at
-/// once.
+/// A reachability monitor controlled by the test.
+///
+/// A new listener receives the current state at once.
 public final class FakeReachability: ReachabilityMonitor {
   private let state: Mutex<State>
 

@@ -2,11 +2,12 @@ public import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// A network in memory whose servers the test controls. It keeps the promises of both network
-/// ports.
+/// A network in memory whose servers the test controls.
+///
+/// It keeps the promises of both network ports.
 ///
 ///     let network = FakeNetwork(clock: clock)
-///     let socket = await network.sockets.next()     // the client dialled
+///     let socket = await network.sockets.next()     // the client dialed
 ///     await socket?.accept()                        // or reject, fail; or leave it hanging
 ///
 /// Time-outs use the given clock.
@@ -117,8 +118,9 @@ public final class FakeExchange: FarExchange {
   }
 }
 
-/// Returns the headers with lower-case names. If two names become equal, the value that sorts last
-/// is kept.
+/// Returns the headers with lower-case names.
+///
+/// If two names become equal, the value that sorts last is kept.
 func lowercased(_ headers: [String: String]) -> [String: String] {
   var result: [String: String] = [:]
   for (name, value) in headers.sorted(by: { $0 < $1 }) { result[name.lowercased()] = value }

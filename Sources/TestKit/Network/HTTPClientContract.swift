@@ -28,8 +28,9 @@ public func httpClientContract(
 
 private struct ClientCheck: Sendable {
   static let limit = 1_000
-  /// The time-out of requests. Only a request that must time out has a shorter one, since a busy
-  /// machine breaks no promise.
+  /// The time-out of requests.
+  ///
+  /// Only a request that must time out has a shorter one, since a busy machine breaks no promise.
   static let patience = Duration.seconds(120)
   let client: any HTTPClient
   let server: ContractServer<any FarExchange>

@@ -7,8 +7,7 @@ public struct ContractServer<Far: Sendable>: Sendable {
   public var url: String
   /// A URL on which nothing listens.
   public var refusingURL: String
-  /// Returns the next exchange that a client opened at `url`, or the next socket before its
-  /// upgrade.
+  /// Returns the next exchange opened at `url`, or the next socket before its upgrade.
   public var next: @Sendable () async throws -> Far
   /// Lets time pass: moves a test clock, or does nothing if time passes by itself.
   public var pass: @Sendable (Duration) async -> Void
@@ -53,8 +52,9 @@ struct DialerCheck: Sendable {
   }
 
   static let limit = 1_000
-  /// The time-out of requests. Only a request that must time out has a shorter one, since a busy
-  /// machine breaks no promise.
+  /// The time-out of requests.
+  ///
+  /// Only a request that must time out has a shorter one, since a busy machine breaks no promise.
   static let patience = Duration.seconds(120)
   let dialer: any SocketDialer
   let server: ContractServer<any FarSocket>
@@ -237,7 +237,7 @@ private func dropsWhatIsTooLong(_ check: DialerCheck) async throws {
   await open.handle.close(code: 1000, reason: "")
 }
 
-// How sockets end.
+// Checks of closing and failing sockets.
 
 func tellsTheCloseCode(_ check: DialerCheck) async throws {
   let open = try await check.open()

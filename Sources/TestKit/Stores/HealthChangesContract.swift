@@ -144,8 +144,7 @@ public struct ContractViolation: Error, Sendable, Hashable, CustomStringConverti
   }
 }
 
-/// Checks that an open store is healthy, that it can be closed twice, and that calls fail
-/// afterwards.
+/// Checks that an open store is healthy, and that it can be closed twice and then fails.
 func closes(_ store: any Store, read: () async throws -> Void) async throws {
   try await store.check()
   await store.close()

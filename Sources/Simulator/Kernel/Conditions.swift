@@ -1,20 +1,20 @@
-/// The troubles that last for one host: a projection of the acts under way.
+/// The faults in effect on one host, derived from the planned events under way.
 struct Conditions: Equatable {
   // The network.
   var isHole = false
   var isUnreachable = false
-  /// Each connection is reset some seconds after it opened.
+  /// Whether each connection is reset some seconds after it opened.
   var isFlapping = false
-  /// Each connection opens slowly, and is reset before it counts as stable.
+  /// Whether each connection opens slowly and is reset before it counts as stable.
   var isWavering = false
   var portal: Portal?
-  /// Why dials fail.
+  /// The reason why dials fail.
   var obstacle: DialObstacle?
   var bandwidth: Int64
   // A server.
   var restStatus: Int?
   var upgradeStatus: Int?
-  /// It refuses upgrades and asks to be left alone for so long.
+  /// The `Retry-After` with which the server refuses every upgrade.
   var wish: Duration?
   var storeDelay = Duration.zero
   // A phone.
@@ -22,7 +22,7 @@ struct Conditions: Equatable {
   var isKilled = false
   var disk = Disk.works
 
-  /// A login page that answers in the server's place, and whether the device knows.
+  /// A login page that responds instead of the server, by whether the device detects it.
   enum Portal {
     case known, unknown
   }
@@ -35,7 +35,7 @@ struct Conditions: Equatable {
     bandwidth = weather.bandwidth
   }
 
-  /// Adds the trouble of an act that is under way.
+  /// Adds the fault of a planned event that is under way.
   mutating func add<Own>(_ verb: CommonVerb, of act: Act<Own>) {
     switch verb {
     case .background, .suspend: isInBackground = true
@@ -56,7 +56,7 @@ struct Conditions: Equatable {
     case .storeFull: disk = .full
     case .storeLocked: disk = .locked
     case .storeSlow: disk = disk == .works ? .slow : disk
-    // A device that falls asleep may not find the time to say so.
+    // Sleep alone changes nothing: the device may fall asleep before it can report it.
     case .sleep: return
     case .reset, .halfOpen, .mappingExpired, .crash, .deploy, .close, .serverClock, .wallClock:
       return

@@ -1,13 +1,13 @@
 public import LinkCore
 
-/// A hash over everything that happened, in order: equal for equal runs, on every machine.
+/// A hash over all events of a run in order. Equal runs have equal hashes on every machine.
 ///
-/// Each word is mixed with the two multiplications of MurmurHash3's 64-bit finaliser (Appleby
-/// 2011), so that every bit of it changes about half of the bits of the result.
+/// Each word is mixed with the two multiplications of MurmurHash3's 64-bit finalizer (Appleby
+/// 2011), so that each of its bits changes about half of the bits of the result.
 public struct Digest: Sendable {
   private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-  /// Mixes a word.
+  /// Mixes in a word.
   public mutating func mix(_ word: UInt64) {
     var mixed = value ^ word
     mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD
@@ -15,27 +15,27 @@ public struct Digest: Sendable {
     value = (mixed ^ (mixed >> 33)) &+ 0x9E37_79B9_7F4A_7C15
   }
 
-  /// Mixes a fact's kind and its numbers.
+  /// Mixes in the kind of a fact and its numbers.
   public mutating func mix(_ kind: UInt64, _ first: UInt64, _ second: UInt64 = 0) {
     mix(kind)
     mix(first)
     if second != 0 { mix(second) }
   }
 
-  /// Mixes a time.
+  /// Mixes in a time.
   public mutating func mix(_ time: Duration) { mix(UInt64(bitPattern: time.nanoseconds)) }
-  /// Mixes the time of a wall clock.
+  /// Mixes in a wall-clock time.
   public mutating func mix(_ time: Timestamp) { mix(UInt64(bitPattern: time.nanoseconds)) }
-  /// Mixes a flag.
+  /// Mixes in a flag.
   public mutating func mix(_ flag: Bool) { mix(flag ? 1 : 2) }
 
-  /// Mixes an id.
+  /// Mixes in an ID.
   public mutating func mix(_ id: UUID128) {
     mix(id.high)
     mix(id.low)
   }
 
-  /// Mixes the bytes of a text.
+  /// Mixes in the bytes of a text.
   public mutating func mix(_ text: String) {
     mix(UInt64(text.utf8.count))
     for byte in text.utf8 { mix(UInt64(byte)) }
@@ -68,7 +68,7 @@ public struct Digest: Sendable {
     }
   }
 
-  /// Mixes a step of a model: an input, or a tick if there is none, and its effects.
+  /// Mixes in a step of a model: its effects, and the input, or `nil` for a tick.
   mutating func note<Feature: SimulatedFeature>(
     _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     of feature: Feature.Type, at now: Instant
@@ -124,7 +124,7 @@ public struct Digest: Sendable {
 }
 
 extension Digest {
-  /// Mixes the kind of a failure, and the status or code of one that has it.
+  /// Mixes in the kind of a failure, and its status or code if it has one.
   fileprivate mutating func mix(_ failure: LinkFailure) {
     switch failure {
     case .unreachable: mix(1)
@@ -145,7 +145,7 @@ extension Digest {
 }
 
 extension HeldLink.CredentialsEvent {
-  /// A number for each kind.
+  /// A number for each kind of event.
   fileprivate var word: UInt64 {
     switch self {
     case .available: 1

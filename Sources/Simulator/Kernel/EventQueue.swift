@@ -1,8 +1,9 @@
 import LinkCore
 
-/// What is to come, by time; equal times in the order in which they were added.
+/// A queue of future events, ordered by time and, at equal times, by insertion.
 ///
-/// A binary heap of small keys beside the events themselves: adding and taking cost O(log n).
+/// A binary heap of small keys refers to slots that hold the events. Adding and removing an event
+/// cost O(log n).
 struct EventQueue<Event> {
   private struct Key {
     var at: Int64

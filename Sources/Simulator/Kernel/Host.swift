@@ -1,40 +1,41 @@
 import LinkCore
 
-/// The part of a host that every world needs: a process, a clock, a disk and a way to the network.
+/// The part of a host that every world needs: a process, a clock, a disk and a network uplink.
 struct Host<Feature: SimulatedFeature> {
   let id: HostID
   var process = Process.dead
-  /// The number of the present run of the process, from 1. Cues of an earlier run are dropped.
+  /// The number of the present run of the process, from 1. Scheduled events of an earlier run are
+  /// dropped.
   var run = 0
   var conditions: Conditions
-  /// What its app was told of the device in this run.
+  /// The device state that was reported to the app in this run.
   var told = Told()
-  /// How the next kill falls, while one is due.
+  /// The moment of the next kill, if one is due.
   var doom: Doom?
-  /// Cues of the disk that came while the process was suspended.
+  /// Scheduled events of the disk that arrived while the process was suspended.
   var held: [Feature.Cue] = []
-  /// The time that the process was suspended, for clocks that stop meanwhile.
+  /// The time for which the process was suspended, for clocks that stop meanwhile.
   var slept = Duration.zero
   var suspendedAt = Instant.zero
-  /// How far the wall clock was set.
+  /// The offset by which the wall clock was set.
   var wallOffset = Duration.zero
-  /// Calls of the disk, and others that will be answered by a cue.
+  /// The number of disk calls, and of other calls that a scheduled event will answer.
   var calls = 0
-  /// Changes that the disk is writing; a kill falls before or after each is durable.
+  /// Changes that the disk is writing. A kill falls before or after each becomes durable.
   var writing: [(number: UInt64, cue: Feature.Cue)] = []
-  /// Acts that keep the process down.
+  /// The indices of planned events that keep the process down.
   var downs: [Int] = []
-  /// Acts for which the system suspends the process.
+  /// The indices of planned events for which the system suspends the process.
   var suspending: [Int] = []
-  /// Until when the system lets the process run although it would suspend it.
+  /// The time until which the system lets the process run although it would suspend it.
   var runsUntil = Instant.zero
-  /// Sleeps that the device announced.
+  /// The indices of sleeps that the device reported.
   var dozing: [Int] = []
-  /// The deploy whose drain is under way.
+  /// The index of the deploy whose drain is under way.
   var draining: Int?
-  /// Whether credentials are there, as far as the host knows.
+  /// Whether the host has credentials, as far as it can tell.
   var isSignedIn = true
-  /// The network as this host sees it.
+  /// The host's access to the network.
   var network = Uplink()
   var chance: Chance
 
@@ -50,15 +51,15 @@ struct Host<Feature: SimulatedFeature> {
     case running, suspended, dead
   }
 
-  /// How a kill falls.
+  /// The moment at which a kill takes effect.
   enum Doom {
     /// Between two effects of the next step.
     case step
-    /// After a change became durable, and before the process is told.
+    /// After a change became durable and before the process receives the result.
     case durable
   }
 
-  /// What an app was told of its device.
+  /// The device state that was reported to an app.
   struct Told {
     var lifecycle: Lifecycle?
     var reachability: Reachability?
@@ -69,42 +70,42 @@ struct Host<Feature: SimulatedFeature> {
   }
 }
 
-/// A host's way to the network.
+/// A host's access to the network.
 struct Uplink {
-  /// Counts the ways out of the device.
+  /// The number of the current network path; a handover increments it.
   var path = 1
-  /// Connections that are kept for the next request died silently. They are dropped when the
-  /// device reports a change, and when silence ended a socket.
+  /// Whether the pooled connections died silently. The pool is dropped when the device reports a
+  /// change, and when a socket was closed for silence.
   var poolIsDead = false
   var lastRequest = Instant.zero
-  /// Until when nothing passes; what is sent on a line meanwhile is delayed.
+  /// The time until which nothing passes. Bytes sent on a connection meanwhile are delayed.
   var holeUntil = Instant.zero
-  /// When all that is sent so far has left, where bandwidth is narrow.
+  /// The time at which all bytes sent so far have left, where bandwidth is narrow.
   var upFree = Instant.zero
   var downFree = Instant.zero
 }
 
-/// What a host of a world is.
+/// The kind of a host of a world.
 public enum HostKind: String, Sendable, Hashable, CaseIterable {
   /// A device with an app whose link is under test.
   case phone
   /// A server.
   case backend
-  /// A program that asks a backend, such as an assistant.
+  /// A program that sends requests to a backend, such as an assistant.
   case client
   /// A peripheral in radio range, such as a bottle.
   case peripheral
-  /// A phone's operating system: it survives kills of the app.
+  /// A phone's operating system, which survives kills of the app.
   case system
 }
 
-/// The name of one host of a world.
+/// The identity of one host of a world.
 public struct HostID: Sendable, Hashable, Comparable {
-  /// What the host is.
+  /// The kind of the host.
   public let kind: HostKind
-  /// Its number among the hosts of its kind, from 0.
+  /// The number among the hosts of its kind, from 0.
   public let index: Int
-  /// Its place among all hosts of the world.
+  /// The index among all hosts of the world.
   let place: Int
 
   /// The first phone of every world.

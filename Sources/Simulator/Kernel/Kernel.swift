@@ -1,53 +1,54 @@
 import LinkCore
 
-/// The state of a world that does not depend on the feature: virtual time, hosts, traffic, and what
-/// was noted.
+/// The part of a world's state that is common to all features: virtual time, hosts, traffic and
+/// records.
 ///
-/// Events are taken by time; between them models and servers are woken at their deadlines. All
-/// chance comes from the plan's seed. What the state does is in the extensions of `SimulatedWorld`.
-/// It cannot be copied, since a copy would retain everything that it holds.
+/// Events are taken in order of time; between them, models and servers are woken at their
+/// deadlines. All randomness comes from the plan's seed. The operations on this state are in the
+/// extensions of `SimulatedWorld`. The type is noncopyable because a copy would retain everything
+/// that it holds.
 struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   let plan: WorldPlan<Feature>
   let setup: RunSetup<Feature>
   var now = Instant.zero
   var queue = EventQueue<KernelEvent<Feature>>()
-  /// The weather, which is good once calm has come.
+  /// The network conditions, which are good once calm has begun.
   var weather: NetworkWeather
-  /// Planned acts under way, in the order in which they began.
+  /// The indices of the planned events under way, in the order in which they began.
   var active: [Int] = []
-  /// Phones first, each kind in order.
+  /// All hosts: phones first, then by kind.
   var hosts: [Host<Feature>]
-  /// The names of all hosts, and those of the phones.
+  /// The IDs of all hosts, followed by those of the phones.
   let ids: [HostID]
   let phones: [HostID]
   var lines: [Line<Feature>] = []
   var exchanges: [Exchange<Feature>] = []
   var lastNumber: TrafficID = 0
   var lastWrite: UInt64 = 0
-  /// The chance of the network, and that of late callbacks.
+  /// The random sources of the network and of late callbacks.
   var chance: Chance
   var callbacks: Chance
-  /// One for each phone.
+  /// The seams between the models and the world, one for each phone.
   var seams: [LinkSeam<Feature.Model>]
-  /// How each phone stands, and the checkers.
+  /// The state of each phone, and the checkers.
   var bench = Bench<Feature>()
   var counts = RunCounts<Feature.Tally>()
   var digest = Digest()
-  /// What the world itself found, beside its checkers.
+  /// Findings of the world itself, in addition to those of its checkers.
   var findings: [Finding] = []
-  /// Ticks at one instant: a deadline that does not move would be met for ever.
+  /// The number of ticks at one instant. A deadline that does not move would be met forever.
   var spins = (at: Instant.zero, count: 0)
   var pace = Pace()
-  /// What machines broke so far; each invariant is reported once.
+  /// The invariants broken so far. Each is reported once.
   private var broken: Set<String> = []
   private var checks: UInt64 = 0
   var isAborted = false
   let watch: RunWatch<Feature>?
-  /// Makes the state address-only: a borrow of it, or of the world that holds it, passes its
+  /// Makes the state address-only, so that borrowing it, or the world that holds it, passes its
   /// address. A loadable value is copied to the stack for each call.
   private let isAddressOnly: any Sendable = true
 
-  /// A world that has not begun.
+  /// Creates a world that has not begun.
   init(
     _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature>, watch: RunWatch<Feature>?
   ) {
@@ -61,7 +62,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     hosts = []
     chance = Chance(seed: 0)
     for (place, kind) in kinds.enumerated() {
-      // Behind that of the phones; a world has a server.
+      // Drawn after those of the phones; every world has a server.
       if place == phones { chance = Chance(seed: root.next()) }
       let id = HostID(kind: kind, index: kinds[..<place].count { $0 == kind }, place: place)
       hosts.append(Host(id, weather: plan.weather, chance: Chance(seed: root.next())))
@@ -73,16 +74,16 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     seams = Array(repeating: seam, count: phones)
   }
 
-  /// What the checkers see of the first phone.
+  /// The feature's state of the first phone, as the checkers see it.
   var own: Feature.State {
     get { bench.views[0].standing.own }
     set { bench.views[0].standing.own = newValue }
   }
 
-  /// The policy that the models really follow.
+  /// The policy that the models follow, including the changes of a defect.
   var policy: LinkPolicy { seams.first?.policy(setup.policy) ?? setup.policy }
 
-  /// The only host of a kind, or the first.
+  /// Returns the host with a kind and an index.
   func host(_ kind: HostKind, _ index: Int = 0) -> HostID {
     guard let host = hosts.first(where: { $0.id.kind == kind && $0.id.index == index }) else {
       preconditionFailure("the world has no \(kind.rawValue) \(index)")
@@ -92,7 +93,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   // Clocks.
 
-  /// The wall clocks of all hosts when a run begins.
+  /// The time of all wall clocks when a run begins.
   static var wallBase: Timestamp { Timestamp(nanoseconds: 1_800_000_000_000_000_000) }
 
   // Time.
@@ -107,7 +108,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   mutating func nextEvent() -> Instant? { queue.next }
 
-  /// The earliest deadline of a model that runs.
+  /// Returns the earliest deadline of the models whose processes run.
   mutating func nextModel() -> (at: Instant, host: HostID, isModel: Bool)? {
     var first: (at: Instant, host: HostID, isModel: Bool)?
     for place in bench.views.indices where hosts[place].isRunning {
@@ -117,7 +118,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     return first
   }
 
-  /// Ends the run if deadlines come again and again at one instant.
+  /// Ends the run if a deadline keeps recurring at one instant.
   mutating func countSpin() {
     spins = spins.at == now ? (now, spins.count + 1) : (now, 0)
     guard spins.count > 1000 else { return }
@@ -125,31 +126,33 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     isAborted = true
   }
 
-  /// Ends the run if more happens than any run needs.
+  /// Ends the run if it exceeds the number of events that any run needs.
   mutating func countEvent() {
     guard let excess = pace.excess(at: now) else { return }
     find(.endless, excess)
     isAborted = true
   }
 
-  /// How much of a machine is checked after its present step: every 64th time all of it, and always
-  /// where somebody listens, so that a story names the step that broke an invariant.
+  /// Returns how thoroughly to check a machine after its present step.
+  ///
+  /// Every 64th check is thorough. All are thorough if the run is watched, so that a trace names
+  /// the step that broke an invariant.
   mutating func depthOfCheck() -> InvariantCheck.Depth {
     checks += 1
     return watch != nil || checks.isMultiple(of: 64) ? .thorough : .quick
   }
 
-  /// Reports what the last step of a machine broke.
+  /// Reports the invariants that the last step of a machine broke.
   mutating func examine(_ machine: inout some Machine) {
     report(machine.brokenInvariants(depthOfCheck()))
   }
 
-  /// Reports the invariants that a machine broke, each once in a run.
+  /// Reports the invariants that a machine broke, each once per run.
   mutating func report(_ names: [String]) {
     for name in names where broken.insert(name).inserted { find(.brokenInvariant, name) }
   }
 
-  /// Refreshes how a phone stands.
+  /// Updates the state of a phone that the checkers see.
   mutating func stand(_ phone: HostID, isWanted: Bool) {
     let place = phone.place
     var underWay = hosts[place].calls
@@ -175,18 +178,18 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     queue.add(event, at: now.advanced(by: wait))
   }
 
-  /// Lets a cue come later, unless the run of the host ends before.
+  /// Schedules an event for a host, which is dropped if the present run of the host ends first.
   mutating func later(_ cue: Feature.Cue, on host: HostID, after wait: Duration) {
     add(.cue(host, run: hosts[host.place].run, cue), after: wait)
   }
 
-  /// Lets a cue come later, whatever becomes of any host.
+  /// Schedules an event that happens whatever becomes of any host.
   mutating func later(_ cue: Feature.Cue, after wait: Duration) {
     add(.cue(nil, run: 0, cue), after: wait)
   }
 
-  /// Lets a cue come later as the answer to a call: held while the process is suspended, dropped
-  /// when its run ends.
+  /// Schedules an event that answers a call. It is held while the process is suspended, and dropped
+  /// when the process ends.
   mutating func answerLater(_ cue: Feature.Cue, to host: HostID, after wait: Duration) {
     hosts[host.place].calls += 1
     add(.answers(host, run: hosts[host.place].run, cue), after: wait)
@@ -199,21 +202,21 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     return lastNumber
   }
 
-  /// How long something takes one way.
+  /// Returns the delay of one transmission in one direction.
   mutating func delay() -> Duration {
     weather.delay + chance.duration(below: weather.jitter)
   }
 
-  /// The time of a way there and back.
+  /// Returns the time of a round trip.
   mutating func roundTrip() -> Duration { delay() + delay() }
 
   mutating func happens(_ share: Double) -> Bool { share > 0 && chance.unit() < share }
 
-  /// When the last of these bytes has left, given what else has to be carried for a phone.
+  /// Returns the time at which the last of some bytes has left, behind the phone's other traffic.
   mutating func carry(_ bytes: Int, of host: HostID, down: Bool) -> Instant {
     let bandwidth = hosts[host.place].conditions.bandwidth
     guard bandwidth > 0 else {
-      // A wide way carries at once what waited for a narrow one.
+      // A wide link sends at once what waited for a narrow one.
       if down { hosts[host.place].network.downFree = .zero }
       if !down { hosts[host.place].network.upFree = .zero }
       return now
@@ -236,7 +239,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     findings.append(Finding(kind, at: now, detail))
   }
 
-  /// Shows a step of a model to the tape, the checkers and the listener.
+  /// Records a step of a model in the digest, and passes it to the checkers and the watcher.
   mutating func noteStep(
     _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect]
   ) {
@@ -249,7 +252,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     watch(seen, bench.views[phone.index].standing)
   }
 
-  /// Shows anything else.
+  /// Records any other observation.
   mutating func note(_ seen: Observation<Feature>, of phone: HostID?) {
     digest.note(seen, of: phone, at: now)
     bench.met(seen, of: phone?.index)
@@ -265,15 +268,15 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 }
 
 extension Instant {
-  /// The end of time.
+  /// The latest instant that can be represented.
   static var max: Instant { Instant(nanoseconds: .max) }
 }
 
-/// A count of what happened in a run, so that a run that never ends is ended.
+/// A count of the events of a run, which ends a run that would never end.
 struct Pace: Sendable {
-  /// Events and wakes of a whole run. Ours: a drawn plan makes some thousands.
+  /// The limit of events and wakes in a whole run. Our choice: a drawn plan makes some thousands.
   let mostInRun: Int
-  /// Events and wakes at one instant. Ours: a drawn plan makes some hundreds.
+  /// The limit of events and wakes at one instant. Our choice: a drawn plan makes some hundreds.
   let mostAtOnce: Int
 
   private var count = 0
@@ -284,7 +287,7 @@ struct Pace: Sendable {
     (self.mostInRun, self.mostAtOnce) = (mostInRun, mostAtOnce)
   }
 
-  /// Counts what happens now; returns what is wrong if that was too much.
+  /// Counts an event and returns a description of the limit that it exceeds, if any.
   mutating func excess(at now: Instant) -> String? {
     count += 1
     here = at == now ? here + 1 : 1
@@ -296,9 +299,10 @@ struct Pace: Sendable {
 }
 
 extension String {
-  /// A text of one ASCII character, so many times.
+  /// Creates a text that repeats one ASCII character.
   ///
-  /// 40 times as fast as `String(repeating:count:)`, which appends each character by itself.
+  /// This is 40 times as fast as `String(repeating:count:)`, which appends the characters one by
+  /// one.
   init(of character: Unicode.Scalar, count: Int) {
     self.init(decoding: [UInt8](repeating: UInt8(ascii: character), count: count), as: UTF8.self)
   }

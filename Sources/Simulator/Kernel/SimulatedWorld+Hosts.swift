@@ -1,10 +1,10 @@
 import LinkCore
 
-// Processes: launches, kills, suspension, servers that stop and start, and what an app is told.
+// Processes: launches, kills, suspension, servers that stop and start, and reports to an app.
 extension SimulatedWorld where Self: ~Copyable {
   // Servers.
 
-  /// Starts the process of a server, unless something keeps it down.
+  /// Starts the process of a server, unless a planned event keeps it down.
   mutating func start(_ server: HostID) {
     let host = kernel.hosts[server.place]
     guard host.process == .dead, host.downs.isEmpty, !host.conditions.isKilled
@@ -15,7 +15,7 @@ extension SimulatedWorld where Self: ~Copyable {
     boot(server)
   }
 
-  /// The process of a server dies at once, and stays away until the act ends.
+  /// Stops the process of a server at once; it stays down until the planned event ends.
   mutating func stop(_ server: HostID, for index: Int) {
     kernel.hosts[server.place].downs.append(index)
     halt(server)
@@ -36,7 +36,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// A drain is over: the process ends and comes back when its act does.
+  /// Ends the process of a server after its drain. It restarts when the planned event ends.
   mutating func drained(_ server: HostID) {
     guard let index = kernel.hosts[server.place].draining else { return }
     stop(server, for: index)
@@ -74,7 +74,7 @@ extension SimulatedWorld where Self: ~Copyable {
     for phone in kernel.phones { tellAll(phone) }
   }
 
-  /// Tells the model what is so now and was not when it was told last.
+  /// Reports to the model the state that has changed since the last report.
   mutating func tellAll(_ phone: HostID) {
     let host = phone.place
     guard kernel.hosts[phone.place].isRunning else { return }
@@ -108,8 +108,8 @@ extension SimulatedWorld where Self: ~Copyable {
 
   // Kills.
 
-  /// What of the effects of a step is carried out: all of them, or some if the process is doomed to
-  /// die between two. Call `die` behind them if it does.
+  /// Returns the effects of a step to carry out: all of them, or a prefix if the process is to die
+  /// between two. The caller carries them out, then calls `die` if `dies` is true.
   mutating func spared<Effect>(
     _ effects: [Effect], of host: HostID
   ) -> (effects: ArraySlice<Effect>, dies: Bool) {
@@ -120,7 +120,7 @@ extension SimulatedWorld where Self: ~Copyable {
     return (effects.prefix(count), true)
   }
 
-  /// The process dies soon: at once, between two effects, or with a change half way.
+  /// Kills the process soon: at once, between two effects, or right after a change is durable.
   mutating func doom(_ phone: HostID) {
     guard kernel.hosts[phone.place].process != .dead, kernel.hosts[phone.place].doom == nil else {
       return
@@ -134,7 +134,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// What was in memory is gone. A change that the disk was writing is durable, or it is not.
+  /// Ends a process and its memory. A change that the disk was writing is durable, or it is not.
   mutating func die(_ phone: HostID) {
     guard phone.kind == .phone else { return halt(phone) }
     let host = phone.place
@@ -148,14 +148,14 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.counts.kills += 1
     kernel.bench.views[phone.index].standing.deadline = nil
     ended(phone)
-    // From the end, since a line that no host holds leaves the list.
+    // In reverse, since a line that neither end holds leaves the list.
     for index in kernel.lines.indices.reversed()
     where kernel.lines[index].from == phone && kernel.lines[index].phoneHolds {
       kernel.lines[index].phoneHolds = false
       sendHangUp(index, code: 1006)
     }
     note(.killed(phone), of: phone)
-    // It is launched at once if no act says when it comes back.
+    // The process restarts at once, unless a planned event keeps it down.
     launchIfPossible(phone)
   }
 
@@ -176,7 +176,7 @@ extension SimulatedWorld where Self: ~Copyable {
     note(.suspended(phone), of: phone)
   }
 
-  /// Suspends a process once the time is over that the system has granted it.
+  /// Suspends a process once the time that the system granted it is over.
   mutating func suspendLater(_ phone: HostID, for index: Int) {
     let until = kernel.hosts[phone.place].runsUntil
     if now < until {
@@ -186,10 +186,10 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// The system lets a process run in background for a while, as for an event of its radio: one
-  /// that it has suspended goes on, and one that it has ended is launched.
+  /// Lets a process run in the background for a while, as the system does for an event of its
+  /// radio. A suspended process resumes, and an ended one is launched.
   ///
-  /// - Parameter acts: The acts for which it suspends the process again.
+  /// - Parameter acts: The planned events for which the system suspends the process again.
   mutating func summon(_ phone: HostID, for time: Duration, then acts: [Int]) {
     let host = phone.place
     kernel.hosts[host].runsUntil = now.advanced(by: time)
@@ -208,7 +208,7 @@ extension SimulatedWorld where Self: ~Copyable {
     else { return }
     goOn(phone)
     inform(phone, of: .device(.woke))
-    // Of some sockets the system says that they are gone; others just stay silent.
+    // The system reports the end of some sockets; the others stay silent.
     let run = kernel.hosts[phone.place].run
     for line in kernel.lines where line.phoneHolds && line.from == phone && line.run == run {
       if kernel.hosts[phone.place].chance.next() % 2 == 0 {
@@ -217,7 +217,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// The timers of a suspended process run again, and it hears what it missed.
+  /// Resumes the timers of a suspended process and delivers the events that it missed.
   private mutating func goOn(_ phone: HostID) {
     let host = phone.place
     kernel.hosts[host].process = .running
@@ -233,10 +233,12 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.hosts[host].network.poolIsDead = false
   }
 
-  // Disks: durable first, then told, so that a kill may fall between the two.
+  // Disks: a change becomes durable first and is reported second, so that a kill may fall between.
 
-  /// Writes a change, unless the disk refuses: `makeDurable` is called when it is durable, and what
-  /// that returns is told a moment later.
+  /// Writes a change, unless the disk refuses it.
+  ///
+  /// `makeDurable` is called when the change is durable, and the process receives its result a
+  /// moment later.
   mutating func write(_ change: Feature.Cue, on host: HostID, after delay: Duration? = nil) {
     switch kernel.hosts[host.place].conditions.disk {
     case .full, .locked:
@@ -254,7 +256,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// How long a call of the disk takes.
+  /// Returns how long a disk call takes.
   mutating func diskDelay(_ host: HostID) -> Duration {
     switch kernel.hosts[host.place].conditions.disk {
     case .works, .full, .locked: .milliseconds(2)
@@ -262,8 +264,8 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// A change that is still being written becomes durable; when the process ended, it was settled
-  /// what becomes of it.
+  /// Makes a change durable, if it is still being written. `writeLast` has handled the writes of a
+  /// process that ended.
   mutating func becomeDurable(_ number: UInt64, on host: HostID) {
     let writing = kernel.hosts[host.place].writing
     guard let place = writing.firstIndex(where: { $0.number == number }) else { return }
@@ -277,8 +279,8 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// A process ends while the disk writes: some of the changes, from the first on, become durable;
-  /// the next one may be there in part.
+  /// Handles the writes in progress when a process ends. A prefix of the changes becomes durable;
+  /// the next one may be written in part.
   private mutating func writeLast(_ host: HostID) {
     let writing = kernel.hosts[host.place].writing
     kernel.hosts[host.place].writing = []
@@ -291,7 +293,8 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// A cue for a process; the disk goes on while that is suspended, and is heard later.
+  /// Delivers the answer of a call to a process. The disk continues during suspension, and its
+  /// answers are delivered later.
   mutating func answer(_ cue: Feature.Cue, to host: HostID) {
     guard kernel.hosts[host.place].process != .dead else { return }
     kernel.hosts[host.place].calls -= 1
@@ -303,12 +306,12 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 }
 
-// Exchanges: each request for itself, so that answers overtake each other, come late, twice, or
-// never.
+// Exchanges: each request is independent, so that responses may overtake each other, be late,
+// arrive twice, or not at all.
 extension SimulatedWorld where Self: ~Copyable {
-  /// Asks a server something.
+  /// Sends a request to a server.
   ///
-  /// - Parameter patience: How long the asking end waits; as the weather says by default.
+  /// - Parameter patience: The time-out of the caller; by default that of the network conditions.
   @discardableResult
   mutating func ask(
     _ question: Feature.Question, from host: HostID, to server: HostID,
@@ -336,8 +339,8 @@ extension SimulatedWorld where Self: ~Copyable {
     return exchange.number
   }
 
-  /// A connection that was kept for the next request died meanwhile: the other end says so, or the
-  /// request is lost.
+  /// Sends a request over a pooled connection that has died. The request fails with a reset or is
+  /// lost.
   private mutating func sendStale(_ exchange: Exchange<Feature>) {
     kernel.hosts[carrier(of: exchange.from).place].network.poolIsDead = false
     if kernel.chance.next() % 2 == 0 {
@@ -347,7 +350,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// The asking end waits no longer than its patience.
+  /// Schedules the time-out of a request.
   private mutating func limit(_ exchange: Exchange<Feature>) {
     kernel.queue.add(
       .requestExpires(exchange.number), at: exchange.began.advanced(by: exchange.patience))
@@ -355,7 +358,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   private mutating func send(_ exchange: Exchange<Feature>) {
     var wait = kernel.delay()
-    // A request may be so late that the server takes it after its author gave up.
+    // A request may arrive so late that the server handles it after the caller gave up.
     if kernel.happens(kernel.weather.slow) { wait += kernel.chance.duration(below: .seconds(8)) }
     let size = bytes(of: exchange.question)
     let time = kernel.carry(size, of: carrier(of: exchange.from), down: false).advanced(by: wait)
@@ -376,7 +379,7 @@ extension SimulatedWorld where Self: ~Copyable {
       question: exchange.question, result: result)
   }
 
-  /// A request or its answer is gone: the asking end notices at its limit.
+  /// Loses a request or its response. The caller notices at its time-out.
   private mutating func lose(_ number: TrafficID) {
     guard let index = exchange(number) else { return }
     if kernel.exchanges[index].isAbandoned { kernel.exchanges.remove(at: index) }
@@ -392,21 +395,21 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// The asking end waits no longer for what is under way; the server may do it all the same.
+  /// Ends the wait for the requests under way. The server may still carry them out.
   mutating func abandonRequests(of host: HostID) {
     for index in kernel.exchanges.indices where kernel.exchanges[index].from == host {
       kernel.exchanges[index].isAbandoned = true
     }
   }
 
-  /// The way is gone that requests and answers were on.
+  /// Loses the requests and responses in transit.
   mutating func loseRequests(of host: HostID) {
     for exchange in kernel.exchanges where carrier(of: exchange.from) == host {
       lose(exchange.number)
     }
   }
 
-  /// A server will not answer a request any more; on its way it will be refused.
+  /// Fails a request that a server will not answer any more.
   mutating func cut(_ exchange: Exchange<Feature>) {
     guard !isHole(exchange.from) else { return lose(exchange.number) }
     let arrival = arrival(exchange, .failure(.reset))
@@ -428,7 +431,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Sends an answer back.
+  /// Sends a response.
   mutating func answer(_ number: TrafficID, _ reply: Feature.Reply) {
     guard let index = exchange(number) else { return }
     let exchange = kernel.exchanges[index]
@@ -448,12 +451,12 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  // Back at the asking end.
+  // Back at the caller.
 
   mutating func arrive(_ arrival: Arrival<Feature>, isCopy: Bool) {
     let host = arrival.from
     guard let index = exchange(arrival.number) else {
-      // A copy, or an answer to a request that was lost and given up.
+      // A copy, or the response to a request that was lost and has timed out.
       if isCopy, arrival.run == kernel.hosts[host.place].run {
         answered(arrival.question, arrival.result, to: host)
       }
@@ -473,7 +476,7 @@ extension SimulatedWorld where Self: ~Copyable {
     answered(arrival.question, arrival.result, to: host)
   }
 
-  /// The refusal of older credentials says nothing about the present ones.
+  /// Repeats a request with newer credentials, since the refusal concerns only the older ones.
   private mutating func askAgain(_ index: Int, _ question: Feature.Question) {
     kernel.exchanges[index].isSecond = true
     kernel.exchanges[index].question = question
@@ -483,7 +486,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 }
 
-// Lines: what is sent on one arrives in order, late, or not at all.
+// Lines: messages arrive in order, late, or not at all.
 extension SimulatedWorld where Self: ~Copyable {
   // From a phone.
 
@@ -508,7 +511,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Its SYN is lost, and so are the repeated ones: the dialer reports it at its limit, unless the
+  /// Loses the SYN of a dial and its retransmissions. The dialer reports a time-out, unless the
   /// model gives up first.
   private mutating func loseDial(_ number: TrafficID) {
     guard let index = line(number) else { return }
@@ -518,9 +521,9 @@ extension SimulatedWorld where Self: ~Copyable {
       .breaks(number, .timeout(.connect)), after: kernel.setup.policy.establish.openTimeout)
   }
 
-  /// What is in the way of a phone now, and how soon that is known.
+  /// Returns the failure that a phone's conditions cause now, and how soon it is reported.
   ///
-  /// - Parameter isDialed: Whether a new connection is needed, rather than one that was kept.
+  /// - Parameter isDialed: Whether a new connection is needed, rather than a pooled one.
   mutating func obstacle(
     _ phone: HostID, isDialed: Bool
   ) -> (reason: LinkFailure, after: Duration)? {
@@ -533,7 +536,7 @@ extension SimulatedWorld where Self: ~Copyable {
     return (obstacle.failure, kernel.roundTrip())
   }
 
-  /// The model closes a socket or gives up a dial.
+  /// Closes a socket or gives up a dial for the model.
   mutating func hangUp(_ phone: HostID, _ attempt: AttemptID, code: UInt16) {
     if code == 1001 { kernel.hosts[phone.place].network.poolIsDead = false }
     guard let index = line(of: phone, attempt) else { return }
@@ -545,7 +548,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.add(.echoes(phone, run: kernel.hosts[phone.place].run, attempt, failure), after: wait)
   }
 
-  /// Tells the server that the phone is gone, if anything can.
+  /// Reports the phone's close to the server, if the network permits.
   mutating func sendHangUp(_ index: Int, code: UInt16) {
     let line = kernel.lines[index]
     if line.isDead || kernel.hosts[line.from.place].conditions.isUnreachable || isHole(line.from) {
@@ -556,7 +559,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Sends a packet, a ping or nothing but a sign of life up an open socket.
+  /// Sends a packet, a ping, or only a sign of life over an open socket.
   mutating func send(
     _ phone: HostID, _ attempt: AttemptID, _ packet: Feature.Packet? = nil, ping: UInt64? = nil,
     bytes: Int = 60
@@ -598,7 +601,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// A server refuses an upgrade.
+  /// Refuses an upgrade for a server.
   mutating func refuse(
     _ number: TrafficID, status: Int, retryAfter: Duration? = nil, detail: String
   ) {
@@ -612,7 +615,7 @@ extension SimulatedWorld where Self: ~Copyable {
     send(.failed(failure), bytes: 300, over: number)
   }
 
-  /// A server accepts an upgrade; the packet comes with the response.
+  /// Accepts an upgrade for a server. The packet comes with the response.
   mutating func accept(_ number: TrafficID, _ packet: Feature.Packet) {
     guard let index = line(number) else { return }
     let line = kernel.lines[index]
@@ -642,7 +645,7 @@ extension SimulatedWorld where Self: ~Copyable {
     if let ping { send(.pong(ping), bytes: 60, over: number) }
   }
 
-  /// A server learns that a connection ended.
+  /// Reports the end of a connection to a server.
   mutating func serverLoses(_ number: TrafficID, code: UInt16) {
     guard let index = line(number) else { return }
     let line = kernel.lines[index]
@@ -654,7 +657,7 @@ extension SimulatedWorld where Self: ~Copyable {
     if let index = self.line(number) { forget(index) }
   }
 
-  /// A server has forgotten a connection; the phone may hear of it.
+  /// Drops a connection at the server. The phone may receive the failure.
   mutating func serverDrops(_ number: TrafficID, _ failure: LinkFailure) {
     guard let index = line(number), kernel.lines[index].serverHolds else { return }
     let line = kernel.lines[index]
@@ -663,7 +666,7 @@ extension SimulatedWorld where Self: ~Copyable {
     send(.failed(failure), bytes: 60, over: number)
   }
 
-  /// A server closes a connection with a close frame.
+  /// Closes a connection from the server with a close frame.
   mutating func serverCloses(_ number: TrafficID, code: UInt16, reason: String) {
     send(.failed(.closed(code: code, reason: reason)), bytes: 100, over: number)
     if let index = line(number), !kernel.lines[index].isDead {
@@ -679,19 +682,19 @@ extension SimulatedWorld where Self: ~Copyable {
 
   // Down to a phone.
 
-  /// Sends something down a line, behind what is on its way.
+  /// Sends a message to the phone, behind the messages in transit.
   mutating func send(_ down: Down<Feature.Packet>, bytes: Int, over number: TrafficID) {
     guard let index = line(number), !kernel.lines[index].isDead else { return }
     let phone = kernel.lines[index].from
     var wait = kernel.delay()
-    // What TCP loses it sends again: late, and all behind it too.
+    // TCP retransmits lost segments; they and all behind them are late.
     if kernel.happens(kernel.weather.loss) {
       wait += .milliseconds(200) + kernel.chance.duration(below: .seconds(3))
     }
     let start = kernel.carry(bytes, of: phone, down: true)
     var time = max(start.advanced(by: wait), kernel.lines[index].downFree)
     if isHole(phone) {
-      // Behind what was on its way when the hole began, which arrives when the hole ends.
+      // Behind the messages in transit when the hole began, which arrive when the hole ends.
       let end = kernel.hosts[phone.place].network.holeUntil
       time = max(time, end.advanced(by: .nanoseconds(1)))
     }
@@ -710,7 +713,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
     guard line.run == kernel.hosts[line.from.place].run, kernel.hosts[line.from.place].isRunning
     else { return }
-    // What waited before a close may still be handed over.
+    // Messages buffered before a close may still be delivered.
     if !line.phoneHolds, kernel.chance.next() % 2 == 0 { return }
     kernel.lines[index].lastUsed = now
     switch down {
@@ -732,7 +735,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// The phone's system reports the end of a socket.
+  /// Reports the end of a socket from the phone's system.
   mutating func breaks(_ number: TrafficID, _ failure: LinkFailure) {
     guard let index = line(number), kernel.lines[index].phoneHolds else { return }
     let line = kernel.lines[index]
@@ -746,21 +749,21 @@ extension SimulatedWorld where Self: ~Copyable {
 
   // The life of lines.
 
-  /// Both ends learn that a line ended.
+  /// Reports the end of a line to both ends.
   mutating func reset(_ line: Line<Feature>, after wait: Duration) {
     guard !line.isDead else { return }
     if line.phoneHolds { kernel.add(.breaks(line.number, .reset), after: wait) }
     if line.serverHolds { kernel.add(.hungUp(line.number, code: 1006), after: wait) }
   }
 
-  /// Whatever stands or is under way leads nowhere any more.
+  /// Silently ends every connection and every request that is under way.
   mutating func loseConnections(of phone: HostID) {
     for index in kernel.lines.indices where kernel.lines[index].from == phone { kill(index) }
     loseRequests(of: phone)
     kernel.hosts[phone.place].network.poolIsDead = true
   }
 
-  /// Nothing passes on a line any more, and neither end is told.
+  /// Marks a line as dead: nothing passes any more, and neither end is notified.
   mutating func kill(_ index: Int) {
     guard !kernel.lines[index].isDead else { return }
     kernel.lines[index].deadSince = now
@@ -771,16 +774,17 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Removes a line that neither end holds.
+  /// Returns whether either end holds a line.
   func isHeld(_ index: Int) -> Bool {
     kernel.lines[index].phoneHolds || kernel.lines[index].serverHolds
   }
 
+  /// Removes a line that neither end holds.
   private mutating func forget(_ index: Int) {
     if !isHeld(index) { kernel.lines.remove(at: index) }
   }
 
-  /// When something that is sent up a line now arrives, behind what is on its way.
+  /// Returns the arrival time of bytes sent to the server now, behind those in transit.
   private mutating func sendUp(_ index: Int, bytes: Int) -> Instant {
     let start = kernel.carry(bytes, of: kernel.lines[index].from, down: false)
     let time = max(start.advanced(by: kernel.delay()), kernel.lines[index].upFree)

@@ -2,40 +2,40 @@ import LinkCore
 
 /// A world of one feature: the kernel, the models on its phones, and the real rules of its servers.
 ///
-/// The requirements are what the kernel reports; the extensions are what it offers. A world is
-/// played by `play()`: servers boot, `prepare()` fills them, phones are launched, the plan happens,
-/// then calm begins and `heal()` waits until everything is whole.
+/// The kernel calls the requirements; the extensions provide its operations. `play()` plays a
+/// world: servers boot, `prepare()` fills them, phones are launched and the plan happens. Then calm
+/// begins, and `heal()` waits until everything is complete.
 protocol SimulatedWorld: ~Copyable {
   associatedtype Feature: SimulatedFeature
   associatedtype Client: LinkClient
   where Client.Input == Feature.Model.Input, Client.Effect == Feature.Model.Effect
 
   var kernel: Kernel<Feature> { get set }
-  /// The models by the number of their phone.
+  /// The models, by the index of their phone.
   var clients: [Client] { get set }
 
   // Processes.
-  /// A process begins: make its model or its rules anew.
+  /// Creates the model or the rules of a process that starts.
   mutating func boot(_ host: HostID)
-  /// A process ended, killed or crashed.
+  /// Handles the end of a process, which was killed or crashed.
   mutating func ended(_ host: HostID)
-  /// A server is told to close its connections within a time; it must call `stop` when it has.
+  /// Makes a server close its connections within a time. The server must call `stop` when it has.
   mutating func drain(_ server: HostID, within time: Duration)
-  /// The deadline of what the world keeps for a host beside a phone's model.
+  /// The deadline of the world's own state for a host, in addition to that of a phone's model.
   func deadline(of host: HostID) -> Instant?
-  /// That deadline has come.
+  /// Handles the deadline of `deadline(of:)`.
   mutating func tick(_ host: HostID)
 
   // The app on a phone.
-  /// Tells the model what is so now beside lifecycle and reachability, and was not when it was told
-  /// last; in a new run of the process, everything.
+  /// Reports to the model the state that has changed since the last report, other than lifecycle
+  /// and reachability. In a new run of the process, reports all of it.
   mutating func tellApp(_ phone: HostID, isFirst: Bool)
-  /// Whether the user wants the link, as far as the model was told.
+  /// Returns whether the user wants the link, according to the state reported to the model.
   func isWanted(_ phone: HostID) -> Bool
-  /// The model took an input, or let time pass, and asked for this: compare it with what it must.
+  /// Checks the effects that the model returned for an input, or for a tick if the input is `nil`.
   mutating func stepped(
     _ input: Feature.Input?, _ effects: [Feature.Effect], at time: Instant, of phone: HostID)
-  /// Notes how the model stands in the phone's `Standing.own`.
+  /// Stores the model's state in the phone's `Standing.own`.
   mutating func look(_ phone: HostID)
   mutating func perform(_ effect: Feature.Effect, of phone: HostID)
 
@@ -44,69 +44,70 @@ protocol SimulatedWorld: ~Copyable {
   mutating func altered(_ effect: Feature.Effect, of phone: HostID) -> [Feature.Effect]
 
   // Lines.
-  /// An upgrade request is at a server: accept or refuse it, now or later.
+  /// Handles an upgrade request at a server, which accepts or refuses it, now or later.
   mutating func upgradeArrived(_ line: TrafficID, _ hello: Feature.Hello, at server: HostID)
-  /// Bytes of a phone are at a server; `nil` for a ping or a pong.
+  /// Handles bytes of a phone at a server. The packet is `nil` for a ping or a pong.
   mutating func arrived(_ packet: Feature.Packet?, on line: TrafficID, at server: HostID)
-  /// A server learns that a connection ended.
+  /// Reports the end of a connection to a server.
   mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID)
-  /// What a phone's model is told when the packet that opened a line arrives.
+  /// Returns the model's input for the packet that opened a line.
   func opened(_ attempt: AttemptID, _ packet: Feature.Packet) -> Feature.Input
-  /// What a phone's model is told of a packet.
+  /// Returns the model's input for a packet.
   mutating func received(_ attempt: AttemptID, _ packet: Feature.Packet) -> Feature.Input
 
   // Exchanges.
-  /// A request is at a server: answer it, now or later.
+  /// Handles a request at a server, which answers it now or later.
   mutating func requestArrived(_ id: TrafficID, _ question: Feature.Question, at server: HostID)
-  /// The answer of a server that answers everything with a status.
+  /// Returns the response of a server that answers every request with a status.
   func refusal(_ status: Int) -> Feature.Reply
-  /// The bytes of a request and of an answer, for narrow ways.
+  /// Returns the size of a request or a response in bytes, for narrow links.
   func bytes(of question: Feature.Question) -> Int
   func bytes(of reply: Feature.Reply) -> Int
-  /// Whether an answer may come twice.
+  /// Returns whether the response to a request may arrive twice.
   func mayComeTwice(_ question: Feature.Question) -> Bool
-  /// The request to repeat with newer credentials after an answer; `nil` for none.
+  /// Returns the request to send again with newer credentials after a response, or `nil` for none.
   func repeated(
     _ question: Feature.Question, after reply: Feature.Reply, of host: HostID
   ) -> Feature.Question?
-  /// An exchange is over.
+  /// Handles the result of an exchange.
   mutating func answered(
     _ question: Feature.Question, _ result: Result<Feature.Reply, LinkFailure>, to host: HostID)
 
   // Cues.
-  /// A cue has come.
+  /// Handles a scheduled event.
   mutating func take(_ cue: Feature.Cue, on host: HostID?)
-  /// Makes a change durable; returns what the process is told a moment later.
+  /// Makes a change durable. Returns the event that the process receives a moment later.
   mutating func makeDurable(_ change: Feature.Cue, on host: HostID) -> Feature.Cue?
-  /// Whether changes that are being written when a process ends may become durable.
+  /// Returns whether changes being written when a process ends may become durable.
   func keepsLastWrites(_ host: HostID) -> Bool
-  /// What the process is told of a change that the disk refused.
+  /// Returns the event that the process receives for a change that the disk refused.
   func refusedChange(_ change: Feature.Cue, isFull: Bool) -> Feature.Cue
-  /// A write ended in the middle, by the end of the process or of the room on the disk.
+  /// Handles a write that was cut short by the end of the process or by a full disk.
   mutating func tear(_ change: Feature.Cue, on host: HostID)
 
   // The plan.
-  /// Adds what an act of the feature's own means for the hosts that it concerns, while it lasts.
+  /// Adds the effects of the feature's own planned event to the conditions of a host, while it
+  /// lasts.
   static func impose(_ act: Act<Feature.Verb>, on conditions: inout Conditions)
   mutating func begin(_ verb: Feature.Verb, _ act: Act<Feature.Verb>, _ index: Int)
   mutating func end(_ act: Act<Feature.Verb>, _ index: Int)
   /// Fills the servers before the run begins.
   mutating func prepare()
-  /// All trouble ends now: set right what only the world knows.
+  /// Repairs the state that only the world has, at the start of calm.
   mutating func prepareCalm()
-  /// All trouble has ended: let users look at their phones.
+  /// Lets users open the app, once all faults have ended.
   mutating func becomeCalm()
-  /// Waits until everything is whole.
+  /// Waits until everything is complete.
   mutating func heal()
-  /// Whether the user has everything and nothing is left to be sent.
+  /// Whether the user has everything and nothing remains to be sent.
   var isComplete: Bool { get }
-  /// How things stand, for a finding.
+  /// A description of the present state, for a finding.
   var complaint: String { get }
-  /// What a user does who sees after a while that something failed.
+  /// Does what a user does who notices after a while that something failed.
   mutating func tryAgain()
-  /// One last thing happens, which must come through as well.
+  /// Adds one last event, which must also take full effect.
   mutating func happenLast()
-  /// The user leaves.
+  /// Makes the user leave.
   mutating func leave()
 }
 
@@ -137,7 +138,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
 // The run.
 extension SimulatedWorld where Self: ~Copyable {
-  /// Plays the plan and the calm after it.
+  /// Plays the plan and the calm phase after it.
   mutating func play() -> RunOutcome<Feature> {
     playPlan()
     kernel.counts.runs = 1
@@ -159,9 +160,9 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.bench.conclude()
   }
 
-  /// Lets the world go on to `end`, or until `isDone` says so after something happened.
+  /// Runs the world until `end`, or until `isDone` returns true after an event.
   ///
-  /// - Returns: Whether it was done.
+  /// - Returns: Whether `isDone` returned true.
   @discardableResult
   mutating func run(until end: Instant, _ isDone: (borrowing Self) -> Bool = { _ in false })
     -> Bool
@@ -187,7 +188,8 @@ extension SimulatedWorld where Self: ~Copyable {
     return false
   }
 
-  /// The earliest deadline; of equal ones that of a server, which comes later among the hosts.
+  /// Returns the earliest deadline. Among equal deadlines a server's wins, since servers follow
+  /// phones in the list of hosts.
   private mutating func nextDeadline() -> (at: Instant, host: HostID, isModel: Bool)? {
     var first = kernel.nextModel()
     for host in kernel.ids {
@@ -233,11 +235,11 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  // What is told.
+  // Observations.
 
-  /// Notes something that happened, with how things stand right after it.
+  /// Records an observation, with the state of the phones right after it.
   ///
-  /// - Parameter phone: The phone that it is about; `nil` for the whole world.
+  /// - Parameter phone: The phone that the observation concerns; `nil` for the whole world.
   mutating func note(_ seen: Seen, of phone: HostID? = nil) {
     if let phone {
       kernel.stand(phone, isWanted: isWanted(phone))
@@ -247,22 +249,22 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.note(seen, of: phone)
   }
 
-  /// Notes a fact of the feature.
+  /// Records a fact of the feature.
   mutating func note(_ fact: Feature.Fact) { note(.fact(fact)) }
 }
 
-// The model on a phone: what reaches it, and what leaves it.
+// The model on a phone: its inputs and its effects.
 extension SimulatedWorld where Self: ~Copyable {
-  /// Tells a model of an event that any link can have, if its process runs.
+  /// Passes an event that any link can have to a model, if its process runs.
   mutating func inform(_ phone: HostID, of event: LinkEvent) {
     guard let input = Feature.Model.input(event, at: wall(phone)) else { return }
     give(input, to: phone)
   }
 
-  /// Gives a model an input, if its process runs.
+  /// Passes an input to a model, if its process runs.
   mutating func give(_ input: Feature.Input, to phone: HostID) {
     guard kernel.hosts[phone.place].isRunning else { return }
-    // What it stood at after its last step.
+    // The attempts after the model's last step.
     let current = kernel.bench.views[phone.index].standing.currentAttempt
     let queued = kernel.bench.views[phone.index].standing.queuedAttempt
     let isLate =
@@ -295,13 +297,13 @@ extension SimulatedWorld where Self: ~Copyable {
     carryOut(effects, of: phone, after: nil, isLate: false)
   }
 
-  /// Reports what the model's last step broke.
+  /// Reports the invariants that the model's last step broke.
   private mutating func examine(_ phone: HostID) {
     let depth = kernel.depthOfCheck()
     kernel.report(clients[phone.index].brokenInvariants(depth))
   }
 
-  /// What of the model's effects really leaves it.
+  /// Returns the effects that leave the model, as the defect alters them.
   private mutating func leaving(
     _ effects: [Feature.Effect], _ phone: HostID
   ) -> [Feature.Effect] {
@@ -309,9 +311,10 @@ extension SimulatedWorld where Self: ~Copyable {
     return effects.flatMap { altered($0, of: phone) }
   }
 
-  /// Carries effects out, in order, then notes the step, so that checkers see what it set going.
+  /// Carries out effects in order, then records the step, so that checkers see the operations that
+  /// it started.
   ///
-  /// A process that is doomed to die between two effects does.
+  /// A process with a pending kill may die between two effects.
   private mutating func carryOut(
     _ effects: [Feature.Effect], of phone: HostID, after input: Feature.Input?, isLate: Bool
   ) {
@@ -324,7 +327,7 @@ extension SimulatedWorld where Self: ~Copyable {
     if dies { die(phone) }
   }
 
-  /// Notes how the model stands.
+  /// Records the model's state.
   mutating func lookAt(_ phone: HostID) {
     let slept = kernel.hosts[phone.place].slept
     let glance = clients[phone.index].glance()
@@ -337,11 +340,11 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 }
 
-// What a world asks of its kernel.
+// Operations that the kernel offers to a world.
 extension SimulatedWorld where Self: ~Copyable {
   // Clocks.
 
-  /// What the wall clock of a host shows. A phone's runs a little wrong.
+  /// Returns a host's wall-clock time. A phone's clock drifts as the network conditions specify.
   func wall(_ host: HostID) -> Timestamp {
     let rate = host.kind == .phone ? kernel.weather.wallDrift : 0
     let drift = rate == 0 ? 0 : Int64(Double(now.nanoseconds) * rate)
@@ -350,19 +353,19 @@ extension SimulatedWorld where Self: ~Copyable {
     ).advanced(by: kernel.hosts[host.place].wallOffset)
   }
 
-  /// The time that a model is told: it may stand still while its process is suspended.
+  /// Returns the time for a model, which may not include the time of suspensions.
   func time(_ host: HostID) -> Instant {
     now.advanced(by: .zero - kernel.hosts[host.place].slept)
   }
 
   // Traffic.
 
-  /// The host whose way to the network another one uses: a phone's system uses that of its phone.
+  /// Returns the host whose network uplink a host uses. A phone's system uses that of its phone.
   func carrier(of host: HostID) -> HostID {
     host.kind == .system ? kernel.phones[host.index] : host
   }
 
-  /// Whether nothing passes between a host and the network now.
+  /// Returns whether nothing passes between a host and the network now.
   func isHole(_ host: HostID) -> Bool {
     let host = carrier(of: host)
     return kernel.hosts[host.place].conditions.isHole
@@ -379,9 +382,9 @@ extension SimulatedWorld where Self: ~Copyable {
 
   func exchange(_ number: TrafficID) -> Int? { kernel.exchanges.firstIndex { $0.number == number } }
 
-  // Acts.
+  // Planned events.
 
-  /// Whether an act of a verb is under way.
+  /// Returns whether a planned event of a kind is under way.
   func isUnderWay(_ verb: Feature.Verb, on host: HostID? = nil) -> Bool {
     kernel.active.contains {
       let act = kernel.plan.acts[$0].act
@@ -389,25 +392,25 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// The hosts that an act concerns.
+  /// Returns the hosts that a planned event concerns.
   func targets(of act: Act<Feature.Verb>) -> [HostID] {
     let kind = act.kind ?? act.form.host
     return kernel.hosts.map(\.id).filter { $0.kind == kind && act.host ?? $0.index == $0.index }
   }
 }
 
-// What a world has in common with most others, unless it says otherwise.
+// Defaults for the parts that most worlds share.
 extension SimulatedWorld where Self: ~Copyable {
   /// The first server.
   var server: HostID { kernel.host(.backend) }
 
-  /// What the checkers see of the first phone.
+  /// The feature's state of the first phone, as the checkers see it.
   var own: Feature.State { kernel.own }
 
-  /// The start of chance for a process that begins on a host.
+  /// Returns a random seed for a process that starts on a host.
   mutating func newSeed(_ host: HostID) -> UInt64 { kernel.hosts[host.place].chance.next() }
 
-  /// Closes all connections with 1001.
+  /// Closes all connections with code 1001.
   mutating func drain(_ server: HostID, within time: Duration) {
     for line in kernel.lines where line.serverHolds && line.to == server {
       serverCloses(line.number, code: 1001, reason: "")
@@ -425,14 +428,15 @@ extension SimulatedWorld where Self: ~Copyable {
 }
 
 extension SimulatedWorld where Self: ~Copyable, Client: LinkModel {
-  /// The user looks at the app and wants the link, as far as the model was told.
+  /// Returns whether the user looks at the app and wants the link, according to the reports to the
+  /// model.
   func isWanted(_ phone: HostID) -> Bool {
     kernel.hosts[phone.place].told.lifecycle == .foreground
       && clients[phone.index].link.isWanted
   }
 }
 
-// A world without exchanges.
+// Defaults for a world without exchanges.
 extension SimulatedWorld
 where Self: ~Copyable, Feature.Question == Nothing, Feature.Reply == Nothing {
   mutating func requestArrived(_ id: TrafficID, _ question: Nothing, at server: HostID) {}
@@ -443,7 +447,7 @@ where Self: ~Copyable, Feature.Question == Nothing, Feature.Reply == Nothing {
   ) {}
 }
 
-// Calm: nothing goes wrong any more, and everything must become whole.
+// Calm: no further faults occur, and everything must become complete.
 extension SimulatedWorld where Self: ~Copyable {
   var isComplete: Bool { true }
   var complaint: String {
@@ -459,18 +463,18 @@ extension SimulatedWorld where Self: ~Copyable {
     finish()
   }
 
-  /// Waits until everything is whole, and again after one last thing has happened.
+  /// Waits until everything is complete, then adds one last event and waits for that too.
   mutating func becomeWhole() {
     var isDone = false
-    // The refusal of a try that was under way when calm came may move the limit.
+    // The refusal of an attempt that was under way when calm began may move the limit.
     while !isDone, let limit = kernel.bench.wholeBy, now < limit, !kernel.isAborted {
       isDone = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isComplete }
       if !isDone { tryAgain() }
     }
-    guard isDone else { return }  // a checker says so
+    guard isDone else { return }  // a checker reports it
     happenLast()
     var isShown = run(until: now.advanced(by: .seconds(120))) { $0.isComplete }
-    // What was on its way when calm came may end a link that was whole: it has the time of calm.
+    // Traffic in transit when calm began may end a complete link, which then has the time of calm.
     if !isShown, let limit = kernel.bench.wholeBy, now < limit, hasLostLink {
       isShown = run(until: limit) { $0.isComplete }
     }
@@ -481,14 +485,14 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.bench.views.contains { $0.standing.status.phase != .connected }
   }
 
-  /// The user leaves; nothing may be left to wait for.
+  /// Makes the user leave, after which nothing may be outstanding.
   mutating func finish() {
     leave()
     run(until: now.advanced(by: .seconds(60)))
   }
 }
 
-// The plan: what begins, what ends, and what each verb of the kernel does.
+// The plan: the start and the end of its events, and the effects of the kernel's event kinds.
 extension SimulatedWorld where Self: ~Copyable {
   mutating func begin(_ index: Int) {
     let act = kernel.plan.acts[index].act
@@ -530,14 +534,15 @@ extension SimulatedWorld where Self: ~Copyable {
     for phone in kernel.phones { launchIfPossible(phone) }
   }
 
-  /// How long an act lasts in this run; a handover may leave a moment without any way.
+  /// Returns how long a planned event lasts. A handover may leave the phone without a network for a
+  /// moment.
   private mutating func lasting(_ act: Act<Feature.Verb>) -> Duration? {
     guard act.verb == .common(.handover) else { return act.lasting }
     guard kernel.chance.next() % 2 == 0 else { return nil }
     return .milliseconds(200) + kernel.chance.duration(below: .seconds(3))
   }
 
-  /// Projects the acts under way onto the conditions of each host.
+  /// Derives the conditions of each host from the planned events under way.
   mutating func recompute() {
     for host in kernel.hosts.indices {
       kernel.hosts[host].conditions = Conditions(kernel.weather)
@@ -553,7 +558,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// What a change of conditions does to connections.
+  /// Ends the connections that a change of conditions breaks.
   private mutating func cut(_ before: [Conditions]) {
     for phone in kernel.phones {
       let (old, new) = (before[phone.place], kernel.hosts[phone.place].conditions)
@@ -594,7 +599,7 @@ extension SimulatedWorld where Self: ~Copyable {
     case .close: closeSockets(of: host, act.number)
     case .background, .dialsFail, .unreachable, .captivePortal, .narrow, .waver, .restStatus,
       .upgradeStatus, .busy, .slowStore, .storeFull, .storeLocked, .storeSlow:
-      return  // conditions say it all
+      return  // the conditions cover these
     }
   }
 
@@ -610,14 +615,14 @@ extension SimulatedWorld where Self: ~Copyable {
   private mutating func swallow(_ host: HostID, for span: Duration) {
     let until = max(kernel.hosts[host.place].network.holeUntil, now.advanced(by: span))
     kernel.hosts[host.place].network.holeUntil = until
-    // TCP outlives a short hole; what was sent is sent again behind it.
+    // TCP survives a short hole; it retransmits the lost bytes afterwards.
     if span > .seconds(20) {
       for index in kernel.lines.indices where kernel.lines[index].from == host { kill(index) }
     }
     loseRequests(of: host)
   }
 
-  /// Routers forget what was idle for a minute.
+  /// Drops the NAT mappings of connections that were idle for a minute, as routers do.
   private mutating func expireMappings(of host: HostID) {
     for index in kernel.lines.indices
     where kernel.lines[index].from == host
@@ -658,7 +663,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   // Calm.
 
-  /// All trouble ends.
+  /// Ends all faults.
   mutating func calm() {
     for host in kernel.hosts.indices { kernel.hosts[host].doom = nil }
     for index in kernel.active { end(index) }

@@ -1,26 +1,26 @@
 import LinkCore
 
-/// The name of a line or an exchange of a world; used once.
+/// The unique number of a line or an exchange of a world.
 public typealias TrafficID = UInt64
 
-/// One dial of a phone and the socket that comes of it, both ends.
+/// A phone's dial and both ends of the socket that it opens.
 struct Line<Feature: SimulatedFeature> {
   let number: TrafficID
   let from: HostID
   let run: Int
   let to: HostID
   let attempt: AttemptID
-  /// What the phone says with its upgrade request.
+  /// The content of the phone's upgrade request.
   let hello: Feature.Hello
-  /// The phone has neither closed it nor been told of its end.
+  /// Whether the phone still uses the socket: it has neither closed it nor received its end.
   var phoneHolds = true
   var serverHolds = false
-  /// Its upgrade request was held up on the way.
+  /// Whether the upgrade request was delayed on the way.
   var isHeldUp = false
-  /// When nothing passed any more, and neither end was told.
+  /// The time since which nothing passes although neither end was notified.
   var deadSince: Instant?
   var isOpen = false
-  /// When the last of what was sent down arrives.
+  /// The time at which the last bytes sent to the phone arrive.
   var downFree = Instant.zero
   var upFree = Instant.zero
   var lastUsed: Instant
@@ -28,36 +28,36 @@ struct Line<Feature: SimulatedFeature> {
   var isDead: Bool { deadSince != nil }
 }
 
-/// What arrives at the phone's end of a line.
+/// An arrival at the phone's end of a line.
 enum Down<Packet: Sendable> {
-  /// The upgrade was accepted, and this came with it.
+  /// The upgrade was accepted, and the response contained this packet.
   case opened(Packet)
   case packet(Packet)
   case ping
   case pong(UInt64)
-  /// A message above the limit, dropped unread.
+  /// A message above the limit, which was dropped unread.
   case oversized(bytes: UInt64)
   case failed(LinkFailure)
 }
 
-/// A request that will still be answered.
+/// A request that awaits its response.
 struct Exchange<Feature: SimulatedFeature> {
   let number: TrafficID
   let from: HostID
   let run: Int
   let to: HostID
   var question: Feature.Question
-  /// How long the asking end waits.
+  /// The time-out of the caller.
   let patience: Duration
-  /// When the request, or its repetition, was sent.
+  /// The time at which the request, or its repetition, was sent.
   var began: Instant
-  /// It was repeated with newer credentials.
+  /// Whether the request was repeated with newer credentials.
   var isSecond = false
-  /// The asking end waits no longer; the server may still do what was asked.
+  /// Whether the caller has stopped waiting. The server may still carry out the request.
   var isAbandoned = false
 }
 
-/// An answer on its way back.
+/// A response on its way back.
 struct Arrival<Feature: SimulatedFeature> {
   let number: TrafficID
   let from: HostID
@@ -66,25 +66,26 @@ struct Arrival<Feature: SimulatedFeature> {
   let result: Result<Feature.Reply, LinkFailure>
 }
 
-/// A future event of a world.
+/// A scheduled event of a world.
 enum KernelEvent<Feature: SimulatedFeature> {
   // The plan.
   case begins(Int)
   case ends(Int)
-  /// The system suspends a process for an act.
+  /// The system suspends a process for a planned event.
   case suspends(Int, HostID)
-  /// A kill that found no step to fall into.
+  /// A kill takes effect that found no step to interrupt.
   case dies(HostID, run: Int)
 
   // Lines.
   case upgradeArrives(TrafficID)
-  /// Bytes of the phone arrive at the server; a ping is answered.
+  /// Bytes of the phone arrive at the server, which answers a ping.
   case up(TrafficID, Feature.Packet?, ping: UInt64?)
   case hungUp(TrafficID, code: UInt16)
   case down(TrafficID, Down<Feature.Packet>)
   /// The phone's system reports the end of a socket.
   case breaks(TrafficID, LinkFailure)
-  /// It reports the end of a socket that the phone closed itself, as late callbacks do.
+  /// The phone's system reports the end of a socket that the phone itself closed, in a late
+  /// callback.
   case echoes(HostID, run: Int, AttemptID, LinkFailure)
 
   // Exchanges.
@@ -92,11 +93,11 @@ enum KernelEvent<Feature: SimulatedFeature> {
   case answerArrives(Arrival<Feature>, isCopy: Bool)
   case requestExpires(TrafficID)
 
-  // Disks and cues.
+  // Disks and scheduled events.
   /// A change becomes durable, unless the process that wrote it has ended.
   case durable(HostID, UInt64)
-  /// An answer for a process; held while it is suspended, dropped when its run is over.
+  /// A call's answer for a process is held while it is suspended, and dropped when its run is over.
   case answers(HostID, run: Int, Feature.Cue)
-  /// A cue for a run of a host, or for the world where there is none.
+  /// A scheduled event for a run of a host, or for the world if the host is `nil`.
   case cue(HostID?, run: Int, Feature.Cue)
 }

@@ -1,20 +1,20 @@
 import LinkCore
 
-/// One thing that happens in a plan: a verb with its arguments.
+/// A planned event: an event kind with its arguments.
 ///
-/// Each trouble ends by itself, so that a plan stays sensible whatever is taken out of it.
+/// Each fault ends by itself, so that a plan remains valid when any event is removed from it.
 public struct Act<Own: PlanVerb>: Sendable, Hashable {
-  /// What happens.
+  /// The kind of the event.
   public var verb: Verb<Own>
-  /// The kind of host that it concerns, where that is not the verb's own: the store of a backend
-  /// can be full as well.
+  /// The kind of host that the event concerns, if it is not the default of the event kind. For
+  /// example, the store of a backend can be full as well.
   public var kind: HostKind?
-  /// The number of the host among those of its kind; `nil` for all of them.
+  /// The index of the host among those of its kind; `nil` for all of them.
   public var host: Int?
-  /// What the verb takes.
+  /// The arguments of the event kind.
   public var values: ActValues
 
-  /// An act of the kernel's verbs.
+  /// Creates an event of one of the kernel's kinds.
   public init(
     _ verb: CommonVerb, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
     for span: Duration = .zero, at kind: HostKind? = nil, on host: Int? = nil
@@ -25,7 +25,7 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
     values = ActValues(number: number, word: word, time: time, span: span)
   }
 
-  /// An act of the feature's own verbs.
+  /// Creates an event of one of the feature's own kinds.
   public init(
     _ verb: Own, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
     for span: Duration = .zero, at kind: HostKind? = nil, on host: Int? = nil
@@ -36,20 +36,20 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
     values = ActValues(number: number, word: word, time: time, span: span)
   }
 
-  /// Its number; see `ActValues`.
+  /// The numeric argument; see `ActValues`.
   public var number: Int { values.number }
-  /// Its word.
+  /// The word argument.
   public var word: String { values.word }
-  /// Its delay, or how far a clock jumps.
+  /// The delay, or the distance by which a clock jumps.
   public var time: Duration { values.time }
-  /// How long it lasts.
+  /// The duration of the event.
   public var span: Duration { values.span }
   var form: VerbForm { verb.form }
 
-  /// The name of the verb, as tables and files write it.
+  /// The name of the event kind in tables and files.
   public var name: String { verb.name }
 
-  /// What happens, as a person would say it.
+  /// A description of the event for people.
   public var words: String {
     let words = form.words(values)
     guard kind != nil || host != nil else { return words }
@@ -57,7 +57,7 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
     return "\(words) (\((kind ?? form.host).rawValue)\(number))"
   }
 
-  /// How long the act is under way in a run; `nil` for what is over at once.
+  /// The time for which the event is under way in a run; `nil` if it is instantaneous.
   var lasting: Duration? {
     switch form.lasting {
     case .span: span
@@ -67,10 +67,10 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
     }
   }
 
-  /// The length that its text names; zero without one.
+  /// The duration that the event's text states; zero if it states none.
   public var length: Duration { form.arguments.contains(.span) ? span : .zero }
 
-  /// Simpler variants for shrinking, the simplest first.
+  /// Simpler variants of the event for shrinking, the simplest first.
   var simpler: [Act] {
     if form.arguments.contains(where: \.isCount) {
       return [1, number / 2, number - 1].filter { $0 > 0 && $0 < number }.map {
@@ -91,24 +91,24 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
   }
 }
 
-/// The arguments of an act; those that its verb does not take are zero or empty.
+/// The arguments of a planned event. Those that its kind does not take are zero or empty.
 public struct ActValues: Sendable, Hashable {
-  /// A count, a status, a close code, bytes per second.
+  /// A count, a status, a close code, or bytes per second.
   public var number = 0
-  /// One of the words that the verb allows.
+  /// One of the words that the event kind permits.
   public var word = ""
-  /// A delay, or how far a clock jumps.
+  /// A delay, or the distance by which a clock jumps.
   public var time = Duration.zero
-  /// How long it lasts.
+  /// The duration of the event.
   public var span = Duration.zero
 }
 
-/// A verb of the kernel, or one of the feature.
+/// An event kind of the kernel or of the feature.
 public enum Verb<Own: PlanVerb>: Sendable, Hashable {
   case common(CommonVerb)
   case own(Own)
 
-  /// As text writes it.
+  /// The name in files.
   var name: String {
     switch self {
     case .common(let verb): verb.rawValue

@@ -1,11 +1,11 @@
 import LinkCore
 
-/// The troubles that the kernel knows: every feature's plans can use them.
+/// The event kinds of the kernel, which the plans of every feature can use.
 public enum CommonVerb: String, PlanVerb {
   // A phone.
-  /// The user looks at another app for a while; this one stays in memory and its timers run.
+  /// The user switches to another app for a while. This app stays in memory and its timers run.
   case background
-  /// The user looks at another app, and the system suspends this one after 5 s.
+  /// The user switches to another app, and the system suspends this one after 5 s.
   case suspend
   /// The whole device sleeps and wakes.
   case sleep
@@ -15,28 +15,28 @@ public enum CommonVerb: String, PlanVerb {
   /// The phone's wall clock is set.
   case wallClock
 
-  // The network, as one phone sees it.
+  // The network of one phone.
   /// Every connection is reset.
   case reset
   /// Every connection is reset some seconds after it opened.
   case flap
   /// Each connection takes seconds to open, and is reset shortly before it counts as stable.
   case waver
-  /// Connections look open at both ends and nothing passes any more.
+  /// Connections look open at both ends, but nothing passes any more.
   case halfOpen
-  /// Nothing passes, on any connection, and neither end is told.
+  /// Nothing passes on any connection, and neither end is notified.
   case blackHole
-  /// The device has no way out, and knows.
+  /// The device has no network, and detects it.
   case unreachable
-  /// Another interface takes over; old connections are dead.
+  /// Another interface takes over, and old connections are dead.
   case handover
-  /// A mapping is forgotten: connections that were idle for a minute die silently.
+  /// A NAT mapping expires: connections that were idle for a minute die silently.
   case mappingExpired
-  /// A login page answers in the server's place; the device knows or does not.
+  /// A login page responds instead of the server. The device may or may not detect it.
   case captivePortal
-  /// No new connection can be made, neither a socket nor a request's.
+  /// No new connection can be made for sockets or requests.
   case dialsFail
-  /// So many bytes a second.
+  /// The bandwidth is limited to a number of bytes per second.
   case narrow
 
   // A server.
@@ -48,23 +48,23 @@ public enum CommonVerb: String, PlanVerb {
   case restStatus
   /// Every upgrade is answered with a status.
   case upgradeStatus
-  /// Every upgrade is answered with 503 and the wish to be left alone for so long.
+  /// Every upgrade is answered with 503 and a `Retry-After`.
   case busy
-  /// Each call of the store takes so long.
+  /// Each call of the store takes a given time.
   case slowStore
   /// Sockets are closed with a code of RFC 6455 section 7.4.
   case close
   /// The server's wall clock jumps.
   case serverClock
 
-  /// The declarations of all verbs.
+  /// The declarations of all event kinds.
   public static let forms: [CommonVerb: VerbForm] = [
     .background: VerbForm(.span, isOfPeople: true) { "looks at another app for \(length($0))" },
     .suspend: VerbForm(.span, isOfPeople: true) {
       "looks at another app for \(length($0)), and this one is suspended"
     },
     .sleep: VerbForm(.span) { "the phone sleeps for \(length($0))" },
-    // The longest time that a process takes to find its end comes before the span.
+    // A process may take up to 1 s until it ends; the span begins after that.
     .kill: VerbForm(.span, or: [.backend], lasting: .spanAnd(.seconds(1))) {
       "the process dies, and is launched again after \(length($0))"
     },
@@ -121,15 +121,15 @@ public enum CommonVerb: String, PlanVerb {
   ]
 }
 
-/// Why dials fail.
+/// The reason why dials fail.
 public enum DialObstacle: String, Sendable, Hashable, CaseIterable {
   /// The name does not resolve.
   case dns
   /// The proxy refuses.
   case proxy
-  /// The certificate is another party's: a retry would only help an attacker.
+  /// The certificate belongs to another party, so that a retry would only help an attacker.
   case certificate
-  /// The phone has no descriptor left.
+  /// The phone has no file descriptor left.
   case local
 
   var words: String {
@@ -141,7 +141,7 @@ public enum DialObstacle: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What a dial and a request report.
+  /// The failure that a dial or a request reports.
   var failure: LinkFailure {
     switch self {
     case .dns: .dns(detail: "the name does not resolve")
@@ -152,5 +152,5 @@ public enum DialObstacle: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// The span of an act in words.
+/// Returns a description of an event's duration.
 func length(_ values: ActValues) -> String { Words.length(values.span) }

@@ -1,8 +1,8 @@
 import LinkCore
 
-// Days of any feature: the troubles that befall every phone, network and server.
+// Plans that any feature can draw: the faults that affect every phone, network and server.
 extension Sketch {
-  /// Draws the weather and the troubles of a kind of day.
+  /// Draws the network conditions and the faults of a preset.
   mutating func day(_ preset: DayPreset) {
     switch preset {
     case .lift: scatter((.lift, 8...20), (.cut, 2...6), (.hole, 0...2), (.suspend, 0...2))
@@ -40,7 +40,8 @@ extension Sketch {
     for (trouble, times) in troubles { scatter(draw.count(times)) { trouble.make(&$0) } }
   }
 
-  /// Hours without a way out, asleep for half of them, or dead for a part.
+  /// Draws hours without a network, during which the phone sleeps half of the time or is dead for a
+  /// part.
   private mutating func fly() {
     length = draw.seconds(7200, 21_600)
     let start = draw.seconds(300, 1200)
@@ -53,27 +54,28 @@ extension Sketch {
 }
 
 extension Trouble {
-  /// One ride.
+  /// One ride in a lift.
   fileprivate static var lift: Trouble { Trouble { Act(.unreachable, for: $0.seconds(3, 45)) } }
 }
 
-/// How the network of a world is while nothing special happens.
+/// The conditions of a world's network while no fault is under way.
 public struct NetworkWeather: PlanNumbers {
-  /// The least time one way.
+  /// The minimum delay in one direction.
   public var delay = Duration.milliseconds(25)
-  /// Added to it, evenly drawn.
+  /// The maximum of the uniformly drawn time that is added to the delay.
   public var jitter = Duration.milliseconds(25)
-  /// Bytes a second each way; 0 is without a limit.
+  /// The bandwidth in each direction, in bytes per second; 0 for unlimited.
   public var bandwidth: Int64 = 0
-  /// Share of requests and answers that never arrive.
+  /// The share of requests and responses that never arrive.
   public var loss = 0.0
-  /// Share of answers that come a second time.
+  /// The share of responses that arrive a second time.
   public var twice = 0.0
-  /// Share of requests and answers that take up to half a minute, also past their time-out.
+  /// The share of requests and responses that are delayed by up to half a minute, beyond their
+  /// time-out.
   public var slow = 0.0
-  /// How long a phone's HTTP client waits for an answer: 9 s in this package, longer in others.
+  /// The response time-out of a phone's HTTP client: 9 s in this package, longer in others.
   public var patience = Duration.seconds(9)
-  /// How much faster than the world's clock a phone's wall clock runs.
+  /// The relative speed by which a phone's wall clock runs ahead of the world's clock.
   public var wallDrift = 0.0
 
   public init() {}
@@ -87,7 +89,7 @@ public struct NetworkWeather: PlanNumbers {
     ]
   }
 
-  /// A good day: nothing is lost, late or slow.
+  /// The conditions of a good day: nothing is lost, late or slow.
   public static var calm: NetworkWeather {
     var weather = NetworkWeather()
     weather.jitter = .zero

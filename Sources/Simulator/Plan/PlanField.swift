@@ -1,21 +1,21 @@
 import LinkCore
 
-/// A set of named numbers that a plan fixes for a whole run, such as the weather.
+/// A set of named numbers that a plan fixes for a whole run, such as the network conditions.
 public protocol PlanNumbers: Sendable, Hashable {
-  /// What files may leave out.
+  /// Creates the values that files may omit.
   init()
-  /// Every number, with its name in files, its range, and how shrinking simplifies it.
+  /// All numbers, with their names in files, their ranges, and the way shrinking simplifies them.
   static var fields: [PlanField<Self>] { get }
-  /// A good day, which shrinking aims at.
+  /// The values of a good day, towards which shrinking simplifies.
   static var calm: Self { get }
 }
 
 extension PlanNumbers {
-  /// What files may leave out is a good day.
+  /// The values that files may omit.
   public static var calm: Self { Self() }
 }
 
-/// Numbers of a feature that has none.
+/// The numbers of a feature that has none.
 public struct NoNumbers: PlanNumbers {
   public init() {}
   public static var fields: [PlanField<NoNumbers>] { [] }
@@ -30,15 +30,15 @@ struct FieldKey: CodingKey {
   init(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
 }
 
-/// One number of a plan: the single declaration from which it is read, written and simplified.
+/// One number of a plan: the single declaration by which it is read, written and simplified.
 public struct PlanField<Root: Sendable>: Sendable {
   let name: String
   let read: @Sendable (inout Root, KeyedDecodingContainer<FieldKey>, FieldKey) throws -> Void
   let write: @Sendable (Root, inout KeyedEncodingContainer<FieldKey>, FieldKey) throws -> Void
-  /// The same with simpler values of this number, the simplest first.
+  /// Returns variants with simpler values of this number, the simplest first.
   let simpler: @Sendable (_ now: Root, _ calm: Root) -> [Root]
 
-  /// A span such as `250ms`.
+  /// Creates a field for a time span such as `250ms`.
   public static func span(
     _ name: String, _ path: any WritableKeyPath<Root, Duration> & Sendable,
     atLeast least: Duration = .zero
@@ -56,7 +56,7 @@ public struct PlanField<Root: Sendable>: Sendable {
     }
   }
 
-  /// A number within a range.
+  /// Creates a field for a number within a range.
   public static func number<Number: Comparable & Codable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Root, Number> & Sendable,
     _ range: ClosedRange<Number>,
@@ -69,7 +69,7 @@ public struct PlanField<Root: Sendable>: Sendable {
     }
   }
 
-  /// One of the words of an enumeration.
+  /// Creates a field for one of an enumeration's raw values.
   public static func word<Word: RawRepresentable<String> & CaseIterable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Root, Word> & Sendable
   ) -> PlanField {
@@ -104,7 +104,7 @@ public struct PlanField<Root: Sendable>: Sendable {
 }
 
 extension PlanNumbers {
-  /// Reads the fields that a container holds; the others are as in `init()`.
+  /// Reads the fields that a container has. The others keep the values of `init()`.
   init(from container: KeyedDecodingContainer<FieldKey>) throws {
     self.init()
     for field in Self.fields {
@@ -121,7 +121,7 @@ extension PlanNumbers {
 }
 
 extension KeyedDecodingContainer {
-  /// Refuses members of other names, so that a misspelt one is not left out.
+  /// Throws if a member has another name, so that a misspelled one is not ignored.
   func expect(only names: [String]) throws {
     guard let other = allKeys.first(where: { !names.contains($0.stringValue) }) else { return }
     throw DecodingError.dataCorruptedError(
@@ -129,7 +129,7 @@ extension KeyedDecodingContainer {
       debugDescription: "there is no such member, only \(names.joined(separator: ", "))")
   }
 
-  /// A number within a range.
+  /// Reads a number within a range.
   func number<Number: Comparable & Decodable>(
     _ key: Key, _ range: ClosedRange<Number>
   ) throws -> Number {
@@ -150,7 +150,7 @@ extension KeyedDecodingContainer {
     }
   }
 
-  /// One of the words of an enumeration; `hint` says what another word may mean.
+  /// Reads one of an enumeration's raw values. `hint` is appended to the error for any other text.
   func word<Word: RawRepresentable<String> & CaseIterable>(
     _ key: Key, else hint: String = ""
   ) throws -> Word {
@@ -164,7 +164,7 @@ extension KeyedDecodingContainer {
     return word
   }
 
-  /// A span such as `250ms`.
+  /// Reads a time span such as `250ms`.
   func span(_ key: Key) throws -> Duration {
     let text = try decode(String.self, forKey: key)
     guard let span = Duration(text: text) else {

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// The source of chance of plans; each draw moves one generator on.
+/// The random source of plans. Each draw advances one generator.
 public struct Draw: Sendable {
   var chance: Chance
 
@@ -12,28 +12,29 @@ public struct Draw: Sendable {
 
   mutating func count(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &chance) }
 
-  /// Whole milliseconds, evenly from the first up to the second number of seconds.
+  /// Returns a uniformly drawn number of whole milliseconds between two numbers of seconds.
   mutating func seconds(_ low: Double, _ high: Double) -> Duration {
     let milliseconds = (low + (high - low) * chance.unit()) * 1000
     return .milliseconds(Int64(milliseconds))
   }
 
-  /// One of these.
+  /// Returns one of some elements.
   mutating func one<Element>(_ first: Element, _ others: Element...) -> Element {
     let index = Int.random(in: 0...others.count, using: &chance)
     return index == 0 ? first : others[index - 1]
   }
 
-  /// One of a list, which has at least one.
+  /// Returns one element of a list, which must not be empty.
   mutating func any<Element>(of all: [Element]) -> Element { all[count(0...all.count - 1)] }
 }
 
-/// A plan in the making: acts at times drawn over its length.
+/// A plan builder, which adds planned events at times drawn over the plan's length.
 public struct Sketch<Feature: SimulatedFeature> {
   typealias Made = Act<Feature.Verb>
 
   var draw: Draw
-  /// Chance of its own for what came to be drawn later, so that a seed still means all that it did.
+  /// A separate random source for draws that were added later, so that each seed still gives the
+  /// draws that it gave before.
   private var side: Draw
   let server: Feature.Server
   var weather = NetworkWeather()
@@ -47,7 +48,7 @@ public struct Sketch<Feature: SimulatedFeature> {
     self.server = server
   }
 
-  /// Draws from the chance of its own.
+  /// Draws from the separate random source.
   mutating func aside(_ body: (inout Sketch) -> Void) {
     swap(&draw, &side)
     body(&self)
@@ -58,7 +59,7 @@ public struct Sketch<Feature: SimulatedFeature> {
     acts.append(PlannedAct(at: time, act))
   }
 
-  /// Adds an act so many times, each at a time and with numbers of its own.
+  /// Adds events, each with a time and arguments of its own.
   mutating func scatter(_ times: Int, _ make: (inout Draw) -> Made) {
     for _ in 0..<times {
       let time = draw.seconds(5, Double(length.components.seconds))
@@ -66,10 +67,10 @@ public struct Sketch<Feature: SimulatedFeature> {
     }
   }
 
-  /// Scatters troubles of several kinds; how much each kind counts is drawn for the run, and some
-  /// do not come at all.
+  /// Adds faults of several kinds. The weight of each kind is drawn for the run, and some kinds
+  /// have none.
   ///
-  /// - Returns: Whether any kind came.
+  /// - Returns: Whether any kind has a weight.
   @discardableResult
   mutating func swarm(_ troubles: [Trouble<Feature.Verb>], times: ClosedRange<Int>) -> Bool {
     let weights = troubles.map { _ in draw.happens(0.45) ? 0 : draw.count(1...10) }
@@ -88,7 +89,7 @@ public struct Sketch<Feature: SimulatedFeature> {
     return true
   }
 
-  /// By time; equal times as they were drawn.
+  /// Returns the plan, with its events ordered by time and, at equal times, as they were drawn.
   func finished(seed: UInt64) -> WorldPlan<Feature> {
     let order = acts.indices.sorted { (acts[$0].at, $0) < (acts[$1].at, $1) }
     return WorldPlan(
@@ -97,7 +98,7 @@ public struct Sketch<Feature: SimulatedFeature> {
   }
 }
 
-/// A kind of trouble in a swarm, with the numbers that it is drawn with.
+/// A kind of fault that a plan builder can draw, with the distribution of its arguments.
 struct Trouble<Own: PlanVerb>: Sendable {
   let make: @Sendable (inout Draw) -> Act<Own>
 
@@ -106,7 +107,7 @@ struct Trouble<Own: PlanVerb>: Sendable {
   }
 }
 
-// What befalls every phone and server.
+// Faults of every phone and server.
 extension Trouble {
   static var background: Trouble { Trouble { Act(.background, for: $0.seconds(1, 400)) } }
   static var suspend: Trouble { Trouble { Act(.suspend, for: $0.seconds(6, 900)) } }
@@ -168,7 +169,7 @@ extension Trouble {
 }
 
 extension Act {
-  /// A login page for a span, known to the device or not.
+  /// Returns an event with a login page, which the device detects or not.
   static func portal(_ span: Duration, _ isKnown: Bool) -> Act {
     Act(.captivePortal, 0, isKnown ? "known" : "unknown", for: span)
   }
@@ -178,24 +179,24 @@ extension Act {
   }
 }
 
-/// A kind of day; each draws plans of its own.
+/// A preset for drawing plans. Each preset has its own distribution.
 public enum DayPreset: String, Sendable, Hashable, Codable, CaseIterable {
-  /// No way out for short times, again and again; some rides make connections half-open instead.
+  /// Short times without a network, again and again. Some rides make connections half-open instead.
   case lift
-  /// Handovers, dead zones with and without a word, a narrow way, mappings that expire.
+  /// Handovers, dead zones with and without a report, narrow bandwidth, and expiring NAT mappings.
   case train
-  /// A login page, then a slow network that loses much, on a phone that is put away and taken out.
+  /// A login page, then a slow and lossy network, on a phone that is often put away and taken out.
   case cafe
-  /// Hours without a way out, with the phone asleep for much of it.
+  /// Hours without a network, during which the phone mostly sleeps.
   case aeroplane
-  /// Login pages that come and go, known to the device or not, and tokens that end meanwhile.
+  /// Login pages that come and go, detected or not, and tokens that expire meanwhile.
   case captivePortal
-  /// The server restarts, drains, refuses and forgets.
+  /// The server restarts, drains, refuses requests and drops old data.
   case deploy
-  /// Everything, with chances and weather of its own for each seed.
+  /// All faults, with probabilities and network conditions of its own for each seed.
   case swarm
 
-  /// Makes the same seed another day in each preset.
+  /// A constant that makes the same seed draw another plan in each preset.
   fileprivate var salt: UInt64 {
     switch self {
     case .lift: 0x1F << 40
@@ -210,7 +211,7 @@ public enum DayPreset: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 extension WorldPlan {
-  /// The plan of a seed: at least an hour of trouble.
+  /// Draws the plan of a seed: at least an hour with faults.
   public static func drawn(
     _ preset: DayPreset, seed: UInt64, server: Feature.Server = .usual
   ) -> WorldPlan {

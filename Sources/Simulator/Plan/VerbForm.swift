@@ -1,41 +1,41 @@
 import LinkCore
 
-/// What can happen in plans of a feature. Each verb is declared once, in `forms`.
+/// An event kind of a feature's plans. Each kind is declared once, in `forms`.
 public protocol PlanVerb: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
-  /// What each verb takes, concerns and says.
+  /// The arguments, the host and the description of each kind.
   static var forms: [Self: VerbForm] { get }
 }
 
 extension PlanVerb {
-  /// The declaration of the verb; one that was forgotten takes nothing and says its name.
+  /// The declaration of the kind. A missing one has no arguments and describes itself by its name.
   var form: VerbForm { Self.forms[self] ?? VerbForm { _ in rawValue } }
 }
 
-/// The declaration of a verb: its arguments, how long it lasts, and its words in stories.
+/// The declaration of an event kind: its arguments, its duration, and its description in traces.
 public struct VerbForm: Sendable {
-  /// In the order in which text writes them.
+  /// The arguments, in the order in which text writes them.
   let arguments: [VerbArgument]
-  /// What kind of host it concerns.
+  /// The kind of host that the event concerns by default.
   let host: HostKind
-  /// Kinds of hosts that it can concern as well, if an act names them.
+  /// The other kinds of hosts that the event can concern, if a plan names them.
   let others: [HostKind]
-  /// Whether a person does it, as opposed to trouble.
+  /// Whether a person causes the event, as opposed to a fault.
   let isOfPeople: Bool
   let lasting: Lasting
   let words: @Sendable (ActValues) -> String
 
-  /// How long an act is under way.
+  /// The time for which an event is under way.
   public enum Lasting: Sendable {
-    /// It is over at once.
+    /// The event is instantaneous.
     case none
-    /// For the span that its text names.
+    /// The span that the event's text states.
     case span
-    /// For that span and a time that the world needs.
+    /// The span that the event's text states, plus a time that the world needs.
     case spanAnd(Duration)
     case exactly(Duration)
   }
 
-  /// A verb that lasts for its span if it takes one, unless `lasting` says otherwise.
+  /// Creates the declaration of an event kind, which lasts for its span by default if it takes one.
   public init(
     _ arguments: VerbArgument..., of host: HostKind = .phone, or others: [HostKind] = [],
     isOfPeople: Bool = false, lasting: Lasting? = nil,
@@ -50,15 +50,15 @@ public struct VerbForm: Sendable {
   }
 }
 
-/// One argument of a verb, and which values text may give it.
+/// An argument of an event kind, and the values that text may give it.
 public enum VerbArgument: Sendable, Hashable {
   case span
   /// A delay.
   case time
-  /// How far a clock jumps; negative for back.
+  /// The distance by which a clock jumps; negative for backwards.
   case jump
   case number(ClosedRange<Int>)
-  /// A number that shrinking makes smaller.
+  /// A number that shrinking reduces.
   case count(ClosedRange<Int>)
   case word([String])
 
@@ -74,7 +74,7 @@ public enum VerbArgument: Sendable, Hashable {
     }
   }
 
-  /// Reads a word into the values; `false` where it is not allowed.
+  /// Reads a word into the values. Returns `false` if the word is not permitted.
   func read(_ word: String, into values: inout ActValues) -> Bool {
     switch self {
     case .span:
@@ -97,7 +97,7 @@ public enum VerbArgument: Sendable, Hashable {
     return true
   }
 
-  /// The description of the words that it takes, with their range.
+  /// A description of the valid words, with their range.
   var form: String {
     switch self {
     case .span: "a span of \(Duration.written.text)"
@@ -110,17 +110,17 @@ public enum VerbArgument: Sendable, Hashable {
   }
 }
 
-// How acts are written in files: a name, then arguments, such as `restStatus 503 30s`. Which host
-// is meant stands behind the name: `unreachable@1 30s`, `storeFull@backend 30s`, `kill@backend0 5s`
+// The text form of events in files: a name, then arguments, such as `restStatus 503 30s`. The host
+// follows the name: `unreachable@1 30s`, `storeFull@backend 30s`, `kill@backend0 5s`.
 extension Act {
-  /// The short form that `init(text:)` reads.
+  /// The text form that `init(text:)` reads.
   public var text: String {
     let host = host.map { "\($0)" } ?? ""
     let place = kind == nil && host.isEmpty ? "" : "@" + (kind?.rawValue ?? "") + host
     return ([name + place] + form.arguments.map { $0.text(values) }).joined(separator: " ")
   }
 
-  /// Reads what `text` writes; `nil` otherwise.
+  /// Reads the form that `text` writes. Returns `nil` if the text is invalid.
   public init?(text: some StringProtocol) {
     let words = text.split { $0 == " " }.map { String($0) }
     guard let head = words.first?.split(separator: "@", omittingEmptySubsequences: false),
@@ -145,7 +145,8 @@ extension Act {
     else { return nil }
   }
 
-  /// The arguments of the verb that a text begins with, or all verbs if it is none, for errors.
+  /// Returns the arguments of the event kind that a text names, or all kinds if it names none, for
+  /// errors.
   private static func form(of text: String) -> String {
     let name = text.prefix { $0 != " " && $0 != "@" }
     guard let verb = Verb<Own>(String(name)) else {
@@ -156,7 +157,7 @@ extension Act {
     return "; it is \(([String(name)] + arguments).joined(separator: ", "))"
   }
 
-  /// Hosts of one kind that a plan can name.
+  /// The maximum number of hosts of one kind that a plan can name.
   static var mostHosts: Int { 100 }
 }
 

@@ -1,21 +1,21 @@
 import LinkCore
 
-/// Everything that is decided before a run begins; the same plan makes the same run.
+/// All decisions made before a run begins. Equal plans give equal runs.
 public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {
-  /// The start of all chance in the run.
+  /// The seed of all random sources of the run.
   public var seed: UInt64
-  /// Which server is played against.
+  /// The server that the feature is played against.
   public var server: Feature.Server
-  /// How the network is by itself.
+  /// The network conditions without faults.
   public var weather: NetworkWeather
   /// The feature's own numbers.
   public var numbers: Feature.Numbers
-  /// What happens, by time.
+  /// The planned events, ordered by time.
   public var acts: [PlannedAct<Feature.Verb>]
-  /// The time until calm begins, as the world counts it.
+  /// The time until calm begins, on the world's clock.
   public var length: Duration
 
-  /// A plan on a good day, unless its weather says otherwise.
+  /// Creates a plan, with the network conditions of a good day unless others are given.
   public init(
     seed: UInt64, server: Feature.Server = .usual, weather: NetworkWeather = NetworkWeather(),
     numbers: Feature.Numbers = Feature.Numbers(), acts: [PlannedAct<Feature.Verb>],
@@ -30,11 +30,11 @@ public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {
   }
 }
 
-/// One act and its time from the beginning of the run.
+/// A planned event and its time.
 public struct PlannedAct<Own: PlanVerb>: Sendable, Hashable {
-  /// From the beginning of the run.
+  /// The time since the beginning of the run.
   public var at: Duration
-  /// What happens then.
+  /// The event.
   public var act: Act<Own>
 
   public init(at: Duration, _ act: Act<Own>) {
@@ -45,11 +45,11 @@ public struct PlannedAct<Own: PlanVerb>: Sendable, Hashable {
 
 /// The servers that a feature can be played against.
 public protocol ServerChoice: RawRepresentable<String>, CaseIterable, Codable, Sendable, Hashable {
-  /// The one that a plan means if it names none.
+  /// The server of a plan that names none.
   static var usual: Self { get }
 }
 
-/// The choice of a feature with one kind of server: neither files nor options name it.
+/// The choice of a feature with one kind of server, which neither files nor options name.
 public enum OneServer: String, ServerChoice {
   case only
 
@@ -57,12 +57,12 @@ public enum OneServer: String, ServerChoice {
 }
 
 extension ServerChoice {
-  /// Whether there is something to choose.
+  /// Whether there is more than one server to choose from.
   public static var isChoice: Bool { allCases.count > 1 }
 }
 
 extension WorldPlan {
-  /// The first act that cannot happen, with the member of its object that says so.
+  /// The first invalid event, with the member of its JSON object that is at fault.
   var problem: (index: Int, member: String, text: String)? {
     let hosts = Feature.hosts(numbers)
     for (index, planned) in acts.enumerated() {
@@ -77,7 +77,7 @@ extension WorldPlan {
 }
 
 extension Act {
-  /// Why it concerns no host of a world; `nil` if it concerns one.
+  /// Describes why the event concerns no host of a world. Returns `nil` if it concerns one.
   fileprivate func problem(among hosts: [HostKind]) -> String? {
     let kind = kind ?? form.host
     let count = hosts.count { $0 == kind }
@@ -91,7 +91,8 @@ extension Act {
   }
 }
 
-// How plans are written in files: spans as policies write theirs; what is usual may be left out.
+// The format of plan files. Time spans are written as in policies, and default values may be
+// omitted.
 extension WorldPlan: Codable {
   private enum Keys: String, CodingKey, CaseIterable {
     case seed, server, weather, actions, length

@@ -1,18 +1,18 @@
 public import LinkCore
 
-/// A plan that once failed, or shows a defect, and what must come of it from now on.
+/// A plan that once failed or that shows a defect, and the result expected from now on.
 public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable {
-  /// What it shows, in a few words.
+  /// A short description.
   public var name: String
-  /// Everything that happens.
+  /// The plan.
   public var plan: WorldPlan<Feature>
-  /// The numbers it was found with; `nil` for the feature's own.
+  /// The policy with which the failure was found; `nil` for the feature's own.
   public var policy: LinkPolicy?
-  /// The defect that is switched on.
+  /// The active defect, if any.
   public var defect: Feature.Defect?
-  /// What must be found, each kind once, by name; nothing where the run must be clean.
+  /// The kinds of findings that must occur, each once; empty if the run must be clean.
   public var expected: [Finding.Kind]
-  /// What was found when the case was made, for people.
+  /// The findings when the case was made, for people.
   public var found: [String]
 
   public init(
@@ -31,7 +31,7 @@ public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable
     case name, plan, policy, defect, expected, found
   }
 
-  /// Reads a case; one that a person wrote may leave out all but its name and its plan.
+  /// Reads a case. A handwritten one may omit all members but its name and its plan.
   public init(from decoder: any Decoder) throws {
     try decoder.container(keyedBy: FieldKey.self).expect(only: CodingKeys.allCases.map(\.rawValue))
     let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -50,7 +50,7 @@ public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable
     found = try container.decodeIfPresent([String].self, forKey: .found) ?? []
   }
 
-  /// What its run is played with.
+  /// The setup of the case's run.
   public var setup: RunSetup<Feature> {
     RunSetup(policy: policy ?? Feature.policy, defect: defect)
   }

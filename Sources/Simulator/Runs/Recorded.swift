@@ -4,28 +4,28 @@ public import LinkCore
 public protocol ReplayedFeature: SimulatedFeature {
   associatedtype Record: RunRecord where Record.Feature == Self
 
-  /// The promises that a journal can show to be broken.
+  /// The promises that can be checked in a journal.
   static var checkedInJournals: [Finding.Kind] { get }
-  /// How a model stands at the beginning of its journal.
+  /// Returns the feature's state of a model at the beginning of its journal.
   static func state(of model: Model) -> State
 }
 
-/// What a journal tells about the world around its model.
+/// The information that a journal contains about the world around its model.
 public protocol RunRecord {
   associatedtype Feature: SimulatedFeature
 
   init()
-  /// Whether the user wants the link, as far as the inputs say.
+  /// Whether the user wants the link, according to the inputs.
   var isWanted: Bool { get }
-  /// Takes what an input says about the world, before the model is told.
+  /// Records the information that an input contains about the world, before the model receives it.
   mutating func prepare(for input: Feature.Input, _ tape: inout RecordTape<Feature>)
-  /// Takes what an effect sets going.
+  /// Records the operation that an effect starts.
   mutating func note(_ effect: Feature.Effect, _ tape: inout RecordTape<Feature>)
-  /// Notes how the model stands.
+  /// Stores the model's state in the feature's state.
   func look(_ model: Feature.Model, _ state: inout Feature.State)
 }
 
-/// The checkers of a recorded run, and what they know.
+/// The checkers of a recorded run, and the phone state that they see.
 public struct RecordTape<Feature: SimulatedFeature> {
   var bench = Bench<Feature>()
 
@@ -33,7 +33,7 @@ public struct RecordTape<Feature: SimulatedFeature> {
     bench.views = [PhoneView(standing)]
   }
 
-  /// How the only phone of a journal stands.
+  /// The state of the journal's only phone.
   public var standing: Standing<Feature> {
     get { bench.views[0].standing }
     set { bench.views[0].standing = newValue }
@@ -41,25 +41,25 @@ public struct RecordTape<Feature: SimulatedFeature> {
 
   mutating func see(_ seen: Observation<Feature>) { bench.see(seen) }
 
-  /// Something that was asked for is here.
+  /// Records the answer to a pending request.
   mutating func answer() { standing.underWay = max(0, standing.underWay - 1) }
 }
 
-/// A real run, told by its journal, before the checkers of the simulator.
+/// A real run, which its journal replays to the checkers of the simulator.
 ///
-/// A journal knows the phone's side only. What only the server or the network could tell is not
-/// checked, nor is a timer that came late, since a device may have slept.
+/// A journal contains the phone's side only. Promises that need the server's or the network's side
+/// are not checked. Neither are late timers, since a device may have slept.
 public struct Recorded<Feature: ReplayedFeature> {
-  /// How late a timer of a real machine may come while it is awake.
+  /// The delay that a timer of a real machine may have while it is awake.
   private static var slack: Duration { .seconds(1) }
 
   private var tape: RecordTape<Feature>
   private var record = Feature.Record()
   private var isLaunched = false
-  /// The invariants that the model broke, each at the first step after which it did not hold.
+  /// The broken invariants, each with the time of the first step after which it did not hold.
   private var broken: [String: Instant] = [:]
 
-  /// A run that begins with this model.
+  /// Creates a run that begins with a model.
   public init(_ model: Feature.Model) {
     var standing = Standing<Feature>(
       policy: model.policy, status: model.status, own: Feature.state(of: model))
@@ -68,7 +68,7 @@ public struct Recorded<Feature: ReplayedFeature> {
     tape = RecordTape(standing)
   }
 
-  /// What was broken so far, as far as a journal can tell.
+  /// The findings so far, of the kinds that can be checked in a journal.
   public var findings: [Finding] {
     (tape.bench.findings + brokenInvariants).filter {
       Feature.checkedInJournals.contains($0.kind)
@@ -80,11 +80,11 @@ public struct Recorded<Feature: ReplayedFeature> {
       .map { Finding(.brokenInvariant, at: $0.value, $0.key) }
   }
 
-  /// The model was given an input, or its deadline had come if there is none.
+  /// Records that the model received an input, or reached its deadline if the input is `nil`.
   ///
   /// - Parameters:
-  ///   - effects: What it asked for.
-  ///   - model: The model after that.
+  ///   - effects: The effects that the model returned.
+  ///   - model: The model after the step.
   public mutating func see(
     _ input: Feature.Input?, at now: Instant, effects: [Feature.Effect], then model: Feature.Model
   ) {
@@ -119,10 +119,10 @@ public struct Recorded<Feature: ReplayedFeature> {
     }
   }
 
-  /// The journal ends here.
+  /// Ends the run at the end of the journal.
   public mutating func conclude() { tape.bench.conclude() }
 
-  /// A deadline that passed long ago: the device slept.
+  /// Advances to a time. If a deadline passed long ago, the device slept.
   private mutating func pass(to now: Instant) {
     if !isLaunched {
       isLaunched = true
@@ -138,7 +138,7 @@ public struct Recorded<Feature: ReplayedFeature> {
     tape.standing.now = now
   }
 
-  /// What an input says of the device and the connection.
+  /// Records the information that an input contains about the device and the connection.
   private mutating func prepare(for role: InputRole) {
     switch role {
     case .credentials(let event):
@@ -157,7 +157,8 @@ public struct Recorded<Feature: ReplayedFeature> {
 }
 
 extension LinkStatus {
-  /// Whether a rule of the policy ended the link, such as one for idle times: the user begins anew.
+  /// Whether a rule of the policy ended the link, such as that for idle times. The user must start
+  /// anew.
   fileprivate var isEndedByRule: Bool {
     if phase == .disconnected, case .ended? = reason { true } else { false }
   }

@@ -1,13 +1,13 @@
 public import LinkCore
 
-/// What a run is played with, beside its plan.
+/// The parameters of a run in addition to its plan.
 public struct RunSetup<Feature: SimulatedFeature>: Sendable {
-  /// How the link behaves.
+  /// The policy of the link.
   public var policy: LinkPolicy
-  /// The defect that is switched on.
+  /// The active defect, if any.
   public var defect: Feature.Defect?
 
-  /// The policy of the feature, and no defect, by default.
+  /// Creates a setup, by default with the feature's policy and without a defect.
   public init(policy: LinkPolicy = Feature.policy, defect: Feature.Defect? = nil) {
     self.policy = policy
     self.defect = defect
@@ -18,13 +18,13 @@ public struct RunSetup<Feature: SimulatedFeature>: Sendable {
 public struct RunOutcome<Feature: SimulatedFeature>: Sendable, Hashable {
   /// The seed of the plan.
   public var seed: UInt64
-  /// The server that it was played against.
+  /// The server that the plan was played against.
   public var server: Feature.Server
-  /// Every promise that was broken, in the order of the checkers.
+  /// All findings, in the order of the checkers.
   public var findings: [Finding]
-  /// What the run amounted to.
+  /// The counts of the run.
   public var counts: RunCounts<Feature.Tally>
-  /// A hash over everything that happened: equal for equal runs.
+  /// A hash over all events of the run, which is equal for equal runs.
   public var digest: UInt64
 
   public init(
@@ -38,35 +38,35 @@ public struct RunOutcome<Feature: SimulatedFeature>: Sendable, Hashable {
     self.digest = digest
   }
 
-  /// The kinds of what was found, each once, in the order of the feature's list.
+  /// The kinds of the findings, each once, in the order of the feature's list.
   public var kinds: [Finding.Kind] {
     Feature.kinds.filter { kind in findings.contains { $0.kind == kind } }
   }
 }
 
-/// What a run, or many runs together, amounted to.
+/// The counts of one run or of many.
 public struct RunCounts<Tally: RunTally>: Sendable, Hashable {
-  /// Plans that were played.
+  /// The number of plans played.
   public var runs = 0
-  /// Time that passed in the worlds, calm included.
+  /// The time that passed in the worlds, including calm.
   public var simulated = Duration.zero
-  /// Time in which the link was wanted and its process was awake.
+  /// The time in which the link was wanted and its process was awake.
   public var wanted = Duration.zero
-  /// Tries to connect.
+  /// The number of connection attempts.
   public var attempts = 0
-  /// Requests beside the sockets.
+  /// The number of requests outside the sockets.
   public var requests = 0
-  /// Ends of processes on phones.
+  /// The number of processes that ended on phones.
   public var kills = 0
-  /// Inputs and ticks of the models.
+  /// The number of inputs and ticks of the models.
   public var steps = 0
-  /// How often each kind of act happened, by its name.
+  /// The number of events of each kind, by name.
   public var acts: [String: Int] = [:]
   private var own: [Tally: Int] = [:]
 
   public init() {}
 
-  /// What the feature counts.
+  /// The feature's own counts.
   public subscript(tally: Tally) -> Int {
     get { own[tally] ?? 0 }
     set { own[tally] = newValue }
@@ -85,7 +85,7 @@ public struct RunCounts<Tally: RunTally>: Sendable, Hashable {
     own.merge(other.own, uniquingKeysWith: +)
   }
 
-  /// Tries to connect in an hour in which the link was wanted; `nil` when it never was.
+  /// The connection attempts per hour in which the link was wanted; `nil` if it never was.
   public var attemptsPerHour: Double? {
     wanted > .zero ? Double(attempts) * (.seconds(3600) / wanted) : nil
   }

@@ -1,30 +1,30 @@
-/// What many runs amounted to; the same in whatever order they were added.
+/// A summary of many runs, which does not depend on the order in which they are added.
 public struct RunSummary<Feature: SimulatedFeature>: Sendable, Hashable {
-  /// Failures that are kept whole; further ones are only counted.
+  /// The maximum number of failures that are stored whole. Further ones are only counted.
   public static var mostFailures: Int { 20 }
 
-  /// Of all runs together.
+  /// The counts of all runs.
   public private(set) var counts = RunCounts<Feature.Tally>()
-  /// How many runs had a finding.
+  /// The number of runs with a finding.
   public private(set) var failed = 0
-  /// The failures with the lowest seeds, by seed and server.
+  /// The failures with the lowest seeds, ordered by seed and server.
   public private(set) var failures: [RunOutcome<Feature>] = []
-  /// Made of the digests of all runs.
+  /// A sum of the digests of all runs.
   public private(set) var digest: UInt64 = 0
   private var found: [Finding.Kind: Int] = [:]
 
   public init() {}
 
-  /// How many findings of a kind there were.
+  /// The number of findings of a kind.
   public subscript(kind: Finding.Kind) -> Int { found[kind] ?? 0 }
 
-  /// How many findings there were.
+  /// The number of all findings.
   public var findings: Int { found.values.reduce(0, +) }
 
-  /// Whether nothing was found.
+  /// Whether no run has a finding.
   public var isClean: Bool { failed == 0 }
 
-  /// Takes a run in.
+  /// Adds a run.
   public mutating func add(_ outcome: RunOutcome<Feature>) {
     counts.add(outcome.counts)
     digest &+= outcome.digest
@@ -34,7 +34,7 @@ public struct RunSummary<Feature: SimulatedFeature>: Sendable, Hashable {
     keep([outcome])
   }
 
-  /// Takes what another summed up in.
+  /// Adds another summary.
   public mutating func add(_ other: RunSummary) {
     counts.add(other.counts)
     digest &+= other.digest

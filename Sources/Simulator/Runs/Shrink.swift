@@ -1,32 +1,35 @@
 import LinkCore
 
-/// Finds a smaller plan that still fails in the same way: fewer troubles, shorter, in better
-/// weather.
+/// A search for a smaller plan that still fails in the same way: fewer and shorter faults, and
+/// better network conditions.
 ///
-/// Delta debugging (Zeller, Hildebrandt 2002) over the plan's acts, then every number of it.
-/// The same plan shrinks to the same plan.
+/// Delta debugging (Zeller, Hildebrandt 2002) reduces the planned events, then every number of the
+/// plan. Shrinking is deterministic.
 public struct Shrink<Feature: SimulatedFeature> {
-  /// The plans that it makes smaller.
+  /// The type of plan that is shrunk.
   public typealias Plan = WorldPlan<Feature>
 
-  /// The smallest plan so far that fails.
+  /// The smallest failing plan so far.
   public private(set) var plan: Plan
-  /// How many plans were tried.
+  /// The number of plans tried.
   public private(set) var tries = 0
   private let limit: Int
   private let fails: (Plan) -> Bool
 
+  /// Creates a search.
+  ///
   /// - Parameters:
-  ///   - limit: Plans that are tried at most.
-  ///   - fails: Whether a plan fails in the way in question; it must hold for `plan`.
+  ///   - limit: The maximum number of plans to try.
+  ///   - fails: Returns whether a plan fails in the way in question. It must return true for
+  ///     `plan`.
   public init(_ plan: Plan, limit: Int = 1000, fails: @escaping (Plan) -> Bool) {
     self.plan = plan
     self.limit = limit
     self.fails = fails
   }
 
-  /// The smallest plan that breaks a promise of the given kind; where a defect is switched on, only
-  /// because of it.
+  /// Returns the smallest plan that breaks a promise of the given kind. With a defect, the plan
+  /// must be clean without it.
   ///
   /// - Parameter play: Plays a plan, as `Feature.play` does.
   public static func shrunk(
@@ -43,7 +46,7 @@ public struct Shrink<Feature: SimulatedFeature> {
     return shrink.plan
   }
 
-  /// Tries until nothing can be left out any more, or the limit is reached.
+  /// Searches until nothing more can be removed, or the limit is reached.
   public mutating func run() {
     var before: Plan
     repeat {
@@ -55,7 +58,7 @@ public struct Shrink<Feature: SimulatedFeature> {
     } while plan != before && tries < limit
   }
 
-  /// Takes a candidate over when it fails as well.
+  /// Adopts a candidate if it fails as well.
   private mutating func accept(_ change: (inout Plan) -> Void) -> Bool {
     var candidate = plan
     change(&candidate)
@@ -67,7 +70,7 @@ public struct Shrink<Feature: SimulatedFeature> {
     return true
   }
 
-  /// Leaves out halves, then quarters, down to single acts.
+  /// Removes halves, then quarters, down to single events.
   private mutating func removeActs() {
     var size = max(1, plan.acts.count / 2)
     while !plan.acts.isEmpty {
@@ -81,8 +84,8 @@ public struct Shrink<Feature: SimulatedFeature> {
     }
   }
 
-  /// One number of the weather, and of the feature, after the other becomes what it is on a good
-  /// day.
+  /// Sets the numbers of the network conditions and of the feature to those of a good day, one at a
+  /// time.
   private mutating func calm() {
     _ = accept {
       $0.weather = .calm
@@ -100,7 +103,7 @@ public struct Shrink<Feature: SimulatedFeature> {
     }
   }
 
-  /// Calm begins sooner, and what happens comes sooner.
+  /// Starts calm sooner and moves the events to earlier times.
   private mutating func shorten() {
     let last = plan.acts.map { $0.at + $0.act.length }.max() ?? .zero
     for rest in [Duration.seconds(1), .seconds(60), .seconds(600)] {
@@ -138,7 +141,7 @@ public struct Shrink<Feature: SimulatedFeature> {
 }
 
 extension Duration {
-  /// Without what is below a second.
+  /// The duration in whole seconds, rounded down.
   fileprivate var rounded: Duration { .seconds(components.seconds) }
   fileprivate var inMilliseconds: Duration { .milliseconds(nanoseconds / 1_000_000) }
 }

@@ -1,35 +1,35 @@
 public import LinkCore
 
-/// One part of a story: who did something, and what.
+/// One part of a trace line: the actor, and the description of its action.
 public typealias StoryPart = (who: StoryActor, what: String)
 
-/// The subject of a line of a story.
+/// The actor of a trace line.
 public enum StoryActor: String, Sendable, Hashable, CaseIterable {
-  /// What is planned to go wrong, or to be all right again.
+  /// A planned fault begins or ends.
   case plan
   case user
-  /// What the app does.
+  /// The app acts.
   case app
-  /// What the app shows.
+  /// The app shows something.
   case screen
   case phone
   case disk
   case network
   case server
-  /// A promise is broken here.
+  /// A checker reports a broken promise.
   case checker
 }
 
-/// One line of a story.
+/// One line of a trace.
 public struct StoryLine: Sendable, Hashable {
-  /// When it happened, from the beginning of the run.
+  /// The time since the beginning of the run.
   public var at: Duration
-  /// The part of the world that acted, or to which it happened.
+  /// The part of the world that acted or was affected.
   public var who: StoryActor
-  /// What happened, without a full stop.
+  /// The description, without a full stop.
   public var what: String
 
-  /// As `0:12:03.250  server   closes with 1001`.
+  /// The line's text, such as `0:12:03.250  server   closes with 1001`.
   public var text: String {
     let name = who == .checker ? "FOUND" : who.rawValue
     let pad = String(repeating: " ", count: max(0, 7 - name.count))
@@ -37,11 +37,11 @@ public struct StoryLine: Sendable, Hashable {
   }
 }
 
-/// Tells a run to people: who did what and when, in plain words.
+/// A trace, which describes a run for people: each actor, time and action in plain words.
 ///
-/// Pings, timers without a consequence and repetitions are left out unless the story is verbose.
+/// Pings, timers without a consequence and repetitions are omitted unless the trace is verbose.
 public struct Story<Feature: SimulatedFeature> {
-  /// One line of it.
+  /// One line of the trace.
   public typealias Line = StoryLine
 
   let isVerbose: Bool
@@ -50,21 +50,23 @@ public struct Story<Feature: SimulatedFeature> {
   private var findings: [Finding]
   private var lastStatus: [Int: String] = [:]
 
+  /// Creates a trace.
+  ///
   /// - Parameters:
-  ///   - findings: What was found in the same run, to be marked where it happened.
-  ///   - phones: How many phones the world has: with several, lines name theirs.
-  ///   - isVerbose: Leaves nothing out.
+  ///   - findings: The findings of the same run, to be marked where they happened.
+  ///   - phones: The number of phones in the world. If there are several, lines name theirs.
+  ///   - isVerbose: Whether the trace omits nothing.
   public init(findings: [Finding] = [], phones: Int = 1, isVerbose: Bool = false) {
     self.findings = findings.sorted { $0.at < $1.at }
     self.phones = phones
     self.isVerbose = isVerbose
   }
 
-  /// Plays a plan before a listener, and once before that to know what will be found.
+  /// Plays a plan twice: first to collect the findings, then to trace it for a listener.
   ///
   /// - Parameters:
-  ///   - begin: Hears what will be found, before the first line.
-  ///   - listen: Hears each line.
+  ///   - begin: Receives the outcome of the run before the first line.
+  ///   - listen: Receives each line.
   public static func tell(
     _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature> = RunSetup(), isVerbose: Bool = false,
     begin: (RunOutcome<Feature>) -> Void = { _ in }, listen: (Line) -> Void
@@ -84,7 +86,7 @@ public struct Story<Feature: SimulatedFeature> {
     return outcome
   }
 
-  /// The lines for one thing that happened, in order.
+  /// Returns the lines for one observation, in order.
   public mutating func tell(_ seen: Observation<Feature>, at now: Instant) -> [Line] {
     let start = self.start ?? now
     self.start = start
@@ -94,7 +96,7 @@ public struct Story<Feature: SimulatedFeature> {
     return found + parts(of: seen).map { Line(at: at, who: $0.who, what: $0.what + name) }
   }
 
-  /// What was found and not marked yet.
+  /// Returns the lines for the findings that are not marked yet.
   public mutating func end() -> [Line] { marks { _ in true } }
 
   private mutating func marks(_ isDue: (Finding) -> Bool) -> [Line] {
@@ -138,7 +140,7 @@ public struct Story<Feature: SimulatedFeature> {
     }
   }
 
-  /// What the app does, or shows; `nil` for what says nothing new.
+  /// Returns the part for an effect of the app, or `nil` if it shows nothing new.
   private mutating func part(of effect: Feature.Effect, _ host: HostID) -> StoryPart? {
     guard let words = Feature.statusWords(effect) else {
       return Feature.words(effect, isVerbose: isVerbose)

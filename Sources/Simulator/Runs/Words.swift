@@ -1,8 +1,8 @@
 import LinkCore
 
-/// How a story says things.
+/// The texts of traces.
 enum Words {
-  /// As `0:12:03.250`.
+  /// Formats a time as `0:12:03.250`.
   static func clock(_ time: Duration) -> String {
     let total = time.nanoseconds / 1_000_000
     let (seconds, thousandths) = total.quotientAndRemainder(dividingBy: 1000)
@@ -18,7 +18,8 @@ enum Words {
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
-  /// As `250 ms`, `12.3 s`, `5 min 3 s` or `2 h 5 min`; cut, not rounded.
+  /// Formats a duration as `250 ms`, `12.3 s`, `5 min 3 s` or `2 h 5 min`, truncated rather than
+  /// rounded.
   static func length(_ time: Duration) -> String {
     let thousandths = time.nanoseconds / 1_000_000
     let seconds = thousandths / 1000
@@ -35,7 +36,7 @@ enum Words {
     }
   }
 
-  /// As `1 message` or `3 messages`.
+  /// Formats a count as `1 message` or `3 messages`.
   static func count(_ number: Int, _ noun: String) -> String {
     number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
   }
@@ -77,12 +78,12 @@ enum Words {
     }
   }
 
-  /// What happened on a connection.
+  /// Describes an event on a connection.
   static func connection(_ attempt: AttemptID, _ what: String) -> StoryPart {
     (.network, "connection \(attempt.number) \(what)")
   }
 
-  /// What the device says about its way out.
+  /// Describes the network that the device reports.
   static func words(for way: Reachability) -> String {
     switch way {
     case .unreachable: "no way out"
@@ -91,7 +92,7 @@ enum Words {
     }
   }
 
-  /// What became of credentials.
+  /// Describes a change of credentials.
   static func words(for event: HeldLink.CredentialsEvent) -> String {
     switch event {
     case .available(let life): "has a token" + (life.map { " for \(length($0))" } ?? "")
@@ -102,9 +103,9 @@ enum Words {
   }
 }
 
-// What every link is told and asks for, in words.
+// Descriptions of the inputs and effects of every link.
 extension Words {
-  /// What happened to a model, as far as its role says.
+  /// Describes an input of a model, as precisely as its role permits.
   static func cause<Model: SimulatedModel>(_ input: Model.Input, of model: Model.Type) -> StoryPart
   {
     if let event = Model.event(of: input) { return cause(event) }
@@ -120,7 +121,7 @@ extension Words {
     }
   }
 
-  /// An event of any link.
+  /// Describes an event of any link.
   static func cause(_ event: LinkEvent) -> StoryPart {
     switch event {
     case .device(.reachability(let way)): (.phone, "says: \(words(for: way))")
@@ -135,7 +136,8 @@ extension Words {
     }
   }
 
-  /// What a model asks for, as far as its role says; `nil` for what a short story leaves out.
+  /// Describes an effect of a model, as precisely as its role permits. Returns `nil` if a short
+  /// trace omits it.
   static func effect<Model: SimulatedModel>(
     _ effect: Model.Effect, of model: Model.Type, isVerbose: Bool
   ) -> StoryPart? {
@@ -149,7 +151,7 @@ extension Words {
     }
   }
 
-  /// Where a link stands.
+  /// Describes the status of a link.
   static func status(_ status: LinkStatus) -> String {
     var words = status.phase.rawValue
     if status.attempt > 0 { words += " try \(status.attempt)" }

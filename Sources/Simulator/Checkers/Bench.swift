@@ -1,30 +1,30 @@
 import LinkCore
 
-/// The checkers of one promise each that a feature adds to those of its link.
+/// The checkers that a feature adds to those of its link, each for one promise.
 public protocol FeatureCheckers: Sendable {
   associatedtype Feature: SimulatedFeature
 
   init()
-  /// Sees a step of a phone's model: an input, or a tick if there is none, and its effects.
+  /// Checks a step of a phone's model: its effects, and the input, or `nil` for a tick.
   mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ standing: Standing<Feature>)
-  /// Sees an input of a step, with its effects.
+  /// Checks an input of a step, with its effects.
   mutating func told(
     _ input: Feature.Input, isLate: Bool, _ effects: [Feature.Effect],
     _ standing: Standing<Feature>)
-  /// Sees one effect of a step.
+  /// Checks one effect of a step.
   mutating func asked(_ effect: Feature.Effect, _ standing: Standing<Feature>)
-  /// Sees anything else, and how things stand right after it: for the phone that it is about, or
-  /// for the first one.
+  /// Checks any other observation, with the resulting state of the phone that it concerns, or of
+  /// the first phone.
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>)
-  /// Sees that a run of a phone's process began.
+  /// Handles the start of a phone's process.
   mutating func launched(_ standing: Standing<Feature>)
-  /// Sees what only the feature knows.
+  /// Checks a fact that only the feature can observe.
   mutating func noted(_ fact: Feature.Fact, _ standing: Standing<Feature>)
-  /// The run is over.
+  /// Concludes the checks at the end of the run.
   mutating func conclude(_ standing: Standing<Feature>)
-  /// What was broken so far.
+  /// The broken promises so far.
   var findings: [Finding] { get }
 }
 
@@ -55,8 +55,8 @@ extension FeatureCheckers {
   public mutating func conclude(_ standing: Standing<Feature>) {}
 }
 
-/// How a phone stands, beside the checkers of its link: checkers read it in place, since a copy
-/// would retain all that it holds.
+/// The state of a phone, together with the checkers of its link. Checkers read the state in place,
+/// since a copy would retain everything that it holds.
 struct PhoneView<Feature: SimulatedFeature>: Sendable {
   var standing: Standing<Feature>
   private(set) var checkers = LinkCheckers<Feature>()
@@ -87,21 +87,21 @@ struct PhoneView<Feature: SimulatedFeature>: Sendable {
   fileprivate var wholeBy: Instant? { checkers.wholeBy(standing.policy) }
 }
 
-/// All checkers of a run: those of each phone's link, and the feature's own.
+/// The checkers of a run: those of each phone's link, and the feature's own.
 struct Bench<Feature: SimulatedFeature>: Sendable {
   var views: [PhoneView<Feature>] = []
   private var own = Feature.Checkers()
 
-  /// Shows a step of a phone's model.
+  /// Passes a step of a phone's model to the checkers.
   mutating func stepped(
     _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect]
   ) {
     views[phone.index].stepped(input, isLate: isLate, effects, &own)
   }
 
-  /// Shows anything else.
+  /// Passes any other observation to the checkers.
   ///
-  /// - Parameter phone: The phone that it is about; `nil` for all.
+  /// - Parameter phone: The phone that the observation concerns; `nil` for all.
   mutating func met(_ seen: Observation<Feature>, of phone: Int?) {
     if let phone {
       views[phone].met(seen)
@@ -111,7 +111,7 @@ struct Bench<Feature: SimulatedFeature>: Sendable {
     views[phone ?? 0].met(seen, &own)
   }
 
-  /// Shows an observation of either kind.
+  /// Passes an observation of either kind to the checkers.
   mutating func see(_ seen: Observation<Feature>) {
     switch seen {
     case .told(let phone, let input, let isLate, let effects):
@@ -128,10 +128,10 @@ struct Bench<Feature: SimulatedFeature>: Sendable {
     for phone in views.indices { views[phone].conclude() }
   }
 
-  /// When everything must be whole; `nil` before calm.
+  /// The time by which everything must be complete; `nil` before calm.
   var wholeBy: Instant? { views.compactMap(\.wholeBy).max() }
 
-  /// What was broken so far, by time; at most 20.
+  /// The broken promises so far, ordered by time; at most 20.
   var findings: [Finding] {
     Array(
       (own.findings + views.flatMap(\.checkers.findings)).enumerated()
@@ -140,7 +140,7 @@ struct Bench<Feature: SimulatedFeature>: Sendable {
   }
 }
 
-/// The checkers of one link: each promise of the link has one that can find it broken.
+/// The checkers of one link, one for each of its promises.
 struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   private var outstanding = Outstanding<Feature>()
   private var windows = AttemptWindows<Feature>()
@@ -166,7 +166,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
 
   var found = Findings()
 
-  /// When everything must be whole; `nil` before calm.
+  /// Returns the time by which everything must be complete; `nil` before calm.
   func wholeBy(_ policy: LinkPolicy) -> Instant? { healing.limit(policy) }
 
   mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
@@ -203,7 +203,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     refreshes.asked(role, effect, standing)
     lateness.asked(role, effect, standing)
     secrecy.asked(role, effect, standing)
-    // Most effects show something, which is none of these.
+    // Most effects only show something and are skipped here.
     if role == .other { return }
     healing.asked(role, effect, standing)
     haste.asked(role, effect, standing)
@@ -214,7 +214,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   }
 
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
-    // Most of what happens is a fact of the feature, which says nothing about the link.
+    // Most observations are facts of the feature, which do not concern the link.
     if case .fact = seen { return passed(standing) }
     outstanding.met(seen, standing)
     windows.met(seen, standing)
@@ -254,21 +254,22 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-/// A checker of one promise of a link: it is told what came in, each effect, and how things stand.
+/// A checker of one promise of a link, which receives each input, each effect and the resulting
+/// state.
 protocol LinkChecker: Sendable {
   associatedtype Feature: SimulatedFeature
   var found: Findings { get }
 
-  /// The model was given an input; its effects follow.
+  /// Handles an input of the model. The resulting effects follow.
   mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>)
-  /// The model's deadline came; its effects follow.
+  /// Handles a tick of the model. The resulting effects follow.
   mutating func ticked(_ standing: Standing<Feature>)
   mutating func asked(_ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>)
-  /// Anything else happened.
+  /// Handles any other observation.
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>)
-  /// How things stand after all of it.
+  /// Handles the resulting state.
   mutating func settled(_ standing: Standing<Feature>)
-  /// The run is over.
+  /// Handles the end of the run.
   mutating func conclude(_ standing: Standing<Feature>)
 }
 
@@ -282,10 +283,10 @@ extension LinkChecker {
   mutating func settled(_ standing: Standing<Feature>) {}
   mutating func conclude(_ standing: Standing<Feature>) {}
 
-  /// What was broken so far.
+  /// The broken promises so far.
   var findings: [Finding] { found.all }
 
-  /// Sees a step of the model in order: the input, the effects, and how things stand.
+  /// Handles a step of the model in order: the input, the effects, and the resulting state.
   mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ standing: Standing<Feature>

@@ -1,21 +1,22 @@
 import LinkCore
 
-/// Never a false "connected": only over a socket that the server took, and not for long over one on
-/// which nothing passes any more.
+/// Finds a false "connected": over a socket that the server did not accept, or for too long over a
+/// dead connection.
 struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// Attempts of this run of the process that the server took.
+  /// The attempts of this run of the process that the server accepted.
   private var taken: Set<AttemptID> = []
-  /// The one of them that was looked up last.
+  /// The accepted attempt that was looked up last.
   private var known: AttemptID?
-  /// The present connection, once nothing passes on it any more.
+  /// The present connection, once it is dead.
   private var dead: Dead?
   private var clock = Awake()
   private var toldOf: AttemptID?
 
   private struct Dead: Sendable {
     var attempt: AttemptID
-    /// Time awake since then, or since the last sign of life that was still on its way.
+    /// The time awake when the connection died, or at its last sign of life, which was still in
+    /// transit.
     var since: Duration
   }
 
@@ -27,7 +28,7 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
 
   mutating func ticked(_ standing: Standing<Feature>) { clock.pass(standing) }
 
-  /// Something happened that says nothing about the link.
+  /// Records an observation that does not concern the link.
   mutating func passed(_ standing: Standing<Feature>) { clock.pass(standing) }
 
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
@@ -68,7 +69,7 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-/// Counts the time in which the process is awake.
+/// A counter of the time in which a process is awake.
 struct Awake: Sendable {
   private(set) var awake = Duration.zero
   private var last: (now: Instant, isAwake: Bool)?
@@ -80,7 +81,7 @@ struct Awake: Sendable {
 }
 
 extension LivenessPolicy {
-  /// The longest that a link on which nothing passes may be taken for alive; `nil` without a rule.
+  /// The maximum time for which a dead link may be considered alive; `nil` without a rule.
   var bound: Duration? {
     let slowest = ping.map { max($0, degradedPing ?? $0, poorPing ?? $0) }
     let asked = slowest.map { $0 + pongTimeout * pongRoundTrips * pongTries }

@@ -1,19 +1,18 @@
 import LinkCore
 
-/// A deliberate defect of a feature: each is a mistake that real clients make, and each must be
-/// caught.
+/// A deliberate defect of a feature: a mistake that real clients make, and that checkers must find.
 public protocol DeliberateDefect: RawRepresentable<String>, CaseIterable, Codable, Sendable,
   Hashable
 {
   associatedtype Server: ServerChoice
 
-  /// The defect of the link that it is, if it is one.
+  /// The equivalent defect of the link, if there is one.
   var link: LinkDefect? { get }
-  /// The servers with which it can show.
+  /// The servers against which the defect can be found.
   var catchable: [Server] { get }
-  /// What it is caught as; one of these is enough.
+  /// The kinds of findings that may report the defect. One of them suffices.
   var kinds: [Finding.Kind] { get }
-  /// The number of swarm's seeds within which it is caught, with each server that can show it.
+  /// The number of `swarm` seeds within which the defect must be found, with each possible server.
   var seeds: Int { get }
 }
 
@@ -24,35 +23,35 @@ extension DeliberateDefect {
   public var seeds: Int { 20 }
 }
 
-/// A deliberate defect that every model with a link can have, made at the seam between the model
-/// and its world.
+/// A deliberate defect that every model with a link can have. It is made at the seam between the
+/// model and its world.
 public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
-  /// Starts the count of tries again at each open.
+  /// The attempt count starts again at each open.
   case countResetOnOpen
-  /// A connection counts as good at once, however short it stands.
+  /// A connection counts as stable at once, however short it is.
   case noStability
-  /// Takes events of older attempts for the present one's.
+  /// Events of earlier attempts are attributed to the current one.
   case takesLateEvents
-  /// Polls no more after it was in background.
+  /// Polling stops for good after the background.
   case losesStandby
-  /// Counts the time of the dial to that for which a connection stood.
+  /// The time of the dial counts as time of the connection.
   case countsTheDial
-  /// Tries at once after the server closed all connections.
+  /// The client reconnects at once after the server closed all connections.
   case noSpread
-  /// Uses timers that stand still while it is suspended.
+  /// Timers stop while the process is suspended.
   case timersStopAsleep
-  /// Never asks a silent connection for a sign of life.
+  /// Silent connections are never pinged.
   case noLiveness
-  /// Takes a connection for dead that is only quiet.
+  /// Quiet connections are considered dead.
   case closesAlive
-  /// Comes back when it likes, whatever time or window the server names.
+  /// The `Retry-After` and the window of the server are ignored.
   case ignoresWish
-  /// Refreshes its credentials in the middle of their life.
+  /// Credentials are refreshed in the middle of their lifetime.
   case refreshesEarly
-  /// Takes failures of the server for refusals of its credentials.
+  /// Failures of the server are treated as refusals of the credentials.
   case blamesCredentials
 
-  /// What it is caught as.
+  /// The kinds of findings that may report the defect.
   var kinds: [Finding.Kind] {
     switch self {
     case .countResetOnOpen, .noStability, .noSpread, .ignoresWish, .refreshesEarly, .countsTheDial:
@@ -65,11 +64,11 @@ public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// The seam between a model and its world: clean, or as a defect of the link would have it.
+/// The seam between a model and its world, with or without a defect of the link.
 ///
-/// A defect is never made inside the model. The seam changes what the model is told, or its
-/// numbers, so that the two together behave as the mistaken client would. Checkers are told the
-/// truth: the input as the world made it, and the policy without defect.
+/// A defect is never inside the model. The seam changes the model's inputs or its policy, so that
+/// model and seam together behave as a faulty client would. Checkers receive the original input and
+/// the policy without the defect.
 struct LinkSeam<Model: SimulatedModel>: Sendable {
   let defect: LinkDefect?
   private var hadStandby = false
@@ -78,10 +77,10 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     self.defect = defect
   }
 
-  /// A new run of the process.
+  /// Handles a new run of the process.
   mutating func launched() { hadStandby = false }
 
-  /// The policy that the model really follows.
+  /// Returns the policy that the model follows.
   func policy(_ policy: LinkPolicy) -> LinkPolicy {
     switch defect {
     case .countResetOnOpen: policy.countingFromTheStart
@@ -98,11 +97,11 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     }
   }
 
-  /// What of an input really reaches the model.
+  /// Returns the input that reaches the model, or `nil` if none does.
   ///
   /// - Parameters:
-  ///   - current: The attempt that counts for the model now.
-  ///   - status: What the model says of its link before the input.
+  ///   - current: The model's current attempt.
+  ///   - status: The model's link status before the input.
   mutating func input(
     _ input: Model.Input, current: AttemptID?, status: LinkStatus
   ) -> Model.Input? {
@@ -118,7 +117,8 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     }
   }
 
-  /// A link that polled before the background is not told that the app is in front again.
+  /// Returns whether an input is lost. A link that polled before the background does not receive
+  /// the return to the foreground.
   private mutating func loses(_ role: InputRole, _ status: LinkStatus) -> Bool {
     switch role {
     case .lifecycle(.background):

@@ -1,34 +1,34 @@
 public import LinkCore
 
-/// A promise that was broken.
+/// A broken promise.
 public struct Finding: Sendable, Hashable, Codable {
-  /// The promise: what tables, `--json` and the corpus call it. A feature adds its own.
+  /// The kind of promise, as named in tables, `--json` and the corpus. A feature adds its own
+  /// kinds.
   public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
-    /// Its name.
+    /// The name of the kind.
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Wanted, and nothing was outstanding.
+    /// The link was wanted and nothing was outstanding.
     public static let stuck = Kind(rawValue: "stuck")
-    /// More tries, requests or refreshes than the policy allows.
+    /// There were more attempts, requests or refreshes than the policy permits.
     public static let storm = Kind(rawValue: "storm")
-    /// Connected was shown where nothing could pass, for longer than the policy allows.
+    /// "Connected" was shown over a dead connection for longer than the policy permits.
     public static let falselyConnected = Kind(rawValue: "falselyConnected")
-    /// An event of an older attempt changed something.
+    /// An event of an earlier attempt had an effect.
     public static let late = Kind(rawValue: "late")
-    /// Something that was there was given up, or something was asked for, and nothing made it
-    /// necessary.
+    /// A live connection was closed, or a request was made, without a reason.
     public static let needless = Kind(rawValue: "needless")
-    /// A token where none may be.
+    /// A token appeared where none may.
     public static let leaked = Kind(rawValue: "leaked")
-    /// More in memory than the bound.
+    /// A collection in memory exceeded its bound.
     public static let unbounded = Kind(rawValue: "unbounded")
-    /// A machine broke an invariant that it states (`SelfChecking`).
+    /// A machine broke one of its invariants (`SelfChecking`).
     public static let brokenInvariant = Kind(rawValue: "brokenInvariant")
-    /// More happened than any run needs, in all or at one instant.
+    /// There were more events than any run needs, in total or at one instant.
     public static let endless = Kind(rawValue: "endless")
-    /// Not whole within the stated time of calm.
+    /// Not everything was complete within the stated time of calm.
     public static let unhealed = Kind(rawValue: "unhealed")
 
     public init(from decoder: any Decoder) throws {
@@ -41,11 +41,11 @@ public struct Finding: Sendable, Hashable, Codable {
     }
   }
 
-  /// The promise.
+  /// The kind of promise.
   public var kind: Kind
-  /// On the clock of the world.
+  /// The time on the world's clock.
   public var at: Instant
-  /// For people: what was expected and what was seen.
+  /// The expected and the observed behavior, for people.
   public var detail: String
 
   public init(_ kind: Kind, at: Instant, _ detail: String) {
@@ -55,17 +55,17 @@ public struct Finding: Sendable, Hashable, Codable {
   }
 }
 
-/// What a checker found, up to a bound: the first few tell the story.
+/// The findings of a checker, up to a bound, since the first few suffice.
 public struct Findings: Sendable, Hashable {
-  /// How many are kept.
+  /// The maximum number of findings.
   public static let limit = 20
 
-  /// In the order in which they were found.
+  /// The findings, in the order in which they were added.
   public private(set) var all: [Finding] = []
 
   public init() {}
 
-  /// Keeps one more, unless there are enough.
+  /// Adds a finding, unless the limit is reached.
   public mutating func add(
     _ kind: Finding.Kind, at time: Instant, _ detail: @autoclosure () -> String
   ) {
@@ -73,10 +73,10 @@ public struct Findings: Sendable, Hashable {
   }
 }
 
-/// Finds more in memory than the feature's bounds allow.
+/// Finds collections in memory that exceed the feature's bounds.
 struct Bounds<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// Each bound is reported once in a run of the process.
+  /// The bounds reported so far, since each is reported once in a run of the process.
   private var told: [String] = []
 
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {

@@ -1,26 +1,26 @@
 import LinkCore
 
-/// Finds a connection that is closed as silent although the line lives.
+/// Finds live connections that are closed as silent.
 ///
-/// The bound is the policy's: a connection may be closed by a timer only if nothing came over it
-/// for `liveness.silence`, or since a ping for as long as its pong and those of the tries behind it
-/// may take at least.
+/// The policy sets the bound. A timer may close a connection only if nothing was received over it
+/// for `liveness.silence`, or for the minimum time that a ping's pong and those of its retries may
+/// take.
 struct Haste<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var line: Line?
-  /// Whether a timer led to what happens now.
+  /// Whether the present step is a tick.
   private var isTick = false
   private var wasConnected = false
-  /// When the link must leave, since its app is in background.
+  /// The time at which the link must close because its app is in the background.
   private var leavesAt: Instant?
 
-  /// The connection that stands.
+  /// The open connection.
   private struct Line: Sendable {
     let attempt: AttemptID
     var heard: Instant
     var pinged: Instant?
 
-    /// Whether neither the rule of silence nor that of pings may end it.
+    /// Returns whether neither the silence rule nor the ping rule may end the connection.
     func lives(at now: Instant, _ policy: LivenessPolicy) -> Bool {
       let quiet = heard.duration(to: now)
       if let silence = policy.silence, quiet >= silence { return false }
@@ -43,7 +43,7 @@ struct Haste<Feature: SimulatedFeature>: LinkChecker {
     _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
   ) {
     if case .ping(let attempt) = role, attempt == line?.attempt {
-      // The first one that may be without its answer.
+      // The first ping that may be unanswered.
       let first = line?.pinged ?? standing.now
       line?.pinged = first
     }
@@ -77,7 +77,7 @@ struct Haste<Feature: SimulatedFeature>: LinkChecker {
 }
 
 extension LivenessPolicy {
-  /// The least time from a ping without an answer to the end of the link: a suspect one is asked
-  /// once, and has as long as a second try.
+  /// The minimum time from an unanswered ping to the end of the link: a link being verified is
+  /// pinged once, and has the time of a second try.
   fileprivate var leastPatience: Duration { pongTimeout * min(pongTries, pongRoundTrips, 2) }
 }

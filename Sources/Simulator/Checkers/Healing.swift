@@ -1,19 +1,20 @@
 import LinkCore
 
-/// Finds a world that does not become whole in calm, and a link that was left and still waits.
+/// Finds a world that does not become complete in calm, and a link that still waits after the user
+/// left.
 struct Healing<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var calm: Instant?
-  /// A server asked before calm for no try before this.
+  /// The time before which a server, in a response before calm, permits no attempt.
   private var notBefore: Instant?
-  /// The last attempt that began before calm: its refusal may come after it.
+  /// The last attempt that began before calm. Its refusal may arrive later.
   private var lastAttempt: AttemptID?
   private var isWhole = false
   private var isLeft = false
 
-  /// When everything must be whole; `nil` before calm.
+  /// Returns the time by which everything must be complete; `nil` before calm.
   ///
-  /// Calm does not shorten the time for which a server asked to be left alone.
+  /// Calm does not shorten a server's `Retry-After`.
   func limit(_ policy: LinkPolicy) -> Instant? {
     calm.map { max($0, notBefore ?? $0).advanced(by: policy.calmLimit) }
   }
@@ -37,7 +38,7 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
 
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
     if case .calm = seen { calm = standing.now }
-    // A process that begins knows of no wish.
+    // A new process has no stored `Retry-After`.
     if case .launched = seen { (notBefore, lastAttempt) = (nil, nil) }
   }
 
@@ -66,8 +67,9 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
 }
 
 extension LinkPolicy {
-  /// From calm until everything must be whole: the longest wait that the policy makes by itself (a
-  /// probe of the slow standby), a series of tries after it, and 90 s for the work.
+  /// The time from the start of calm until everything must be complete: the longest wait of the
+  /// policy itself (a probe of the slow standby), a series of attempts after it, and 90 s for the
+  /// work.
   var calmLimit: Duration {
     var wait = Duration.zero
     if case .poll(let poll) = standby {

@@ -1,17 +1,17 @@
 import LinkCore
 
-/// Finds events of an older attempt that change something.
+/// Finds events of an earlier attempt that have an effect.
 struct Lateness<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isLate = false
-  /// How things stood before.
+  /// The phase after the previous step.
   private var phase = LinkStatus.Phase.disconnected
   private var deadline: Instant?
 
   private static var name: String { "an event of an older attempt" }
 
   mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
-    // What is due anyway may be done with the next best input.
+    // An action that is due anyway may happen with any input.
     self.isLate = isLate && deadline.map { $0 > standing.now } ?? true
   }
 
@@ -31,7 +31,7 @@ struct Lateness<Feature: SimulatedFeature>: LinkChecker {
 
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) { passed() }
 
-  /// Something happened that is no step of the model.
+  /// Records an observation that is not a step of the model.
   mutating func passed() { isLate = false }
 
   mutating func settled(_ standing: Standing<Feature>) {

@@ -1,28 +1,28 @@
 public import LinkCore
 
-/// A model that drives a link, as far as a world must see it.
+/// A model that drives a link, as a world sees it.
 public protocol LinkClient: Machine {
-  /// What its user is told about the link.
+  /// The status of the link that the user sees.
   var status: LinkStatus { get }
-  /// The attempt or connection that counts now; events of every other one are late.
+  /// The current attempt or connection. Events of all others are late.
   var currentAttempt: AttemptID? { get }
-  /// The queued connect of the system beside it, whose events count as well.
+  /// The system's queued connect, whose events are not late either.
   var queuedAttempt: AttemptID? { get }
 }
 
 extension LinkClient {
-  /// There is none.
+  /// The default, which is no queued connect.
   public var queuedAttempt: AttemptID? { nil }
 
-  /// How the model stands. It changes nothing; it is mutating so that an element of an array is
-  /// read in place and not copied.
+  /// Returns the state of the model. This changes nothing; it is mutating so that an array element
+  /// is read in place instead of copied.
   mutating func glance() -> Glance {
     Glance(
       status: status, deadline: deadline, current: currentAttempt, queued: queuedAttempt)
   }
 }
 
-/// How a model stands.
+/// The state of a model that checkers see.
 struct Glance {
   var status: LinkStatus
   var deadline: Instant?
@@ -30,70 +30,71 @@ struct Glance {
   var queued: AttemptID?
 }
 
-/// A model that one set of checkers can check: it says what its inputs and effects mean to the link
-/// that it drives, or, if it holds none, to the work that it tries again.
+/// A model that the shared checkers can check. It maps its inputs and effects to their meaning for
+/// its link or, if it has none, for the work that it retries.
 public protocol SimulatedModel: LinkClient {
-  /// The policy that it follows.
+  /// The policy that the model follows.
   var policy: LinkPolicy { get }
-  /// The input that tells the model of an event; `nil` if there is none.
+  /// Returns the input for an event; `nil` if the model has none.
   static func input(_ event: LinkEvent, at wall: Timestamp) -> Input?
-  /// The event that an input holds as it is; `nil` for another input.
+  /// Returns the event that an input contains unchanged; `nil` for any other input.
   static func event(of input: Input) -> LinkEvent?
-  /// What an input means to the link.
+  /// Returns the meaning of an input for the link.
   static func role(of input: Input) -> InputRole
-  /// What an effect asks for the link.
+  /// Returns the meaning of an effect for the link.
   static func role(of effect: Effect) -> EffectRole
-  /// The same input of another attempt, if it belongs to one.
+  /// Returns the input with another attempt, if it belongs to one.
   static func renamed(_ input: Input, to attempt: AttemptID) -> Input
 }
 
 /// A model that drives a link.
 public protocol LinkModel: SimulatedModel where Input: LinkInput {
-  /// The link that it drives.
+  /// The link that the model drives.
   var link: HeldLink { get }
 }
 
 extension LinkModel {
-  /// The policy of its link.
+  /// The policy of the link.
   public var policy: LinkPolicy { link.policy }
   public static func input(_ event: LinkEvent, at wall: Timestamp) -> Input? {
     Input(event, at: wall)
   }
   public static func event(of input: Input) -> LinkEvent? { input.event }
-  /// What its user is told about the link.
+  /// The status of the link that the user sees.
   public var status: LinkStatus { link.status }
-  /// The attempt or connection that counts now.
+  /// The current attempt or connection.
   public var currentAttempt: AttemptID? { link.currentAttempt }
-  /// The queued connect that is armed.
+  /// The pending queued connect.
   public var queuedAttempt: AttemptID? { link.queuedAttempt }
 }
 
-/// What an input means to a link.
+/// The meaning of an input for a link.
 public enum InputRole: Sendable, Equatable {
   /// The user wants the link.
   case wanted
-  /// The user wants it no longer.
+  /// The user no longer wants the link.
   case left
-  /// Something about the device or the user's wishes changed.
+  /// The state of the device or the user's intent changed.
   case changed
   case lifecycle(Lifecycle)
-  /// A reason to try again: a person asked, the device woke.
+  /// A reason for another attempt: the user requested one, or the device woke.
   case trigger
   case credentials(HeldLink.CredentialsEvent)
   case opened(AttemptID)
-  /// Valid data came over a socket.
+  /// Valid data was received over a socket.
   case data(AttemptID)
-  /// The server announced that it will close all connections, and over how long clients shall
+  /// The server announced that it will close all connections, and the time over which clients must
   /// return.
   case draining(AttemptID, within: Duration)
-  /// Anything else came over a socket.
+  /// Anything else was received over a socket.
   case heard(AttemptID)
   case lost(AttemptID, LinkFailure)
-  /// A request beside the link was answered; `isTrigger` if that is a reason to try again.
+  /// A request outside the link was answered. `isTrigger` is true if that is a reason for an
+  /// attempt.
   case answered(isTrigger: Bool)
-  /// A request beside the link failed.
+  /// A request outside the link failed.
   case refused(LinkFailure)
-  /// Nothing that concerns the link.
+  /// The input does not concern the link.
   case other
 
   /// The attempt that the input belongs to.
@@ -107,7 +108,7 @@ public enum InputRole: Sendable, Equatable {
     }
   }
 
-  /// Whether what was tried before does not count any more.
+  /// Whether the input makes earlier attempts irrelevant.
   var isNewStart: Bool {
     switch self {
     case .wanted, .left, .changed, .lifecycle, .trigger: true
@@ -119,24 +120,24 @@ public enum InputRole: Sendable, Equatable {
   }
 }
 
-/// What an effect asks of a link's shell.
+/// The meaning of an effect for a link.
 public enum EffectRole: Sendable, Equatable {
   case open(AttemptID)
   case close(AttemptID)
   case ping(AttemptID)
   case refreshCredentials
-  /// A request beside the link, which will be answered.
+  /// A request outside the link, which will be answered.
   case request
   /// A call of the store, which will be answered.
   case store
-  /// A notice to the user; an event of an older attempt may lead to one.
+  /// A notice to the user. Events of an earlier attempt may cause one.
   case notice
   /// The notice that the user must sign in.
   case signIn
-  /// What the user sees, and all else.
+  /// Any other effect, such as an update of the screen.
   case other
 
-  /// Whether an answer is outstanding once it is carried out.
+  /// Whether the effect has an answer that is outstanding once it is carried out.
   var asks: Bool {
     switch self {
     case .open, .refreshCredentials, .request, .store: true
@@ -146,7 +147,7 @@ public enum EffectRole: Sendable, Equatable {
 }
 
 extension LinkEvent {
-  /// What it means to any link.
+  /// The meaning of the event for any link.
   public var role: InputRole {
     switch self {
     case .device(.reachability): .changed

@@ -1,8 +1,8 @@
 import LinkCore
 
-// The same policy without one of its rules.
+// Policies without one of their rules.
 extension LinkPolicy {
-  /// As many tries as may be, each with the wait that the schedule has for its first.
+  /// The policy with the maximum number of attempts, each after the schedule's first wait.
   var countingFromTheStart: LinkPolicy {
     var retry = retry
     retry.first = retry.first.repeatingItsStart
@@ -22,17 +22,18 @@ extension LinkPolicy {
     return with(retry)
   }
 
-  /// The same without a rule of silence.
+  /// The policy without pings or a silence rule.
   var withoutPings: LinkPolicy {
     var liveness = liveness
     liveness.ping = nil
-    // A policy that would never find a half-open link is refused, so some have a day of silence.
+    // A policy that would never detect a half-open link is invalid, so some need a silence of a
+    // day.
     let needsOne = standby == .none && liveness.idle == nil
     liveness.silence = needsOne ? .seconds(86_400) : nil
     return with(retry, liveness)
   }
 
-  /// The same with so little patience that a quiet connection counts as dead.
+  /// The policy with such short time-outs that a quiet connection is considered dead.
   var hasty: LinkPolicy {
     var liveness = liveness
     liveness.silence = liveness.silence.map { $0 / 3 }
@@ -49,7 +50,7 @@ extension LinkPolicy {
     return with(retry)
   }
 
-  /// The same with credentials that are due at half of their life.
+  /// The policy with credentials that are due after half of their lifetime.
   var refreshingEarly: LinkPolicy {
     var gate = gate
     gate.refreshLead = .seconds(86_400)
@@ -61,7 +62,7 @@ extension LinkPolicy {
     return with(retry, verdicts: verdicts.merging(blamed.map { ($0, .refresh) }) { $1 })
   }
 
-  /// The same with other parts; without a change where it would not be valid.
+  /// Returns the policy with other parts, or unchanged if the result would be invalid.
   func with(
     _ retry: RetryPolicy, _ liveness: LivenessPolicy? = nil, gate: GatePolicy? = nil,
     standby: StandbyPolicy? = nil, verdicts: [FailureClass: Verdict]? = nil
@@ -78,9 +79,9 @@ extension LinkPolicy {
 }
 
 extension Schedule {
-  /// The shortest wait that a policy may have behind the first of a list.
+  /// The minimum wait of a policy after the first of a list.
   private static let shortest = Duration.milliseconds(100)
-  /// The longest list that a policy may hold.
+  /// The maximum number of waits in a list.
   private static let longest = 1000
 
   fileprivate var repeatingItsStart: Schedule {

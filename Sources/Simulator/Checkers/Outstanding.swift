@@ -1,20 +1,20 @@
 import LinkCore
 
-/// Something is always outstanding while the link is wanted, and what falls due is done in time.
+/// Finds a wanted link for which nothing is outstanding, and deadlines that are missed.
 struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var before: Moment?
   private var awakeSince = Instant.zero
-  /// Since when it is held back by what is not so.
+  /// The time since which the link has been held without a cause.
   private var heldSince: Instant?
-  /// The deadline at which it was suspended.
+  /// The deadline at the time of suspension.
   private var sleeping: Instant??
-  /// What happens now asks for something, which is under way from now on.
+  /// Whether the present step starts an operation, which is pending from now on.
   private var asks = false
-  /// A finding tells of a state, not of every moment in it.
+  /// Whether the present state was reported, since each is reported once.
   private var isTold = false
 
-  /// How things stood.
+  /// The state after the previous step.
   private struct Moment: Sendable {
     var now: Instant
     var deadline: Instant?
@@ -59,7 +59,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  /// Something happened that says nothing about the link.
+  /// Records an observation that does not concern the link.
   mutating func passed(_ standing: Standing<Feature>) { lapse(until: standing.now) }
 
   mutating func settled(_ standing: Standing<Feature>) {
@@ -79,10 +79,10 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  /// The run is over.
+  /// Checks the time until the end of the run.
   mutating func conclude(_ standing: Standing<Feature>) { lapse(until: standing.now) }
 
-  /// Time passed since the last thing happened.
+  /// Checks the time that passed since the last observation.
   private mutating func lapse(until now: Instant) {
     guard let before, before.isAwake, before.now < now else { return }
     if before.isIdle { tell(before.now, "is wanted, and nothing is outstanding") }
@@ -98,8 +98,8 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
 }
 
 extension Standing {
-  /// Wanted, and nothing would ever happen again, although nothing is in the way and no answer
-  /// ended it.
+  /// Whether the link is wanted and nothing would ever happen again, although nothing blocks it and
+  /// no failure ended it.
   fileprivate var isIdle: Bool {
     deadline == nil && mayWork && currentAttempt == nil && queuedAttempt == nil && underWay == 0
       && !storeFails && status.phase != .failed
@@ -107,8 +107,8 @@ extension Standing {
 
   fileprivate var isHeldInVain: Bool { status.phase == .held && mayWork }
 
-  /// How long a link may be held although the device says that there is a way out: until the
-  /// network has settled, or for the time of a login page that it found itself.
+  /// The maximum time for which a link may be held although the device reports a network: the
+  /// debounce time of the network, or the wait for a login page that the link itself detected.
   fileprivate var longestHold: Duration {
     guard status.reason == .obstacle(.captivePortal), let portal = policy.gate.portal else {
       return policy.gate.settle
@@ -120,17 +120,17 @@ extension Standing {
 }
 
 extension LinkStatus {
-  /// For people: where it stands and why.
+  /// A description of the phase and its reason, for people.
   var words: String {
     guard let reason else { return phase.rawValue }
     return "\(phase.rawValue), \(reason)"
   }
 }
 
-/// Finds tries to connect outside the windows of the policy.
+/// Finds attempts that exceed the windows of the policy.
 struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// When this run of the process tried, oldest first; as many as the largest window needs.
+  /// The times of this process's attempts, oldest first, as many as the largest window needs.
   private var tries: [Instant] = []
 
   mutating func asked(
@@ -155,8 +155,8 @@ struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-/// Finds anything that goes out to the network while the user does not want the link: before they
-/// first do, and after they left.
+/// Finds network activity while the user does not want the link: before first connecting, and after
+/// leaving.
 struct Leaving<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isAway = true

@@ -1,21 +1,21 @@
 import LinkCore
 
-/// Finds credentials that are refreshed before they are due, or not when they are.
+/// Finds credentials that are refreshed before they are due, or not when they are due.
 ///
-/// They are due `gate.refreshLead` before they end, or at half of a shorter life, and not within
-/// `gate.refreshTimeout` of the last refresh. A refusal makes them due at once. When they are due
-/// while the link is wanted and its process runs, a second may pass.
+/// Credentials are due `gate.refreshLead` before they expire, or after half of a shorter lifetime,
+/// and not within `gate.refreshTimeout` of the last refresh. A refusal makes them due at once.
+/// While the link is wanted and its process runs, a due refresh may be a second late.
 struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// Whether there are credentials.
+  /// Whether the phone has credentials.
   private var isThere = false
-  /// When the next refresh is allowed that nothing else causes; `nil` for never.
+  /// The earliest time of a refresh without another cause; `nil` for never.
   private var allowed: Instant?
-  /// When it must have begun; `nil` where nothing promises it.
+  /// The time at which a refresh must begin; `nil` if none is required.
   private var due: Instant?
-  /// What is told now refuses the credentials.
+  /// Whether the present input refuses the credentials.
   private var isRefused = false
-  /// Since when nothing is in the way of a refresh that is due.
+  /// The time since which nothing prevents a due refresh.
   private var readySince: Instant?
 
   private static var slack: Duration { .seconds(1) }
@@ -48,7 +48,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
         allowed.map { "\(now.duration(to: $0)) before they are due" } ?? "without a cause"
       found.add(.storm, at: now, "credentials were refreshed \(detail)")
     }
-    // One that is not answered counts as failed after its time, and the next waits as long again.
+    // A refresh without an answer fails after its time-out, and the next waits as long again.
     allowed = now.advanced(by: standing.policy.gate.refreshTimeout * 2)
     due = nil
   }
@@ -91,7 +91,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  /// Time passed since the last thing happened.
+  /// Checks the time that passed since the last observation.
   private mutating func lapse(_ standing: Standing<Feature>) {
     guard let due, let readySince,
       max(due, readySince).advanced(by: Self.slack) < standing.now

@@ -1,23 +1,24 @@
 import LinkCore
 
-/// Finds credentials that are refreshed more than once for a cause, or twice at a time.
+/// Finds credentials that are refreshed more than once for a cause, or twice at the same time.
 struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// When the refresh that runs began.
+  /// The time at which the running refresh began.
   private var running: Instant?
-  /// What is told now refuses the credentials.
+  /// Whether the present input refuses the credentials.
   private var isRefused = false
-  /// The last refresh was for a refusal, and is not answered yet.
+  /// Whether the last refresh was caused by a refusal and is still unanswered.
   private var isForRefusal = false
-  /// Refreshes for a refusal that brought new credentials. One that brought none is made again.
+  /// The number of consecutive refreshes after a refusal that returned new credentials. A refresh
+  /// that returned none may be repeated.
   private var inRow = 0
-  /// When the last new credentials came.
+  /// The time of the most recent new credentials.
   private var broughtAt: Instant?
 
-  /// Credentials that are refused later than this may have expired, which is another cause: the
-  /// shortest life of a token in plans (120 s), less 10 s that its answer may take.
+  /// The age from which refused credentials may have expired, which is another cause. It is the
+  /// shortest lifetime of a token in plans (120 s), less the 10 s that its response may take.
   private static var life: Duration { .seconds(110) }
-  /// One for the socket, one for the requests beside it.
+  /// The permitted causes: one for the socket, one for the requests outside it.
   private static var causes: Int { 2 }
 
   mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
@@ -43,7 +44,7 @@ struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
   mutating func asked(
     _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
   ) {
-    // What comes after is the user's, who signs in.
+    // After a sign-in request, the next credentials are the user's.
     if case .signIn = role { inRow = 0 }
     guard case .refreshCredentials = role else { return }
     let time = standing.policy.gate.refreshTimeout

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// Finds a token in anything that the model asks to write, to send or to show.
+/// Finds tokens in anything that the model stores, sends or shows.
 struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var logged = LogSample()
@@ -20,12 +20,12 @@ struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-/// Each eighth of the values that a log would describe: a description costs more than a step, and
-/// all of one kind are made by the same lines.
+/// A sample of every eighth value that a log would describe. A description costs more than a step,
+/// and the same code describes all values of a kind.
 struct LogSample {
   private var seen = 0
 
-  /// Counts one more; returns whether it is looked at.
+  /// Counts a value and returns whether it is in the sample.
   mutating func takesNext() -> Bool {
     seen += 1
     return seen % 8 == 1
@@ -33,7 +33,7 @@ struct LogSample {
 }
 
 extension LinkFailure {
-  /// What it says for people.
+  /// The detail for people.
   var text: String? {
     switch self {
     case .unreachable(let detail), .dns(let detail), .tls(_, let detail), .closed(_, let detail),
@@ -45,7 +45,7 @@ extension LinkFailure {
 }
 
 extension LinkStatus.Reason {
-  /// What it says for people.
+  /// The detail for people.
   var text: String? {
     switch self {
     case .failure(let failure), .exhausted(let failure): failure.text

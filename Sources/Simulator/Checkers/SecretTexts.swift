@@ -1,19 +1,19 @@
-/// Texts that must appear nowhere, such as tokens; looking for all of them costs one pass.
+/// Texts that must not appear anywhere, such as tokens. One pass searches for all of them.
 public struct SecretTexts: Sendable, Hashable, ExpressibleByArrayLiteral {
-  /// The texts by their first three bytes.
+  /// The texts, by their first three bytes.
   private var texts: [UInt32: [[UInt8]]] = [:]
-  /// Whether a text begins with a byte.
+  /// Whether any text begins with a byte, for each of the 256 bytes.
   private var isFirst: [Bool] = []
 
-  /// A list of texts.
+  /// Creates a set of texts.
   public init(arrayLiteral texts: String...) {
     for text in texts { insert(text) }
   }
 
-  /// How many texts there are.
+  /// The number of texts.
   public var count: Int { texts.values.reduce(0) { $0 + $1.count } }
 
-  /// Adds a text; one of fewer than three bytes would appear by chance, and is not added.
+  /// Adds a text. Texts of fewer than three bytes are ignored, since they would appear by chance.
   public mutating func insert(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count > 2 else { return }
@@ -22,7 +22,7 @@ public struct SecretTexts: Sendable, Hashable, ExpressibleByArrayLiteral {
     texts[Self.start(bytes, 0), default: []].append(bytes)
   }
 
-  /// Returns whether one of the texts stands in another text.
+  /// Returns whether another text contains any of the texts.
   public func appear(in text: String) -> Bool {
     guard !isFirst.isEmpty else { return false }
     let bytes = Array(text.utf8)

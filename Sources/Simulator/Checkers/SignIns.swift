@@ -1,39 +1,39 @@
 import LinkCore
 
-/// Finds a user who is asked to sign in although nobody refused them for good.
+/// Finds sign-in requests to a user whose credentials were not refused for good.
 ///
-/// That takes one of three things: there are no credentials and the issuer gives none; the issuer
-/// gives none after the server refused those that there are; or the server refuses new ones as it
-/// refused those before, and took neither meanwhile.
+/// A request is valid in three cases: there are no credentials and the issuer returns none; the
+/// issuer returns none after the server refused the present ones; or the server refuses new
+/// credentials as it refused the previous ones, and accepted neither meanwhile.
 struct SignIns<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isThere = false
-  /// The server refused the present credentials.
+  /// Whether the server refused the present credentials.
   private var isRefused = false
-  /// What became of credentials on the socket, and beside it.
+  /// The fate of the credentials on the socket and in other requests.
   private var socket = Fate.fine
   private var requests = Fate.fine
-  /// How often there were new credentials; what was opened with which.
+  /// The number of new credentials so far, and the number at the time of the present dial.
   private var renewals = 0
   private var renewedAt: Instant?
   private var opening: (attempt: AttemptID, renewals: Int)?
   private var openedAt: Instant?
-  /// What is told now is a reason to ask the user.
+  /// Whether the present input is a reason for a sign-in request.
   private var isAllowed = false
 
   private enum Fate: Sendable {
     case fine
     case refused
-    /// Refused, and there are new ones since.
+    /// The credentials were refused, and there have been new ones since.
     case renewed
 
     mutating func refuse() { if self == .fine { self = .refused } }
     mutating func renew() { if self == .refused { self = .renewed } }
   }
 
-  /// A connection that stood for so long has shown that its credentials were taken.
+  /// The age from which a connection proves that the server accepted its credentials.
   private static var proof: Duration { .seconds(1) }
-  /// An answer may come twice; its copy comes within this time, and shows nothing of newer
+  /// The time within which the copy of a response may arrive. It proves nothing about newer
   /// credentials.
   private static var echo: Duration { .seconds(30) }
 

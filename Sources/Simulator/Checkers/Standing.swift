@@ -1,33 +1,33 @@
 public import LinkCore
 
-/// How things stand for one phone right after something happened: what checkers know beside it.
+/// The state of one phone right after an observation, as checkers see it.
 public struct Standing<Feature: SimulatedFeature>: Sendable {
   /// The time of the world, on a clock that never stops.
   public var now: Instant
-  /// The policy that the link is meant to follow.
+  /// The policy that the link must follow.
   public var policy: LinkPolicy
-  /// What the model says of itself; meaningless while no process runs.
+  /// The status that the model reports; meaningless while no process runs.
   public var status: LinkStatus
-  /// When the model wants to be woken.
+  /// The time at which the model must be woken.
   public var deadline: Instant?
   public var currentAttempt: AttemptID?
-  /// The queued connect that the model has armed with the system.
+  /// The queued connect that the model has pending with the system.
   public var queuedAttempt: AttemptID?
-  /// A process runs, and its timers do.
+  /// Whether a process runs and its timers are active.
   public var isAwake = false
-  /// The user wants the link.
+  /// Whether the user wants the link.
   public var isWanted = false
-  /// Whether the device says that there is a way out.
+  /// Whether the device reports that there is a network.
   public var isReachable = true
-  /// Whether the user is signed in, as far as the phone knows.
+  /// Whether the user is signed in, as far as the phone can tell.
   public var isSignedIn = true
-  /// Requests, dials and store calls that will still be answered.
+  /// The number of requests, dials and store calls that await an answer.
   public var underWay = 0
-  /// The store refuses now.
+  /// Whether the store rejects writes now.
   public var storeFails = false
-  /// Every token that exists; none may appear in what the model asks to write or show.
+  /// All existing tokens. None may appear in anything that the model stores or shows.
   public var secrets: SecretTexts = []
-  /// What only the feature knows.
+  /// The state that only the feature has.
   public var own: Feature.State
 
   public init(
@@ -43,45 +43,45 @@ public struct Standing<Feature: SimulatedFeature>: Sendable {
   }
 }
 
-/// Something that happened in a world: the truth, which no single host sees whole.
+/// An event of a world, including the facts that no single host can observe completely.
 ///
-/// Checkers, stories and the digest of a run are made of these, in order.
+/// The input of checkers, traces and the digest of a run is a sequence of these values.
 public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
   // The process on a phone.
-  /// A run of the process began, numbered from 1.
+  /// A run of the process began. Runs are numbered from 1.
   case launched(HostID, run: Int)
-  /// It died at once; what was only in memory is gone.
+  /// The process died at once and lost its memory.
   case killed(HostID)
-  /// The system stopped its timers and its sockets.
+  /// The system stopped the timers and the sockets of the process.
   case suspended(HostID)
   case resumed(HostID)
 
   // The model.
-  /// It was given an input and asked for these effects; `isLate` if the input belongs to an attempt
-  /// that did not count any more.
+  /// The model received an input and returned these effects. `isLate` is true if the input belongs
+  /// to an attempt that is no longer current.
   case told(HostID, Feature.Input, isLate: Bool, effects: [Feature.Effect])
-  /// Its deadline came.
+  /// The model reached its deadline and returned these effects.
   case ticked(HostID, effects: [Feature.Effect])
 
-  // Lines, by their phone and attempt.
-  /// The server took an upgrade, or refused it with a status.
+  // Lines, identified by their phone and attempt.
+  /// The server accepted an upgrade, or refused it with a status.
   case upgraded(HostID, AttemptID, status: Int)
   /// The server no longer has a connection, however it ended.
   case serverLost(HostID, AttemptID)
-  /// Nothing will pass again over a connection that the phone still takes for open.
+  /// A connection that the phone still considers open went dead for good.
   case wentDead(HostID, AttemptID)
 
   // The plan.
   case began(Act<Feature.Verb>)
-  /// A trouble of the plan is over.
+  /// A fault of the plan ended.
   case ended(Act<Feature.Verb>)
-  /// From now on nothing goes wrong any more.
+  /// No further faults occur from now on.
   case calm
 
-  /// What only the feature knows.
+  /// A fact that only the feature can observe.
   case fact(Feature.Fact)
 
-  /// The phone that it is about; `nil` for the whole world.
+  /// The phone that the observation concerns; `nil` for the whole world.
   public var host: HostID? {
     switch self {
     case .launched(let host, _), .killed(let host), .suspended(let host), .resumed(let host),

@@ -1,17 +1,17 @@
 import LinkCore
 
-/// A series of tries ends in standby: only a link that stood, valid data, or something new starts
-/// another one.
+/// Finds series of attempts that do not end in standby. Only a link that was stable, valid data, or
+/// a new reason starts another series.
 struct Tries<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// Tries since a link last proved itself or something new came.
+  /// The number of attempts since a link was last proven or a new reason came.
   private var count = 0
   private var last: Instant?
-  /// The connection that stands, and since when.
+  /// The open connection and the time at which it opened.
   private var connection: (attempt: AttemptID, since: Instant)?
-  /// The loss that is just told asks for a spread retry.
+  /// Whether the present input is a loss after which the retry must be jittered.
   private var isDropped = false
-  /// How often a try followed such a loss in the same instant.
+  /// The number of attempts in the same instant as such a loss.
   private var prompt = 0
 
   mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
@@ -77,8 +77,8 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
 }
 
 extension LinkPolicy {
-  /// The most tries without a new reason: the free first one, its schedule, and one probe when the
-  /// standby finds the server back; `nil` without end.
+  /// The maximum number of attempts without a new reason: the first attempt, its schedule, and one
+  /// probe when the standby finds that the server is back. `nil` for no limit.
   fileprivate var longestSeries: Int? {
     guard let first = retry.first.attempts, let reconnect = retry.reconnect.attempts else {
       return nil
@@ -86,7 +86,7 @@ extension LinkPolicy {
     return max(first, reconnect) + 2
   }
 
-  /// The least time between two tries out of standby: a poll must find the server back.
+  /// The minimum time between two attempts from standby: a poll must find that the server is back.
   fileprivate var restOfStandby: Duration {
     switch standby {
     case .none: retry.longestWish

@@ -1,23 +1,25 @@
 import LinkCore
 
-/// Finds tries that come before the server wants them: before the time that a refusal names, or too
-/// early in the window over which the clients of a server that drains shall return.
+/// Finds attempts that are earlier than the server permits: before the `Retry-After` of a refusal,
+/// or too early in the window over which clients of a draining server must return.
 ///
-/// A time is a bound for every try. A window is one for all of them together: in one run, tries may
-/// come early only as often as chance makes them. Each counts how often its place in the window can
-/// be doubled until the end of it; so many doublings happen once in a billion runs.
+/// A `Retry-After` bounds every attempt. A window bounds all attempts of a run together: they may
+/// be early only as often as a uniform draw makes them. For each attempt, this counts how often its
+/// time since the drain can be doubled within the window. By chance, the sum exceeds its bound in
+/// one of a billion runs.
 struct Wishes<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// The server asked for no try before this.
+  /// The time before which the server permits no attempt.
   private var notBefore: Instant?
-  /// The window that the server of the present connection announced.
+  /// The window that the server announced on the present connection.
   private var window: (attempt: AttemptID, length: Duration)?
-  /// A connection was lost that had a window, and nothing else was a reason to try since.
+  /// The lost connection whose window applies, while nothing else has been a reason to connect
+  /// since.
   private var drained: (at: Instant, window: Duration)?
   private var returns = 0
   private var doublings = 0
 
-  /// The doublings of so many returns that chance does not make.
+  /// The sum of doublings for the number of returns that chance does not exceed.
   private var bound: Int { 30 + 3 * returns }
 
   mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
@@ -79,7 +81,7 @@ struct Wishes<Feature: SimulatedFeature>: LinkChecker {
 }
 
 extension Duration {
-  /// How often a part of it can be doubled without being longer; 20 at most.
+  /// Returns how often a part can be doubled without exceeding the duration; at most 20.
   fileprivate func doublings(of part: Duration) -> Int {
     var (length, count) = (part * 2, 0)
     while length <= self, count < 20 { (length, count) = (length * 2, count + 1) }

@@ -5,19 +5,19 @@ import LinkWire
 
 /// The checkers of a bottle's own promises.
 public struct BottleCheckers: FeatureCheckers {
-  /// The feature that they check.
+  /// The feature that the checkers check.
   public typealias Feature = BottleFeature
 
   private var found = Findings()
   private var scans = BottleScans()
   private var idling = BottleIdling()
   private var keeping = BottleKeeping()
-  /// When the bottle recorded what is not stored.
+  /// The times at which the bottle made the records that are not stored yet.
   private var waiting: [UInt32: Instant] = [:]
   private var known: Set<UInt32> = []
-  /// The ids of the chunk that came last.
+  /// The IDs of the latest chunk.
   private var chunk: [UInt32] = []
-  /// The numbers of the drinks that this run of the app has shown, and the newest of them.
+  /// The numbers of the drinks that this run of the app has shown, and the highest of them.
   private var shown: Set<UInt64> = []
   private var lastShown: UInt64 = 0
 
@@ -110,7 +110,7 @@ public struct BottleCheckers: FeatureCheckers {
       clear.advanced(by: standing.own.bound) < standing.now, !waiting.isEmpty
     else { return }
     for (id, made) in waiting.sorted(by: { $0.key < $1.key }) {
-      // What was made before waits for the next connection.
+      // Earlier records wait for the next connection.
       guard let start = made >= clear ? made : standing.own.freshSince,
         start.advanced(by: standing.own.bound) < standing.now
       else { continue }
@@ -131,19 +131,19 @@ public struct BottleCheckers: FeatureCheckers {
   }
 }
 
-/// Finds an app that waits for its bottle while the system holds nothing for it, and requests that
-/// are answered late, twice or untruly.
+/// A checker that finds an app that waits for its bottle although the system has nothing pending,
+/// and requests that are answered late, twice or wrongly.
 struct BottleKeeping: Sendable {
   private(set) var found = Findings()
   private var awakeSince = Instant.zero
-  /// The requests that were not answered, by when they must be.
+  /// The unanswered requests, with the times by which they must be answered.
   private var asked: [UInt64: Instant] = [:]
-  /// The bytes of requests that were not written yet.
+  /// The bytes of requests that have not been written yet.
   private var unwritten: [UInt64: (attribute: BottleAttribute, bytes: [UInt8])] = [:]
   private var isTold = false
   private var isAway = true
 
-  /// A refresh or a command, then the state that confirms a deletion.
+  /// The time for a refresh or a command, then for the state that confirms a deletion.
   private static let patience = Duration.seconds(21)
 
   mutating func told(
@@ -227,7 +227,8 @@ struct BottleKeeping: Sendable {
 }
 
 extension LinkPolicy {
-  /// How long an app that is awake may leave nothing with the system: after a fast failure.
+  /// The maximum time for which an awake app may have nothing pending with the system, which occurs
+  /// after a fast failure.
   var longestBare: Duration {
     guard case .queuedConnect(let queue) = standby else { return .zero }
     return max(queue.floor, queue.rearm) + .milliseconds(100)

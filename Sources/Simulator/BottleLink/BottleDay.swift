@@ -1,31 +1,31 @@
 public import LinkCore
 
-/// A usual day of a bottle and its phone, and what it costs with the timers of a plan.
+/// An ordinary day of a bottle and its phone, and its cost with the timers of a plan.
 ///
-/// A person is up for 16 hours and takes the bottle every half an hour, three of four times to
-/// drink; twice it is carried about for 20 minutes. The app is opened eight times for a minute and
-/// is suspended else; the system takes 10 to 60 s to notice an advertisement.
+/// A person is up for 16 hours and takes the bottle every half an hour, three out of four times to
+/// drink. Twice, the bottle is carried for 20 minutes. The app is opened eight times for a minute
+/// and is suspended otherwise. The system takes 10 to 60 s to notice an advertisement.
 public struct BottleDay: Sendable, Hashable {
-  /// The plan that the timers are from.
+  /// The number of the plan that defines the timers.
   public var profile: Int
-  /// The seconds in which the bottle is awake.
+  /// The number of seconds in which the bottle is awake.
   public var awake: Int
-  /// The seconds in which the bottle advertises.
+  /// The number of seconds in which the bottle advertises.
   public var advertising: Int
-  /// The seconds in which the bottle is connected.
+  /// The number of seconds in which the bottle is connected.
   public var connected: Int
-  /// The seconds in which the phone scans.
+  /// The number of seconds in which the phone scans.
   public var scanning: Int
-  /// The drinks that were poured.
+  /// The number of drinks poured.
   public var drinks: Int
-  /// The drinks that were stored within two minutes.
+  /// The number of drinks stored within two minutes.
   public var soon: Int
 
-  /// The plans whose timers there are.
+  /// The plans that define timers.
   public static let profiles = [28, 34, 35]
   private static let soonest = Duration.seconds(120)
 
-  /// Plays a day; the same seed makes the same day.
+  /// Plays a day. Equal seeds give equal days.
   public static func played(
     _ profile: Int, seed: UInt64, policy: LinkPolicy = .bottleLink
   ) -> BottleDay {
@@ -66,7 +66,7 @@ public struct BottleDay: Sendable, Hashable {
         Act(.carries, for: .seconds(1200)),
         at: .seconds(3600 * Int64(hour)) + sketch.draw.seconds(900, 1800))
     }
-    // Seven times it is put away for two hours less a minute, and then for the night.
+    // The phone is put away seven times for two hours less a minute, and then for the night.
     for visit in 0..<8 {
       let span = visit < 7 ? Int64(7_200 - 60) : 86_400 - 7 * 7_200 - 90
       sketch.add(Act(.suspend, for: .seconds(span)), at: .seconds(60 + 7_200 * Int64(visit)))

@@ -2,15 +2,15 @@ import LinkCore
 import LinkWire
 
 extension BottleFeature {
-  /// What can happen in plans beside the kernel's troubles.
+  /// The event kinds of plans, in addition to the kernel's faults.
   public enum Verb: String, PlanVerb {
     // People.
-    /// Somebody takes so many drinks in a row.
+    /// Somebody takes a number of drinks in a row.
     case drinks
     case moves
-    /// The bottle is carried about.
+    /// The bottle is carried around.
     case carries
-    /// Somebody pours so many millilitres out; less than 0 is a refill.
+    /// Somebody pours out a number of milliliters; a negative number is a refill.
     case pours
     case shakes
     case refreshes
@@ -21,14 +21,14 @@ extension BottleFeature {
     case holds
     /// The user turns the feature off for a while.
     case pauses
-    /// The user gives the bottle up, so that any is taken.
+    /// The user removes the bottle, so that any bottle is accepted.
     case forgets
     // The bottle.
     case restarts
-    /// It restarts with empty memory, and somebody drinks.
+    /// The bottle restarts with empty memory, and somebody drinks.
     case wipes
     case flat
-    /// The battery is measured, at so many percent.
+    /// The battery is measured, with a charge in percent.
     case measures
     // The radio.
     case away
@@ -36,18 +36,18 @@ extension BottleFeature {
     case crowded
     /// Notifications are lost or repeated, and writes fail.
     case lossy
-    /// Values are cut off.
+    /// Values are truncated.
     case garbles
     case bluetooth
-    /// Callbacks of older attempts come again.
+    /// Callbacks of earlier attempts occur again.
     case echoes
     // The phone's system.
-    /// Its clock falls back to 2017, as after a flat battery.
+    /// The phone's clock falls back to 2017, as after a flat battery.
     case timeless
-    /// It ends the app, and launches it again when the bottle is there.
+    /// The system ends the app, and launches it again when the bottle is there.
     case evict
 
-    /// The declarations of all verbs.
+    /// The declarations of all event kinds.
     public static let forms: [Verb: VerbForm] = [
       .drinks: VerbForm(.count(1...60), of: .peripheral, isOfPeople: true) {
         "takes \(Words.count($0.number, "drink"))"
@@ -90,7 +90,7 @@ extension BottleFeature {
       },
     ]
 
-    /// The amounts at the bounds of what counts as a drink, a refill and a change of the level.
+    /// The amounts at the bounds of a drink, a refill and a change of the level.
     static let amounts = [
       "-1000", "-101", "-100", "-99", "-10", "-9", "9", "10", "29", "30", "99", "100", "900",
     ]
@@ -125,7 +125,7 @@ extension BottleFeature {
 }
 
 extension Sketch<BottleFeature> {
-  /// The bottle, the phone, and what people do on any day.
+  /// Adds the bottle, the phone, and the common actions of people.
   fileprivate mutating func bottle() {
     numbers.profile = draw.one(28, 34, 35, 35)
     numbers.passive = draw.one(.seconds(10), .seconds(30), .seconds(60))
@@ -144,7 +144,7 @@ extension Sketch<BottleFeature> {
     }
   }
 
-  /// On every other day, what people seldom do with a bottle.
+  /// Adds actions that people seldom take with a bottle, in every second plan.
   fileprivate mutating func tinker() {
     guard draw.one(true, false) else { return }
     scatter(draw.count(0...6)) { Act(.pours, 0, $0.any(of: BottleFeature.Verb.amounts)) }
@@ -172,7 +172,7 @@ extension Sketch<BottleFeature> {
     if draw.happens(0.1) { scatter(draw.count(1...4)) { _ in Act(.wipes) } }
   }
 
-  /// Hours without Bluetooth, with the app away for most of it.
+  /// Draws hours without Bluetooth, with the app closed or suspended for most of them.
   fileprivate mutating func fly() {
     length = draw.seconds(7200, 14_400)
     let start = draw.seconds(300, 1200)
@@ -186,7 +186,7 @@ extension Sketch<BottleFeature> {
     scatter(draw.count(1...3)) { Act(.suspend, for: $0.seconds(6, 900)) }
   }
 
-  /// What can go wrong between a phone and a bottle; the order is part of every seed.
+  /// The faults between a phone and a bottle. Their order is part of every seed.
   fileprivate static var troubles: [Trouble<BottleFeature.Verb>] {
     [
       .background, .suspend, .suspend, .kill, .store, .wall,

@@ -6,64 +6,64 @@ import LinkWire
 extension BottleFeature {
   /// A deliberate defect of a phone with a bottle.
   public enum Defect: String, DeliberateDefect {
-    /// There is one kind of server.
+    /// The servers of this world: there is one kind.
     public typealias Server = OneServer
 
-    /// Queues nothing with the system: its reconnects hang on timers and bursts.
+    /// Nothing is queued with the system, so that reconnects depend on timers and bursts.
     case timerOnly
-    /// The end of a burst takes the queued connect with it.
+    /// The end of a burst removes the queued connect as well.
     case queueEndsWithBurst
-    /// Arms the queued connect again at once, however fast it failed.
+    /// The queued connect is repeated at once, however fast it failed.
     case noFloor
-    /// Acknowledges a chunk before it is stored.
+    /// A chunk is acknowledged before it is stored.
     case acksEarly
-    /// Acknowledges nothing.
+    /// No chunk is acknowledged.
     case neverAcks
-    /// Loses the last record of each chunk.
+    /// The last record of each chunk is lost.
     case losesLast
-    /// Stores a record that it knows again.
+    /// A known record is stored again.
     case storesTwice
-    /// Knows a record by its id and its time alone.
+    /// A record is identified by its ID and its time alone.
     case confusesRecords
-    /// Takes only the first chunk of a synchronisation.
+    /// Only the first chunk of a synchronization is accepted.
     case firstChunkOnly
-    /// Asks for 20 records in a chunk, whatever the radio carries.
+    /// Chunks of 20 records are requested, whatever the radio supports.
     case asksTooMuch
-    /// Shows a drink twice.
+    /// A drink is shown twice.
     case showsTwice
-    /// Never sets the bottle's clock.
+    /// The bottle's clock is never set.
     case neverSetsTime
-    /// Does not set it again after a write of the time was lost.
+    /// The bottle's clock is not set again after a write of the time was lost.
     case setsTimeOnce
-    /// Does not use a connection that the system has restored.
+    /// A connection that the system restored is not used.
     case ignoresRestored
-    /// Does not hear what the adapter does.
+    /// Changes of the adapter are ignored.
     case ignoresAdapter
-    /// Does not hear in background that a connection ended.
+    /// The end of a connection is ignored in the background.
     case ignoresEnd
-    /// Never ends a scan.
+    /// A scan is never stopped.
     case scansOn
-    /// Scans at once when it comes to the front.
+    /// A scan starts as soon as the app enters the foreground.
     case hastyBurst
-    /// Does not scan after an unexpected loss.
+    /// No scan follows an unexpected loss.
     case noScanAfterLoss
-    /// Keeps the connection in background.
+    /// The connection is kept in the background.
     case staysInBackground
-    /// Keeps a connection over which nothing comes.
+    /// An idle connection is never closed.
     case neverIdle
-    /// Ends a connection over which nothing comes too early.
+    /// An idle connection is closed too early.
     case idlesEarly
-    /// Has a bottle connected again at once that was left because nothing was left to do.
+    /// The phone reconnects at once to a bottle that it left for lack of work.
     case neverRests
-    /// Does not hear that the app holds the connection.
+    /// Holds of the connection are ignored.
     case ignoresHolds
-    /// Keeps the bottle awake although nobody holds the connection.
+    /// The bottle is kept awake although nobody holds the connection.
     case pingsAlways
-    /// Does not answer a refresh.
+    /// A refresh is not answered.
     case forgetsRefresh
-    /// Reads more in a chunk than is in it.
+    /// The amount in a chunk is misread.
     case misreads
-    /// Writes a ping for each command.
+    /// A ping is written instead of each command.
     case writesPings
 
     case takesLateEvents
@@ -87,32 +87,32 @@ extension BottleFeature {
       }
     }
 
-    /// A write of the time is lost seldom, and memory too.
+    /// Lost writes of the time and lost memory are rare, so their defects need more seeds.
     public var seeds: Int { self == .setsTimeOnce || self == .confusesRecords ? 600 : 100 }
   }
 }
 
-/// The seam between a phone and its world: clean, or as a defect would have it.
+/// The seam between a phone and its world, with or without a defect.
 struct BottleSeam {
   let defect: BottleFeature.Defect?
-  /// The attempt to which an early acknowledgement belongs.
+  /// The number of early acknowledgements so far, which makes their IDs unique.
   private var acknowledged = 0
-  /// The attempt for which the time was set last.
+  /// The attempt for which the time was last set.
   private var timed: AttemptID?
-  /// The ids and times of the records that were given to the store.
+  /// The IDs and times of the records that were passed to the store.
   private var given: Set<[UInt32]> = []
 
   init(_ defect: BottleFeature.Defect?) {
     self.defect = defect
   }
 
-  /// Whether the end of a scan takes what is queued.
+  /// Whether the end of a scan removes queued connects.
   var dropsQueue: Bool { defect == .queueEndsWithBurst }
 
-  /// Whether a connect to a restored peripheral is not made.
+  /// Returns whether a connect to a restored peripheral is ignored.
   func ignores(restored isRestored: Bool) -> Bool { isRestored && defect == .ignoresRestored }
 
-  /// The policy that the model really follows.
+  /// Returns the policy that the model follows.
   func policy(_ policy: LinkPolicy) -> LinkPolicy {
     switch defect {
     case .noFloor: return policy.with(policy.retry, standby: .queuedConnect(Self.eager))
@@ -197,7 +197,7 @@ struct BottleSeam {
     }
   }
 
-  /// What is really read.
+  /// Returns the value that is read.
   func read(_ news: BottleModel.News?) -> BottleModel.News? {
     guard defect == .misreads, case .chunk(var chunk)? = news, !chunk.records.isEmpty else {
       return news
@@ -206,7 +206,7 @@ struct BottleSeam {
     return .chunk(chunk)
   }
 
-  /// What is really written.
+  /// Returns the attribute and the bytes that are written.
   func written(
     _ bytes: [UInt8], to attribute: BottleAttribute
   ) -> (BottleAttribute, [UInt8]) {
@@ -220,9 +220,9 @@ struct BottleSeam {
     return (attribute, sync.bytes)
   }
 
-  /// The change that is really stored.
+  /// Returns the change that is stored.
   ///
-  /// - Parameter known: The ids that the store holds.
+  /// - Parameter known: The IDs of the records in the store.
   mutating func change(_ change: DrinkChange, known: Set<UInt32>) -> DrinkChange {
     guard !change.records.isEmpty else { return change }
     var other = change

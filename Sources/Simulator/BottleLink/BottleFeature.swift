@@ -4,24 +4,24 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// A bottle and its phone in a world.
+/// The world of a bottle and its phone.
 ///
-/// The phone's system behaves as iOS does: it suspends the app in background, so that no timer of
-/// the app runs, and its own queued connect wakes the app or launches it again. The bottle is the
-/// real firmware, which sleeps most of the time.
+/// The phone's system behaves as iOS does. It suspends the app in the background, so that none of
+/// the app's timers runs, and its own queued connect wakes the app or launches it again. The bottle
+/// runs the real firmware, which sleeps most of the time.
 public enum BottleFeature: SimulatedFeature {
   /// The model of a bottle's link on a phone.
   public typealias Model = BottleModel
   /// The checkers of a bottle's own promises.
   public typealias Checkers = BottleCheckers
-  /// The radio is the world's own: no packet passes over a line.
+  /// An empty type: the radio belongs to the world, and no packet passes over a line.
   public typealias Packet = Nothing
 
-  /// A future event of the world's own.
+  /// A scheduled event of the world.
   public enum Cue: Sendable {
     // The app.
     case input(BottleModel.Input)
-    /// The radio tells the app, and wakes it for that.
+    /// The radio reports an event to the app, which wakes it.
     case tells(BottleModel.Input)
     case notifies(AttemptID, BottleAttribute, [UInt8])
     case commits(UInt64, DrinkChange)
@@ -31,9 +31,9 @@ public enum BottleFeature: SimulatedFeature {
     case sees
     case writes(RadioWrite)
     case discovers(AttemptID, link: UInt64, run: Int)
-    /// A connection is out of range for too long.
+    /// A connection has been out of range for too long.
     case silences(link: UInt64)
-    /// The bottle learns that the phone has ended a connection.
+    /// The bottle receives the phone's disconnect.
     case leaves(link: UInt64)
     // The bottle.
     case handles(BottleInput)
@@ -41,7 +41,7 @@ public enum BottleFeature: SimulatedFeature {
     case calms
   }
 
-  /// A write on its way to the bottle.
+  /// A write in transit to the bottle.
   public struct RadioWrite: Sendable {
     var link: UInt64
     var run: Int
@@ -50,25 +50,25 @@ public enum BottleFeature: SimulatedFeature {
     var bytes: [UInt8]
   }
 
-  /// What only this world knows to have happened.
+  /// A fact that only this world can observe.
   public enum Fact: Sendable, Equatable {
     /// The bottle recorded a drink.
     case recorded(UInt32)
-    /// The bottle has deleted or replaced a record that no phone has acknowledged.
+    /// The bottle deleted or replaced a record that no phone has acknowledged.
     case gone(UInt32)
-    /// The store of the phone holds a record that it did not hold before.
+    /// The store of the phone has a new record.
     case stored(UInt32)
     case advertises(Bool)
     case linked(Bool)
-    /// A drink was recorded while connected, and whether the bottle's clock was set.
+    /// A drink was recorded during a connection, with the bottle's clock set or not.
     case stamped(isValid: Bool)
-    /// The bottle lost its memory: its ids begin again.
+    /// The bottle lost its memory, so that its IDs start again.
     case erased
-    /// The store of the phone holds a record with other values than the bottle gave it.
+    /// The store of the phone has a record whose values differ from the bottle's.
     case altered(UInt32)
   }
 
-  /// What the world counts; times are whole seconds of each run, calm aside.
+  /// The world's counts. Times are in whole seconds of each run, excluding calm.
   public enum Tally: String, RunTally {
     case drinks, stored, shown, links, awake, advertising, connected, scanning
 
@@ -81,19 +81,19 @@ public enum BottleFeature: SimulatedFeature {
     }
   }
 
-  /// What its plans fix for a run beside the weather.
+  /// The numbers that a plan fixes for a run, in addition to the network conditions.
   public struct Numbers: PlanNumbers {
-    /// The plan that the bottle's timers are from.
+    /// The number of the plan that defines the bottle's timers.
     public var profile = 35
-    /// How long the system takes at most to notice an advertisement in background.
+    /// The maximum time in which the system notices an advertisement in the background.
     public var passive = Duration.seconds(30)
-    /// The longest value that a notification carries, in bytes.
+    /// The maximum length of a notification's value, in bytes.
     public var longest = 182
-    /// How many records the bottle keeps.
+    /// The number of records that the bottle keeps.
     public var capacity = 600
-    /// Whether the bottle counts deleted records as unsynchronised: 1 if it does.
+    /// Whether the bottle counts deleted records as unsynchronized: 1 if it does.
     public var lies = 0
-    /// Whether notifications overtake the answer of the write that caused them: 1 if they do.
+    /// Whether notifications overtake the response to the write that caused them: 1 if they do.
     public var overtakes = 0
 
     public init() {}
@@ -106,7 +106,7 @@ public enum BottleFeature: SimulatedFeature {
       ]
     }
 
-    /// The timers of the bottle; the newest ones for a number that no plan has.
+    /// The timers of the bottle, which are the newest for a number without a plan.
     var timers: TimerProfile {
       switch profile {
       case 28: .plan028
@@ -116,7 +116,7 @@ public enum BottleFeature: SimulatedFeature {
     }
   }
 
-  /// What the checkers see beside the link.
+  /// The feature's state that checkers see, in addition to the link's.
   public struct State: Sendable {
     // The model.
     var isLinkWanted = false
@@ -127,24 +127,24 @@ public enum BottleFeature: SimulatedFeature {
     var requests = 0
     // The radio and the phone's system.
     var isOn = true
-    /// Whether the system holds a ticket, a connection or a scan for the app.
+    /// Whether the system has a ticket, a connection or a scan for the app.
     var isKept = false
-    /// Since when the system holds nothing for an app that wants its bottle.
+    /// The time since which the system has nothing pending for an app that wants its bottle.
     var bareSince: Instant?
-    /// Since when nothing is in the way of phone and bottle, and since when that began without a
-    /// connection.
+    /// The time since which nothing prevents a synchronization, and the time since which that also
+    /// holds without a connection at first.
     var clearSince: Instant?
     var freshSince: Instant?
-    /// How long a synchronisation may take then.
+    /// The maximum duration of a synchronization from then on.
     var bound = Duration.seconds(120)
     // The bottle and the store.
-    /// Records that the store must get.
+    /// The IDs of records that must be stored.
     var expected: Set<UInt32> = []
     var unsynced = 0
     var unshown = 0
-    /// The ids of all records in the store.
+    /// The IDs of all records in the store.
     var stored: Set<UInt32> = []
-    /// The store knows that drinks up to this number were shown.
+    /// The number up to which the store has recorded drinks as shown.
     var confirmed: UInt64 = 0
   }
 
@@ -201,7 +201,7 @@ extension Finding.Kind {
   public static let untimed = Finding.Kind(rawValue: "untimed")
 }
 
-// What of a bottle's steps is part of a run's digest, beside their roles.
+// The parts of a bottle's steps that are in a run's digest, in addition to their roles.
 extension BottleFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) {
     switch fact {

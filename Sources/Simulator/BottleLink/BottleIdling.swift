@@ -2,23 +2,23 @@ import BottleLink
 import LinkCore
 import LinkWire
 
-/// The idle state of connections: one that nobody uses ends, and one that somebody holds does not.
+/// A checker of idle connections: unused connections must end, and held ones must not.
 struct BottleIdling: Sendable {
   private(set) var found = Findings()
   private var phase = LinkStatus.Phase.disconnected
-  /// When the connection was made, and when it was used last.
+  /// The times at which the connection was made and was last used.
   private var connected: Instant?
   private var used: Instant?
-  /// When the user asked for something, or began or ended a hold.
+  /// The time of the user's last request, or of the last start or end of a hold.
   private var asked: Instant?
-  /// Since when somebody holds it, and when the bottle was kept awake last.
+  /// The time since which the connection is held, and of the last ping that kept the bottle awake.
   private var held: Instant?
   private var pinged: Instant?
-  /// The pings that the user asked for and that were not answered.
+  /// The unanswered pings that the user requested.
   private var wished: Set<UInt64> = []
-  /// When the phone closed a connection on which nothing was left to do, until something new comes.
+  /// The time at which the phone closed a connection without work left, until a new reason occurs.
   private var rested: Instant?
-  /// How many records the bottle has, as it said last.
+  /// The number of the bottle's unsynchronized records, as last reported.
   private var unsynced: UInt16 = 0
   private var awakeSince = Instant.zero
 
@@ -31,7 +31,7 @@ struct BottleIdling: Sendable {
     switch input {
     case .refresh, .hold: (used, asked) = (standing.now, standing.now)
     case .perform(let id, let request):
-      // What an app refuses to send uses nothing.
+      // A request that the app rejects does not use the connection.
       if BottleWish.isRefused(request) { return }
       (used, asked) = (standing.now, standing.now)
       if request == .command(.ping) { wished.insert(id) }
@@ -44,13 +44,13 @@ struct BottleIdling: Sendable {
     }
   }
 
-  /// Finds a bottle that is connected again while it should be left alone.
+  /// Finds a reconnect to a bottle during its rest.
   private mutating func noteRest(
     _ input: BottleFeature.Input, isLate: Bool, _ standing: Standing<BottleFeature>
   ) {
     switch input {
     case .discovered(let attempt, _, let state, _):
-      // A repeated callback of a connection that is discovered has an old state.
+      // A repeated callback of a discovered connection has an old state.
       guard !isLate, attempt == standing.currentAttempt, phase != .connected else { return }
       unsynced = state.unsynced
     case .heard(let attempt, .state(let state), _):
@@ -84,7 +84,7 @@ struct BottleIdling: Sendable {
     }
   }
 
-  /// A timer has ended an attempt.
+  /// Handles an attempt that a timer ended.
   private mutating func closed(_ standing: Standing<BottleFeature>) {
     let reason = standing.status.reason
     let isDone = reason == .ended(.idle) || reason == .ended(.background)
@@ -94,7 +94,7 @@ struct BottleIdling: Sendable {
     guard phase == .connected, standing.status.reason == .ended(.idle),
       let idle = standing.policy.liveness.idle, let connected
     else { return }
-    // While the app is suspended nothing keeps what it holds.
+    // While the app is suspended, its holds do not keep the connection.
     if standing.own.holds > 0, awakeSince.advanced(by: idle.after) <= standing.now {
       found.add(.needless, at: standing.now, "closed as idle although somebody holds it")
     }
@@ -117,7 +117,7 @@ struct BottleIdling: Sendable {
     }
   }
 
-  /// Time passed since the last thing happened.
+  /// Checks the time that passed since the last observation.
   private mutating func lapse(_ standing: Standing<BottleFeature>) {
     held = standing.own.holds > 0 ? held ?? standing.now : nil
     guard standing.isAwake, phase == .connected else { return }
@@ -126,7 +126,7 @@ struct BottleIdling: Sendable {
 
   private mutating func overstay(_ standing: Standing<BottleFeature>) {
     guard let used, let idle = standing.policy.liveness.idle else { return }
-    // A hold that was given back has pinged lately.
+    // A hold that was released has pinged recently.
     let slack = (standing.policy.liveness.ping ?? .zero) + .seconds(1)
     let start = max(used, awakeSince.advanced(by: .zero - idle.after))
     guard start.advanced(by: idle.after + slack) < standing.now else { return }

@@ -4,10 +4,11 @@ import LinkStorage
 import LinkWire
 
 extension BottleFeature: ReplayedFeature {
-  /// The facts about user and shell that the journal of a bottle's link holds.
+  /// The facts about user and shell that the journal of a bottle's link contains.
   public typealias Record = BottleJournal
 
-  /// What the radio holds and what the bottle records is not known there.
+  /// The promises that a journal can show to be broken. It does not contain the radio's state or
+  /// the records of the bottle.
   public static var checkedInJournals: [Finding.Kind] {
     [.duplicated, .reordered, .unstored, .late, .unbounded, .brokenInvariant]
   }
@@ -15,13 +16,13 @@ extension BottleFeature: ReplayedFeature {
   public static func state(of model: BottleModel) -> State { State() }
 }
 
-/// What the journal of a bottle's link tells about its user and its shell.
+/// The state of the user and the shell, derived from the journal of a bottle's link.
 public struct BottleJournal: RunRecord {
-  /// The feature whose journals it reads.
+  /// The feature whose journals are read.
   public typealias Feature = BottleFeature
 
   public private(set) var isWanted = false
-  /// The ids of the records that the store was given, by change.
+  /// The IDs of the records passed to the store, by change.
   private var given: [UInt64: [UInt32]] = [:]
 
   public init() {}

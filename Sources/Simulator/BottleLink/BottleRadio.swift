@@ -2,41 +2,41 @@ import BottleLink
 import LinkCore
 import LinkWire
 
-/// The radio of a phone and what its system keeps of it: an app asks, and may be gone later.
+/// A phone's radio, and the state that the system keeps when the app is gone.
 struct BottleRadio {
-  /// The bottle, as this phone's radio calls it, and another one near by.
+  /// The IDs of the bottle and of another one nearby, as assigned by this phone's radio.
   static let id = PeripheralID(UUID128(high: 7, low: 7))
   static let other = PeripheralID(UUID128(high: 7, low: 8))
   static let name = "Aquavate-0707"
-  /// How long a connection without a word of the other side lasts (contracts 3.1).
+  /// The supervision time-out of a silent connection (contracts 3.1).
   static let supervision = Duration.seconds(6)
-  /// How soon the app is told of a loss.
+  /// The delay until the app receives a loss.
   static let notice = Duration.milliseconds(10)
-  /// How long the system lets an app run in background for an event of the radio (TN3115).
+  /// The time for which the system lets an app run in the background for a radio event (TN3115).
   static let grant = Duration.seconds(10)
 
-  /// What an app holds on a peripheral.
+  /// An app's pending connect to a peripheral.
   struct Ticket {
     var attempt: AttemptID
     var isQueued: Bool
-    /// Until when the system leaves the bottle alone for it.
+    /// The time until which the system ignores the bottle for this ticket.
     var restsUntil = Instant.zero
-    /// The app will be told that it failed.
+    /// Whether the connect failed, which the app has not received yet.
     var hasFailed = false
   }
 
-  /// A connection that stands.
+  /// An established connection.
   struct Link {
     var number: UInt64
-    /// When the last of what was sent each way arrives: values keep their order.
+    /// The arrival times of the last values sent each way, since values keep their order.
     var upFree: Instant
     var downFree: Instant
     /// The attempt that has subscribed.
     var subscriber: AttemptID?
-    /// What waits for the bottle to be in range again.
+    /// The events that wait until the bottle is in range again.
     var stalled: [BottleFeature.Cue] = []
-    /// How many writes of the time were lost for this subscriber, and until when the bottle may not
-    /// know the time.
+    /// The number of time writes lost for this subscriber, and the time until which the bottle's
+    /// clock may be unset.
     var lostTimes = 0
     var timeBy = Instant.zero
 
@@ -45,57 +45,57 @@ struct BottleRadio {
     }
   }
 
-  /// Whether a write sets the bottle's clock.
+  /// Returns whether a write sets the bottle's clock.
   static func setsTime(_ attribute: BottleAttribute, _ bytes: [UInt8]) -> Bool {
     guard attribute == .command, case .setTime? = try? BottleCommand(bytes) else { return false }
     return true
   }
 
-  /// How soon the phone notices a bottle that advertises.
+  /// The pace at which the phone notices an advertising bottle.
   enum Pace {
     case never
-    /// The app is in background: the system looks now and then.
+    /// The app is in the background, and the system scans occasionally.
     case background
     case foreground
-    /// It scans, or connects to what was found.
+    /// The app scans, or connects to a bottle that was found.
     case fast
   }
 
   var adapter = AdapterState.on
-  /// States of the adapter that the app was not told.
+  /// Adapter states that the app has not received yet.
   var untold: [AdapterState] = []
   var isScanning = false
   var tickets: [Ticket] = []
   var link: Link?
-  /// The number of the connection that the bottle believes in.
+  /// The number of the connection that the bottle considers established.
   var bottleLink: UInt64?
-  /// The system keeps a connect, or a scan, of a process that it has ended.
+  /// Whether the system keeps a connect, or a scan, of a process that it ended.
   var keepsConnect = false
   var keepsScan = false
-  /// The process was ended by the system, which launches it again.
+  /// Whether the system ended the process and will launch it again.
   var isEvicted = false
-  /// What the next process is told to be restored.
+  /// The peripherals that the next process receives as restored.
   var restores: [RestoredPeripheral] = []
-  /// Attempts of this process, for callbacks that come late.
+  /// Recent attempts of this process, for late callbacks.
   var past: [AttemptID] = []
   var pace = Pace.never
-  /// Numbers the plans to meet, so that one that is void is told from the present one.
+  /// The number of the latest planned meeting, by which outdated ones are recognized.
   var plan: UInt64 = 0
   var looks = false
-  /// Whether an app had asked something when the adapter went.
+  /// Whether an app had requested something when the adapter was turned off.
   var wished = false
   var lastLink: UInt64 = 0
-  /// When the app is told that its connection is lost; until then the system holds that for it.
+  /// The time until which the system holds a lost connection, before the app receives the loss.
   var toldBy = Instant.zero
-  /// The records that the bottle has sent, whether or not they arrived.
+  /// The IDs of the records that the bottle has sent, whether or not they arrived.
   var sent: Set<UInt32> = []
 
   var isOn: Bool { adapter == .on }
 
-  /// Those that can still open.
+  /// The tickets that can still connect.
   var openTickets: [Ticket] { tickets.filter { !$0.hasFailed } }
 
-  /// How long the system leaves the bottle alone for all that can open.
+  /// Returns the time for which the system ignores the bottle for every ticket that can connect.
   func rest(at now: Instant) -> Duration {
     let until = keepsConnect ? now : openTickets.map(\.restsUntil).min() ?? now
     return now.duration(to: max(until, now))
@@ -105,7 +105,7 @@ struct BottleRadio {
     tickets.contains { $0.attempt == attempt }
   }
 
-  /// Everything that an app asked for is gone.
+  /// Discards everything that an app requested.
   mutating func forget() {
     (tickets, isScanning) = ([], false)
     (keepsConnect, keepsScan) = (false, false)

@@ -1,15 +1,16 @@
 public import LinkCore
 
-/// How soon a phone and its bottle are connected again in one situation, over many seeds.
+/// The times in which a phone and its bottle reconnect in one situation, over many seeds.
 ///
-/// An advertisement comes every second. Without a scan the system notices one after 5 to 15 s while
-/// the app is open, and after 10 to 60 s else. The timers of the bottle are the seed's (plan 028).
+/// The bottle advertises every second. Without a scan, the system notices an advertisement after 5
+/// to 15 s while the app is open, and after 10 to 60 s otherwise. The bottle has the timers of the
+/// requirements (plan 028).
 public struct BottleReconnect: Sendable, Hashable {
-  /// What happens before.
+  /// The situation before the connection.
   public enum Situation: String, Sendable, Hashable, CaseIterable {
     /// The app is opened within 5 s after the bottle woke.
     case opened
-    /// The bottle wakes while the app is open since a while.
+    /// The bottle wakes while the app has been open for some time.
     case open
     /// The bottle drops the connection while the app is open.
     case lost
@@ -19,22 +20,22 @@ public struct BottleReconnect: Sendable, Hashable {
     case ended
   }
 
-  /// How long a run waits for the connection.
+  /// The maximum time that a run waits for the connection.
   public static let patience = Duration.seconds(300)
 
-  /// The times of all seeds that connected, the shortest first.
+  /// The times of all seeds that connected, in ascending order.
   public var times: [Duration]
-  /// The seeds that did not connect within the patience.
+  /// The number of seeds that did not connect within the patience.
   public var missed: Int
-  /// The seconds in which the phone scanned, in all runs.
+  /// The number of seconds in which the phone scanned, in all runs.
   public var scanned = 0
 
-  /// Times, the shortest first, and how many seeds had none.
+  /// Creates a result from times in ascending order and the number of seeds that had none.
   public init(times: [Duration] = [], missed: Int = 0) {
     (self.times, self.missed) = (times, missed)
   }
 
-  /// Plays a situation with a policy; the same seeds make the same times.
+  /// Plays a situation with a policy. Equal seeds give equal times.
   public static func played(
     _ situation: Situation, _ policy: LinkPolicy, seeds: ClosedRange<UInt64>
   ) -> BottleReconnect {
@@ -48,7 +49,7 @@ public struct BottleReconnect: Sendable, Hashable {
     return result
   }
 
-  /// The time below which this share of the seeds connected; `patience` where they did not.
+  /// Returns the time within which a share of the seeds connected; `patience` if they did not.
   public func quantile(_ share: Double) -> Duration {
     let place = Int(share * Double(times.count + missed))
     return times.indices.contains(place) ? times[place] : Self.patience
@@ -70,13 +71,13 @@ public struct BottleReconnect: Sendable, Hashable {
     return (first.map { start.duration(to: $0) }, outcome.counts[.scanning])
   }
 
-  /// Draws the plan of a seed, and the time at which phone and bottle could meet.
+  /// Draws the plan of a seed, and the time from which phone and bottle can meet.
   private static func plan(
     _ situation: Situation, seed: UInt64
   ) -> (WorldPlan<BottleFeature>, Instant) {
     var sketch = Sketch<BottleFeature>(seed: seed, server: .usual)
     (sketch.numbers.profile, sketch.numbers.passive) = (28, .seconds(60))
-    // They meet once, so that the phone knows the bottle.
+    // Phone and bottle meet once, so that the phone has the bottle's identity.
     sketch.add(Act(.moves), at: .seconds(1))
     var start = Duration.seconds(900) + sketch.draw.seconds(0, 60)
     switch situation {
@@ -101,10 +102,10 @@ public struct BottleReconnect: Sendable, Hashable {
   }
 }
 
-// What the seed's hybrid stands beside.
+// Alternatives to which the hybrid of the requirements is compared.
 extension BottleReconnect {
-  /// The system's queued connect alone: no burst follows a loss, and one of 100 ms, the least of a
-  /// policy, the opening of the app.
+  /// Returns a policy with the system's queued connect alone. No burst follows a loss, and the
+  /// burst when the app is opened takes 100 ms, the minimum of a policy.
   public static func passiveOnly() throws(PolicyError) -> LinkPolicy {
     let usual = LinkPolicy.bottleLink
     var (retry, gate, establish) = (usual.retry, usual.gate, usual.establish)
@@ -116,8 +117,8 @@ extension BottleReconnect {
       establish: establish, standby: usual.standby, verdicts: usual.verdicts)
   }
 
-  /// Bursts alone, each 5 s after the one before, by the app's own timers: nothing is queued with
-  /// the system.
+  /// Returns a policy with scan bursts alone, 5 s apart, by the app's own timers. Nothing is queued
+  /// with the system.
   public static func scanOnly() throws(PolicyError) -> LinkPolicy {
     let usual = LinkPolicy.bottleLink
     var (retry, gate, liveness) = (usual.retry, usual.gate, usual.liveness)

@@ -2,25 +2,26 @@ import BottleLink
 import LinkCore
 import LinkWire
 
-/// The bounds of scans and connects: when they begin, and when they end.
+/// A checker of the bounds of scans and connects: when they begin and when they end.
 struct BottleScans: Sendable {
   private(set) var found = Findings()
-  /// Since when it scans, and when bursts began.
+  /// The start of the present scan, and the starts of recent bursts.
   private var scanning: Instant?
   private var bursts: [Instant] = []
-  /// When the user asked for something, which may scan at once, and a request for longer.
+  /// The times of the user's last request that permits an immediate scan, and of the last that
+  /// permits a longer one.
   private var prompted: Instant?
   private var looking: Instant?
-  /// The requests without an answer, by when they were asked: each looks for the bottle at once.
+  /// The unanswered requests and their times. Each starts a search for the bottle at once.
   private var open: [UInt64: Instant] = [:]
-  /// A burst that must begin at a time, and not before.
+  /// A burst that must begin at a certain time, and not earlier.
   private var due: Due?
-  /// Until when a connection may stand in background.
+  /// The time until which a connection may remain open in the background.
   private var leaveBy: Instant?
-  /// The queued connect that was armed last, and whether it ended fast.
+  /// The queued connect that was made last, and whether it ended fast.
   private var armed: (attempt: AttemptID, at: Instant)?
   private var endedFast = false
-  /// Since when it is connected, and whether the last connection was short.
+  /// The time since which the phone is connected, and whether the previous connection was short.
   private var connectedSince: Instant?
   private var wasShort = false
   private var phase = LinkStatus.Phase.disconnected
@@ -34,7 +35,7 @@ struct BottleScans: Sendable {
   }
 
   private static let slack = Duration.milliseconds(100)
-  /// How long a request looks for the bottle.
+  /// The time for which a request searches for the bottle.
   private static let looks = Duration.seconds(10)
 
   mutating func told(
@@ -94,7 +95,7 @@ struct BottleScans: Sendable {
     due = Due(at: standing.now.advanced(by: wait), why: "an unexpected loss")
   }
 
-  /// Whether a connection has ended that was short, where the one before it was not.
+  /// Returns whether a short connection ended that followed one that was not short.
   private mutating func isForgiven(_ standing: Standing<BottleFeature>) -> Bool {
     guard let since = connectedSince else { return false }
     let isShort = since.duration(to: standing.now) < standing.policy.retry.stability.after
@@ -122,7 +123,7 @@ struct BottleScans: Sendable {
   }
 
   private mutating func begin(_ standing: Standing<BottleFeature>) {
-    // Without a known bottle the system looks for any, as long as it takes.
+    // Without a known bottle the system searches for any bottle, without a time limit.
     guard standing.own.isKnown else { return }
     scanning = standing.now
     let isAsked = open.values.contains { $0.advanced(by: Self.looks) > standing.now }
@@ -150,7 +151,7 @@ struct BottleScans: Sendable {
         found.add(.storm, at: standing.now, "queued \(wait) after it was, which ended fast")
       }
     }
-    // The ticket of a bottle that was just found has waited since long before.
+    // The ticket of a bottle that was just found has been pending for a long time.
     if armed?.attempt != attempt {
       (armed, endedFast) = (wasKnown ? (attempt, standing.now) : nil, false)
     }
@@ -169,7 +170,7 @@ struct BottleScans: Sendable {
     }
   }
 
-  /// Time passed since the last thing happened.
+  /// Checks the time that passed since the last observation.
   private mutating func lapse(_ standing: Standing<BottleFeature>) {
     guard standing.isAwake else { return }
     let now = standing.now
@@ -197,7 +198,7 @@ struct BottleScans: Sendable {
   mutating func settled(_ standing: Standing<BottleFeature>) {
     if standing.status.phase == .connected {
       connectedSince = connectedSince ?? standing.now
-      // A connection that stood ends a series of fast failures.
+      // A connection that was established ends a series of fast failures.
       endedFast = false
     } else {
       (leaveBy, connectedSince) = (nil, nil)
@@ -209,16 +210,16 @@ struct BottleScans: Sendable {
   }
 }
 
-/// The summaries and lists of activities that bottles with the original firmware send.
+/// The activity summaries and lists that bottles with the original firmware send.
 ///
-/// The firmware of this package has no lists, so the world answers in its place where it plays
-/// such a bottle.
+/// The firmware of this package has no lists, so the world answers instead where it plays such a
+/// bottle.
 enum BottleLists {
   private static let summary: UInt8 = 0x30
   private static let motions: UInt8 = 0x31
   private static let backpacks: UInt8 = 0x32
 
-  /// Returns the value that answers a command; `nil` if it asks for no list.
+  /// Returns the value that answers a command; `nil` if the command does not request a list.
   static func answer(_ command: [UInt8], _ chance: inout Chance) -> [UInt8]? {
     guard command.count == 4, [summary, motions, backpacks].contains(command[0]) else { return nil }
     if command[0] == summary {
@@ -226,12 +227,12 @@ enum BottleLists {
         + LittleEndian.bytes(chance.next(), chance.next() % 8 == 0 ? 3 : 4)
     }
     let isOfMotions = command[0] == motions
-    // Now and then one entry more than a chunk has room for.
+    // Sometimes one entry more than a chunk has room for.
     let count = UInt8(chance.next() % (isOfMotions ? 12 : 7))
     var bytes = [command[1], command[1] &+ UInt8(chance.next() % 3), count, 0]
     for _ in 0..<count {
       bytes += LittleEndian.bytes(chance.next(), isOfMotions ? 6 : 10)
-      // What woke it or ended it has three values; a fourth cannot be read.
+      // The cause of waking or sleeping has three valid values; a fourth cannot be decoded.
       bytes.append(UInt8(chance.next() % 20 == 0 ? 3 : chance.next() % 3))
       bytes.append([0, 1, 0x80, 0x81][Int(chance.next() % 4)])
     }
@@ -239,7 +240,7 @@ enum BottleLists {
   }
 }
 
-/// Little-endian numbers in bytes.
+/// An encoder of numbers as little-endian bytes.
 enum LittleEndian {
   static func bytes(_ number: some BinaryInteger, _ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }

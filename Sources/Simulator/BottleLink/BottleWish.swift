@@ -1,7 +1,7 @@
 import BottleLink
 import LinkWire
 
-/// Something that a user asks of a bottle, with what must be written for it.
+/// A user's request to a bottle, together with the bytes to be written for it.
 enum BottleWish: String, CaseIterable, Sendable {
   case tare, ping, reset, settings
   case clear, shaking, total, summary, motions, backpacks
@@ -10,7 +10,7 @@ enum BottleWish: String, CaseIterable, Sendable {
   case configuration, leastGoal, mostGoal, smallGoal, bigGoal, faintScale
   case clock, earlyClock
 
-  /// What the app is asked to do.
+  /// The request to the app.
   var request: BottleRequest {
     switch self {
     case .tare: .command(.tare)
@@ -43,7 +43,7 @@ enum BottleWish: String, CaseIterable, Sendable {
     }
   }
 
-  /// The bytes that must be written, and where; `nil` for what an app must refuse to send.
+  /// The attribute and the bytes to be written; `nil` if the app must reject the request.
   var written: (attribute: BottleAttribute, bytes: [UInt8])? {
     switch self {
     case .tare: (.command, [0x01, 0, 0, 0])
@@ -75,12 +75,13 @@ enum BottleWish: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether an app must refuse to send it.
+  /// Returns whether the app must reject a request.
   static func isRefused(_ request: BottleRequest) -> Bool {
     allCases.contains { $0.written == nil && $0.request == request }
   }
 
-  /// What must be written for a request; `nil` for one that is no wish of this world.
+  /// Returns the attribute and the bytes to be written for a request; `nil` if this world has no
+  /// such request or the app must reject it.
   static func written(_ request: BottleRequest) -> (attribute: BottleAttribute, bytes: [UInt8])? {
     if case .command(.delete(let id)) = request {
       return (.command, [0x12] + LittleEndian.bytes(id, 4))

@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import VirtualBottle
 
-// The bottle: the real firmware, and who holds it.
+// The bottle: the real firmware, and the people who handle it.
 extension BottleWorld {
   func deadline(of host: HostID) -> Instant? { host.kind == .peripheral ? bottleDue : nil }
 
@@ -15,14 +15,14 @@ extension BottleWorld {
     follow(outputs)
   }
 
-  /// Something is done to the bottle.
+  /// Passes a physical event to the bottle.
   mutating func touch(_ input: BottleInput) {
     account()
     let outputs = bottle.handle(.world(input), at: now)
     follow(outputs)
   }
 
-  /// Carries out what the bottle does.
+  /// Carries out the outputs of the bottle.
   mutating func follow(_ outputs: [VirtualBottle.Output]) {
     bottleDue = bottle.deadline.map { max($0, now) }
     noteRecords()
@@ -57,7 +57,8 @@ extension BottleWorld {
     if bottle.countsDeleted { noteMarked(ring) }
   }
 
-  /// A record must reach the store, unless that holds the very same of a memory that was lost.
+  /// Expects a record in the store, unless it contains an identical record from a memory that was
+  /// lost.
   private mutating func expect(_ made: DrinkRecord) {
     let record = BottleRecord(
       id: made.id, time: made.time, amount: made.amount, level: made.level, kind: made.kind)
@@ -70,7 +71,7 @@ extension BottleWorld {
     note(.recorded(record.id))
   }
 
-  /// The bottle loses its memory; somebody takes it and drinks.
+  /// Erases the bottle's memory. Then somebody takes it and drinks.
   private mutating func wipe() {
     account()
     for id in own.expected.sorted() { note(gone: id) }
@@ -83,8 +84,8 @@ extension BottleWorld {
     drink(1)
   }
 
-  /// Notes what a bottle that marks the first records marks without having sent it: its full ring
-  /// took another record meanwhile.
+  /// Records the loss of records that the bottle marks without having sent them. A bottle that
+  /// marks the first records does that if its full ring took another record meanwhile.
   private mutating func noteMarked(_ ring: RecordRing<ArrayStorage>) {
     for index in 0..<ring.count where ring[index].isSynced {
       let id = ring[index].id
@@ -100,13 +101,13 @@ extension BottleWorld {
     return since.duration(to: now) > .seconds(5)
   }
 
-  /// The store need not get a record any more.
+  /// Removes a record from those that must be stored.
   mutating func note(gone id: UInt32) {
     kernel.own.expected.remove(id)
     note(.gone(id))
   }
 
-  /// The record that a write deletes before any phone has acknowledged it.
+  /// Returns the record that a write deletes before any phone has acknowledged it.
   func record(deletedBy write: BottleFeature.RadioWrite) -> UInt32? {
     guard write.attribute == .command, case .delete(let id)? = try? BottleCommand(write.bytes),
       own.expected.contains(id)
@@ -158,7 +159,7 @@ extension BottleWorld {
     }
   }
 
-  /// The user asks something of the app.
+  /// Passes a request of the user to the app.
   private mutating func ask(_ verb: BottleFeature.Verb, _ act: Act<BottleFeature.Verb>) {
     switch verb {
     case .refreshes: request { .refresh($0) }
@@ -171,7 +172,7 @@ extension BottleWorld {
     case .holds: hold(true)
     case .pauses:
       guard process == .running else { return }
-      // A stop takes all holds back.
+      // A stop releases all holds.
       (kernel.own.holds, isPaused) = (0, true)
       give(.stop, to: .phone)
     case .forgets: if process == .running { give(.choose(nil), to: .phone) }
@@ -196,7 +197,7 @@ extension BottleWorld {
     }
   }
 
-  /// The user turns the feature on again when all pauses are over.
+  /// Turns the feature on again when all pauses are over.
   mutating func turnOn() {
     guard isPaused, !isUnderWay(.pauses), process == .running else { return }
     isPaused = false
@@ -209,7 +210,7 @@ extension BottleWorld {
     give(.hold(isHeld), to: .phone)
   }
 
-  /// Somebody takes the bottle, drinks, and puts it down.
+  /// Makes somebody take the bottle, drink, and put it down.
   private mutating func drink(_ count: Int) {
     if bottle.bottle.power == .deep { touch(.tapped) }
     touch(.moved)
@@ -223,7 +224,7 @@ extension BottleWorld {
     kernel.later(.handles(.stands(true)), after: rest)
   }
 
-  /// The bottle is shaken about as long as the act is under way.
+  /// Moves the bottle repeatedly while the event is under way.
   mutating func carry(_ act: Int) {
     guard kernel.active.contains(act) else { return }
     touch(.moved)
@@ -231,7 +232,7 @@ extension BottleWorld {
     kernel.later(.carries(act: act), after: .seconds(7))
   }
 
-  /// Callbacks of attempts of this run come again, or for the first time.
+  /// Delivers callbacks of this run's attempts again, or for the first time.
   private mutating func echo() {
     for attempt in radio.past
     where attempt != clients[0].link.currentAttempt && attempt != clients[0].link.queuedAttempt {
@@ -249,7 +250,7 @@ extension BottleWorld {
 
   // The cost.
 
-  /// Counts what passed since the last change.
+  /// Adds the time since the last change.
   mutating func account() {
     cost.pass(
       to: now, isAwake: bottle.bottle.power == .awake, isAdvertising: bottle.bottle.isAdvertising,
@@ -259,18 +260,18 @@ extension BottleWorld {
 }
 
 extension BottleRecord {
-  /// It without what became of it.
+  /// The record without its state of synchronization or deletion.
   var bare: BottleRecord {
     BottleRecord(id: id, time: time, amount: amount, level: level, kind: kind)
   }
 }
 
-/// What a bottle and its phone spend.
+/// The time that a bottle and its phone spend.
 struct BottleCost {
   private(set) var awake = Duration.zero
   private(set) var advertising = Duration.zero
   private(set) var connected = Duration.zero
-  /// Of the phone, while it looks for a bottle that it knows.
+  /// The time for which the phone searches for a known bottle.
   private(set) var scanning = Duration.zero
   private var last = Instant.zero
 
@@ -286,6 +287,6 @@ struct BottleCost {
     if isScanning { scanning += time }
   }
 
-  /// In whole seconds.
+  /// Returns a time in whole seconds.
   func seconds(_ time: Duration) -> Int { Int(time.components.seconds) }
 }

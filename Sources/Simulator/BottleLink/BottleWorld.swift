@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import VirtualBottle
 
-/// One phone, its system and its radio, and a bottle with the real firmware.
+/// The world of a phone, its system and its radio, and a bottle with the real firmware.
 struct BottleWorld: SimulatedWorld, ~Copyable {
   typealias Feature = BottleFeature
 
@@ -14,27 +14,27 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   var seam: BottleSeam
   var radio = BottleRadio()
   var bottle: VirtualBottle
-  /// When the bottle wants to be called.
+  /// The next deadline of the bottle.
   var bottleDue: Instant?
-  /// What the disk of the phone holds, and when the last of the changes under way is written.
+  /// The content of the phone's disk, and the time at which the last pending change is written.
   var disk = StoredDrinks()
   private var diskFree = Instant.zero
-  /// The drinks that any run of the app has shown.
+  /// The numbers of the drinks that any run of the app has shown.
   private var shown: Set<UInt64> = []
-  /// The seconds of the bottle and of the phone's scans.
+  /// The time that the bottle and the phone's scans have taken.
   var cost = BottleCost()
-  /// The id of the bottle's next record, and of the oldest one that it keeps.
+  /// The IDs of the bottle's next record and of the oldest one that it keeps.
   var nextRecord: UInt32 = 1
   var oldestRecord: UInt32 = 0
-  /// The records of the bottle's present memory, by their ids, and all that the store got.
+  /// The records of the bottle's present memory, by ID, and all records that were stored.
   var made: [UInt32: BottleRecord] = [:]
   private(set) var held: Set<BottleRecord> = []
-  /// The records of memories that the bottle has lost.
+  /// The records of memories that the bottle lost.
   var gone: Set<BottleRecord> = []
   private var lastRequest: UInt64 = 0
-  /// Since when the model says that it is connected.
+  /// The time since which the model reports that it is connected.
   private(set) var readySince: Instant?
-  /// The user turned the feature off, and not on again.
+  /// Whether the user turned the feature off and not on again.
   var isPaused = false
   private(set) var isCalm = false
   private(set) var isOver = false
@@ -109,7 +109,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
       for state in untold { give(.central(.adapter(state)), to: phone) }
       turnOn()
     }
-    // The pace of the system follows the app.
+    // The system's pace depends on the app's state.
     plan()
     weigh()
   }
@@ -182,7 +182,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     let record = drink.record.bare
     held.insert(record)
     if made[id] != record {
-      // A chunk that came before the bottle lost its memory is stored all the same.
+      // A chunk that arrived before the bottle lost its memory is still stored.
       if gone.contains(record) { return }
       note(.altered(id))
     }
@@ -207,7 +207,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     give(make(lastRequest), to: .phone)
   }
 
-  // What is to come.
+  // Scheduled events.
 
   mutating func take(_ cue: BottleFeature.Cue, on host: HostID?) {
     switch cue {
@@ -222,15 +222,15 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     case .discovers(let attempt, let link, let run): discovered(attempt, link, run)
     case .silences(let link): silence(link)
     case .leaves(let link): bottleLoses(link)
-    // What was planned before calm ends with it.
+    // Events that were planned before calm end when it begins.
     case .handles(let input): if !isCalm { touch(input) }
     case .carries(let act): carry(act)
     case .calms: beAround()
-    case .commits, .confirms: return  // become durable instead
+    case .commits, .confirms: return  // handled by `makeDurable`
     }
   }
 
-  // No line and no server.
+  // Requirements without a use, since there are no lines and no server.
 
   mutating func upgradeArrived(_ line: TrafficID, _ hello: Nothing, at server: HostID) {}
   mutating func arrived(_ packet: Nothing?, on line: TrafficID, at server: HostID) {}
@@ -243,7 +243,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   // Calm.
 
-  /// While it is connected, so that a step of the model shows that all is well.
+  /// Whether everything is complete. Requires a connection, so that a step of the model follows.
   var isComplete: Bool {
     clients[0].isConnected && !clients[0].sync.isRunning
       && BottleFeature.isHealed(kernel.bench.views[0].standing)
@@ -260,13 +260,13 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   mutating func becomeCalm() {
     touch(.battery(90))
-    // A screen that was closed while the app was suspended is closed now.
+    // A hold that ended while the app was suspended is released now.
     while own.holds > 0, process == .running { hold(false) }
     beAround()
     give(.start, to: .phone)
   }
 
-  /// In calm somebody is around who taps the bottle now and then.
+  /// Taps the bottle now and then, as somebody nearby does in calm.
   private mutating func beAround() {
     guard !isOver else { return }
     touch(.tapped)
@@ -283,11 +283,11 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   }
 }
 
-// How phone and bottle find and lose each other.
+// Meetings of phone and bottle, and losses.
 extension BottleWorld {
   var isInRange: Bool { !isUnderWay(.away) }
 
-  /// Plans when the phone connects, as things stand now; a plan at the same pace is kept.
+  /// Schedules the connection according to the present state. A plan at the same pace is kept.
   mutating func plan() {
     let pace = self.pace
     guard pace != radio.pace else { return }
@@ -308,7 +308,8 @@ extension BottleWorld {
     return isInFront ? .foreground : .background
   }
 
-  /// An advertisement comes every second; without a scan the system looks now and then.
+  /// Returns the time until the phone notices the bottle. The bottle advertises every second;
+  /// without a scan the system listens only occasionally.
   private mutating func wait(at pace: BottleRadio.Pace) -> Duration? {
     switch pace {
     case .never: nil
@@ -320,7 +321,7 @@ extension BottleWorld {
     }
   }
 
-  /// A planned meeting is due.
+  /// Handles a planned meeting.
   mutating func meet(_ plan: UInt64) {
     guard plan == radio.plan, radio.pace != .never else { return }
     radio.pace = .never
@@ -352,7 +353,7 @@ extension BottleWorld {
     if process == .dead { launch(isConnected: true) }
   }
 
-  /// A ticket's connection is open: the app is told a moment later.
+  /// Opens the connection of a ticket. The app receives it a moment later.
   mutating func opens(_ attempt: AttemptID) {
     note(.upgraded(.phone, attempt, status: 101), of: .phone)
     later(.central(.connected(attempt)), after: .milliseconds(5))
@@ -360,7 +361,7 @@ extension BottleWorld {
 
   // Scans.
 
-  /// Waits for an advertisement while the app scans.
+  /// Schedules the next advertisement that a scan finds.
   mutating func lookOut() {
     guard !radio.looks, radio.isScanning || radio.keepsScan else { return }
     radio.looks = true
@@ -386,7 +387,7 @@ extension BottleWorld {
 
   // Ends.
 
-  /// The phone has ended the connection: the bottle learns of it a little later.
+  /// Ends the connection at the phone. The bottle receives that a little later.
   mutating func hangUp() {
     guard let link = radio.link else { return }
     account()
@@ -405,7 +406,7 @@ extension BottleWorld {
     follow(outputs)
   }
 
-  /// The connection is lost: each ticket is told of it and is over.
+  /// Loses the connection. Each ticket receives the loss and ends.
   mutating func drop(_ failure: LinkFailure) {
     guard radio.link != nil else { return }
     account()
@@ -423,14 +424,14 @@ extension BottleWorld {
     weigh()
   }
 
-  /// A connection that is out of range ends at both sides, unless the bottle came back.
+  /// Ends a connection that is out of range at both ends, unless the bottle has come back.
   mutating func silence(_ link: UInt64) {
     guard radio.link?.number == link, !isInRange else { return }
     drop(.timeout(.silence))
     bottleLoses(link)
   }
 
-  /// The bottle went out of range, or came back.
+  /// Handles a bottle that went out of range or came back.
   mutating func rangeChanged() {
     if isInRange {
       let stalled = radio.link?.stalled ?? []
@@ -450,9 +451,9 @@ extension BottleWorld {
     weigh()
   }
 
-  // What the checkers are told.
+  // State for the checkers.
 
-  /// Notes what is in the way of phone and bottle, and whether the system holds something.
+  /// Records what prevents a synchronization, and whether the system has anything pending.
   mutating func weigh() {
     let isLinked = radio.link != nil
     let isKept = !radio.tickets.isEmpty || isLinked || radio.isScanning
@@ -478,7 +479,7 @@ extension BottleWorld {
 }
 
 extension BottleFeature.Cue {
-  /// Whether it belongs to the run of the app for which it was meant.
+  /// Whether the event belongs to the run of the app for which it was scheduled.
   var isForPhone: Bool {
     switch self {
     case .tells, .notifies, .input, .commits, .confirms: true
@@ -487,7 +488,7 @@ extension BottleFeature.Cue {
   }
 }
 
-// What an app asks of its radio, and what the system tells it.
+// The app's calls of its radio, and the system's reports.
 extension BottleWorld {
   mutating func ask(_ effect: BottleModel.Effect) {
     account()
@@ -530,7 +531,7 @@ extension BottleWorld {
     }
   }
 
-  /// A connect fails, by default since the system has no slot for it.
+  /// Fails a connect, by default for lack of a slot.
   mutating func fails(
     _ attempt: AttemptID, _ failure: LinkFailure = .local(detail: "no slot is free")
   ) {
@@ -547,7 +548,7 @@ extension BottleWorld {
     if radio.link?.subscriber == attempt { radio.link?.subscriber = nil }
     if radio.tickets.isEmpty { hangUp() }
     guard kernel.callbacks.next() % 2 == 0 else { return }
-    // A cancelled connect may have opened meanwhile; of a cancelled connection the end is told.
+    // A canceled connect may have opened meanwhile. The end of a canceled connection is reported.
     let wait = kernel.callbacks.duration(below: .seconds(30))
     later(
       .central(wasLinked ? .disconnected(attempt, nil) : .connected(attempt)), after: wait)
@@ -599,7 +600,8 @@ extension BottleWorld {
     kernel.queue.add(.cue(nil, run: 0, .writes(write)), at: at)
   }
 
-  /// The bottle may learn the time later: the app is told after 1 s, and has set waits.
+  /// Records a lost write of the time. The app receives the failure after 1 s and retries after set
+  /// waits, so that the bottle's clock may be set later.
   private mutating func noteLostTime() {
     guard let lost = radio.link?.lostTimes else { return }
     let waits = clients[0].settings.syncRetries
@@ -609,7 +611,7 @@ extension BottleWorld {
     radio.link?.timeBy = next
   }
 
-  /// A write is at the bottle.
+  /// Handles a write that arrives at the bottle.
   mutating func arrive(_ write: BottleFeature.RadioWrite) {
     guard radio.link?.number == write.link, radio.bottleLink == write.link else {
       if write.run == run { later(.unwritten(write.id, .reset), after: .milliseconds(5)) }
@@ -642,10 +644,10 @@ extension BottleWorld {
     return true
   }
 
-  /// Sends something down to the app, behind what is on its way.
+  /// Sends an event to the app, behind those in transit.
   private mutating func bring(_ cue: BottleFeature.Cue) {
     guard let link = radio.link else {
-      // The connection ended in the same moment.
+      // The connection ended at the same moment.
       if case .tells(.written(let id)) = cue { later(.unwritten(id, .reset), after: .zero) }
       return
     }
@@ -658,7 +660,7 @@ extension BottleWorld {
     kernel.queue.add(.cue(.phone, run: run, cue), at: at)
   }
 
-  /// The bottle notifies a value.
+  /// Sends a value of the bottle as a notification.
   mutating func notify(_ attribute: BottleAttribute, _ bytes: [UInt8]) {
     guard let link = radio.link else { return }
     if attribute == .drinks, let chunk = try? BottleChunk(bytes) {
@@ -677,7 +679,7 @@ extension BottleWorld {
 
   // The app.
 
-  /// Tells the app later, unless its process ends before.
+  /// Schedules an input of the app, unless its process ends first.
   mutating func later(_ input: BottleModel.Input, after wait: Duration) {
     kernel.later(.tells(input), on: .phone, after: wait)
     if kernel.happens(kernel.weather.twice), BottleModel.role(of: input).attempt != nil {
@@ -685,7 +687,7 @@ extension BottleWorld {
     }
   }
 
-  /// Tells the app of something of its radio: the system lets one in background run for it.
+  /// Passes a radio event to the app. The system lets an app in the background run for it.
   mutating func tell(_ input: BottleModel.Input) {
     guard process != .dead else { return }
     if case .central(.failed(let attempt, _)) = input {
@@ -697,17 +699,17 @@ extension BottleWorld {
 
   private mutating func wakeApp() { summon(.phone, for: BottleRadio.grant, then: evictions) }
 
-  /// Launches an app that the system has ended, since something of its radio happened.
+  /// Launches an app that the system ended, because of a radio event.
   mutating func launch(isConnected: Bool) {
     guard process == .dead, radio.isEvicted, !isForced else { return }
     radio.restores = [RestoredPeripheral(BottleRadio.id, isConnected: isConnected)]
     wakeApp()
   }
 
-  /// Whether the system ends the app, and not the user.
+  /// Whether the system, and not the user, ends the app.
   var isBeingEvicted: Bool { !isForced && !evictions.isEmpty }
 
-  /// Whether the user or a fault ended the app, which the system does not launch then.
+  /// Whether the user or a fault ended the app, in which case the system does not launch it.
   var isForced: Bool {
     kernel.active.contains { kernel.plan.acts[$0].act.verb == .common(.kill) }
   }
@@ -729,7 +731,7 @@ extension BottleWorld {
       if radio.wished { wakeForAdapter() }
     } else {
       radio.wished = radio.wished || hadWish
-      // The system says nothing of what it drops.
+      // The system does not report what it drops.
       for ticket in radio.tickets where radio.link != nil {
         note(.wentDead(.phone, ticket.attempt), of: .phone)
       }
@@ -740,7 +742,7 @@ extension BottleWorld {
     weigh()
   }
 
-  /// The system wakes an app that had asked something of the radio.
+  /// Wakes an app that had requested something of the radio.
   private mutating func wakeForAdapter() {
     radio.wished = false
     switch process {

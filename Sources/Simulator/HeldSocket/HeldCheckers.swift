@@ -4,28 +4,30 @@ import LinkCore
 extension HeldFeature {
   /// The checkers of a held socket's own promises.
   public struct Checkers: FeatureCheckers {
-    /// The feature that they check.
+    /// The feature that the checkers check.
     public typealias Feature = HeldFeature
 
     private var found = Findings()
     /// The newest message that was shown.
     private var shown = 0
-    /// The newest message of the user that was handed to a socket, and that the server heard.
+    /// The user's newest message that was passed to a socket, and the newest that the server
+    /// received.
     private var (handed, heard) = (0, 0)
-    /// Up to this one messages may have arrived and are sent again.
+    /// The newest message that may have arrived and may be sent again, as may all before it.
     private var unsure = 0
-    /// Messages of the user that must arrive.
+    /// The user's messages that must arrive.
     private var owed: Set<Int> = []
-    /// How many messages may not have arrived, as notices said.
+    /// The number of messages that may not have arrived, according to notices.
     private var told = 0
-    /// Messages that the store was given.
+    /// The messages passed to the store.
     private var storing: [UInt64: Int] = [:]
-    /// The newest message that came over each line on which the server was greeted.
+    /// The newest message received over each line on which the server was greeted.
     private var lines: [TrafficID: Int] = [:]
     private var confirmed: AttemptID?
     /// The attempt whose socket was greeted.
     private var greeted: AttemptID?
-    /// How many messages may still be handed to a socket: accepted, or to be sent again.
+    /// The number of messages that may still be passed to a socket: accepted ones, and those to be
+    /// sent again.
     private var mayGo = 0
 
     public init() {}
@@ -80,7 +82,7 @@ extension HeldFeature {
       }
     }
 
-    /// The greeting is the first message of each connection.
+    /// Checks that the greeting is the first message of each connection.
     private mutating func checkGreeting(_ attempt: AttemptID, _ now: Instant) {
       if attempt == greeted { return }
       found.add(.unannounced, at: now, "something was sent before the greeting")
@@ -93,7 +95,8 @@ extension HeldFeature {
       shown = max(shown, number)
     }
 
-    /// What the process before had in memory only is of unknown fate.
+    /// Handles a new process. The fate of messages that its predecessor had only in memory is
+    /// unknown.
     public mutating func launched(_ standing: Standing<HeldFeature>) {
       (shown, confirmed, storing) = (standing.own.shown, nil, [:])
       (greeted, mayGo) = (nil, 0)
@@ -133,6 +136,6 @@ extension SocketModel.Effect {
 }
 
 extension Finding.Kind {
-  /// A connection on which something went out before the greeting.
+  /// A connection on which a message preceded the greeting.
   public static let unannounced = Finding.Kind(rawValue: "unannounced")
 }

@@ -4,24 +4,24 @@ import LinkCore
 extension HeldFeature {
   /// A deliberate defect of a held socket.
   public enum Defect: String, DeliberateDefect {
-    /// There is one kind of server.
+    /// The servers of this world: there is one kind.
     public typealias Server = OneServer
 
-    /// Sends no greeting.
+    /// The client sends no greeting.
     case noGreeting
-    /// Sends what it resumes before its greeting.
+    /// The client resumes before its greeting.
     case greetsLate
-    /// Resumes at the beginning, whatever it noted.
+    /// The client resumes at the beginning instead of at its stored position.
     case forgetsPosition
-    /// Drops every seventh message.
+    /// The client drops every seventh message.
     case dropsMessages
-    /// Hands each message over twice.
+    /// The client passes each message to the socket twice.
     case sendsTwice
-    /// Begins without what an earlier run stored.
+    /// The client starts without the messages that an earlier run stored.
     case forgetsOutbox
-    /// Does not tell what may not have arrived.
+    /// The client does not report messages that may not have arrived.
     case hidesUnproven
-    /// Tells of one message less than may not have arrived.
+    /// The client reports one message less than may not have arrived.
     case countsTooFew
     case takesLateEvents
     case timersStopAsleep

@@ -1,15 +1,15 @@
 public import HeldSocket
 public import LinkCore
 
-/// HeldSocket in a world: one phone, its user, and a server of a protocol that is none of ours.
+/// The world of `HeldSocket`: one phone, its user, and a server with a foreign protocol.
 ///
-/// The server confirms a greeting, then sends numbered messages from behind the position that the
-/// phone resumes at, and takes the numbered messages of the user.
+/// The server confirms a greeting, then sends numbered messages that follow the position at which
+/// the phone resumes. It accepts the numbered messages of the user.
 public enum HeldFeature: SimulatedFeature {
   /// The model of a held socket.
   public typealias Model = SocketModel
 
-  /// A message in either direction, in the words of the server's protocol.
+  /// A message in either direction, in the server's protocol.
   public enum Packet: Sendable, Equatable {
     case opened, hello, welcome
     case after(Int)
@@ -17,58 +17,58 @@ public enum HeldFeature: SimulatedFeature {
     case said(Int)
   }
 
-  /// A future event.
+  /// A scheduled event.
   public enum Cue: Sendable {
-    /// The server's next message of a run of them.
+    /// The server sends the next message of a series.
     case feeds(left: Int)
-    /// Changes of the stored outbox.
+    /// Changes to the stored outbox.
     case stores(ProvenQueue.Entry)
     case removes([UInt64])
     case input(SocketModel.Input)
   }
 
-  /// What only this world knows to have happened.
+  /// A fact that only this world can observe.
   public enum Fact: Sendable, Equatable {
     /// A packet of a phone reached the server over a line.
     case heard(TrafficID, Packet)
   }
 
-  /// What the world counts.
+  /// The world's counts.
   public enum Tally: String, RunTally {
     case fed, shown, said
 
     public var label: String { "messages \(rawValue)" }
   }
 
-  /// What its plans fix for a run beside the weather.
+  /// The numbers that a plan fixes for a run, in addition to the network conditions.
   public struct Numbers: PlanNumbers {
-    /// What becomes of messages that cannot be sent at once.
+    /// The handling of messages that cannot be sent at once.
     public var outbox = SocketSettings.Outbox.off
 
     public init() {}
     public static var fields: [PlanField<Numbers>] { [.word("outbox", \.outbox)] }
   }
 
-  /// What the checkers see of a phone beside its link.
+  /// The feature's state of a phone that checkers see, in addition to the link's.
   public struct State: Sendable {
-    /// The numbers and rules of the model.
+    /// The settings of the model.
     var settings = SocketSettings(policy: .socket)
-    /// The newest message that the app has shown, which it keeps as its position.
+    /// The newest message that the app has shown, which is its stored position.
     var shown = 0
     /// The newest message of the server.
     var fed = 0
     var queued = 0
     var handed = 0
 
-    /// Notes how the model stands.
+    /// Stores the state of the model.
     mutating func look(_ model: SocketModel) {
       (queued, handed) = (model.queue.entries.count, model.queue.handed)
     }
   }
 
-  /// What can happen in plans beside the kernel's troubles.
+  /// The event kinds of plans, in addition to the kernel's faults.
   public enum Verb: String, PlanVerb {
-    /// The server has so many new messages in a row.
+    /// The server has a number of new messages in a row.
     case feed
     case say
 
@@ -130,7 +130,7 @@ public enum HeldFeature: SimulatedFeature {
     if own.handed > ProvenQueue.window { found("handed", own.handed, ProvenQueue.window) }
   }
 
-  // Stories.
+  // Traces.
 
   public static func words(_ input: Input) -> StoryPart {
     switch input {
@@ -180,11 +180,11 @@ extension SocketModel: LinkModel {
 }
 
 extension SocketMessage {
-  /// The number that a text stands for.
+  /// The number that the text represents.
   var number: Int? { text.flatMap { Int($0) } }
 }
 
-// What of a held socket's steps is part of a run's digest, beside their roles.
+// The parts of a held socket's steps that are in a run's digest, in addition to their roles.
 extension HeldFeature {
   public static func mix(_ input: Input, into digest: inout Digest) {
     switch input {

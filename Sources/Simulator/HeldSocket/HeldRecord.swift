@@ -2,10 +2,11 @@ public import HeldSocket
 import LinkCore
 
 extension HeldFeature: ReplayedFeature {
-  /// The facts about user and shell that the journal of a held socket holds.
+  /// The facts about user and shell that the journal of a held socket contains.
   public typealias Record = HeldRecord
 
-  /// Messages have no content there, so their order and the server's view are not checked.
+  /// The promises that a journal can show to be broken. Journals omit the content of messages, so
+  /// neither their order nor the server's view is checked.
   public static var checkedInJournals: [Finding.Kind] {
     [
       .lost, .duplicated, .unannounced, .stuck, .storm, .falselyConnected, .late, .unbounded,
@@ -21,14 +22,15 @@ extension HeldFeature: ReplayedFeature {
   }
 }
 
-/// What the journal of a held socket tells about its user and its shell.
+/// The state of the user and the shell, derived from the journal of a held socket.
 public struct HeldRecord: RunRecord {
-  /// The feature whose journals it reads.
+  /// The feature whose journals are read.
   public typealias Feature = HeldFeature
 
   private var isOn = false
   private var isInFront = true
-  /// The last credentials were refused; a socket without any is never held back by that.
+  /// Whether the last credentials were refused. A socket without credentials is never blocked by
+  /// that.
   private var isRefused = false
 
   public init() {}

@@ -1,7 +1,7 @@
 import HeldSocket
 import LinkCore
 
-/// One phone, its user, and a server of a protocol that is none of ours.
+/// The world of one phone, its user, and a server with a foreign protocol.
 struct HeldWorld: SimulatedWorld, ~Copyable {
   typealias Feature = HeldFeature
 
@@ -100,7 +100,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
         send(.packet(.numbered(number)), bytes: 100, over: line)
       }
     case .said: kernel.counts[.said] += 1
-    case .opened, .welcome, .numbered: return  // a phone says none of them
+    case .opened, .welcome, .numbered: return  // a phone sends none of these
     }
   }
 
@@ -122,7 +122,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     return .socket(attempt, .message(.text("\(number)"), marks))
   }
 
-  // What happens.
+  // Planned events.
 
   mutating func begin(_ verb: HeldFeature.Verb, _ act: Act<HeldFeature.Verb>, _ index: Int) {
     switch verb {
@@ -137,7 +137,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     switch cue {
     case .feeds(let left): feed(left)
     case .input(let input): give(input, to: .phone)
-    // The disk refused to remove something, which the next run then sends again.
+    // The disk refused a removal, so the next run sends those messages again.
     case .stores, .removes: return
     }
   }
@@ -156,7 +156,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     clients[0].isConnected && HeldFeature.isHealed(kernel.bench.views[0].standing)
   }
   mutating func becomeCalm() { give(.start, to: .phone) }
-  /// What was on its way when calm began may still have ended the link.
+  /// Starts the link again, which traffic in transit may have ended when calm began.
   mutating func tryAgain() { give(.start, to: .phone) }
   mutating func happenLast() { feed(1) }
   mutating func leave() { give(.stop, to: .phone) }

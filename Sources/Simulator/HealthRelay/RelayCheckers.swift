@@ -5,27 +5,28 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// The checkers of a relay's own promises: they know what each assistant asked and may know.
+/// The checkers of a relay's own promises. They track the calls and the permissions of each
+/// assistant.
 public struct RelayCheckers: FeatureCheckers {
-  /// The feature that they check.
+  /// The feature that the checkers check.
   public typealias Feature = RelayFeature
 
   private var found = Findings()
   private var open: [RequestID: (at: Instant, facts: RelayCallFacts)] = [:]
   private var left: Set<RequestID> = []
-  /// What each token lets its holder ask.
+  /// The permissions of each token.
   private var grants: [String: Grant] = [:]
-  /// Logins whose outcome was never told: the backend may have let an assistant in all the same.
+  /// The logins whose outcome was never received. The backend may have let the assistant in.
   private var untold: [(phone: Int, at: Instant)] = []
-  /// When the pairings of a phone last may have ended.
+  /// The last time at which the pairings of each phone may have ended.
   private var unpairedAt: [Int: Instant] = [:]
-  /// How far the backend's wall clock may be wrong.
+  /// The maximum error of the backend's wall clock.
   private var clockError = Duration.zero
-  /// The attempts on which the backend told a phone its code, in this run of the phone.
+  /// The attempts on which the backend sent a phone its code, in this run of the phone.
   private var greeted: [Int: Set<AttemptID>] = [:]
-  /// The attempt that was found to run too early.
+  /// The attempt that was reported for running too early.
   private var reported: [Int: AttemptID] = [:]
-  /// What each phone promises alone, in this run of it.
+  /// The checkers of each phone's own promises, in this run of the phone.
   private var phones: [Int: RelayPhoneChecker] = [:]
   private var dues = RelayDues()
   private var lines = RelayLines()
@@ -33,18 +34,19 @@ public struct RelayCheckers: FeatureCheckers {
 
   private struct Grant {
     var phone: Int
-    /// Its login arrived; the token counts from some time between this and `since`.
+    /// The time at which the login arrived. The token is valid from some time between this and
+    /// `since`.
     var askedAt: Instant
     var since: Instant
-    /// Its holder wants to end it; nothing may be asked with it once that is confirmed.
+    /// Whether the holder is ending the token, which must not work once that is confirmed.
     var isEnding = false
     var isOver = false
   }
 
-  /// The most that an answer may take on its way in and out of the backend, beside the deadline;
-  /// ours: the longest call of a store in plans, and one second.
+  /// The maximum time that an answer may take into and out of the backend, in addition to the
+  /// deadline. Our choice: the longest store call in plans, and one second.
   private static let slack = Duration.seconds(5)
-  /// How far the end of a token may be from what a clock shows; ours.
+  /// The maximum difference between a token's expiry and a clock's time. Our choice.
   private static let clockSlack = Duration.seconds(10)
 
   public init() {}
@@ -57,7 +59,7 @@ public struct RelayCheckers: FeatureCheckers {
   ) {
     checkRunning(standing)
     switch standing.own.state {
-    // A phone that ended by itself owes nothing.
+    // A phone that ended by itself need not answer.
     case .idle, .error, .stopping: dues.trouble(standing.own.phone, at: standing.now)
     case .starting, .running, .reconnecting: break
     }
@@ -138,7 +140,7 @@ public struct RelayCheckers: FeatureCheckers {
     if facts.pair?.isGuess == false { untold.append((facts.phone, now)) }
   }
 
-  /// Waiting assistants hear that the connection broke.
+  /// Ends all calls, since waiting assistants lose their connection.
   private mutating func endBackend(_ now: Instant) {
     for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
       checkTime(ask, call.at, now)
@@ -151,8 +153,8 @@ public struct RelayCheckers: FeatureCheckers {
     door.backendEnded()
   }
 
-  /// Whether an assistant waits for a question: asked again after a restart it has a later
-  /// deadline, which the store may have failed to keep.
+  /// Returns whether an assistant waits for a question. A question asked again after a restart has
+  /// a later deadline, which the store may have failed to write.
   private func isOpen(_ kept: StoredQuestion) -> Bool {
     open.values.contains { call in
       call.facts.question == kept.question.number
@@ -160,7 +162,7 @@ public struct RelayCheckers: FeatureCheckers {
     }
   }
 
-  /// A question is kept as that of the assistant that asks it.
+  /// Checks that a question is stored with the assistant that asks it.
   private mutating func checkFiled(_ ask: RequestID, _ kept: StoredQuestion, _ now: Instant) {
     guard let facts = open[ask]?.facts, facts.question == kept.question.number,
       let token = facts.token, TokenHash.of(token) != kept.asker
@@ -168,7 +170,7 @@ public struct RelayCheckers: FeatureCheckers {
     found.add(.wrongAnswer, at: now, "\(ask) is kept as a question of another assistant")
   }
 
-  /// A phone runs only over a socket on which the backend told it a code.
+  /// Checks that a phone runs only over a socket on which the backend sent it a code.
   private mutating func checkRunning(_ standing: Standing<RelayFeature>) {
     let phone = standing.own.phone
     guard standing.isAwake, standing.status.phase == .connected,
@@ -211,7 +213,7 @@ public struct RelayCheckers: FeatureCheckers {
     if !isFit { found.add(.wrongAnswer, at: now, "\(ask) asked no such thing") }
   }
 
-  /// A call has its outcome within the limit, whatever ended it.
+  /// Checks that a call had its outcome within the limit, however it ended.
   private mutating func checkTime(_ ask: RequestID, _ since: Instant, _ now: Instant) {
     let time = since.duration(to: now)
     guard time > Self.limit else { return }
@@ -243,17 +245,17 @@ public struct RelayCheckers: FeatureCheckers {
     }
   }
 
-  /// How long the tokens of a run are good.
+  /// Returns the lifetime of the tokens of a run.
   private func life(_ standing: Standing<RelayFeature>) -> Duration {
     standing.own.numbers.tokenLife
   }
 
-  /// How many accesses to the same phone were given out later.
+  /// Returns the number of later grants for the same phone.
   private func newer(than grant: Grant, where isMeant: (Grant) -> Bool = { _ in true }) -> Int {
     grants.values.count { $0.phone == grant.phone && $0.since > grant.since && isMeant($0) }
   }
 
-  /// Whether an assistant is signed in for certain, and has not begun to end that.
+  /// Returns whether an assistant is certainly signed in and is not logging out.
   private func isEntitled(
     _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
   ) -> Bool {
@@ -261,7 +263,7 @@ public struct RelayCheckers: FeatureCheckers {
       return false
     }
     let life = life(standing) - Self.clockSlack - clockError
-    // A login under way signs another assistant out before it is told.
+    // A login in progress signs another assistant out before its outcome is received.
     let logins =
       open.values.count { $0.facts.pair != nil && $0.facts.phone == grant.phone }
       + untold.count { $0.phone == grant.phone && $0.at > grant.since }
@@ -269,7 +271,7 @@ public struct RelayCheckers: FeatureCheckers {
       && newer(than: grant) + logins < RelayServerPolicy().tokensPerPhone
   }
 
-  /// Whether the phone has not ended its pairings since the assistant began to log in.
+  /// Returns whether the phone has kept its pairings since the assistant's login began.
   private func isPaired(_ facts: RelayCallFacts) -> Bool {
     guard let grant = facts.token.flatMap({ grants[$0] }) else { return false }
     return unpairedAt[grant.phone].map { $0 < grant.askedAt } ?? true

@@ -1,21 +1,21 @@
 import LinkCore
 import LinkServerCore
 
-/// What a plan of relays fixes for a run beside the weather.
+/// The numbers that a plan of relays fixes for a run, in addition to the network conditions.
 public struct RelayNumbers: PlanNumbers {
-  /// How long a call of the backend's store takes.
+  /// The duration of a call of the backend's store.
   public var storeDelay = Duration.milliseconds(2)
-  /// How long a phone reads for an answer at the most.
+  /// The maximum time for which a phone reads for an answer.
   public var reading = Duration.milliseconds(100)
-  /// How many bytes are added to each answer; above 2,000 it travels in parts.
+  /// The number of bytes added to each answer. Above 2,000, the answer is sent in parts.
   public var answerBytes = 0
-  /// Whether phones can be woken by a push: 1 if they can.
+  /// Whether a push can wake phones: 1 if it can.
   public var push = 0
-  /// The phones that name no device, as bits.
+  /// The phones without a device ID, as bits.
   public var plain = 0
   /// The phones with a foreground service, as bits.
   public var services = 3
-  /// How long the tokens of assistants are good.
+  /// The lifetime of assistants' tokens.
   public var tokenLife = RelayServerPolicy().tokenLife
 
   public init() {}
@@ -42,7 +42,7 @@ extension RelayFeature {
 }
 
 extension Sketch<RelayFeature> {
-  /// What people do on any day, and how the phones and the backend are made.
+  /// Adds the common actions of people, and draws the properties of the phones and the backend.
   fileprivate mutating func life() {
     weather.slow = draw.one(0, 0, 0.02, 0.1)
     weather.twice = draw.one(0, 0, 0.05, 0.2)
@@ -59,7 +59,7 @@ extension Sketch<RelayFeature> {
     scatter(draw.count(0...4)) { $0.one(Act(.leaves), Act(.logsOut)) }
   }
 
-  /// Lets most acts concern one phone, and each act of an assistant one assistant.
+  /// Restricts most events to one phone, and each event of an assistant to one assistant.
   fileprivate mutating func chooseHosts(from first: Int = 0) {
     for index in acts.indices.dropFirst(first) {
       switch acts[index].act.kind ?? acts[index].act.form.host {
@@ -71,7 +71,7 @@ extension Sketch<RelayFeature> {
     }
   }
 
-  /// What came to be drawn later, on some days.
+  /// Adds events that were introduced later, in some plans.
   fileprivate mutating func oddities(_ preset: DayPreset) {
     guard draw.happens(preset == .swarm ? 0.5 : 0.2) else { return }
     if draw.happens(0.3) { numbers.tokenLife = draw.seconds(300, 3_000) }
@@ -81,8 +81,8 @@ extension Sketch<RelayFeature> {
     if draw.happens(0.4) { orphan() }
   }
 
-  /// A phone goes, a question to it is kept, the backend dies, and the two assistants of the phone
-  /// ask the same again.
+  /// Adds a phone that leaves, a question to it that is stored, the death of the backend, and the
+  /// same question again from both assistants of the phone.
   private mutating func orphan() {
     let start = draw.seconds(60, Double(length.components.seconds) - 120)
     let phone = RelayFeature.phones - 1
@@ -94,7 +94,7 @@ extension Sketch<RelayFeature> {
     }
   }
 
-  /// What good clients do not do, or seldom, and absences that outlast the grace.
+  /// Actions that good clients never or seldom perform, and absences beyond the grace period.
   fileprivate static var odd: [Trouble<RelayVerb>] {
     [
       Trouble { Act(.asksMore, by: $0.one(.seconds(60), $0.seconds(0.01, 30))) },
@@ -111,7 +111,7 @@ extension Sketch<RelayFeature> {
     ]
   }
 
-  /// Troubles of relays beside those of every day; their order is part of every seed.
+  /// The faults of relays, in addition to the common ones. Their order is part of every seed.
   fileprivate static var troubles: [Trouble<RelayVerb>] {
     [
       Trouble { Act(.stop, for: $0.seconds(0.1, 60)) },
@@ -128,7 +128,7 @@ extension Sketch<RelayFeature> {
 }
 
 extension Act<RelayVerb> {
-  /// The store of the backend fails, or is slow.
+  /// Returns a fault of the backend's store.
   fileprivate static func store(_ verb: CommonVerb, _ span: Duration) -> Act {
     Act(verb, for: span, at: .backend)
   }

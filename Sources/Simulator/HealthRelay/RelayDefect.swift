@@ -7,56 +7,56 @@ import LinkWire
 
 /// A deliberate defect of a relay.
 public enum RelayDefect: String, DeliberateDefect {
-  /// Tells each outcome twice.
+  /// The backend sends each outcome twice.
   case answersTwice
-  /// Gives an answer to the assistant that asked last.
+  /// The backend sends an answer to the assistant that asked last.
   case answersNewest
-  /// Lets assistants wait for as long as it takes.
+  /// Assistants wait without a limit.
   case forgetsDeadline
-  /// Says nothing when a phone is away.
+  /// The backend does not report that a phone is away.
   case staysSilent
-  /// Does not notice that an assistant has gone.
+  /// The backend does not notice that an assistant left.
   case ignoresLeaving
-  /// Leaves questions in the store that were dealt with.
+  /// Finished questions remain in the store.
   case keepsQuestions
-  /// Begins anew without what was kept.
+  /// The backend restarts without its stored state.
   case forgetsPairings
-  /// Counts as connected as soon as the socket is open.
+  /// A phone is considered connected as soon as its socket is open.
   case connectedOnOpen
-  /// The phone forgets what shows the backend that it is the same.
+  /// The phone discards its resume token, so that the backend does not recognize it.
   case forgetsResume
-  /// The phone answers with what it read for the question before.
+  /// The phone answers with the data that it read for the previous question.
   case answersLast
-  /// The phone does not let go of answers that are given.
+  /// The phone does not discard answers that were sent.
   case holdsAnswers
-  /// The phone repeats what came with its code in a notice.
+  /// The phone repeats the word of its pair in a notice.
   case showsSecrets
-  /// Says that the phone is away in place of its data.
+  /// The backend reports that the phone is away instead of sending its data.
   case refusesHealthy
-  /// Asks the phone the second of two questions first.
+  /// The backend sends the phone the second of two questions first.
   case asksNewestFirst
-  /// Asks the phone each question twice.
+  /// The backend sends the phone each question twice.
   case asksTwice
-  /// Wakes no phone.
+  /// The backend sends no push.
   case wakesNone
-  /// Keeps a question as that of another assistant.
+  /// The backend stores a question with another assistant.
   case mixesUpAskers
-  /// Takes any pair for the one that a phone shows.
+  /// Any pair is accepted as the one that a phone shows.
   case admitsAnyPair
-  /// Lets strangers guess for as long as they like.
+  /// Strangers may guess without a limit.
   case neverLocksOut
-  /// Gives out tokens that are good for too long.
+  /// Tokens are valid for too long.
   case ignoresExpiry
-  /// Lets any number of assistants ask one phone.
+  /// Any number of assistants may ask one phone.
   case admitsNinth
   case noLiveness
   case countResetOnOpen
   case noStability
   case takesLateEvents
   case timersStopAsleep
-  // A relay has no standby to lose, and no wait that a spread alone makes.
+  // A relay has no standby to lose, and no wait that consists of jitter alone.
 
-  /// There is one kind of server.
+  /// The servers of this world: there is one kind.
   public typealias Server = OneServer
 
   public var kinds: [Finding.Kind] {
@@ -94,16 +94,16 @@ public enum RelayDefect: String, DeliberateDefect {
   }
 }
 
-/// The seam between the rules and their world: clean, or as a defect of the relay would have it.
+/// The seam between the rules and their world, with or without a defect of the relay.
 ///
-/// A defect is never made inside the phone or the backend; it changes what they are told, what they
-/// ask for, or their numbers.
+/// A defect is never inside the phone or the backend. It changes their inputs, their effects, or
+/// their policy.
 struct RelaySeam {
   let defect: RelayDefect?
   private var newest: RequestID?
   /// A question that the next one overtakes.
   private var held: RelayServer.Input?
-  /// The pair that a phone was sent last.
+  /// The pair that was last sent to a phone.
   private var shown: ConnectionCode?
   private var last: HealthQuestion?
 
@@ -156,7 +156,7 @@ struct RelaySeam {
     return [effect]
   }
 
-  /// What a change really makes the store keep.
+  /// Returns the change that the store receives, or `nil` if it receives none.
   private func kept(_ change: RelayChange) -> RelayChange? {
     switch change {
     case .endQuestion: return defect == .keepsQuestions ? nil : change
@@ -199,7 +199,7 @@ struct RelaySeam {
     return [effect, .update(.problem(.malformed(pair.word.text), withheld: 0))]
   }
 
-  /// The question that a phone really reads for.
+  /// Returns the question for which a phone reads.
   mutating func read(_ question: HealthQuestion) -> HealthQuestion {
     defer { last = question }
     return defect == .answersLast ? last ?? question : question

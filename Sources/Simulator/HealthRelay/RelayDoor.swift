@@ -1,12 +1,12 @@
 import LinkCore
 import LinkServerCore
 
-/// The checker of logins: a pair lets one assistant in, once; guesses are stopped, and lock out
-/// their own address alone.
+/// A checker of logins: a pair admits one assistant once. Guesses are stopped, and lock out only
+/// their own address.
 struct RelayDoor: Sendable {
-  /// The pairs that let an assistant in.
+  /// The pairs that admitted an assistant.
   private var used: Set<String> = []
-  /// When each address gave wrong pairs, in this run of the backend.
+  /// The times at which each address gave wrong pairs, in this run of the backend.
   private var wrong: [String: [Instant]] = [:]
 
   mutating func told(
@@ -37,6 +37,6 @@ struct RelayDoor: Sendable {
     }
   }
 
-  /// Wrong pairs are not kept.
+  /// Forgets the wrong pairs, which the backend does not store.
   mutating func backendEnded() { wrong = [:] }
 }

@@ -3,25 +3,25 @@ import LinkHealth
 import LinkServerCore
 import LinkWire
 
-/// The checker of data that are due: while phone, line and assistant are sound, a question is
-/// answered with data, and no later than the questions before it make necessary.
+/// A checker of due data: while phone, connection and assistant work, a question is answered with
+/// data, and no later than the questions before it require.
 struct RelayDues: Sendable {
-  /// A question that a sound phone was asked.
+  /// A question to a phone that works.
   private struct Due: Sendable {
     var since: Instant
     var phone: Int
-    /// The longest time that it and those before it take.
+    /// The maximum time of the question and those before it.
     var time: Duration
-    /// For how long leases had held the line of its phone when it came.
+    /// The time for which leases had held the phone's queue when the question came.
     var held: Duration
   }
 
-  /// The leases of a phone, which hold its line: what is leased comes back when its lease is over.
+  /// The leases of a phone, which hold its queue. A leased question returns when its lease expires.
   private struct Hold: Sendable {
-    /// For how long they held it, until `at`.
+    /// The time for which leases held the queue, until `at`.
     var time: Duration
     var at: Instant
-    /// When the present ones are over.
+    /// The time at which the present leases expire.
     var until: Instant?
 
     func time(at now: Instant) -> Duration {
@@ -30,20 +30,20 @@ struct RelayDues: Sendable {
   }
 
   private var due: [RequestID: Due] = [:]
-  /// The questions of each phone that may still keep it busy: open ones, and those that were taken
-  /// back a short time ago.
+  /// The questions that may still keep each phone busy: open ones, and those that were canceled a
+  /// short time ago.
   private var load: [Int: [RequestID: Instant]] = [:]
   private var holds: [Int: Hold] = [:]
-  /// The troubles under way.
+  /// The faults under way.
   private var troubles: [Act<RelayVerb>] = []
-  /// When something was last wrong with each phone.
+  /// The time of each phone's last fault.
   private var troubledAt: [Int: Instant] = [:]
 
-  /// The time after a trouble within which its consequences may still come: resets of connections
-  /// that opened during it take up to 30 s; ours.
+  /// The time after a fault within which its consequences may still occur. Resets of connections
+  /// that opened during it take up to 30 s. Our choice.
   private static let rest = Duration.seconds(60)
 
-  /// A question reached the backend.
+  /// Records that a question reached the backend.
   mutating func asked(
     _ ask: RequestID, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
   ) {
@@ -59,19 +59,19 @@ struct RelayDues: Sendable {
     due[ask] = Due(since: now, phone: phone, time: time, held: held(phone, now))
   }
 
-  /// The leases of a phone are over at `until`, or there are none.
+  /// Records that the leases of a phone expire at `until`, or that there are none.
   mutating func hold(_ phone: Int, until: Instant?, _ now: Instant) {
     holds[phone] = Hold(time: held(phone, now), at: now, until: until)
   }
 
-  /// For how long leases held the line of a phone so far.
+  /// Returns the time for which leases have held the queue of a phone so far.
   private func held(_ phone: Int, _ now: Instant) -> Duration {
     holds[phone]?.time(at: now) ?? .zero
   }
 
-  /// A question has its outcome.
+  /// Checks the outcome of a question.
   ///
-  /// - Parameter isEntitled: Whether its assistant is signed in, and has not taken anything back.
+  /// - Parameter isEntitled: Whether its assistant is signed in and has not canceled anything.
   mutating func told(
     _ ask: RequestID, _ outcome: RelayOutcome, isEntitled: Bool, _ now: Instant,
     _ found: inout Findings
@@ -83,7 +83,7 @@ struct RelayDues: Sendable {
     let time = due.since.duration(to: now)
     let limit = due.time + held(due.phone, now) - due.held
     if !isData {
-      // Leases may leave no time for it.
+      // Leases may leave no time for the question.
       guard limit < RelayServerPolicy().callLimit else { return }
       found.add(
         .withheld, at: now, "\(ask) got no data of phone \(due.phone), which was there: \(outcome)")
@@ -95,10 +95,10 @@ struct RelayDues: Sendable {
     }
   }
 
-  /// Nothing is due to it any more.
+  /// Forgets a question, for which no data is due any more.
   mutating func forget(_ ask: RequestID) { due[ask] = nil }
 
-  /// Nothing of a phone is due any more.
+  /// Records a fault of a phone, for which no data is due any more.
   mutating func trouble(_ phone: Int, at now: Instant) {
     troubledAt[phone] = now
     due = due.filter { $0.value.phone != phone }
@@ -118,7 +118,7 @@ struct RelayDues: Sendable {
     for phone in 0..<RelayFeature.phones where Self.concerns(act, phone) { trouble(phone, at: now) }
   }
 
-  /// Whether an act is a trouble of a phone, or of the backend.
+  /// Returns whether a planned event is a fault of a phone or of the backend.
   private static func concerns(_ act: Act<RelayVerb>, _ phone: Int) -> Bool {
     switch act.kind ?? act.form.host {
     case .phone: act.host ?? phone == phone

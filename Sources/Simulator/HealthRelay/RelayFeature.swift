@@ -4,30 +4,30 @@ public import LinkServerCore
 public import LinkStorage
 public import LinkWire
 
-/// HealthRelay in a world: two phones, a backend, and three assistants that ask.
+/// The world of HealthRelay: two phones, a backend, and three assistants that ask questions.
 public enum RelayFeature: SimulatedFeature {
-  /// What a journal tells about its user and its shell.
+  /// The state of the user and the shell, derived from a journal.
   public typealias Record = RelayRecord
   /// The model of a relay on a phone.
   public typealias Model = RelayModel
-  /// What can happen beside the verbs of the kernel.
+  /// The event kinds in addition to the kernel's.
   public typealias Verb = RelayVerb
-  /// What its plans fix beside the weather.
+  /// The numbers that plans fix, in addition to the network conditions.
   public typealias Numbers = RelayNumbers
-  /// There is one kind of server.
+  /// The servers of this world: there is one kind.
   public typealias Server = OneServer
-  /// Its deliberate defects.
+  /// The deliberate defects of this world.
   public typealias Defect = RelayDefect
-  /// The checkers of its own promises.
+  /// The checkers of the relay's own promises.
   public typealias Checkers = RelayCheckers
-  /// What it counts.
+  /// The counts of this world.
   public typealias Tally = RelayTally
-  /// What only it knows to have happened.
+  /// The facts that only this world can observe.
   public typealias Fact = RelayFact
-  /// What its checkers see of a phone.
+  /// The feature's state of a phone that checkers see.
   public typealias State = RelayState
 
-  /// The phones, and the assistants; the last two assistants ask the same phone.
+  /// The number of phones and of assistants. The last two assistants ask the same phone.
   static let phones = 2, askers = 3
 
   public static var name: String { "relay" }
@@ -67,7 +67,7 @@ public enum RelayFeature: SimulatedFeature {
   public static func checkBounds(
     _ standing: Standing<RelayFeature>, _ found: (String, Int, Int) -> Void
   ) {
-    // One question is read for at a time.
+    // The shell reads for one question at a time.
     if standing.own.held > 1 { found("answers held by the shell", standing.own.held, 1) }
   }
 
@@ -89,51 +89,51 @@ public enum RelayFeature: SimulatedFeature {
   }
 }
 
-/// What the world counts.
+/// The world's counts.
 public enum RelayTally: String, RunTally {
   case questions
-  /// Questions with data of a phone, and calls that were refused.
+  /// Questions with data of a phone, and refused calls.
   case answered, refused
-  /// Pushes of the backend, and visits of phones without a socket.
+  /// Pushes of the backend, and pulls of phones without a socket.
   case pushes, pulls
 
   public var label: String { rawValue }
 }
 
-/// What only this world knows to have happened.
+/// A fact that only this world can observe.
 public enum RelayFact: Sendable, Equatable {
   case backendStarted
-  /// The backend's process ended: waiting assistants hear that the connection broke.
+  /// The backend's process ended, which waiting assistants notice by a broken connection.
   case backendEnded
   /// A call reached the backend.
   case asked(RequestID, RelayCallFacts)
-  /// The backend said an outcome.
+  /// The backend sent an outcome.
   case told(RequestID, RelayOutcome)
-  /// The backend heard that an assistant had gone.
+  /// The backend received that an assistant left.
   case left(RequestID)
-  /// The backend keeps a question as that of an assistant, while the assistant asks it.
+  /// The backend stored a question with its assistant, while the assistant asks it.
   case filed(RequestID, StoredQuestion)
   /// The backend sent a phone its pair over a socket.
   case greeted(phone: Int, AttemptID, isResumed: Bool)
-  /// The pairings of a phone may have ended: it began anew, or was away for too long.
+  /// The pairings of a phone may have ended: it started anew, or was away for too long.
   case unpaired(phone: Int)
-  /// The questions that are durable at the backend, and its wall clock.
+  /// The backend's durable questions, and its wall clock.
   case kept([StoredQuestion], wall: Timestamp)
-  /// The backend told a phone its pair over a connection, and knows that the connection ended.
+  /// The backend sent a phone its pair over a connection, or received the end of that connection.
   case joined(phone: Int, over: TrafficID)
   case parted(phone: Int, over: TrafficID)
-  /// The backend sent a phone a question over a connection, by its number.
+  /// The backend sent a phone a question, with its number, over a connection.
   case sent(phone: Int, RelayRequestID, question: Int, over: TrafficID)
-  /// The backend lent questions to a phone without a socket.
+  /// The backend leased questions to a phone without a socket.
   case leased(phone: Int, LeasedQuestions)
-  /// The address at which a push wakes a phone is durable.
+  /// The push address of a phone is durable.
   case registered(phone: Int)
   case pushed(phone: Int)
-  /// The push service said that a push was not delivered.
+  /// The push service reported that a push was not delivered.
   case pushFailed(phone: Int)
   case woken(phone: Int)
   case slept(phone: Int, PullReport)
-  /// A secret stands in what the backend logs.
+  /// A log line of the backend contains a secret.
   case leaked(String)
 }
 
@@ -145,15 +145,14 @@ public struct RelayCallFacts: Sendable, Hashable {
   public var token: String?
   /// The number of the question; `nil` for logins and logouts.
   public var question: Int?
-  /// Whether it ends its own token.
+  /// Whether the call ends its own token.
   public var isLogout = false
-  /// What it logs in with.
+  /// The pair with which the call logs in.
   public var pair: RelayGivenPair?
-  /// Whether nothing stood between the backend and the phone when the call came, and nothing was
-  /// delayed on the way.
+  /// Whether the backend and the phone were connected without delays when the call arrived.
   public var isSound = false
 
-  /// The address that it came from.
+  /// The address of the caller.
   var address: String {
     asker < RelayFeature.askers ? "asker-\(asker)" : "guesser-\(asker - RelayFeature.askers)"
   }
@@ -162,29 +161,29 @@ public struct RelayCallFacts: Sendable, Hashable {
   var phone: Int { min(asker, RelayFeature.phones - 1) }
 }
 
-/// A pair that was given at a login.
+/// The pair of a login.
 public struct RelayGivenPair: Sendable, Hashable {
-  /// The word and the code: a secret of the world.
+  /// The word and the code, which are a secret of the world.
   public var text: String
-  /// Whether no phone ever showed it.
+  /// Whether no phone ever showed the pair.
   public var isGuess = false
 }
 
-/// What the checkers see of a phone beside its link.
+/// The feature's state of a phone that checkers see, in addition to its link.
 public struct RelayState: Sendable {
-  /// The number of the phone.
+  /// The index of the phone.
   public var phone = 0
   /// The numbers of the run.
   public var numbers = RelayNumbers()
-  /// The longest time that a question takes at a phone that has nothing else to do.
+  /// The maximum time of a question at an idle phone.
   public var turn = Duration.zero
-  /// Answers that were read and not discarded.
+  /// The number of answers that were read and not discarded.
   public var held = 0
-  /// Whether a notification stands while the service is up.
+  /// Whether the phone shows a notification while the service is up.
   var hasNotification = false
-  /// How many questions have not ended.
+  /// The number of questions that have not ended.
   var open = 0
-  /// What the user is shown.
+  /// The state that the user sees.
   var state = RelayStatus.State.idle
 
   public init() {}
@@ -195,20 +194,20 @@ extension Finding.Kind {
   public static let unanswered = Finding.Kind(rawValue: "unanswered")
   /// A question had more than one outcome.
   public static let doubled = Finding.Kind(rawValue: "doubled")
-  /// An assistant was told something after it had left.
+  /// An assistant received an outcome after it had left.
   public static let afterLeaving = Finding.Kind(rawValue: "afterLeaving")
   /// An answer went to the wrong assistant, or answers another question.
   public static let wrongAnswer = Finding.Kind(rawValue: "wrongAnswer")
   /// A refusal whose reason is not true.
   public static let dishonest = Finding.Kind(rawValue: "dishonest")
-  /// The backend keeps a question after its deadline.
+  /// The backend stores a question after its deadline.
   public static let kept = Finding.Kind(rawValue: "kept")
-  /// Data were due, and an assistant was told something else, or much later.
+  /// Data was due, and an assistant received another outcome, or the data much later.
   public static let withheld = Finding.Kind(rawValue: "withheld")
-  /// A phone that a push can wake was not woken for a question that waited.
+  /// A phone was not woken for a waiting question, although a push could wake it.
   public static let unwoken = Finding.Kind(rawValue: "unwoken")
-  /// A pair that is worth nothing let an assistant in, or guesses were not stopped.
+  /// An invalid pair let an assistant in, or guesses were not stopped.
   public static let trespass = Finding.Kind(rawValue: "trespass")
-  /// Running was shown before the backend told the phone a code.
+  /// Running was shown before the backend sent the phone a code.
   public static let falselyRunning = Finding.Kind(rawValue: "falselyRunning")
 }

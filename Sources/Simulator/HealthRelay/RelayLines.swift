@@ -2,23 +2,24 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// The checker of the lines of questions: a phone is asked in order and once for each question, and
-/// is woken for those that wait for it.
+/// A checker of question queues: each phone receives its questions in order and once, and is woken
+/// for those that wait for it.
 struct RelayLines: Sendable {
-  /// A question that has no outcome yet.
+  /// A question without an outcome.
   private struct Entry: Sendable {
     let ask: RequestID
     let token: String?
     let number: Int
-    /// Whether the same assistant asked the same before a restart of the backend: the question may
-    /// have kept its old place.
+    /// Whether the same assistant asked the same question before a restart of the backend. The
+    /// question may have kept its position.
     let wasAsked: Bool
-    /// Whether its token may be for a phone that this one was before: it waits in another line.
+    /// Whether the token may be for an earlier identity of this phone, which has another queue.
     var isApart: Bool
-    /// As the phone knows it.
+    /// The ID of the question at the phone.
     var id: RelayRequestID?
     var stage = Stage.waiting
-    /// Since when it waits for a phone that is away; `nil` while that is here, or had a lease.
+    /// The time since which the question waits for an absent phone; `nil` while the phone is
+    /// present or had a lease.
     var absentSince: Instant?
   }
 
@@ -28,17 +29,17 @@ struct RelayLines: Sendable {
     case leased(String, until: Instant)
   }
 
-  /// A phone as the backend knows it.
+  /// A phone from the backend's point of view.
   private struct Phone: Sendable {
-    /// Open questions in the order in which they came.
+    /// The open questions, in order of arrival.
     var line: [Entry] = []
-    /// The connection over which it was told its code.
+    /// The connection over which the phone received its code.
     var here: TrafficID?
-    /// Since when a push can wake it.
+    /// The time since which a push can wake the phone.
     var pushable: Instant?
-    /// When it was woken, the latest last.
+    /// The times of pushes, in ascending order.
     var pushes: [Instant] = []
-    /// When a push last failed.
+    /// The time of the last push that failed.
     var failedAt: Instant?
   }
 
@@ -48,15 +49,16 @@ struct RelayLines: Sendable {
   }
 
   private var phones: [Int: Phone] = [:]
-  /// How often each question was asked: those of one number cannot be told apart for certain.
+  /// The number of times that each question was asked. Questions with the same number cannot be
+  /// distinguished reliably.
   private var times: [Int: Int] = [:]
-  /// What was asked of the backend before it ended. Also what had its outcome: a slow store may
-  /// keep the question without it, and the same one takes its place in line.
+  /// The questions before the backend's last end, including those with an outcome: a slow store may
+  /// have stored the question without it, so that the same question takes its position.
   private var before: Set<Asked> = []
-  /// The same since the backend began.
+  /// The questions since the backend started.
   private var since: Set<Asked> = []
 
-  /// A question reached the backend.
+  /// Records that a question reached the backend.
   ///
   /// - Parameter isPaired: Whether the phone is certainly the one that the assistant paired with.
   mutating func asked(_ ask: RequestID, _ facts: RelayCallFacts, isPaired: Bool, _ now: Instant) {
@@ -71,7 +73,7 @@ struct RelayLines: Sendable {
     phones[facts.phone, default: Phone()].line.append(entry)
   }
 
-  /// A question has its outcome, or its assistant has gone.
+  /// Removes a question that has its outcome or whose assistant left.
   mutating func ended(_ ask: RequestID, of phone: Int, _ now: Instant, _ found: inout Findings) {
     guard let place = phones[phone]?.line.firstIndex(where: { $0.ask == ask }),
       let entry = phones[phone]?.line.remove(at: place)
@@ -113,7 +115,7 @@ struct RelayLines: Sendable {
     if phones[phone]?.pushable == nil { phones[phone, default: Phone()].pushable = now }
   }
 
-  /// The phone may be another one for the backend now.
+  /// Records that the backend may now consider the phone a new one.
   mutating func unpaired(_ phone: Int) {
     phones[phone]?.pushable = nil
     change(phone) { $0.isApart = true }
@@ -133,7 +135,7 @@ struct RelayLines: Sendable {
 
   // Questions.
 
-  /// The backend sent a question over a socket.
+  /// Checks a question that the backend sent over a socket.
   mutating func sent(
     _ phone: Int, _ id: RelayRequestID, _ number: Int, over line: TrafficID, _ now: Instant,
     _ found: inout Findings
@@ -159,7 +161,7 @@ struct RelayLines: Sendable {
     phones[phone]?.line[place].stage = .asked(over: line)
   }
 
-  /// When the leases of a phone are over; `nil` if it has none.
+  /// Returns the time at which the leases of a phone expire; `nil` if it has none.
   func leased(_ phone: Int) -> Instant? {
     (phones[phone]?.line ?? []).compactMap { entry in
       if case .leased(_, let until) = entry.stage { until } else { nil }
@@ -167,7 +169,7 @@ struct RelayLines: Sendable {
     .max()
   }
 
-  /// The backend lent questions to a phone without a socket.
+  /// Checks the questions that the backend leased to a phone without a socket.
   mutating func leased(
     _ phone: Int, _ questions: [LeasedQuestion], for time: Duration, _ now: Instant,
     _ found: inout Findings
@@ -193,9 +195,11 @@ struct RelayLines: Sendable {
     }
   }
 
-  /// The place of a question in line: the one that the phone knows by its id, or else the first one
-  /// of its number that the phone was never asked; what was asked before a restart goes first,
-  /// since it keeps its id. Of several with one number any will do.
+  /// Returns the index of a question in the queue.
+  ///
+  /// This is the question with the phone's ID. Otherwise it is the first with the number that the
+  /// phone has not received, where questions from before a restart come first, since they keep
+  /// their IDs. Among several with one number, any will do.
   private func place(_ phone: Int, _ id: RelayRequestID, _ number: Int) -> Int? {
     let line = phones[phone]?.line ?? []
     return line.firstIndex { $0.id == id }
@@ -204,7 +208,7 @@ struct RelayLines: Sendable {
       ?? (times[number, default: 0] > 1 ? line.firstIndex { $0.number == number } : nil)
   }
 
-  /// No question that came earlier still waits.
+  /// Checks that no earlier question still waits.
   private func checkOrder(
     _ line: [Entry], _ place: Int, _ phone: Int, _ now: Instant, _ found: inout Findings
   ) {
@@ -220,7 +224,8 @@ struct RelayLines: Sendable {
       "phone \(phone) is asked question \(line[place].number) before \(earlier.number)")
   }
 
-  /// A phone is woken for a question that waits for it, as soon as the rules of pushes allow.
+  /// Checks that a phone is woken for a question that waits for it, as soon as the rules of pushes
+  /// permit.
   private func checkWoken(
     _ entry: Entry, of number: Int, _ now: Instant, _ found: inout Findings
   ) {

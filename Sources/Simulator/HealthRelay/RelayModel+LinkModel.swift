@@ -11,7 +11,7 @@ extension RelayModel: LinkModel {
     case .message(let attempt, _): .data(attempt)
     case .unsent(let attempt): .lost(attempt, .local(detail: "unsent"))
     case .prepared: .answered(isTrigger: false)
-    // It is about an attempt that does not count any more, and ends the stop.
+    // It belongs to an attempt that is no longer current, and ends the stop.
     case .closed, .resume: .other
     }
   }
@@ -39,7 +39,7 @@ extension RelayModel: LinkModel {
 }
 
 extension LinkPolicy {
-  /// The same for an app without a service: the background ends its link at once.
+  /// The policy for an app without a service, whose link ends at once in the background.
   var withoutService: LinkPolicy {
     var gate = gate
     gate.background = .leave(after: .zero, then: .idle)
@@ -50,7 +50,7 @@ extension LinkPolicy {
         name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
         standby: standby, verdicts: verdicts)
     } catch {
-      return self  // the policy excludes it
+      return self  // the result would be invalid
     }
   }
 }

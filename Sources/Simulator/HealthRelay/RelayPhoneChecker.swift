@@ -1,13 +1,13 @@
 import HealthRelay
 import LinkCore
 
-/// The checker of what one phone promises alone: each question that it takes ends once, its
-/// notification is true, and it does not flood its user with problems.
+/// A checker of one phone's own promises: each accepted question ends once, the notification is
+/// correct, and the user is not flooded with problems.
 struct RelayPhoneChecker: Sendable {
-  /// The questions that had not ended after the last step.
+  /// The number of questions that had not ended after the last step.
   private var open = 0
   private var isNotified = false
-  /// It was found that the notification is not true.
+  /// Whether the present wrong notification was reported.
   private var isReported = false
   private var lastProblem: Instant?
 
@@ -34,7 +34,7 @@ struct RelayPhoneChecker: Sendable {
     isReported = !isTrue
   }
 
-  /// At most the question that is asked now may be new.
+  /// Checks the questions. At most the question that is received now may be new.
   private mutating func checkQuestions(
     _ input: RelayModel.Input?, ended: Int, _ standing: Standing<RelayFeature>, _ name: String,
     _ found: inout Findings
@@ -74,7 +74,7 @@ extension RelayStatus.State {
 }
 
 extension RelayState {
-  /// Notes how the model stands.
+  /// Stores the state of the model.
   mutating func look(_ model: RelayModel) {
     open = model.openQuestions
     state = model.status.state
@@ -82,6 +82,6 @@ extension RelayState {
 }
 
 extension Finding.Kind {
-  /// A notification that says something else than what is so.
+  /// A notification did not match the state.
   public static let misleading = Finding.Kind(rawValue: "misleading")
 }

@@ -14,13 +14,13 @@ extension RelayFeature: ReplayedFeature {
   }
 }
 
-/// What the journal of a relay tells about its user and its shell.
+/// The state of the user and the shell, derived from the journal of a relay.
 public struct RelayRecord: RunRecord {
-  /// The feature whose journals it reads.
+  /// The feature whose journals are read.
   public typealias Feature = RelayFeature
 
   private var isOn = false
-  /// The relay ended; whether it had to cannot be told from its journal.
+  /// Whether the relay ended. The journal does not show whether it had to.
   private var isOver = false
   private var reading: Set<WorkID> = []
   private var held: Set<WorkID> = []
@@ -61,14 +61,14 @@ public struct RelayRecord: RunRecord {
     case .fail(let work, _, _, _): held.insert(work)
     case .discard(let work):
       held.remove(work)
-      // What is read no longer is not answered.
+      // A canceled read is not answered.
       if reading.remove(work) != nil { tape.answer() }
     case .update(.status(let status)):
       switch status.state {
       case .idle, .error: isOver = true
       case .starting, .running, .reconnecting, .stopping: return
       }
-    // It was not started.
+    // The relay did not start.
     case .update(.problem(.inBackground, _)): isOver = true
     case .open, .close, .ping, .send, .refuse, .notify, .unnotify, .update: return
     }

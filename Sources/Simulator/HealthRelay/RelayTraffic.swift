@@ -5,9 +5,9 @@ public import LinkServerCore
 public import LinkStorage
 public import LinkWire
 
-// What passes between the hosts of the world.
+// The traffic between the hosts of the world.
 extension RelayFeature {
-  /// What a phone says with its upgrade request.
+  /// The content of a phone's upgrade request.
   public struct Hello: Sendable {
     var resume: String?
   }
@@ -15,28 +15,28 @@ extension RelayFeature {
   /// A message on a line.
   public enum Packet: Sendable {
     case opened
-    /// A message of the backend, as the shell of a phone reads it.
+    /// A message of the backend, as decoded by the shell of a phone.
     case down(RelayModel.Message, phone: Int)
     case up(PhoneMessage)
   }
 
   /// A request of an assistant or of a phone without a socket.
   public enum Question: Sendable {
-    /// Of an assistant.
+    /// A call of an assistant.
     case ask(RequestID, RelayCall, token: String?)
-    /// Of a phone without a socket; the step that waits, if one does.
+    /// A request of a phone without a socket, with the step that waits for it, if any.
     case pull(RelayPull, resume: String?, pull: Int, StepID?)
   }
 
-  /// What the backend answers to a request.
+  /// The response of the backend to a request.
   public enum Reply: Sendable {
     case told(RelayOutcome)
     case pulled(RelayReply)
-    /// An answer with an HTTP status and nothing else.
+    /// A response with only an HTTP status.
     case status(Int)
   }
 
-  /// A future event of the world's own.
+  /// A scheduled event of the world.
   public enum Cue: Sendable {
     // Phones.
     case input(RelayModel.Input)
@@ -44,7 +44,7 @@ extension RelayFeature {
     case pullRead(pull: Int, StepID, LeasedQuestion)
     /// A push arrives at a phone.
     case wakes(phone: Int)
-    /// A user looks whether the relay runs.
+    /// A user checks whether the relay runs.
     case looksAtPhone
     // Assistants.
     case signsIn
@@ -54,13 +54,13 @@ extension RelayFeature {
     case pushed(PhoneID, to: PushAddress, PushOutcome)
     case changes(StoreToken, [RelayChange])
     case stored(StoreToken, StoreFailure?)
-    /// Looks at what no event shows.
+    /// The world checks the state that no event reveals.
     case looks
   }
 }
 
 extension TokenHash {
-  /// The hash of a secret of a world: its text, at most 32 bytes.
+  /// Returns the hash of a world's secret, which is its text, truncated to 32 bytes.
   static func of(_ secret: String) -> TokenHash {
     let bytes = Array((Array(secret.utf8) + [UInt8](repeating: 0, count: 32)).prefix(32))
     guard let hash = TokenHash(bytes) else { preconditionFailure("it has 32 bytes") }
@@ -69,7 +69,7 @@ extension TokenHash {
 }
 
 extension HealthQuestion {
-  /// The question with a number.
+  /// Returns the question with a number.
   static func numbered(_ number: Int) -> HealthQuestion {
     let start = Timestamp(nanoseconds: Int64(number) * 1_000_000_000)
     return .healthData(
@@ -78,7 +78,7 @@ extension HealthQuestion {
         end: .instant(start.advanced(by: .seconds(86_400)), minutesEast: nil)))
   }
 
-  /// The number of a question of the world.
+  /// The number of a question of this world.
   var number: Int {
     guard case .healthData(let query) = self, case .instant(let start, _) = query.start else {
       return -1
@@ -88,7 +88,8 @@ extension HealthQuestion {
 }
 
 extension HealthObject {
-  /// The answer of a phone to a question; it names both, and is about `bytes` long.
+  /// Returns the answer of a phone to a question. It contains both numbers and has about `bytes`
+  /// bytes.
   static func answer(of phone: Int, to number: Int, bytes: Int) -> HealthObject {
     let begin =
       #"{"success":true,"health_data":[],"phone":\#(phone),"question":\#(number),"rest":""#

@@ -1,39 +1,40 @@
 import LinkCore
 
-/// What can happen in plans of relays beside the kernel's troubles.
+/// The event kinds of relay plans, in addition to the kernel's faults.
 public enum RelayVerb: String, PlanVerb {
   // Assistants.
-  /// Asks a question, and leaves without an answer after a time.
+  /// An assistant asks a question, and leaves without an answer after a time.
   case asks
-  /// Leaves whatever it waits for.
+  /// An assistant abandons the calls that it waits for.
   case leaves
   case logsOut
-  /// Asks a question whatever it waits for already.
+  /// An assistant asks a question even if it waits for others.
   case asksMore
-  /// Asks what its phone was asked last, by whatever assistant.
+  /// An assistant asks the last question to its phone again, whichever assistant asked it.
   case repeats
-  /// Logs out whatever it waits for.
+  /// An assistant logs out even if it waits for answers.
   case logsOutAtOnce
-  /// Logs in with the pair of its last login, which is worth nothing any more.
+  /// An assistant logs in with the pair of its last login, which is no longer valid.
   case triesOldPair
-  /// Gives up its token and pairs again, so many times; then it asks with its first token.
+  /// An assistant discards its token and pairs again, a number of times. Then it asks with its
+  /// first token.
   case pairsAgain
 
   // Phones.
   /// The user stops the relay and starts it again, which ends its pairings.
   case stop
-  /// Health data take up to a minute to read.
+  /// Health data takes up to a minute to read.
   case slowReading
-  /// The socket does not take what is to be sent.
+  /// The socket does not accept the message to be sent.
   case unsent
 
   // The backend.
-  /// It sends phones something that they cannot use.
+  /// The backend sends phones a message that they cannot use.
   case strangeMessage
-  /// Strangers try so many pairs that no phone shows.
+  /// Strangers try a number of pairs that no phone shows.
   case guesses
 
-  /// The declarations of all verbs.
+  /// The declarations of all event kinds.
   public static let forms: [RelayVerb: VerbForm] = [
     .asks: VerbForm(.time, of: .client, isOfPeople: true) {
       "an assistant asks, and waits \(Words.length($0.time))"

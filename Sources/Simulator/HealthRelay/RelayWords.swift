@@ -4,7 +4,7 @@ import LinkHealth
 import LinkServerCore
 import LinkWire
 
-// The story of a run, and its tape.
+// The trace of a run, and its digest.
 extension RelayFeature {
   public static func words(_ input: Input) -> StoryPart {
     switch input {
@@ -151,7 +151,8 @@ extension RelayFeature {
   }
 }
 
-// The tape of a run, beside the roles of inputs and effects: the words of a story tell them apart.
+// The digest of a run, in addition to the roles of inputs and effects: their descriptions in traces
+// distinguish them.
 extension RelayFeature {
   public static func mix(_ input: Input, into digest: inout Digest) {
     digest.mix(words(input).what)

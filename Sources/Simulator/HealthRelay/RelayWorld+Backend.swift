@@ -12,17 +12,18 @@ extension RelayWorld {
     var rules: RelayServer
     /// The state on disk.
     var kept = StoredRelay()
-    /// When the last of the changes under way is written: one after the other.
+    /// The time at which the last pending change is written. Changes are written one after the
+    /// other.
     var storeFree = Instant.zero
-    /// When the store last refused a change.
+    /// The time of the last change that the store refused.
     var failedAt: Instant?
     /// The exchanges of waiting assistants.
     var asks: [RequestID: TrafficID] = [:]
-    /// The phones whose pulls have no answer.
+    /// The phones whose pulls have no response yet.
     var pulls: [TrafficID: Int] = [:]
-    /// The question that is being taken.
+    /// The call that is being handled, if it is a question.
     var taking: RequestID?
-    /// The outcomes that assistants were told, as a log describes them.
+    /// The sample of logged outcomes.
     var logged = LogSample()
 
     init(policy: RelayServerPolicy) {
@@ -43,7 +44,8 @@ extension RelayWorld {
     backend.asks = [:]
     backend.pulls = [:]
     note(.backendEnded)
-    // What the store refused until the end is not kept, and a plain phone cannot be known again.
+    // The backend loses changes that the store refused until the end, and cannot recognize a plain
+    // phone.
     let limit = backend.policy.storeRetry + .seconds(5)
     let isBehind = backend.failedAt.map { $0.duration(to: now) < limit } ?? false
     for phone in phones where phone.isPlain || isBehind { unpair(phone.index) }
@@ -58,7 +60,7 @@ extension RelayWorld {
     }
   }
 
-  /// Carries effects out, in order; a process that is doomed to die between two of them does.
+  /// Carries out effects in order. A process with a pending kill may die between two of them.
   mutating func perform(_ effects: [RelayServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
     for effect in spared where kernel.hosts[server.place].isRunning {
@@ -81,7 +83,7 @@ extension RelayWorld {
       send(.failed(.reset), bytes: 60, over: id.number)
       kernel.add(.hungUp(id.number, code: 1006), after: .zero)
     case .answer(let ask, let outcome):
-      // A description costs more than an answer, and only this kind is made of a secret.
+      // A description costs more than an answer, and only a grant is made from a secret.
       if backend.logged.takesNext() || outcome.isGrant { checkLog("\(effect)") }
       tell(ask, outcome)
     case .respond(let request, let reply): respond(request.number, reply)
@@ -105,14 +107,14 @@ extension RelayWorld {
     answer(pull, .pulled(reply))
   }
 
-  /// No secret may stand in what the backend logs of an effect.
+  /// Checks that a log line of the backend contains no secret.
   private mutating func checkLog(_ text: String) {
     if kernel.bench.views[0].standing.secrets.appear(in: text) { note(.leaked(text)) }
   }
 
   private mutating func draw(_ mint: RelayServer.Mint) {
     let secret = newSecret("token")
-    // Letters and digits that no text has by chance.
+    // Letters and digits that no text contains by chance.
     let pair = LinkServerCore.RelayPair(code: "k\(lastSecret)q", word: "zq\(lastSecret)x")
     for text in [secret, pair.code, pair.word] { hide(text) }
     if case .phone(let id) = mint, let line = line(id.number) {
@@ -143,7 +145,7 @@ extension RelayWorld {
     kernel.later(.pushed(id, to: address, outcome), on: server, after: kernel.roundTrip())
   }
 
-  /// The push service answered.
+  /// Handles the response of the push service.
   mutating func pushed(_ id: PhoneID, to address: PushAddress, _ outcome: PushOutcome) {
     if case .failed = outcome, case .hook(let word) = address, let phone = Int(word) {
       note(.pushFailed(phone: phone))
@@ -242,7 +244,7 @@ extension RelayWorld {
     }
   }
 
-  /// A text as a phone's shell reads it.
+  /// Returns a text as decoded by a phone's shell.
   private static func read(_ text: String) -> RelayModel.Message {
     do throws(RelayWireError) {
       return RelayModel.Message(try BackendMessage.read(Array(text.utf8)))
@@ -303,26 +305,26 @@ extension RelayOutcome {
   fileprivate var isGrant: Bool { if case .loggedIn = self { true } else { false } }
 }
 
-// Assistants: they sign in with what a phone shows, ask, grow impatient, and sign in again.
+// Assistants: they log in with a phone's pair, ask, lose patience, and log in again.
 extension RelayWorld {
   struct Asker {
     let index: Int
-    /// Their bearer token.
+    /// The bearer token.
     var token: String?
-    /// Tokens that they gave up without logging out, the oldest first.
+    /// The tokens discarded without logging out, oldest first.
     var former: [String] = []
-    /// How often they give up their token after a login, and pair again.
+    /// The number of times that the assistant will discard its token after a login and pair again.
     var again = 0
-    /// The pair of their last login.
+    /// The pair of the last login.
     var pair: HealthRelay.RelayPair?
-    /// Their calls that wait.
+    /// The waiting calls.
     var open: [RequestID] = []
-    /// A sign-in is due, if one is needed.
+    /// Whether a login is scheduled, in case one is needed.
     var isDue = false
-    /// Calm has come, and it had no data since then.
+    /// Whether the assistant has had no data since the start of calm.
     var isWaiting = false
 
-    /// The phone that shows them its pair; the last two share one.
+    /// The phone whose pair the assistant uses. The last two assistants share one.
     var phone: Int { min(index, RelayFeature.phones - 1) }
   }
 
@@ -353,7 +355,7 @@ extension RelayWorld {
     askAnew(index, token: askers[index].token, patience: patience)
   }
 
-  /// Asks what nobody asked before.
+  /// Asks a question that has not been asked before.
   mutating func askAnew(_ index: Int, token: String?, patience: Duration) {
     lastQuestion += 1
     lastQuestions[askers[index].phone] = lastQuestion
@@ -374,7 +376,7 @@ extension RelayWorld {
       to: server, patience: patience)
   }
 
-  /// An assistant waits no longer.
+  /// Ends the wait of an assistant.
   mutating func leave(_ index: Int) {
     let asks = askers[index].open
     guard !asks.isEmpty else { return }
@@ -407,7 +409,7 @@ extension RelayWorld {
     return facts
   }
 
-  /// Gives a call to the backend.
+  /// Passes a call to the backend.
   mutating func take(_ ask: RequestID, _ what: RelayCall, of facts: RelayCallFacts) {
     note(.asked(ask, facts))
     if facts.isLogout, let token = facts.token { phones[facts.phone].tokens[token] = nil }
@@ -419,7 +421,7 @@ extension RelayWorld {
     backend.taking = nil
   }
 
-  /// Whether nothing stands between the backend and a phone, and nothing is delayed between them.
+  /// Returns whether the backend and a phone are connected and nothing is delayed between them.
   private func isSound(_ phone: HostID) -> Bool {
     let (host, server) = (kernel.hosts[phone.place], kernel.hosts[server.place])
     guard host.isRunning, host.doom == nil, server.doom == nil, server.draining == nil,
@@ -433,7 +435,7 @@ extension RelayWorld {
       && times.allSatisfy { $0 <= now.advanced(by: .seconds(1)) }
   }
 
-  /// The backend says an outcome.
+  /// Sends an outcome of the backend.
   mutating func tell(_ ask: RequestID, _ outcome: RelayOutcome) {
     note(.told(ask, outcome))
     guard let traffic = backend.asks.removeValue(forKey: ask) else { return }
@@ -444,7 +446,7 @@ extension RelayWorld {
     answer(traffic, .told(outcome))
   }
 
-  /// The backend hears that an assistant has gone.
+  /// Reports to the backend that an assistant left.
   mutating func abandon(_ ask: RequestID) {
     guard backend.asks.removeValue(forKey: ask) != nil else { return }
     note(.left(ask))
@@ -471,7 +473,7 @@ extension RelayWorld {
   }
 
   private mutating func take(_ outcome: RelayOutcome, token: String?, _ index: Int) {
-    // What becomes of a former token says nothing about the present one.
+    // The outcome for a former token does not concern the present one.
     let isPresent = token == askers[index].token
     switch outcome {
     case .loggedIn(let grant):
@@ -503,12 +505,12 @@ extension RelayWorld {
     }
   }
 
-  /// Every assistant has data, and every phone runs.
+  /// Whether every assistant has data and every phone runs.
   private var isWhole: Bool {
     askers.allSatisfy { !$0.isWaiting } && clients.allSatisfy { $0.status.state == .running }
   }
 
-  /// Every assistant gets an answer with data; then users stop their relays.
+  /// Waits until every assistant has received data. Then users stop their relays.
   mutating func heal() {
     for index in askers.indices {
       askers[index].isWaiting = true
@@ -519,7 +521,7 @@ extension RelayWorld {
       for asker in askers where asker.isWaiting && asker.token != nil {
         ask(asker.index, patience: .seconds(60))
       }
-      // What was on its way when calm began may still have ended a link.
+      // Traffic in transit when calm began may have ended a link.
       for phone in kernel.phones { startAgain(phone) }
       run(until: now.advanced(by: .seconds(30))) { $0.isWhole }
     }

@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// Phones, a backend with its store, and assistants.
+/// The world of phones, a backend with its store, and assistants.
 struct RelayWorld: SimulatedWorld, ~Copyable {
   typealias Feature = RelayFeature
 
@@ -17,11 +17,11 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   var backend: Backend
   let server: HostID
   var lastQuestion = 0
-  /// The question that each phone was asked last.
+  /// The number of the question that each phone received last.
   var lastQuestions: [Int: Int] = [:]
   var lastAsk: UInt64 = 0
   var lastGuess = 0
-  /// Secrets are numbered; those of phones and assistants differ.
+  /// The number of the last secret. Secrets of phones and assistants differ.
   var lastSecret = 0
 
   init(
@@ -101,7 +101,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     seam.fromPhone(effect)
   }
 
-  // Cues.
+  // Scheduled events.
 
   mutating func take(_ cue: RelayFeature.Cue, on host: HostID?) {
     switch cue {
@@ -117,14 +117,14 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     case .minted(let minted): feed(.minted(minted))
     case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .stored(let token, let failure): feed(.stored(token, failure: failure))
-    case .changes: return  // becomes durable instead
+    case .changes: return  // handled by `makeDurable`
     case .looks: look()
     }
   }
 
-  /// Looks at what no event shows.
+  /// Checks the state that no event reveals.
   private mutating func look() {
-    // A change that failed is written again after a time.
+    // A failed change is written again after some time.
     let isSettled = backend.failedAt.map { $0.duration(to: now) > .seconds(20) } ?? true
     let server = kernel.hosts[server.place]
     if server.isRunning, server.writing.isEmpty, server.calls == 0, isSettled,
@@ -132,8 +132,8 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     {
       note(.kept(backend.kept.questions, wall: wall(self.server)))
     }
-    // A phone that is away for longer than the grace may have to be paired again; a backend that
-    // restarts takes the time from its wall clock.
+    // A phone that is away for longer than the grace period may have to pair again. A backend that
+    // restarts measures the time with its wall clock.
     let jumps = kernel.plan.acts.filter { $0.act.verb == .common(.serverClock) }.map(\.act.time)
     let slack = jumps.reduce(.seconds(20)) { $0 + max($1, .zero - $1) }
     for index in phones.indices {
@@ -144,7 +144,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     kernel.later(.looks, after: .seconds(10))
   }
 
-  // Acts.
+  // Planned events.
 
   mutating func begin(_ verb: RelayVerb, _ act: Act<RelayVerb>, _ index: Int) {
     switch verb {
@@ -160,13 +160,13 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
         give(.unsent(attempt), to: host)
       }
     case .strangeMessage: sendStrange(act.word)
-    case .stop, .slowReading: return  // looked up when they matter
+    case .stop, .slowReading: return  // looked up where they matter
     }
   }
 
   mutating func prepare() { kernel.later(.looks, after: .seconds(10)) }
 
-  /// The next secret of a kind, as text that stands nowhere by chance.
+  /// Returns the next secret of a kind, a text that does not occur by chance.
   mutating func newSecret(_ kind: String) -> String {
     lastSecret += 1
     return "\(kind)-\(1_000_000 + lastSecret)-k7Qz"
@@ -182,38 +182,40 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
 
 // The phones: their users, their health data, and their shells.
 extension RelayWorld {
-  /// A phone, its user, and what its app keeps in memory.
+  /// A phone, its user, and the memory of its app.
   struct Phone {
     let index: Int
-    /// What its model really uses.
+    /// The settings of the phone's model.
     let settings: RelaySettings
-    /// The phone names no device, so that no backend knows it again.
+    /// Whether the phone has no device ID, so that no backend recognizes it.
     let isPlain: Bool
     var told = Told()
-    /// A rule of the policy ended the relay, until the user starts it again.
+    /// Whether a rule of the policy ended the relay, until the user starts it again.
     var isOver = false
-    /// When a message of the backend last reached it, or its user started it.
+    /// The time of the backend's last message, or of the last start by the user.
     var lastMessage = Instant.zero
-    /// The next code that it is told is a stranger's.
+    /// Whether the next code that the phone receives is that of a new phone.
     var isStranger = true
-    /// Answers that were read, until they are discarded.
+    /// The answers that were read and not yet discarded.
     var answers: [WorkID: [PhoneMessage]] = [:]
-    /// What the user sees and can read to an assistant.
+    /// The pair that the user sees and can read to an assistant.
     var pair: HealthRelay.RelayPair?
-    /// What brings it back.
+    /// The token with which the phone resumes.
     var resume: String?
-    /// The backend has confirmed where it is woken: its pairings last as long as a token.
+    /// Whether the backend has confirmed the phone's push address, so that its pairings last as
+    /// long as a token.
     var hasPush = false
-    /// When each token of its assistants ends.
+    /// The times at which the tokens of the phone's assistants expire.
     var tokens: [String: Instant] = [:]
     var pull: PullModel?
-    /// The number of the pull.
+    /// The number of the current pull.
     var pullRun = 0
     var pullAnswers: [StepID: [PhoneMessage]] = [:]
-    /// When the backend last could hear it: pairings outlive an absence of a grace.
+    /// The time of the last message to the backend. Pairings survive an absence up to the grace
+    /// period.
     var lastHere = Instant.zero
 
-    /// What the model was told in this run.
+    /// The state reported to the model in this run.
     struct Told {
       var isOn = false
       var isInFront = true
@@ -235,13 +237,13 @@ extension RelayWorld {
 
     var device: UUID128? { isPlain ? nil : UUID128(high: 0xD, low: UInt64(index)) }
 
-    /// Whether the background ends its relay.
+    /// Whether the relay ends in the background.
     var leavesInBackground: Bool {
       if case .leave = settings.policy.gate.background { true } else { false }
     }
   }
 
-  /// The longest message of an answer in parts, in bytes.
+  /// The maximum size of a message of a multipart answer, in bytes.
   private static var frame: Int { 2_000 }
 
   // The process.
@@ -252,7 +254,8 @@ extension RelayWorld {
     clients[host.index] = RelayModel(settings: phones[host.index].settings, seed: seed)
   }
 
-  /// What was in memory is gone, the token as well: a phone that is launched again is a stranger.
+  /// Discards the memory of a phone, including its token, so that a phone launched again is a new
+  /// one.
   mutating func endPhone(_ host: HostID) {
     let index = host.index
     phones[index].answers = [:]
@@ -262,7 +265,7 @@ extension RelayWorld {
     unpair(index)
   }
 
-  /// Notes that the pairings of a phone may be over.
+  /// Records that the pairings of a phone may have ended.
   mutating func unpair(_ index: Int) {
     note(.unpaired(phone: index))
     phones[index].isStranger = true
@@ -292,7 +295,7 @@ extension RelayWorld {
 
   mutating func start(_ host: HostID) {
     phones[host.index].isOver = isInBackground(host) && phones[host.index].leavesInBackground
-    // A second start changes nothing.
+    // A second start has no effect.
     switch clients[host.index].status.state {
     case .idle, .error, .stopping: phones[host.index].lastMessage = now
     case .starting, .running, .reconnecting: break
@@ -306,13 +309,13 @@ extension RelayWorld {
     give(.stop, to: host)
   }
 
-  /// The user leaves for good.
+  /// Makes the user leave for good.
   mutating func leaveForGood(_ host: HostID) {
     phones[host.index].told.isOn = false
     stop(host)
   }
 
-  /// A user who looks at a relay that does not run starts it.
+  /// Makes a user who looks at a stopped relay start it.
   mutating func startAgain(_ host: HostID) {
     guard phones[host.index].told.isOn, !isInBackground(host) else { return }
     guard kernel.hosts[host.place].isRunning else {
@@ -324,7 +327,7 @@ extension RelayWorld {
     }
   }
 
-  /// Whether the model was told that the app is in background.
+  /// Returns whether the model received that the app is in the background.
   private func isInBackground(_ host: HostID) -> Bool {
     kernel.hosts[host.place].told.lifecycle == .background
   }
@@ -389,7 +392,7 @@ extension RelayWorld {
     }
   }
 
-  /// Whether a rule of the policy lets a relay end by itself now.
+  /// Returns whether a rule of the policy permits a relay to end by itself now.
   private func mayEnd(_ host: HostID) -> Bool {
     let phone = phones[host.index]
     if isInBackground(host), phone.leavesInBackground { return true }
@@ -418,7 +421,7 @@ extension RelayWorld {
     give(.prepared(work, .init(parts: messages.count, content: content)), to: host)
   }
 
-  /// What a phone reads for a question, as messages.
+  /// Returns a phone's answer to a question, as messages.
   func read(
     _ host: HostID, _ id: RelayRequestID, _ question: HealthQuestion, inParts: Bool
   ) -> [PhoneMessage] {
@@ -436,9 +439,10 @@ extension RelayWorld {
   }
 }
 
-// A phone without a socket: it is woken, takes its questions, answers, and sleeps again.
+// A phone without a socket: a push wakes it, it fetches its questions, answers them, and sleeps
+// again.
 extension RelayWorld {
-  /// A push arrived.
+  /// Handles the arrival of a push.
   mutating func wake(_ host: HostID) {
     let phone = phones[host.index]
     let isConnected =
@@ -459,7 +463,7 @@ extension RelayWorld {
     carryOutPull(host, effects)
   }
 
-  /// Tells the backend where the phone is woken, once it runs.
+  /// Registers the phone's push address with the backend, once the relay runs.
   mutating func tellPush(_ host: HostID) {
     guard kernel.plan.numbers.push == 1, phones[host.index].resume != nil else { return }
     request(host, .push(.hook("\(host.index)")), step: nil, within: .seconds(8))
@@ -472,7 +476,7 @@ extension RelayWorld {
     carryOutPull(host, effects)
   }
 
-  /// Reports what the last step of a pull broke.
+  /// Reports the invariants that the last step of a pull broke.
   mutating func examinePull(_ host: HostID) {
     let depth = kernel.depthOfCheck()
     kernel.report(phones[host.index].pull?.brokenInvariants(depth) ?? [])
@@ -510,7 +514,7 @@ extension RelayWorld {
       patience: time)
   }
 
-  /// A request of a pull is over.
+  /// Handles the result of a pull's request.
   mutating func pulled(
     _ pull: Int, _ step: StepID?, _ result: Result<RelayFeature.Reply, LinkFailure>,
     to host: HostID
@@ -543,7 +547,7 @@ extension RelayWorld {
   }
 }
 
-// What assistants and strangers do that a good client does not, or seldom.
+// Actions of assistants and strangers that a good client never or seldom performs.
 extension RelayWorld {
   mutating func beginOddity(_ verb: RelayVerb, _ act: Act<RelayVerb>, _ index: Int) {
     switch verb {
@@ -564,7 +568,7 @@ extension RelayWorld {
     }
   }
 
-  /// The most calls of an assistant that wait.
+  /// The maximum number of waiting calls of an assistant.
   private static var mostCalls: Int { 4 }
 
   private mutating func askMore(_ index: Int, patience: Duration) {
@@ -581,8 +585,8 @@ extension RelayWorld {
       index, .question(.numbered(question)), token: askers[index].token, patience: patience)
   }
 
-  /// Gives up the token, if the assistant is to pair again; after the last time it asks with the
-  /// first token that it had.
+  /// Discards the token, if the assistant is to pair again. After the last time, the assistant asks
+  /// with its first token.
   mutating func pairAgain(_ index: Int) {
     guard let token = askers[index].token else { return }
     if askers[index].again > 0 {
@@ -595,8 +599,7 @@ extension RelayWorld {
     }
   }
 
-  /// A stranger tries a word that a phone shows with a code that none shows, from one of four
-  /// addresses.
+  /// Makes a stranger log in with a phone's word and an invalid code, from one of four addresses.
   mutating func guess() {
     guard kernel.hosts[server.place].isRunning else { return }
     lastGuess += 1
@@ -610,10 +613,9 @@ extension RelayWorld {
 }
 
 extension WorldPlan<RelayFeature> {
-  /// The longest time that a question takes at a phone that is there and has nothing else to do:
-  /// reading, and each message there and back.
+  /// The maximum time of a question at an idle phone: reading, and each message in both directions.
   var turn: Duration {
-    // A message is late by up to 3.2 s where some are lost.
+    // With loss, a message is late by up to 3.2 s.
     let way = weather.delay + weather.jitter + (weather.loss > 0 ? .milliseconds(3_200) : .zero)
     let parts = numbers.answerBytes / 1_900 + 2
     let bytes = Int64(numbers.answerBytes + 4_000) * 2

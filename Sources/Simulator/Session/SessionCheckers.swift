@@ -5,24 +5,24 @@ import Session
 
 /// The checkers of a session's own promises.
 public struct SessionCheckers: FeatureCheckers {
-  /// The feature that they check.
+  /// The feature that the checkers check.
   public typealias Feature = SessionsFeature
 
-  /// What is known of a phone.
+  /// The checkers' state of a phone.
   private struct Phone {
-    /// The prompts that it accepted, by key, with their names.
+    /// The names of the accepted prompts, by key.
     var prompts: [UUID128: String] = [:]
-    /// Names of prompts that the user has forgotten since the process began.
+    /// The names of prompts that the user has discarded since the process began.
     var forgotten: Set<String> = []
-    /// The prompts whose end was shown, with the end.
+    /// The prompts whose end was shown, with that end.
     var ended: [UUID128: SessionPromptState.State] = [:]
-    /// What was shown since the process began: texts where no two are alike, else ids.
+    /// The messages shown since the process began: their texts if these are unique, else their IDs.
     var shownNow: Set<String> = []
     var endedNow: Set<UUID128> = []
     var said: AttemptID?
-    /// The messages that were acknowledged since the process began.
+    /// The messages acknowledged since the process began.
     var acknowledged: Set<String> = []
-    /// When a prompt was handed over last, and the messages that could be acknowledged then.
+    /// The time of the last prompt sent, and the messages that could be acknowledged then.
     var prompt: (at: Instant, pending: Set<String>)?
   }
 
@@ -31,9 +31,9 @@ public struct SessionCheckers: FeatureCheckers {
     repeating: SessionConnectionChecker(), count: SessionsFeature.phones)
   private var prompts = Array(repeating: SessionPromptChecker(), count: SessionsFeature.phones)
   private var phones = Array(repeating: Phone(), count: SessionsFeature.phones)
-  /// How often the program ran for each prompt, by name.
+  /// The number of times that the program ran for each prompt, by name.
   private var ran: [String: Int] = [:]
-  /// The keys of each prompt, by name: a user may have tried it again after an answer.
+  /// The keys of each prompt, by name. A user may have retried it after an answer.
   private var keys: [String: Set<UUID128>] = [:]
   /// The number of the last prompt that ran, by phone and conversation.
   private var last: [String: Int] = [:]
@@ -46,7 +46,7 @@ public struct SessionCheckers: FeatureCheckers {
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ standing: Standing<SessionsFeature>
   ) {
-    // A journal leaves out too much.
+    // A journal omits too much for these checkers.
     if standing.own.hasUniqueTexts {
       connections[standing.own.phone].received(input, effects, at: standing.now, &found)
       prompts[standing.own.phone].received(input, effects, at: standing.now, &found)
@@ -125,7 +125,7 @@ public struct SessionCheckers: FeatureCheckers {
       if phones[phone].forgotten.contains(prompt.text.firstWord) {
         found.add(.duplicated, at: standing.now, "what was to be forgotten is tried again")
       }
-      // One that failed may be tried again.
+      // A failed prompt may be retried.
       phones[phone].endedNow.remove(prompt.key)
     case .sent, .accepted: return
     case .answered, .failed, .interrupted, .unsure:
@@ -140,7 +140,8 @@ public struct SessionCheckers: FeatureCheckers {
     }
   }
 
-  /// A prompt is answered once the server has an answer to it, and not by that to another one.
+  /// Checks that a prompt is answered only once the server has an answer to it, rather than to
+  /// another.
   private mutating func checkAnswer(to name: String, _ standing: Standing<SessionsFeature>) {
     if ran[name] == nil {
       found.add(.lost, at: standing.now, "\(name) is answered and never ran")
@@ -176,7 +177,7 @@ public struct SessionCheckers: FeatureCheckers {
     if ran[name] ?? 0 > tries {
       found.add(.duplicated, at: standing.now, "\(name) ran \(ran[name] ?? 0) times")
     }
-    // What a user tries again runs when it may.
+    // A prompt that a user retried may run at any time.
     guard tries == 1 else { return }
     let parts = name.split(separator: ".")
     guard parts.count == 3, let number = Int(parts[2]) else { return }

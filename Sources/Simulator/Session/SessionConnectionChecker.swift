@@ -3,34 +3,34 @@ import LinkStorage
 import LinkWire
 import Session
 
-/// Checks that what a phone says and shows of its connections is so: the state that it connects
-/// with, acknowledgements, the longest message, round trips, records and days.
+/// A checker of a phone's messages and reports about its connections: the `connect` message,
+/// acknowledgements, the maximum message size, round trips, records and daily statistics.
 struct SessionConnectionChecker: Sendable {
-  /// One connection, or a try of one.
+  /// A connection or an attempt.
   private struct Connection: Sendable {
     let attempt: AttemptID
     let openedAt: Instant
     var hello: SessionHello?
     var connectedAt: Instant?
-    /// When the pings were sent that no pong has answered.
+    /// The times of pings without a pong.
     var pings: [Instant] = []
     var roundTrip: Duration?
     var isToldSize = false
-    /// Whether the server knows no keys: then an ack may be of anything, and an answer is
-    /// acknowledged when it is known whose it is.
+    /// Whether the server has no idempotency keys. Then an acknowledgement may belong to anything,
+    /// and an answer is acknowledged once its prompt is identified.
     var isPlain: Bool { hello?.features.contains(.idempotency) == false }
   }
 
   private var connection: Connection?
   private var client: UUID128?
-  /// The number up to which the disk holds all messages.
+  /// The number up to which all messages are on the disk.
   private var stored: UInt64 = 0
   /// The change that the store has not confirmed, with the messages that came before it.
   private var change: (id: SessionCommitID, received: UInt64?, messages: [String])?
   private var heard: [String] = []
-  /// Messages that the disk holds, and that are to be acknowledged.
+  /// The messages on the disk that must be acknowledged.
   private var due: [String] = []
-  /// The longest message that the server was told last, in KiB.
+  /// The maximum message size that was last sent to the server, in KiB.
   private var size = 200
   private var lostAt: Instant?
   /// The expected daily statistics of this run of the process.
@@ -65,15 +65,15 @@ struct SessionConnectionChecker: Sendable {
       found.add(.untrue, at: now, "\(due.count) stored messages were not acknowledged")
       due = []
     }
-    // A server takes 100 KiB without being told.
+    // The server accepts 100 KiB by default.
     if connection?.isToldSize == false, size != 100 {
       found.add(.untrue, at: now, "the server was not told the longest message")
       connection?.isToldSize = true
     }
   }
 
-  /// Compares the days on the disk; the numbers of a process that was killed are gone, and the time
-  /// that a phone sleeps is not known here.
+  /// Compares the daily statistics on the disk. Those of a killed process are lost, and the time
+  /// for which a phone slept is not available here.
   func compare(_ days: [SessionDay], at now: Instant, _ found: inout Findings) {
     guard runs == 1, !hasSlept else { return }
     var total = SessionDay(day: 0)
@@ -106,7 +106,7 @@ struct SessionConnectionChecker: Sendable {
     }
   }
 
-  /// The first round trip of a connection is shown, and no other one than was measured.
+  /// Checks that the first round trip of a connection is shown, and none that was not measured.
   private mutating func pong(
     _ effects: [SessionModel.Effect], at now: Instant, _ found: inout Findings
   ) {
@@ -139,7 +139,7 @@ struct SessionConnectionChecker: Sendable {
     case .connect(_, let connect, let challenge): greeted(connect, challenge, at: now, &found)
     case .send(_, let message): sent(message, at: now, &found)
     case .commit(let id, let next):
-      // One that the store refused is tried again as it was.
+      // A change that the store refused is retried unchanged.
       let messages = change?.messages ?? heard
       if change == nil { heard = [] }
       change = (id, next.received, messages)

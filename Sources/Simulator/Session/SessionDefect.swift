@@ -7,77 +7,77 @@ import Session
 extension SessionsFeature {
   /// A deliberate defect of a session, on a phone or on the server.
   public enum Defect: String, DeliberateDefect {
-    /// There is one kind of server.
+    /// The servers of this world: there is one kind.
     public typealias Server = OneServer
 
     // Phones.
-    /// Acknowledges messages before its disk holds them.
+    /// Messages are acknowledged before they are on the disk.
     case acksEarly
-    /// Acknowledges messages only behind the next prompt.
+    /// Messages are acknowledged only after the next prompt.
     case acksLate
-    /// Begins without the prompts that an earlier run stored.
+    /// The phone starts without the prompts that an earlier run stored.
     case forgetsPrompts
-    /// Sends each try of a prompt under another key.
+    /// Each attempt of a prompt has another key.
     case changesKeys
-    /// Shows every third message not at all.
+    /// Every third message is not shown.
     case dropsMessages
     case showsTwice
-    /// Asks for a pong before it said who it is.
+    /// A ping is sent before `connect`.
     case pingsEarly
-    /// Takes an open socket for a session.
+    /// An open socket is considered a connected session.
     case connectedOnOpen
-    /// Sends each prompt twice.
+    /// Each prompt is sent twice.
     case repeatsPrompts
-    /// Says of no prompt that it is stale.
+    /// No prompt is reported as stale.
     case neverStale
-    /// Shows no quality.
+    /// The connection quality is not shown.
     case hidesRoundTrips
-    /// Sends its key although it could prove that it has it.
+    /// The key is sent although a proof would be possible.
     case showsKey
-    /// Leaves a member out of what it writes.
+    /// A member of a message is omitted.
     case losesMembers
-    /// Does not acknowledge what it stored.
+    /// Stored messages are not acknowledged.
     case losesAcks
-    /// Does not say what it takes at most, or up to where it has all.
+    /// The maximum message size is not sent, or `connect` omits the received number.
     case hidesSizes, connectsAnew
-    /// Shows another round trip than there was.
+    /// A longer round trip is shown than was measured.
     case stretchesRoundTrips
-    /// Sends a prompt that it was told to forget.
+    /// A discarded prompt is sent.
     case sendsDiscarded
-    /// Does not say that it knows numbers.
+    /// `connect` does not announce that the phone can resume.
     case hidesResume
-    /// Has one try more stored than there was.
+    /// The stored statistics count one attempt too many.
     case addsTries
-    /// Takes a response that comes again for another one.
+    /// A repeated response is treated as another one.
     case renamesRepetitions
 
     // The server.
-    /// Runs the program twice.
+    /// The program runs twice.
     case runsTwice
-    /// Begins without the prompts that it stored.
+    /// The server starts without its stored prompts.
     case forgetsKeys
-    /// Does not store that the program was started.
+    /// The start of the program is not stored.
     case forgetsMarks
-    /// Says that everything is there although something was dropped.
+    /// The server reports no loss although messages were dropped.
     case hidesLoss
-    /// Repeats messages under another id.
+    /// Messages are repeated with another ID.
     case renamesMessages
-    /// Says that messages are missing although none is.
+    /// The server reports a loss although no message is missing.
     case inventsLoss
-    /// Keeps answers, and sends none.
+    /// Answers are stored and not sent.
     case staysSilent
-    /// Leaves out the first message of a window of several.
+    /// The first message of a window of several is omitted.
     case skipsEntries
     case losesHeartbeats
-    /// Refuses, and does not say so, or for another reason.
+    /// Refusals are not sent, or have another code.
     case hidesErrors, namesOtherCode
-    /// Lets a program run that was cancelled.
+    /// A canceled program continues to run.
     case endsNothing
-    /// Does not say that it will stop.
+    /// A drain is not announced.
     case hidesDrains
-    /// Says of turns that they were aborted.
+    /// Turns are reported as aborted, and aborted ones as complete.
     case abortsTurns
-    /// Has an answer stored with the number of another one.
+    /// An answer is stored with the number of another one.
     case renumbersAnswers
 
     case takesLateEvents
@@ -117,7 +117,7 @@ extension SessionsFeature {
   }
 }
 
-/// The seam between the world and its machines: clean, or as a defect would have it.
+/// The seam between the world and its machines, with or without a defect.
 struct SessionSeam {
   let defect: SessionsFeature.Defect?
   private var tries: UInt64 = 0
@@ -160,7 +160,7 @@ struct SessionSeam {
     return [input] + [hello, connected].map { .frame(attempt, $0, bytes: 0, at: wall) }
   }
 
-  /// The bytes of a message on their way to the server.
+  /// Returns the bytes of a message to the server.
   func written(_ message: SessionClientMessage) -> [UInt8] {
     guard defect == .losesMembers, case .prompt(var prompt) = message else { return message.bytes }
     prompt.number = nil
@@ -206,7 +206,7 @@ struct SessionSeam {
     }
   }
 
-  /// Whether the phone says nothing in place of an effect.
+  /// Returns whether the defect suppresses an effect.
   private func withholds(_ effect: SessionModel.Effect) -> Bool {
     if case .send(_, .messageAck) = effect { return defect == .losesAcks }
     if case .send(_, .setMaxMessageSize) = effect { return defect == .hidesSizes }
@@ -234,14 +234,14 @@ struct SessionSeam {
     }
   }
 
-  /// A change whose answer has the number of the next one.
+  /// Returns a change whose answer has the number of the next one.
   private func renumbered(_ change: SessionChange) -> SessionChange {
     guard case .answered(let id, var answer) = change else { return change }
     answer.number += 1
     return .answered(id, answer)
   }
 
-  /// A change that does not say that the program was started.
+  /// Returns a change without the mark that the program was started.
   private func unmarked(_ change: SessionChange) -> SessionChange? {
     switch change {
     case .started: return nil
@@ -254,7 +254,7 @@ struct SessionSeam {
     }
   }
 
-  /// What is really sent in place of a message.
+  /// Returns the messages that are sent instead of a message.
   private func sent(_ message: SessionServerMessage) -> [SessionServerMessage] {
     switch message {
     case .connected(var connected) where defect == .hidesLoss:

@@ -2,67 +2,68 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A client of another make at the server: it says what a script has, and what the server makes of
-/// that is judged by the books alone.
+/// A foreign client of the server, which follows a script. Only the ledger checks the server's
+/// behavior towards it.
 struct SessionGuest: Sendable {
-  /// The kinds of guests.
+  /// The kinds of foreign clients.
   enum Kind: String, Sendable, CaseIterable {
-    /// Speaks the original's protocol without additions, with its key.
+    /// Uses the original's protocol without additions, with its key.
     case plain
-    /// Names a version that is too old, or one that cannot be read.
+    /// Sends a version that is too old, or one that cannot be parsed.
     case old, unreadable
-    /// Shows no key, another one, or the answer to a challenge of another connection.
+    /// Sends no key, another key, or the proof for another connection's challenge.
     case keyless, stranger, replayer
-    /// Proves its key by a clock that is as wrong as it may be, or a little more.
+    /// Proves its key with a clock whose error is at the limit, or slightly beyond.
     case early, tooEarly, late, tooLate
-    /// Says nothing, nothing after connect, or something before it.
+    /// Sends nothing, nothing after `connect`, or a message before it.
     case silent, mute, hasty
-    /// Says what no client says.
+    /// Sends messages that no client sends.
     case odd
-    /// Asks for conversations in ways of both versions, for more than it may, and for one no more.
+    /// Subscribes with the cursors of both versions, to too many conversations, and then to one
+    /// fewer.
     case reader, oldReader
-    /// Says more at once than it may, and the same again.
+    /// Sends more at once than permitted, or the same again.
     case flooder, repeater
-    /// Prompts as long as they may be, and longer ones.
+    /// Sends prompts of the maximum length, and longer ones.
     case writer
-    /// Makes the program hang, write too much, or not listen.
+    /// Makes the program hang, ignore cancellation, or write too much.
     case hangs, deaf, floods, fills
-    /// Does not read what it is sent.
+    /// Does not read the messages that it receives.
     case slow
-    /// Acknowledges what belongs to others.
+    /// Acknowledges messages that belong to others.
     case taker
   }
 
-  /// What it does next.
+  /// A step of a script.
   enum Step: Sendable {
     case say(SessionClientMessage)
     case enter(Handshake)
     case write(String)
-    /// Leave time for an answer.
+    /// Waits, which leaves time for an answer.
     case wait(Duration)
-    /// Leave unread what comes.
+    /// Leaves the received messages unread.
     case read
-    /// Acknowledge what others were sent.
+    /// Acknowledges messages that were sent to others.
     case take
   }
 
-  /// How it enters.
+  /// The way in which a foreign client connects.
   enum Handshake: Sendable {
     case key(String, version: String?)
-    /// With a clock that differs by so much from the server's.
+    /// A proof with a clock that differs from the server's by a duration.
     case proof(by: Duration)
     case oldProof
   }
 
   let kind: Kind
-  /// Its name, which is also that of its conversation.
+  /// The name, which is also that of the client's conversation.
   let name: String
   var steps: [Step]
-  /// The last challenge that any client was given before.
+  /// The last challenge that an earlier client received.
   var oldChallenge = ""
   var challenge = ""
   var features: Set<SessionFeature>
-  /// Whether it answers what it is sent.
+  /// Whether the client answers the messages that it receives.
   var answers: Bool
 
   init(_ kind: Kind, number: UInt64) {
@@ -125,7 +126,7 @@ extension SessionGuest {
         .say(.killSession(conversation: name)), prompt("2", key: 2),
       ]
     }
-    // The first ends by the limit, the second by the user.
+    // The first ends at the limit, the second because the user cancels it.
     return [
       prompt("1 hangs", key: 1), .wait(.seconds(330)), prompt("2 hangs", key: 2),
       .wait(.seconds(2)), .say(.killSession(conversation: name)),
@@ -211,7 +212,7 @@ extension SessionGuest {
 }
 
 extension SessionGuest.Kind {
-  /// Whether it stays when it has said all.
+  /// Whether the client stays connected at the end of its script.
   fileprivate var isPatient: Bool {
     switch self {
     case .silent, .mute, .hangs, .deaf, .reader, .oldReader, .early, .late: true

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-// What the server stores, what its windows show of that, and what it counts.
+// Checks of the server's changes, windows and counts.
 extension SessionLedger {
   mutating func check(_ change: SessionChange, _ kept: StoredSessions) {
     switch change {
@@ -37,7 +37,7 @@ extension SessionLedger {
       return wrong(.untrue, "an answer to a prompt that is not durable")
     }
     guard answers[id] == nil else {
-      // The store has failed to keep it before.
+      // The store failed to keep the answer before.
       if answers[id] != answer { wrong(.untrue, "a prompt has two answers") }
       return
     }
@@ -61,7 +61,7 @@ extension SessionLedger {
     owners[answer.message] = prompt.client
   }
 
-  /// Whether a program that did not end well failed for a bound.
+  /// Returns whether a program failed because of a limit.
   private func isBound(_ result: SessionResponse.Result, _ id: SessionPromptID) -> Bool {
     let longest = policy.maxResponseBytes
     let tooLong = SessionResponse.Result.failure(
@@ -92,13 +92,14 @@ extension SessionLedger {
     }
   }
 
-  /// The messages of an answer stand behind those that are there: the prompt, then what was said.
+  /// Checks that the messages of an answer follow the existing ones: first the prompt, then the
+  /// response.
   mutating func checkEntries(_ changes: [SessionChange], _ kept: StoredSessions) {
     for (index, change) in changes.enumerated() {
       guard case .answered(let id, let answer) = change, let prompt = kept.prompts[id],
         !settled.contains(id)
       else { continue }
-      // Another key is no id of a message.
+      // A key of another form is not the ID of a message.
       let key = prompt.prompt.idempotencyKey.flatMap { UUID128($0) }?.description
       let rest = changes[(index + 1)...].prefix { change in
         if case .answered = change { false } else { true }
@@ -124,13 +125,13 @@ extension SessionLedger {
     for entry in entries {
       let last = places[entry.conversation] ?? 0
       let place = entry.place ?? 0
-      // One that the store has failed to keep comes again with its place.
+      // A message that the store failed to keep is stored again with its position.
       if place > last + 1 || place == 0 { wrong(.untrue, "a message has a place beyond the next") }
       places[entry.conversation] = max(last, place)
     }
   }
 
-  /// The store has answered.
+  /// Handles a result of the store.
   mutating func written(_ token: StoreToken, _ failure: StoreFailure?) {
     guard let changes = writes.removeValue(forKey: token) else { return }
     if failure != nil {
@@ -187,7 +188,7 @@ extension SessionLedger {
 
   // MARK: Windows
 
-  /// A window shows what is durable, from the place that was asked for, without a hole.
+  /// Checks that a window shows durable messages from the requested position, without a hole.
   mutating func window(_ window: SessionHistory, _ id: ConnectionID, _ kept: StoredSessions) {
     guard let socket = sockets[id] else { return }
     let name = window.conversation
@@ -213,7 +214,7 @@ extension SessionLedger {
       if (places.first ?? end) != expected, !mayBegin {
         wrong(.untrue, "a window does not begin where it was asked for")
       }
-      // One message at a time comes live, and says nothing about those behind it.
+      // Live messages come one at a time, and do not indicate whether more follow.
       if isAsked, !isStored, window.isComplete != (end > known[name] ?? 0) {
         wrong(.untrue, "a window does not say whether there is more")
       }
@@ -223,7 +224,8 @@ extension SessionLedger {
     }
   }
 
-  /// The place from which a window is due, and whether it is of another file than its reader has.
+  /// Returns the position from which a window is due, and whether its file has replaced the
+  /// reader's.
   private mutating func beginning(
     of name: String, _ id: ConnectionID, _ kept: StoredSessions
   ) -> (place: UInt64?, isReplaced: Bool) {
@@ -258,7 +260,7 @@ extension SessionLedger {
       && (stored.text == entry.text || isCut(entry.text, of: stored.text))
   }
 
-  /// The place behind a window, as it says.
+  /// Returns the position after a window, as the window states it.
   private mutating func end(
     of window: SessionHistory, _ isNew: Bool, _ mayReplace: Bool, _ kept: StoredSessions
   ) -> UInt64 {
@@ -282,7 +284,7 @@ extension SessionLedger {
 
   // MARK: Numbers
 
-  /// Compares the metrics of a server that has nothing to do any more.
+  /// Compares the metrics of an idle server.
   mutating func compare(_ page: String) {
     for (_, asked) in killers where asked.values.contains(where: { $0.reported == 0 }) {
       wrong(.untrue, "a cancellation was not answered")
@@ -301,7 +303,7 @@ extension SessionLedger {
       let words = line.dropFirst("holdfast_session_".count).split(separator: " ")
       guard words.count == 2, let value = UInt64(words[1]) else { continue }
       let wanted = expected.removeValue(forKey: String(words[0])) ?? 0
-      // Between its loss and the store's word, a client may still acknowledge an answer.
+      // Until the store confirms its loss, a client may still acknowledge an answer.
       let isUnsure = policy.answersPerClient < 1_000 && Self.ofAnswers.contains(words[0])
       guard !Self.uncounted.contains(words[0]), !isUnsure else { continue }
       if wanted != value { wrong(.miscounted, "\(words[0]) is \(value) instead of \(wanted)") }
@@ -311,22 +313,23 @@ extension SessionLedger {
     }
   }
 
-  /// What depends on more than was said and stored.
+  /// The metrics that depend on more than messages and changes.
   private static let uncounted: Set<Substring> = [
     "clients", "answers", "history_bytes", "replayed_total",
   ]
   private static let ofAnswers: Set<Substring> = ["acknowledged_total", "lost_total"]
 }
 
-// What the server must refuse: whom it lets in, what it takes, and what it says when it does not.
+// Checks of admission: which clients the server admits, which messages it accepts, and how it
+// refuses.
 extension SessionLedger {
-  /// A prompt as the server was given it.
+  /// A prompt as the server received it.
   struct Asked: Sendable {
     var client: String
     let prompt: SessionPrompt
-    /// Who sent it first, if that was in this run.
+    /// The connection that sent the prompt first, if that was in this run.
     var asker: ConnectionID?
-    /// Whether the server knows that it is durable.
+    /// Whether the server knows that the prompt is durable.
     var isKnown = false
 
     var size: Int { prompt.text.utf8.count + (prompt.systemPrompt?.utf8.count ?? 0) }
@@ -340,7 +343,7 @@ extension SessionLedger {
 
   // MARK: The handshake
 
-  /// A connection is wanted: it is accepted or refused as the bounds have it.
+  /// Determines whether a new connection must be accepted or refused.
   mutating func knock(_ id: ConnectionID, _ arrival: SessionServer.Arrival) {
     arrivals[id] = arrival
     let neighbours = sockets.values.count { $0.address == arrival.address }
@@ -372,7 +375,7 @@ extension SessionLedger {
     knocking = nil
   }
 
-  /// What a client says that has not entered.
+  /// Handles a message of a client that is not connected yet.
   mutating func enter(
     _ id: ConnectionID, _ message: SessionClientMessage, _ proof: SessionServer.Proof
   ) {
@@ -427,7 +430,7 @@ extension SessionLedger {
     refusals[id, default: []].append(code)
   }
 
-  /// Notes what a client asks for, unless it may not.
+  /// Records the windows that a client requests, unless it may not.
   mutating func ask(_ id: ConnectionID, _ all: [SessionSubscription]) {
     for one in all {
       guard let socket = sockets[id] else { return }
@@ -465,7 +468,7 @@ extension SessionLedger {
 
   // MARK: Prompts
 
-  /// A client sends a prompt: it is known, taken or refused.
+  /// Handles a client's prompt, which is known, accepted or refused.
   mutating func asked(_ prompt: SessionPrompt, _ client: String, on id: ConnectionID) {
     count("said")
     if let key = prompt.idempotencyKey {
@@ -486,7 +489,7 @@ extension SessionLedger {
   }
 
   private mutating func refusal(of prompt: SessionPrompt, _ client: String) -> String? {
-    // So many at once, then one in each interval.
+    // A burst at first, then one in each interval.
     let full = max(fullAt[client] ?? now, now)
     let most = policy.promptInterval * (policy.promptBurst - 1)
     if now.duration(to: full) > most { return "rate_limited" }
@@ -504,7 +507,7 @@ extension SessionLedger {
     return isFull ? "busy" : nil
   }
 
-  /// A new prompt is to be stored.
+  /// Handles a change that stores a new prompt.
   mutating func take(_ prompt: StoredSessionPrompt) {
     if let expected, expected.prompt == prompt.prompt, expected.client == prompt.client,
       prompt.at == wall, prompt.id.number > lastPrompt
@@ -517,7 +520,7 @@ extension SessionLedger {
     expected = nil
   }
 
-  /// The store has failed to take a new prompt: who sent it is told.
+  /// Handles a failure to store a new prompt, which its sender must receive.
   mutating func giveBack(_ id: SessionPromptID) {
     guard let asked = table[id], !asked.isKnown else { return }
     table[id] = nil

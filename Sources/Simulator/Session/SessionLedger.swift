@@ -3,13 +3,12 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// The books of the server that the world keeps: what it says, stores and counts is compared
-/// with what it was told and with what is durable.
+/// A checker of the server's messages, changes and counts against its inputs and its durable state.
 ///
-/// The server's own books are not believed, and its numbers are written down here a second time. A
-/// run of its process begins with what is durable.
+/// The ledger does not rely on the server's own state, and repeats the numbers of its policy. A run
+/// of the server's process begins with the durable state.
 struct SessionLedger: Sendable {
-  /// A connection as its client sees it.
+  /// A connection from the client's point of view.
   struct Socket: Sendable {
     enum Stage: Sendable {
       case accepted, greeted, connected
@@ -18,48 +17,50 @@ struct SessionLedger: Sendable {
     var stage = Stage.accepted
     let challenge: String
     let address: String
-    /// Its place among all that were connected.
+    /// The position among all connections that reached `connected`.
     var order = 0
     let openedAt: Instant
     var heardAt: Instant
-    /// When the last ping frame and the last heartbeat went out; before, when it was opened and
-    /// connected.
+    /// The times of the last ping frame and the last heartbeat; before the first ones, the times of
+    /// opening and connecting.
     var pingAt: Instant
     var beatAt: Instant
     var closedAt: Instant?
-    /// The `connect` that was proven.
+    /// The `connect` message, once it is proven.
     var connect: SessionConnect?
     var version = SessionVersion.oldest
-    /// Answers that are due at once: to pings, and to sizes.
+    /// The number of immediate answers that are due to pings and to sizes.
     var pongs = 0
     var sizes = 0
-    /// The places from which windows were asked for, by conversation, and the next place of each.
+    /// The cursors and positions from which windows were requested, by conversation, and the next
+    /// position of each.
     var asked: [String: [(cursor: SessionCursor, place: UInt64)]] = [:]
     var subscriptions: Set<String> = []
-    /// The longest message that it takes; what was sent since it took all; whether it is to say
-    /// that it did.
+    /// The maximum size of a message, the number of bytes sent since the socket last drained, and
+    /// whether a notice of that is due.
     var limit = 100 << 10
     var inFlight = 0
     var awaitsDrain = false
     var next: [String: UInt64] = [:]
-    /// The parts that were sent of each answer, by the key of its prompt.
+    /// The parts sent of each answer, by the key of its prompt.
     var parts: [String: [String]] = [:]
-    /// Whether the turn was aborted whose end follows, and must be said to be; by conversation.
+    /// The answered turns whose end must follow, by conversation: whether they were aborted, and
+    /// whether the answer is new.
     var turns: [String: (isAborted: Bool, isFresh: Bool)] = [:]
     var isClosing: Bool { closedAt != nil }
   }
 
   let policy: SessionServerPolicy
   var now = Instant.zero
-  /// The last wall clock that the server received.
+  /// The last wall-clock time that the server received.
   private var clock = (wall: Timestamp(nanoseconds: 0), at: Instant.zero)
   var sockets: [ConnectionID: Socket] = [:]
   var arrivals: [ConnectionID: SessionServer.Arrival] = [:]
   var drainAt: Instant?
   var drainWindow = Duration.zero
   var isDraining: Bool { drainAt != nil }
-  /// What must follow in this step: refusals by code, closes, words to clients without a proof and
-  /// with one, warnings of a drain, the answer to an upgrade, and a new prompt's change.
+  /// The obligations of this step: refusals by code, closes, messages to clients with and without a
+  /// proof, warnings of a drain, the response to an upgrade, and a new prompt's change.
   var refusals: [ConnectionID: [String]] = [:]
   var closings: [ConnectionID: UInt16] = [:]
   var unproven: Set<ConnectionID> = []
@@ -67,54 +68,58 @@ struct SessionLedger: Sendable {
   var warnings: Set<ConnectionID> = []
   var knocking: (id: ConnectionID, status: Int?)?
   var expected: (prompt: SessionPrompt, client: String, id: ConnectionID)?
-  /// The prompts that the server remembers.
+  /// The prompts that the server stores.
   var table: [SessionPromptID: Asked] = [:]
   var lastPrompt: UInt64 = 0
-  /// The number of each client's last durable prompt, and when its bucket of prompts is full again.
+  /// The number of each client's last durable prompt, and the time at which its rate limit is fully
+  /// available again.
   var lastPrompts: [String: UInt64] = [:]
   var fullAt: [String: Instant] = [:]
   var lastOrder = 0
-  /// What the metrics must say.
+  /// The expected metrics.
   var counts: [String: UInt64] = [:]
-  /// Changes on their way to the store.
+  /// The changes that the store has not confirmed.
   var writes: [StoreToken: [SessionChange]] = [:]
-  /// Prompts that the store was asked to keep, and the connections that sent each key last.
+  /// The prompts that the store was given, and the connections that last sent each key.
   var prompts: Set<SessionPromptID> = []
   var askers: [String: ConnectionID] = [:]
-  /// The keys whose acks are due in this step.
+  /// The keys whose acknowledgements are due in this step.
   var due: Set<String> = []
-  /// Prompts whose program an earlier run started, those for which it runs, and how it ended.
+  /// The prompts whose program an earlier run started, the running ones with their conversations,
+  /// and the results of programs.
   var broken: Set<SessionPromptID> = []
   var running: [SessionPromptID: String] = [:]
   var ends: [SessionPromptID: SessionResponse.Result] = [:]
-  /// When each program was started and told to end, and how many bytes it wrote.
+  /// The times at which each program was started and canceled, and the number of bytes that it
+  /// wrote.
   var startedAt: [SessionPromptID: Instant] = [:]
   var endedAt: [SessionPromptID: Instant] = [:]
   var written: [SessionPromptID: Int] = [:]
-  /// The client that each message belongs to.
+  /// The client to which each message belongs.
   var owners: [String: String] = [:]
   var answers: [SessionPromptID: StoredSessionAnswer] = [:]
-  /// Prompts whose answer the store has taken in this run.
+  /// The prompts whose answer the store has confirmed in this run.
   var settled: Set<SessionPromptID> = []
-  /// The answers that became known to be durable in this step.
+  /// The answers that the store confirmed in this step.
   var fresh: Set<String> = []
-  /// Conversations in which something was to be cancelled.
+  /// The conversations in which a cancellation was requested.
   var kills: Set<String> = []
-  /// How many cancellations each connection asked for and got a report of, by conversation.
+  /// The numbers of cancellations that each connection requested and for which it received a
+  /// report, by conversation.
   var killers: [ConnectionID: [String: (asked: Int, reported: Int)]] = [:]
-  /// Messages that clients acknowledged, and the number up to which each has all.
+  /// The messages that clients acknowledged, and the number up to which each client has all.
   var acknowledged: Set<String> = []
   var received: [String: UInt64] = [:]
-  /// Answers whose end is counted; the store may have failed to keep it.
+  /// The answers whose end is counted, even if the store failed to keep it.
   var counted: Set<SessionPromptID> = []
   /// The last number of a message to each client.
   var numbers: [String: UInt64] = [:]
-  /// The last place that was given in each conversation, and the one up to which the server knows
-  /// that all is durable.
+  /// The last position assigned in each conversation, the durable positions, and the position up to
+  /// which the server knows all to be durable.
   var places: [String: UInt64] = [:]
   var stored: [String: Set<UInt64>] = [:]
   var known: [String: UInt64] = [:]
-  /// Whether the step is an answer of the store.
+  /// Whether the step is a result of the store.
   var isStored = false
   private(set) var found: [(kind: Finding.Kind, detail: String)] = []
 
@@ -127,12 +132,12 @@ struct SessionLedger: Sendable {
     return found
   }
 
-  /// The wall clock as the server knows it.
+  /// The server's wall clock.
   var wall: Timestamp { clock.wall.advanced(by: clock.at.duration(to: now)) }
 
   mutating func count(_ name: String) { counts[name, default: 0] += 1 }
 
-  /// A run of the process begins with what it finds on its disk.
+  /// Handles a run of the process, which begins with the content of its disk.
   mutating func boot(_ kept: StoredSessions, at now: Instant) {
     let clock = clock
     self = SessionLedger(policy)
@@ -230,7 +235,7 @@ struct SessionLedger: Sendable {
 
   // MARK: What is due
 
-  /// Time has come so far; what had to happen before must have.
+  /// Advances the time, and reports the obligations whose time has passed.
   mutating func pass(to now: Instant) {
     guard now > self.now else { return }
     self.now = now
@@ -274,7 +279,7 @@ struct SessionLedger: Sendable {
     }
   }
 
-  /// The effects of a step are carried out; what had to be among them must have been.
+  /// Checks that the effects of a step included all that were due.
   mutating func settle() {
     for (id, socket) in sockets where !socket.isClosing && socket.pongs > 0 {
       sockets[id]?.pongs = 0
@@ -289,7 +294,7 @@ struct SessionLedger: Sendable {
 }
 
 extension SessionServer.Input {
-  /// The wall clock that comes with it.
+  /// The wall-clock time of the input.
   fileprivate var wall: Timestamp? {
     switch self {
     case .restored(_, let wall), .opened(_, _, let wall), .said(_, _, _, let wall),
@@ -301,17 +306,19 @@ extension SessionServer.Input {
 }
 
 extension Finding.Kind {
-  /// Something that was said, shown or stored, and that is not so.
+  /// Something that was sent, shown or stored does not match the facts.
   public static let untrue = Finding.Kind(rawValue: "untrue")
-  /// Something that was done too early, too late or never.
+  /// Something happened too early, too late or never.
   public static let untimely = Finding.Kind(rawValue: "untimely")
-  /// A metric that does not say what happened.
+  /// A metric does not match the facts.
   public static let miscounted = Finding.Kind(rawValue: "miscounted")
 }
 
-// What the server asks for, before the books.
+// Checks of the server's effects.
 extension SessionLedger {
-  /// - Parameter kept: What is durable now.
+  /// Checks an effect.
+  ///
+  /// - Parameter kept: The durable state.
   mutating func asked(_ effect: SessionServer.Effect, _ kept: StoredSessions) {
     switch effect {
     case .accept(let id): accept(id)
@@ -495,7 +502,7 @@ extension SessionLedger {
     numbers[connect.session] = max(numbers[connect.session] ?? 0, number)
   }
 
-  /// Says what is lost if anything is, and only then.
+  /// Checks that the server reports a loss of messages if and only if there is one.
   private mutating func checkRecovery(_ connected: SessionConnected, _ connect: SessionConnect) {
     let isAhead = connect.received ?? 0 > numbers[connect.session] ?? 0
     let isSure = isAhead || policy.answersPerClient >= 1_000
@@ -504,8 +511,8 @@ extension SessionLedger {
     }
   }
 
-  /// A message of so many bytes is on its way: within what its client takes, and behind what is
-  /// small, no more of it than the socket takes.
+  /// Checks the size of a message in transit: it must be within the client's limit, and the bytes
+  /// in transit within the socket's.
   mutating func weigh(_ message: SessionServerMessage, _ bytes: Int, _ id: ConnectionID) {
     guard message.isBulk, let socket = sockets[id] else { return }
     sockets[id]?.inFlight += bytes
@@ -604,7 +611,7 @@ extension SessionLedger {
     }
   }
 
-  /// Whether a text is the beginning and the end of a longer one.
+  /// Returns whether a text is the beginning and the end of a longer one.
   func isCut(_ text: String, of whole: String) -> Bool {
     text.utf8.count < whole.utf8.count && text.contains(" bytes left out ...]")
       && text.prefix(10) == whole.prefix(10) && text.suffix(10) == whole.suffix(10)
@@ -612,7 +619,7 @@ extension SessionLedger {
 }
 
 extension SessionServerMessage {
-  /// Whether it waits for its turn behind others.
+  /// Whether the message waits for its turn behind others.
   fileprivate var isBulk: Bool {
     switch self {
     case .response, .responsePart, .replay, .turnComplete, .history, .historyBatch: true

@@ -3,20 +3,20 @@ import LinkStorage
 import LinkWire
 import Session
 
-/// Checks that a phone sends its prompts as they are stored, one at a time and not too often, and
-/// that what it shows of them and of its store is so.
+/// A checker of a phone's prompts: each is sent as stored, one at a time and not too often, and the
+/// phone's reports about prompts and its store are correct.
 struct SessionPromptChecker: Sendable {
-  /// A prompt that has no end.
+  /// A prompt that has not ended.
   private struct Prompt: Sendable {
     var state: SessionPromptState.State
     let queuedAt: Instant
-    /// The time since which the phone's clock did not stand still.
+    /// The time since which the phone's clock has run without a break.
     var awakeSince: Instant
-    /// When it was sent or accepted last on the present connection.
+    /// The time at which the prompt was last sent or accepted on the present connection.
     var sentAt: Instant?
     var isAccepted = false
     var isStale = false
-    /// Whether it has ended, which is shown once that is stored.
+    /// Whether the prompt has ended, which is shown once it is stored.
     var hasEnded = false
 
     init(_ state: SessionPromptState.State, at now: Instant) {
@@ -27,16 +27,16 @@ struct SessionPromptChecker: Sendable {
   }
 
   private var prompts: [UUID128: Prompt] = [:]
-  /// The prompts that the disk holds.
+  /// The prompts on the disk.
   private var stored: [UUID128: StoredPrompt] = [:]
-  /// The prompt that others wait for, and until when.
+  /// The prompt for which others wait, and the time until which they do.
   private var upload: (key: String, until: Instant)?
   /// The change that the store has not confirmed.
   private var change: (id: SessionCommitID, change: ClientSessionChange)?
   private var hasStoreFailed = false
   private var hasSlept = false
 
-  /// A prompt that is not accepted for so long is stale.
+  /// The time after which a prompt that is not accepted is stale.
   private static let staleness = Duration.seconds(60)
 
   mutating func launched() { self = SessionPromptChecker() }
@@ -76,7 +76,7 @@ struct SessionPromptChecker: Sendable {
 
   // MARK: Inputs
 
-  /// Prompts that wait and news that no run has shown are shown at the start.
+  /// Checks that pending prompts and unshown news are shown at the start.
   private mutating func restored(
     _ kept: ClientSessionSnapshot, _ updates: [SessionUpdate], at now: Instant,
     _ found: inout Findings
@@ -108,7 +108,7 @@ struct SessionPromptChecker: Sendable {
     case .response(let response): endUpload(response.idempotencyKey)
     case .error(let error):
       endUpload(error.idempotencyKey)
-      // One that is refused for good waits only for the store.
+      // A prompt that is refused for good waits only for the store.
       let isForNow = ["busy", "rate_limited", "store_failed", "draining"].contains(error.code)
       if let key = error.idempotencyKey.flatMap({ UUID128($0) }), !isForNow {
         prompts[key]?.hasEnded = true
@@ -123,7 +123,8 @@ struct SessionPromptChecker: Sendable {
     if key == nil || upload?.key == key { upload = nil }
   }
 
-  /// A prompt that was not accepted for 60 s is called stale, unless the phone slept.
+  /// Finds prompts that were not accepted for 60 s and not reported as stale. Ignores a phone that
+  /// slept.
   private mutating func checkStale(at now: Instant, _ found: inout Findings) {
     if hasSlept { for key in prompts.keys { prompts[key]?.awakeSince = now } }
     hasSlept = false
@@ -175,7 +176,7 @@ struct SessionPromptChecker: Sendable {
     if let upload, upload.until > now {
       found.add(.outranked, at: now, "a prompt was sent while another one was on its way")
     }
-    // Within that time it is sent, at 16 KiB in a second.
+    // The time in which the prompt is sent, at 16 KiB per second.
     let time = Duration.seconds(prompt.text.utf8.count / 16_384 + 10)
     upload = (prompt.idempotencyKey ?? "", now.advanced(by: min(time, .seconds(60))))
     guard let key else { return }
@@ -185,8 +186,8 @@ struct SessionPromptChecker: Sendable {
     prompts[key]?.sentAt = now
   }
 
-  /// A prompt goes from queued by sent and accepted to its end; an end without an answer has a
-  /// reason.
+  /// Checks that a prompt goes from queued through sent and accepted to its end, and that an end
+  /// without an answer has a reason.
   private mutating func shown(
     _ prompt: SessionPromptState, at now: Instant, _ found: inout Findings
   ) {

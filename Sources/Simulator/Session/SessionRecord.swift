@@ -4,10 +4,11 @@ import LinkWire
 public import Session
 
 extension SessionsFeature: ReplayedFeature {
-  /// The facts about user and shell that the journal of a session holds.
+  /// The facts about user and shell that the journal of a session contains.
   public typealias Record = SessionRecord
 
-  /// What the program did and what the server keeps is not known there.
+  /// The promises that a journal can show to be broken. It does not contain the program's actions
+  /// or the server's state.
   public static var checkedInJournals: [Finding.Kind] {
     [
       .duplicated, .unannounced, .unstored, .stuck, .storm, .falselyConnected, .late, .unbounded,
@@ -24,16 +25,16 @@ extension SessionsFeature: ReplayedFeature {
   }
 }
 
-/// What the journal of a session tells about its user and its shell.
+/// The state of the user and the shell, derived from the journal of a session.
 public struct SessionRecord: RunRecord {
-  /// The feature whose journals it reads.
+  /// The feature whose journals are read.
   public typealias Feature = SessionsFeature
 
   private var isOn = false
   private var isInFront = true
-  /// The last key was refused.
+  /// Whether the last key was refused.
   private var isRefused = false
-  /// The change that the store was given last.
+  /// The change that was last passed to the store.
   private var change: (id: SessionCommitID, ids: [String], shown: UInt64?)?
 
   public init() {}
@@ -81,7 +82,7 @@ public struct SessionRecord: RunRecord {
 }
 
 extension SessionNews {
-  /// The message that it shows, if there is one.
+  /// The message that the news shows, if any.
   var entry: SessionEntry? {
     switch self {
     case .message(let entry, _): entry
@@ -91,6 +92,6 @@ extension SessionNews {
 }
 
 extension StoredPrompt {
-  /// Whether it waits for its user.
+  /// Whether the prompt failed and waits for its user.
   var isFailed: Bool { if case .failed = state { true } else { false } }
 }

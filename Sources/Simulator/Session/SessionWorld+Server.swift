@@ -13,17 +13,18 @@ extension SessionWorld {
     var kept = StoredSessions()
     /// The prompts for which the program runs.
     var handlers: Set<SessionPromptID> = []
-    /// Those of them that do not end by themselves.
+    /// The prompts whose program does not end by itself.
     var hanging: Set<SessionPromptID> = []
-    /// Those that do not listen.
+    /// The prompts whose program ignores cancellation.
     var deaf: Set<SessionPromptID> = []
-    /// Clients of other makes.
+    /// The foreign clients, by connection.
     var guests: [ConnectionID: SessionGuest] = [:]
     var lastGuest: UInt64 = 0
-    /// When the last of the changes under way is written: one after the other.
+    /// The time at which the last pending change is written. Changes are written one after the
+    /// other.
     var storeFree = Instant.zero
     var challenges: UInt64 = 0
-    /// What the rules say and do, judged.
+    /// The checker of the rules' messages and actions.
     var ledger: SessionLedger
 
     init(policy: SessionServerPolicy) {
@@ -32,7 +33,8 @@ extension SessionWorld {
       ledger = SessionLedger(policy)
     }
 
-    /// Whether prompts of phones have no answer yet; the names of other clients' begin with "g".
+    /// Whether prompts of phones are unanswered. The names of other clients' prompts begin with
+    /// "g".
     var hasTurns: Bool {
       kept.prompts.values.contains { prompt in
         if case .ended = prompt.stage { false } else { !prompt.prompt.text.hasPrefix("g") }
@@ -67,7 +69,7 @@ extension SessionWorld {
     perform(effects)
   }
 
-  /// Carries effects out, in order; a process that is doomed to die between two of them does.
+  /// Carries out effects in order. A process with a pending kill may die between two of them.
   private mutating func perform(_ effects: [SessionServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
     for effect in spared where kernel.hosts[server.place].isRunning {
@@ -84,9 +86,9 @@ extension SessionWorld {
     for (kind, detail) in backend.ledger.takeFindings() { note(.broken(kind, detail: detail)) }
   }
 
-  /// Compares what is left of the server when nothing has happened for a while.
+  /// Compares the final state of the server, once nothing has happened for a while.
   mutating func judgeServer() {
-    // A guest that came late is not done.
+    // A foreign client that connected late has not finished.
     guard kernel.hosts[server.place].isRunning, backend.guests.isEmpty else { return }
     var page = MetricsPage()
     backend.rules.report(to: &page)
@@ -125,7 +127,7 @@ extension SessionWorld {
     write(.stores(token, changes), on: server, after: now.duration(to: backend.storeFree))
   }
 
-  /// Makes changes durable, and notes which messages phones must show.
+  /// Makes changes durable, and records which messages phones must show.
   mutating func keep(_ changes: [SessionChange]) {
     for change in changes {
       backend.kept.apply(change)
@@ -181,7 +183,7 @@ extension SessionWorld {
     }
   }
 
-  /// A server of another maker says something a second time.
+  /// Sends a message a second time, as a foreign server may.
   mutating func repeatItself(_ message: SessionServerMessage, over number: TrafficID) {
     guard let index = line(number) else { return }
     let bytes = message.bytes
@@ -207,7 +209,7 @@ extension SessionWorld {
 }
 
 extension SessionServerPolicy {
-  /// The policy of a world with these numbers.
+  /// Creates the policy of a world with these numbers.
   init(_ numbers: SessionsFeature.Numbers) {
     self.init()
     (entriesPerConversation, answersPerClient) = (numbers.kept, numbers.kept)
@@ -215,14 +217,14 @@ extension SessionServerPolicy {
     if numbers.strict == 1 { limit() }
   }
 
-  /// Room for little: windows, answers and handlers that come one after the other.
+  /// Restricts windows, answers and handlers to small numbers.
   private mutating func tighten() {
     (windowEntries, laneBytes, maxMessageBytes) = (2, 2_000, 3_000)
     (maxRunning, socketsPerClient) = (1, 1)
     (promptInterval, promptBurst) = (.seconds(1), 3)
   }
 
-  /// Bounds that people and guests reach.
+  /// Lowers the bounds so far that people and foreign clients reach them.
   private mutating func limit() {
     (maxSockets, socketsPerAddress, socketsPerClient) = (9, 5, 2)
     (maxPromptBytes, maxSystemPromptBytes, maxResponseBytes) = (100_000, 1_000, 4_000)
@@ -232,27 +234,27 @@ extension SessionServerPolicy {
 }
 
 extension String {
-  /// The first two words: an answer and the name of its prompt.
+  /// The first two words: "re" and the prompt's name, if the text is an answer.
   var firstWords: String { words.prefix(2).joined(separator: " ") }
 
-  /// The name of the prompt that it is, or that it answers.
+  /// The name of the prompt that the text is or answers.
   var promptName: String {
     let words = words
     return words.first == "re" && words.count > 1 ? String(words[1]) : firstWord
   }
 
-  /// The words in its first 100 bytes: a text may have 600 KiB.
+  /// The words in the first 100 bytes, since a text may have 600 KiB.
   private var words: [Substring] {
     let end = utf8.index(utf8.startIndex, offsetBy: 100, limitedBy: utf8.endIndex) ?? utf8.endIndex
     return self[..<end].split(separator: " ")
   }
 
-  /// What stands before the first space: the name of a prompt.
+  /// The text before the first space: the name of a prompt.
   var firstWord: String { String(decoding: utf8.prefix { $0 != 0x20 }, as: UTF8.self) }
 }
 
 extension SessionServerMessage {
-  /// What a server says that knows nothing beside the original's protocol.
+  /// The message of a server that has only the original's protocol.
   fileprivate var plain: SessionServerMessage {
     switch self {
     case .hello(var hello):

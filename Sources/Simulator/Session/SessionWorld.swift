@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import Session
 
-/// Two phones with sessions, and a server with a program behind it.
+/// The world of two phones with sessions, and a server with a program behind it.
 struct SessionWorld: SimulatedWorld, ~Copyable {
   typealias Feature = SessionsFeature
 
@@ -13,18 +13,18 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   var clients: [SessionModel]
   var backend: Backend
   var seam: SessionSeam
-  /// What the disk of each phone holds.
+  /// The content of each phone's disk.
   private var disks: [StoredClientSession]
-  /// How many prompts each user has given.
+  /// The number of prompts that each user has given.
   private var given: [Int]
-  /// The program is quick, so that all prompts end in time.
+  /// Whether calm has begun, in which the program is fast, so that all prompts end in time.
   private(set) var isCalm = false
-  /// When the users gave their last prompts.
+  /// The time of the users' last prompts.
   private var lastSaid: Instant?
-  /// When a phone sent a prompt last.
+  /// The time at which a phone last sent a prompt.
   private var lastSent = Instant.zero
 
-  /// A conversation in which nothing was ever said.
+  /// A conversation without any messages.
   static let new = "00000000-0000-4000-8000-0000000000ff"
   /// The key of the server.
   static let key = "holdfast-k7Qz-0001"
@@ -95,7 +95,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .connect(let attempt, var connect, let challenge):
       if kernel.plan.numbers.old == 1 { connect.version = SessionVersion.oldest.description }
       if let challenge {
-        // Stands for its signature.
+        // The signed text represents the signature.
         connect.proof = Secret(connect.signedText(challenge))
       } else {
         connect.key = Secret(Self.key)
@@ -199,7 +199,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     return .frame(attempt, message, bytes: bytes.count, at: wall(kernel.phones[phone]))
   }
 
-  // What happens.
+  // Scheduled events.
 
   mutating func take(_ cue: SessionsFeature.Cue, on host: HostID?) {
     switch cue {
@@ -214,7 +214,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .steps(let id): step(id)
     case .hears(let id, let bytes): guestSpoke(bytes, id)
     case .guestLeaves(let id): guestLeaves(id)
-    case .commits, .stores: return  // become durable instead
+    case .commits, .stores: return  // handled by `makeDurable`
     }
   }
 
@@ -230,7 +230,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
         let all = [other, SessionsFeature.shared, Self.new]
         give(.follow(conversation: all[act.number]), to: phone)
       }
-    case .wrongKey: return  // the key is looked at while it is wrong
+    case .wrongKey: return  // looked up whenever a key is used
     case .visits: welcome(SessionGuest.Kind(rawValue: act.word) ?? .plain)
     case .cancels:
       for phone in targets(of: act) {
@@ -257,7 +257,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     number == 1 ? SessionsFeature.shared : SessionsFeature.conversations[phone.index]
   }
 
-  /// The user gives a prompt, whose text names the phone and its number.
+  /// Gives a prompt for the user. Its text contains the phone and its number.
   private mutating func say(_ rest: String, _ number: Int, _ phone: HostID) {
     guard kernel.hosts[phone.place].isRunning else { return }
     given[phone.index] += 1
@@ -267,18 +267,18 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       .prompt(text, conversation: conversation(number, phone), at: wall(phone)), to: phone)
   }
 
-  /// The user pastes a text of so many units of 1,024 bytes.
+  /// Pastes a text of a number of KiB for the user.
   private mutating func paste(_ kilobytes: Int, _ phone: HostID) {
     if kilobytes == 0 {
       let conversation = conversation(0, phone)
       return give(.prompt("", conversation: conversation, at: wall(phone)), to: phone)
     }
-    // All of it together has that size.
+    // The whole text, including the name, has that size.
     let name = "\(phone.index).0.\(given[phone.index] + 1) ".utf8.count
     say(String(of: "x", count: kilobytes * 1_024 - name), 0, phone)
   }
 
-  /// The user sees to what failed.
+  /// Retries or discards the failed prompts for the user.
   private mutating func settle(_ verb: SessionsFeature.Verb, _ phone: HostID) {
     let failed = clients[phone.index].queue.items.filter { $0.isFailed }
     for prompt in failed where kernel.hosts[phone.place].isRunning {
@@ -311,7 +311,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  /// Whether the server has told both phones of everything that they said and sent last.
+  /// Whether the server has answered everything that both phones said and sent last.
   private var isTold: Bool {
     guard let lastSaid else { return true }
     let isOld = kernel.now >= lastSaid.advanced(by: .seconds(30))
@@ -328,7 +328,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       give(.start, to: phone)
     }
   }
-  /// What was on its way when calm began may still have ended a link.
+  /// Starts the links again, which traffic in transit may have ended when calm began.
   mutating func tryAgain() { for phone in kernel.phones { give(.start, to: phone) } }
   mutating func happenLast() {
     lastSaid = kernel.now
@@ -344,7 +344,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 }
 
-// The program behind the server: what it does for a prompt, and how that ends.
+// The program behind the server: its work for a prompt, and how it ends.
 extension SessionWorld {
   mutating func run(_ id: SessionPromptID, _ prompt: SessionPrompt) {
     kernel.counts[.handled] += 1
@@ -356,7 +356,7 @@ extension SessionWorld {
     if prompt.text.utf8.count > 1_024 { text += " " + String(of: "y", count: 5_000) }
     let chance = kernel.hosts[server.place].chance.next()
     if chance % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
-    // What it has written is the beginning of what it says.
+    // The text written so far is the beginning of the response.
     if let habit = ProgramHabit(prompt.text), !isCalm { return follow(habit, id) }
     let result: SessionResponse.Result =
       chance % 16 == 1 ? .failure(error: "the program failed") : .success(text: text)
@@ -382,13 +382,13 @@ extension SessionWorld {
     if habit == .deaf { backend.deaf.insert(id) }
   }
 
-  /// The program is told to end, and may not listen.
+  /// Ends the program, unless it ignores cancellation.
   mutating func cancel(_ id: SessionPromptID) {
     guard !backend.deaf.contains(id) else { return }
     kernel.later(.ends(id, .failure(error: "killed")), on: server, after: .milliseconds(10))
   }
 
-  /// The program ends; the first of its end and of a cancellation counts.
+  /// Handles the end of the program. Only the first of its end and its cancellation counts.
   mutating func ends(_ id: SessionPromptID, _ result: SessionResponse.Result) {
     guard backend.handlers.remove(id) != nil else { return }
     backend.hanging.remove(id)
@@ -396,19 +396,19 @@ extension SessionWorld {
     feed(.ended(id, result, wall: wall(server)))
   }
 
-  /// Programs that would not end in time end now.
+  /// Ends the programs that would not end in time.
   mutating func endHanging() {
     for id in backend.hanging.sorted() { ends(id, .success(text: "re \(id.number) at last")) }
   }
 }
 
-/// What a prompt of a guest makes the program do.
+/// The behavior of the program for a foreign client's prompt.
 private enum ProgramHabit: String {
-  /// It does not end by itself; nor when it is told to.
+  /// The program does not end by itself. `deaf` also ignores cancellation.
   case hangs, deaf
-  /// It writes more than a response may have.
+  /// The program writes more than a response may contain.
   case floods
-  /// Its response has as many bytes as it may have, or one more.
+  /// The response has the maximum number of bytes, or one more.
   case fills, overflows
 
   init?(_ text: String) {
@@ -418,11 +418,11 @@ private enum ProgramHabit: String {
   }
 }
 
-// Frames: what one end wrote as bytes, the other end reads. Both must mean the same.
+// Frames: both ends must agree on the meaning of the bytes that one of them wrote.
 extension SessionWorld {
-  /// Bytes of a client are at the server.
+  /// Handles bytes of a client at the server.
   ///
-  /// - Parameter sent: The message that they were written from; `nil` if they are none.
+  /// - Parameter sent: The message from which the bytes were written; `nil` if there is none.
   mutating func hear(_ bytes: [UInt8], _ sent: SessionClientMessage?, from id: ConnectionID) {
     let message: SessionClientMessage
     do { message = try SessionClientMessage.read(bytes) } catch {
@@ -435,7 +435,7 @@ extension SessionWorld {
     feed(.said(id, message, proof: proof(in: message, id), wall: wall(server)))
   }
 
-  /// Compares what was read with what was written.
+  /// Compares the message read with the message written.
   mutating func compare(_ message: SessionServerMessage, _ sent: SessionServerMessage?) {
     if let sent, sent != message {
       note(.broken(.misread, detail: "a message of the server was read as another one"))
@@ -461,8 +461,8 @@ extension SessionWorld {
 }
 
 extension SessionConnect {
-  /// What stands for the signature of a challenge: the text that is signed, written down a second
-  /// time.
+  /// The value that represents the signature of a challenge: the signed text, built independently
+  /// of the product's code.
   fileprivate func expectedProof(of challenge: String) -> String {
     guard features.contains(.boundProof) else { return challenge }
     var text = String(repeating: " ", count: 128)
@@ -475,7 +475,7 @@ extension SessionConnect {
 }
 
 extension SessionClientMessage {
-  /// Its kind, for findings.
+  /// The kind of the message, for findings.
   fileprivate var kind: String {
     switch self {
     case .connect: "connect"
@@ -492,12 +492,12 @@ extension SessionClientMessage {
   }
 }
 
-// Guests: clients that are scripts, and reach the server without a line of the kernel.
+// Foreign clients: scripts that reach the server without a line of the kernel.
 extension SessionWorld {
-  /// The connections of guests have numbers beyond those of lines.
+  /// The lowest number of foreign clients' connections, above those of lines.
   private static let firstGuest: UInt64 = 1 << 40
 
-  /// A guest comes; one who shows an old proof saw an earlier challenge.
+  /// Connects a foreign client. One that replays a proof uses an earlier challenge.
   mutating func welcome(_ kind: SessionGuest.Kind) {
     guard kernel.hosts[server.place].isRunning, !isCalm else { return }
     backend.lastGuest += 1
@@ -511,7 +511,8 @@ extension SessionWorld {
     feed(.opened(id, arrival, wall: wall(server)))
   }
 
-  /// Takes what the server asks for on the connection of a guest; false for any other effect.
+  /// Carries out the server's effect on the connection of a foreign client. Returns false for any
+  /// other effect.
   mutating func isForGuest(_ effect: SessionServer.Effect) -> Bool {
     guard let id = effect.connection, id.number > Self.firstGuest else { return false }
     switch effect {
@@ -532,12 +533,12 @@ extension SessionWorld {
     kernel.later(.steps(id), on: server, after: wait)
   }
 
-  /// A pong comes back: nothing but a sign of life.
+  /// Returns a pong, which is only a sign of life.
   private mutating func feedLater(_ id: ConnectionID) {
     kernel.later(.hears(id, []), on: server, after: .milliseconds(10))
   }
 
-  /// Bytes of a guest are at the server.
+  /// Handles bytes of a foreign client at the server.
   mutating func guestSpoke(_ bytes: [UInt8], _ id: ConnectionID) {
     guard backend.guests[id] != nil else { return }
     feed(.heard(id))
@@ -568,7 +569,7 @@ extension SessionWorld {
     }
   }
 
-  /// A guest does what its script has next.
+  /// Carries out the next step of a foreign client's script.
   mutating func step(_ id: ConnectionID) {
     guard var guest = backend.guests[id] else { return }
     guard !guest.steps.isEmpty else { return guestLeaves(id) }
@@ -585,7 +586,7 @@ extension SessionWorld {
     later(id)
   }
 
-  /// A guest acknowledges what waits for others.
+  /// Acknowledges messages that belong to other clients.
   private mutating func takeAnother(_ id: ConnectionID) {
     for prompt in backend.kept.prompts.values.sorted(by: { $0.id < $1.id }) {
       guard case .ended(let answer) = prompt.stage, !answer.isTaken else { continue }
@@ -619,7 +620,7 @@ extension SessionWorld {
 }
 
 extension SessionServer.Effect {
-  /// The connection that it is about.
+  /// The connection that the effect concerns.
   fileprivate var connection: ConnectionID? {
     switch self {
     case .accept(let id), .refuse(let id, _), .send(let id, _), .noticeDrain(let id), .ping(let id),

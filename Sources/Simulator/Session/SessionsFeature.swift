@@ -4,10 +4,10 @@ public import LinkStorage
 public import LinkWire
 public import Session
 
-/// Session in a world: two phones of two people, and a server with a program behind it.
+/// The world of sessions: two phones of two people, and a server with a program behind it.
 ///
-/// Each phone has a conversation of its own, and both take part in a third one. The program answers
-/// each prompt after a while; what it does it must do once.
+/// Each phone has its own conversation, and both take part in a third one. The program answers each
+/// prompt after a while, and must run once for each.
 public enum SessionsFeature: SimulatedFeature {
   /// The model of a session on a phone.
   public typealias Model = SessionModel
@@ -22,12 +22,12 @@ public enum SessionsFeature: SimulatedFeature {
   /// A message on a line.
   public enum Packet: Sendable {
     case opened
-    /// The bytes of a frame, and the message that they were written from; `nil` for none.
+    /// The bytes of a frame, and the message from which they were written; `nil` for none.
     case up([UInt8], SessionClientMessage?)
     case down([UInt8], SessionServerMessage?, phone: Int)
   }
 
-  /// A future event of the world's own.
+  /// A scheduled event of the world.
   public enum Cue: Sendable {
     // Phones.
     case input(SessionModel.Input)
@@ -39,48 +39,48 @@ public enum SessionsFeature: SimulatedFeature {
     case repeats(TrafficID, SessionServerMessage)
     case produces(SessionPromptID, String)
     case ends(SessionPromptID, SessionResponse.Result)
-    // Guests.
+    // Foreign clients.
     case steps(ConnectionID)
     case hears(ConnectionID, [UInt8])
     case guestLeaves(ConnectionID)
   }
 
-  /// What only this world knows to have happened.
+  /// A fact that only this world can observe.
   public enum Fact: Sendable, Equatable {
     /// The program was started for a prompt with this text.
     case ran(text: String)
-    /// A phone's user wants a failed prompt to be forgotten.
+    /// A phone's user discards a failed prompt.
     case discarded(phone: Int, UUID128)
-    /// A phone was told that the server dropped something.
+    /// A phone received that the server dropped messages.
     case dropped(phone: Int)
-    /// The books of the server do not agree with it.
+    /// The ledger disagrees with the server.
     case broken(Finding.Kind, detail: String)
-    /// What a phone's disk holds of its connections, at the end.
+    /// The daily statistics on a phone's disk, at the end.
     case counted(phone: Int, [SessionDay])
   }
 
-  /// What the world counts.
+  /// The world's counts.
   public enum Tally: String, RunTally {
     case prompts, handled, answers, shown
 
     public var label: String { rawValue }
   }
 
-  /// What its plans fix for a run beside the weather.
+  /// The numbers that a plan fixes for a run, in addition to the network conditions.
   public struct Numbers: PlanNumbers {
-    /// How long a call of the server's store takes.
+    /// The duration of a call of the server's store.
     public var storeDelay = Duration.milliseconds(2)
-    /// How long the program works at most.
+    /// The maximum time for which the program works.
     public var work = Duration.seconds(2)
-    /// Whether phones speak version 0.4: 1 if they do.
+    /// Whether phones use version 0.4: 1 if they do.
     public var old = 0
-    /// Whether the server hides what it knows beside the original's protocol: 1 if it does.
+    /// Whether the server omits its additions to the original's protocol: 1 if it does.
     public var plain = 0
-    /// How many messages the server keeps of a conversation, and answers of a client.
+    /// The number of messages that the server keeps of a conversation, and of answers of a client.
     public var kept = 1_000
-    /// Whether the server has room for little at a time: 1 if it has.
+    /// Whether the server handles only a few messages at a time: 1 if it does.
     public var tight = 0
-    /// Whether the server takes and keeps little: 1 if it does.
+    /// Whether the server has low limits: 1 if it has.
     public var strict = 0
 
     public init() {}
@@ -94,36 +94,36 @@ public enum SessionsFeature: SimulatedFeature {
     }
   }
 
-  /// What the checkers see of a phone beside its link.
+  /// The feature's state of a phone that checkers see, in addition to its link.
   public struct State: Sendable {
     var phone = 0
-    /// Prompts without an end.
+    /// The number of prompts without an end.
     var unanswered = 0
     var isWritten = true
-    /// Whether the server knows no keys, and whether it may have one of them: that is waited for
-    /// longer than a calm lasts.
+    /// Whether the server has no idempotency keys, and whether a prompt that it may have waits for
+    /// a sign of it, which may take longer than calm lasts.
     var isPlain = false
     var waitsForSign = false
-    /// Ids of the messages of others in the conversations that it follows, which its app has not
-    /// shown.
+    /// The IDs of others' messages in the followed conversations that the app has not shown.
     private(set) var expected: Set<String> = []
-    /// Ids of all answers of the program that the server keeps.
+    /// The IDs of all answers of the program on the server.
     var answers: Set<String> = []
-    /// The names of the prompts that they answer.
+    /// The names of the answered prompts.
     var answered: Set<String> = []
-    /// The attempt on which the server's `connected` arrived last.
+    /// The attempt on which the server's `connected` last arrived.
     var connected: AttemptID?
-    /// Ids that its app has shown, and that its disk holds.
+    /// The IDs that the app has shown, and those on its disk.
     private(set) var shown: Set<String> = []
     var durable: Set<String> = []
-    /// It takes part in the shared conversation, as far as the server said.
+    /// Whether the phone takes part in the shared conversation, according to the server.
     var hasJoined = false
-    /// Its disk knows that news up to this number were shown.
+    /// The number up to which the disk has recorded news as shown.
     var confirmed: UInt64 = 0
-    /// It was told that messages are missing, and whether the server drops any.
+    /// Whether the phone received that messages are missing, and whether the server drops any.
     var hasGap = false
     var mayDrop = false
-    /// No two messages have one text, so a message under another id is the same.
+    /// Whether all messages have different texts, so that the same text under another ID is the
+    /// same message.
     var hasUniqueTexts = true
 
     var missing: Int { hasGap || !hasJoined ? 0 : expected.count }
@@ -136,28 +136,29 @@ public enum SessionsFeature: SimulatedFeature {
     }
   }
 
-  /// What can happen in plans beside the kernel's troubles.
+  /// The event kinds of plans, in addition to the kernel's faults.
   public enum Verb: String, PlanVerb {
     /// A prompt in the phone's own conversation (0) or in the shared one (1).
     case says
-    /// A prompt of so many units of 1,024 bytes; 0 for none at all.
+    /// A prompt of a number of KiB; 0 for an empty one.
     case pastes
-    /// The user wants what failed to be tried again, or forgotten.
+    /// The user retries or discards the failed prompts.
     case retries, discards
-    /// The user turns to the other phone's conversation (0), the shared one (1), or a new one (2).
+    /// The user switches to the other phone's conversation (0), the shared one (1), or a new one
+    /// (2).
     case follows
-    /// The phone has the key of another server.
+    /// The phone has another server's key.
     case wrongKey
-    /// The user cancels what runs in the own conversation (0) or the shared one (1).
+    /// The user cancels the running prompt in their own conversation (0) or the shared one (1).
     case cancels
-    /// The socket does not take what is to be sent.
+    /// The socket does not accept the message to be sent.
     case unsent
-    /// The server sends something that phones cannot use.
+    /// The server sends a message that phones cannot use.
     case strangeMessage
-    /// A client of another make visits the server.
+    /// A foreign client visits the server.
     case visits
 
-    /// The declarations of all verbs.
+    /// The declarations of all event kinds.
     public static let forms: [Verb: VerbForm] = [
       .says: VerbForm(.number(0...1), isOfPeople: true) {
         $0.number == 0 ? "says something" : "says something to both"
@@ -244,7 +245,7 @@ public enum SessionsFeature: SimulatedFeature {
     }
   }
 
-  /// The longest time for which an upload holds up pings.
+  /// The maximum time for which an upload delays pings.
   public static var patience: Duration { SessionSettings.longestUpload }
   public static func isHealed(_ standing: Standing<SessionsFeature>) -> Bool {
     (standing.own.unanswered == 0 || standing.own.waitsForSign) && standing.own.missing == 0
@@ -281,7 +282,7 @@ public enum SessionsFeature: SimulatedFeature {
     }
   }
 
-  // Stories.
+  // Traces.
 
   public static func statusWords(_ effect: Effect) -> String? {
     if case .update(.status(let status)) = effect { Words.status(status) } else { nil }
@@ -289,12 +290,12 @@ public enum SessionsFeature: SimulatedFeature {
 }
 
 extension Act<SessionsFeature.Verb> {
-  /// Whether it concerns phones.
+  /// Whether the event concerns phones.
   fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
 }
 
 extension Sketch<SessionsFeature> {
-  /// Troubles of sessions beside those of every day; their order is part of every seed.
+  /// The faults of sessions, in addition to the common ones. Their order is part of every seed.
   fileprivate static var troubles: [Trouble<SessionsFeature.Verb>] {
     [
       Trouble { _ in Act(.unsent) },
@@ -310,18 +311,18 @@ extension Sketch<SessionsFeature> {
 }
 
 extension Finding.Kind {
-  /// A message that was acknowledged before the phone's disk held it.
+  /// A message was acknowledged before it was on the phone's disk.
   public static let unstored = Finding.Kind(rawValue: "unstored")
-  /// An acknowledgement that a prompt went before.
+  /// A prompt was sent before an acknowledgement.
   public static let outranked = Finding.Kind(rawValue: "outranked")
-  /// A frame that the other end reads otherwise than it was written.
+  /// A frame was decoded differently from how it was encoded.
   public static let misread = Finding.Kind(rawValue: "misread")
-  /// A gap that was shown although the server dropped nothing.
+  /// A gap was shown although the server dropped nothing.
   public static let falseGap = Finding.Kind(rawValue: "falseGap")
 }
 
-// What of a session's steps is part of a run's digest, beside their roles. Sets have no order, and
-// are left out.
+// The parts of a session's steps that are in a run's digest, in addition to their roles. Sets are
+// omitted, since they have no order.
 extension SessionsFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) {
     switch fact {

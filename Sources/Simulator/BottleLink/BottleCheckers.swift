@@ -99,7 +99,7 @@ public struct BottleCheckers: FeatureCheckers {
       found.add(.untimed, at: standing.now, "a drink has no time although a phone is connected")
     case .erased: (waiting, known, chunk) = ([:], [], [])
     case .altered(let id):
-      found.add(.untrue, at: standing.now, "record \(id) is stored otherwise than it was made")
+      found.add(.untrue, at: standing.now, "record \(id) differs from the one that was made")
     case .advertises, .linked: return
     }
   }

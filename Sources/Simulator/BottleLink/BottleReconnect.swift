@@ -16,7 +16,7 @@ public struct BottleReconnect: Sendable, Hashable {
     case lost
     /// The bottle wakes with drinks while the app is suspended.
     case suspended
-    /// The same after the system has ended the app.
+    /// The bottle wakes with drinks after the system has ended the app.
     case ended
   }
 

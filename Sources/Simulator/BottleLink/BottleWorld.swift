@@ -230,7 +230,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  // Requirements without a use, since there are no lines and no server.
+  // Unused requirements: there are no lines and no server.
 
   mutating func upgradeArrived(_ line: TrafficID, _ hello: Nothing, at server: HostID) {}
   mutating func arrived(_ packet: Nothing?, on line: TrafficID, at server: HostID) {}

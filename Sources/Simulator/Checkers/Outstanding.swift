@@ -75,7 +75,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     let since = heldSince ?? standing.now
     heldSince = since
     if since.advanced(by: standing.longestHold) < standing.now {
-      tell(standing.now, "is held back by what is not so: \(standing.status.words)")
+      tell(standing.now, "is held without a cause: \(standing.status.words)")
     }
   }
 

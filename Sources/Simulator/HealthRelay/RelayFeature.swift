@@ -190,7 +190,7 @@ public struct RelayState: Sendable {
 }
 
 extension Finding.Kind {
-  /// A question had neither an answer nor an honest error within its deadline.
+  /// A question had neither an answer nor a correct error within its deadline.
   public static let unanswered = Finding.Kind(rawValue: "unanswered")
   /// A question had more than one outcome.
   public static let doubled = Finding.Kind(rawValue: "doubled")
@@ -198,7 +198,7 @@ extension Finding.Kind {
   public static let afterLeaving = Finding.Kind(rawValue: "afterLeaving")
   /// An answer went to the wrong assistant, or answers another question.
   public static let wrongAnswer = Finding.Kind(rawValue: "wrongAnswer")
-  /// A refusal whose reason is not true.
+  /// A refusal had a wrong reason.
   public static let dishonest = Finding.Kind(rawValue: "dishonest")
   /// The backend stores a question after its deadline.
   public static let kept = Finding.Kind(rawValue: "kept")

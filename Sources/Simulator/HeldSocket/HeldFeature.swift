@@ -72,7 +72,7 @@ public enum HeldFeature: SimulatedFeature {
     case feed
     case say
 
-    /// The declarations of all verbs.
+    /// The declarations of all event kinds.
     public static let forms: [Verb: VerbForm] = [
       .feed: VerbForm(.count(0...10_000), of: .backend) {
         "the server has \(Words.count($0.number, "new message"))"

@@ -51,7 +51,7 @@ public struct Digest: Sendable {
     case .killed: mix(2)
     case .suspended: mix(3)
     case .resumed: mix(4)
-    case .told, .ticked: return  // noted as steps
+    case .told, .ticked: return  // recorded as steps
     case .upgraded(_, let attempt, let status): mix(7, attempt.number, UInt64(status))
     case .serverLost(_, let attempt): mix(8, attempt.number)
     case .wentDead(_, let attempt): mix(9, attempt.number)

@@ -18,7 +18,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   var active: [Int] = []
   /// All hosts: phones first, then by kind.
   var hosts: [Host<Feature>]
-  /// The IDs of all hosts, followed by those of the phones.
+  /// The IDs of all hosts, and of the phones.
   let ids: [HostID]
   let phones: [HostID]
   var lines: [Line<Feature>] = []
@@ -233,7 +233,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     }
   }
 
-  // What is noted.
+  // Observations and findings.
 
   mutating func find(_ kind: Finding.Kind, _ detail: String) {
     findings.append(Finding(kind, at: now, detail))

@@ -74,7 +74,7 @@ public protocol SimulatedFeature: SendableMetatype {
   /// - Parameter watch: Receives every observation, with the state of the phone right after it.
   static func play(_ plan: Plan, _ setup: RunSetup<Self>, watch: RunWatch<Self>?) -> Outcome
 
-  // Promises of the link that need the feature's knowledge.
+  // Promises of the link that depend on the feature.
   /// The additional time for which the feature may consider a dead connection alive, where the
   /// feature itself explains the silence.
   static var patience: Duration { get }

@@ -23,7 +23,7 @@ protocol SimulatedWorld: ~Copyable {
   mutating func drain(_ server: HostID, within time: Duration)
   /// The deadline of the world's own state for a host, in addition to that of a phone's model.
   func deadline(of host: HostID) -> Instant?
-  /// Handles the deadline of `deadline(of:)`.
+  /// Handles the deadline that `deadline(of:)` returned.
   mutating func tick(_ host: HostID)
 
   // The app on a phone.
@@ -73,7 +73,7 @@ protocol SimulatedWorld: ~Copyable {
   mutating func answered(
     _ question: Feature.Question, _ result: Result<Feature.Reply, LinkFailure>, to host: HostID)
 
-  // Cues.
+  // Scheduled events.
   /// Handles a scheduled event.
   mutating func take(_ cue: Feature.Cue, on host: HostID?)
   /// Makes a change durable. Returns the event that the process receives a moment later.

@@ -79,8 +79,8 @@ public enum CommonVerb: String, PlanVerb {
     .waver: VerbForm(.span) {
       "every connection opens slowly and is reset before it counts as stable, for \(length($0))"
     },
-    .halfOpen: VerbForm { _ in "every connection goes dead without a word" },
-    .blackHole: VerbForm(.span) { "nothing passes for \(length($0)), and nobody is told" },
+    .halfOpen: VerbForm { _ in "every connection goes dead silently" },
+    .blackHole: VerbForm(.span) { "nothing passes for \(length($0)), and neither end is notified" },
     .unreachable: VerbForm(.span) { "no way out for \(length($0))" },
     .handover: VerbForm { _ in "another network takes over" },
     .mappingExpired: VerbForm { _ in "idle connections are forgotten on the way" },
@@ -106,7 +106,7 @@ public enum CommonVerb: String, PlanVerb {
       "every connection is refused with \($0.number) for \(length($0))"
     },
     .busy: VerbForm(.time, .span, of: .backend) {
-      "every connection is refused for \(length($0)), with the wish to be left alone for "
+      "every connection is refused for \(length($0)), with a Retry-After of "
         + Words.length($0.time)
     },
     .slowStore: VerbForm(.time, .span, of: .backend) {

@@ -75,7 +75,7 @@ public struct SessionCheckers: FeatureCheckers {
     case .send(let attempt, let message): checkSent(message, attempt, standing)
     case .update(.status(let status)) where status.phase == .connected:
       if standing.own.connected == standing.currentAttempt { return }
-      found.add(.falselyConnected, at: standing.now, "connected without the server's word")
+      found.add(.falselyConnected, at: standing.now, "connected without the server's confirmation")
     case .update(.prompt(let prompt, let news)): checkPrompt(prompt, news, standing)
     case .update(.message(let entry, _, let news)):
       let isAgain = keys[entry.text.promptName]?.count ?? 1 > 1
@@ -97,7 +97,7 @@ public struct SessionCheckers: FeatureCheckers {
   ) {
     let phone = phones[standing.own.phone]
     if phone.said != attempt || message == .ping && standing.own.connected != attempt {
-      found.add(.unannounced, at: standing.now, "something was sent before the server's word")
+      found.add(.unannounced, at: standing.now, "something was sent before the server's confirmation")
     }
     if case .prompt = message {
       let pending = standing.own.durable.subtracting(phone.acknowledged)

@@ -157,7 +157,7 @@ struct SessionConnectionChecker: Sendable {
     if connect.session != client?.description || connect.received != stored
       || connect.features != features || challenge != connection?.hello?.challenge
     {
-      found.add(.untrue, at: now, "connect does not say what the phone has and can")
+      found.add(.untrue, at: now, "connect does not match the phone's state and features")
     }
   }
 
@@ -204,7 +204,7 @@ struct SessionConnectionChecker: Sendable {
       || record.connected != ended.connectedAt.map({ $0.duration(to: now) })
       || record.roundTrip != ended.roundTrip
     {
-      found.add(.untrue, at: now, "the record of a connection says otherwise than it went")
+      found.add(.untrue, at: now, "the record of a connection does not match it")
     }
   }
 }

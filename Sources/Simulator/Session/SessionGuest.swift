@@ -7,30 +7,31 @@ import LinkWire
 struct SessionGuest: Sendable {
   /// The kinds of foreign clients.
   enum Kind: String, Sendable, CaseIterable {
-    /// Uses the original's protocol without additions, with its key.
+    /// A client that uses the original's protocol without additions, with its key.
     case plain
-    /// Sends a version that is too old, or one that cannot be parsed.
+    /// A client with a version that is too old, or that cannot be parsed.
     case old, unreadable
-    /// Sends no key, another key, or the proof for another connection's challenge.
+    /// A client without a key, with another key, or with the proof for another connection's
+    /// challenge.
     case keyless, stranger, replayer
-    /// Proves its key with a clock whose error is at the limit, or slightly beyond.
+    /// A client that proves its key with a clock whose error is at the limit, or slightly beyond.
     case early, tooEarly, late, tooLate
-    /// Sends nothing, nothing after `connect`, or a message before it.
+    /// A client that sends nothing, nothing after `connect`, or a message before it.
     case silent, mute, hasty
-    /// Sends messages that no client sends.
+    /// A client whose messages no other client sends.
     case odd
-    /// Subscribes with the cursors of both versions, to too many conversations, and then to one
-    /// fewer.
+    /// A client that subscribes with the cursors of both versions, to too many conversations, and
+    /// then to one fewer.
     case reader, oldReader
-    /// Sends more at once than permitted, or the same again.
+    /// A client that sends more at once than permitted, or the same again.
     case flooder, repeater
-    /// Sends prompts of the maximum length, and longer ones.
+    /// A client with prompts of the maximum length, and longer ones.
     case writer
-    /// Makes the program hang, ignore cancellation, or write too much.
+    /// A client that makes the program hang, ignore cancellation, or write too much.
     case hangs, deaf, floods, fills
-    /// Does not read the messages that it receives.
+    /// A client that does not read the messages that it receives.
     case slow
-    /// Acknowledges messages that belong to others.
+    /// A client that acknowledges messages of others.
     case taker
   }
 
@@ -39,11 +40,11 @@ struct SessionGuest: Sendable {
     case say(SessionClientMessage)
     case enter(Handshake)
     case write(String)
-    /// Waits, which leaves time for an answer.
+    /// A wait, which leaves time for an answer.
     case wait(Duration)
-    /// Leaves the received messages unread.
+    /// A pause in which received messages remain unread.
     case read
-    /// Acknowledges messages that were sent to others.
+    /// The acknowledgement of messages that were sent to others.
     case take
   }
 

@@ -18,7 +18,7 @@ extension SessionLedger {
     case .prune(let id, let below):
       let last = kept.conversations[id]?.entries.compactMap(\.place).max() ?? 0
       if last + 1 < below + UInt64(policy.entriesPerConversation) {
-        wrong(.untrue, "more messages were removed than are too many")
+        wrong(.untrue, "messages within the limit were removed")
       }
     case .endClient, .endPrompt, .endConversation:
       wrong(.untrue, "something was forgotten although there is room")
@@ -200,7 +200,7 @@ extension SessionLedger {
     let isAsked = socket.asked[name]?.isEmpty == false
     let (expected, isReplaced) = beginning(of: name, id, kept)
     for (place, entry) in zip(places, window.entries) where !isKept(entry, place, kept) {
-      wrong(.untrue, "a window shows a message otherwise than it is stored")
+      wrong(.untrue, "a window's message differs from its stored form")
     }
     if zip(places, places.dropFirst()).contains(where: { $0 + 1 != $1 }) {
       wrong(.untrue, "a window has a hole")
@@ -220,7 +220,7 @@ extension SessionLedger {
       }
     }
     if let last = places.last, last + 1 != end {
-      wrong(.untrue, "a window goes on elsewhere than behind its last message")
+      wrong(.untrue, "a window does not continue after its last message")
     }
   }
 
@@ -248,7 +248,7 @@ extension SessionLedger {
       case .clientAhead: expected > (known[name] ?? 0) + 1
       }
     if !isTrue || gap.requested + 1 != expected || first.map({ $0 != gap.oldest }) ?? false {
-      wrong(.untrue, "a gap that is none")
+      wrong(.untrue, "a false gap was reported")
     }
   }
 
@@ -269,7 +269,7 @@ extension SessionLedger {
       if isNew || first != window.entries.first?.place
         || window.gap == nil && last != window.entries.last?.place
       {
-        wrong(.untrue, "a window says another place than its messages")
+        wrong(.untrue, "a window's position does not match its messages")
       }
       return next
     case .offset(let next, let signature, let isReplaced):
@@ -514,7 +514,7 @@ extension SessionLedger {
     {
       table[prompt.id] = Asked(client: prompt.client, prompt: prompt.prompt, asker: expected.id)
     } else {
-      wrong(.untrue, "a prompt was taken otherwise than it was sent")
+      wrong(.untrue, "a stored prompt differs from the one sent")
     }
     lastPrompt = max(lastPrompt, prompt.id.number)
     expected = nil
@@ -528,7 +528,7 @@ extension SessionLedger {
     if let asker, let socket = sockets[asker], !socket.isClosing { refuse(asker, "store_failed") }
   }
 
-  // MARK: What was due
+  // MARK: Obligations of a step
 
   mutating func refused(_ error: SessionError, _ id: ConnectionID) {
     let code = error.code ?? ""

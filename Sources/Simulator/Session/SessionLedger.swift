@@ -233,7 +233,7 @@ struct SessionLedger: Sendable {
     }
   }
 
-  // MARK: What is due
+  // MARK: Obligations
 
   /// Advances the time, and reports the obligations whose time has passed.
   mutating func pass(to now: Instant) {
@@ -396,13 +396,13 @@ extension SessionLedger {
     if running.count > policy.maxRunning { wrong(.untrue, "too many programs run") }
   }
 
-  // MARK: What it says
+  // MARK: Messages of the server
 
   private mutating func sent(
     _ message: SessionServerMessage, to id: ConnectionID, _ kept: StoredSessions
   ) {
     guard let socket = sockets[id], !socket.isClosing else {
-      return wrong(.untrue, "something was said behind the end of a connection")
+      return wrong(.untrue, "a message was sent after the end of a connection")
     }
     switch message {
     case .hello(let hello): greeted(hello, id, socket)
@@ -441,7 +441,7 @@ extension SessionLedger {
     if hello.challenge != socket.challenge || hello.features != Set(SessionFeature.allCases)
       || hello.timestamp != wall || hello.version != "0.5.0" || hello.authVersion != 1
     {
-      wrong(.untrue, "the greeting is another one")
+      wrong(.untrue, "the greeting is wrong")
     }
     sockets[id]?.stage = .greeted
   }
@@ -451,7 +451,7 @@ extension SessionLedger {
   ) {
     let isDue = warnings.remove(id) != nil
     if !isDue || retryAfter != policy.drainRetry || window != drainWindow {
-      wrong(.untrue, "a drain was told otherwise than it began")
+      wrong(.untrue, "a drain was announced incorrectly")
     }
   }
 
@@ -462,7 +462,7 @@ extension SessionLedger {
     if turn == nil || isAborted && turn?.isAborted == false
       || !isAborted && turn?.isAborted == true && turn?.isFresh == true
     {
-      wrong(.untrue, "a turn ended otherwise than its answer says")
+      wrong(.untrue, "the end of a turn does not match its answer")
     }
   }
 
@@ -487,7 +487,7 @@ extension SessionLedger {
       wrong(.untrue, "connected names another client, version or feature")
     }
     if entrances.remove(id) == nil || connected.received != lastPrompts[connect.session] {
-      wrong(.untrue, "connected says otherwise than its client showed and sent")
+      wrong(.untrue, "connected does not match its client's state")
     }
     checkRecovery(connected, connect)
     if connected.isRecovered == false { refuse(id, "not_recovered") }
@@ -556,7 +556,7 @@ extension SessionLedger {
     if !isSame || response.number != answer.number || response.idempotencyKey != key
       || response.conversation != prompt.prompt.conversation
     {
-      wrong(.untrue, "an answer was sent otherwise than it is stored")
+      wrong(.untrue, "an answer differs from its stored form")
     }
     if let count = response.parts, case .success(let text) = answer.result {
       let parts = sockets[id]?.parts[key ?? ""] ?? []
@@ -604,7 +604,7 @@ extension SessionLedger {
     if entry != expected && !isCut(entry.text, of: text) || number != answer.number
       || prompt.client != client
     {
-      wrong(.untrue, "an answer was repeated otherwise than it is stored")
+      wrong(.untrue, "a repeated answer differs from its stored form")
     }
     if acknowledged.contains(message) || (number ?? 0) <= received[client] ?? 0 {
       wrong(.untrue, "an answer was repeated that its client acknowledged")

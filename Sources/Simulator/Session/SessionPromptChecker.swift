@@ -88,7 +88,7 @@ struct SessionPromptChecker: Sendable {
     }
     let pending = updates.compactMap { if case .pending(let all) = $0 { all } else { nil } }
     if pending != (waiting.isEmpty ? [] : [waiting]) {
-      found.add(.untrue, at: now, "what waits from earlier runs was not shown so")
+      found.add(.untrue, at: now, "pending prompts of earlier runs were not shown")
     }
     let shown = updates.count { update in
       switch update {
@@ -171,7 +171,7 @@ struct SessionPromptChecker: Sendable {
     if kept?.text != prompt.text || kept?.conversation != prompt.conversation
       || kept?.number != prompt.number || prompt.text.utf8.count > 524_288
     {
-      found.add(.unstored, at: now, "a prompt was sent otherwise than it is stored")
+      found.add(.unstored, at: now, "a prompt differs from its stored form")
     }
     if let upload, upload.until > now {
       found.add(.outranked, at: now, "a prompt was sent while another one was on its way")

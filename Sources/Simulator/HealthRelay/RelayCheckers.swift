@@ -210,7 +210,9 @@ public struct RelayCheckers: FeatureCheckers {
       case .data: facts.question != nil
       case .refused: true
       }
-    if !isFit { found.add(.wrongAnswer, at: now, "\(ask) received the outcome of another kind of call") }
+    if !isFit {
+      found.add(.wrongAnswer, at: now, "\(ask) received the outcome of another kind of call")
+    }
   }
 
   /// Checks that a call had its outcome within the limit, however it ended.

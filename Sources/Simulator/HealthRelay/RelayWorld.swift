@@ -211,7 +211,7 @@ extension RelayWorld {
     /// The number of the current pull.
     var pullRun = 0
     var pullAnswers: [StepID: [PhoneMessage]] = [:]
-    /// The time of the last message to the backend. Pairings survive an absence up to the grace
+    /// The time at which the backend last received bytes. Pairings survive an absence up to the grace
     /// period.
     var lastHere = Instant.zero
 

@@ -97,7 +97,8 @@ public struct SessionCheckers: FeatureCheckers {
   ) {
     let phone = phones[standing.own.phone]
     if phone.said != attempt || message == .ping && standing.own.connected != attempt {
-      found.add(.unannounced, at: standing.now, "something was sent before the server's confirmation")
+      found.add(
+        .unannounced, at: standing.now, "something was sent before the server's confirmation")
     }
     if case .prompt = message {
       let pending = standing.own.durable.subtracting(phone.acknowledged)

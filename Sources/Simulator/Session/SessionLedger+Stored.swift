@@ -329,7 +329,7 @@ extension SessionLedger {
     let prompt: SessionPrompt
     /// The connection that sent the prompt first, if that was in this run.
     var asker: ConnectionID?
-    /// Whether the server knows that the prompt is durable.
+    /// Whether the store has confirmed the prompt to the server.
     var isKnown = false
 
     var size: Int { prompt.text.utf8.count + (prompt.systemPrompt?.utf8.count ?? 0) }

@@ -115,7 +115,7 @@ struct SessionLedger: Sendable {
   /// The last number of a message to each client.
   var numbers: [String: UInt64] = [:]
   /// The last position assigned in each conversation, the durable positions, and the position up to
-  /// which the server knows all to be durable.
+  /// which the store has confirmed everything.
   var places: [String: UInt64] = [:]
   var stored: [String: Set<UInt64>] = [:]
   var known: [String: UInt64] = [:]

@@ -1,7 +1,7 @@
 import LinkCore
 
-/// Finds a false "connected": over a socket that the server did not accept, or for too long over a
-/// dead connection.
+/// A checker that finds a false "connected": over a socket that the server did not accept, or for
+/// too long over a dead connection.
 struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The attempts of this run of the process that the server accepted.

@@ -73,7 +73,7 @@ public struct Findings: Sendable, Hashable {
   }
 }
 
-/// Finds collections in memory that exceed the feature's bounds.
+/// A checker that finds collections in memory that exceed the feature's bounds.
 struct Bounds<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The bounds reported so far, since each is reported once in a run of the process.

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// Finds live connections that are closed as silent.
+/// A checker that finds live connections that are closed as silent.
 ///
 /// The policy sets the bound. A timer may close a connection only if nothing was received over it
 /// for `liveness.silence`, or for the minimum time that a ping's pong and those of its retries may

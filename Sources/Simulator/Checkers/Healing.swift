@@ -1,7 +1,7 @@
 import LinkCore
 
-/// Finds a world that does not become complete in calm, and a link that still waits after the user
-/// left.
+/// A checker that finds a world that does not become complete in calm, and a link that still waits
+/// after the user left.
 struct Healing<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var calm: Instant?

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// Finds events of an earlier attempt that have an effect.
+/// A checker that finds events of an earlier attempt that have an effect.
 struct Lateness<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isLate = false

@@ -1,6 +1,7 @@
 import LinkCore
 
-/// Finds a wanted link for which nothing is outstanding, and deadlines that are missed.
+/// A checker that finds a wanted link for which nothing is outstanding, and deadlines that are
+/// missed.
 struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var before: Moment?
@@ -127,7 +128,7 @@ extension LinkStatus {
   }
 }
 
-/// Finds attempts that exceed the windows of the policy.
+/// A checker that finds attempts that exceed the windows of the policy.
 struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The times of this process's attempts, oldest first, as many as the largest window needs.
@@ -155,8 +156,8 @@ struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-/// Finds network activity while the user does not want the link: before first connecting, and after
-/// leaving.
+/// A checker that finds network activity while the user does not want the link: before first
+/// connecting, and after leaving.
 struct Leaving<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isAway = true

@@ -1,6 +1,7 @@
 import LinkCore
 
-/// Finds credentials that are refreshed before they are due, or not when they are due.
+/// A checker that finds credentials that are refreshed before they are due, or not when they are
+/// due.
 ///
 /// Credentials are due `gate.refreshLead` before they expire, or after half of a shorter lifetime,
 /// and not within `gate.refreshTimeout` of the last refresh. A refusal makes them due at once.

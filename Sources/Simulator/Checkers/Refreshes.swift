@@ -1,6 +1,7 @@
 import LinkCore
 
-/// Finds credentials that are refreshed more than once for a cause, or twice at the same time.
+/// A checker that finds credentials that are refreshed more than once for a cause, or twice at the
+/// same time.
 struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The time at which the running refresh began.

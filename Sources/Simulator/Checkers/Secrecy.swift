@@ -1,6 +1,6 @@
 import LinkCore
 
-/// Finds tokens in anything that the model stores, sends or shows.
+/// A checker that finds tokens in anything that the model stores, sends or shows.
 struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var logged = LogSample()

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// Finds sign-in requests to a user whose credentials were not refused for good.
+/// A checker that finds sign-in requests to a user whose credentials were not refused for good.
 ///
 /// A request is valid in three cases: there are no credentials and the issuer returns none; the
 /// issuer returns none after the server refused the present ones; or the server refuses new

@@ -1,7 +1,7 @@
 import LinkCore
 
-/// Finds series of attempts that do not end in standby. Only a link that was stable, valid data, or
-/// a new reason starts another series.
+/// A checker that finds series of attempts that do not end in standby. Only a link that was stable,
+/// valid data, or a new reason starts another series.
 struct Tries<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The number of attempts since a link was last proven or a new reason came.

@@ -1,7 +1,7 @@
 import LinkCore
 
-/// Finds attempts that are earlier than the server permits: before the `Retry-After` of a refusal,
-/// or too early in the window over which clients of a draining server must return.
+/// A checker that finds attempts that are earlier than the server permits: before the `Retry-After`
+/// of a refusal, or too early in the window over which clients of a draining server must return.
 ///
 /// A `Retry-After` bounds every attempt. A window bounds all attempts of a run together: they may
 /// be early only as often as a uniform draw makes them. For each attempt, this counts how often its

@@ -1,22 +1,23 @@
-/// The secrets among this process's arguments, which process lists show to other users.
+/// The secrets among this process's arguments, which other users can read in process lists.
 struct ArgumentSecrets {
   /// The options whose values are secret, such as `--token`.
   let options: [String]
 
-  /// The secret options of all commands below `root`.
+  /// Creates the list of the secret options of all commands below `root`.
   init(of root: CommandPath) {
     let secrets = root.tree.flatMap(\.command.parameters).filter(\.isSecret)
     options = Set(secrets.map(\.label)).sorted()
   }
 
-  /// Overwrites the values of the options in the memory that the system shows as this process's
-  /// arguments. The copies that Swift made of them remain.
+  /// Overwrites the secret values in the memory that the system shows as this process's arguments.
+  ///
+  /// The copies that Swift made of them remain.
   func hide() {
     guard let area = unsafe Self.argumentArea() else { return }
     unsafe hide(in: area)
   }
 
-  /// The memory of this process's arguments: fields 48 and 49 of proc_pid_stat(5).
+  /// Returns the memory of this process's arguments, from fields 48 and 49 of proc_pid_stat(5).
   private static func argumentArea() -> UnsafeMutableRawBufferPointer? {
     guard let stat = try? TextFile.read("/proc/self/stat") else { return nil }
     // The second field is the name in parentheses, which may contain anything.

@@ -5,45 +5,45 @@ public struct Command: Sendable {
 
   enum Body: Sendable {
     case group([Command])
-    /// Its work, and the commands for what belongs to it.
+    /// The parameters, the subcommands and the work of a command.
     case leaf([Declaration], [Command], Action)
   }
 
-  /// The word that selects it.
+  /// The word that selects the command.
   public let name: String
   /// A short description for lists of commands.
   public let summary: String
-  /// The paragraphs of its help text.
+  /// The paragraphs of the command's help text.
   public let details: [String]
   /// Valid command lines, each with its effect.
   public let examples: [Example]
-  /// The signals that it handles besides SIGINT and SIGTERM.
+  /// The signals that the command handles besides SIGINT and SIGTERM.
   public let signals: [Int32]
-  /// The exit codes of the program whose root it is.
+  /// The program's exit codes; used only in a root command.
   let exitCodes: [ExitCode]
   let body: Body
 
-  /// A command line and what it does.
+  /// A command line and its effect.
   public struct Example: Sendable, Hashable {
     /// The command line.
     public var line: String
     /// Its effect.
     public var effect: String
 
-    /// An example for a help text.
+    /// Creates an example for a help text.
     public init(_ line: String, _ effect: String) {
       self.line = line
       self.effect = effect
     }
   }
 
-  /// A command with its parameters; operands are declared in the order in which they are typed.
+  /// Creates a command with its parameters; operands are declared in the order they are typed in.
   ///
   /// - Parameters:
-  ///   - signals: the signals that it handles besides SIGINT and SIGTERM. They do not end the
-  ///     process before the command begins to handle them.
-  ///   - assigned: the parameters of the assignments that it makes.
-  ///   - commands: commands whose names may follow its own in place of its parameters.
+  ///   - signals: The signals that the command handles besides SIGINT and SIGTERM. They do not end
+  ///     the process before the command begins to handle them.
+  ///   - assigned: The parameters of the command's assignments.
+  ///   - commands: Commands whose names may follow this command's name in place of its parameters.
   public init<each Value: Sendable>(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example],
     signals: [Int32] = [], sets assigned: [Declaration] = [],
@@ -61,9 +61,9 @@ public struct Command: Sendable {
     body = .leaf(declarations, commands, action)
   }
 
-  /// A group of commands.
+  /// Creates a group of commands.
   ///
-  /// - Parameter exitCodes: of a root, the exit codes of its program, which all help texts list.
+  /// - Parameter exitCodes: For a root, the exit codes of its program, which all help texts list.
   public init(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example] = [],
     exitCodes: [ExitCode] = ExitCode.allCases, commands: [Command]
@@ -77,7 +77,7 @@ public struct Command: Sendable {
     body = .group(commands)
   }
 
-  /// The commands below it.
+  /// The subcommands.
   public var commands: [Command] {
     switch body {
     case .group(let commands): commands
@@ -85,7 +85,7 @@ public struct Command: Sendable {
     }
   }
 
-  /// The parameters; none for a group.
+  /// The parameters; empty for a group.
   public var parameters: [Declaration] {
     switch body {
     case .group: []
@@ -102,7 +102,7 @@ public struct CommandPath: Sendable {
   public let command: Command
   private let parents: [CommandPath]
 
-  /// The path of the root.
+  /// Creates the path of the root.
   public init(_ root: Command) {
     self.init(text: root.name, command: root, parents: [])
   }
@@ -113,13 +113,13 @@ public struct CommandPath: Sendable {
     self.parents = parents
   }
 
-  /// The path of the group that it belongs to; `nil` for the root.
+  /// The path of the parent command; `nil` for the root.
   var parent: CommandPath? { parents.last }
 
   /// The program's root command.
   var root: Command { (parents.first ?? self).command }
 
-  /// The path of a command of this group; `nil` if none has that name.
+  /// Returns the path of a subcommand; `nil` if none has that name.
   public func child(_ name: String) -> CommandPath? {
     command.commands.first { $0.name == name }.map {
       CommandPath(text: "\(text) \(name)", command: $0, parents: parents + [self])

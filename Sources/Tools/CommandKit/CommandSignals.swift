@@ -3,17 +3,17 @@ import Glibc
 import LifecycleSystem
 import Synchronization
 
-/// A request that a signal makes.
+/// The meaning of a signal for a command.
 package enum CommandSignal: Sendable, Hashable {
-  /// SIGTERM or SIGINT, or SIGHUP of a terminal that was closed: end in an orderly way.
+  /// Stop in an orderly way: SIGTERM, SIGINT, or SIGHUP after the terminal was closed.
   case stop
-  /// SIGHUP: read the files again.
+  /// Read the files again: SIGHUP.
   case reload
 }
 
-/// The signals that a command handles; while it exists they do not end the process by themselves.
+/// The signals that a command handles; while a value exists, they do not end the process.
 package struct CommandSignals: Sendable {
-  /// The requests from now on; of more than 16 unread ones the oldest are dropped.
+  /// The signals received from now on; if more than 16 are unread, the oldest are dropped.
   package let stream: AsyncStream<CommandSignal>
   private let continuation: AsyncStream<CommandSignal>.Continuation
 
@@ -21,13 +21,13 @@ package struct CommandSignals: Sendable {
     (SIGTERM, .stop), (SIGINT, .stop), (SIGHUP, .reload),
   ]
 
-  /// Returns when all signals are handled.
+  /// Creates a value that handles all signals.
   ///
-  /// Both closures run on a queue of their own, also while all other threads are blocked.
+  /// Both closures run on their own queue, even while all other threads are blocked.
   ///
   /// - Parameters:
-  ///   - hurry: called for the second request to stop and each later one.
-  ///   - stopping: called for the first request to stop.
+  ///   - hurry: Called for the second stop request and each later one.
+  ///   - stopping: Called for the first stop request.
   package init(
     hurry: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {}
   ) {
@@ -57,13 +57,13 @@ package struct CommandSignals: Sendable {
     continuation.finish()
   }
 
-  /// Ends the process at the second request to stop.
+  /// Ends the process after the second stop request.
   @Sendable package static func abandon(_ command: String) -> Never {
     Terminal.restore()
     Console.abandon("\(command): ended immediately by a second signal")
   }
 
-  /// Ends the process, on its way out, if standard output stays blocked for 2 s.
+  /// Ends the exiting process if standard output stays blocked for 2 s.
   @Sendable package static func watchOutput(of command: String) {
     Console.watchOutput {
       Terminal.restore()
@@ -71,11 +71,11 @@ package struct CommandSignals: Sendable {
     }
   }
 
-  /// Runs `work`, which any of the signals cancels.
+  /// Runs `work` and cancels it when one of the signals arrives.
   ///
   /// - Parameters:
-  ///   - hurry: called for the second request to stop and each later one.
-  ///   - stopping: called for the first request to stop.
+  ///   - hurry: Called for the second stop request and each later one.
+  ///   - stopping: Called for the first stop request.
   package static func cancelling<Value: Sendable, Failure: Error>(
     hurry: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {},
     _ work: @escaping @Sendable () async throws(Failure) -> Value
@@ -99,28 +99,30 @@ package struct CommandSignals: Sendable {
   }
 }
 
-/// The signals that ask a program to end, and which of them is a second request.
+/// The stop requests of a program, which distinguish a second request from an echo of the first.
 public struct StopRequests: Sendable {
-  /// The meaning of one signal.
+  /// The meaning of a signal.
   public enum Meaning: Sendable, Hashable {
-    /// The program is to end in an orderly way.
+    /// Stop in an orderly way.
     case stop
-    /// Another delivery of the first request.
+    /// A duplicate delivery of the first request.
     case echo
-    /// The program is to end immediately.
+    /// Stop immediately.
     case hurry
   }
 
-  /// The same signal within this time of the first belongs to the first request: `timeout` sends it
-  /// to the program and to its process group, some microseconds apart.
+  /// The time after the first signal within which the same signal counts as a duplicate.
+  ///
+  /// `timeout` sends its signal both to the program and to its process group, some microseconds
+  /// apart.
   public static let echo = Duration.milliseconds(100)
 
   private var first: (signal: Int32, at: ContinuousClock.Instant)?
 
-  /// No signal yet.
+  /// Creates a value that has received no signal.
   public init() {}
 
-  /// Takes a signal at the time of its delivery.
+  /// Records a signal at the time of its delivery and returns its meaning.
   public mutating func take(_ signal: Int32, at now: ContinuousClock.Instant) -> Meaning {
     guard let first else {
       first = (signal, now)

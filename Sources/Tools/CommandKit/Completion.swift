@@ -1,8 +1,8 @@
 /// The completion script of a shell, written from the declarations that parsing uses.
 ///
-/// Each script finds the command by the words before the cursor, as the parser does.
+/// Each script finds the command from the words before the cursor, as the parser does.
 public struct Completion: Sendable {
-  /// The shells for which there are scripts.
+  /// The shells that have a completion script.
   public enum Shell: String, Sendable, CaseIterable {
     case bash, zsh, fish
   }
@@ -10,7 +10,7 @@ public struct Completion: Sendable {
   private let paths: [CommandPath]
   private let program: String
 
-  /// The completion of a program with the name of its root command.
+  /// Creates the completion of a program with the name of its root command.
   public init(_ root: Command) {
     paths = CommandPath(root).tree
     program = root.name
@@ -25,11 +25,11 @@ public struct Completion: Sendable {
     }
   }
 
-  /// What follows a command: a word, and what it means.
+  /// A word that can follow a command, and its meaning.
   private struct Word {
     var text: String
     var meaning: String
-    /// What its value is, for an option that takes one.
+    /// The kind of value, for an option that takes one.
     var value: Value?
   }
 
@@ -68,12 +68,12 @@ public struct Completion: Sendable {
     path.command.parameters.contains { $0.place == .operand && isFile($0) }
   }
 
-  /// The paths of all commands but the root, as a pattern of `case`.
+  /// The paths of all commands except the root, as a pattern of `case`.
   private var commands: String {
     paths.dropFirst().map { Self.quoted($0.text) }.joined(separator: "|")
   }
 
-  /// The branches for the values of options, for bash and zsh.
+  /// Returns the branches for the values of options, for bash and zsh.
   private func values(files: String, words: (String) -> String) -> [String] {
     paths.flatMap { path in
       Self.words(of: path).compactMap { word in
@@ -89,11 +89,13 @@ public struct Completion: Sendable {
     }
   }
 
-  /// Has bash treat the words as files: only where files are wanted, since a folder that is named
-  /// like a command would otherwise complete as one.
+  /// Makes bash treat the words as file names.
+  ///
+  /// This is set only where files are expected: elsewhere a command whose name is also that of a
+  /// folder would be completed as a folder.
   private static let bashFiles = "compopt -o filenames 2>/dev/null"
 
-  /// The name of the function of bash, where a hyphen is no part of a name in POSIX mode.
+  /// The name of the bash function; in POSIX mode a function's name may not contain a hyphen.
   private var function: String { program.replacing("-", with: "_") }
 
   private var bash: String {

@@ -6,17 +6,18 @@ import Synchronization
 
 /// Standard output for results and standard error for diagnostics, unbuffered.
 ///
-/// When the reader of standard output closes it, the process ends without a message.
+/// If the reader closes standard output, the process ends without a message.
 public struct Console: Sendable {
-  /// The status with which it then ends: 0 unless what is printed is a failure's.
+  /// The exit status after standard output was closed: 0 unless a failure is being printed.
   public var endsWhenClosed = ExitCode.done
-  /// The colours of standard output.
+  /// The style of standard output.
   public let style: Style
   private let diagnosticStyle: Style
   private let program: String
 
-  /// The console of this process, which runs a program of this name. Colours are used only on a
-  /// terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
+  /// Creates the console of this process, which runs the program `program`.
+  ///
+  /// Colors are used only on a terminal, and not if `NO_COLOR` is set or `TERM` is `dumb`.
   public init(_ program: String, environment: (String) -> String?) {
     self.program = program
     let isWanted = (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
@@ -24,12 +25,14 @@ public struct Console: Sendable {
     diagnosticStyle = Style(isColourful: isWanted && isatty(STDERR_FILENO) == 1)
   }
 
-  /// Occupies the standard descriptors that are closed, so that no file takes their place and gets
-  /// what is printed: reading finds the end, and a write to standard output fails.
+  /// Opens `/dev/null` for each standard descriptor that is closed.
+  ///
+  /// Otherwise a file opened later would get that descriptor's number and receive the output.
+  /// Standard input is then at its end, and a write to standard output fails.
   public static func holdStandardDescriptors() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) < 0 {
-      // The lowest free number is taken.
+      // `open` returns the lowest free number.
       _ = unsafe open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
     }
   }
@@ -41,8 +44,8 @@ public struct Console: Sendable {
 
   /// Prints a line on standard output.
   ///
-  /// A failure to print an optional line is ignored. Any other failure ends the process with
-  /// status 1; the diagnostic then also says what was `done`.
+  /// A failure to print an optional line is ignored. Any other failure ends the process with status
+  /// 1, and the diagnostic then also contains `done`.
   public func line(_ text: String, isOptional: Bool = false, done: String? = nil) {
     let failure = Self.write(text + "\n", to: STDOUT_FILENO)
     guard failure != 0, !isOptional else { return }
@@ -53,7 +56,7 @@ public struct Console: Sendable {
     _exit(ExitCode.failed.rawValue)
   }
 
-  /// Prints a JSON object in one line; `members` writes what stands between its braces.
+  /// Prints a JSON object on one line; `members` writes its members.
   public func object(
     isOptional: Bool = false, done: String? = nil, _ members: (inout JSONWriter) -> Void
   ) {
@@ -72,23 +75,25 @@ public struct Console: Sendable {
     _ = Self.write(text + "\n", to: STDERR_FILENO)
   }
 
-  /// Writes text to a terminal as it is; returns false if that fails.
+  /// Writes text to standard output unchanged; returns false if that fails.
   public static func raw(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) == 0 }
 
-  /// Prints a line on standard error unless that would block, and ends the process.
+  /// Prints a line on standard error, unless that would block, and ends the process.
   public static func abandon(_ text: String, with code: ExitCode = .failed) -> Never {
     var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     if unsafe poll(&waiting, 1, 0) > 0 { _ = write(text + "\n", to: STDERR_FILENO) }
     _exit(code.rawValue)
   }
 
-  /// Ends the process without running exit handlers: OpenSSL frees its locks in one, which threads
-  /// that still read from a socket use.
+  /// Ends the process without running exit handlers.
+  ///
+  /// OpenSSL frees its locks in an exit handler, while threads that read from a socket still use
+  /// them.
   public static func end(with code: ExitCode) -> Never { _exit(code.rawValue) }
 
-  /// Calls `stuck` if a write still blocks in 2 s or later.
+  /// Calls `stuck` when, 2 s from now or later, a write blocks.
   ///
-  /// Runs on a thread of its own, since blocked writes may occupy all others.
+  /// The check runs on its own thread, since blocked writes may occupy all others.
   public static func watchOutput(_ stuck: @escaping @Sendable () -> Never) {
     DispatchQueue(label: "holdfast.command.output").asyncAfter(deadline: .now() + .seconds(2)) {
       while true {
@@ -100,7 +105,7 @@ public struct Console: Sendable {
     }
   }
 
-  /// The number of writes so far, and of those that have not ended.
+  /// The number of writes begun so far, and of those still in progress.
   private struct Writes: Equatable {
     var begun: UInt64 = 0
     var underWay = 0
@@ -108,12 +113,12 @@ public struct Console: Sendable {
 
   private static let writes = Mutex(Writes())
 
-  /// Prints the reason for which a command failed, in one line.
+  /// Prints the reason why a command failed, on one line.
   public func failure(_ failure: CommandFailure, of command: String) {
     diagnostic(diagnosticStyle.alarm("\(command):") + " \(failure.line)")
   }
 
-  /// Returns the error number, 0 for success.
+  /// Writes text and returns the error number, 0 for success.
   private static func write(_ text: String, to descriptor: Int32) -> Int32 {
     writes.withLock {
       $0.begun += 1
@@ -125,7 +130,7 @@ public struct Console: Sendable {
 }
 
 extension String {
-  /// This text with controls, line breaks and direction marks escaped, so that it cannot
+  /// The text with control characters, line breaks and direction marks escaped, so that it cannot
   /// control a terminal.
   public var printable: String {
     guard unicodeScalars.contains(where: Self.isUnsafe) else { return self }
@@ -144,7 +149,7 @@ extension String {
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate:
-      // Joiners are parts of words and emoji.
+      // Joiners are part of words and emoji.
       scalar.value != 0x200D && scalar.value != 0x200C
     case _: false
     }

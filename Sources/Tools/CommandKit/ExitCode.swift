@@ -4,11 +4,11 @@ public import LinkCore
 public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
   /// Success.
   case done = 0
-  /// A failure that has no number of its own.
+  /// A failure without a code of its own.
   case failed = 1
   /// An invalid command line.
   case usage = 2
-  /// No token, or one that the server rejects.
+  /// A missing token, or one that the server rejects.
   case signInNeeded = 3
   /// A user whom the server does not admit.
   case forbidden = 4
@@ -30,7 +30,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The exit status for a link's failure.
+  /// Creates the exit status for a link's failure.
   public init(_ failure: LinkFailure) {
     switch failure.failureClass {
     case .tls: self = .security
@@ -47,24 +47,25 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// The reason for which a command fails: one line for people and an exit status for scripts.
+/// The reason why a command failed: one line for people and an exit status for scripts.
 public struct CommandFailure: Error, Sendable, Hashable {
   /// The exit status.
   public var code: ExitCode
-  /// What is wrong.
+  /// The cause.
   public var cause: String
-  /// What to do about it; empty if nothing is known to help.
+  /// The remedy; empty if none is known.
   public var remedy: String
 
-  /// A failure with its cause and its remedy, both without a full stop.
+  /// Creates a failure with its cause and its remedy, both without a full stop.
   public init(_ code: ExitCode, _ cause: String, remedy: String = "") {
     self.code = code
     self.cause = cause
     self.remedy = remedy
   }
 
-  /// The cause and the remedy in one line; line breaks in them become spaces, and what could
-  /// control a terminal is escaped.
+  /// The cause and the remedy on one line.
+  ///
+  /// Line breaks become spaces, and characters that could control a terminal are escaped.
   public var line: String {
     let whole = remedy.isEmpty ? cause : "\(cause); \(remedy)"
     return whole.split(whereSeparator: \.isNewline).joined(separator: " ").printable

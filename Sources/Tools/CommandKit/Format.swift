@@ -1,10 +1,10 @@
 import LinkCore
 
-/// A way to read and write values of one kind on a command line.
+/// A format for values of one type on a command line.
 public struct Format<Value: Sendable>: Sendable {
-  /// The name of such a value in help texts, in capitals.
+  /// The name that stands for a value in help texts, in capitals.
   public var placeholder: String
-  /// What a value must be, for errors: "a whole number from 0 to 65535".
+  /// The description of a valid value in errors, such as "a whole number from 0 to 65535".
   public var expectation: String
   /// An explanation of the placeholder at the end of a help text; empty for none.
   public var note: String
@@ -13,7 +13,11 @@ public struct Format<Value: Sendable>: Sendable {
   let read: @Sendable (String) -> Value?
   let write: @Sendable (Value) -> String
 
-  /// A format. `read` returns `nil` for an invalid word; `write` shows a default value in help.
+  /// Creates a format.
+  ///
+  /// - Parameters:
+  ///   - read: Returns the value of a word; `nil` if the word is invalid.
+  ///   - write: Returns the text of a default value in help texts.
   public init(
     placeholder: String, expectation: String, note: String = "", words: [String] = [],
     read: @escaping @Sendable (String) -> Value?,
@@ -29,14 +33,15 @@ public struct Format<Value: Sendable>: Sendable {
 }
 
 extension Format where Value: CaseIterable & RawRepresentable<String> {
-  /// One of the cases of an enumeration, by its raw value.
+  /// The cases of an enumeration, named by their raw values.
   public static var choice: Self {
     let words = Value.allCases.map(\.rawValue)
     return Format(words.joined(separator: "|"), expectation: words.joined(separator: " or "))
   }
 
-  /// The same, with a placeholder in capitals that a note explains, empty for none; without one
-  /// the note lists the words.
+  /// The cases of an enumeration, with a placeholder in capitals.
+  ///
+  /// - Parameter note: The explanation of the placeholder; empty for none. `nil` lists the words.
   public static func word(_ placeholder: String, note: String? = nil) -> Self {
     let expectation = "one of " + Value.allCases.map(\.rawValue).joined(separator: ", ")
     return Format(
@@ -51,7 +56,7 @@ extension Format where Value: CaseIterable & RawRepresentable<String> {
 }
 
 extension Format<String> {
-  /// One of some words.
+  /// A fixed set of words.
   public static func word(_ placeholder: String, of words: [String]) -> Self {
     Format(
       placeholder: placeholder, expectation: "one of " + words.joined(separator: ", "),
@@ -61,7 +66,7 @@ extension Format<String> {
     }
   }
 
-  /// Any text that is not empty.
+  /// Any nonempty text.
   public static func text(_ placeholder: String) -> Self {
     Format(placeholder: placeholder, expectation: "a text that is not empty") {
       $0.isEmpty ? nil : $0
@@ -89,7 +94,7 @@ extension Format<UInt16> {
 }
 
 extension Format<Duration> {
-  /// A duration within `range`; a number without a unit counts seconds.
+  /// A duration within `range`; a number without a unit means seconds.
   public static func duration(
     _ range: ClosedRange<Duration>, inWholeSeconds isWhole: Bool = false
   ) -> Self {
@@ -111,7 +116,7 @@ extension Format<Duration> {
 }
 
 extension Format<Setting> {
-  /// A key, `=` and its new value.
+  /// A key, `=` and a new value.
   public static let setting = Format(
     placeholder: "KEY=VALUE", expectation: "a key, = and a value"
   ) {
@@ -122,14 +127,14 @@ extension Format<Setting> {
   }
 }
 
-/// A value of a policy that `--set` changes.
+/// A change to one value of a policy, given by `--set`.
 public struct Setting: Sendable, Hashable {
-  /// Such as `retry.first`.
+  /// The key, such as `retry.first`.
   public var key: String
-  /// Such as `1s,2s,4s`.
+  /// The value, such as `1s,2s,4s`.
   public var value: String
 
-  /// A setting; neither the key nor the value is checked.
+  /// Creates a setting; neither the key nor the value is checked.
   public init(key: String, value: String) {
     self.key = key
     self.value = value
@@ -137,7 +142,7 @@ public struct Setting: Sendable, Hashable {
 }
 
 extension Format {
-  /// One or more values, separated by commas.
+  /// A list of one or more values, separated by commas.
   public func list() -> Format<[Value]> {
     let (read, write) = (self.read, self.write)
     return Format<[Value]>(

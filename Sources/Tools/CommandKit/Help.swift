@@ -7,7 +7,7 @@ public struct Help: Sendable {
 
   private let style: Style
 
-  /// Help with or without colours.
+  /// Creates help texts with or without colors.
   public init(style: Style = Style(isColourful: false)) {
     self.style = style
   }
@@ -29,7 +29,7 @@ public struct Help: Sendable {
     return blocks.joined(separator: "\n\n")
   }
 
-  /// Returns the form of a command line, in one line.
+  /// Returns the syntax of a command on one line.
   public static func synopsis(of path: CommandPath) -> String {
     if case .group = path.command.body { return "\(path.text) COMMAND [OPTIONS]" }
     var words = [path.text]
@@ -53,7 +53,7 @@ public struct Help: Sendable {
     return words.joined(separator: " ")
   }
 
-  /// Returns the paragraphs about the values of a command's parameters, each once.
+  /// Returns the notes on the values of a command's parameters, each once.
   static func notes(of command: Command) -> [String] {
     Set(command.parameters.map(\.note).filter { !$0.isEmpty }).sorted()
   }
@@ -104,7 +104,7 @@ public struct Help: Sendable {
     return [style.heading("\(title):") + "\n" + lines.joined(separator: "\n")]
   }
 
-  /// Returns a text broken between words; `first` is the indentation of its first line.
+  /// Returns a text wrapped between words; `first` is the indentation of its first line.
   private func wrap(_ text: String, indent: Int = 0, first: Int = 0) -> String {
     var lines: [String] = []
     var line = ""

@@ -2,10 +2,10 @@
 public struct ManualPage: Sendable {
   /// The page's name: the words of its command, joined by dashes.
   public let name: String
-  /// The page as the formatter reads it.
+  /// The page's source text for the formatter.
   public let text: String
 
-  /// The pages of a program's root command and of all commands below it.
+  /// Returns the pages of a program's root command and of all commands below it.
   public static func all(_ root: Command) -> [ManualPage] {
     CommandPath(root).tree.map { ManualPage($0) }
   }
@@ -56,14 +56,14 @@ public struct ManualPage: Sendable {
     return [".SH SEE ALSO", names.map { "\\fB\(plain($0))\\fR(1)" }.joined(separator: ",\n")]
   }
 
-  /// Escapes a text of a line that begins with a letter or a font.
+  /// Escapes a text on a line that begins with a letter or a font.
   private static func plain(_ text: String) -> String {
     text.map {
       switch $0 {
       case "\\": "\\e"
       case "-": "\\-"
       case "\"": "\\(dq"
-      // The formatter makes typographic characters of these, which no shell takes back.
+      // The formatter turns these into typographic characters, which no shell accepts.
       case "'": "\\(aq"
       case "`": "\\(ga"
       case "^": "\\(ha"
@@ -73,7 +73,7 @@ public struct ManualPage: Sendable {
     }.joined()
   }
 
-  /// Escapes a text that may begin with a control character.
+  /// Escapes a text that may begin with a control character of the formatter.
   private static func body(_ text: String) -> String {
     let text = plain(text)
     return text.hasPrefix(".") ? "\\&" + text : text

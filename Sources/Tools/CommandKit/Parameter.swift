@@ -2,12 +2,12 @@ public import LinkCore
 
 /// A parameter of a command, declared once for parsing, help and typed access.
 public struct Parameter<Value: Sendable>: Sendable {
-  /// Everything except the value's type.
+  /// The declaration, which does not depend on the value's type.
   public let declaration: Declaration
-  /// Returns the value of the words given for it, in order; `nil` if they are not valid.
+  /// Returns the value of the words given for the parameter, in order; `nil` if they are invalid.
   let read: @Sendable ([String]) -> Value?
 
-  /// `--name VALUE` with a default value.
+  /// Declares `--name VALUE` with a default value.
   public static func option(
     _ name: String, _ format: Format<Value>, default fallback: Value, _ meaning: String
   ) -> Parameter {
@@ -19,9 +19,9 @@ public struct Parameter<Value: Sendable>: Sendable {
     }
   }
 
-  /// `--name VALUE`, which is required.
+  /// Declares `--name VALUE` as required.
   ///
-  /// - Parameter variable: the environment variable that provides the value if the option is not
+  /// - Parameter variable: The environment variable that provides the value if the option is not
   ///   given.
   public static func required(
     _ name: String, _ format: Format<Value>, variable: String? = nil, _ meaning: String
@@ -32,7 +32,7 @@ public struct Parameter<Value: Sendable>: Sendable {
     return Parameter(declaration: declaration) { $0.last.flatMap { read($0) } }
   }
 
-  /// `--name VALUE`, which may be absent; `usual` is what help shows as its default.
+  /// Declares `--name VALUE` as optional; `usual` is the default that help texts show.
   ///
   /// The value of a secret parameter is removed from the arguments that process lists show.
   public static func optional<Wrapped: Sendable>(
@@ -49,11 +49,11 @@ public struct Parameter<Value: Sendable>: Sendable {
     }
   }
 
-  /// `--name VALUE` any number of times, at least `count`.
+  /// Declares `--name VALUE`, which may be given any number of times and at least `count` times.
   ///
   /// The values of a secret parameter are removed from the arguments that process lists show.
   ///
-  /// - Parameter variable: the environment variable that provides one value if none is given.
+  /// - Parameter variable: The environment variable that provides one value if none is given.
   public static func repeated<Element: Sendable>(
     _ name: String, atLeast count: Int = 0, _ format: Format<Element>, isSecret: Bool = false,
     variable: String? = nil, _ meaning: String
@@ -64,7 +64,7 @@ public struct Parameter<Value: Sendable>: Sendable {
     return all(declaration, format)
   }
 
-  /// `--name` without a value: true if it is given.
+  /// Declares `--name` without a value: true if it is given.
   public static func flag(_ name: String, _ meaning: String) -> Parameter where Value == Bool {
     let none = Format<Bool>(placeholder: "", expectation: "") { _ in nil }
     return Parameter(declaration: Declaration(.flag, .optional, name, none, meaning)) {
@@ -72,14 +72,14 @@ public struct Parameter<Value: Sendable>: Sendable {
     }
   }
 
-  /// A required word without an option; the format's placeholder is its name.
+  /// Declares a required operand; the format's placeholder is its name.
   public static func operand(_ format: Format<Value>, _ meaning: String) -> Parameter {
     let declaration = Declaration(.operand, .required, format.placeholder, format, meaning)
     let read = format.read
     return Parameter(declaration: declaration) { $0.last.flatMap { read($0) } }
   }
 
-  /// All remaining words, at least `count` of them; must be declared last.
+  /// Declares all remaining words as operands, at least `count` of them; must be declared last.
   public static func operands<Element: Sendable>(
     atLeast count: Int, _ format: Format<Element>, _ meaning: String
   ) -> Parameter where Value == [Element] {
@@ -98,16 +98,16 @@ public struct Parameter<Value: Sendable>: Sendable {
   }
 }
 
-/// A parameter as parsing and help need it, without the type of its value.
+/// A parameter's declaration for parsing and help, without the type of its value.
 public struct Declaration: Sendable {
-  /// How a parameter is written.
+  /// The kind of a parameter.
   public enum Place: Sendable, Hashable {
     case flag
     case option
     case operand
   }
 
-  /// How often a parameter may be given.
+  /// The number of times a parameter may be given.
   public enum Count: Sendable, Hashable {
     case required
     case optional
@@ -116,9 +116,9 @@ public struct Declaration: Sendable {
 
   /// The name, without dashes.
   public let name: String
-  /// How it is written.
+  /// The kind.
   public let place: Place
-  /// How often it may be given.
+  /// The number of times that the parameter may be given.
   public let count: Count
   /// The description in help texts, without a full stop.
   public let meaning: String
@@ -127,11 +127,11 @@ public struct Declaration: Sendable {
   let note: String
   let words: [String]
   let isReadable: @Sendable (String) -> Bool
-  /// The default as help shows it.
+  /// The default that help texts show.
   var fallback: String?
-  /// The environment variable that provides the value if it is not given.
+  /// The environment variable that provides the value if the parameter is not given.
   var variable: String?
-  /// Whether other users of the machine must not see its value.
+  /// Whether the value must be hidden from other users of the machine.
   public internal(set) var isSecret = false
 
   init(
@@ -150,17 +150,17 @@ public struct Declaration: Sendable {
     isReadable = { read($0) != nil }
   }
 
-  /// How it is written: `--port` or `NAME`.
+  /// The parameter as it is written: `--port` or `NAME`.
   public var label: String { place == .operand ? name : "--\(name)" }
 }
 
-/// A parameter together with the value of a configuration that it sets.
+/// A parameter together with the configuration value that it sets.
 public struct Assignment<Target>: Sendable {
   /// The parameter.
   public let declaration: Declaration
   let assign: @Sendable (Arguments, inout Target) -> Void
 
-  /// Declares a parameter; `assign` stores its value, given or default.
+  /// Creates an assignment; `assign` stores the parameter's value, given or default.
   public init<Value>(
     _ parameter: Parameter<Value>, _ assign: @escaping @Sendable (inout Target, Value) -> Void
   ) {
@@ -185,7 +185,7 @@ package enum Shared {
 }
 
 extension LinkPolicy {
-  /// Returns this policy with the values of `--set`; an invalid one is a usage error.
+  /// Returns this policy with the values of `--set`; an invalid value is a usage error.
   package func with(_ settings: [Setting]) throws(CommandFailure) -> LinkPolicy {
     do {
       return try setting(settings.map { ($0.key, $0.value) })
@@ -195,9 +195,9 @@ extension LinkPolicy {
   }
 }
 
-/// A filter that counts a repeated notice instead of printing it again.
+/// A filter that counts repeated notices instead of printing them again.
 public struct Repeats: Sendable {
-  /// How often the count of a notice that keeps repeating is printed.
+  /// The interval at which the count of a repeated notice is printed.
   public static let pause = Duration.seconds(600)
 
   private var notice = ""
@@ -206,7 +206,9 @@ public struct Repeats: Sendable {
 
   public init() {}
 
-  /// Returns the lines to print for one update; before other lines, the count of those omitted.
+  /// Returns the lines to print for one update.
+  ///
+  /// Before lines other than a repeated notice comes the count of the notices omitted so far.
   public mutating func lines(
     _ lines: [String], isNotice: Bool, at now: Instant
   ) -> [String] {

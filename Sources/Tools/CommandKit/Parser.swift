@@ -1,7 +1,7 @@
 /// A parser of command lines for a tree of declared commands.
 ///
-/// The package has one of its own so that nothing must be downloaded to build it. Options may
-/// follow their command in any order, as `--x V` or `--x=V`; after `--` every word is an operand.
+/// The package has its own parser so that it can be built without downloads. Options may follow
+/// their command in any order, as `--x V` or `--x=V`. After `--` every word is an operand.
 public struct Parser: Sendable {
   /// The meaning of a command line.
   public enum Request: Sendable {
@@ -13,7 +13,7 @@ public struct Parser: Sendable {
   private let root: CommandPath
   private let environment: @Sendable (String) -> String?
 
-  /// A parser for the commands of `root`; `environment` returns the value of a variable.
+  /// Creates a parser for the commands of `root`; `environment` returns the value of a variable.
   public init(
     _ root: Command, environment: @escaping @Sendable (String) -> String? = { _ in nil }
   ) {
@@ -23,7 +23,7 @@ public struct Parser: Sendable {
 
   /// Returns the meaning of the words after the program's name.
   ///
-  /// - Throws: a failure with the code `usage`.
+  /// - Throws: A failure with the code `usage`.
   public func parse(_ words: [String]) throws(ParseFailure) -> Request {
     var path = root
     var rest = words[...]
@@ -69,11 +69,11 @@ public struct Parser: Sendable {
   }
 }
 
-/// An invalid command line: the command that was reached, and the failure to print.
+/// An invalid command line: the command that was reached and the failure.
 public struct ParseFailure: Error, Sendable {
-  /// The command whose words were read.
+  /// The command that was being parsed.
   public let path: CommandPath
-  /// Cause and remedy, with the code `usage`.
+  /// The cause and the remedy, with the code `usage`.
   public let failure: CommandFailure
 
   init(_ path: CommandPath, _ cause: String, _ remedy: String) {
@@ -82,7 +82,7 @@ public struct ParseFailure: Error, Sendable {
   }
 }
 
-/// The state of reading one command's words.
+/// The state of parsing one command's words.
 private struct Scan {
   let path: CommandPath
   var rest: ArraySlice<String>
@@ -111,7 +111,7 @@ private struct Scan {
     try placeOperands()
   }
 
-  /// Takes what was not given from the environment; an empty variable counts as not set.
+  /// Reads missing parameters from the environment; an empty variable counts as not set.
   mutating func readVariables(_ environment: (String) -> String?) throws(ParseFailure) {
     for parameter in parameters where words[parameter.label] == nil {
       guard let name = parameter.variable, let word = environment(name), !word.isEmpty else {
@@ -143,7 +143,7 @@ private struct Scan {
     }
   }
 
-  /// Takes the next word unless it looks like an option; such a value must be written with `=`.
+  /// Takes the next word unless it looks like an option. A value that does must be given with `=`.
   private mutating func takeValue() -> String? {
     guard let next = rest.first, !next.hasPrefix("--") else { return nil }
     return rest.popFirst()
@@ -196,7 +196,7 @@ private struct Scan {
     throw fault(cause, remedy)
   }
 
-  /// Returns the arguments after checking that nothing is missing.
+  /// Returns the arguments; throws if a required parameter is missing.
   func arguments() throws(ParseFailure) -> Arguments {
     for parameter in parameters {
       let count = words[parameter.label]?.count ?? 0

@@ -1,25 +1,25 @@
 import Glibc
 
-/// A command-line program: its commands.
+/// A command-line program.
 public struct Program: Sendable {
   private let root: Command
 
-  /// A program with the name of its root command.
+  /// Creates a program with the name of its root command.
   public init(_ root: Command) {
     self.root = root
   }
 
-  /// Runs the program with the words that this process was started with, and ends the process.
+  /// Runs the program with this process's arguments and ends the process.
   package static func start(_ root: Command) async -> Never {
     Console.holdStandardDescriptors()
     let given = ProgramWords.read()
     let words = given.compactMap { $0 }
     let path = CommandPath(root)
-    // Until the command handles its signals they must not end the process. A handler, since
-    // libdispatch creates threads that do not inherit a mask.
+    // These signals must not end the process until the command handles them. The mask is not used
+    // for this, since libdispatch creates threads that do not inherit it.
     ControllingTerminal.note()
     for number in path.resolve(words).command.signals { _ = signal(number) { _ in } }
-    // First of all: until here other users of this machine can read tokens among the arguments.
+    // As early as possible: until here other users of the machine can read tokens in the arguments.
     ArgumentSecrets(of: path).hide()
     Console.ignoreBrokenPipes()
     guard words.count == given.count else {
@@ -63,15 +63,15 @@ public struct Program: Sendable {
   }
 }
 
-/// The words that this program was started with.
+/// The arguments of this process.
 enum ProgramWords {
-  /// Room for the arguments of a process: the limit of Linux is 6 MiB with usual settings.
+  /// The bound on the size of the arguments; Linux allows 6 MiB with its usual settings.
   private static let maxBytes = 8 << 20
 
-  /// Returns the words after the program's name; `nil` stands for one that is not UTF-8.
+  /// Returns the arguments after the program's name; `nil` stands for one that is not UTF-8.
   static func read() -> [String?] {
-    // Swift finds them by the place of the environment, which a preloaded library may have moved:
-    // then it finds none.
+    // Swift locates the arguments by the address of the environment. If a preloaded library has
+    // moved the environment, Swift finds none.
     if let bytes = try? TextFile.read("/proc/self/cmdline", atMost: maxBytes) {
       return words(of: bytes)
     }
@@ -80,7 +80,7 @@ enum ProgramWords {
     }
   }
 
-  /// Reads words that each end with a zero byte; drops the first one.
+  /// Splits arguments that each end with a zero byte, and drops the first one.
   static func words(of bytes: [UInt8]) -> [String?] {
     var pieces = bytes.split(separator: 0, omittingEmptySubsequences: false)
     if pieces.last?.isEmpty == true { pieces.removeLast() }
@@ -88,10 +88,10 @@ enum ProgramWords {
   }
 }
 
-/// The release that every program of this package belongs to.
+/// The release, which all programs of this package share.
 package enum Release {
-  /// Raised with every release; scripts may compare it.
+  /// The version, raised with every release; scripts may compare it.
   package static let version = "0.1.0"
-  /// The day of that version, as YYYY-MM-DD.
+  /// The date of the version, as YYYY-MM-DD.
   package static let date = "2026-11-25"
 }

@@ -70,12 +70,12 @@ package struct ProgramCommands: Sendable {
   }
 }
 
-/// Suggestions for misspelt words.
+/// Suggestions for misspelled words.
 public enum Spelling {
   /// Returns the word nearest to `wrong`; `nil` if none is near.
   ///
-  /// A word is near if `wrong` has three letters or more and is its beginning, or if at most a
-  /// third of the letters differ. Of equally near words the first is returned.
+  /// A word is near if `wrong` is a prefix of it with at least three letters, or if at most a third
+  /// of the letters differ. Of equally near words the first is returned.
   public static func nearest(to wrong: String, among words: [String]) -> String? {
     if wrong.count >= 3, let whole = words.first(where: { $0.hasPrefix(wrong) }) { return whole }
     let near = words.map { (word: $0, distance: distance(from: wrong, to: $0)) }
@@ -83,7 +83,7 @@ public enum Spelling {
     return near.min { $0.distance < $1.distance }?.word
   }
 
-  /// Returns how many letters must be inserted, removed, replaced or swapped with a neighbour.
+  /// Returns the number of letters to insert, remove, replace or swap with a neighbor.
   public static func distance(from left: String, to right: String) -> Int {
     let (left, right) = (Array(left), Array(right))
     var beforeLast: [Int] = []

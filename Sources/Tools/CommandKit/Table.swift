@@ -3,18 +3,18 @@ public struct Table: Sendable {
   private let headings: [String]
   private var rows: [[String]] = []
 
-  /// An empty table under these headings.
+  /// Creates an empty table with these headings.
   public init(_ headings: String...) { self.init(headings) }
 
-  /// An empty table under these headings.
+  /// Creates an empty table with these headings.
   public init(_ headings: [String]) {
     self.headings = headings
   }
 
-  /// Adds a row; missing cells stay empty, and what could control a terminal is escaped.
+  /// Adds a row. Missing cells are empty, and characters that could control a terminal are escaped.
   public mutating func row(_ cells: String...) { row(cells) }
 
-  /// Adds a row; missing cells stay empty, and what could control a terminal is escaped.
+  /// Adds a row. Missing cells are empty, and characters that could control a terminal are escaped.
   public mutating func row(_ cells: [String]) {
     rows.append(cells.map(\.printable))
   }
@@ -36,19 +36,19 @@ public struct Table: Sendable {
   }
 }
 
-/// The colours of text on a terminal (ECMA-48 section 8.3.117), or none.
+/// The colors of text on a terminal (ECMA-48 section 8.3.117), or none.
 public struct Style: Sendable, Hashable {
   private let isColourful: Bool
 
-  /// Colours or none.
+  /// Creates a style with or without colors.
   public init(isColourful: Bool) {
     self.isColourful = isColourful
   }
 
-  /// Returns a heading: bold.
+  /// Returns text styled as a heading: bold.
   public func heading(_ text: String) -> String { mark(text, "1") }
 
-  /// Returns an alarm: red.
+  /// Returns text styled as an alarm: red.
   public func alarm(_ text: String) -> String { mark(text, "31") }
 
   private func mark(_ text: String, _ code: String) -> String {

@@ -5,13 +5,13 @@ import Synchronization
 
 /// The terminal of this process: its width and its modes.
 package enum Terminal {
-  /// The original modes, while others are set.
+  /// The original modes, while others are set; `nil` otherwise.
   private static let found = Mutex<termios?>(nil)
 
   /// Moves to the left edge and erases the line (ECMA-48 section 8.3.41, EL).
   package static let eraseLine = "\r\u{1B}[K"
 
-  /// Delivers keys as they are typed, without echo, until `restore`.
+  /// Makes the terminal deliver keys as they are typed, without echo, until `restore`.
   package static func readKeys() {
     var modes = termios()
     guard unsafe tcgetattr(STDIN_FILENO, &modes) == 0 else { return }
@@ -42,7 +42,7 @@ package enum Terminal {
     return Int(size.ws_col)
   }
 
-  /// Returns a stream that yields when the process continues after a stop or the size has changed.
+  /// Returns a stream that yields when the process continues after a stop or the size changes.
   package static func changes() -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -53,12 +53,13 @@ package enum Terminal {
   }
 }
 
-/// The terminal that a program was started from, which sends SIGHUP when it is closed.
+/// The terminal that the program was started from, which sends SIGHUP when it is closed.
 package enum ControllingTerminal {
   private static let ends = Mutex(false)
 
-  /// Notes at the start of the program whether it ends with its terminal: if it has one, and SIGHUP
-  /// is not ignored, as `nohup` does.
+  /// Determines at the start of the program whether closing the terminal is to end it.
+  ///
+  /// It is, if the program has a terminal and does not ignore SIGHUP, as it does under `nohup`.
   package static func note() {
     var action = sigaction()
     guard unsafe sigaction(SIGHUP, nil, &action) == 0, isOpen else { return }
@@ -71,7 +72,7 @@ package enum ControllingTerminal {
   /// Whether the program is to end because its terminal was closed.
   package static var isClosed: Bool { ends.withLock { $0 } && !isOpen }
 
-  /// A process without a controlling terminal cannot open /dev/tty.
+  /// Whether the controlling terminal can be opened; without one, opening /dev/tty fails.
   private static var isOpen: Bool {
     let descriptor = unsafe open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     if descriptor >= 0 { close(descriptor) }

@@ -2,7 +2,7 @@ import Glibc
 import LinkCore
 import OwnerFiles
 
-/// The reading of a file or a pipe to its end, within a time limit and a size limit.
+/// A reader of a file or a pipe up to its end, with a time limit and a size limit.
 package enum DescriptorInput {
   package enum Ending {
     case end
@@ -11,7 +11,7 @@ package enum DescriptorInput {
     case failed(Int32)
   }
 
-  /// Returns the bytes up to the end, or up to the reason for which the rest was not read.
+  /// Returns the bytes up to the end, or up to the point where reading stopped, and the reason.
   package static func read(
     _ descriptor: Int32, atMost maxBytes: Int, until end: ContinuousClock.Instant?
   ) -> (bytes: [UInt8], ending: Ending) {
@@ -37,12 +37,12 @@ package enum DescriptorInput {
 package enum TextFile {
   /// The largest file, in bytes; far more than a policy or a token needs.
   package static let maxBytes = 1 << 20
-  /// How long a pipe may have no writer.
+  /// The longest time that a pipe may be without a writer.
   private static let patience = Duration.seconds(2)
 
   /// Returns the bytes of a file, or of standard input for `-`.
   ///
-  /// - Parameter limit: how long a pipe may take until its end; `nil` for ever.
+  /// - Parameter limit: The time within which a pipe must end; `nil` for no limit.
   package static func read(
     _ path: String, atMost maxBytes: Int = maxBytes, within limit: Duration? = nil
   ) throws(CommandFailure) -> [UInt8] {
@@ -68,13 +68,13 @@ package enum TextFile {
     }
   }
 
-  /// Replaces the content of a file, or creates it.
+  /// Writes a file and replaces any previous content.
   package static func write(_ text: some Sequence<UInt8>, to path: String) throws(CommandFailure) {
     var text: [UInt8]? = Array(text)
     _ = try write(to: path) { text.take() }
   }
 
-  /// Replaces the content of a file, or creates it, piece by piece; returns the number of bytes.
+  /// Writes a file piece by piece, replaces any previous content, and returns the number of bytes.
   package static func write(
     to path: String, _ next: () -> [UInt8]?
   ) throws(CommandFailure) -> Int {
@@ -89,7 +89,7 @@ package enum TextFile {
     throw notWritten(path, errno)
   }
 
-  /// Throws for a path where no file can be written, before work whose result would be lost.
+  /// Throws if no file can be written at a path. Called before work whose result would be lost.
   package static func mustBeWritable(_ path: String) throws(CommandFailure) {
     var found = stat()
     if unsafe stat(path, &found) == 0 {
@@ -108,7 +108,7 @@ package enum TextFile {
       remedy: "check the directory and the free space")
   }
 
-  /// Waits for the writer of a pipe; returns what it wrote meanwhile.
+  /// Waits for the writer of a pipe; returns any bytes read in the process.
   private static func begin(
     _ descriptor: Int32, _ name: String, within limit: Duration?
   ) throws(CommandFailure) -> [UInt8] {
@@ -124,8 +124,9 @@ package enum TextFile {
     }
   }
 
-  /// Throws for a path that names a pipe, a device or a directory. The error for a missing file is
-  /// that of its first opening.
+  /// Throws if a path names a pipe, a device or a directory.
+  ///
+  /// A missing file is not reported here but when it is first opened.
   package static func mustBeFile(
     _ path: String, option: String, _ code: ExitCode = .failed
   ) throws(CommandFailure) {

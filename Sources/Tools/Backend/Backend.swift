@@ -6,9 +6,10 @@ import LinkWire
 import OwnerFiles
 import ServerSockets
 
-/// A backend within the process: the sockets, and the services with their stores and files.
+/// A backend in this process: its sockets, and its services with their stores and files.
 ///
-/// It is started once and stopped once. A second life is a second value over the same directory.
+/// A backend is started once and stopped once. To restart it, create a new value for the same
+/// directory.
 public actor Backend {
   private enum State {
     case made
@@ -28,11 +29,12 @@ public actor Backend {
   private let pushes: (any PushSender)?
   private var state = State.made
 
-  /// Prepares a backend; nothing is opened before `start`.
+  /// Creates a backend; nothing is opened before `start`.
   ///
   /// - Parameters:
-  ///   - stores: replace the SQLite files of the services whose ports they implement.
-  ///   - pushes: wakes phones in the background, if given.
+  ///   - stores: The stores that replace the SQLite files of the services whose ports they
+  ///     implement.
+  ///   - pushes: The sender that wakes phones in the background, if any.
   public init(
     _ configuration: BackendConfiguration, stores: [any Store] = [],
     pushes: (any PushSender)? = nil
@@ -43,9 +45,10 @@ public actor Backend {
     (self.stores, self.pushes) = (stores, pushes)
   }
 
-  /// Takes its port, opens its files and listens.
+  /// Binds the port, opens the files and listens.
   ///
-  /// If it throws, nothing stays open, and without a port or a usable certificate no file was made.
+  /// If this throws, everything is closed again. No file is created without a port and a usable
+  /// certificate.
   public func start() async throws(BackendError) -> BoundAddress {
     guard case .made = state else { throw .alreadyStarted }
     state = .starting
@@ -57,9 +60,10 @@ public actor Backend {
     }
   }
 
-  /// Drains and stops: warns clients, closes with 1001 after the grace, then stops.
+  /// Drains and stops: warns clients, closes their connections with 1001 after the grace period,
+  /// and then stops.
   ///
-  /// Returns when nothing is open any more, after about 11 seconds at the latest.
+  /// Returns when everything is closed, after about 11 seconds at most.
   public func drainAndStop() async {
     guard case .running(let running) = state else { return }
     state = .stopped
@@ -73,7 +77,7 @@ public actor Backend {
     await end(running, within: .seconds(1))
   }
 
-  /// Stops as a crash would: every connection is cut without a word.
+  /// Stops as in a crash: every connection is cut without a close frame.
   public func kill() async {
     guard case .running(let running) = state else { return }
     state = .stopped
@@ -83,7 +87,8 @@ public actor Backend {
     await end(running, within: .zero)
   }
 
-  /// Returns the sockets, on whose loop the services live; throws `.notRunning` unless it runs.
+  /// Returns the sockets, on whose loop the services run; throws `.notRunning` if it is not
+  /// running.
   func sockets() throws(BackendError) -> SocketServer<BackendHandler> {
     guard case .running(let running) = state else { throw .notRunning }
     return running.sockets
@@ -190,7 +195,7 @@ extension SocketServerError {
   }
 }
 
-/// Why a backend could not start or keep its files; never holds a secret.
+/// The reason why a backend could not start or store its files; never contains a secret.
 public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The address cannot be listened on.
   case listen(detail: String)
@@ -200,18 +205,18 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   case store(StoreFailure)
   /// A file of the data directory cannot be read or written.
   case file(path: String, detail: String)
-  /// A secret that others than its owner can read or change.
+  /// A secret is readable or writable by users other than its owner.
   case openToOthers(path: String)
-  /// A file that holds no key of sessions.
+  /// A file does not contain a valid session key.
   case key(path: String, detail: String)
-  /// The program that is to wake phones cannot be run.
+  /// The program that wakes phones cannot be run.
   case hook(path: String, detail: String)
-  /// A backend runs once; make another one.
+  /// The backend has already been started; each value runs only once.
   case alreadyStarted
-  /// It was never started, or it stopped.
+  /// The backend was never started, or has stopped.
   case notRunning
 
-  /// The cause in words for people.
+  /// A description of the cause for people.
   public var description: String {
     switch self {
     case .listen(let detail): "cannot listen: \(detail)"

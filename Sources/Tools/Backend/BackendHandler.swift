@@ -4,8 +4,11 @@ import LinkServerCore
 import OwnerFiles
 import ServerSockets
 
-/// Owns the services, gives each event to the one that it belongs to, and sets the one alarm of the
-/// sockets. The routes of no service are its own: `/`, `/healthz`, `/metrics`, and what is unknown.
+/// A handler that owns the services, routes each event to its service and sets the sockets' only
+/// alarm.
+///
+/// The handler itself serves the routes that belong to no service: `/`, `/healthz`, `/metrics` and
+/// unknown ones.
 struct BackendHandler: SocketHandler {
   typealias Inject =
     @Sendable (@escaping @Sendable (inout BackendHandler, SocketHub) -> Void) -> Void
@@ -13,13 +16,13 @@ struct BackendHandler: SocketHandler {
   private let services: [any Service]
   private let log: BackendLog
   private var runners: [any RunningService] = []
-  /// When each service is to be woken. Asked of a service only after it did something.
+  /// The deadline of each service, updated only after the service did something.
   private var deadlines: [Instant?] = []
   /// The service of every open socket.
   private var owners: [ConnectionID: Int] = [:]
-  /// The requests on its own routes.
+  /// The counts of the requests on the handler's own routes.
   private var requests = RequestCounts()
-  /// The requests that wait for the check of the stores, at most one of each connection.
+  /// The requests that wait for the check of the stores, at most one for each connection.
   private var checking: [Asked] = []
   private var checks: StoreChecks
   /// Runs work on the loop; `nil` before the start and after the end.
@@ -27,18 +30,18 @@ struct BackendHandler: SocketHandler {
   /// Called once when all services have drained.
   private var whenFinished: (@Sendable () -> Void)?
 
-  /// A request on one of its own routes.
+  /// A request on one of the handler's own routes.
   private struct Asked {
     var request: RequestID
     var route: OwnRoute
     var since: Instant
   }
 
-  /// A handler of services to which nothing has happened yet.
+  /// Creates a handler for services that have not begun.
   ///
   /// A request goes to the first service that has its route.
   ///
-  /// - Parameter checkLimit: how long `/healthz` waits for stores.
+  /// - Parameter checkLimit: The time that `/healthz` waits for stores.
   init(
     _ services: [any Service], log: BackendLog, checkLimit: Duration = StoreChecks.limit
   ) {
@@ -64,13 +67,13 @@ struct BackendHandler: SocketHandler {
     return ServiceRunner(service, desk)
   }
 
-  /// Lets go of the server; late answers of stores are dropped.
+  /// Releases the server; late results of stores are dropped.
   mutating func end() {
     inject = nil
     for runner in runners { runner.end() }
   }
 
-  /// Begins to drain all services; `finished` is called once they have.
+  /// Begins to drain all services; `finished` is called once all have drained.
   mutating func drain(
     within window: Duration, on hub: SocketHub, _ finished: @escaping @Sendable () -> Void
   ) {
@@ -82,7 +85,7 @@ struct BackendHandler: SocketHandler {
     }
   }
 
-  /// Cuts every open socket without a word.
+  /// Cuts every open socket without a close frame.
   func dropSockets(on hub: SocketHub) {
     for id in owners.keys.sorted() { hub.drop(id) }
   }
@@ -91,13 +94,13 @@ struct BackendHandler: SocketHandler {
     turn(on: hub) { $0.give(event, on: hub) }
   }
 
-  /// Lets `body` work with the services, then does what follows from it.
+  /// Runs `body`, then updates the alarm and checks whether the drain has finished.
   mutating func turn(on hub: SocketHub, _ body: (inout BackendHandler) -> Void) {
     body(&self)
     settle(on: hub)
   }
 
-  /// Lets `body` work with one service.
+  /// Runs `body` on one service and updates its deadline.
   mutating func work<S: Service>(on service: S.Type, _ body: (ServiceRunner<S>) -> Void) {
     for index in runners.indices {
       guard let runner = runners[index] as? ServiceRunner<S> else { continue }
@@ -110,7 +113,7 @@ struct BackendHandler: SocketHandler {
     deadlines[index] = runners[index].deadline
   }
 
-  /// Sets the alarm, and tells once that all services have drained.
+  /// Sets the alarm, and calls `whenFinished` once all services have drained.
   private mutating func settle(on hub: SocketHub) {
     var earliest = checks.deadline
     for deadline in deadlines {
@@ -186,9 +189,9 @@ struct BackendHandler: SocketHandler {
     hub.respond(to: asked.request, status: status, headers: headers, body: body)
   }
 
-  /// Answers with the health of all services once every store is checked, or after 5 s.
+  /// Answers with the health of all services once every store has been checked, or after 5 s.
   ///
-  /// Requests that come during a check are answered with its result.
+  /// Requests that arrive during a check are answered with its result.
   private mutating func checkStores(for asked: Asked, at now: Instant) {
     checking.append(asked)
     guard let inject else { return }
@@ -216,7 +219,7 @@ struct BackendHandler: SocketHandler {
     }
   }
 
-  /// Asks the services in turn until one does the work; returns whether one did.
+  /// Offers work to the services in turn until one takes it; returns whether one did.
   private mutating func first(_ body: (any RunningService) -> Bool) -> Bool {
     for index in runners.indices where body(runners[index]) {
       deadlines[index] = runners[index].deadline
@@ -242,7 +245,7 @@ extension MetricsPage {
   ]
 }
 
-/// The routes that belong to the backend as a whole.
+/// The routes that belong to the backend itself.
 private enum OwnRoute: String {
   case home, health, metrics, unknown
 
@@ -255,7 +258,7 @@ private enum OwnRoute: String {
     }
   }
 
-  /// Returns the refusal of a request that has no answer here.
+  /// Returns the refusal of a request that this route does not answer.
   func refusal(of head: HTTPRequestHead) -> HTTPRefusal? {
     guard self != .unknown else { return HTTPRefusal(404, "no such route") }
     let methods = "GET, HEAD"

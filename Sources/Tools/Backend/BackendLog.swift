@@ -5,9 +5,9 @@ import LinkServerCore
 import LinkWire
 import Synchronization
 
-/// One line of the log: an event and its client. Never a token, a query or a message's text.
+/// A line of the log: an event and its client, but never a token, a query or a message's text.
 struct LogLine: Sendable {
-  /// What a service knows of a client, such as its user; written in this order.
+  /// The facts about a client, such as its user, in the order in which they are written.
   typealias Names = [(key: String, text: String?)]
 
   enum Event: String, Sendable, CaseIterable {
@@ -16,7 +16,7 @@ struct LogLine: Sendable {
     case asked, pushed, exposed
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
 
-    /// How much the event matters.
+    /// The importance of the event.
     var level: LogLevel {
       switch self {
       case .storeFailure, .reloadFailed: .error
@@ -33,15 +33,15 @@ struct LogLine: Sendable {
   var connection: UInt64?
   /// The route's name.
   var route: String?
-  /// What the service knows of the client.
+  /// The facts about the client.
   var names: Names = []
-  /// What became of an assistant's call or a push.
+  /// The outcome of an assistant's call or of a push.
   var outcome: String?
   var status: Int?
   var code: UInt16?
   var detail: String?
   var took: Duration?
-  /// Of which event lines were left out.
+  /// The event whose lines were left out.
   var kind: Event?
   var count: UInt64?
 
@@ -54,13 +54,13 @@ struct LogLine: Sendable {
     (kind, count) = (left.event, left.count)
   }
 
-  /// A member of the line after time and event.
+  /// The value of a member after the time and the event.
   private enum Value {
     case number(Int64)
     case text(String)
   }
 
-  /// The members that are known, always in this order.
+  /// The members that have a value, always in this order.
   private var members: [(name: String, value: Value)] {
     let named = names.map { ($0.key, $0.text.map { Value.text($0) }) }
     let all: [(String, Value?)] =
@@ -78,7 +78,7 @@ struct LogLine: Sendable {
     return all.compactMap { name, value in value.map { (name, $0) } }
   }
 
-  /// The line in a format.
+  /// Returns the line in a format.
   func text(at time: Timestamp, as format: LogFormat) -> String {
     switch format {
     case .json: json(at: time)
@@ -101,7 +101,8 @@ struct LogLine: Sendable {
     return String(decoding: writer.terminalBytes, as: UTF8.self)
   }
 
-  /// Time, level unless it is information, event, and the members with their names.
+  /// Returns the time, the level unless it is info or debug, the event, and the members with their
+  /// names.
   private func plain(at time: Timestamp) -> String {
     var words = [RFC3339.format(Timestamp(nanoseconds: time.nanoseconds / 1_000_000 * 1_000_000))]
     switch event.level {
@@ -118,7 +119,8 @@ struct LogLine: Sendable {
     return words.joined(separator: " ")
   }
 
-  /// Returns a text as one word: as a JSON string if it is not one, or could control a terminal.
+  /// Returns a text as one word: as a JSON string if it contains other characters than visible
+  /// ASCII or a quotation mark.
   private static func word(_ text: String) -> String {
     let isWord =
       !text.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value < 0x7F }
@@ -129,19 +131,19 @@ struct LogLine: Sendable {
   }
 }
 
-/// The form of the log's lines.
+/// The format of the log's lines.
 public enum LogFormat: String, Sendable, CaseIterable {
   /// One JSON object for each line.
   case json
-  /// Words for people: time, event and NAME=VALUE.
+  /// Words for people: the time, the event and NAME=VALUE.
   case text
 }
 
 /// The importance of an event in the log; a level includes those before it.
 public enum LogLevel: String, Sendable, CaseIterable, Comparable {
-  /// Something that the operator must mend: a disk, a file.
+  /// A problem that the operator must fix, such as a full disk or a bad file.
   case error
-  /// Clients that were refused or dropped, lines that are missing.
+  /// Clients that were refused or dropped, and lines that are missing.
   case warning
   /// Connections, questions and pushes.
   case info
@@ -155,12 +157,13 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
   }
 }
 
-/// Hands log lines to a sink from one task, in order, so that a slow sink blocks nobody.
+/// A log that passes lines to a sink from one task, in order, so that a slow sink blocks nothing.
 ///
-/// At most 100 lines of an event a second are taken (10 store failures a minute), and at most 1,024
-/// wait; what is left out or dropped is counted, and a later line says how many.
+/// At most 100 lines of each event are taken in a second (10 store failures in a minute), and at
+/// most 1,024 lines wait. Lines that are left out or dropped are counted, and a later line reports
+/// how many.
 final class BackendLog: Sendable {
-  /// Lines that may wait for the sink.
+  /// The bound on the lines that wait for the sink.
   static let maxWaiting = 1_024
 
   private let lines: AsyncStream<String>.Continuation?
@@ -188,7 +191,7 @@ final class BackendLog: Sendable {
     }
   }
 
-  /// Logs an event about no client.
+  /// Logs an event that concerns no client.
   func note(_ event: LogLine.Event, _ detail: String? = nil, count: UInt64? = nil) {
     var line = LogLine(event)
     (line.detail, line.count) = (detail, count)
@@ -220,7 +223,7 @@ final class BackendLog: Sendable {
     if !yield(line.text(at: now, as: format), to: lines) { dropped.add(1, ordering: .relaxed) }
   }
 
-  /// Waits until every line is with the sink; later ones are not taken.
+  /// Waits until the sink has received every line; later lines are not taken.
   func finish() async {
     let end = BootClock().now.advanced(by: .seconds(60))
     for left in rate.withLock({ $0.ended(by: end) }) { write(LogLine(left)) }

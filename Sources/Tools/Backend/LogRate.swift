@@ -1,12 +1,12 @@
 import LinkCore
 
-/// The limit of a log's growth: so many lines of each event in a span of time, so that no peer and
-/// no full disk can fill the disk of the log.
+/// A limit on a log's growth: a number of lines of each event in a span of time.
 ///
-/// A span begins with an event's first line. What it leaves out is counted, and told once it is
+/// With it neither a peer nor a full disk can fill the disk of the log. A span begins with an
+/// event's first line. The lines that it leaves out are counted, and reported once the span is
 /// over.
 struct LogRate {
-  /// The lines of one event that a span left out.
+  /// The number of lines of one event that a span left out.
   struct LeftOut: Equatable {
     var event: LogLine.Event
     var count: UInt64
@@ -21,8 +21,10 @@ struct LogRate {
   private let limit: Int
   private var spans: [LogLine.Event: Span] = [:]
 
-  /// Takes `limit` lines of each event a second, and at most 10 store failures a minute: each
-  /// request to a full disk causes one, for as long as the disk is full.
+  /// Creates a limit of `limit` lines of each event a second, and at most 10 store failures a
+  /// minute.
+  ///
+  /// Each request to a full disk causes a store failure, for as long as the disk is full.
   init(limit: Int = 100) {
     self.limit = limit
   }
@@ -31,7 +33,7 @@ struct LogRate {
     event == .storeFailure ? (min(limit, 10), .seconds(60)) : (limit, .seconds(1))
   }
 
-  /// Whether the log takes a further line of an event; `ended` comes first.
+  /// Returns whether the log takes another line of an event; `ended` must be called first.
   mutating func takes(_ event: LogLine.Event, at now: Instant) -> Bool {
     let bound = bound(of: event)
     var span = spans[event] ?? Span(endsAt: now.advanced(by: bound.span))
@@ -44,7 +46,7 @@ struct LogRate {
     return true
   }
 
-  /// Forgets the spans that are over at `now`; answers what they left out.
+  /// Removes the spans that are over at `now` and returns what they left out.
   mutating func ended(by now: Instant) -> [LeftOut] {
     LogLine.Event.allCases.compactMap { event in
       guard let span = spans[event], span.endsAt <= now else { return nil }

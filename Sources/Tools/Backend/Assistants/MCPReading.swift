@@ -6,7 +6,7 @@ import LinkWire
 import ServerSockets
 
 extension BackendConfiguration {
-  /// The assistants' numbers, for the host that is listened on.
+  /// The assistants' policy, adapted to the host that is listened on.
   var assistantsHere: MCPPolicy {
     var policy = assistants
     let host = host.lowercased()
@@ -18,9 +18,9 @@ extension BackendConfiguration {
 }
 
 extension MCPCall {
-  /// What the rules look at of a request.
+  /// Creates a call from the parts of a request that the rules use.
   init(_ head: HTTPRequestHead, _ route: MCPRoute, body: [UInt8], address: String) {
-    // A form is read as the query that it is spelled like (WHATWG URL section 5).
+    // A form is parsed as a query, since both have the same syntax (WHATWG URL section 5).
     let pairs = route == .directLogin ? HTTPRequestHead.form(body) : head.query
     self.init(
       Method(rawValue: head.method) ?? .other, route, fields: Fields(head), address: address,
@@ -46,7 +46,7 @@ extension MCPCall.Fields {
 }
 
 extension HTTPRequestHead {
-  /// The pairs of an `application/x-www-form-urlencoded` body; none when it is not one.
+  /// Returns the pairs of an `application/x-www-form-urlencoded` body; empty if it is not one.
   fileprivate static func form(_ body: [UInt8]) -> [HTTPQueryItem] {
     let target = "/?" + String(decoding: body, as: UTF8.self)
     return (try? HTTPRequestHead(method: "POST", target: target, headers: []))?.query ?? []
@@ -54,7 +54,7 @@ extension HTTPRequestHead {
 }
 
 extension MCPReply {
-  /// The header fields that say it.
+  /// The header fields of the reply.
   var headers: [(String, String)] {
     var fields = [("Cache-Control", "no-store")] + Self.headers(of: session)
     if !body.isEmpty { fields.append(("Content-Type", "application/json")) }
@@ -65,7 +65,8 @@ extension MCPReply {
     return fields
   }
 
-  /// Let a web page read the answer (Fetch section 3.2.3); none for a client that is no page.
+  /// Returns the fields that let a web page read the response (Fetch section 3.2.3); empty without
+  /// an origin.
   static func headers(forPageOf origin: String?) -> [(String, String)] {
     guard let origin else { return [] }
     return [
@@ -74,7 +75,7 @@ extension MCPReply {
     ]
   }
 
-  /// Let a web page call with the header fields that MCP and the plain endpoints use.
+  /// The fields that let a web page send the header fields of MCP and the plain endpoints.
   private static let preflightHeaders = [
     ("Access-Control-Allow-Methods", "GET, POST, DELETE"),
     (
@@ -89,7 +90,7 @@ extension MCPReply {
     session.map { [("Mcp-Session-Id", $0.text)] } ?? []
   }
 
-  /// Of an event stream, such that nothing in between holds it back.
+  /// The fields of an event stream, with which no intermediary buffers it.
   static let eventHeaders = [
     ("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache, no-transform"),
     ("X-Accel-Buffering", "no"),
@@ -97,8 +98,9 @@ extension MCPReply {
 }
 
 extension MCPRoute {
-  /// The route of a path. A slash at the end means nothing: people and clients add one to an
-  /// address.
+  /// Creates the route of a path.
+  ///
+  /// A trailing slash is ignored, since people and clients add one to an address.
   init?(path: String) { self.init(rawValue: path.hasSuffix("/") ? String(path.dropLast()) : path) }
 }
 

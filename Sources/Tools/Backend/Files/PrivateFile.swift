@@ -1,18 +1,18 @@
 import OwnerFiles
 
-/// A small file of the backend's data directory, for its owner only (0600).
+/// A small file of the backend's data directory, readable by its owner only (0600).
 struct PrivateFile {
   let directory: String
   let name: String
 
   var path: String { "\(directory)/\(name)" }
 
-  /// Larger files are refused; a secret and a list of names need far less.
+  /// The largest file that is read; a secret and a list of names need far less.
   private static let maxBytes = 1 << 20
 
   /// Returns the content; `nil` if there is no file.
   ///
-  /// - Throws: `.openToOthers` for a secret that others than its owner can read or change.
+  /// - Throws: `.openToOthers` for a secret that users other than its owner can read or change.
   func read(isSecret: Bool = false) throws(BackendError) -> [UInt8]? {
     try attempt(isSecret) { file throws(OwnerFileError) in try file.read() }
   }
@@ -22,7 +22,7 @@ struct PrivateFile {
     try attempt { file throws(OwnerFileError) in try file.replace(with: content) }
   }
 
-  /// Creates the secret unless it exists, and returns it: of two processes both get the first one.
+  /// Creates the secret unless it exists, and returns it. Two processes both get the first one.
   func readOrCreate(_ content: [UInt8]) throws(BackendError) -> [UInt8] {
     try attempt(true) { file throws(OwnerFileError) in try file.readOrCreate(content) }
   }

@@ -5,8 +5,8 @@ import LinkJSON
 import LinkServerCore
 import LinkWire
 
-/// The users of health sync and the hashes of their secrets, from the lines `USER SECRET [ZONE]` of
-/// a file.
+/// The users of health sync and the hashes of their secrets, read from a file with lines `USER
+/// SECRET [ZONE]`.
 struct SyncSecrets: Sendable {
   private struct Entry: Sendable {
     var user: SyncUser
@@ -14,19 +14,19 @@ struct SyncSecrets: Sendable {
     var line: Int
   }
 
-  /// The longest name of a user, in bytes; the bound is ours.
+  /// The longest user name, in bytes; chosen here.
   static let maxNameBytes = 200
-  /// The longest secret, in bytes; the bound is ours.
+  /// The longest secret, in bytes; chosen here.
   static let maxSecretBytes = 1_024
 
   private var entries: [Entry] = []
 
-  /// The users, in the order of their lines.
+  /// The users, in the order of the file.
   var users: [SyncUser] { entries.map(\.user) }
 
-  /// Reads the lines of a file; empty lines and those that begin with `#` are left out.
+  /// Parses the lines of a file; empty lines and lines that begin with `#` are ignored.
   ///
-  /// - Throws: What is wrong with the first line that cannot be used, without its secret.
+  /// - Throws: The fault of the first invalid line, without its secret.
   init(_ text: [UInt8]) throws(SyncSecretsFault) {
     guard let text = String(validating: text, as: UTF8.self) else { throw .notText }
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -64,8 +64,8 @@ struct SyncSecrets: Sendable {
 
   /// Returns the user of a secret.
   ///
-  /// It compares hashes, all of them and each to its end, so that the time that it takes tells
-  /// nothing about a secret.
+  /// All hashes are compared, each to its end, so that the time taken reveals nothing about a
+  /// secret.
   func user(of secret: String?) -> SyncUser? {
     guard let secret else { return nil }
     let hash = SyncHasher().digest(Array(secret.utf8))
@@ -76,7 +76,7 @@ struct SyncSecrets: Sendable {
     return found
   }
 
-  /// The content of a new file: one user with 256 random bits.
+  /// Returns the content of a new file: one user with a secret of 256 random bits.
   static func fresh() -> [UInt8] {
     Array(
       """
@@ -88,9 +88,9 @@ struct SyncSecrets: Sendable {
 }
 
 extension SyncSecrets {
-  /// Opens a file, which is created (0600) with a random secret if it is missing.
+  /// Opens a file; creates it (0600) with a random secret if it is missing.
   ///
-  /// - Returns: The secrets, and whether others than the file's owner can read or change it.
+  /// - Returns: The secrets, and whether users other than the file's owner can read or change it.
   static func open(_ path: String) throws(BackendError) -> (secrets: SyncSecrets, isOpen: Bool) {
     let end = path.lastIndex(of: "/")
     let file = PrivateFile(
@@ -113,7 +113,7 @@ extension SyncSecrets {
   }
 }
 
-/// A fault of a file of secrets; it holds none of them.
+/// A fault in a file of secrets; contains no secret.
 enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
   case notText
   case empty
@@ -140,12 +140,12 @@ enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// SHA-256 (FIPS 180-4) for many short texts, with one context for all of them.
+/// SHA-256 (FIPS 180-4) for many short texts, with a shared context.
 @safe struct SyncHasher: ~Copyable {
   private let context: OpaquePointer
   private let method: OpaquePointer
 
-  /// A hasher; OpenSSL fails only without memory.
+  /// Creates a hasher; OpenSSL fails only without memory.
   init() {
     guard let context = unsafe EVP_MD_CTX_new(),
       let method = unsafe EVP_MD_fetch(nil, "SHA256", nil)
@@ -170,7 +170,7 @@ enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
     return digest
   }
 
-  /// Returns the hash that a record is known by.
+  /// Returns the hash that identifies a record.
   func hash(_ text: [UInt8]) -> SyncHash {
     guard let hash = SyncHash(digest(text)) else {
       preconditionFailure("a digest of SHA-256 has 32 bytes")

@@ -11,7 +11,7 @@ import ServerSockets
 import StoreSQLite
 import Synchronization
 
-/// Health sync: batches of phones, and answers about them.
+/// The service of health sync: phones' batches, and reports about them.
 struct SyncService: Service {
   typealias Desk = ServiceDesk<SyncService>
   typealias Done = Stored<SyncServer.Input>
@@ -23,7 +23,7 @@ struct SyncService: Service {
   let uploads: SyncUploadFiles
   let first: SyncServer.Input?
 
-  /// None: phones post.
+  /// Zero: phones post and open no sockets.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int { 0 }
 
   static func open(_ setup: BackendSetup) async throws(BackendError) -> SyncService {
@@ -73,7 +73,7 @@ struct SyncService: Service {
     }
   }
 
-  /// What the rules look at of a request.
+  /// Creates a call from the parts of a request that the rules use.
   private static func call(
     _ path: SyncPath, _ head: HTTPRequestHead, _ body: [UInt8] = []
   ) -> SyncCall {
@@ -126,7 +126,7 @@ struct SyncService: Service {
     }
   }
 
-  /// Works on the file of an upload.
+  /// Carries out an effect on the file of an upload.
   private func keep(_ effect: SyncServer.Effect, _ desk: inout Desk) {
     let (uploads, store) = (uploads, store)
     switch effect {
@@ -153,7 +153,7 @@ struct SyncService: Service {
     }
   }
 
-  /// What became of a piece of work.
+  /// Runs work on the store and returns its outcome as an input.
   private static func done(
     _ token: StoreToken, _ work: () async throws(StoreFailure) -> SyncOutcome
   ) async -> Done {
@@ -164,7 +164,7 @@ struct SyncService: Service {
     }
   }
 
-  /// Reads a body and stores its batch.
+  /// Decodes a body and stores its batch.
   private static func store(
     _ body: [UInt8], isGzip: Bool, of user: String, in store: any SyncStore
   ) async throws(StoreFailure) -> SyncOutcome {
@@ -174,12 +174,12 @@ struct SyncService: Service {
     }
   }
 
-  /// A body that is not stored.
+  /// A body that is refused.
   private struct Refusal: Error {
     var outcome: SyncOutcome
   }
 
-  /// Reads a body, away from the loop of the sockets.
+  /// Decodes a body, away from the loop of the sockets.
   private static func delivery(
     _ body: [UInt8], isGzip: Bool, user: String
   ) throws(StoreFailure) -> Result<SyncDelivery, Refusal> {
@@ -205,7 +205,7 @@ struct SyncService: Service {
     }
   }
 
-  /// Computes an answer, away from the loop of the sockets.
+  /// Computes a report, away from the loop of the sockets.
   private static func tell(
     _ path: SyncPath, _ span: SyncSpan, of user: SyncUser, at wall: Timestamp,
     from store: any SyncStore, _ zones: SyncZones
@@ -228,7 +228,7 @@ extension SyncPath: ServiceRoute {
   static let announced: Set = [Self.sync.rawValue, Self.upload.rawValue]
 
   init?(path: String) {
-    // People type the address of the page.
+    // People who type the page's address may add a slash.
     let isPage = path == Self.dashboard.rawValue + "/"
     self.init(rawValue: isPage ? Self.dashboard.rawValue : path)
   }
@@ -238,15 +238,15 @@ extension SyncPath: ServiceRoute {
 }
 
 extension BackendConfiguration {
-  /// The file of the users' secrets.
+  /// The path of the file of the users' secrets.
   var syncSecretPath: String { syncSecretFile ?? "\(dataDirectory)/sync-secrets" }
 }
 
-/// The rules of time zones, each found once: that takes many questions to the system.
+/// A cache of the rules of time zones, since determining them takes many system calls.
 final class SyncZones: Sendable {
   private let known = Mutex<[String?: ZoneRules]>([:])
 
-  /// Returns the rules of a zone; without a name those of the system's zone.
+  /// Returns the rules of a zone; `nil` means the system's zone.
   func rules(of name: String?) -> ZoneRules {
     if let rules = known.withLock({ $0[name] }) { return rules }
     let zone = name.flatMap { TimeZone(identifier: $0) }

@@ -4,17 +4,17 @@ import LinkCore
 import LinkServerCore
 import OwnerFiles
 
-/// The files of uploads that are not complete, in a directory of the backend's for its owner only.
+/// The files of incomplete uploads, in a directory that only its owner can read.
 ///
-/// A file begins with the line of its record; the bytes of the upload follow. It only grows, so
-/// that what a kill or a power cut leaves of it is the beginning of the upload. Bytes are synced
-/// before they are told.
+/// A file begins with the line of its record, followed by the bytes of the upload. It only grows,
+/// so after a kill or a power failure it still contains a prefix of the upload. Bytes are synced
+/// before they are reported.
 struct SyncUploadFiles: Sendable {
   private let directory: String
-  /// Makes the names in the directory durable.
+  /// Makes the directory's entries durable.
   private let syncDirectory: @Sendable (Int32) -> Int32
 
-  /// Names the files below a data directory.
+  /// Creates the files of a data directory; nothing is opened.
   init(in data: String, syncDirectory: @escaping @Sendable (Int32) -> Int32 = fsync) {
     directory = "\(data)/sync-uploads"
     self.syncDirectory = syncDirectory
@@ -22,7 +22,7 @@ struct SyncUploadFiles: Sendable {
 
   private func path(_ id: UUID128) -> String { "\(directory)/\(id)" }
 
-  /// Returns the uploads of earlier processes; removes what is none.
+  /// Returns the uploads of earlier processes; removes files that are not valid uploads.
   func kept(at wall: Timestamp) -> [StoredUpload] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     return names.sorted().compactMap { name in
@@ -52,7 +52,7 @@ struct SyncUploadFiles: Sendable {
       id: id, record: record, offset: offset, age: max(.zero, changed.duration(to: wall)))
   }
 
-  /// Writes bytes at an offset, syncs them, and returns the offset behind them.
+  /// Writes bytes at an offset, syncs them, and returns the offset after them.
   func write(
     _ bytes: [UInt8], to id: UUID128, _ record: SyncUploadRecord, at offset: Int
   ) throws(StoreFailure) -> Int {
@@ -70,7 +70,7 @@ struct SyncUploadFiles: Sendable {
     defer { close(descriptor) }
     let line = record.line
     let start = off_t(line.count + offset)
-    // What a failed write has left behind the offset is not told, and goes.
+    // Bytes after the offset come from a failed write and were never reported, so they are removed.
     guard isNew || ftruncate(descriptor, start) == 0 else { throw refused("write") }
     let content = isNew ? line + bytes : bytes
     let place = isNew ? 0 : start

@@ -5,19 +5,19 @@ import LinkWire
 import PushAPNs
 import PushHook
 
-/// How a backend wakes phones in background; by default not at all.
+/// The ways in which a backend wakes phones in the background; none by default.
 public struct PushConfiguration: Sendable, Hashable {
-  /// Wakes iPhones.
+  /// The push service for iPhones.
   public var apns: APNs?
-  /// An executable file that is run for each push to a `hook` address.
+  /// The executable that runs for each push to a `hook` address.
   public var hook: String?
 
-  /// No way to wake anybody.
+  /// Creates a configuration that sends no pushes.
   public init() {}
 
-  /// What Apple gave a team for its push service.
+  /// A team's credentials for Apple's push service.
   public struct APNs: Sendable, Hashable {
-    /// The `.p8` file, for its owner's eyes.
+    /// The `.p8` file, which only its owner may be able to read.
     public var keyPath: String
     /// The key's id, 10 characters.
     public var keyID: String
@@ -25,12 +25,12 @@ public struct PushConfiguration: Sendable, Hashable {
     public var team: String
     /// The app's bundle id.
     public var topic: String
-    /// Takes the place of Apple's services; `https` only.
+    /// The URL used instead of Apple's service; `https` only.
     public var service: String?
-    /// A PEM file of authorities trusted besides the system's.
+    /// A PEM file of authorities trusted in addition to the system's.
     public var authorities: String?
 
-    /// Names the key; it is read when the backend starts.
+    /// Creates the credentials; the key is read when the backend starts.
     public init(
       keyPath: String, keyID: String, team: String, topic: String, service: String? = nil,
       authorities: String? = nil
@@ -44,10 +44,10 @@ public struct PushConfiguration: Sendable, Hashable {
     }
   }
 
-  /// What sends the pushes, with its files read; `nil` when no way is configured.
+  /// Reads the files and returns the sender of pushes; `nil` if none is configured.
   ///
-  /// Throws `.file` or `.openToOthers` for the key, `.file` too when the network has no thread,
-  /// `.hook` for a program that cannot be run.
+  /// - Throws: `.file` or `.openToOthers` for the key, `.file` also if the network cannot start,
+  ///   and `.hook` for a program that cannot be run.
   public func open() throws(BackendError) -> (any PushSender)? {
     guard apns != nil || hook != nil else { return nil }
     let sender = hook.map { HookSender(program: $0) }
@@ -82,7 +82,7 @@ extension PushConfiguration.APNs {
   }
 }
 
-/// Sends each push the way that its address names.
+/// A sender that chooses the way of each push from its address.
 struct PushWays: PushSender {
   var apns: (any PushSender)?
   var hook: (any PushSender)?

@@ -33,7 +33,7 @@ enum RelayServiceRoute: ServiceRoute {
     }
   }
 
-  /// A plain phone sends its answer whole, so many bytes with it.
+  /// The bounds of a phone's socket, on which a plain phone sends its whole answer in one message.
   var bounds: SocketBounds {
     switch self {
     case .phone: SocketBounds(maxMessageBytes: PhoneMessage.maxBytes)
@@ -44,21 +44,22 @@ enum RelayServiceRoute: ServiceRoute {
   static var maxBodyBytes: [String: Int] { RelayRoute.maxBodyBytes }
 }
 
-/// The phones' routes, by the names that metrics and logs use.
+/// The routes for phones, with the names that metrics and logs use.
 enum RelayRoute: String, CaseIterable {
   case phone, lease, results, push, assistants, health
 
-  /// A result is at most a part of 200,000 bytes, and what is around it. A longer answer comes in
-  /// parts.
+  /// The bounds of bodies: a result is at most a part of 200,000 bytes and its envelope.
+  ///
+  /// A longer answer is sent in parts.
   static let maxBodyBytes = [Self.results.path: 262_144]
 
-  /// The route of a decoded path.
+  /// Creates the route of a decoded path.
   init?(path: String) {
     guard let route = Self.allCases.first(where: { $0.path == path }) else { return nil }
     self = route
   }
 
-  /// The path that the route answers.
+  /// The path of the route.
   var path: String {
     switch self {
     case .phone: "/ws/phone"
@@ -70,7 +71,7 @@ enum RelayRoute: String, CaseIterable {
     }
   }
 
-  /// The only method that the route takes.
+  /// The only method that the route accepts.
   var method: String {
     switch self {
     case .phone, .health: "GET"
@@ -78,7 +79,7 @@ enum RelayRoute: String, CaseIterable {
     }
   }
 
-  /// Reads what a phone pulls from the body of its request; `nil` on routes without pulls.
+  /// Parses a phone's pull from a request body; returns `nil` on routes without pulls.
   func pull(_ body: [UInt8]) throws(RelayWireError) -> RelayPull? {
     switch self {
     case .phone, .health: return nil
@@ -96,7 +97,7 @@ enum RelayRoute: String, CaseIterable {
 }
 
 extension RelayReply {
-  /// The status, header fields and body that say it.
+  /// The status, header fields and body of the reply.
   var response: (status: Int, headers: [(String, String)], body: [UInt8]) {
     let headers = HTTPFields.json
     switch self {
@@ -109,7 +110,7 @@ extension RelayReply {
     }
   }
 
-  /// `success` false, a word for programs and a sentence for people.
+  /// Returns an object with `success` false, an error name for programs and a sentence for people.
   static func error(_ word: String, _ text: String) -> [UInt8] {
     object {
       $0.entry("success", false)

@@ -1,11 +1,11 @@
 import LinkCore
 import LinkServerCore
 
-/// The rules of the relay and of its assistants' side, which serve one question together.
+/// The rules of the relay and of the assistants' endpoints, which serve the same questions.
 ///
-/// Each is a machine of its own. The service takes what one asks of the other to it.
+/// Each is a separate machine. The service passes the requests of each to the other.
 struct RelayRules: ServerRules {
-  /// What can happen to either; a drain is of both.
+  /// An input of either machine; a drain applies to both.
   enum Input: Sendable, Hashable, Codable {
     case relay(RelayServer.Input)
     case assistants(MCPServer.Input)

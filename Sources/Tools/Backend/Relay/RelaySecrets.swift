@@ -4,9 +4,9 @@ import LinkJSON
 import LinkServerCore
 import LinkStorage
 
-/// Draws the relay's secrets from the system's generator, and hashes tokens.
+/// A generator of the relay's secrets from the system's random source, which also hashes tokens.
 enum RelaySecrets {
-  /// What `mint` asks for.
+  /// Draws the secrets of a token request.
   static func draw(_ mint: RelayServer.Mint) -> RelayServer.Minted {
     var source = KernelRandom()
     return switch mint {
@@ -19,34 +19,34 @@ enum RelaySecrets {
     }
   }
 
-  /// Hexadecimal digits that no other run of a backend has.
+  /// Returns hexadecimal digits that identify this run of the backend.
   static func life() -> String {
     String(UInt64.random(in: 0 ... .max), radix: 16)
   }
 
-  /// The SHA-256 of a token (FIPS 180-4).
+  /// Returns the SHA-256 hash of a token (FIPS 180-4).
   static func hash(_ token: String) -> TokenHash {
     let input = Array(token.utf8)
     var digest = [UInt8](repeating: 0, count: 32)
     let made = unsafe EVP_Digest(input, input.count, &digest, nil, EVP_sha256(), nil)
     guard made == 1, let hash = TokenHash(digest) else {
-      // It fails only without memory or with a hash it does not know.
+      // This fails only without memory or with an unknown hash function.
       preconditionFailure("SHA-256 makes 32 bytes")
     }
     return hash
   }
 
-  /// 256 random bits as 43 letters and digits.
+  /// Returns a secret of 256 random bits, as 43 characters of Base64URL.
   private static func secret() -> RelaySecret {
     let text = Base64URL.encode(.random(32))
     return RelaySecret(text: text, hash: hash(text))
   }
 }
 
-/// The kernel's generator (getrandom), fit for secrets.
+/// The kernel's generator (getrandom), suitable for secrets.
 ///
-/// It takes up a byte: the thread sanitizer of Swift 6.3 cannot watch what is passed along and
-/// takes up none, as the system's generator does, and ends the process.
+/// The type has a stored byte because the thread sanitizer of Swift 6.3 ends the process when a
+/// generator without storage, such as the system's, is passed on.
 private struct KernelRandom: RandomNumberGenerator {
   private let place: UInt8 = 0
 

@@ -9,25 +9,27 @@ import LinkWire
 import ServerSockets
 import StoreSQLite
 
-/// The relay between phones and assistants: phones come by socket or by pulls, assistants by the
-/// Model Context Protocol and the plain endpoints.
+/// The relay between phones and assistants.
+///
+/// Phones connect by socket or by pulls, assistants by the Model Context Protocol and the plain
+/// endpoints.
 struct RelayService: Service {
-  /// Changes that are made durable all or none.
+  /// Changes that become durable together or not at all.
   struct Write: Sendable {
     var token: StoreToken
     var changes: [RelayChange]
   }
 
-  /// A call without an outcome.
+  /// A call without an outcome yet.
   private struct Call: Sendable {
-    /// The kind of call, as the log names it.
+    /// The kind of call in the log.
     var kind: String
     var since: Instant
     var caller: Caller
   }
 
   private enum Caller: Sendable {
-    /// The request of an assistant, which has the name of its call.
+    /// An assistant, whose request has the same id as its call.
     case assistant
     /// The process itself.
     case process(@Sendable (RelayOutcome) -> Void)
@@ -43,8 +45,10 @@ struct RelayService: Service {
   private let pushes: (any PushSender)?
   private let log: BackendLog
   private var calls: [RequestID: Call] = [:]
-  /// Counts the calls of the process from the middle up, where no request of a connection and no
-  /// message of a batch comes.
+  /// The id of the last call of this process.
+  ///
+  /// These ids begin in the middle of the range, which no request of a connection and no message of
+  /// a batch reaches.
   private var lastProcessCall: UInt64 = 1 << 63
 
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
@@ -92,7 +96,7 @@ struct RelayService: Service {
     case .request(let id, .phone(let route), let head, let body):
       return request(id, route, head, body, &desk).map { .relay($0) }
     case .upgrade(let id, _, let head): return upgrade(id, head, &desk).map { .relay($0) }
-    // A pull is done all the same: every pull may be repeated.
+    // A pull is carried out anyway, since every pull may be repeated.
     case .abandoned(let id): return .assistants(.abandoned(id))
     case .heard(let id): return .relay(.heard(id))
     case .text(let id, let bytes):
@@ -143,7 +147,7 @@ struct RelayService: Service {
   private func upgrade(
     _ id: ConnectionID, _ head: HTTPRequestHead, _ desk: inout Desk
   ) -> RelayServer.Input? {
-    // A phone is no web page: one would pair its visitor's browser with an assistant of its own.
+    // A phone is not a web page. A page could pair its visitor's browser with its own assistant.
     guard originPolicy.admit(origin: head.first("origin")) else {
       let error = RelayReply.error("forbidden", OriginPolicy.foreignOrigin)
       desk.refuse(id, 403, HTTPFields.json, error)
@@ -204,7 +208,7 @@ struct RelayService: Service {
 
   // MARK: Calls
 
-  /// Begins a call of the process; `answer` is called once.
+  /// Begins a call of this process; `answer` is called once.
   mutating func call(
     _ call: RelayCall, bearer: TokenHash?, from address: String, at now: Instant,
     _ answer: @escaping @Sendable (RelayOutcome) -> Void
@@ -222,7 +226,7 @@ struct RelayService: Service {
     return .relay(.call(id, call, bearer: bearer, from: address, wall: BootClock().wall))
   }
 
-  /// Gives the outcome of a call to its caller.
+  /// Delivers the outcome of a call to its caller.
   private mutating func answer(_ id: RequestID, _ outcome: RelayOutcome, _ desk: inout Desk) {
     guard let call = calls.removeValue(forKey: id) else { return }
     var line = LogLine(.asked)
@@ -264,7 +268,7 @@ struct RelayService: Service {
     }
   }
 
-  /// Makes changes durable one after the other, each all or none.
+  /// Makes the changes of each write durable in turn, all or none of them.
   static func commit(
     _ writes: [Write], to store: any RelayStore
   ) async -> [Stored<RelayRules.Input>] {
@@ -284,7 +288,7 @@ struct RelayService: Service {
 }
 
 extension RelayCall {
-  /// Its kind, as the log names it.
+  /// The kind of the call in the log.
   fileprivate var kind: String {
     switch self {
     case .login: "login"
@@ -306,7 +310,7 @@ extension PushOutcome {
 }
 
 extension Backend {
-  /// Calls the relay as an assistant at `address` does, without a socket.
+  /// Makes a call to the relay as an assistant at `address`, without a socket.
   public func ask(
     _ call: RelayCall, bearer: String? = nil, from address: String = "process"
   ) async throws(BackendError) -> RelayOutcome {

@@ -1,16 +1,16 @@
 import LinkCore
 import LinkRuntime
 
-/// What services are opened with.
+/// The parameters with which services are opened.
 struct BackendSetup: Sendable {
   var configuration: BackendConfiguration
   var log: BackendLog
-  /// Replace the SQLite files of the services whose ports they implement.
+  /// The stores that replace the SQLite files of the services whose ports they implement.
   var stores: [any Store]
-  /// Wakes phones in the background.
+  /// The sender that wakes phones in the background.
   var pushes: (any PushSender)?
 
-  /// Returns the given store of this port, or the one that `open` opens.
+  /// Returns the given store for a port, or else the one that `open` opens.
   func store<Port>(
     _ port: Port.Type, orOpen open: () async throws(StoreFailure) -> Port
   ) async throws(BackendError) -> Port {
@@ -36,15 +36,15 @@ struct BackendSetup: Sendable {
 }
 
 extension BackendConfiguration {
-  /// The most sockets that the services hold at once.
+  /// The bound on the sockets of all services together.
   var maxSockets: Int { backendServices.reduce(0) { $0 + $1.maxSockets(self) } }
 
-  /// The longest bodies, by path, where they differ from the backend's bound.
+  /// The bounds of bodies, by path, where they differ from the backend's.
   var maxBodyBytes: [String: Int] {
     backendServices.reduce(into: [:]) { $0.merge(Self.bodies(of: $1)) { _, last in last } }
   }
 
-  /// The paths whose requests are told before their bodies are whole.
+  /// The paths whose requests are announced before their bodies are complete.
   var announcedPaths: Set<String> {
     backendServices.reduce(into: []) { $0.formUnion(Self.announced(of: $1)) }
   }

@@ -4,36 +4,37 @@ import LinkRuntime
 import LinkServerCore
 import ServerSockets
 
-/// A service of the backend: routes, rules, a store, and what connects the three.
+/// A service of the backend: its routes, rules and store, and the translation between them.
 ///
-/// It translates only: `read` turns an event into an input of the rules, `perform` an effect into
-/// calls of the desk. Its runner does the rest, the same for every service: it keeps the requests
-/// and sockets, writes to the store, logs, sets alarms and drains.
+/// A service only translates: `read` turns an event into an input of the rules, and `perform` turns
+/// an effect into calls of the desk. Everything else is done by its runner, which is the same for
+/// every service. The runner tracks requests and sockets, writes to the store, logs, sets alarms
+/// and drains.
 protocol Service: Sendable {
   associatedtype Rules: ServerRules
   associatedtype Route: ServiceRoute
-  /// The store, or what stands for it if there is none.
+  /// The store, or a placeholder if there is none.
   associatedtype Store: Sendable
   /// One change for the store.
   associatedtype Write: Sendable = Never
 
-  /// The most sockets that it holds at once, by its configuration.
+  /// Returns the bound on the open sockets, from the configuration.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int
 
-  /// Opens the store and makes the rules; throws `.store` if that cannot be done.
+  /// Opens the store and creates the rules; throws `.store` if the store cannot be opened.
   static func open(_ setup: BackendSetup) async throws(BackendError) -> Self
 
-  /// The port of the store, for its check and its end; `nil` if there is none.
+  /// The port of the store, used to check and to close it; `nil` if there is none.
   var port: (any LinkRuntime.Store)? { get }
 
   var rules: Rules { get set }
 
   var store: Store { get }
 
-  /// The first input of the rules, if there is one.
+  /// The first input of the rules, if any.
   var first: Rules.Input? { get }
 
-  /// Turns an event into an input; `nil` if it means nothing, or was answered at the desk.
+  /// Turns an event into an input; returns `nil` if there is none or the event was answered here.
   mutating func read(
     _ event: ServiceEvent<Route>, _ desk: inout ServiceDesk<Self>
   ) -> Rules.Input?
@@ -41,43 +42,43 @@ protocol Service: Sendable {
   /// Carries out an effect.
   mutating func perform(_ effect: Rules.Effect, _ desk: inout ServiceDesk<Self>)
 
-  /// Makes changes durable, in this order, and returns what became of each.
+  /// Makes changes durable in this order and returns the result of each.
   static func commit(_ writes: [Write], to store: Store) async -> [Stored<Rules.Input>]
 
-  /// Hands an input to the rules and carries out the effects.
+  /// Passes an input to the rules and carries out the effects.
   ///
-  /// A requirement, so that each service has a copy that is specialised for its types.
+  /// This is a requirement so that each service gets a copy specialized for its types.
   mutating func feed(_ input: Rules.Input, _ desk: inout ServiceDesk<Self>)
 
-  /// Lets the rules do what is due.
+  /// Calls the rules at their deadline.
   mutating func tick(_ desk: inout ServiceDesk<Self>)
 
-  /// Tells callers that wait that the backend has stopped.
+  /// Tells waiting callers that the backend has stopped.
   mutating func end()
 }
 
-/// What became of a change or a question to a store, and the input that says so to the rules.
+/// The result of a change or a query of a store, as an input for the rules.
 struct Stored<Input: Sendable>: Sendable {
   var input: Input
-  /// Logged if there is one.
+  /// The failure to log, if any.
   var failure: StoreFailure?
 }
 
 /// A route of a service.
 protocol ServiceRoute: Sendable {
-  /// The route of a percent-decoded path; `nil` if the service has none there.
+  /// Creates the route of a percent-decoded path; returns `nil` if the service has none there.
   init?(path: String)
   /// The name in logs and metrics.
   var name: String { get }
-  /// Whether an upgrade opens a socket here; elsewhere it is handled as a plain request.
+  /// Whether an upgrade opens a socket; otherwise it is handled as a plain request.
   var opensSocket: Bool { get }
-  /// The bounds of its sockets, where they differ from the backend's.
+  /// The bounds of the route's sockets, where they differ from the backend's.
   var bounds: SocketBounds { get }
-  /// Whether its rules look at the content coding of a body; elsewhere only plain bodies are taken.
+  /// Whether the rules handle content codings of bodies; otherwise only plain bodies are accepted.
   var takesCompressed: Bool { get }
-  /// The longest bodies in bytes, by path, where they differ from the backend's bound.
+  /// The bounds of bodies in bytes, by path, where they differ from the backend's.
   static var maxBodyBytes: [String: Int] { get }
-  /// The paths whose requests are told before their bodies are whole.
+  /// The paths whose requests are announced before their bodies are complete.
   static var announced: Set<String> { get }
 }
 
@@ -89,26 +90,26 @@ extension ServiceRoute {
   static var announced: Set<String> { [] }
 }
 
-/// What the sockets tell a service.
+/// An event of the sockets for a service.
 enum ServiceEvent<Route: ServiceRoute> {
   case request(RequestID, Route, HTTPRequestHead, body: [UInt8])
-  /// The head of a request on a route that is announced; `request` or `cut` of this name follows.
+  /// The head of a request on an announced route; `request` or `cut` with the same id follows.
   case announced(RequestID, Route, HTTPRequestHead)
-  /// An announced request ended before its body was whole; so much of it came.
+  /// An announced request that ended before its body was complete, with the bytes received.
   case cut(RequestID, Route, HTTPRequestHead, body: [UInt8])
   /// An upgrade on a route that opens sockets.
   case upgrade(ConnectionID, Route, HTTPRequestHead)
-  /// The client left before its request was answered to the end.
+  /// The client left before its request was fully answered.
   case abandoned(RequestID)
-  /// Bytes came on a socket, ahead of what they mean.
+  /// Bytes arrived on a socket; the event that they contain follows.
   case heard(ConnectionID)
   case text(ConnectionID, [UInt8])
   case binary(ConnectionID)
-  /// The send queue of a socket passed its bound.
+  /// The send queue of a socket exceeded its bound.
   case overflow(ConnectionID)
-  /// A socket has taken all that was queued, after it had to wait or `noticeDrain` was called.
+  /// A socket has sent all queued bytes, after it had to wait or `noticeDrain` was called.
   case drained(ConnectionID)
-  /// A socket, or an upgrade that was not answered, is gone, with its close code.
+  /// A socket or an unanswered upgrade has ended, with its close code.
   case closed(ConnectionID, code: UInt16)
 }
 
@@ -148,7 +149,7 @@ extension Service {
   /// Closes the store.
   func close() async { await port?.close() }
 
-  /// Returns the reason for which the store cannot serve now; `nil` if it can.
+  /// Returns the reason why the store is unavailable; `nil` if it is available.
   func storeFailure() async -> StoreFailure? {
     do throws(StoreFailure) {
       try await port?.check()
@@ -169,18 +170,18 @@ extension Service where Write == Never {
 }
 
 extension HTTPRequestHead {
-  /// The percent-decoded path; empty, which is no route, if a segment hides a slash.
+  /// The percent-decoded path; empty, which is not a route, if a segment contains an encoded slash.
   var wholePath: String {
     guard !segments.contains(where: { $0.contains("/") }) else { return "" }
     return "/" + segments.joined(separator: "/")
   }
 
-  /// Whether the body is in no content coding (RFC 9110 section 8.4).
+  /// Whether the body has no content coding (RFC 9110 section 8.4).
   var isPlain: Bool {
     all("content-encoding").allSatisfy { ["", "identity"].contains($0.lowercased()) }
   }
 
-  /// The token of `Authorization: Bearer`, if the request carries one (RFC 6750 section 2.1).
+  /// The token of `Authorization: Bearer`, if the request has one (RFC 6750 section 2.1).
   var bearer: String? {
     guard let field = first("authorization") else { return nil }
     let words = field.split(separator: " ", omittingEmptySubsequences: true)

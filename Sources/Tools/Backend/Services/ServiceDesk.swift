@@ -4,26 +4,27 @@ import LinkServerCore
 import LinkWire
 import ServerSockets
 
-/// What a service works with: its requests, its sockets and its store.
+/// The requests, sockets and store that a service works with.
 ///
-/// Lives on the loop of the sockets. Nothing here calls the rules: what follows comes as an input,
-/// later.
+/// A desk is used on the loop of the sockets. Nothing here calls the rules: results reach them
+/// later, as inputs.
 struct ServiceDesk<S: Service> {
-  /// A request, an upgrade or a socket, as the log names it.
+  /// A request, an upgrade or a socket, with its log line.
   struct Exchange {
     var request: RequestID
-    /// Connection, route, and what the service knows of the client.
+    /// The connection, the route and the facts about the client.
     var line: LogLine
     var since: Instant
     var bounds: SocketBounds
   }
 
-  /// The state of the store's lane.
+  /// The state of the queue of writes.
   private enum Lane {
     case idle
-    /// The store makes changes durable; what comes meanwhile waits, and goes to it together.
+    /// The store is making changes durable; changes that arrive meanwhile wait and are written
+    /// together.
     ///
-    /// The rules bound what waits: they take nothing new while their store is far behind.
+    /// The rules bound the waiting changes: they accept nothing new while the store is far behind.
     case busy(waiting: [S.Write])
   }
 
@@ -33,7 +34,7 @@ struct ServiceDesk<S: Service> {
   let hub: SocketHub
   let log: BackendLog
   private let store: S.Store
-  /// `nil` once the service has ended: late answers of the store are dropped.
+  /// Runs work on the loop; `nil` once the service has ended, when late results are dropped.
   private var inject: Inject?
   private var lane = Lane.idle
   private var inputs: [S.Rules.Input] = []
@@ -48,7 +49,7 @@ struct ServiceDesk<S: Service> {
 
   var now: Instant { hub.now }
 
-  /// Returns the client of a connection, for what is counted by address; empty if it has ended.
+  /// Returns the client of a connection, for limits by address; empty if the connection has ended.
   func client(
     of connection: ConnectionID?, _ head: HTTPRequestHead, through proxies: TrustedProxies
   ) -> String {
@@ -58,7 +59,7 @@ struct ServiceDesk<S: Service> {
     return client.origin
   }
 
-  /// Has the rules take an input once the present effects are carried out.
+  /// Queues an input for the rules until the current effects are carried out.
   mutating func feed(_ input: S.Rules.Input) {
     inputs.append(input)
   }
@@ -69,7 +70,7 @@ struct ServiceDesk<S: Service> {
     return inputs
   }
 
-  /// Drops what comes from now on.
+  /// Drops all results that arrive from now on.
   mutating func end() {
     inject = nil
   }
@@ -95,12 +96,12 @@ extension ServiceDesk {
     return Exchange(request: request, line: line, since: now, bounds: route.bounds)
   }
 
-  /// Names the client of a request for the log.
+  /// Sets the facts about a request's client for the log.
   mutating func describe(_ id: RequestID, _ names: LogLine.Names) {
     requests[id]?.line.names = names
   }
 
-  /// Names the client of an upgrade, and of its socket, for the log.
+  /// Sets the facts about the client of an upgrade and its socket for the log.
   mutating func describe(_ id: ConnectionID, _ names: LogLine.Names) {
     upgrades[id]?.line.names = names
   }
@@ -118,15 +119,15 @@ extension ServiceDesk {
     hub.inform(id, status: status, headers: headers)
   }
 
-  /// Ends a request that was announced and is not whole; `cut` follows.
+  /// Ends an announced request that is not complete; `cut` follows.
   func interrupt(_ id: RequestID) { hub.interrupt(id) }
 
-  /// Has the end of the client told while its request has no answer.
+  /// Requests that a client's leaving be reported while this request has no answer.
   func watch(_ id: RequestID) {
     if requests[id] != nil { hub.noticeEnd(of: id) }
   }
 
-  /// Begins an answer that is written piece by piece.
+  /// Begins an answer that is written in pieces.
   func begin(_ id: RequestID, _ headers: [(String, String)]) {
     if requests[id] != nil { hub.begin(id, status: 200, headers: headers) }
   }
@@ -145,7 +146,7 @@ extension ServiceDesk {
     return true
   }
 
-  /// Forgets a request whose client has left; returns the event that says so.
+  /// Removes a request whose client has left; returns the event that reports it.
   mutating func abandon(_ id: RequestID) -> ServiceEvent<S.Route>? {
     if let exchange = requests.removeValue(forKey: id) {
       note(.abandoned, exchange)
@@ -173,7 +174,7 @@ extension ServiceDesk {
 extension ServiceDesk {
   func owns(_ id: ConnectionID) -> Bool { sockets[id] != nil }
 
-  /// Completes an upgrade; the headers go into the answer.
+  /// Completes an upgrade with these header fields in the response.
   mutating func accept(_ id: ConnectionID, _ headers: [(String, String)] = []) {
     guard var exchange = upgrades.removeValue(forKey: id) else { return }
     note(.opened, exchange, status: 101)
@@ -191,7 +192,7 @@ extension ServiceDesk {
     hub.respond(to: exchange.request, status: status, headers: headers, body: body)
   }
 
-  /// Sends a close frame behind what is queued.
+  /// Sends a close frame after the queued messages.
   func close(_ id: ConnectionID, _ closure: Closure) {
     var line = sockets[id]?.line ?? LogLine(.closing)
     line.event = .closing
@@ -201,7 +202,7 @@ extension ServiceDesk {
     hub.close(id, code: closure.code, reason: closure.reason)
   }
 
-  /// Forgets a socket that has ended; returns its close code.
+  /// Removes a socket that has ended; returns its close code.
   mutating func closed(_ id: ConnectionID, _ ending: SocketEnding) -> UInt16 {
     let exchange = sockets.removeValue(forKey: id)
     var line = exchange?.line ?? LogLine(.closed)
@@ -215,7 +216,7 @@ extension ServiceDesk {
 }
 
 extension SocketEnding {
-  /// The close code of RFC 6455 section 7.1.5; 1006 where no close frame came.
+  /// The close code of RFC 6455 section 7.1.5; 1006 if no close frame was received.
   fileprivate var code: UInt16 {
     switch self {
     case .peerClosed(let code, _), .closed(let code, _), .violation(let code, _): code
@@ -240,7 +241,7 @@ extension SocketEnding {
 // MARK: - The store, and other slow work
 
 extension ServiceDesk {
-  /// Gives changes to the store, at once or with all others that come while it is busy.
+  /// Writes changes to the store now, or together with others once the store is idle.
   mutating func write(_ writes: [S.Write]) {
     switch lane {
     case .idle: commit(writes)
@@ -261,15 +262,15 @@ extension ServiceDesk {
     }
   }
 
-  /// Gives the store what waited for it, before its last answers reach the rules: so the disk has
-  /// work meanwhile.
+  /// Writes the waiting changes before the last results reach the rules, so that the disk stays
+  /// busy.
   mutating func commitNext() {
     guard case .busy(let waiting) = lane else { return }
     lane = .idle
     if !waiting.isEmpty { commit(waiting) }
   }
 
-  /// Works away from the loop; the result comes back as an input.
+  /// Runs work away from the loop; its result returns as an input.
   func start(_ work: @escaping @Sendable () async -> Stored<S.Rules.Input>) {
     start {
       [await work()]
@@ -278,7 +279,7 @@ extension ServiceDesk {
     }
   }
 
-  /// Returns what brings the rules an input from any thread; `nil` once the service has ended.
+  /// Returns a function that passes an input to the rules from any thread; `nil` after the end.
   func entrance() -> (@Sendable (S.Rules.Input) -> Void)? {
     guard let inject else { return nil }
     return { input in inject { $0.feed(input) } }

@@ -4,40 +4,40 @@ import LinkServerCore
 import LinkWire
 import ServerSockets
 
-/// A running service, whatever its types; lives on the loop of the sockets.
+/// A running service, independent of its types; used on the loop of the sockets.
 protocol RunningService: AnyObject {
-  /// When its rules are to be woken.
+  /// The next time at which the rules must be called.
   var deadline: Instant? { get }
-  /// Returns the health by the rules and by a check of the store.
+  /// Returns the health according to the rules and a check of the store.
   func health(_ check: StoreChecks.Outcome) -> ServiceHealth
-  /// Whether its drain has ended.
+  /// Whether the drain has ended.
   var isFinished: Bool { get }
 
-  /// Gives the rules their first input; called once, before the first event.
+  /// Passes the rules their first input; called once, before the first event.
   func begin()
-  /// Lets go of the server.
+  /// Releases the server.
   func end()
   func drain(within window: Duration)
   func tick()
   func report(to page: inout MetricsPage)
 
-  /// Takes a request or an upgrade; returns false if the path is no route of the service.
+  /// Takes a request or an upgrade; returns false if the path is not a route of the service.
   func take(_ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]?) -> Bool
-  /// Takes the head of a request whose body is not whole; returns false if the path is no route.
+  /// Takes the head of a request with an incomplete body; returns false if the path is not a route.
   func announce(_ request: RequestID, _ head: HTTPRequestHead, _ path: String) -> Bool
-  /// Takes what came of a request that was announced; returns false if the path is no route.
+  /// Takes an announced request that was cut; returns false if the path is not a route.
   func cut(
     _ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]
   ) -> Bool
-  /// Forgets a request whose client has left; returns false if it is another service's.
+  /// Removes a request whose client has left; returns false if it belongs to another service.
   func abandon(_ request: RequestID) -> Bool
-  /// Whether a socket is the service's.
+  /// Returns whether a socket belongs to the service.
   func owns(_ socket: ConnectionID) -> Bool
-  /// Takes what happened on one of its sockets.
+  /// Handles an event of one of the service's sockets.
   func handle(_ event: SocketEvent, on socket: ConnectionID)
 }
 
-/// Runs one service: brings events to it, and inputs to its rules.
+/// A runner of one service, which passes events to it and inputs to its rules.
 final class ServiceRunner<S: Service>: RunningService {
   private var service: S
   private var desk: ServiceDesk<S>
@@ -102,7 +102,7 @@ final class ServiceRunner<S: Service>: RunningService {
     return true
   }
 
-  /// Refuses a body in a content coding, and says which one is taken (RFC 9110 section 15.5.16).
+  /// Refuses a body with a content coding and names the accepted one (RFC 9110 section 15.5.16).
   private func refuseCoding(_ request: RequestID) {
     let refusal = HTTPRefusal(415, "bodies of this route must not be compressed")
     desk.respond(
@@ -141,7 +141,7 @@ final class ServiceRunner<S: Service>: RunningService {
     case .closed(_, let ending): read(.closed(socket, code: desk.closed(socket, ending)))
     case .opened, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke,
       .announced, .cut:
-      // The rules count a socket as open from `accept` on; `heard` has told of a pong's bytes.
+      // The rules count a socket as open after `accept`; `heard` already reported a pong's bytes.
       break
     }
   }
@@ -150,7 +150,7 @@ final class ServiceRunner<S: Service>: RunningService {
     if let input = service.read(event, &desk) { feed(input) }
   }
 
-  /// Takes what became of the last commit.
+  /// Handles the results of the last commit.
   func committed(_ stored: [Stored<S.Rules.Input>]) {
     desk.commitNext()
     take(stored)
@@ -160,7 +160,7 @@ final class ServiceRunner<S: Service>: RunningService {
     for stored in stored { feed(stored.input) }
   }
 
-  /// Has the rules take the input that `make` returns.
+  /// Passes the rules the input that `make` returns.
   func feed(_ make: (inout S, Instant) -> S.Rules.Input) {
     feed(make(&service, desk.now))
   }

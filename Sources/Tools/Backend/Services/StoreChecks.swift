@@ -1,34 +1,36 @@
 import LinkCore
 
-/// The checks of all stores for `/healthz`: at most one of each store is under way, and the answer
-/// does not wait for a store that hangs.
+/// The checks of all stores for `/healthz`.
+///
+/// At most one check of each store runs at a time, and an answer does not wait for a store that
+/// hangs.
 struct StoreChecks {
-  /// The state of one store when the answer is due.
+  /// The result for one store when the round ends.
   enum Outcome: Equatable {
     case checked(StoreFailure?)
-    /// Its check is still under way after `limit`.
+    /// The check is still running after `limit`.
     case unanswered
   }
 
-  /// How long an answer waits for stores: 5 s, as long as callers of health checks usually wait.
+  /// The time that an answer waits for stores: 5 s, as callers of health checks usually wait.
   static let limit = Duration.seconds(5)
 
   private let count: Int
   private let limit: Duration
-  /// The stores whose check is under way, some since an earlier round.
+  /// The stores with a running check, which may have begun in an earlier round.
   private var underWay: Set<Int> = []
-  /// The answers of the present round, and when it is due.
+  /// The results of the current round, and its end.
   private var round: (until: Instant, answers: [Int: StoreFailure?])?
 
-  /// The checks of so many stores.
+  /// Creates the checks of `count` stores.
   init(of count: Int, limit: Duration = limit) {
     (self.count, self.limit) = (count, limit)
   }
 
-  /// When the round ends although stores have not answered; `nil` if none is under way.
+  /// The time at which the round ends even without all results; `nil` without a round.
   var deadline: Instant? { round?.until }
 
-  /// Begins a round unless one is under way; returns the stores to check.
+  /// Begins a round unless one is running; returns the stores to check.
   mutating func begin(at now: Instant) -> [Int] {
     guard round == nil else { return [] }
     round = (now.advanced(by: limit), [:])
@@ -37,7 +39,8 @@ struct StoreChecks {
     return idle
   }
 
-  /// Takes what a check found; returns the outcome of the round once all stores have answered.
+  /// Records the result of a check; returns the outcomes of the round once all stores have
+  /// answered.
   mutating func answered(_ store: Int, _ failure: StoreFailure?) -> [Outcome]? {
     underWay.remove(store)
     round?.answers[store] = .some(failure)
@@ -45,7 +48,7 @@ struct StoreChecks {
     return end()
   }
 
-  /// Returns the outcome of the round if it is due.
+  /// Returns the outcomes of the round if its time has expired.
   mutating func tick(at now: Instant) -> [Outcome]? {
     guard let round, round.until <= now else { return nil }
     return end()

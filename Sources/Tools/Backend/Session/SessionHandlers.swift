@@ -6,20 +6,21 @@ import LinkStorage
 import LinkWire
 import Synchronization
 
-/// The program that answers prompts: each prompt is one run of a command by the shell.
+/// A program that answers prompts: each prompt is one run of a shell command.
 ///
-/// The text of the prompt is its standard input, and its standard output is the response, without
-/// the line end at its end. It gets the environment of this process and these variables; those
-/// without a value are empty:
+/// The prompt's text is its standard input. Its standard output, without a final line end, is the
+/// response. It inherits the environment of this process and receives these variables, which are
+/// empty if they have no value:
 ///
-/// - `HOLDFAST_CONVERSATION`: the id of the conversation.
-/// - `HOLDFAST_CONVERSATION_IS_NEW`: `1` if it begins with this prompt, or `0`.
-/// - `HOLDFAST_KEY`: the idempotency key of the prompt; not the key of the server.
-/// - `HOLDFAST_PROVIDER`, `HOLDFAST_WORKING_DIRECTORY`, `HOLDFAST_SYSTEM_PROMPT`: as the client
-///   sent them. They are not checked, and the working directory is not changed.
+/// - `HOLDFAST_CONVERSATION`: The id of the conversation.
+/// - `HOLDFAST_CONVERSATION_IS_NEW`: `1` if the conversation begins with this prompt, otherwise
+///   `0`.
+/// - `HOLDFAST_KEY`: The idempotency key of the prompt; not the key of the server.
+/// - `HOLDFAST_PROVIDER`, `HOLDFAST_WORKING_DIRECTORY`, `HOLDFAST_SYSTEM_PROMPT`: The values that
+///   the client sent. They are not checked, and the working directory is not changed.
 ///
-/// An exit status other than 0, or the end by a signal, is a failure, with the last 2,000 bytes of
-/// its standard error.
+/// An exit status other than 0, or an end by a signal, is a failure, reported with the last 2,000
+/// bytes of standard error.
 final class SessionHandlers: Sendable {
 
   private let command: String
@@ -31,7 +32,7 @@ final class SessionHandlers: Sendable {
     for run in runs.withLock({ $0.values }) { run.kill() }
   }
 
-  /// Starts the program; `report` receives what it produces and, once, its end.
+  /// Starts the program; `report` receives its output in pieces and, once, its end.
   func start(
     _ id: SessionPromptID, _ prompt: SessionPrompt,
     report: @escaping @Sendable (SessionServer.Input) -> Void
@@ -57,7 +58,7 @@ final class SessionHandlers: Sendable {
     }
   }
 
-  /// Kills the program of a prompt and all of its process group.
+  /// Kills the program of a prompt with its whole process group.
   func cancel(_ id: SessionPromptID) {
     runs.withLock { $0[id] }?.kill()
   }
@@ -88,15 +89,15 @@ final class SessionHandlers: Sendable {
   }
 }
 
-/// Bytes that come in pieces, as text; what is not UTF-8 is replaced by U+FFFD.
+/// A text decoded from bytes that arrive in pieces; invalid UTF-8 is replaced by U+FFFD.
 struct GatheredText {
-  /// More is not kept: a response that long has failed.
+  /// The bound above which bytes are ignored: a response of that size has failed.
   private static let maxBytes = 4 << 20
 
   private var text = ""
   private var rest: [UInt8] = []
 
-  /// Takes a piece; returns the text that is complete now.
+  /// Decodes a piece; returns the text that is now complete.
   mutating func take(_ bytes: [UInt8]) -> String {
     guard text.utf8.count <= Self.maxBytes else { return "" }
     rest += bytes
@@ -114,7 +115,8 @@ struct GatheredText {
     return text
   }
 
-  /// How many bytes at the end begin a character of which more may come (RFC 3629 section 3).
+  /// Returns the number of bytes at the end that begin an incomplete character (RFC 3629 section
+  /// 3).
   private static func unfinished(_ bytes: [UInt8]) -> Int {
     for count in 1...3 where count <= bytes.count {
       let byte = bytes[bytes.count - count]

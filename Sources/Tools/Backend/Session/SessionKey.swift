@@ -4,16 +4,18 @@ import LinkServerCore
 import LinkWire
 import OwnerFiles
 
-/// The key that clients of sessions show: a prefix and 32 lower-case hexadecimal digits.
+/// The key that clients of sessions present: a prefix and 32 lowercase hexadecimal digits.
 public struct SessionKey: Sendable, CustomStringConvertible {
-  /// The prefix of keys that are made here.
+  /// The prefix of generated keys.
   public static let prefix = "holdfast-"
   private static let digits = 32
 
   private let text: [UInt8]
 
-  /// Takes a key: a prefix of lower-case letters, digits and hyphens that ends with a hyphen, and
-  /// 32 lower-case hexadecimal digits; `nil` for anything else.
+  /// Creates a key from its text; returns `nil` if the text is not a key.
+  ///
+  /// A key is a prefix of lowercase letters, digits and hyphens that ends with a hyphen, followed
+  /// by 32 lowercase hexadecimal digits.
   public init?(_ text: some StringProtocol) {
     let bytes = Array(text.utf8)
     let prefix = bytes.dropLast(Self.digits)
@@ -28,10 +30,10 @@ public struct SessionKey: Sendable, CustomStringConvertible {
     self.text = bytes
   }
 
-  /// Reads the key of a file, which is made (0600) with a random key if it is missing.
+  /// Reads a key from a file, which is created (0600) with a random key if it is missing.
   ///
-  /// Throws `.openToOthers` if others than the owner can read or change the file, and `.key` if it
-  /// holds anything but a key.
+  /// - Throws: `.openToOthers` if users other than the owner can read or change the file, and
+  ///   `.key` if it contains anything but a key.
   public static func open(at path: String) throws(BackendError) -> SessionKey {
     let fresh = prefix + Hex.text(of: [UInt8].random(digits / 2))
     let content: [UInt8]
@@ -52,24 +54,25 @@ public struct SessionKey: Sendable, CustomStringConvertible {
     return key
   }
 
-  /// Whether a client shows this key; takes the same time wherever they differ.
+  /// Returns whether a client's key equals this key, in a time that does not depend on the
+  /// difference.
   func isEqual(to other: Secret) -> Bool { KeyedHash.areEqual(Array(other.text.utf8), text) }
 
-  /// Whether a client signed a text with this key.
+  /// Returns whether a client signed a text with this key.
   func signs(_ signed: String, as proof: Secret) -> Bool {
     KeyedHash.areEqual(Array(proof.text.utf8), Array(sign(signed).utf8))
   }
 
-  /// The lower-case hexadecimal digits of HMAC-SHA256 (RFC 2104) with the key over a text.
+  /// Returns the HMAC-SHA256 (RFC 2104) of a text with this key, in lowercase hexadecimal digits.
   func sign(_ signed: String) -> String {
     Hex.text(of: KeyedHash.sha256(key: text, over: Array(signed.utf8)))
   }
 
-  /// Never the key.
+  /// A constant text, never the key.
   public var description: String { "[key]" }
 }
 
 extension [UInt8] {
-  /// A challenge of 32 random lower-case hexadecimal digits.
+  /// Returns a challenge of 32 random lowercase hexadecimal digits.
   static func challenge() -> String { Hex.text(of: random(16)) }
 }

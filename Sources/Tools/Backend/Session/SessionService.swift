@@ -8,9 +8,10 @@ import LinkWire
 import ServerSockets
 import StoreSQLite
 
-/// Sessions: two-way sockets on which clients send prompts, and get answers and histories.
+/// The service of sessions: sockets on which clients send prompts and receive answers and
+/// histories.
 struct SessionService: Service {
-  /// Changes that are made durable all or none.
+  /// Changes that become durable together or not at all.
   struct Write: Sendable {
     var token: StoreToken
     var changes: [SessionChange]
@@ -22,12 +23,13 @@ struct SessionService: Service {
   let store: any SessionStore
   let kept: StoredSessions
   let key: SessionKey
-  /// `nil` answers each prompt with its own text.
+  /// The program that answers prompts; `nil` answers each prompt with its own text.
   let handlers: SessionHandlers?
   let originPolicy: OriginPolicy
   let proxies: TrustedProxies
 
-  /// One more than the rules allow, so that they can answer the next one.
+  /// Returns one more than the rules allow, so that they can refuse the next socket with a
+  /// response.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
     configuration.session.maxSockets + 1
   }
@@ -97,7 +99,7 @@ struct SessionService: Service {
     }
   }
 
-  /// Judges what a client shows.
+  /// Verifies the key or the signature that a client presents.
   private func proof(
     in message: SessionClientMessage, on id: ConnectionID
   ) -> SessionServer.Proof {
@@ -150,15 +152,15 @@ struct SessionService: Service {
 }
 
 extension BackendConfiguration {
-  /// The file of the key that clients of sessions show.
+  /// The path of the file with the key that clients of sessions present.
   public var sessionKeyPath: String { sessionKeyFile ?? "\(dataDirectory)/session-key" }
 }
 
-/// The one route of sessions.
+/// The only route of sessions.
 enum SessionRoute: ServiceRoute {
   case session
 
-  /// The route of a decoded path.
+  /// Creates the route of a decoded path.
   init?(path: String) {
     guard path == "/session" else { return nil }
     self = .session
@@ -168,7 +170,7 @@ enum SessionRoute: ServiceRoute {
 
   var opensSocket: Bool { true }
 
-  /// What is queued has room for a message of the longest kind behind those that are on their way.
+  /// The bounds of a socket; the queue has room for the longest message behind those in transit.
   var bounds: SocketBounds {
     SocketBounds(
       maxMessageBytes: SessionClientMessage.maxBytes, maxQueuedBytes: 4 << 20, allowsDeflate: true)

@@ -2,10 +2,11 @@ import LinkJSON
 import LinkServerCore
 import LinkWire
 
-/// The members who were removed while their tokens still name the shop: `removed.json`.
+/// The file `removed.json`: members who were removed while their tokens still name the shop.
 ///
-/// `{"removed":[{"shop":"…","user":"…"}]}`; people edit it and have it read again by SIGHUP. A key
-/// that is missing, misspelled or twice there is an error: it would readmit whom it should name.
+/// Its content is `{"removed":[{"shop":"…","user":"…"}]}`. People edit the file and send SIGHUP to
+/// reload it. A key that is missing, misspelled or repeated is an error, since it would readmit a
+/// removed member.
 struct RemovalsFile {
   private let file: PrivateFile
 
@@ -13,7 +14,7 @@ struct RemovalsFile {
     file = PrivateFile(directory: directory, name: "removed.json")
   }
 
-  /// The list; empty when there is no file. Throws `.file` when it is no such list.
+  /// Returns the removed members; empty if there is no file. Throws `.file` if the file is invalid.
   func read() throws(BackendError) -> [Membership] {
     guard let content = try file.read() else { return [] }
     do {

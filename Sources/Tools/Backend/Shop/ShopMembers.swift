@@ -11,7 +11,7 @@ extension Backend {
     return try Tokens.open(for: configuration).issue(user: user, name: name, shops: shops, ttl: ttl)
   }
 
-  /// Removes a user from a shop, regardless of the user's tokens, and stores this on disk.
+  /// Removes a user from a shop, regardless of the user's tokens, and stores the removal on disk.
   public func removeMember(_ user: String, of shop: ShopID) throws(BackendError) {
     try change { $0.insert(Membership(shop: shop, user: user)) }
   }
@@ -21,9 +21,10 @@ extension Backend {
     try change { $0.remove(Membership(shop: shop, user: user)) }
   }
 
-  /// Reads the list of removed members again.
+  /// Reloads the list of removed members.
   ///
-  /// Throws `.file` if it is invalid. The old list then stays in force, and the log says so.
+  /// - Throws: `.file` if the list is invalid. The old list then stays in force, and the error is
+  ///   logged.
   public func reload() throws(BackendError) {
     _ = try sockets()
     do {

@@ -7,7 +7,7 @@ import LinkWire
 import ServerSockets
 import StoreSQLite
 
-/// Shop messages: posts, pages and streams.
+/// The service of shop messages: posts, pages and streams.
 struct ShopService: Service {
   var rules: ShopServer
   let store: any MessageLog
@@ -16,7 +16,7 @@ struct ShopService: Service {
   let tokens: Tokens
   let limits: MessageLimits
 
-  /// One more than the rules allow, so that they can answer the next one.
+  /// Returns the rules' bounds on open sockets and on waiting requests, added together.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
     configuration.policy.maxConnections + configuration.policy.maxRequests
   }
@@ -54,7 +54,7 @@ struct ShopService: Service {
     case .overflow(let id): return .overflowed(id)
     case .closed(let id, let code): return .gone(id, code: code)
     case .text, .binary, .drained, .announced, .cut:
-      // The stream is read-only; `heard` has told of the bytes.
+      // The stream is read-only, and `heard` already reported the bytes.
       return nil
     }
   }
@@ -83,7 +83,7 @@ struct ShopService: Service {
     return .upgrade(id, shop, after: after, credential, wall: BootClock().wall)
   }
 
-  /// The names of a client for the log.
+  /// Returns the facts about a client for the log.
   private func names(_ user: String?, _ shop: ShopID?) -> LogLine.Names {
     [("user", user), ("shop", shop?.text)]
   }
@@ -116,8 +116,8 @@ struct ShopService: Service {
     }
   }
 
-  /// Asks the store for the position and time of the newest message, in one answer so that both are
-  /// of one moment.
+  /// Returns the position and the time of the newest message, from a single query so that both
+  /// belong to the same moment.
   private static func head(
     of shop: ShopID, in store: any MessageLog
   ) async throws(StoreFailure) -> ShopServer.StoreAnswer {
@@ -141,7 +141,7 @@ struct ShopService: Service {
     }
   }
 
-  /// Posts of all shops share a commit.
+  /// Makes the posts of all shops durable in one commit.
   static func commit(
     _ writes: [ShopServer.Append], to store: any MessageLog
   ) async -> [Stored<ShopServer.Input>] {
@@ -179,7 +179,7 @@ extension ShopRoute: ServiceRoute {
 }
 
 extension BackendConfiguration {
-  /// The policy of the rules: what goes to a socket in one go leaves room in its queue.
+  /// The policy of the rules, with bounds that leave room in a socket's queue after each batch.
   fileprivate var rules: ShopServerPolicy {
     var rules = policy
     rules.maxBacklogBytes = min(rules.maxBacklogBytes, maxQueuedBytes / 2)
@@ -189,7 +189,8 @@ extension BackendConfiguration {
 }
 
 extension Tokens {
-  /// What a request carries: the `Authorization` field if there is one, else `token` of the query.
+  /// Returns the credential of a request: the `Authorization` field or, without one, the query's
+  /// `token`.
   func credential(of head: HTTPRequestHead) -> Credential {
     if head.first("authorization") != nil {
       return head.bearer.map(verify) ?? .invalid(reason: "not a bearer token")
@@ -202,7 +203,7 @@ extension Tokens {
 }
 
 extension Credential {
-  /// The user of a signed token, for the log.
+  /// The user of a valid token, for the log.
   var user: String? {
     switch self {
     case .valid(let claims): claims.user
@@ -212,7 +213,7 @@ extension Credential {
 }
 
 extension Call {
-  /// The shop it is about; for the log.
+  /// The shop that the call concerns, for the log.
   var shop: ShopID? {
     switch self {
     case .send(let draft): draft.shop

@@ -4,30 +4,30 @@ import LinkRuntime
 public import LinkServerCore
 public import LinkWire
 
-/// Signs and verifies the tokens of one backend: JWTs under HMAC with SHA-256 (RFC 7518 section
+/// The signing and verification of one backend's tokens: JWTs with HMAC-SHA256 (RFC 7518 section
 /// 3.2).
 public struct Tokens: Sendable {
-  /// The shortest key: as long as the hash (RFC 7518 section 3.2).
+  /// The length of the shortest key, which is that of the hash (RFC 7518 section 3.2).
   public static let leastSecretBytes = 32
 
   private let secret: [UInt8]
 
-  /// Works with a key of at least 32 bytes; `nil` for a shorter one.
+  /// Creates a signer with a key of at least 32 bytes; returns `nil` for a shorter one.
   public init?(secret: [UInt8]) {
     guard secret.count >= Self.leastSecretBytes else { return nil }
     self.secret = secret
   }
 
-  /// Takes the key from `DIRECTORY/secret`, which is made (0600, 32 random bytes) when missing.
+  /// Reads the key from `DIRECTORY/secret`, which is created (0600, 32 random bytes) if missing.
   ///
-  /// Throws `.file` when the file cannot be read or written or is too short, `.openToOthers` when
-  /// its mode lets others in.
+  /// - Throws: `.file` if the file cannot be read or written or is too short, and `.openToOthers`
+  ///   if its mode gives other users access.
   public static func open(in directory: String) throws(BackendError) -> Tokens {
     let file = secretFile(in: directory)
     return try Tokens(file.readOrCreate(.random(leastSecretBytes)), of: file)
   }
 
-  /// Takes the key that the configuration gives, or that of its data directory.
+  /// Uses the key in the configuration or, without one, the key of the data directory.
   static func open(for configuration: BackendConfiguration) throws(BackendError) -> Tokens {
     guard let secret = configuration.secret else {
       return try open(in: configuration.dataDirectory)
@@ -38,9 +38,9 @@ public struct Tokens: Sendable {
     return tokens
   }
 
-  /// Takes the key that a backend made in the directory; `nil` when none has.
+  /// Reads the key that a backend created in the directory; returns `nil` if there is none.
   ///
-  /// Throws as `open` does.
+  /// - Throws: The same errors as `open`.
   public static func find(in directory: String) throws(BackendError) -> Tokens? {
     let file = secretFile(in: directory)
     guard let secret = try file.read(isSecret: true) else { return nil }
@@ -58,7 +58,7 @@ public struct Tokens: Sendable {
     self = tokens
   }
 
-  /// Makes a token that is good until `expiry`, rounded down to a second.
+  /// Returns a token that is valid until `expiry`, rounded down to a second.
   public func issue(
     user: String, name: String, shops: [ShopID], until expiry: Timestamp
   ) -> String {
@@ -67,12 +67,12 @@ public struct Tokens: Sendable {
     return CompactToken.text(signingInput: input, signature: sign(input))
   }
 
-  /// Makes a token that is good for `ttl` from now on.
+  /// Returns a token that is valid for `ttl` from now.
   public func issue(user: String, name: String, shops: [ShopID], ttl: Duration) -> String {
     issue(user: user, name: name, shops: shops, until: BootClock().wall.advanced(by: ttl))
   }
 
-  /// Checks form and signature; whether it is still good for something the rules say.
+  /// Verifies the form and the signature of a token; the rules check its expiry and its shops.
   public func verify(_ token: String) -> Credential {
     do throws(MessageError) {
       let parts = try CompactToken.parse(token)
